@@ -1,0 +1,88 @@
+"""A web server that is not the bottleneck: our own nginx on loopback, for the length of a benchmark."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from bench import needs
+from bench.measure import end_with_parent
+from bench.report import BenchError
+
+START_SECONDS = 10.0
+
+# Workers of a root nginx would become another user, who may not be allowed to read the site: so they stay who we are.
+# The pages are stored compressed (`gzip_static always`), which every contestant accepts; nothing is computed here.
+CONFIG = """
+{user}
+worker_processes 1;
+daemon off;
+pid {home}/nginx.pid;
+error_log {home}/error.log warn;
+events {{ worker_connections 4096; }}
+http {{
+  access_log off;
+  sendfile on;
+  tcp_nopush on;
+  keepalive_requests 10000000;
+  gzip_static always;
+  open_file_cache max=20000 inactive=600s;
+  open_file_cache_valid 600s;
+  types {{ text/html html; text/plain txt; }}
+  charset utf-8;
+  client_body_temp_path {home}/body;
+  proxy_temp_path {home}/proxy;
+  fastcgi_temp_path {home}/fastcgi;
+  uwsgi_temp_path {home}/uwsgi;
+  scgi_temp_path {home}/scgi;
+  server {{
+    listen 127.0.0.1:{port} backlog=1024;
+    root {site};
+    location = / {{ rewrite ^ /index.html last; }} # `index` looks for the uncompressed file
+  }}
+}}
+"""
+
+
+@contextmanager
+def serving(site: Path) -> Iterator[str]:
+    """The origin, such as http://127.0.0.1:43210, at which the directory is served while the context lasts."""
+    binary = needs.command("nginx", "nginx-light")
+    port = _free_port()
+    with tempfile.TemporaryDirectory(prefix="tenax-nginx-") as home:
+        config = Path(home) / "nginx.conf"
+        user = "user root;" if os.geteuid() == 0 else ""
+        config.write_text(CONFIG.format(user=user, home=home, port=port, site=site))
+        log = Path(home) / "error.log"
+        command: list[str | Path] = [binary, "-p", home, "-e", log, "-c", config]
+        server = subprocess.Popen(command, stdin=subprocess.DEVNULL, preexec_fn=end_with_parent)
+        try:
+            _wait_until_up(server, port, log)
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            server.terminate()
+            server.wait()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _wait_until_up(server: subprocess.Popen[bytes], port: int, log: Path) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline and server.poll() is None:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+            return
+        except OSError:
+            time.sleep(0.02)
+    why = log.read_text() if log.exists() else "no answer"
+    raise BenchError(f"nginx did not start: {why.strip() or 'no answer'}")

@@ -1,0 +1,110 @@
+# Shared by the scripts: keeps virtual environments equal to their locks, and provides commands of the system.
+#
+# Sourced by its full path, never run. Nothing here may export a name that begins with TENAX_, because Tenax reads
+# its settings from such names and refuses those it does not know.
+
+root=${BASH_SOURCE[0]%/*/*}
+
+fail() {
+  printf '%s: %s\n' "${0##*/}" "$1" >&2
+  exit 1
+}
+
+# provide_venv DIRECTORY LOCK: DIRECTORY holds what locks/LOCK.txt names. Costs one `cmp` when it already does.
+provide_venv() {
+  _is_current "$1" "$2" || _set_up "$1" "$2"
+}
+
+# The stamp is a copy of the installed lock, so that any change shows. The interpreter is checked as well: its link
+# breaks when that Python is removed from the machine.
+_is_current() {
+  [[ -x $root/$1/bin/python ]] && cmp -s -- "$root/locks/$2.txt" "$root/$1/$2.installed"
+}
+
+_set_up() {
+  local venv=$root/$1 lock=$root/locks/$2.txt log=$root/$1.log python
+  python=$(_find_python) || exit 1
+  { exec 9>>"$venv.lock"; } 2>/dev/null || fail "cannot write to $root: use a copy that belongs to you"
+  # Whoever starts at the same moment waits here. Python takes the lock on the file we hold open, because not every
+  # system has a `flock` command; it is ours until the file is closed, however we end.
+  "$python" -c 'import fcntl; fcntl.flock(9, fcntl.LOCK_EX)'
+  if ! _is_current "$1" "$2"; then
+    if [[ -e $venv/made ]]; then
+      echo "Bringing $1 up to locks/$2.txt…" >&2
+    else
+      echo "Setting up $([[ $1 == .venv ]] && echo Tenax || echo "$1") (first use)…" >&2
+    fi
+    _create "$python" "$venv" "$log"
+    _install "$python" "$venv" "$lock" "$log"
+    cp -- "$lock" "$venv/$2.installed"
+    rm -f -- "$log"
+  fi
+  exec 9>&-
+}
+
+# Prints the path of a Python that is new enough. $PYTHON, when set, is the only one considered.
+_find_python() {
+  local name found too_old="" says='import os, sys
+print(os.path.realpath(sys.executable) if sys.version_info >= (3, 11) else sys.version.split()[0])'
+  local names=(python3 python3.14 python3.13 python3.12 python3.11 python)
+  [[ -n ${PYTHON:-} ]] && names=("$PYTHON")
+  for name in "${names[@]}"; do
+    found=$("$name" -I -c "$says" 2>/dev/null) || continue
+    [[ $found == /* ]] && printf '%s\n' "$found" && return
+    too_old=${too_old:-$found}
+  done
+  fail "Tenax needs Python 3.11 or newer, found ${too_old:-none}: install it, or name one as PYTHON=/path/to/python3"
+}
+
+# The venv is made by the interpreter's own path, not by `python3`: when the system moves to another version, the
+# link breaks and the venv is made anew instead of losing its packages.
+_create() {
+  local python=$1 venv=$2 log=$3
+  [[ -x $venv/bin/python && -e $venv/made ]] && return
+  rm -rf -- "$venv"
+  "$python" -I -m venv --without-pip "$venv" >"$log" 2>&1 ||
+    fail "$python cannot make a virtual environment: $(_last_line "$log")"
+  touch "$venv/made"
+}
+
+# Wheels only: building from source would bring in tools that no lock names. Modules are compiled when they are first
+# used; most never are.
+_install() {
+  local python=$1 venv=$2 lock=$3 log=$4
+  local pip=("$python" -I -m pip --python "$venv/bin/python")
+  # The machine's own pip saves the seconds that installing another takes, if it is new enough to know --python.
+  if ! "${pip[@]}" --version >/dev/null 2>&1; then
+    pip=("$venv/bin/python" -I -m pip)
+    "${pip[@]}" --version >/dev/null 2>&1 || "$venv/bin/python" -I -m ensurepip >"$log" 2>&1 ||
+      fail "$python has neither pip nor ensurepip: install one (Debian and Ubuntu: apt-get install python3-venv)"
+  fi
+  PIP_USER=0 "${pip[@]}" install --require-hashes --no-deps --only-binary :all: --no-compile \
+    --disable-pip-version-check --no-input --retries 2 --requirement "$lock" >"$log" 2>&1 && return
+  if grep -qiE 'connection broken|failed to establish|name resolution|network is unreachable|timed out' "$log"; then
+    fail "set-up needs the network, and the package index does not answer: connect and try again (details: $log)"
+  elif grep -q 'DO NOT MATCH THE HASHES' "$log"; then
+    fail "a downloaded package is not the one that $lock names: nothing was installed (details: $log)"
+  fi
+  fail "set-up failed: $(grep -m1 '^ERROR' "$log" || _last_line "$log") (details: $log)"
+}
+
+_last_line() {
+  tail -n 1 -- "$1"
+}
+
+# provide_command COMMAND PACKAGE: COMMAND is on PATH; root on Debian gets PACKAGE installed, others are told.
+provide_command() {
+  PATH=$PATH:/usr/sbin
+  command -v "$1" >/dev/null && return
+  if [[ $EUID -ne 0 ]] || ! command -v apt-get >/dev/null; then
+    fail "$1 is not on PATH: install it (Debian and Ubuntu: apt-get install $2)"
+  fi
+  echo "Installing $2…" >&2
+  # A machine that never updated its list of packages knows none: then, and only then, the list is fetched.
+  _apt_install "$2" || { apt-get update >"$root/.apt.log" 2>&1 && _apt_install "$2"; } ||
+    fail "apt-get could not install $2: $(_last_line "$root/.apt.log")"
+}
+
+_apt_install() {
+  DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$1" >"$root/.apt.log" 2>&1
+}

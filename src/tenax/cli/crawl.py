@@ -1,0 +1,72 @@
+"""`tenax crawl`: crawl sites, and go on where the last run stopped."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tenax.cli import place, settings
+from tenax.cli.parser import program
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+NAME = "crawl"
+SENTENCE = "Crawl sites into a directory, or go on with it. The same command again resumes where the last run stopped."
+EXAMPLES = """\
+  tenax crawl https://example.org
+  tenax crawl https://example.org/docs/ --scope prefix --max-pages 500
+  tenax crawl https://example.org --exclude '*/tag/*' --rate 2 --out example
+  tenax crawl https://a.example https://b.example --max-depth 3 --metrics-port 9464
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("urls", metavar="URL", nargs="+", help="where to begin, such as https://example.org")
+    what = parser.add_argument_group("what to visit")
+    what.add_argument(
+        "--scope",
+        metavar="host|domain|prefix|any",
+        help="the seeds' hosts, their registered domains, the seeds' paths and below, or anything (default: host)",
+    )
+    what.add_argument("--max-pages", metavar="N", help="stop after this many pages (default: no limit)")
+    what.add_argument("--max-depth", metavar="N", help="links followed from a seed at most (default: 10)")
+    pattern = "a glob over the whole URL, or /a regular expression/; may be repeated"
+    what.add_argument("--include", metavar="PATTERN", action="append", help=f"only URLs that match: {pattern}")
+    what.add_argument("--exclude", metavar="PATTERN", action="append", help="never URLs that match; same forms")
+    pace = parser.add_argument_group("how fast")
+    pace.add_argument("--rate", metavar="R", help="requests per second to one host (default: 1; 0: no limit)")
+    pace.add_argument("--per-host", metavar="N", help="requests in flight to one host (default: 1)")
+    pace.add_argument("--concurrency", metavar="N", help="visits in flight, all hosts together (default: 32)")
+    where = parser.add_argument_group("output")
+    where.add_argument("--out", metavar="DIR", help="directory of the crawl (default: tenax-HOST)")
+    where.add_argument("--fresh", action="store_true", help="set the crawl in that directory aside and begin anew")
+    where.add_argument("-q", "--quiet", action="store_true", help="no progress and no summary, only problems")
+    where.add_argument("--metrics-port", metavar="P", help="serve Prometheus metrics on this port of 127.0.0.1")
+    where.add_argument("--log-format", metavar="auto|text|json", help="how log lines look (default: auto)")
+    where.add_argument("--log-level", metavar="debug|info|warning|error", help="least important message shown")
+    settings.add_source_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from tenax.cli import running
+
+    loaded = settings.load(args)
+    out = Path(args.out) if args.out else place.of_seed(args.urls[0])
+    orders = running.Orders(
+        seeds=tuple(args.urls),
+        out=out,
+        is_fresh=args.fresh,
+        is_quiet=args.quiet,
+        program=program(),
+        resume=command_to_resume(args.argv),
+        examples=((args.urls[0], "the life of one URL"),),
+    )
+    return running.run(running.crawl_and_tell(orders, loaded))
+
+
+def command_to_resume(argv: Sequence[str]) -> str:
+    """The command that goes on with this crawl: the same one, except that it must not begin anew."""
+    return shlex.join([*program().split(), *[word for word in argv if word != "--fresh"]])

@@ -1,0 +1,112 @@
+"""`tenax dead-letters`: what was given up and why, and giving it another chance."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tenax.cli import place
+from tenax.cli.parser import add_json, add_out
+from tenax.errors import UsageError
+
+if TYPE_CHECKING:
+    from tenax.cli.layout import Ink
+    from tenax.ledger import LetterRecord
+
+NAME = "dead-letters"
+SENTENCE = "List or replay the URLs that were given up. Each is kept with its cause, and may be put back in the queue."
+EXAMPLES = """\
+  tenax dead-letters list
+  tenax dead-letters replay https://example.org/page
+  tenax dead-letters replay --all
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", choices=("list", "replay"), help="show them, or make them wait for a visit again")
+    parser.add_argument("urls", metavar="URL", nargs="*", help="for replay: which ones")
+    parser.add_argument("--all", action="store_true", help="for replay: every one of them")
+    add_out(parser)
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    import asyncio
+
+    if args.action == "list":
+        if args.urls or args.all:
+            raise UsageError("`tenax dead-letters list` takes no URL; to put one back: `tenax dead-letters replay URL`")
+        return asyncio.run(_list(place.of_crawl(args.out), is_json=args.json))
+    if bool(args.urls) == args.all:
+        raise UsageError("say which dead letters to replay: their URLs, or --all")
+    url = args.urls[0] if args.urls else None
+    return asyncio.run(_replay(place.of_crawl(args.out, url), args.urls or None))
+
+
+async def _list(out: Path, *, is_json: bool) -> int:
+    from tenax.cli.documents import as_json
+    from tenax.cli.layout import Ink, show
+    from tenax.wiring import open_ledger
+
+    ledger = await open_ledger(out, read_only=True)
+    number = 0
+    try:
+        async for letter in ledger.dead_letters():
+            number += 1
+            show([as_json(letter, indent=0)] if is_json else lines(letter, Ink.on(sys.stdout)))
+    finally:
+        await ledger.close()
+    if not is_json:
+        show([closing(number)])
+    return 0
+
+
+async def _replay(out: Path, urls: list[str] | None) -> int:
+    from tenax.cli.documents import rules_of_crawl
+    from tenax.cli.layout import show
+    from tenax.cli.status import resume_command
+    from tenax.cli.words import several
+    from tenax.urls.normalize import normalize, spelling_of
+    from tenax.wiring import open_ledger
+
+    ledger = await open_ledger(out, read_only=False)
+    try:
+        rules = await rules_of_crawl(ledger)
+        if urls is not None and rules is not None:
+            spelled = [(normalize(url, None, spelling_of(rules.urls)), url) for url in urls]
+            urls = [found.url if found else url for found, url in spelled]
+        came_back = await ledger.replay(urls)
+    finally:
+        await ledger.close()
+    if urls is not None and came_back < len(set(urls)):
+        missing = len(set(urls)) - came_back
+        print(f"tenax: {several(missing, 'URL')} of these is no dead letter here", file=sys.stderr)
+    if not came_back:
+        show(["Nothing to replay."])
+        return 0
+    command = resume_command(rules.seeds if rules else (), out)
+    show([f"{several(came_back, 'URL')} will be visited again. Go on with:  {command}"])
+    return 0
+
+
+def lines(letter: LetterRecord, ink: Ink) -> list[str]:
+    from tenax.cli import words
+    from tenax.cli.layout import plain
+
+    found = f", found on {plain(letter.via)}" if letter.via else ""
+    tried = f"after {words.several(letter.attempt, 'attempt')}, " if letter.attempt else ""
+    return [
+        ink.bold(plain(letter.url)),
+        f"    {ink.bad(plain(letter.cause))}",
+        f"    {ink.dim(f'{tried}given up {words.moment(letter.at)}{found}')}",
+    ]
+
+
+def closing(number: int) -> str:
+    from tenax.cli.words import several
+
+    if not number:
+        return "There are no dead letters."
+    return f"\n{several(number, 'dead letter')}. `tenax dead-letters replay URL`, or --all, gives them another chance."

@@ -1,0 +1,98 @@
+"""`tenax demo`: a website on this machine, with some bad manners, and a crawl of it."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tenax.cli import place, settings
+from tenax.cli.parser import program
+from tenax.errors import UsageError
+
+if TYPE_CHECKING:
+    from tenax.config import Loaded, Setting
+
+NAME = "demo"
+SENTENCE = "Crawl a built-in website on this machine. It takes half a minute, needs no internet, and shows everything."
+EXAMPLES = """\
+  tenax demo
+  tenax demo --hosts 2 --pages 30
+  tenax demo --out /tmp/demo && tenax status --out /tmp/demo
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--out", metavar="DIR", default="tenax-demo", help="directory of the crawl (default: tenax-demo)"
+    )
+    parser.add_argument("--hosts", metavar="N", type=int, default=6, help="how many hosts there are (default: 6)")
+    parser.add_argument("--pages", metavar="N", type=int, default=64, help="how many pages each has (default: 64)")
+    parser.add_argument("-q", "--quiet", action="store_true", help="no progress and no summary, only problems")
+    settings.add_source_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from tenax.cli import running
+
+    loaded = settings.load(args, beneath=manners())
+    return running.run(_demonstrated(args, loaded))
+
+
+def manners() -> dict[str, Setting]:
+    """Faster than we would treat a stranger: the site is ours. What the user sets is stronger."""
+    from tenax.config import Setting
+
+    return {
+        "politeness.rate_per_second": Setting(20.0, "tenax demo"),
+        "fetch.total_timeout_seconds": Setting(5.0, "tenax demo"),
+    }
+
+
+async def _demonstrated(args: argparse.Namespace, loaded: Loaded) -> int:
+    from tenax.cli import running
+    from tenax.demo import Site
+    from tenax.demo.process import DemoProcess
+
+    out = Path(args.out)
+    await _check_place(out)
+    opening = [f"{args.hosts} small websites run on this machine now; some of them have bad manners"]
+    if place.has_crawl(out):
+        opening.append(f"the earlier demo is set aside, in {out}/previous-…")
+    async with DemoProcess(Site(hosts=args.hosts, pages_per_host=args.pages)) as demo:
+        orders = running.Orders(
+            seeds=tuple(f"{origin}/" for origin in demo.origins),
+            out=out,
+            is_fresh=True,  # the site has a new port every time: nothing of an earlier demo could go on
+            is_quiet=args.quiet,
+            program=program(),
+            examples=examples(demo.origins),
+            opening=tuple(opening),
+        )
+        return await running.crawl_and_tell(orders, loaded)
+
+
+def examples(origins: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """URLs with a story; each host of the demo has its own bad manners."""
+    first, third = origins[0], origins[2 % len(origins)]
+    return (
+        (f"{third}/moody", "failed twice, then stored"),
+        (f"{third}/visit?utm_source=letter&sid=1", "one page in many spellings"),
+        (f"{first}/private/accounts", "closed by robots.txt"),
+    )
+
+
+async def _check_place(out: Path) -> None:
+    """Begin anew over an earlier demo, but never over a crawl of something else."""
+    from tenax.cli.documents import rules_of_crawl
+    from tenax.wiring import open_ledger
+
+    if not place.has_crawl(out):
+        return
+    ledger = await open_ledger(out, read_only=True)
+    try:
+        rules = await rules_of_crawl(ledger)
+    finally:
+        await ledger.close()
+    if rules is not None and not all(seed.startswith("http://127.") for seed in rules.seeds):
+        raise UsageError(f"{out} holds another crawl; choose another directory for the demo with --out")

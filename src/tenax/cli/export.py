@@ -1,0 +1,131 @@
+"""`tenax export`: the pages of a crawl as JSON lines, a table, or a file each."""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import os
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from tenax.cli import place
+from tenax.cli.parser import add_out
+from tenax.errors import SinkError, StorageFull
+
+if TYPE_CHECKING:
+    from tenax.ledger import PageFilter
+    from tenax.model import Page
+
+NAME = "export"
+SENTENCE = "Write out the stored pages. As JSON lines, as a table (CSV), or as one Markdown file per page."
+EXAMPLES = """\
+  tenax export > pages.jsonl
+  tenax export --format csv -o pages.csv --where kind=article --where language=en
+  tenax export --format markdown --where 'url=*/blog/*' -o blog
+  tenax export --where since=2026-01-31 | head
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--format", choices=("jsonl", "csv", "markdown"), default="jsonl", help="default: jsonl")
+    parser.add_argument(
+        "--where",
+        metavar="FIELD=VALUE",
+        action="append",
+        default=[],
+        help="only pages for which all of these hold; FIELD: host, status, kind, language, url (a glob), since",
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="where to write; a directory for markdown (default: OUT/markdown)"
+    )
+    add_out(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    import asyncio
+
+    from tenax.cli.where import page_filter
+
+    where = page_filter(args.where)
+    out = place.of_crawl(args.out)
+    return asyncio.run(_export(out, args.format, where, args.output))
+
+
+async def _export(out: Path, format: str, where: PageFilter, output: str | None) -> int:
+    from tenax.wiring import open_ledger
+
+    ledger = await open_ledger(out, read_only=True)
+    try:
+        pages = ledger.pages(where)
+        if format == "markdown":
+            target = Path(output) if output else out / "markdown"
+            number = await _write_files(pages, target)
+        else:
+            number = await _write_lines(pages, format, output)
+    finally:
+        await ledger.close()
+    if output or format == "markdown":
+        from tenax.cli.words import several
+
+        print(f"{several(number, 'page')} written to {output or target}", file=sys.stderr)
+    return 0
+
+
+async def _write_lines(pages: AsyncIterator[Page], format: str, output: str | None) -> int:
+    from tenax.cli.formats import CSV_HEAD, csv_line, json_line
+
+    number = 0
+    line_of = csv_line if format == "csv" else json_line
+    with _opened(output) as file, _told_plainly(output or "standard output"):
+        if format == "csv":
+            file.write(CSV_HEAD)
+        async for page in pages:
+            file.write(line_of(page))
+            number += 1
+        file.flush()
+    return number
+
+
+async def _write_files(pages: AsyncIterator[Page], target: Path) -> int:
+    from tenax.cli.formats import markdown_name
+
+    number = 0
+    with _told_plainly(os.fspath(target)):
+        async for page in pages:
+            _write_file(page, target / markdown_name(page.url))
+            number += 1
+    return number
+
+
+def _write_file(page: Page, file: Path) -> None:
+    from tenax.cli.formats import markdown
+
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(markdown(page), encoding="utf-8")
+
+
+@contextmanager
+def _opened(output: str | None) -> Iterator[TextIO]:
+    if output is None:
+        if hasattr(sys.stdout, "reconfigure"):
+            sys.stdout.reconfigure(encoding="utf-8", errors="replace")
+        yield sys.stdout
+        return
+    with _told_plainly(output), Path(output).open("w", encoding="utf-8", newline="") as file:
+        yield file
+
+
+@contextmanager
+def _told_plainly(target: str) -> Iterator[None]:
+    """Trouble with the output as a sentence; a reader that went away is no trouble."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise StorageFull(f"{target}: the disk is full; the crawl itself is unharmed") from None
+        raise SinkError(f"{target}: cannot be written: {error.strerror or error}; choose another with -o") from None

@@ -1,0 +1,82 @@
+"""A page as a JSON line, a line of a table, or a Markdown file: each safe where it will be opened."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import hashlib
+import io
+import json
+import re
+from datetime import UTC, datetime
+from urllib.parse import unquote
+
+from tenax.cli.documents import as_json
+from tenax.logs import plain
+from tenax.model import Page
+
+_COLUMNS = (
+    "url", "status", "kind", "title", "description", "language", "fetched", "canonical", "content_type", "content_hash",
+    "content_length", "charset", "depth", "via", "links_count", "duration_ms", "text",
+)  # fmt: skip
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+_NAME_CHARS = 80
+_HASH_BYTES = 8
+
+# What would come alive when the file is shown as HTML: tags and autolinks, links and images, link definitions.
+_ALIVE_IN_MARKDOWN = re.compile(r"<|(?<=\])[(:\[]")
+_BLOCK_IN_MARKDOWN = re.compile(r"^( {0,3})(#{1,6}(?=\s)|[-=]{3,}\s*$|```|~~~)", re.MULTILINE)
+
+
+def json_line(page: Page) -> str:
+    return as_json(page, indent=0) + "\n"
+
+
+def csv_line(page: Page) -> str:
+    """Text cells that a spreadsheet could take for a formula begin with an apostrophe (OWASP, CSV injection)."""
+    cells = []
+    for column in _COLUMNS:
+        value = _when(page.fetched_at) if column == "fetched" else getattr(page, column)
+        cells.append(_cell(value) if isinstance(value, str) else "" if value is None else str(value))
+    return _row(cells)
+
+
+def _row(cells: list[str] | tuple[str, ...]) -> str:
+    line = io.StringIO()
+    csv.writer(line).writerow(cells)
+    return line.getvalue()
+
+
+CSV_HEAD = _row(_COLUMNS)
+
+
+def _cell(text: str) -> str:
+    text = plain(text, keep_lines=True)
+    return f"'{text}" if text.lstrip(" ").startswith(_FORMULA_STARTS) else text
+
+
+def markdown(page: Page) -> str:
+    """Front matter, the title as heading, the text; markup in the text stays text."""
+    facts = {"title": page.title, "url": page.url, "fetched": _when(page.fetched_at), "language": page.language}
+    front = [f"{name}: {json.dumps(plain(value), ensure_ascii=False)}" for name, value in facts.items() if value]
+    heading = _dead(plain(page.title or page.url))
+    text = _BLOCK_IN_MARKDOWN.sub(r"\1\\\2", _dead(plain(page.text, keep_lines=True)))
+    return "\n".join(["---", *front, "---", "", f"# {heading}", "", text.strip(), ""])
+
+
+def markdown_name(url: str) -> str:
+    """`host/path-HASH.md`: readable, safe on every file system, and different for different URLs."""
+    host, _, rest = url.partition("://")[2].partition("/")
+    slug = re.sub(r"[^a-z0-9]+", "-", unquote(rest).lower()).strip("-")[:_NAME_CHARS].strip("-") or "index"
+    digest = hashlib.blake2b(url.encode(), digest_size=_HASH_BYTES).digest()
+    unique = base64.b32encode(digest).decode().rstrip("=").lower()
+    folder = re.sub(r"[^a-z0-9.-]+", "-", host.lower()).strip("-.") or "site"
+    return f"{folder}/{slug}-{unique}.md"
+
+
+def _dead(text: str) -> str:
+    return _ALIVE_IN_MARKDOWN.sub(lambda match: f"\\{match[0]}", text)
+
+
+def _when(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -1,0 +1,103 @@
+"""A crawl at a glance: counts, hosts, what is due when, and if nothing is moving: why."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from tenax.cli import words
+from tenax.cli.layout import Ink, columns, pairs, plain, shortened, table
+from tenax.ledger import HostLine, Status
+
+_HOSTS_SHOWN = 10
+
+
+def lines(status: Status, out: Path, resume: str, ink: Ink) -> list[str]:
+    started = f"started {words.moment(status.created_at)}"
+    running = ink.good("running") if status.is_running else ink.dim("not running")
+    result = [f"{ink.bold(plain(os.fspath(out)))}   {running}   {ink.dim(started)}", ""]
+    rows = [
+        ("pages", f"{ink.bold(words.count(status.pages))}  ({words.several(status.articles, 'article')})"),
+        ("settled", words.several(status.settled, "URL")),
+        ("waiting", _waiting(status)),
+        ("dead letters", words.count(status.dead)),
+        ("received", f"{words.size(status.wire_bytes)}, {words.size(status.body_bytes)} decoded"),
+        *_counted("visits", status.outcomes),
+        *_counted("not followed", status.refusals),
+    ]
+    for sink, cursor in sorted(status.cursors.items()):
+        rows.append((f"told {plain(sink)}", _told(cursor.seq, status.events)))
+    result += [*pairs(rows, ink), ""]
+    if status.busiest:
+        result += [*_hosts(status, ink), ""]
+    return result + _why_still(status, resume, ink)
+
+
+def _waiting(status: Status) -> str:
+    text = words.several(status.waiting, "URL")
+    if not status.waiting:
+        return text
+    if status.due_now:
+        return f"{text}, {words.count(status.due_now)} due now"
+    return text if status.next_due is None else f"{text}, next due {words.when(status.next_due, status.now)}"
+
+
+def _told(seq: int, events: int) -> str:
+    behind = events - seq
+    return f"{words.several(seq, 'event')}" + (f", {words.count(behind)} to go" if behind > 0 else ", all of them")
+
+
+def _counted(name: str, counts: dict[str, int]) -> list[tuple[str, str]]:
+    shown = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    texts = [f"{number:,} {plain(_outcome(key))}" for key, number in shown]
+    return [(name if index == 0 else "", text) for index, text in enumerate(texts)] or [(name, words.count(0))]
+
+
+def _outcome(key: str) -> str:
+    kind, colon, _ = key.partition(":")
+    return f"{kind}: {words.reason(key)}" if colon else words.reason(key)
+
+
+def _hosts(status: Status, ink: Ink) -> list[str]:
+    rows = []
+    for line in status.busiest[:_HOSTS_SHOWN]:
+        host = line.host
+        rows.append([
+            shortened(plain(host.origin), 40), words.count(line.waiting), words.count(host.page_count),
+            words.count(host.error_count), shortened(_turn(line, status.now), max(columns() - 72, 24)),
+        ])  # fmt: skip
+    head = ("host", "waiting", "pages", "errors", "next turn")
+    more = status.hosts - len(rows)
+    end = [f"  {ink.dim(f'and {more:,} more')}"] if more > 0 else []
+    return table(head, rows, ink, right=(1, 2, 3)) + end
+
+
+def _turn(line: HostLine, now: float) -> str:
+    host = line.host
+    if not host.is_allowed:
+        return "closed by robots.txt"
+    due = max(host.next_at, line.next_due or 0.0)
+    if due <= now:
+        return "now"
+    why = f": {plain(host.resting_why)}" if host.resting_why and host.next_at >= due else ""
+    return f"{words.when(due, now)}{why}"
+
+
+def _why_still(status: Status, resume: str, ink: Ink) -> list[str]:
+    """What moves the crawl, or what keeps it."""
+    if not status.waiting:
+        if status.dead:
+            return ["Nothing is waiting. `tenax dead-letters list` shows what was given up."]
+        return ["Nothing is waiting: the crawl is complete."]
+    resting = [line for line in status.busiest if line.host.resting_why and line.host.next_at > status.now]
+    result = []
+    if not status.due_now and resting:
+        first = min(resting, key=lambda line: line.host.next_at).host
+        until = words.when(first.next_at, status.now).removeprefix("in ")
+        which = "The host rests" if len(resting) == 1 else "All hosts with work rest, the first"
+        result.append(f"{which} until {until}: {plain(first.resting_why)}.")
+    elif not status.due_now and status.next_due is not None:
+        result.append(f"Nothing is due before {words.when(status.next_due, status.now).removeprefix('in ')}.")
+    if not status.is_running:
+        result.append(f"Nothing moves because nobody is crawling. Resume with:  {ink.bold(plain(resume))}")
+    return result

@@ -1,0 +1,145 @@
+"""The command line: verbs, what they share, and how a mistake in it is answered."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import os
+import shutil
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NoReturn, Protocol
+
+from tenax.errors import UsageError
+from tenax.version import __version__
+
+
+class Verb(Protocol):
+    """What a verb's module holds; importing it must stay cheap, its work imports what it needs."""
+
+    NAME: str
+    SENTENCE: str
+    EXAMPLES: str
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None: ...
+
+    def run(self, args: argparse.Namespace) -> int: ...
+
+
+EXIT_CODES = """\
+exit codes:
+    0  done
+    1  internal error
+    2  wrong usage or configuration, or no crawl there
+    3  no seed could be reached
+    4  the ledger is in use by another process
+    5  the ledger cannot be used: corrupt, not ours, not writable
+    6  the disk is full
+    7  trouble with an output file
+    8  an optional part is not installed
+    9  the crawl stalled
+  130  interrupted; the same command resumes
+"""
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose mistakes are one line like all our other ones."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message}; see `{self.prog} --help`")
+
+
+def parse(verbs: Sequence[Verb], argv: Sequence[str]) -> argparse.Namespace:
+    """The arguments, with `run` set to the verb's function. Raises `UsageError`; --help and --version exit."""
+    parser, parsers = _build(verbs)
+    _check_verb(argv, parsers)
+    args, rest = parser.parse_known_args(argv)
+    if rest:
+        raise UsageError(_unknown(rest, parsers[args.verb], args.verb))
+    args.argv = list(argv)
+    return args
+
+
+def _build(verbs: Iterable[Verb]) -> tuple[Parser, dict[str, Parser]]:
+    parser = Parser(
+        prog="tenax",
+        description="A web crawler that holds fast: polite, fast, crash-proof, and able to say why about every URL.",
+        epilog="first steps:\n"
+        "  tenax demo                        crawl a built-in website; needs no internet\n"
+        "  tenax crawl https://example.org   crawl a site; the same command resumes it\n\n" + EXIT_CODES,
+        formatter_class=_Layout,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"tenax {__version__}")
+    parser.add_argument("--debug", action="store_true", help="show the traceback of an internal error")
+    choices = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs", required=True, parser_class=Parser)
+    parsers = {}
+    for verb in verbs:
+        one = choices.add_parser(
+            verb.NAME,
+            help=verb.SENTENCE.split(". ")[0].rstrip("."),
+            description=verb.SENTENCE,
+            epilog=f"examples:\n{verb.EXAMPLES}",
+            formatter_class=_Layout,
+            allow_abbrev=False,
+        )
+        verb.add_arguments(one)
+        one.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
+        one.set_defaults(run=verb.run)
+        parsers[verb.NAME] = one
+    return parser, parsers
+
+
+class _Layout(argparse.RawDescriptionHelpFormatter):
+    """Help with room for the longest flag, and examples printed as they are written."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=30, width=min(shutil.get_terminal_size((100, 24)).columns, 100) - 2)
+        self._action_max_length = 16
+
+    def _format_action(self, action: argparse.Action) -> str:
+        """The verbs without a line that only says VERB."""
+        if isinstance(action, argparse._SubParsersAction):
+            return "".join(self._format_action(verb) for verb in action._get_subactions())
+        return super()._format_action(action)
+
+
+def add_out(parser: argparse.ArgumentParser, meaning: str = "directory of the crawl; found when there is one") -> None:
+    parser.add_argument("--out", metavar="DIR", help=meaning)
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print JSON, for programs")
+
+
+def program() -> str:
+    """How a person calls this program from where they are, so that a printed command can be pasted."""
+    called = Path(sys.argv[0])
+    if called.name == "__main__.py":
+        return "python -m tenax"
+    found = shutil.which("tenax")
+    if found is None and called.name == "tenax" and called.exists():
+        return os.path.relpath(called) if called.is_absolute() else str(called)
+    return "tenax"
+
+
+def _check_verb(argv: Sequence[str], parsers: dict[str, Parser]) -> None:
+    first = next((word for word in argv if not word.startswith("-")), None)
+    if first is None or first in parsers:
+        return
+    if "://" in first:
+        raise UsageError(f"a URL needs a verb: `tenax crawl {first}` or `tenax explain {first}`")
+    close = difflib.get_close_matches(first, parsers, n=1, cutoff=0.4)
+    advice = f"did you mean `{close[0]}`?" if close else f"there are: {', '.join(parsers)}"
+    raise UsageError(f"unknown verb `{first}`; {advice}")
+
+
+def _unknown(rest: Sequence[str], parser: Parser, verb: str) -> str:
+    flag = next((word for word in rest if word.startswith("-")), None)
+    if flag is None:
+        return f"`{' '.join(rest)}` is more than `tenax {verb}` takes; see `tenax {verb} --help`"
+    known = [option for action in parser._actions for option in action.option_strings]
+    close = difflib.get_close_matches(flag.partition("=")[0], known, n=1)
+    advice = f"did you mean {close[0]}?" if close else f"see `tenax {verb} --help`"
+    return f"`tenax {verb}` has no {flag.partition('=')[0]}; {advice}"

@@ -1,0 +1,84 @@
+"""Flags, variables and a file become one config that knows where each value came from."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tenax.errors import UsageError
+
+if TYPE_CHECKING:
+    from tenax.config import Knob, Loaded, Setting
+
+FILE = "tenax.toml"
+
+# Which knob each flag turns. Values stay text: `tenax.config` reads and checks them, wherever they come from.
+FLAGS = {
+    "scope": "crawl.scope",
+    "max_pages": "crawl.max_pages",
+    "max_depth": "crawl.max_depth",
+    "include": "crawl.include",
+    "exclude": "crawl.exclude",
+    "concurrency": "crawl.concurrency",
+    "rate": "politeness.rate_per_second",
+    "per_host": "politeness.connections_per_host",
+    "metrics_port": "metrics.port",
+    "log_format": "log.format",
+    "log_level": "log.level",
+}
+
+
+def add_source_arguments(parser: argparse.ArgumentParser) -> None:
+    """The flags every verb that reads a config has."""
+    group = parser.add_argument_group("configuration")
+    group.add_argument("--config", metavar="FILE", help=f"TOML file; {FILE} in this directory when there is one")
+    group.add_argument(
+        "--set",
+        metavar="SECTION.KEY=VALUE",
+        action="append",
+        default=[],
+        help="set any knob; `tenax config` lists them",
+    )
+
+
+def load(args: argparse.Namespace, *, beneath: dict[str, Setting] | None = None) -> Loaded:
+    """The config of this command: defaults, `beneath`, file, environment, flags; the later wins."""
+    from tenax import config
+
+    file = Path(args.config) if args.config else Path(FILE) if Path(FILE).is_file() else None
+    flags = flags_of(args)
+    loaded = config.load(file, os.environ, flags)
+    unset = {key: setting for key, setting in (beneath or {}).items() if loaded.sources[key] == "default"}
+    return config.load(file, os.environ, {**unset, **flags}) if unset else loaded
+
+
+def flags_of(args: argparse.Namespace) -> dict[str, Setting]:
+    """What the flags of this command set, by knob; a named flag is stronger than `--set`."""
+    from tenax.config import Setting, knobs
+
+    known = {knob.key: knob for knob in knobs()}
+    settings = dict(_assigned(text, known) for text in args.set)
+    for name, key in FLAGS.items():
+        value = getattr(args, name, None)
+        if value is not None:
+            settings[key] = Setting(tuple(value) if isinstance(value, list) else value, f"--{name.replace('_', '-')}")
+    return settings
+
+
+def _assigned(text: str, known: dict[str, Knob]) -> tuple[str, Setting]:
+    from tenax.config import Setting
+
+    key, sign, value = text.partition("=")
+    key = key.strip()
+    if not sign:
+        raise UsageError(f"--set {text}: write it as SECTION.KEY=VALUE, such as crawl.max_depth=3")
+    if key not in known:
+        close = difflib.get_close_matches(key, known, n=1)
+        advice = f"did you mean `{close[0]}`?" if close else "`tenax config` lists them all"
+        raise UsageError(f"--set: unknown key `{key}`; {advice}")
+    if known[key].takes_a_list:
+        return key, Setting(tuple(part.strip() for part in value.split(",") if part.strip()), f"--set {key}")
+    return key, Setting(value.strip(), f"--set {key}")

@@ -1,0 +1,62 @@
+"""How a URL as typed became the one spelling the crawl uses, in words."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import SplitResult, unquote, urlsplit
+
+_PORT = re.compile(r":\d*$")
+
+
+def changes(asked: str, url: str) -> tuple[str, ...]:
+    """What normalisation changed, part by part; nothing when both are the same."""
+    asked = asked.strip()
+    if asked == url:
+        return ()
+    try:
+        before, after = urlsplit(asked if "://" in asked else f"{url.partition('://')[0]}://{asked}"), urlsplit(url)
+    except ValueError:  # looser than the WHATWG parser in places, stricter in others
+        return ("spelled as browsers do",)
+    found = [*_of_address(asked, before, after), *_of_path(before, after), *_of_query(before.query, after.query)]
+    if before.fragment or asked.endswith("#"):
+        found.append("fragment dropped")
+    return tuple(found) or ("spelled as browsers do",)
+
+
+def _of_address(asked: str, before: SplitResult, after: SplitResult) -> list[str]:
+    found = []
+    if "://" not in asked:
+        found.append(f"{after.scheme} assumed")
+    if "@" in before.netloc:
+        found.append("user name and password dropped")
+    name = before.netloc.rpartition("@")[2]
+    has_port = bool(_PORT.search(name))
+    name = _PORT.sub("", name)
+    spelled = _PORT.sub("", after.netloc)
+    if name != spelled:
+        found.append("host in lower case" if name.lower() == spelled else "host in its one spelling")
+    if has_port and not _PORT.search(after.netloc):
+        found.append("default port dropped")
+    return found
+
+
+def _of_path(before: SplitResult, after: SplitResult) -> list[str]:
+    if (before.path or "/") == after.path:
+        return [] if before.path else ["empty path is /"]
+    if unquote(before.path) == unquote(after.path):
+        return ["escapes in their one spelling"]
+    if before.path.rstrip("/") == after.path:
+        return ["trailing slash dropped"]
+    return ["path in its one spelling"]
+
+
+def _of_query(before: str, after: str) -> list[str]:
+    names_before = [pair.partition("=")[0] for pair in before.split("&") if pair]
+    names_after = [pair.partition("=")[0] for pair in after.split("&") if pair]
+    spelled = {unquote(name) for name in names_after}
+    dropped = list(dict.fromkeys(name for name in names_before if unquote(name) not in spelled))
+    found = [f"tracking or session parameters dropped: {', '.join(dropped)}"] if dropped else []
+    kept = [name for name in names_before if name not in dropped]
+    if kept != names_after and sorted(kept) == sorted(names_after):
+        found.append("parameters sorted by name")
+    return found

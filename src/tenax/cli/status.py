@@ -1,0 +1,62 @@
+"""`tenax status`: ask a crawl how it stands."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tenax.cli import place
+from tenax.cli.parser import add_json, add_out, program
+
+if TYPE_CHECKING:
+    from tenax.ledger import Status
+
+NAME = "status"
+SENTENCE = "Show a crawl at a glance. Counts, hosts, what is due when, and if nothing is moving: why."
+EXAMPLES = """\
+  tenax status
+  tenax status --out tenax-example.org
+  tenax status --json | jq .waiting
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_out(parser)
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    import asyncio
+
+    from tenax.cli.documents import as_json
+    from tenax.cli.glance import lines
+    from tenax.cli.layout import Ink, show
+
+    out = place.of_crawl(args.out)
+    status, seeds = asyncio.run(_asked(out))
+    if args.json:
+        show([as_json(status)])
+    else:
+        show(lines(status, out, resume_command(seeds, out), Ink.on(sys.stdout)))
+    return 0
+
+
+async def _asked(out: Path) -> tuple[Status, tuple[str, ...]]:
+    from tenax.cli.documents import rules_of_crawl
+    from tenax.wiring import open_ledger
+
+    ledger = await open_ledger(out, read_only=True)
+    try:
+        rules = await rules_of_crawl(ledger)
+        return await ledger.status(), rules.seeds if rules else ()
+    finally:
+        await ledger.close()
+
+
+def resume_command(seeds: tuple[str, ...], out: Path) -> str:
+    """A command that goes on with this crawl; flags given to the first run are not known here."""
+    return shlex.join([*program().split(), "crawl", *(seeds or ("URL",)), "--out", os.fspath(out)])

@@ -1,0 +1,134 @@
+"""What a person reads when a run has ended: what came of it, where it is, and what to try next."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+
+from tenax.cli import words
+from tenax.cli.layout import Ink, columns, pairs, plain
+from tenax.cli.place import DATABASE
+from tenax.cli.running import Orders
+from tenax.ledger import Status
+from tenax.model import Ending, Progress, Value
+
+_REASONS_SHOWN = 5
+_HOSTS_SHOWN = 5
+_TROUBLES = ("failed", "rejected", "refused")
+
+
+class Report(Value, frozen=True):
+    """Everything the summary speaks about."""
+
+    orders: Orders
+    ending: Ending
+    progress: Progress
+    status: Status
+    jsonl: str = ""
+    """The events file in the output directory; empty when there is none."""
+
+    @property
+    def out(self) -> Path:
+        return self.orders.out
+
+
+def summary(report: Report, ink: Ink) -> list[str]:
+    status, progress = report.status, report.progress
+    lines = ["", closing_line(report, ink), ""]
+    rows = [("pages", _pages(report, ink)), ("time", _time(progress))]
+    rows += _block("failures", {key: n for key, n in status.outcomes.items() if key.split(":")[0] in _TROUBLES})
+    rows += _block("not followed", status.refusals)
+    if status.dead:
+        rows.append(("dead letters", words.count(status.dead)))
+    if status.waiting:
+        rows.append(("waiting", words.several(status.waiting, "URL")))
+    lines += [*pairs([*rows, ("", ""), *_places(report)], ink), ""]
+    if report.ending is Ending.PATIENCE:
+        lines += [*_resting(report, ink), ""]
+    lines += [*_next_steps(report, ink), ""]
+    if _can_go_on(report):
+        lines += [f"Resume with:  {ink.bold(plain(report.orders.resume))}"]
+    return lines
+
+
+def closing_line(report: Report, ink: Ink) -> str:
+    """How the run ended, in one line."""
+    if report.ending is Ending.COMPLETE and not report.status.pages:
+        seed = shlex.quote(report.orders.seeds[0])
+        advice = f"`{report.orders.program} explain {seed} --out {_shell(report.out)}` says why"
+        return ink.warm("Nothing could be stored.") + f" {plain(advice)}"
+    match report.ending:
+        case Ending.COMPLETE:
+            return ink.good("Crawl complete:") + " nothing is left to visit."
+        case Ending.PAGE_LIMIT:
+            return ink.good("Page limit reached:") + " raise --max-pages to go on."
+        case Ending.PATIENCE:
+            return ink.warm("Stopped for now:") + " every host with work left is resting."
+        case Ending.INTERRUPTED:
+            return ink.warm("Interrupted:") + " everything in flight was finished and is stored."
+
+
+def _pages(report: Report, ink: Ink) -> str:
+    status, progress = report.status, report.progress
+    text = ink.bold(words.count(status.pages))
+    details = [words.several(status.articles, "article")] if status.articles else []
+    if progress.pages_this_run != status.pages:
+        details.append(f"{words.count(progress.pages_this_run)} in this run")
+    return f"{text}  ({', '.join(details)})" if details else text
+
+
+def _time(progress: Progress) -> str:
+    seconds = progress.elapsed_seconds
+    speed = progress.pages_this_run / seconds if seconds > 0 else 0.0
+    received = words.size(progress.wire_bytes)
+    return f"{words.duration(seconds)}   {speed:,.1f} pages/s   {received} received"
+
+
+def _block(name: str, counts: dict[str, int]) -> list[tuple[str, str]]:
+    """A reason a line, most first; the name stands beside the first."""
+    counted = [plain(line) for line in words.tally(counts)]
+    rest = counted[_REASONS_SHOWN:]
+    shown = counted[:_REASONS_SHOWN] + ([f"and {len(rest)} more reasons; see `status`"] if rest else [])
+    return [(name if index == 0 else "", line) for index, line in enumerate(shown)]
+
+
+def _places(report: Report) -> list[tuple[str, str]]:
+    rows = [("database", os.fspath(report.out / DATABASE))]
+    if report.jsonl:
+        rows.append(("pages", os.fspath(report.out / report.jsonl)))
+    return rows
+
+
+def _resting(report: Report, ink: Ink) -> list[str]:
+    progress = report.progress
+    lines = [ink.dim("Resting")]
+    for rest in progress.resting[:_HOSTS_SHOWN]:
+        until = words.when(rest.until, progress.now)
+        lines.append(f"  {plain(rest.origin)}  until {until.removeprefix('in ')}: {plain(rest.why)}")
+    more = progress.hosts_resting - min(len(progress.resting), _HOSTS_SHOWN)
+    return lines + ([f"  and {words.several(more, 'more host')}"] if more > 0 else [])
+
+
+def _next_steps(report: Report, ink: Ink) -> list[str]:
+    program, out = report.orders.program, _shell(report.out)
+    steps = [(f"{program} status --out {out}", "counts, hosts, what is due")]
+    for url, meaning in report.orders.examples:
+        steps.append((f"{program} explain {shlex.quote(plain(url))} --out {out}", meaning))
+    steps.append((f"{program} export --format markdown --out {out}", "a file for every page"))
+    if report.status.dead:
+        steps.append((f"{program} dead-letters list --out {out}", "what was given up, and why"))
+    room = max(len(command) for command, _ in steps)
+    fits = room + 4 + max(len(meaning) for _, meaning in steps) <= columns()
+    lines = [ink.dim("Try next")]
+    for command, meaning in steps:
+        lines += [f"  {command:<{room}}  {ink.dim(meaning)}"] if fits else [f"  {ink.dim(meaning)}", f"    {command}"]
+    return lines
+
+
+def _can_go_on(report: Report) -> bool:
+    return bool(report.orders.resume) and (report.ending is not Ending.COMPLETE or report.status.waiting > 0)
+
+
+def _shell(path: Path) -> str:
+    return shlex.quote(os.fspath(path))

@@ -1,0 +1,124 @@
+"""Numbers, times and reasons as people say them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+
+_KINDS = {
+    "dns": "name not found",
+    "connect": "could not connect",
+    "tls": "TLS trouble",
+    "reset": "connection broken",
+    "timeout_connect": "timed out connecting",
+    "timeout_total": "timed out",
+    "truncated": "cut short",
+    "too_large": "too large",
+    "bad_response": "broken answer",
+    "server_error": "server error",
+    "rate_limited": "too many requests",
+    "blocked": "blocked by the site",
+    "not_found": "not found",
+    "gone": "gone",
+    "client_error": "refused by the site",
+    "redirect": "redirect led nowhere",
+    "internal": "internal error",
+    "robots": "closed by robots.txt",
+    "guard": "private address",
+    "noindex": "marked noindex",
+    "content": "not a web page",
+    "empty": "empty answer",
+    "scope": "out of scope",
+    "include": "not included",
+    "exclude": "excluded",
+    "depth": "too deep",
+    "nofollow": "marked nofollow",
+    "scheme": "not http",
+    "invalid": "not a URL",
+    "max_length": "too long (trap)",
+    "max_path_segments": "too many path segments (trap)",
+    "max_repeated_segments": "repeating path (trap)",
+    "max_query_params": "too many parameters (trap)",
+    "calendar_years": "endless calendar (trap)",
+    "max_links_per_page": "beyond the limit of a page",
+    "facets_per_path": "beyond the facets of a path",
+    "hosts_per_domain": "beyond the hosts of a domain",
+}
+
+
+def count(number: int) -> str:
+    return f"{number:,}"
+
+
+def several(number: int, noun: str) -> str:
+    """`1 page`, `2 pages`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def size(number: float) -> str:
+    """`812 B`, `18.2 MB`; thousands, as disks and networks count."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if number < 1000:
+            return f"{number:.0f} {unit}" if unit == "B" or number >= 100 else f"{number:.1f} {unit}"
+        number /= 1000
+    return f"{number:.1f} TB"
+
+
+def rate(per_second: float) -> str:
+    return f"{per_second:,.0f}/s" if per_second >= 100 else f"{per_second:.1f}/s"
+
+
+def duration(seconds: float) -> str:
+    """`0.4 s`, `42 s`, `3 min 05 s`, `2 h 10 min`, `3 d 4 h`: two units at most."""
+    if 0 < seconds < 9.95:
+        return f"{seconds:.1f} s"
+    whole = round(max(seconds, 0.0))
+    minutes, second = divmod(whole, 60)
+    hours, minute = divmod(minutes, 60)
+    days, hour = divmod(hours, 24)
+    if days:
+        return f"{days} d {hour} h"
+    if hours:
+        return f"{hours} h {minute:02} min"
+    return f"{minutes} min {second:02} s" if minutes else f"{second} s"
+
+
+def stopwatch(seconds: float) -> str:
+    """`0:42`, `1:02:03`: a time that is still running."""
+    minutes, second = divmod(max(int(seconds), 0), 60)
+    hours, minute = divmod(minutes, 60)
+    return f"{hours}:{minute:02}:{second:02}" if hours else f"{minute}:{second:02}"
+
+
+def moment(at: float) -> str:
+    """A time of day with its date, where the reader is."""
+    return datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+
+
+def when(at: float, now: float) -> str:
+    """`now`, `in 43 s (12:03:04)`, or with the date when it is another day."""
+    if at <= now:
+        return "now"
+    clock = moment(at)
+    is_today = clock[:10] == moment(now)[:10]
+    return f"in {duration(at - now)} ({clock[11:] if is_today else clock})"
+
+
+def reason(key: str) -> str:
+    """A counted reason, such as `failed:dns` or `refused:robots`, in words; unknown ones are shown as they are."""
+    name = key.rpartition(":")[2]
+    return _KINDS.get(name, name.replace("_", " "))
+
+
+def tally(counts: Mapping[str, int]) -> list[str]:
+    """`12 timed out`, `3 not found`: most first."""
+    merged: dict[str, int] = {}
+    for key, number in counts.items():
+        merged[reason(key)] = merged.get(reason(key), 0) + number
+    return [f"{number:,} {word}" for word, number in sorted(merged.items(), key=lambda item: (-item[1], item[0]))]
+
+
+def listing(words: Iterable[str]) -> str:
+    """`a, b and c`."""
+    *first, last = list(words) or [""]
+    return f"{', '.join(first)} and {last}" if first else last

@@ -1,0 +1,208 @@
+"""A crawl as a library: the same engine as the command, in ten lines.
+
+async with tenax.Crawl(["https://example.org"]) as crawl:
+    async for page in crawl:
+        print(page.url, page.title)
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+
+import msgspec
+
+from tenax.clock import Clock, SteadyClock
+from tenax.config import Config
+from tenax.errors import StorageFull, TenaxError, UsageError
+from tenax.ledger import Admission, Status
+from tenax.metrics import Metrics, MetricsServer
+from tenax.model import Ending, Page, Progress, Visit
+from tenax.progress import Meter
+from tenax.rulebook import kept_rules
+from tenax.seeding import survey
+from tenax.urls.admit import Rules, rules_of, seed_offers
+from tenax.urls.normalize import normalize, spelling_of
+from tenax.wiring import App, build, open_ledger, set_aside
+
+MOST_UNREAD_PAGES = 200
+
+
+class Crawl:
+    """One crawl in one directory: new, or the one that is there already.
+
+    Everything is in `out` (by default `tenax-HOST` of the first seed): leave at any time, by `break`, an exception or
+    kill -9, and the same call goes on from there. Pages that an earlier run stored are not given again.
+    """
+
+    def __init__(
+        self,
+        seeds: Sequence[str],
+        config: Config | None = None,
+        *,
+        out: Path | str | None = None,
+        fresh: bool = False,
+        typed_by_person: bool = False,
+        clock: Clock | None = None,
+    ) -> None:
+        """`fresh` sets an earlier crawl in `out` aside. `typed_by_person` allows a seed at a private address."""
+        if not seeds:
+            raise UsageError("there is nothing to crawl; give at least one URL")
+        self._config = config or Config()
+        self._clock = clock or SteadyClock()
+        year = datetime.fromtimestamp(self._clock.now(), UTC).year
+        self._rules = rules_of(seeds, self._config, year)
+        self.out = Path(out) if out is not None else default_directory(self._rules.seeds[0])
+        self._fresh = fresh
+        self._typed_by_person = typed_by_person
+        self.notices: list[str] = []
+        """What a person should be told before it starts."""
+        self._app: App | None = None
+        self._unread: deque[Page] | None = None
+        self._arrived = asyncio.Event()
+        self._metrics = Metrics()
+        self._metrics_server: MetricsServer | None = None
+
+    async def __aenter__(self) -> Crawl:
+        config = self._config
+        spelling = spelling_of(config.urls)
+        urls = [url for seed in self._rules.seeds if (url := normalize(seed, None, spelling)) is not None]
+        surveyed = await survey(urls, config.guard, self._typed_by_person)
+        self.notices.extend(surveyed.notices)
+        if self._fresh and (aside := set_aside(self.out, config, self._clock.now())) is not None:
+            self.notices.append(f"the earlier crawl was moved to {aside}")
+        ledger = await open_ledger(self.out, read_only=False, config=config, clock=self._clock)
+        try:
+            rules = self._agreed(self._rules, await kept_rules(ledger))
+            self._app = await build(
+                self.out, ledger, rules, config, self._clock, surveyed.allowed_origins, self._visited
+            )
+            await ledger.admit(seed_offers(rules))
+            self._meter = Meter(self._clock, ledger, self._app.hosts, self._app.engine)
+            self._note_resumption()
+            if config.metrics.port:
+                self._metrics_server = self._metrics.serve(config.metrics.port, config.metrics.host)
+        except BaseException:
+            await (self._app.close() if self._app is not None else ledger.close())
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._metrics_server is not None:
+            self._metrics_server.close()
+        if self._app is not None:
+            await self._app.close()
+
+    async def run(self) -> Ending:
+        """Crawl to an end; pages go to the ledger and the sinks only."""
+        app = self._parts
+        async with asyncio.TaskGroup() as group:
+            watching = [group.create_task(app.supervisor.run()), group.create_task(self._measure())]
+            relaying = [group.create_task(relay.run()) for relay in app.relays]
+            try:
+                ending = await app.engine.run()
+            except* TenaxError as troubles:
+                raise _first(troubles) from None
+            finally:
+                for task in watching:
+                    task.cancel()
+                for relay in app.relays:
+                    relay.end()
+            await asyncio.gather(*relaying)
+        return ending
+
+    async def __aiter__(self) -> AsyncIterator[Page]:
+        """Pages as they are committed. The crawl waits when they are not taken, and stops when the loop is left."""
+        self._unread = deque()
+        running = asyncio.get_running_loop().create_task(self.run())
+        running.add_done_callback(lambda _: self._arrived.set())
+        try:
+            while not running.done() or self._unread:
+                while self._unread:
+                    page = self._unread.popleft()
+                    if len(self._unread) < MOST_UNREAD_PAGES // 2:
+                        self._parts.engine.hold(False)
+                    yield page
+                if not running.done():
+                    self._arrived.clear()
+                    await self._arrived.wait()
+        finally:
+            self.stop()
+            await running
+
+    def stop(self) -> None:
+        """Claim no more; what is in flight is finished and committed, then `run` ends."""
+        self._parts.engine.stop()
+
+    def progress(self) -> Progress:
+        return self._meter.progress()
+
+    async def status(self) -> Status:
+        return await self._parts.ledger.status()
+
+    @property
+    def _parts(self) -> App:
+        if self._app is None:
+            raise RuntimeError("enter the crawl first: `async with tenax.Crawl(...) as crawl:`")
+        return self._app
+
+    def _visited(self, visit: Visit, admission: Admission) -> None:
+        self._metrics.visit(visit)
+        self._meter.visited(visit)
+        if self._unread is not None and visit.page is not None:
+            self._unread.append(visit.page)
+            self._parts.engine.hold(len(self._unread) >= MOST_UNREAD_PAGES)
+            self._arrived.set()
+
+    async def _measure(self) -> None:
+        while True:
+            self._metrics.scrape(self._meter.progress())
+            await asyncio.sleep(1)
+
+    def _agreed(self, new: Rules, kept: Rules | None) -> Rules:
+        """The rules of this run: the new ones, with what the scope had learned from redirected seeds."""
+        if kept is None:
+            return new
+        if new.scope.name == kept.scope.name and new.seeds == kept.seeds:
+            new = msgspec.structs.replace(new, scope=kept.scope)
+        changed = [
+            name for name in ("seeds", "scope", "include", "exclude", "max_depth", "urls")
+            if getattr(new, name) != getattr(kept, name)
+        ]  # fmt: skip
+        if changed:
+            self.notices.append(f"changed since the last run: {', '.join(changed)}; links found from now on follow it")
+        return new
+
+    def _note_resumption(self) -> None:
+        counts = self._parts.ledger.counts()
+        if not counts.pages and not counts.outcomes:
+            return
+        if counts.waiting:
+            self.notices.append(f"resuming: {counts.pages:,} pages stored, {counts.waiting:,} URLs waiting")
+        else:
+            self.notices.append(f"this crawl is complete: {counts.pages:,} pages stored; --fresh starts it over")
+
+
+def default_directory(seed: str) -> Path:
+    """Where a crawl of this seed lives when nothing else is said."""
+    host = seed.partition("://")[2].partition("/")[0]
+    return Path("tenax-" + "".join(mark if mark.isalnum() or mark in ".-" else "-" for mark in host))
+
+
+def _first(troubles: BaseExceptionGroup[TenaxError]) -> TenaxError:
+    """Many visits may meet the same trouble; a person needs to hear of it once. A full disk is said first."""
+    found: list[TenaxError] = []
+    pending: list[BaseException] = [troubles]
+    while pending:
+        one = pending.pop()
+        if isinstance(one, BaseExceptionGroup):
+            pending.extend(one.exceptions)
+        elif isinstance(one, TenaxError):
+            found.append(one)
+    return next((one for one in found if isinstance(one, StorageFull)), found[0])

@@ -1,0 +1,83 @@
+"""`python -m tenax.demo`: serve the site until stdin closes or a signal asks to stop."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import signal
+import sys
+import threading
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import get_args
+
+import msgspec
+
+from tenax.demo import Manners, Site
+from tenax.demo.server import serve
+from tenax.errors import TenaxError
+
+
+def main() -> int:
+    options = _parser().parse_args()
+    try:
+        site = Site(options.hosts, options.pages, options.seed, "none" if options.no_manners else options.manners)
+        _run(_serve(site, options))
+    except (TenaxError, OSError) as error:
+        sys.stderr.write(f"tenax.demo: {error}\n")
+        return error.exit_code if isinstance(error, TenaxError) else 1
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m tenax.demo",
+        description="A website with bad manners on loopback. Prints one line of JSON with the addresses of its hosts, "
+        "then serves until its standard input closes.",
+    )
+    plain = Site()
+    parser.add_argument("--hosts", type=int, default=plain.hosts, metavar="N", help="hosts (%(default)s)")
+    parser.add_argument("--pages", type=int, default=plain.pages_per_host, metavar="N", help="pages each (%(default)s)")
+    parser.add_argument("--seed", type=int, default=plain.seed, metavar="N", help="another county (%(default)s)")
+    parser.add_argument("--port", type=int, default=0, metavar="P", help="port on every host; 0: any free one")
+    parser.add_argument("--manners", choices=get_args(Manners), default=plain.manners, help="bad ones (%(default)s)")
+    parser.add_argument("--no-manners", action="store_true", help="the same as --manners none")
+    parser.add_argument("--log", type=Path, metavar="FILE", help="append a line of JSON for every request")
+    parser.add_argument("--warm", action="store_true", help="render every page before serving the first")
+    return parser
+
+
+def _run(serving: Coroutine[None, None, None]) -> None:
+    try:
+        import uvloop
+    except ImportError:
+        asyncio.run(serving)
+    else:
+        uvloop.run(serving)
+
+
+async def _serve(site: Site, options: argparse.Namespace) -> None:
+    stopped = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopped.set)
+    async with serve(site, port=options.port, log=options.log, is_warm=options.warm) as origins:
+        sys.stdout.write(msgspec.json.encode({"origins": origins}).decode() + "\n")
+        sys.stdout.flush()
+        # A thread, because stdin may be anything, and not everything can be watched by an event loop.
+        threading.Thread(target=_wait_for_end_of_input, args=(loop, stopped), daemon=True).start()
+        await stopped.wait()
+
+
+def _wait_for_end_of_input(loop: asyncio.AbstractEventLoop, stopped: asyncio.Event) -> None:
+    try:
+        while os.read(0, 4096):
+            pass
+    except OSError:
+        pass  # a stdin that cannot be read has ended, too
+    loop.call_soon_threadsafe(stopped.set)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

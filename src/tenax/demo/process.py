@@ -1,0 +1,87 @@
+"""The site in a process of its own, so that it neither slows nor outlives whoever crawls it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import msgspec
+
+from tenax.demo import Site
+from tenax.errors import UsageError
+
+STOP_SECONDS = 5.0
+
+
+class DemoProcess:
+    """`async with DemoProcess(site) as demo:` serves it while the block runs; `demo.origins` are its hosts.
+
+    The child lives as long as the pipe to its stdin: when this process dies, by whatever signal, the pipe closes and
+    the child ends. It stands in a session of its own, so Ctrl-C stops the crawl first and the site after it.
+    """
+
+    def __init__(self, site: Site, *, port: int = 0, log: Path | None = None, is_warm: bool = False) -> None:
+        self.site = site
+        self.origins: tuple[str, ...] = ()
+        self._options = [
+            *("--hosts", str(site.hosts)),
+            *("--pages", str(site.pages_per_host)),
+            *("--seed", str(site.seed)),
+            *("--manners", site.manners),
+            *("--port", str(port)),
+            *(() if log is None else ("--log", str(log))),
+            *(("--warm",) if is_warm else ()),
+        ]
+        self._process: asyncio.subprocess.Process | None = None
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid if self._process is not None else None
+
+    async def __aenter__(self) -> Self:
+        self._process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "tenax.demo", *self._options),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            env=_environment(),
+            start_new_session=True,
+        )
+        assert self._process.stdout is not None
+        try:
+            line = await self._process.stdout.readline()
+        except BaseException:
+            await self._end(self._process)
+            raise
+        if not line:
+            await self._end(self._process)
+            raise UsageError("the demo site could not start; its own message stands above")
+        self.origins = tuple(msgspec.json.decode(line, type=dict[str, list[str]])["origins"])
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._process is not None:
+            await self._end(self._process)
+            self._process = None
+
+    async def _end(self, process: asyncio.subprocess.Process) -> None:
+        """Close its stdin, wait, and if it does not listen, kill it."""
+        assert process.stdin is not None
+        process.stdin.close()
+        try:
+            async with asyncio.timeout(STOP_SECONDS):
+                await process.communicate()
+        except TimeoutError:
+            process.kill()
+            await process.communicate()
+
+
+def _environment() -> dict[str, str]:
+    """Ours, with the place this very package was imported from first on the child's path."""
+    here = str(Path(__file__).parents[2])
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [here, os.environ.get("PYTHONPATH")]))}

@@ -1,0 +1,125 @@
+"""The county's writers: themes read from `words/`, and sentences made from them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from importlib import resources
+from random import Random
+from typing import TypeAlias
+
+import msgspec
+
+from tenax.model import Value
+
+THEMES = ("courier", "museum", "shop", "weather", "library", "council")
+
+Slots: TypeAlias = Mapping[str, Sequence[str]]
+
+_SLOT = re.compile(r"\{(\^?)(\w+)\}")
+
+
+class Heading(Value, frozen=True):
+    """A section or a tag: its name in paths, and its name for readers."""
+
+    path: str
+    title: str
+
+
+class Labels(Value, frozen=True):
+    """The words around the text, in the theme's language."""
+
+    home: str
+    latest: str
+    about: str
+    contact: str
+    join: str
+    tags: str
+    privacy: str
+    related: str
+    neighbours: str
+    curiosities: str
+    previous: str
+    next: str
+    page: str
+    by: str
+    read: str
+
+
+class Theme(Value, frozen=True):
+    """One kind of website: its language, how it says so, and everything it can say.
+
+    `{slot}` in a template is replaced by one of that slot's phrases, `{^slot}` by the same with a capital.
+    """
+
+    language: str
+    charset: str
+    declared_in: str
+    """Where the charset is told: `header`, `meta` or `nothing`."""
+    schema: str
+    """The schema.org type of its articles."""
+    colour: str
+    joiner: str
+    """What stands between two sentences."""
+    names: tuple[str, ...]
+    towns: tuple[str, ...]
+    tagline: str
+    authors: tuple[str, ...]
+    date: str
+    months: tuple[str, ...]
+    slugs: tuple[str, ...]
+    titles: tuple[str, ...]
+    leads: tuple[str, ...]
+    sentences: tuple[str, ...]
+    closings: tuple[str, ...]
+    slots: dict[str, tuple[str, ...]]
+    labels: Labels
+    sections: tuple[Heading, ...]
+    tags: tuple[Heading, ...]
+
+
+@lru_cache
+def theme_of(host_index: int) -> Theme:
+    """The theme of this host; there are more hosts than themes, so they come round again."""
+    name = THEMES[host_index % len(THEMES)]
+    file = resources.files("tenax.demo") / "words" / f"{name}.toml"
+    return msgspec.toml.decode(file.read_bytes(), type=Theme)
+
+
+def say(theme: Theme, templates: Sequence[str], dice: Random, slots: Slots | None = None) -> str:
+    """One of these templates with its slots filled."""
+    phrases = theme.slots if slots is None else slots
+
+    def fill(match: re.Match[str]) -> str:
+        phrase = dice.choice(phrases[match[2]])
+        return phrase[0].upper() + phrase[1:] if match[1] else phrase
+
+    return _SLOT.sub(fill, dice.choice(templates))
+
+
+def paragraph(theme: Theme, dice: Random) -> str:
+    """Three to five different sentences."""
+    chosen = dice.sample(theme.sentences, dice.randint(3, 5))
+    return theme.joiner.join(say(theme, (sentence,), dice) for sentence in chosen)
+
+
+def story(theme: Theme, lead: str, dice: Random) -> list[str]:
+    """A text of several paragraphs that opens with `lead`. A small cast and no sentence twice in a row keep it sane."""
+    cast = {slot: dice.sample(phrases, min(4, len(phrases))) for slot, phrases in theme.slots.items()}
+    deck: list[str] = []
+    texts = []
+    for _ in range(dice.randint(5, 8)):
+        if len(deck) < 5:
+            deck = dice.sample(theme.sentences, len(theme.sentences)) + deck
+        count = dice.randint(3, 5)
+        deck, hand = deck[:-count], deck[-count:]
+        texts.append(theme.joiner.join(say(theme, (sentence,), dice, cast) for sentence in hand))
+    texts[0] = lead + theme.joiner + texts[0]
+    return [*texts, say(theme, theme.closings, dice, cast)]
+
+
+def date_line(theme: Theme, iso_date: str) -> str:
+    """A date as this theme's readers write it."""
+    year, month, day = iso_date.split("-")
+    return theme.date.format(year=int(year), month=theme.months[int(month) - 1], day=int(day))

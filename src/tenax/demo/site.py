@@ -1,0 +1,51 @@
+"""The whole site as one function: what each host answers, and which pages a correct crawl holds at its end."""
+
+from __future__ import annotations
+
+import re
+
+from tenax.demo import Answer, Request, Site
+from tenax.demo.manners import is_turned_away, manners_of, robots_txt, stored_paths
+from tenax.demo.pages import ordinary_page
+from tenax.demo.place import pages_of, place_of
+from tenax.demo.render import Stage
+from tenax.demo.rude import rude_answer
+
+_SESSION = re.compile(r";jsessionid=[^/]*$")
+
+
+def respond(site: Site, host_index: int, request: Request, origins: tuple[str, ...]) -> Answer:
+    """What this host answers. `origins` are the addresses of all hosts, in order, such as `http://127.0.0.1:8000`."""
+    if request.path == "/robots.txt":
+        return Answer(200, robots_txt(site, host_index).encode(), "text/plain; charset=utf-8")
+    if is_turned_away(site, host_index, request.path, request.host_requests):
+        return Answer(429, b"Too many requests.", "text/plain", (("Retry-After", "1"),), is_steady=False)
+    stage = _stage(site, host_index, origins)
+    path = _SESSION.sub("", request.path)
+    answer = ordinary_page(stage, path) or rude_answer(stage, _at(request, path))
+    return answer or Answer(404, b"There is no such page here.", "text/plain", is_steady=False)
+
+
+def expected_pages(site: Site, origins: tuple[str, ...]) -> set[str]:
+    """The URLs, normalised, that a correct crawl of all hosts stores: those and no others, each of them once."""
+    return {
+        origins[index] + path
+        for index in range(site.hosts)
+        for path in pages_of(site, index) | stored_paths(site, index)
+    }
+
+
+def _stage(site: Site, index: int, origins: tuple[str, ...]) -> Stage:
+    place = place_of(site, index)
+    manners = manners_of(site, index)
+    footer = [("/curiosities", place.theme.labels.curiosities)] if manners else []
+    if "disallowed" in manners:
+        footer.append(("/private/accounts", "Accounts"))
+    return Stage(site, place, origins, tuple(footer))
+
+
+def _at(request: Request, path: str) -> Request:
+    return Request(path, request.query, request.host_requests, request.path_requests)
+
+
+__all__ = ["Answer", "Request", "Site", "expected_pages", "respond"]

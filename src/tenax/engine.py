@@ -1,0 +1,257 @@
+"""The loop: claim what is due, visit it, commit it; many visits in flight, none of them able to stop the crawl."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Callable
+
+import msgspec
+
+from tenax.clock import Clock
+from tenax.config import CrawlConfig, FetchConfig, PolitenessConfig
+from tenax.errors import LeaseLost, TenaxError
+from tenax.fetch.pipeline import Answer, Pipeline
+from tenax.fetch.redirects import Elsewhere
+from tenax.fetch.retry import plan_for
+from tenax.hosts import Hosts
+from tenax.hosts.rules import after_visit, with_robots
+from tenax.ledger import Admission, Ledger
+from tenax.model import (
+    Claim,
+    Ending,
+    Failed,
+    FailureKind,
+    Fetched,
+    Offer,
+    Outcome,
+    Page,
+    Redirected,
+    Rejected,
+    Source,
+    Task,
+    Visit,
+)
+from tenax.readers import ReaderFailed, Readers
+from tenax.reading import Job, Reading
+from tenax.rulebook import Rulebook
+
+log = logging.getLogger(__name__)
+
+LONGEST_WAIT_SECONDS = 1.0
+
+
+class Engine:
+    """Runs one crawl on the parts it is given."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        hosts: Hosts,
+        pipeline: Pipeline,
+        readers: Readers,
+        rulebook: Rulebook,
+        clock: Clock,
+        crawl: CrawlConfig,
+        fetch: FetchConfig,
+        politeness: PolitenessConfig,
+        on_visit: Callable[[Visit, Admission], None],
+    ) -> None:
+        self.ledger = ledger
+        self.hosts = hosts
+        self.pipeline = pipeline
+        self.readers = readers
+        self.rulebook = rulebook
+        self.clock = clock
+        self.crawl = crawl
+        self.fetch = fetch
+        self.politeness = politeness
+        self.on_visit = on_visit
+        self.in_flight: dict[str, float] = {}
+        """URLs being visited, and since when."""
+        self.last_activity = clock.now()
+        self._stopping = False
+        self._held = False
+        self._finished = asyncio.Event()
+
+    def stop(self) -> None:
+        """Claim no more; what is in flight is finished and committed."""
+        self._stopping = True
+        self._finished.set()
+
+    def hold(self, is_held: bool) -> None:
+        """Claim nothing for now: someone downstream is behind."""
+        self._held = is_held
+        self._finished.set()
+
+    @property
+    def is_stopping(self) -> bool:
+        return self._stopping
+
+    async def run(self) -> Ending:
+        """Crawl until there is a reason to end; every visit begun is committed by then."""
+        async with asyncio.TaskGroup() as visits:
+            while (ending := self._ending()) is None:
+                claim = await self.ledger.claim() if self._may_claim() else None
+                if claim is not None:
+                    self.in_flight[claim.task.url] = self.clock.now()
+                    visits.create_task(self.work(claim))
+                elif self._may_claim():
+                    await self.ledger.wait_for_work(LONGEST_WAIT_SECONDS)
+                else:
+                    await self._finished.wait()
+                    self._finished.clear()
+        return ending
+
+    async def work(self, claim: Claim) -> None:
+        """One task: visit it and commit what came of it."""
+        try:
+            visit = await self.visit(claim)
+            admission = await self.ledger.commit(visit)
+            self.on_visit(visit, admission)
+        except LeaseLost:
+            log.warning("visit came too late", extra={"url": claim.task.url})
+        finally:
+            self.hosts.release(claim.host.origin)
+            del self.in_flight[claim.task.url]
+            self.last_activity = self.clock.now()
+            self._finished.set()
+
+    async def visit(self, claim: Claim) -> Visit:
+        """One attempt at a task. Whatever goes wrong in here becomes an outcome: no page may stop the crawl."""
+        started_at = self.clock.now()
+        host = self.hosts.adopt(claim.host)
+        try:
+            answer = await self.pipeline.fetch(claim.task, host)
+            reading = await self._read(claim, answer)
+        except TenaxError:
+            raise
+        except Exception as error:
+            log.exception("visit failed inside", extra={"url": claim.task.url})
+            why = f"{type(error).__name__} in Tenax itself"
+            failed = Failed(why=why, kind=FailureKind.INTERNAL)
+            answer, reading = Answer(failed, self.clock.now()), None
+        return await self._settled(claim, answer, reading, started_at)
+
+    async def _read(self, claim: Claim, answer: Answer) -> Reading | None:
+        response = answer.response
+        if not isinstance(answer.outcome, Fetched) or response is None:
+            return None
+        job = Job(
+            url=claim.task.url,
+            fetched_url=response.url,
+            depth=claim.task.depth,
+            body=response.body,
+            content_type=response.content_type,
+            robots_header=response.headers.get("X-Robots-Tag"),
+        )
+        try:
+            return await self.readers.read(job, self.rulebook.rules)
+        except ReaderFailed as error:
+            return Reading(rejected=Rejected(why=f"unreadable: {error}"))
+
+    async def _settled(self, claim: Claim, answer: Answer, reading: Reading | None, started_at: float) -> Visit:
+        """The whole effect of the visit: what is learned about the host, what is planned, what is offered."""
+        outcome, offers = await self._outcome(claim, answer, reading)
+        # The host as it is now, not as it was when we set out: other visits may have come back meanwhile.
+        host = self.hosts.get(claim.host.origin) or claim.host
+        if answer.robots is not None:
+            host = with_robots(host, answer.robots, self.politeness)
+        host = after_visit(
+            host, outcome, answer.answered_at, answer.requests, self.politeness, self.fetch, random.random()
+        )
+        self.hosts.put(host)
+        now = self.clock.now()
+        page = self._page(claim, answer, reading, now - started_at) if isinstance(outcome, Fetched) else None
+        return Visit(
+            claim=claim,
+            outcome=outcome,
+            plan=plan_for(outcome, claim.task.attempt, now, self.fetch, random.random(), host.next_at),
+            host=host,
+            started_at=started_at,
+            finished_at=now,
+            page=page,
+            offers=offers,
+            refusals=reading.refusals if reading is not None else {},
+            fetch=answer.record,
+        )
+
+    async def _outcome(
+        self, claim: Claim, answer: Answer, reading: Reading | None
+    ) -> tuple[Outcome, tuple[Offer, ...]]:
+        if reading is not None:
+            if reading.rejected is not None:
+                return reading.rejected, ()
+            if reading.is_noindex:
+                return Rejected(why="noindex: the page asks not to be kept"), reading.offers
+            return answer.outcome, reading.offers
+        if not isinstance(answer.outcome, Redirected) or answer.elsewhere is None:
+            return answer.outcome, ()
+        return await self._redirected(claim.task, answer.outcome, answer.elsewhere)
+
+    async def _redirected(
+        self, task: Task, outcome: Redirected, elsewhere: Elsewhere
+    ) -> tuple[Outcome, tuple[Offer, ...]]:
+        """The target becomes a task of its own, unless the rules refuse it."""
+        why = await self.rulebook.redirect_refusal(elsewhere.url, task)
+        if why is not None:
+            return msgspec.structs.replace(outcome, why=why), ()
+        offer = Offer(
+            url=elsewhere.url,
+            origin=elsewhere.origin,
+            depth=task.depth,
+            priority=task.priority,
+            source=Source.REDIRECT,
+            via=task.url,
+            chain=elsewhere.chain,
+        )
+        return outcome, (offer,)
+
+    def _page(self, claim: Claim, answer: Answer, reading: Reading | None, seconds: float) -> Page | None:
+        response, task = answer.response, claim.task
+        if reading is None or response is None:
+            return None
+        return Page(
+            url=task.url,
+            status=response.status,
+            content_type=response.content_type,
+            content_hash=reading.content_hash,
+            content_length=len(response.body),
+            fetched_at=response.finished_at,
+            title=reading.title,
+            description=reading.description,
+            canonical=reading.canonical,
+            language=reading.language,
+            kind=reading.kind,
+            charset=reading.charset,
+            charset_source=reading.charset_source,
+            text=reading.text,
+            links_count=reading.links_count,
+            depth=task.depth,
+            via=task.via,
+            duration_ms=int(seconds * 1000),
+            chain=answer.chain,
+        )
+
+    def _may_claim(self) -> bool:
+        flying = len(self.in_flight)
+        if flying >= self.crawl.concurrency or self._held:
+            return False
+        return not self.crawl.max_pages or self.ledger.counts().pages + flying < self.crawl.max_pages
+
+    def _ending(self) -> Ending | None:
+        """Why to end now, if there is a reason."""
+        if self._stopping:
+            return Ending.INTERRUPTED
+        if self.in_flight:
+            return None
+        counts = self.ledger.counts()
+        if self.crawl.max_pages and counts.pages >= self.crawl.max_pages:
+            return Ending.PAGE_LIMIT
+        if counts.waiting == 0:
+            return Ending.COMPLETE
+        turn = self.ledger.next_turn()
+        if turn is not None and turn - self.clock.now() > self.crawl.patience_seconds:
+            return Ending.PATIENCE
+        return None

@@ -1,0 +1,72 @@
+"""The tree of our own failures. A page that fails is an outcome, never one of these.
+
+TenaxError                    something a person must know; its text is one line that says what to do
+├── UsageError                the command line asks for something impossible
+├── ConfigError               an unknown key or bad value; names the key and where it came from
+├── NoSeedReachable           no seed's host could be found: a typo, or no network
+├── LedgerError               the ledger cannot serve us
+│   ├── LedgerBusy            another process holds it
+│   ├── LedgerUnusable        corrupt, not ours, from a newer version, or not writable
+│   ├── LedgerMissing         there is no crawl in that directory
+│   └── LeaseLost             this visit's claim is void; its commit was refused
+├── StorageFull               the disk is full; what was committed is safe
+├── SinkError                 an output file cannot be written or is not what we left there
+├── MissingExtra              an optional part is not installed
+└── Stalled                   the crawl stopped moving and could not help itself
+"""
+
+from __future__ import annotations
+
+
+class TenaxError(Exception):
+    """Base of everything we raise on purpose; `exit_code` is what the program ends with."""
+
+    exit_code = 1
+
+
+class UsageError(TenaxError):
+    exit_code = 2
+
+
+class ConfigError(TenaxError):
+    exit_code = 2
+
+
+class NoSeedReachable(TenaxError):
+    exit_code = 3
+
+
+class LedgerError(TenaxError):
+    exit_code = 5
+
+
+class LedgerBusy(LedgerError):
+    exit_code = 4
+
+
+class LedgerUnusable(LedgerError):
+    exit_code = 5
+
+
+class LedgerMissing(LedgerError):
+    exit_code = 2
+
+
+class LeaseLost(LedgerError):
+    exit_code = 1
+
+
+class StorageFull(TenaxError):
+    exit_code = 6
+
+
+class SinkError(TenaxError):
+    exit_code = 7
+
+
+class MissingExtra(TenaxError):
+    exit_code = 8
+
+
+class Stalled(TenaxError):
+    exit_code = 9

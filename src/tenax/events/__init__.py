@@ -1,0 +1,40 @@
+"""Events: what the ledger's outbox tells the outside, and where it goes.
+
+A page's event is written in the same transaction as the page, so none is lost and none is told of a page that was not
+kept. The relay reads the outbox in order and hands it to a *sink*; the sink's cursor lives in the ledger too. A sink
+that can put events and cursor together (a file and its length) tells every event exactly once, also across kill -9;
+others tell at least once, and an event's `seq` lets the reader drop what it has already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from tenax.model import Cursor, Event
+
+
+class Outbox(Protocol):
+    """The part of the ledger that events come from."""
+
+    async def events(self, after: int, limit: int) -> list[Event]: ...
+
+    async def subscribe(self, sink: str) -> Cursor: ...
+
+    async def advance(self, sink: str, cursor: Cursor) -> None: ...
+
+
+class Sink(Protocol):
+    """Where events go."""
+
+    @property
+    def name(self) -> str:
+        """Under this name the ledger keeps its cursor."""
+
+    async def open(self, cursor: Cursor) -> None:
+        """Come back to where the cursor says the sink was; raises `SinkError` when that cannot be."""
+
+    async def write(self, events: Sequence[Event]) -> Cursor:
+        """Take these events for good; the cursor to keep once they are safe."""
+
+    async def close(self) -> None: ...

@@ -1,0 +1,126 @@
+"""Events as lines of JSON in a file, each exactly once.
+
+The cursor remembers how long the file was when its last event was safe. After a crash the file may be longer: those
+bytes belong to events that will be told again, so they are cut off first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import IO
+
+import msgspec
+
+from tenax.errors import SinkError, StorageFull
+from tenax.model import Cursor, Event, Hop, Page
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Line(msgspec.Struct):
+    """A page as the outside sees it; every field is always there, except the text when it is not wanted."""
+
+    url: str
+    url_hash: str
+    """SHA-256 of the URL, hex."""
+    status: int
+    title: str
+    description: str
+    kind: str
+    language: str | None
+    canonical: str | None
+    content_type: str
+    content_length: int
+    content_hash: str
+    charset: str
+    links_count: int
+    depth: int
+    via: str | None
+    redirects: tuple[Hop, ...]
+    fetched_at: str
+    duration_ms: int
+    seq: int | None
+    text: str | msgspec.UnsetType = msgspec.UNSET
+
+
+def line_of(page: Page, seq: int | None, with_text: bool = True) -> bytes:
+    """One line, without its end."""
+    return _encode(
+        Line(
+            url=page.url,
+            url_hash=sha256(page.url.encode("utf-8", "surrogatepass")).hexdigest(),
+            status=page.status,
+            title=page.title,
+            description=page.description,
+            kind=page.kind,
+            language=page.language,
+            canonical=page.canonical,
+            content_type=page.content_type,
+            content_length=page.content_length,
+            content_hash=page.content_hash,
+            charset=page.charset,
+            links_count=page.links_count,
+            depth=page.depth,
+            via=page.via,
+            redirects=page.chain,
+            fetched_at=datetime.fromtimestamp(page.fetched_at, UTC).isoformat(timespec="milliseconds"),
+            duration_ms=page.duration_ms,
+            seq=seq,
+            text=page.text if with_text else msgspec.UNSET,
+        )
+    )
+
+
+class JsonlSink:
+    """Appends to one file."""
+
+    name = "jsonl"
+
+    def __init__(self, file: Path, with_text: bool) -> None:
+        self._path = file
+        self._with_text = with_text
+        self._file: IO[bytes] | None = None
+
+    async def open(self, cursor: Cursor) -> None:
+        await asyncio.to_thread(self._open, cursor.position)
+
+    async def write(self, events: Sequence[Event]) -> Cursor:
+        return await asyncio.to_thread(self._append, events)
+
+    async def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def _open(self, position: int) -> None:
+        try:
+            self._file = self._path.open("ab")
+            length = os.fstat(self._file.fileno()).st_size
+            if 0 < length < position:
+                raise SinkError(
+                    f"{self._path} is shorter than this crawl left it; put it back, or move it away and the crawl "
+                    "goes on in a new file (`tenax export` writes everything again)"
+                )
+            # An absent file was taken away on purpose: what comes next starts a new one.
+            self._file.truncate(min(position, length))
+        except OSError as error:
+            raise SinkError(f"{self._path} cannot be written: {os.strerror(error.errno or 0)}") from None
+
+    def _append(self, events: Sequence[Event]) -> Cursor:
+        assert self._file is not None
+        lines = b"".join(line_of(event.page, event.seq, self._with_text) + b"\n" for event in events)
+        try:
+            self._file.write(lines)
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            raise StorageFull(
+                f"{self._path} cannot be written: {os.strerror(error.errno or 0)}; everything committed is safe: "
+                "free some space and run the same command again"
+            ) from None
+        return Cursor(seq=events[-1].seq, position=os.fstat(self._file.fileno()).st_size)

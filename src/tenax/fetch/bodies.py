@@ -1,0 +1,230 @@
+"""Bodies: decoding what arrives, in bounded memory, up to the size a body may have."""
+
+from __future__ import annotations
+
+import sys
+import zlib
+from collections.abc import Iterator
+from typing import Protocol
+
+from tenax.model import Failed, FailureKind
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+_PIECE_BYTES = 64 * 1024
+_MOST_LAYERS = 3
+_GZIP = 16 + zlib.MAX_WBITS
+_GZIP_MAGIC = b"\x1f\x8b"
+# RFC 9659: a zstd body needs no window beyond 8 MB. Without this limit a frame of ten bytes may claim 128 MB.
+_ZSTD_OPTIONS: dict[int, int] = {zstd.DecompressionParameter.window_log_max: 23}
+
+# Real codings that we neither ask for nor can read. Any other unknown word is taken for a slip and ignored, as
+# browsers do: servers put charsets and file types there.
+_UNREADABLE = frozenset({"br", "compress", "x-compress", "dcb", "dcz"})
+
+
+class Body:
+    """A body on its way in: `feed` it what arrives, then `finish`. Either may answer with a failure, once."""
+
+    def __init__(self, content_encoding: str, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+        self._pieces: list[bytes] = []
+        self._decoded_bytes = 0
+        self._failed: Failed | None = None
+        self._layers: list[_Layer] = []
+        self._middle_bytes = 0
+        codings = _codings(content_encoding)
+        if len(codings) > _MOST_LAYERS:
+            self._failed = _bad("encoded too many times")
+        for coding in reversed(codings):  # the last one named was applied last
+            if coding in _UNREADABLE:
+                self._failed = _bad(f"encoded as {coding}, which was not asked for")
+            else:
+                self._layers.append(_LAYERS[coding]())
+
+    def feed(self, data: bytes) -> Failed | None:
+        """Take what arrived; a failure means there is no use in reading on."""
+        if self._failed is None:
+            try:
+                for piece in self._through(data, 0):
+                    self._pieces.append(piece)
+                    self._decoded_bytes += len(piece)
+                    if self._decoded_bytes > self._max_bytes:
+                        self._failed = too_large(self._max_bytes)
+                        break
+            except _MiddleTooLarge:
+                self._failed = too_large(self._max_bytes)
+            except (zlib.error, zstd.ZstdError):
+                self._failed = _bad("the compressed body is damaged")
+            if self._failed is not None:
+                self._pieces.clear()
+        return self._failed
+
+    def finish(self) -> bytes | Failed:
+        """The whole body, once all of it was fed."""
+        if self._failed is not None:
+            return self._failed
+        if not all(layer.is_whole for layer in self._layers):
+            return Failed("the compressed body ends too early", FailureKind.TRUNCATED)
+        return self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
+
+    def _through(self, data: bytes, depth: int) -> Iterator[bytes]:
+        """The data decoded by the layers from `depth` on, a piece at a time."""
+        if depth == len(self._layers):
+            yield data
+            return
+        is_last = depth == len(self._layers) - 1
+        for piece in self._layers[depth].pieces(data):
+            if is_last:
+                yield piece
+                continue
+            # A bomb inside a bomb may grow only in the middle.
+            self._middle_bytes += len(piece)
+            if self._middle_bytes > _MOST_LAYERS * self._max_bytes:
+                raise _MiddleTooLarge
+            yield from self._through(piece, depth + 1)
+
+
+def decoded(data: bytes, content_encoding: str, max_bytes: int) -> bytes | Failed:
+    """A body that is here already. One call into zlib in the usual case: this is on the way of every page."""
+    if content_encoding == "gzip":
+        stream = zlib.decompressobj(_GZIP)
+        try:
+            out = stream.decompress(data, max_bytes + 1)
+        except zlib.error:
+            return _bad("the compressed body is damaged") if data else b""
+        if stream.eof and not stream.unused_data and len(out) <= max_bytes:
+            return out
+    body = Body(content_encoding, max_bytes)
+    for start in range(0, len(data), _PIECE_BYTES):
+        if body.feed(data[start : start + _PIECE_BYTES]) is not None:
+            break
+    return body.finish()
+
+
+def too_large(max_bytes: int) -> Failed:
+    return Failed(f"larger than {max_bytes} bytes", FailureKind.TOO_LARGE)
+
+
+def _bad(why: str) -> Failed:
+    return Failed(why, FailureKind.BAD_RESPONSE)
+
+
+def _codings(content_encoding: str) -> list[str]:
+    words = (word.strip().lower() for word in content_encoding.split(","))
+    return [word for word in words if word in _LAYERS or word in _UNREADABLE]
+
+
+class _MiddleTooLarge(Exception):
+    """An encoded form between two layers is larger than a body may be."""
+
+
+# ---- one file format each ---------------------------------------------------------------------------------
+
+
+class _Layer(Protocol):
+    def pieces(self, data: bytes) -> Iterator[bytes]: ...
+
+    @property
+    def is_whole(self) -> bool:
+        """True when the stream has ended as it should, or never began."""
+
+
+class _Gzip:
+    """Any number of gzip members; what follows the last one is padding."""
+
+    def __init__(self) -> None:
+        self._stream: zlib._Decompress | None = None
+        self._between = b""
+        self._has_member = False
+        self._is_over = False
+
+    def pieces(self, data: bytes) -> Iterator[bytes]:
+        data = self._between + data
+        while data and not self._is_over:
+            if self._stream is None:
+                if len(data) < len(_GZIP_MAGIC):
+                    break
+                self._stream = zlib.decompressobj(_GZIP)
+            stream = self._stream
+            yield from _inflated(stream, data)
+            data = stream.unused_data
+            if stream.eof:
+                self._stream = None
+                self._has_member = True
+                self._is_over = len(data) >= len(_GZIP_MAGIC) and not data.startswith(_GZIP_MAGIC)
+        self._between = b"" if self._is_over or self._stream is not None else data
+
+    @property
+    def is_whole(self) -> bool:
+        return self._stream is None and (self._has_member or not self._between)
+
+
+class _Deflate:
+    """zlib's format, as the RFC says, or the bare stream that some servers send under that name."""
+
+    def __init__(self) -> None:
+        self._stream: zlib._Decompress | None = None
+        self._head = b""
+
+    def pieces(self, data: bytes) -> Iterator[bytes]:
+        if self._stream is None:
+            data = self._head = self._head + data
+            if len(data) < 2:
+                return
+            is_wrapped = data[0] & 0x0F == 8 and int.from_bytes(data[:2], "big") % 31 == 0  # RFC 1950, 2.2
+            self._stream = zlib.decompressobj(zlib.MAX_WBITS if is_wrapped else -zlib.MAX_WBITS)
+        if not self._stream.eof:
+            yield from _inflated(self._stream, data)
+
+    @property
+    def is_whole(self) -> bool:
+        return self._stream.eof if self._stream is not None else not self._head
+
+
+def _inflated(stream: zlib._Decompress, data: bytes) -> Iterator[bytes]:
+    while True:
+        piece = stream.decompress(data, _PIECE_BYTES)
+        data = stream.unconsumed_tail
+        if piece:
+            yield piece
+        if stream.eof or (not data and len(piece) < _PIECE_BYTES):
+            return
+
+
+class _Zstd:
+    """Any number of zstd frames."""
+
+    def __init__(self) -> None:
+        self._stream: zstd.ZstdDecompressor | None = None
+
+    def pieces(self, data: bytes) -> Iterator[bytes]:
+        while data:
+            if self._stream is None:
+                self._stream = zstd.ZstdDecompressor(options=_ZSTD_OPTIONS)
+            stream = self._stream
+            while True:
+                piece = stream.decompress(data, _PIECE_BYTES)
+                data = b""  # the decompressor keeps what it has not used
+                if piece:
+                    yield piece
+                if stream.eof or stream.needs_input:
+                    break
+            if stream.eof:
+                data = stream.unused_data
+                self._stream = None
+
+    @property
+    def is_whole(self) -> bool:
+        return self._stream is None
+
+
+_LAYERS: dict[str, type[_Layer]] = {
+    "gzip": _Gzip,
+    "x-gzip": _Gzip,
+    "deflate": _Deflate,
+    "zstd": _Zstd,
+}

@@ -1,0 +1,69 @@
+"""Where a redirect leads: to a task of its own, to the same page under another spelling, or nowhere."""
+
+from __future__ import annotations
+
+import re
+
+from can_ada import parse
+
+from tenax.model import Hop, Value
+from tenax.urls.normalize import Spelling, normalize
+
+_NOT_UTF8 = re.compile("[\udc80-\udcff]")
+
+
+class Elsewhere(Value, frozen=True):
+    """Another URL: to be offered as a task, with its own host, its own robots.txt and its own turn."""
+
+    url: str
+    origin: str
+    chain: tuple[Hop, ...]
+
+
+class SameUrl(Value, frozen=True):
+    """Normalised, it is the task's own URL; the site wants just this spelling. To be asked for at once."""
+
+    exact_url: str
+
+
+class Stop(Value, frozen=True):
+    """It is not followed."""
+
+    why: str
+    to: str = ""
+    """The target, as far as it could be read."""
+
+
+def next_hop(
+    task_url: str,
+    asked: tuple[str, ...],
+    chain: tuple[Hop, ...],
+    status: int,
+    location: str | None,
+    max_redirects: int,
+    spelling: Spelling,
+) -> Elsewhere | SameUrl | Stop:
+    """`asked` holds the exact URLs requested in this visit, oldest first; `chain` the hops before it."""
+    if not location:
+        return Stop("redirect without a target")
+    exact_url = _resolved(location, asked[-1])
+    target = normalize(exact_url, None, spelling) if exact_url is not None else None
+    if exact_url is None or target is None:
+        return Stop("redirect to something that is no http or https URL", location[:2048])
+    if exact_url in asked or any(hop.url == target.url for hop in chain):
+        return Stop("redirect loop", target.url)
+    if len(chain) + len(asked) > max_redirects:
+        return Stop(f"more than {max_redirects} redirects", target.url)
+    if target.url == task_url:
+        return SameUrl(exact_url)
+    return Elsewhere(target.url, target.origin, (*chain, Hop(task_url, status)))
+
+
+def _resolved(location: str, base: str) -> str | None:
+    """The whole URL, without the fragment. Bytes that were not UTF-8 arrive as surrogates and are escaped."""
+    location = _NOT_UTF8.sub(lambda match: f"%{ord(match[0]) - 0xDC00:02X}", location)
+    try:
+        url = parse(base) + location
+    except (ValueError, TypeError):
+        return None
+    return url.href.partition("#")[0]

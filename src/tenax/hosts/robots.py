@@ -1,0 +1,216 @@
+"""robots.txt by RFC 9309: how an answer is read, how long it holds, and what it allows us.
+
+`protego` matches the rules (longest match in octets, a tie allows, `*` and `$`). It was held against the RFC's text;
+`_as_the_rfc_reads_it` repairs, before it parses, what it reads differently.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+import msgspec
+from protego import Protego
+
+from tenax.config import PolitenessConfig
+from tenax.model import RobotsCopy, RobotsVerdict, Value
+
+PRODUCT_TOKEN = "tenax"
+MAX_ROBOTS_BYTES = 500 * 1024
+"""RFC 9309, 2.5: at least this much of a file counts; here, exactly this much."""
+MAX_ROBOTS_REDIRECTS = 5
+"""RFC 9309, 2.3.1.2: followed this often, across hosts too; beyond, the file counts as unavailable."""
+
+_MOST_LINE_CHARS = 16 * 1024
+
+_LINE_ENDS = re.compile(r"\r\n|\r|\n")
+# What Python's splitlines() would also split at, and bytes that were not UTF-8.
+_NEITHER_LINE_END_NOR_TEXT = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029\udc80-\udcff]")
+_FIELD = re.compile(
+    r"\s*(?:(?P<agent>user[- ]?agent)|sitemaps?|site-map|crawl[- ]delay|(?P<allow>allow)"
+    r"|disallow|dissallow|dissalow|disalow|diasllow|disallaw)(?:\s*:|\s)(?P<value>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_TOKEN = re.compile(r"[A-Za-z_-]+")
+
+
+class RobotsAnswer(Value, frozen=True):
+    """What came back for /robots.txt, after its redirects."""
+
+    status: int
+    body: bytes = b""
+    content_type: str = ""
+    retry_after_seconds: float | None = None
+    """For a 429 or 503: what the host asked for, already capped."""
+
+
+class RobotsNoAnswer(Value, frozen=True):
+    """Nothing usable came back: network trouble, a bomb, a forbidden address."""
+
+    why: str
+
+
+class RobotsRedirectedAway(Value, frozen=True):
+    """More redirects than we follow, or one that leads nowhere."""
+
+    status: int
+
+
+AskedRobots = RobotsAnswer | RobotsNoAnswer | RobotsRedirectedAway
+
+
+def copy_of(asked: AskedRobots, previous: RobotsCopy | None, politeness: PolitenessConfig, now: float) -> RobotsCopy:
+    """What to remember of the answer. When there is none, the last good copy serves while it is young enough."""
+    fresh_until = now + politeness.robots_ttl_seconds
+    match asked:
+        case RobotsRedirectedAway(status):
+            return RobotsCopy(
+                RobotsVerdict.ALLOW_ALL, now, fresh_until, http_status=status, why="redirects lead nowhere: no rules"
+            )
+        case RobotsAnswer(status) if 200 <= status < 300:
+            why = "an HTML page was sent as robots.txt: no rules" if _is_html(asked) else ""
+            text = "" if why else readable(asked.body)
+            return RobotsCopy(RobotsVerdict.RULES, now, fresh_until, text, status, why)
+        case RobotsAnswer(status) if 400 <= status < 500 and status != 429:
+            return RobotsCopy(RobotsVerdict.ALLOW_ALL, now, fresh_until, http_status=status)
+        case RobotsAnswer(status):
+            return _unreachable(f"HTTP {status}", status, asked.retry_after_seconds, previous, politeness, now)
+        case RobotsNoAnswer(why):
+            return _unreachable(why, None, None, previous, politeness, now)
+
+
+def _unreachable(
+    why: str,
+    status: int | None,
+    retry_after_seconds: float | None,
+    previous: RobotsCopy | None,
+    politeness: PolitenessConfig,
+    now: float,
+) -> RobotsCopy:
+    retry_at = now + max(politeness.robots_retry_seconds, retry_after_seconds or 0.0)
+    if previous is not None and previous.verdict is not RobotsVerdict.UNREACHABLE:
+        if now - previous.fetched_at <= politeness.robots_stale_seconds:
+            why = f"{why}: using the last good copy"
+            return msgspec.structs.replace(previous, expires_at=retry_at, http_status=status, why=why)
+    elif previous is not None:
+        # Each refusal in a row doubles the wait, up to how long a good copy would have served.
+        waited = previous.expires_at - previous.fetched_at
+        retry_at = max(retry_at, now + min(2 * waited, politeness.robots_ttl_seconds))
+    if politeness.robots_on_unreachable == "allow":
+        return RobotsCopy(RobotsVerdict.ALLOW_ALL, now, retry_at, http_status=status, why=f"{why}: allowed by config")
+    return RobotsCopy(RobotsVerdict.UNREACHABLE, now, retry_at, http_status=status, why=why)
+
+
+def readable(body: bytes) -> str:
+    """The first 500 KiB as text that any store can hold; bytes that are not UTF-8 become `%XX`."""
+    body = _first_lines(body)
+    if body.startswith((b"\xff\xfe", b"\xfe\xff")):
+        text = body.decode("utf-16", "replace")
+    else:
+        text = body.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
+    text = text.replace("\0", "")  # what is left of UTF-16 without a mark reads as ASCII
+    text = _NEITHER_LINE_END_NOR_TEXT.sub(_percent_encoded, text)
+    return _first_lines(text.encode()).decode()
+
+
+def _first_lines(body: bytes) -> bytes:
+    """What counts, without a last line cut in the middle: half a rule is another rule."""
+    if len(body) <= MAX_ROBOTS_BYTES:
+        return body
+    head = body[:MAX_ROBOTS_BYTES]
+    return head[: max(head.rfind(b"\n"), head.rfind(b"\r")) + 1]
+
+
+def _percent_encoded(match: re.Match[str]) -> str:
+    return "".join(f"%{octet:02X}" for octet in match[0].encode("utf-8", "surrogateescape"))
+
+
+def _is_html(answer: RobotsAnswer) -> bool:
+    start = answer.body[:1024].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+    if start.startswith((b"<!doctype", b"<html", b"<head", b"<body", b"<?xml", b"<!--")):
+        return True
+    # Some hosts label a real robots.txt text/html, so the label alone is not enough.
+    return "html" in answer.content_type.lower() and start.startswith(b"<")
+
+
+# ---- what it allows ---------------------------------------------------------------------------------------
+
+
+def _as_the_rfc_reads_it(text: str) -> tuple[str, bool]:
+    """The same rules, spelled so that protego reads them as RFC 9309 does; and whether any Allow is among them.
+
+    - Lines end at CR, LF or CRLF only.
+    - A User-agent line names a whole product token: `Tenax/2.0` is us, `Ten` is not (protego takes any beginning).
+    - Records the RFC does not know must not end a group, so they are left out. Crawl-delay stays: we obey it.
+    """
+    lines = []
+    has_allow = False
+    for line in _LINE_ENDS.split(text):
+        field = _FIELD.match(line[:_MOST_LINE_CHARS].partition("#")[0])
+        if field is None:
+            continue
+        if field["agent"] is None:
+            lines.append(field[0])
+            has_allow = has_allow or (field["allow"] is not None and bool(field["value"].strip()))
+        else:
+            lines.append(f"User-agent: {_agent(field['value'].strip())}")
+    return "\n".join(lines), has_allow
+
+
+def _agent(value: str) -> str:
+    if value == "*" or value[:2] in ("* ", "*\t"):
+        return "*"
+    token = _TOKEN.match(value)
+    return PRODUCT_TOKEN if token is not None and token[0].lower() == PRODUCT_TOKEN else "another"
+
+
+class Robots:
+    """The rules of one robots.txt for us."""
+
+    def __init__(self, text: str) -> None:
+        prepared, self._has_allow = _as_the_rfc_reads_it(text)
+        self._rules = Protego.parse(prepared)
+
+    def allows(self, url: str) -> bool:
+        return bool(self._rules.can_fetch(url, PRODUCT_TOKEN))
+
+    def crawl_delay(self, max_seconds: float) -> float | None:
+        """Seconds between requests, shortened to `max_seconds`; None when not asked for, or not a number."""
+        delay = self._rules.crawl_delay(PRODUCT_TOKEN)
+        return None if delay is None else min(float(delay), max_seconds)
+
+    def closes_everything(self) -> bool:
+        """True when no path at all is open to us. A file with Allow lines is taken to open something."""
+        return not self._has_allow and not self.allows("/") and not self.allows("/any/other/path")
+
+
+class _Everything(Robots):
+    """Unreachable: complete disallow (RFC 9309, 2.3.1.4). That is no rule of the host, so it closes nothing."""
+
+    def __init__(self) -> None:
+        super().__init__("")
+
+    def allows(self, url: str) -> bool:
+        return False
+
+    def closes_everything(self) -> bool:
+        return False
+
+
+_NO_RULES = Robots("")
+_HANDS_OFF = _Everything()
+_LARGE_CHARS = 32 * 1024
+
+
+def matcher(copy: RobotsCopy) -> Robots:
+    """The rules of this copy, parsed once for as long as the host stays active."""
+    if copy.verdict is RobotsVerdict.UNREACHABLE:
+        return _HANDS_OFF
+    if copy.verdict is RobotsVerdict.ALLOW_ALL or not copy.text:
+        return _NO_RULES
+    return _parsed(copy.text) if len(copy.text) < _LARGE_CHARS else _parsed_large(copy.text)
+
+
+# Two shelves, so that a few huge files can neither fill the memory nor push the small ones out.
+_parsed = lru_cache(maxsize=2048)(Robots)
+_parsed_large = lru_cache(maxsize=32)(Robots)

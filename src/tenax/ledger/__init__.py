@@ -1,0 +1,253 @@
+"""The ledger: frontier, page records, host records, dead letters and the outbox, in one database.
+
+The states of a task, and what moves it:
+
+    (unknown) ──admit──▶ waiting ──claim──▶ claimed ──commit──▶ settled   plan Done
+                            ▲                  │
+                            │                  ├──commit──▶ waiting       plan Again, with its time
+                            │                  ├──commit──▶ dead          plan DeadLetter, with its cause
+                            └──lease void──────┘
+                            └──replay────────── dead
+
+What every backend promises, and `tests/contracts/ledger.py` checks:
+
+- **Once.** A URL is admitted at most once, however often and by however many pages it is offered. Admission is exact.
+- **All or nothing.** `commit` writes a visit's whole effect (page, links, plan, host, dead letter, events) in one
+  transaction and returns when it is durable. Kill the process at any instruction: the visit happened or it did not.
+- **Nothing claimed is lost.** A claim is a lease. When its holder dies, `open` gives the task back at once; when its
+  time runs out, another claim may take it, and the late holder's commit raises `LeaseLost` and writes nothing.
+- **Fair.** Hosts take turns: the one whose turn came first is served first, and no host is claimed before its
+  `next_at` or beyond its connections. Within a host: higher priority first, then the earlier due time.
+- **Told in order.** Events have growing numbers without gaps in time: once a reader has seen number n, no smaller
+  number appears later. Each sink keeps its own cursor here, in the same database as the events.
+
+No backend's words (rowids, pragmas, SQL) appear in this protocol.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from enum import StrEnum
+from typing import Protocol
+
+from tenax.model import (
+    Claim,
+    Cursor,
+    Event,
+    FetchRecord,
+    HostRecord,
+    Offer,
+    Outcome,
+    Page,
+    Plan,
+    Priority,
+    Source,
+    Task,
+    Value,
+    Visit,
+)
+
+
+class TaskState(StrEnum):
+    WAITING = "waiting"
+    SETTLED = "settled"
+    DEAD = "dead"
+
+
+class Admission(Value, frozen=True):
+    """What became of some offers."""
+
+    admitted: int = 0
+    known: int = 0
+    refusals: dict[str, int] = {}
+    """Offers over a budget, counted by the budget's name."""
+
+
+class VisitRecord(Value, frozen=True):
+    """One visit as the ledger remembers it."""
+
+    at: float
+    outcome: Outcome
+    plan: Plan
+    attempt: int = 0
+    fetch: FetchRecord = FetchRecord()
+    offered: int = 0
+    """New and known links it offered."""
+    refusals: dict[str, int] = {}
+
+
+class Life(Value, frozen=True):
+    """Everything the ledger knows about one URL."""
+
+    url: str
+    state: TaskState
+    discovered_at: float
+    source: Source
+    depth: int
+    priority: Priority
+    via: str | None = None
+    due: float | None = None
+    """For a waiting task: not before this time."""
+    attempt: int = 0
+    cause: str | None = None
+    """For a dead letter: why."""
+    page: Page | None = None
+    visits: tuple[VisitRecord, ...] = ()
+    host: HostRecord | None = None
+
+
+class LetterRecord(Value, frozen=True):
+    """A dead letter."""
+
+    url: str
+    cause: str
+    at: float
+    attempt: int
+    depth: int
+    via: str | None = None
+
+
+class HostLine(Value, frozen=True):
+    """A host in the status: its record and what waits there."""
+
+    host: HostRecord
+    waiting: int
+    next_due: float | None = None
+
+
+class Status(Value, frozen=True):
+    """The whole crawl at a glance."""
+
+    created_at: float
+    now: float
+    waiting: int = 0
+    settled: int = 0
+    dead: int = 0
+    pages: int = 0
+    articles: int = 0
+    hosts: int = 0
+    body_bytes: int = 0
+    wire_bytes: int = 0
+    events: int = 0
+    outcomes: dict[str, int] = {}
+    """Visits by outcome, such as `fetched`, `failed:dns`, `refused:robots`."""
+    refusals: dict[str, int] = {}
+    """Links never admitted, by rule."""
+    busiest: tuple[HostLine, ...] = ()
+    """Hosts with the most waiting tasks, most first."""
+    due_now: int = 0
+    next_due: float | None = None
+    """When the next waiting task may be claimed, host's turn included; None when nothing waits."""
+    cursors: dict[str, Cursor] = {}
+    is_running: bool = False
+    """Another process is crawling into it now."""
+
+
+class Counts(Value, frozen=True):
+    """What is cheap to know at any moment: the whole crawl, as far as committed."""
+
+    waiting: int = 0
+    pages: int = 0
+    articles: int = 0
+    wire_bytes: int = 0
+    outcomes: dict[str, int] = {}
+
+
+class PageFilter(Value, frozen=True):
+    """Which pages to read back; everything given must hold."""
+
+    host: str | None = None
+    status: int | None = None
+    kind: str | None = None
+    language: str | None = None
+    url_glob: str | None = None
+    since: float | None = None
+
+
+class Turns(Protocol):
+    """What the ledger must know of manners to give hosts their turns; the rules themselves live in `hosts`."""
+
+    def pace_seconds(self, host: HostRecord) -> float:
+        """Least time between the starts of two requests to this host."""
+
+    def connections(self, host: HostRecord, now: float) -> int:
+        """Most visits of this host in flight at the same time."""
+
+
+class Ledger(Protocol):
+    """The one database. Every method may be called from any task of one event loop."""
+
+    # -- the frontier
+
+    async def admit(self, offers: Sequence[Offer]) -> Admission:
+        """Offer URLs outside of a visit: seeds. Durable on return."""
+
+    async def claim(self) -> Claim | None:
+        """Take the next due task, or None when no host has a turn with something due."""
+
+    async def wait_for_work(self, timeout_seconds: float) -> None:
+        """Return when a claim may succeed, or after the timeout; it may return early."""
+
+    async def commit(self, visit: Visit) -> Admission:
+        """Write a visit's whole effect; durable on return. Raises `LeaseLost` and writes nothing when void."""
+
+    async def release(self, claim: Claim) -> None:
+        """Give a task back untouched."""
+
+    def next_turn(self) -> float | None:
+        """When the next claim may succeed, as far as known; None when nothing waits and nothing is claimed."""
+
+    def counts(self) -> Counts: ...
+
+    # -- the outbox
+
+    async def events(self, after: int, limit: int) -> list[Event]:
+        """Committed events with numbers above `after`, in order."""
+
+    async def subscribe(self, sink: str) -> Cursor:
+        """Where this sink is; from now on events are kept until it has them."""
+
+    async def advance(self, sink: str, cursor: Cursor) -> None:
+        """Durably remember how far a sink has come."""
+
+    # -- what people ask
+
+    async def status(self) -> Status: ...
+
+    async def life(self, url: str) -> Life | None: ...
+
+    async def host(self, origin: str) -> HostRecord | None: ...
+
+    def pages(self, where: PageFilter) -> AsyncIterator[Page]:
+        """Pages in the order they were stored, text included."""
+
+    def dead_letters(self) -> AsyncIterator[LetterRecord]: ...
+
+    async def replay(self, urls: Sequence[str] | None) -> int:
+        """Make dead letters waiting again, all of them when `urls` is None; how many came back."""
+
+    # -- itself
+
+    async def remember(self, name: str, value: bytes) -> None:
+        """Keep a small named value with the crawl, such as its rules."""
+
+    async def recall(self, name: str) -> bytes | None: ...
+
+    async def close(self) -> None: ...
+
+
+__all__ = [
+    "Admission",
+    "Counts",
+    "Cursor",
+    "HostLine",
+    "Ledger",
+    "LetterRecord",
+    "Life",
+    "PageFilter",
+    "Status",
+    "Task",
+    "TaskState",
+    "Turns",
+    "VisitRecord",
+]

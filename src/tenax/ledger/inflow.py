@@ -1,0 +1,22 @@
+"""How fast the pages of one host may fill the frontier: what comes too fast becomes due later, never lost."""
+
+from __future__ import annotations
+
+
+class Inflow:
+    """Gives new URLs their earliest time, at most `per_second` of them for each source and second."""
+
+    def __init__(self, per_second: float, sources_kept: int = 10_000) -> None:
+        self._gap_seconds = 1 / per_second if per_second else 0.0
+        self._sources_kept = sources_kept
+        self._free_at: dict[int, float] = {}
+
+    def due(self, source: int, now: float) -> float:
+        if not self._gap_seconds:
+            return now
+        # A second's worth may come at once; after that, one every gap.
+        due = max(self._free_at.get(source, 0.0), now - 1.0) + self._gap_seconds
+        if source not in self._free_at and len(self._free_at) >= self._sources_kept:
+            self._free_at = {kept: at for kept, at in self._free_at.items() if at > now}
+        self._free_at[source] = due
+        return max(due, now)

@@ -1,0 +1,204 @@
+"""Whose turn it is: the part of the frontier held in memory, for any backend that claims in process.
+
+A *slot* is a host in the window, with its next few tasks in the order it serves them. Slots stand in a heap by the
+time of their next turn, so taking a turn costs the logarithm of the window, however many hosts or URLs are known.
+Politeness is a place in this queue: nobody sleeps. Nothing here does I/O; the backend fills slots when asked to.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from heapq import heappop, heappush
+from typing import NamedTuple
+
+from tenax.ledger import Turns
+from tenax.model import HostRecord
+
+
+class Entry(NamedTuple):
+    """A waiting task as the backend stores it; the first three fields are its place within its host."""
+
+    rank: int
+    due: int
+    """Milliseconds since the epoch."""
+    key: int
+    path: str
+    depth: int
+    source: int
+    found: int
+    via: int | None
+    attempt: int
+    record_id: int | None
+    chain: bytes | None
+    via_url: str | None = None
+    """Of the page it was found on; looked up, not stored."""
+
+    @property
+    def columns(self) -> tuple[object, ...]:
+        return self[:-1]
+
+
+class Slot:
+    """A host in the window."""
+
+    __slots__ = ("entries", "has_more", "held", "host_id", "in_flight", "next_at", "record", "turn_at", "wake_at")
+
+    def __init__(self, host_id: int, record: HostRecord) -> None:
+        self.host_id = host_id
+        self.record = record
+        self.entries: list[Entry] = []
+        self.held: set[int] = set()
+        """Keys taken from the backend and not yet committed: in `entries` or in flight."""
+        self.in_flight = 0
+        self.next_at = record.next_at
+        self.has_more = True
+        """The backend may hold tasks that are due and not in `entries`."""
+        self.wake_at: float | None = None
+        """When the earliest task that is not due yet becomes due."""
+        self.turn_at: float | None = None
+        """Its place in the heap; None when it stands in no queue."""
+
+
+class Schedule:
+    """The window of hosts and their turns."""
+
+    def __init__(self, turns: Turns, window_hosts: int, look_ahead: int) -> None:
+        self._turns = turns
+        self._window_hosts = window_hosts
+        self._look_ahead = look_ahead
+        self._slots: dict[int, Slot] = {}
+        self._heap: list[tuple[float, int, Slot]] = []
+        self._hungry: dict[int, Slot] = {}
+        self._ticket = 0
+
+    def __contains__(self, host_id: int) -> bool:
+        return host_id in self._slots
+
+    def __len__(self) -> int:
+        return len(self._slots)
+
+    @property
+    def room(self) -> int:
+        """How many more hosts the window takes."""
+        return self._window_hosts - len(self._slots)
+
+    @property
+    def has_hungry(self) -> bool:
+        return bool(self._hungry)
+
+    def enter(self, host_id: int, record: HostRecord) -> None:
+        """A host joins the window; it asks to be filled at once."""
+        slot = Slot(host_id, record)
+        self._slots[host_id] = slot
+        self._hungry[host_id] = slot
+
+    def hungry(self) -> list[tuple[int, int]]:
+        """Hosts that ask for tasks, with how many rows to read (tasks already held come back too)."""
+        return [(slot.host_id, len(slot.held) + self._share(slot)) for slot in self._hungry.values()]
+
+    def fill(self, host_id: int, rows: list[Entry], asked: int, next_due: float | None) -> None:
+        """The backend's answer: what is due now, best first, and when the next one would be."""
+        slot = self._slots.get(host_id)
+        self._hungry.pop(host_id, None)
+        if slot is None:
+            return
+        fresh = [row for row in rows if row.key not in slot.held]
+        slot.held.update(row.key for row in fresh)
+        slot.entries = sorted(slot.entries + fresh)
+        slot.has_more = len(rows) >= asked
+        slot.wake_at = next_due
+        self._place(slot)
+
+    def arrived(self, host_id: int, entry: Entry, now: float) -> None:
+        """A task was admitted or put back: take it into the slot when it belongs before what is held there."""
+        slot = self._slots.get(host_id)
+        if slot is None or entry.key in slot.held:
+            return
+        due = entry.due / 1000
+        if due > now:
+            slot.wake_at = due if slot.wake_at is None else min(slot.wake_at, due)
+        elif len(slot.entries) < self._share(slot) * 2 and (
+            not slot.has_more or (slot.entries and entry < slot.entries[-1])
+        ):
+            insort(slot.entries, entry)
+            slot.held.add(entry.key)
+        else:
+            slot.has_more = True
+        self._place(slot)
+
+    def take(self, now: float) -> tuple[Slot, Entry] | None:
+        """The next turn that has come, with the task to visit."""
+        while self._heap and self._heap[0][0] <= now:
+            turn_at, _, slot = heappop(self._heap)
+            if slot.turn_at != turn_at:
+                continue
+            slot.turn_at = None
+            if slot.wake_at is not None and slot.wake_at <= now:
+                self._ask(slot)
+            if not slot.entries:
+                self._ask(slot)
+                continue
+            if slot.in_flight >= self._turns.connections(slot.record, now):
+                continue
+            entry = slot.entries.pop(0)
+            slot.in_flight += 1
+            slot.next_at = max(slot.next_at, now + self._turns.pace_seconds(slot.record))
+            if slot.has_more and len(slot.entries) * 2 < self._share(slot):
+                self._hungry[slot.host_id] = slot
+            self._place(slot)
+            return slot, entry
+        return None
+
+    def settle(self, slot: Slot, key: int, record: HostRecord) -> None:
+        """A visit of this host was committed; its task is no longer here."""
+        slot.held.discard(key)
+        slot.in_flight -= 1
+        slot.record = record
+        slot.next_at = max(slot.next_at, record.next_at) if slot.in_flight else record.next_at
+        self._place(slot)
+
+    def put_back(self, slot: Slot, entry: Entry) -> None:
+        """A claim was given up: the task is the first of its host again."""
+        slot.in_flight -= 1
+        insort(slot.entries, entry)
+        self._place(slot)
+
+    def next_turn(self) -> float | None:
+        """When the next turn comes, as far as the window knows."""
+        while self._heap and self._heap[0][2].turn_at != self._heap[0][0]:
+            heappop(self._heap)
+        return self._heap[0][0] if self._heap else None
+
+    def dismiss_idle(self) -> None:
+        """Make room: hosts with nothing in hand leave, also those with more to do, who had their share for now."""
+        for slot in list(self._slots.values()):
+            if not slot.in_flight and not slot.entries:
+                slot.turn_at = None
+                self._hungry.pop(slot.host_id, None)
+                del self._slots[slot.host_id]
+
+    def _share(self, slot: Slot) -> int:
+        return max(self._look_ahead, 2 * self._turns.connections(slot.record, slot.next_at))
+
+    def _ask(self, slot: Slot) -> None:
+        if slot.has_more or slot.wake_at is not None:
+            slot.has_more = True
+            self._hungry[slot.host_id] = slot
+
+    def _place(self, slot: Slot) -> None:
+        """Put the slot where its next turn is."""
+        if slot.entries:
+            turn_at = slot.next_at
+        elif slot.has_more:
+            self._hungry[slot.host_id] = slot
+            slot.turn_at = None
+            return
+        elif slot.wake_at is not None:
+            turn_at = max(slot.next_at, slot.wake_at)
+        else:
+            slot.turn_at = None
+            return
+        if slot.turn_at != turn_at:
+            slot.turn_at = turn_at
+            self._ticket += 1
+            heappush(self._heap, (turn_at, self._ticket, slot))

@@ -1,0 +1,295 @@
+-- Every statement the SQLite ledger runs, named. Loaded by `schema.queries`.
+--
+-- Times are whole milliseconds since the epoch in tables that have a row per URL, seconds elsewhere.
+-- `key` is the first 64 bits of the SHA-256 of the normalised URL. With the host in front of it, a collision
+-- needs 2^32 URLs on one host, and a host that made one on purpose would only hide a page of its own.
+
+-- name: create
+-- The tables of a new ledger.
+CREATE TABLE meta (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE tally (name TEXT PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE host (
+    id      INTEGER PRIMARY KEY,
+    origin  TEXT NOT NULL UNIQUE,
+    waiting INTEGER NOT NULL DEFAULT 0,
+    turn_at REAL NOT NULL DEFAULT 0,  -- worth a look from this time on: its politeness, or its earliest due task
+    state   BLOB,   -- HostRecord as JSON, robots left out
+    robots  BLOB    -- RobotsCopy as JSON; written only when it changes
+);
+CREATE INDEX host_turn ON host (turn_at) WHERE waiting > 0;
+-- Every URL ever admitted: the exact answer to "is it known?". Small rows, a host's URLs side by side.
+CREATE TABLE seen (host_id INTEGER, key INTEGER, PRIMARY KEY (host_id, key)) WITHOUT ROWID;
+-- Waiting tasks in the order a host serves them. A row leaves only in the transaction that commits its visit,
+-- so a crash needs no repair: what was claimed is simply still here.
+CREATE TABLE queue (
+    host_id   INTEGER,
+    rank      INTEGER,  -- 3 - priority: the best first
+    due       INTEGER,
+    key       INTEGER,
+    path      TEXT NOT NULL,
+    depth     INTEGER NOT NULL,
+    source    INTEGER NOT NULL,
+    found     INTEGER NOT NULL,
+    via       INTEGER,  -- record.id of the page it was found on
+    attempt   INTEGER NOT NULL,
+    record_id INTEGER,  -- when it has been visited before
+    chain     BLOB,
+    PRIMARY KEY (host_id, rank, due, key)
+) WITHOUT ROWID;
+-- One row for every URL that was visited at least once.
+CREATE TABLE record (
+    id             INTEGER PRIMARY KEY,
+    host_id        INTEGER NOT NULL,
+    key            INTEGER NOT NULL,
+    path           TEXT NOT NULL,
+    state          TEXT NOT NULL,   -- waiting, settled, dead
+    status         TEXT NOT NULL,   -- never_crawled, fetched, failed, blocked
+    http_status    INTEGER,
+    depth          INTEGER NOT NULL,
+    priority       INTEGER NOT NULL,
+    source         INTEGER NOT NULL,
+    via            INTEGER,
+    discovered_at  INTEGER NOT NULL,
+    last_visit_at  INTEGER NOT NULL,
+    next_visit_at  INTEGER,
+    error_count    INTEGER NOT NULL DEFAULT 0,
+    error_message  TEXT,
+    attempt        INTEGER NOT NULL DEFAULT 0,
+    duration_ms    INTEGER,
+    last_visit     INTEGER NOT NULL,
+    content_id     INTEGER,
+    content_type   TEXT,
+    content_length INTEGER,
+    content_hash   BLOB,
+    title          TEXT,
+    description    TEXT,
+    canonical      TEXT,
+    language       TEXT,
+    kind           TEXT,
+    charset        TEXT,
+    charset_source TEXT,
+    links_count    INTEGER,
+    fetched_at     INTEGER,
+    chain          BLOB,
+    UNIQUE (host_id, key)
+);
+CREATE INDEX record_dead ON record (id) WHERE state = 'dead';
+CREATE TABLE visit (id INTEGER PRIMARY KEY, record_id INTEGER NOT NULL, previous INTEGER, at INTEGER NOT NULL, detail BLOB NOT NULL);
+CREATE TABLE content (id INTEGER PRIMARY KEY, body BLOB NOT NULL);
+CREATE TABLE event (seq INTEGER PRIMARY KEY, at REAL NOT NULL, page BLOB NOT NULL, content_id INTEGER);
+CREATE TABLE cursor (sink TEXT PRIMARY KEY, seq INTEGER NOT NULL, position INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE budget (host_id INTEGER, key INTEGER, used INTEGER NOT NULL, PRIMARY KEY (host_id, key)) WITHOUT ROWID;
+
+-- For people who open the file: the frontier, the pages and the domains under the names they may expect.
+CREATE VIEW url_frontier AS
+    SELECT h.origin || q.path AS url, h.origin AS domain, 3 - q.rank AS priority, q.depth,
+           'pending' AS status, q.due / 1000.0 AS scheduled_at, q.found / 1000.0 AS created_at
+    FROM queue q JOIN host h ON h.id = q.host_id;
+CREATE VIEW crawled_pages AS
+    SELECT h.origin || r.path AS url, h.origin AS domain, r.status, r.http_status AS status_code, r.content_type,
+           r.content_length, lower(hex(r.content_hash)) AS content_hash, r.title, r.description, r.links_count,
+           r.error_count, r.error_message, r.discovered_at / 1000.0 AS discovered_at,
+           r.last_visit_at / 1000.0 AS crawled_at, r.next_visit_at / 1000.0 AS next_crawl_at,
+           r.duration_ms AS crawl_duration_ms
+    FROM record r JOIN host h ON h.id = r.host_id;
+CREATE VIEW domains AS
+    SELECT origin AS domain, json_extract(robots, '$.text') AS robots_txt,
+           json_extract(robots, '$.fetched_at') AS robots_fetched_at,
+           coalesce(json_extract(state, '$.crawl_delay_seconds'), 1.0) AS crawl_delay,
+           coalesce(json_extract(state, '$.page_count'), 0) AS page_count,
+           coalesce(json_extract(state, '$.is_allowed'), 1) AS is_allowed
+    FROM host;
+
+-- name: host_by_origin
+SELECT id, origin, waiting, turn_at, state, robots FROM host WHERE origin = ?;
+
+-- name: host_insert
+INSERT INTO host (origin) VALUES (?) RETURNING id;
+
+-- name: host_learn
+-- After a visit; robots stay as they are when the new value is NULL.
+UPDATE host SET turn_at = ?, state = ?, robots = coalesce(?, robots) WHERE id = ?;
+
+-- name: host_waiting
+UPDATE host SET waiting = waiting + ?, turn_at = min(turn_at, ?) WHERE id = ?;
+
+-- name: host_sleep
+-- Nothing is due there before this time.
+UPDATE host SET turn_at = max(turn_at, ?) WHERE id = ?;
+
+-- name: hosts_with_work
+-- Who waits longest for a turn; answered by the index alone.
+SELECT id, turn_at FROM host WHERE waiting > 0 ORDER BY turn_at LIMIT ?;
+
+-- name: host_by_id
+SELECT origin, state, robots FROM host WHERE id = ?;
+
+-- name: seen_add
+-- Add a batch of (host_id, key) pairs; gives back only those that were new.
+INSERT OR IGNORE INTO seen (host_id, key)
+SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(?)
+RETURNING host_id, key;
+
+-- name: seen_has
+SELECT 1 FROM seen WHERE host_id = ? AND key = ?;
+
+-- name: seen_forget
+DELETE FROM seen WHERE host_id = ? AND key = ?;
+
+-- name: queue_add
+INSERT OR IGNORE INTO queue (host_id, rank, due, key, path, depth, source, found, via, attempt, record_id, chain)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: queue_remove
+DELETE FROM queue WHERE host_id = ? AND rank = ? AND due = ? AND key = ?;
+
+-- name: queue_due
+-- The next tasks of one host and rank.
+SELECT rank, due, key, path, depth, source, found, via, attempt, record_id, chain,
+       (SELECT h.origin || r.path FROM record r JOIN host h ON h.id = r.host_id WHERE r.id = queue.via)
+FROM queue WHERE host_id = ? AND rank = ? AND due <= ? ORDER BY due, key LIMIT ?;
+
+-- name: queue_next_due
+SELECT due FROM queue WHERE host_id = ? AND rank = ? ORDER BY due LIMIT 1;
+
+-- name: queue_next_due_after
+SELECT due FROM queue WHERE host_id = ? AND rank = ? AND due > ? ORDER BY due LIMIT 1;
+
+-- name: queue_find
+SELECT rank, due, key, path, depth, source, found, via, attempt, record_id, chain
+FROM queue WHERE host_id = ? AND key = ?;
+
+-- name: record_put
+-- A visit without a page: what a page already stored there stays.
+INSERT INTO record (id, host_id, key, path, state, status, http_status, depth, priority, source, via, discovered_at,
+                    last_visit_at, next_visit_at, error_count, error_message, attempt, duration_ms, last_visit, chain)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (id) DO UPDATE SET
+    state = excluded.state, status = excluded.status, http_status = excluded.http_status,
+    last_visit_at = excluded.last_visit_at, next_visit_at = excluded.next_visit_at,
+    error_count = CASE excluded.error_count WHEN 0 THEN 0 ELSE error_count + 1 END,
+    error_message = excluded.error_message, attempt = excluded.attempt, duration_ms = excluded.duration_ms,
+    last_visit = excluded.last_visit;
+
+-- name: record_put_page
+-- A visit that yielded a page.
+INSERT INTO record (id, host_id, key, path, state, status, http_status, depth, priority, source, via, discovered_at,
+                    last_visit_at, next_visit_at, attempt, duration_ms, last_visit, chain,
+                    content_id, content_type, content_length, content_hash, title, description, canonical, language,
+                    kind, charset, charset_source, links_count, fetched_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (id) DO UPDATE SET
+    state = excluded.state, status = excluded.status, http_status = excluded.http_status,
+    last_visit_at = excluded.last_visit_at, next_visit_at = excluded.next_visit_at, error_count = 0,
+    error_message = NULL, attempt = excluded.attempt, duration_ms = excluded.duration_ms,
+    last_visit = excluded.last_visit, chain = excluded.chain, content_id = excluded.content_id,
+    content_type = excluded.content_type, content_length = excluded.content_length,
+    content_hash = excluded.content_hash, title = excluded.title, description = excluded.description,
+    canonical = excluded.canonical, language = excluded.language, kind = excluded.kind, charset = excluded.charset,
+    charset_source = excluded.charset_source, links_count = excluded.links_count, fetched_at = excluded.fetched_at;
+
+-- name: visit_add
+-- Visits of one record form a list from the newest back, so they need no index.
+INSERT INTO visit (id, record_id, previous, at, detail)
+VALUES (?, ?, (SELECT last_visit FROM record WHERE id = ?), ?, ?);
+
+-- name: visits_of
+WITH RECURSIVE life (id, previous, at, detail, n) AS (
+    SELECT id, previous, at, detail, 1 FROM visit WHERE id = ?
+    UNION ALL
+    SELECT v.id, v.previous, v.at, v.detail, n + 1 FROM visit v JOIN life ON v.id = life.previous WHERE n < 1000
+)
+SELECT at, detail FROM life ORDER BY id;
+
+-- name: content_add
+INSERT INTO content (id, body) VALUES (?, ?);
+
+-- name: event_add
+INSERT INTO event (seq, at, page, content_id) VALUES (?, ?, ?, ?);
+
+-- name: events_after
+SELECT e.seq, e.at, e.page, c.body FROM event e LEFT JOIN content c ON c.id = e.content_id
+WHERE e.seq > ? ORDER BY e.seq LIMIT ?;
+
+-- name: events_told
+-- Forget what every sink already has.
+DELETE FROM event WHERE seq <= (SELECT min(seq) FROM cursor);
+
+-- name: cursor_begin
+INSERT OR IGNORE INTO cursor (sink, seq, position) VALUES (?, 0, 0);
+
+-- name: cursor_of
+SELECT seq, position FROM cursor WHERE sink = ?;
+
+-- name: cursors
+SELECT sink, seq, position FROM cursor;
+
+-- name: cursor_put
+INSERT INTO cursor (sink, seq, position) VALUES (?, ?, ?)
+ON CONFLICT (sink) DO UPDATE SET seq = excluded.seq, position = excluded.position;
+
+-- name: budget_used
+SELECT used FROM budget WHERE host_id = ? AND key = ?;
+
+-- name: budget_put
+INSERT INTO budget (host_id, key, used) VALUES (?, ?, ?) ON CONFLICT (host_id, key) DO UPDATE SET used = excluded.used;
+
+-- name: tally_add
+INSERT INTO tally (name, count) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET count = count + excluded.count;
+
+-- name: tallies
+SELECT name, count FROM tally;
+
+-- name: meta_get
+SELECT value FROM meta WHERE name = ?;
+
+-- name: meta_put
+INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value;
+
+-- name: highest_ids
+SELECT coalesce((SELECT max(id) FROM record), 0), coalesce((SELECT max(id) FROM visit), 0),
+       coalesce((SELECT max(id) FROM content), 0),
+       max(coalesce((SELECT max(seq) FROM event), 0), coalesce((SELECT max(seq) FROM cursor), 0));
+
+-- name: record_of
+SELECT r.*, h.origin AS origin FROM record r JOIN host h ON h.id = r.host_id WHERE r.host_id = ? AND r.key = ?;
+
+-- name: url_of_record
+SELECT h.origin || r.path FROM record r JOIN host h ON h.id = r.host_id WHERE r.id = ?;
+
+-- name: content_of
+SELECT body FROM content WHERE id = ?;
+
+-- name: hosts_count
+SELECT count(*) FROM host;
+
+-- name: hosts_busiest
+SELECT id, origin, waiting, turn_at, state, robots FROM host WHERE waiting > 0 ORDER BY waiting DESC LIMIT ?;
+
+-- name: hosts_due
+SELECT count(*), coalesce(sum(waiting), 0) FROM host WHERE waiting > 0 AND turn_at <= ?;
+
+-- name: hosts_next_turn
+SELECT min(turn_at) FROM host WHERE waiting > 0;
+
+-- name: pages
+-- Pages stored after a given one, in the order they were first stored.
+SELECT r.*, h.origin AS origin, c.body AS body,
+       (SELECT vh.origin || v.path FROM record v JOIN host vh ON vh.id = v.host_id WHERE v.id = r.via) AS via_url
+FROM record r JOIN host h ON h.id = r.host_id LEFT JOIN content c ON c.id = r.content_id
+WHERE r.id > :after AND r.content_id IS NOT NULL
+  AND (:host IS NULL OR h.origin = :host OR h.origin GLOB '*://' || :host OR h.origin GLOB '*://' || :host || ':*')
+  AND (:status IS NULL OR r.http_status = :status)
+  AND (:kind IS NULL OR r.kind = :kind)
+  AND (:language IS NULL OR r.language = :language OR r.language GLOB :language || '-*')
+  AND (:url_glob IS NULL OR h.origin || r.path GLOB :url_glob)
+  AND (:since IS NULL OR r.fetched_at >= :since)
+ORDER BY r.id LIMIT :limit;
+
+-- name: dead_letters
+SELECT r.*, h.origin AS origin,
+       (SELECT vh.origin || v.path FROM record v JOIN host vh ON vh.id = v.host_id WHERE v.id = r.via) AS via_url
+FROM record r JOIN host h ON h.id = r.host_id WHERE r.state = 'dead' AND r.id > ? ORDER BY r.id LIMIT ?;
+
+-- name: replay
+UPDATE record SET state = 'waiting', attempt = 0 WHERE id = ?;

@@ -1,0 +1,197 @@
+"""What people ask the ledger: status, the life of a URL, pages, dead letters."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+
+from tenax.ledger import Counts, HostLine, LetterRecord, Life, PageFilter, Status, TaskState
+from tenax.ledger.schedule import Entry
+from tenax.ledger.sqlite import rows
+from tenax.ledger.sqlite.schema import queries
+from tenax.model import Cursor, Event, HostRecord, Page, Priority
+
+PAGES_AT_ONCE = 200
+BUSIEST = 20
+
+
+class Reader:
+    """Reads from one connection; lives in one thread."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._db = connection
+        self._sql = queries()
+
+    def meta(self, name: str) -> bytes | None:
+        row = self._db.execute(self._sql["meta_get"], (name,)).fetchone()
+        return row[0] if row else None
+
+    def counts(self) -> dict[str, int]:
+        return dict(self._db.execute(self._sql["tallies"]).fetchall())
+
+    def events(self, after: int, limit: int) -> list[Event]:
+        found = self._db.execute(self._sql["events_after"], (after, limit)).fetchall()
+        return [Event(seq=seq, at=at, page=_with_text(page, body)) for seq, at, page, body in found]
+
+    def host(self, origin: str) -> HostRecord | None:
+        row = self._db.execute(self._sql["host_by_origin"], (origin,)).fetchone()
+        return rows.host_record(row[1], row[4], row[5]) if row else None
+
+    def status(self, now: float, is_running: bool) -> Status:
+        tally = self.counts()
+        busiest = [
+            HostLine(host=rows.host_record(origin, state, robots), waiting=waiting, next_due=self._next_due(host_id))
+            for host_id, origin, waiting, _, state, robots in self._db.execute(self._sql["hosts_busiest"], (BUSIEST,))
+        ]
+        _, due_now = self._db.execute(self._sql["hosts_due"], (now,)).fetchone()
+        created = self.meta("created_at")
+        return Status(
+            created_at=float(created) if created else now,
+            now=now,
+            waiting=tally.get("waiting", 0),
+            settled=tally.get("settled", 0),
+            dead=tally.get("dead", 0),
+            pages=tally.get("pages", 0),
+            articles=tally.get("articles", 0),
+            hosts=self._db.execute(self._sql["hosts_count"]).fetchone()[0],
+            body_bytes=tally.get("body_bytes", 0),
+            wire_bytes=tally.get("wire_bytes", 0),
+            events=self._db.execute(self._sql["highest_ids"]).fetchone()[3],
+            outcomes=with_prefix(tally, "outcome:"),
+            refusals=with_prefix(tally, "refusal:"),
+            busiest=tuple(busiest),
+            due_now=due_now,
+            next_due=self._db.execute(self._sql["hosts_next_turn"]).fetchone()[0],
+            cursors={
+                sink: Cursor(seq=seq, position=position)
+                for sink, seq, position in self._db.execute(self._sql["cursors"])
+            },
+            is_running=is_running,
+        )
+
+    def life(self, url: str, origin: str) -> Life | None:
+        found = self._db.execute(self._sql["host_by_origin"], (origin,)).fetchone()
+        if found is None:
+            return None
+        host_id, _, _, _, state, robots = found
+        key = rows.url_key(url)
+        row = self._named(self._sql["record_of"], (host_id, key))
+        waiting = self._db.execute(self._sql["queue_find"], (host_id, key)).fetchone()
+        entry = Entry(*waiting) if waiting else None
+        if row is None and entry is None:
+            return None
+        host = rows.host_record(origin, state, robots)
+        return self._life_of_record(row, entry, host) if row is not None else self._life_of_task(url, entry, host)
+
+    def _life_of_task(self, url: str, entry: Entry | None, host: HostRecord) -> Life | None:
+        if entry is None:
+            return None
+        return Life(
+            url=url,
+            state=TaskState.WAITING,
+            discovered_at=entry.found / 1000,
+            source=rows.SOURCES[entry.source],
+            depth=entry.depth,
+            priority=Priority(3 - entry.rank),
+            via=self._url_of(entry.via),
+            due=entry.due / 1000,
+            attempt=entry.attempt,
+            host=host,
+        )
+
+    def _life_of_record(self, row: sqlite3.Row, entry: Entry | None, host: HostRecord) -> Life:
+        via = self._url_of(row["via"])
+        visits = self._db.execute(self._sql["visits_of"], (row["last_visit"],)).fetchall()
+        has_page = row["content_id"] is not None
+        return Life(
+            url=row["origin"] + row["path"],
+            state=TaskState(row["state"]),
+            discovered_at=row["discovered_at"] / 1000,
+            source=rows.SOURCES[row["source"]],
+            depth=row["depth"],
+            priority=Priority(row["priority"]),
+            via=via,
+            due=entry.due / 1000 if entry else None,
+            attempt=row["attempt"],
+            cause=row["error_message"] if row["state"] == "dead" else None,
+            page=rows.page_of(row, self._text(row["content_id"]), via) if has_page else None,
+            visits=tuple(rows.visit_record(detail) for _, detail in visits),
+            host=host,
+        )
+
+    def pages(self, where: PageFilter) -> Iterator[list[Page]]:
+        """Pages that fit, some at a time."""
+        after = 0
+        while found := self._named_all(
+            self._sql["pages"],
+            {
+                "after": after,
+                "host": where.host,
+                "status": where.status,
+                "kind": where.kind,
+                "language": where.language,
+                "url_glob": where.url_glob,
+                "since": where.since * 1000 if where.since is not None else None,
+                "limit": PAGES_AT_ONCE,
+            },
+        ):
+            yield [rows.page_of(row, rows.unpack(row["body"]), row["via_url"]) for row in found]
+            after = found[-1]["id"]
+
+    def dead_letters(self) -> Iterator[list[LetterRecord]]:
+        after = 0
+        while found := self._named_all(self._sql["dead_letters"], (after, PAGES_AT_ONCE)):
+            yield [
+                LetterRecord(
+                    url=row["origin"] + row["path"],
+                    cause=row["error_message"] or "",
+                    at=row["last_visit_at"] / 1000,
+                    attempt=row["attempt"],
+                    depth=row["depth"],
+                    via=row["via_url"],
+                )
+                for row in found
+            ]
+            after = found[-1]["id"]
+
+    def _next_due(self, host_id: int) -> float | None:
+        firsts = (self._db.execute(self._sql["queue_next_due"], (host_id, rank)).fetchone() for rank in range(3))
+        due = [row[0] for row in firsts if row]
+        return min(due) / 1000 if due else None
+
+    def _url_of(self, record_id: int | None) -> str | None:
+        row = self._db.execute(self._sql["url_of_record"], (record_id,)).fetchone() if record_id else None
+        return row[0] if row else None
+
+    def _text(self, content_id: int) -> str:
+        row = self._db.execute(self._sql["content_of"], (content_id,)).fetchone()
+        return rows.unpack(row[0]) if row else ""
+
+    def _named(self, sql: str, parameters: tuple[object, ...]) -> sqlite3.Row | None:
+        found = self._named_all(sql, parameters)
+        return found[0] if found else None
+
+    def _named_all(self, sql: str, parameters: tuple[object, ...] | dict[str, object]) -> list[sqlite3.Row]:
+        cursor = self._db.cursor()
+        cursor.row_factory = sqlite3.Row
+        return cursor.execute(sql, parameters).fetchall()
+
+
+def counts_of(tally: dict[str, int]) -> Counts:
+    return Counts(
+        waiting=tally.get("waiting", 0),
+        pages=tally.get("pages", 0),
+        articles=tally.get("articles", 0),
+        wire_bytes=tally.get("wire_bytes", 0),
+        outcomes=with_prefix(tally, "outcome:"),
+    )
+
+
+def with_prefix(tally: dict[str, int], prefix: str) -> dict[str, int]:
+    return {name.removeprefix(prefix): count for name, count in tally.items() if name.startswith(prefix) and count}
+
+
+def _with_text(page: bytes, body: bytes | None) -> Page:
+    import msgspec
+
+    return msgspec.structs.replace(rows.decode_page(page), text=rows.unpack(body))

@@ -1,0 +1,169 @@
+"""Opening the file: is it ours, is it free, is it whole; and its statements by name."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import re
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import IO
+
+from tenax.config import LedgerConfig
+from tenax.errors import LedgerBusy, LedgerMissing, LedgerUnusable, StorageFull, TenaxError
+
+SCHEMA_VERSION = 1
+APPLICATION_ID = 0x7E7A_C001  # marks the file as a Tenax ledger
+
+FULL_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+
+
+@cache
+def queries() -> dict[str, str]:
+    """The statements of `queries.sql` by name."""
+    text = resources.files(__package__).joinpath("queries.sql").read_text(encoding="utf-8")
+    blocks = re.split(r"^-- name: (\w+)\n", text, flags=re.MULTILINE)[1:]
+    return dict(zip(blocks[::2], (block.strip() for block in blocks[1::2]), strict=True))
+
+
+class OwnerLock:
+    """One process writes. The lock dies with its holder, so a crash leaves nothing to clean up."""
+
+    def __init__(self, file: Path) -> None:
+        self._path = file.with_name(file.name + ".lock")
+        self._handle: IO[str] | None = None
+
+    def take(self) -> bool:
+        handle = self._path.open("w")
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            handle.close()
+            return False
+        self._handle = handle
+        return True
+
+    def is_held_by_another(self) -> bool:
+        if not self._path.exists():
+            return False
+        with self._path.open() as handle:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return True
+        return False
+
+    def give_up(self) -> None:
+        if self._handle is not None:
+            self._handle.close()
+            self._handle = None
+
+
+@contextmanager
+def owned(file: Path) -> Iterator[None]:
+    """Hold the ledger's lock for a moment, without opening it. Raises `LedgerBusy`."""
+    lock = _taken(file)
+    try:
+        yield
+    finally:
+        lock.give_up()
+
+
+def _taken(file: Path) -> OwnerLock:
+    lock = OwnerLock(file)
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        is_free = lock.take()
+    except OSError as error:
+        raise translated(error, file) from None
+    if not is_free:
+        raise LedgerBusy(f"{file} is in use by another process; wait for it or stop it, or give another --out")
+    return lock
+
+
+def open_for_writing(file: Path, config: LedgerConfig) -> tuple[sqlite3.Connection, OwnerLock]:
+    """Create or open the ledger as its only writer."""
+    lock = _taken(file)
+    try:
+        connection = sqlite3.connect(file, isolation_level=None, check_same_thread=False, cached_statements=256)
+        _prepare(connection, file, config)
+    except (sqlite3.Error, OSError) as error:
+        lock.give_up()
+        raise translated(error, file) from None
+    except TenaxError:
+        lock.give_up()
+        raise
+    return connection, lock
+
+
+def open_for_reading(file: Path) -> sqlite3.Connection:
+    """Look into a ledger, also while another process writes to it."""
+    if not file.is_file():
+        raise LedgerMissing(f"there is no crawl in {file.parent}; start one with: tenax crawl URL --out {file.parent}")
+    try:
+        connection = sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True, check_same_thread=False)
+        _check_identity(connection, file)
+    except sqlite3.Error as error:
+        raise translated(error, file) from None
+    return connection
+
+
+def _prepare(connection: sqlite3.Connection, file: Path, config: LedgerConfig) -> None:
+    is_new = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
+    if not is_new:
+        _check_identity(connection, file)  # before anything is changed in it
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute(f"PRAGMA synchronous = {'FULL' if config.fsync else 'NORMAL'}")
+    connection.execute(f"PRAGMA cache_size = {-config.cache_bytes // 1024}")
+    connection.execute(f"PRAGMA mmap_size = {config.mmap_bytes}")
+    connection.execute("PRAGMA wal_autocheckpoint = 4000")
+    connection.execute("PRAGMA temp_store = MEMORY")
+    if is_new:
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        connection.executescript("BEGIN;" + queries()["create"] + "COMMIT;")
+
+
+def _check_identity(connection: sqlite3.Connection, file: Path) -> None:
+    if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
+        raise LedgerUnusable(f"{file} is a database, but not a Tenax ledger; give another --out")
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version > SCHEMA_VERSION:
+        raise LedgerUnusable(
+            f"{file} was written by a newer Tenax (its ledger has version {version}, this one knows {SCHEMA_VERSION}); "
+            "upgrade Tenax to open it"
+        )
+
+
+def translated(error: Exception, file: Path) -> TenaxError:
+    """A SQLite or system error in our words; the one place where that happens."""
+    if isinstance(error, OSError):
+        if error.errno in FULL_DISK:
+            return _full(file)
+        if isinstance(error, (FileExistsError, NotADirectoryError)):
+            return LedgerUnusable(f"{file.parent} is not a directory; give another --out")
+        return LedgerUnusable(
+            f"{file} cannot be written: {os.strerror(error.errno or 0)}; check the directory's permissions"
+        )
+    code = getattr(error, "sqlite_errorname", "")
+    if code == "SQLITE_FULL" or code == "SQLITE_IOERR_WRITE":
+        return _full(file)
+    if code in ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM") or code.startswith("SQLITE_READONLY"):
+        return LedgerUnusable(f"{file} cannot be written; check its permissions and those of its directory")
+    if code in ("SQLITE_CORRUPT", "SQLITE_NOTADB") or code.startswith("SQLITE_CORRUPT"):
+        return LedgerUnusable(
+            f"{file} is damaged or not a database ({error}); move it away to start anew, or restore a copy of it"
+        )
+    return LedgerUnusable(f"{file}: {error}")
+
+
+def _full(file: Path) -> StorageFull:
+    return StorageFull(
+        f"the disk that holds {file.parent} is full; everything committed is safe: "
+        "free some space and run the same command again"
+    )

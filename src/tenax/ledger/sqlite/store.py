@@ -1,0 +1,419 @@
+"""The SQLite ledger: one file, one writing process, one thread that touches the database.
+
+Claims are held in memory only: a task's row leaves the queue in the transaction that commits its visit, so when the
+process dies its claims die with it and the tasks are simply still there. Commits are gathered for a few hundredths of
+a second and written together; the event loop never waits for the disk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from heapq import heappop, heappush
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+from tenax.clock import Clock
+from tenax.config import LedgerConfig
+from tenax.errors import LeaseLost, LedgerUnusable
+from tenax.ledger import Admission, Counts, LetterRecord, Life, PageFilter, Status, Turns
+from tenax.ledger.inflow import Inflow
+from tenax.ledger.schedule import Entry, Schedule, Slot
+from tenax.ledger.sqlite import rows
+from tenax.ledger.sqlite.read import Reader, counts_of
+from tenax.ledger.sqlite.schema import OwnerLock, open_for_reading, open_for_writing, queries, translated
+from tenax.ledger.sqlite.write import Applied, Settling, Writer
+from tenax.model import Claim, Cursor, Event, HostRecord, Lease, Offer, Page, Visit
+
+T = TypeVar("T")
+
+LOOK_PAUSE_SECONDS = 0.1
+"""How often a crowded window looks for hosts that wait outside of it."""
+LEAST_WAIT_SECONDS = 0.001
+NEVER = float("inf")
+
+
+class Found(NamedTuple):
+    """What the thread read for the window."""
+
+    hosts: list[tuple[int, HostRecord]]
+    is_crowded: bool
+    look_at: float
+    """When it is worth looking for hosts outside again."""
+    tasks: list[tuple[int, list[Entry], int, float | None]]
+
+
+class Held(NamedTuple):
+    """A claim as we keep it."""
+
+    claim: Claim
+    slot: Slot
+    entry: Entry
+
+
+class Pending(NamedTuple):
+    """A commit waiting for its group."""
+
+    settling: Settling | None
+    offers: Sequence[Offer]
+    slot: Slot | None
+    done: asyncio.Future[Admission]
+
+
+class SqliteLedger:
+    """See `tenax.ledger.Ledger` for what it promises."""
+
+    def __init__(
+        self, file: Path, config: LedgerConfig, clock: Clock, turns: Turns, links_per_second: float, read_only: bool
+    ) -> None:
+        self._file = file
+        self._config = config
+        self._clock = clock
+        self._read_only = read_only
+        self._links_per_second = links_per_second
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="ledger")
+        self._schedule = Schedule(turns, config.window_hosts, config.look_ahead)
+        self._held: dict[int, Held] = {}
+        self._expiries: list[tuple[float, int]] = []
+        self._lease_number = 0
+        self._pending: list[Pending] = []
+        self._group_open = False
+        self._writing = 0
+        self._filling = False
+        self._look_at = 0.0
+        self._sql = queries()
+        self._tally: Counter[str] = Counter()
+        self._changed = asyncio.Event()
+        self._broken: BaseException | None = None
+        self._is_closed = False
+
+    @classmethod
+    async def open(
+        cls,
+        file: Path,
+        config: LedgerConfig,
+        clock: Clock,
+        turns: Turns,
+        *,
+        links_per_second: float = 0.0,
+        read_only: bool = False,
+    ) -> SqliteLedger:
+        """Open or create the ledger. Whatever a dead process had claimed is waiting again."""
+        ledger = cls(file, config, clock, turns, links_per_second, read_only)
+        await ledger._in_thread(ledger._connect)
+        return ledger
+
+    def _connect(self) -> None:
+        self._lock: OwnerLock = OwnerLock(self._file)
+        self._epoch = 0
+        if self._read_only:
+            self._db = open_for_reading(self._file)
+        else:
+            self._db, self._lock = open_for_writing(self._file, self._config)
+            self._writer = Writer(self._db, Inflow(self._links_per_second))
+        self._reader = Reader(self._db)
+        self._tally.update(self._reader.counts())
+        if not self._read_only:
+            self._epoch = int(self._reader.meta("epoch") or 0) + 1
+            self._writer.remember("epoch", str(self._epoch).encode())
+            if self._reader.meta("created_at") is None:
+                self._writer.remember("created_at", repr(self._clock.now()).encode())
+
+    # -- the frontier ---------------------------------------------------------------------------------------
+
+    async def admit(self, offers: Sequence[Offer]) -> Admission:
+        return await self._enlist(None, offers, None)
+
+    async def claim(self) -> Claim | None:
+        self._check()
+        now = self._clock.now()
+        self._take_back_expired(now)
+        taken = self._schedule.take(now)
+        self._fill_soon(now)
+        if taken is None:
+            return None
+        slot, entry = taken
+        self._lease_number += 1
+        lease = Lease(epoch=self._epoch, number=self._lease_number, expires_at=now + self._config.lease_seconds)
+        task = rows.task_of(entry, slot.record.origin)
+        claim = Claim(task=task, host=slot.record, lease=lease)
+        self._held[lease.number] = Held(claim, slot, entry)
+        heappush(self._expiries, (lease.expires_at, lease.number))
+        return claim
+
+    async def wait_for_work(self, timeout_seconds: float) -> None:
+        self._check()
+        turn = self.next_turn()
+        if turn is not None and not self._filling:
+            timeout_seconds = min(timeout_seconds, max(turn - self._clock.now(), LEAST_WAIT_SECONDS))
+        self._changed.clear()
+        try:
+            async with asyncio.timeout(timeout_seconds):
+                await self._changed.wait()
+        except TimeoutError:
+            return
+
+    async def commit(self, visit: Visit) -> Admission:
+        self._check()
+        held = self._held.get(visit.claim.lease.number)
+        if held is None or visit.claim.lease.epoch != self._epoch:
+            raise LeaseLost(f"the claim on {visit.claim.task.url} is void; its visit was not written")
+        del self._held[visit.claim.lease.number]
+        settling = Settling(visit, held.slot.host_id, held.entry)
+        return await self._enlist(settling, (), held.slot)
+
+    async def release(self, claim: Claim) -> None:
+        held = self._held.pop(claim.lease.number, None)
+        if held is not None and claim.lease.epoch == self._epoch:
+            self._schedule.put_back(held.slot, held.entry)
+            self._changed.set()
+
+    def next_turn(self) -> float | None:
+        inside = self._schedule.next_turn()
+        turn = min(self._look_at, NEVER if inside is None else inside)
+        return None if turn == NEVER else turn
+
+    def counts(self) -> Counts:
+        return counts_of(self._tally)
+
+    def _take_back_expired(self, now: float) -> None:
+        while self._expiries and self._expiries[0][0] <= now:
+            _, number = heappop(self._expiries)
+            held = self._held.pop(number, None)
+            if held is not None:
+                self._schedule.put_back(held.slot, held.entry)
+
+    # -- filling the window ---------------------------------------------------------------------------------
+
+    def _wants_hosts(self, now: float) -> bool:
+        return self._look_at <= now
+
+    def _fill_soon(self, now: float) -> None:
+        """Have the thread read what the window asks for, unless it is at it already."""
+        wants_hosts = self._wants_hosts(now)
+        if self._filling or not (wants_hosts or self._schedule.has_hungry):
+            return
+        self._filling = True
+        if wants_hosts:
+            self._look_at = NEVER
+        limit = len(self._schedule) + max(self._schedule.room, 1) if wants_hosts else 0
+        future = asyncio.get_running_loop().run_in_executor(
+            self._thread, self._read_window, self._schedule.hungry(), limit, now
+        )
+        future.add_done_callback(self._filled)
+
+    def _read_window(self, hungry: list[tuple[int, int]], host_limit: int, now: float) -> Found:
+        """Hosts outside of the window whose turn has come, and the tasks that hosts inside of it ask for."""
+        hosts: list[tuple[int, HostRecord]] = []
+        look_at = NEVER
+        waiting = self._db.execute(self._sql["hosts_with_work"], (host_limit,)).fetchall() if host_limit else []
+        for host_id, turn_at in waiting:
+            if host_id in self._schedule:
+                continue
+            if turn_at > now:
+                look_at = turn_at
+                break
+            found = self._db.execute(self._sql["host_by_id"], (host_id,)).fetchone()
+            hosts.append((host_id, rows.host_record(*found)))
+        is_crowded = len(waiting) >= host_limit > 0
+        if is_crowded:
+            look_at = min(look_at, now + LOOK_PAUSE_SECONDS)
+        return Found(hosts, is_crowded, look_at, [self._read_tasks(host, limit, now) for host, limit in hungry])
+
+    def _read_tasks(self, host_id: int, limit: int, now: float) -> tuple[int, list[Entry], int, float | None]:
+        """What is due at a host, best first, and when the next task is."""
+        sql, now_ms = self._sql, int(now * 1000)
+        due: list[Entry] = []
+        for rank in range(3):
+            if len(due) < limit:
+                asked = (host_id, rank, now_ms, limit - len(due))
+                due.extend(Entry(*row) for row in self._db.execute(sql["queue_due"], asked))
+        next_due = None
+        if len(due) < limit:
+            later = [
+                row[0]
+                for rank in range(3)
+                if (row := self._db.execute(sql["queue_next_due_after"], (host_id, rank, now_ms)).fetchone())
+            ]
+            next_due = min(later) / 1000 if later else None
+        if not due and next_due is not None and not self._read_only:
+            self._db.execute(sql["host_sleep"], (next_due, host_id))
+        return host_id, due, limit, next_due
+
+    def _filled(self, future: asyncio.Future[Found]) -> None:
+        self._filling = False
+        error = future.exception() if not future.cancelled() else LedgerUnusable("the ledger was closed")
+        if error is not None:
+            self._break(error)
+            return
+        found = future.result()
+        for host_id, entries, asked, next_due in found.tasks:
+            self._schedule.fill(host_id, entries, asked, next_due)
+        if self._schedule.room < len(found.hosts):
+            self._schedule.dismiss_idle()
+        for host_id, record in found.hosts[: max(self._schedule.room, 0)]:
+            if host_id not in self._schedule:
+                self._schedule.enter(host_id, record)
+        self._look_at = min(self._look_at, found.look_at)
+        self._fill_soon(self._clock.now())
+        self._changed.set()
+
+    # -- group commit ---------------------------------------------------------------------------------------
+
+    async def _enlist(self, settling: Settling | None, offers: Sequence[Offer], slot: Slot | None) -> Admission:
+        """Join the next group and wait until it is on disk."""
+        self._check()
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[Admission] = loop.create_future()
+        self._pending.append(Pending(settling, offers, slot, done))
+        if not self._group_open:
+            self._group_open = True
+            loop.call_later(self._config.group_seconds, self._write_group)
+        return await done
+
+    def _write_group(self) -> None:
+        """Hand everything gathered to the thread; one group at a time, so the next one grows meanwhile."""
+        if self._writing:
+            return
+        group, self._pending = self._pending[: self._config.group_visits], self._pending[self._config.group_visits :]
+        if not group:
+            self._group_open = False
+            return
+        self._writing = len(group)
+        group.sort(key=lambda one: one.settling is None)
+        settlings = [one.settling for one in group if one.settling is not None]
+        offers = [one.offers for one in group if one.settling is None]
+        future = asyncio.get_running_loop().run_in_executor(
+            self._thread, self._writer.apply, settlings, offers, self._clock.now()
+        )
+        future.add_done_callback(lambda written: self._written(written, group))
+
+    def _written(self, future: asyncio.Future[Applied], group: list[Pending]) -> None:
+        self._writing = 0
+        error = future.exception() if not future.cancelled() else LedgerUnusable("the ledger was closed")
+        if error is not None:
+            self._break(error)
+            for one in group:
+                if not one.done.done():
+                    one.done.set_exception(self._broken or error)
+            return
+        applied = future.result()
+        self._tally.update(applied.tally)
+        for one in group:
+            if one.settling is not None and one.slot is not None:
+                self._schedule.settle(one.slot, one.settling.entry.key, one.settling.visit.host)
+        now = self._clock.now()
+        for host_id, entry in applied.arrivals:
+            if host_id in self._schedule:
+                self._schedule.arrived(host_id, entry, now)
+            else:
+                self._look_at = min(self._look_at, entry.due / 1000)
+        for one, admission in zip(group, applied.admissions, strict=True):
+            if not one.done.done():
+                one.done.set_result(admission)
+        self._changed.set()
+        if self._pending:
+            asyncio.get_running_loop().call_soon(self._write_group)
+        else:
+            self._group_open = False
+
+    # -- the outbox -----------------------------------------------------------------------------------------
+
+    async def events(self, after: int, limit: int) -> list[Event]:
+        return await self._in_thread(lambda: self._reader.events(after, limit))
+
+    async def subscribe(self, sink: str) -> Cursor:
+        return await self._in_thread(lambda: self._writer.subscribe(sink))
+
+    async def advance(self, sink: str, cursor: Cursor) -> None:
+        await self._in_thread(lambda: self._writer.advance(sink, cursor.seq, cursor.position))
+
+    # -- what people ask ------------------------------------------------------------------------------------
+
+    async def status(self) -> Status:
+        is_running = self._read_only and self._lock.is_held_by_another()
+        return await self._in_thread(lambda: self._reader.status(self._clock.now(), is_running))
+
+    async def life(self, url: str) -> Life | None:
+        return await self._in_thread(lambda: self._reader.life(url, _origin_of(url)))
+
+    async def host(self, origin: str) -> HostRecord | None:
+        return await self._in_thread(lambda: self._reader.host(origin))
+
+    async def pages(self, where: PageFilter) -> AsyncIterator[Page]:
+        async for page in self._stream(self._reader.pages(where)):
+            yield page
+
+    async def dead_letters(self) -> AsyncIterator[LetterRecord]:
+        async for letter in self._stream(self._reader.dead_letters()):
+            yield letter
+
+    async def replay(self, urls: Sequence[str] | None) -> int:
+        now = self._clock.now()
+        arrivals = await self._in_thread(lambda: self._writer.replay(urls, now))
+        self._tally.update({"waiting": len(arrivals), "dead": -len(arrivals)})
+        for host_id, entry in arrivals:
+            self._schedule.arrived(host_id, entry, now)
+        self._look_at = now
+        self._changed.set()
+        return len(arrivals)
+
+    async def remember(self, name: str, value: bytes) -> None:
+        await self._in_thread(lambda: self._writer.remember(name, value))
+
+    async def recall(self, name: str) -> bytes | None:
+        return await self._in_thread(lambda: self._reader.meta(name))
+
+    async def close(self) -> None:
+        """Let go of the file; commits still waiting for their group fail, and their tasks wait for the next run."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        self._break(LedgerUnusable("the ledger is closed"))
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._disconnect)
+        self._thread.shutdown(wait=True)
+
+    def _disconnect(self) -> None:
+        try:
+            self._db.close()
+        except sqlite3.Error as error:
+            raise translated(error, self._file) from None
+        finally:
+            self._lock.give_up()
+
+    # -- the thread and its troubles ------------------------------------------------------------------------
+
+    async def _in_thread(self, work: Callable[[], T]) -> T:
+        self._check()
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+        except (sqlite3.Error, OSError) as error:
+            raise translated(error, self._file) from None
+
+    async def _stream(self, batches: Iterator[list[T]]) -> AsyncIterator[T]:
+        while batch := await self._in_thread(lambda: next(batches, None)):
+            for one in batch:
+                yield one
+
+    def _check(self) -> None:
+        if self._broken is not None:
+            raise self._broken
+
+    def _break(self, error: BaseException) -> None:
+        """From now on every call tells what went wrong; what was committed stays committed."""
+        if self._broken is None:
+            self._broken = translated(error, self._file) if isinstance(error, (sqlite3.Error, OSError)) else error
+        for one in self._pending:
+            if not one.done.done():
+                one.done.set_exception(self._broken)
+        self._pending = []
+        self._changed.set()
+
+
+def _origin_of(url: str) -> str:
+    scheme, _, rest = url.partition("://")
+    ends = [place for mark in "/?#" if (place := rest.find(mark)) >= 0]
+    return f"{scheme}://{rest[: min(ends)] if ends else rest}"

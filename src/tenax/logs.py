@@ -1,0 +1,181 @@
+"""What the program says while it runs: constant sentences with fields, safe to show, on standard error.
+
+    log = logs.logger(__name__)
+    log.info("page fetched", url=url, status=200)
+
+The sentence never changes, so it can be searched for and counted; the facts are fields. Text that came from the
+web cannot move the cursor, colour the terminal or turn the line around, and secrets are masked on the way out.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import sys
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+MASK = "***"
+
+# Whole escape sequences go, so that "\x1b[31mred" leaves "red" and not "[31mred". OSC, DCS, SOS, PM and APC run to
+# their terminator; one that is never closed gives up at the end of its line, so it cannot swallow the rest.
+_ESCAPES = re.compile(
+    r"(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c\r\n]*(?:\x07|\x1b\\|\x9c)?"
+    r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?"
+    r"|\x1b[ -/]*[0-~]?"
+)
+_BREAKS = re.compile(r"\s*[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+\s*")
+_UNSAFE_CLASS = (
+    "\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 and C1 controls
+    "\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"  # invisible, or turn text around
+    "\U000e0000-\U000e007f"  # tag characters: invisible copies of ASCII
+)
+_UNSAFE = re.compile(f"[{_UNSAFE_CLASS}]")
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_USERINFO = re.compile(r"(?<=://)[^/?#\s@\"'<>]*@(?:[^/?#\s@\"'<>]*@)*")
+_CREDENTIALS = re.compile(r"(?i)\b((?:proxy-)?authorization|(?:set-)?cookie)(\s*[:=]\s*)\S.*")
+_SECRET_NAME = re.compile(r"(?i)passw|secret|token|authorization|cookie|api_?key|credential")
+_ONE_WORD = re.compile(r"""[^\s"=]+|https?://[^\s"]+""")
+
+_STANDARD = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName", "fields"}
+
+
+def plain(text: str, *, keep_lines: bool = False) -> str:
+    """Text of strangers made inert: no escapes, controls or direction marks; on one line unless told otherwise."""
+    if text.isascii() and text.isprintable():
+        return text
+    text = _SURROGATES.sub("\ufffd", _ESCAPES.sub("", text))
+    if keep_lines:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    else:
+        text = _BREAKS.sub(" ", text)
+    return _UNSAFE.sub("", text)
+
+
+def inert_json(document: str) -> str:
+    """JSON that means the same and is safe on a terminal: what `plain` would remove is escaped instead."""
+    return _UNSAFE.sub(_escaped, _SURROGATES.sub(_escaped, document))
+
+
+def _escaped(match: re.Match[str]) -> str:
+    return json.dumps(match[0])[1:-1]
+
+
+def masked(text: str) -> str:
+    """The text without credentials: `user:password@` of URLs, and what follows an Authorization or Cookie."""
+    if "://" in text:
+        text = _USERINFO.sub(f"{MASK}@", text)
+    return _CREDENTIALS.sub(rf"\1\2{MASK}", text)
+
+
+class Logger:
+    """A logger whose methods take the facts as keywords; none of them can clash with logging's own names."""
+
+    def __init__(self, name: str) -> None:
+        self._logger = logging.getLogger(name)
+
+    def debug(self, sentence: str, **fields: object) -> None:
+        self._say(logging.DEBUG, sentence, fields)
+
+    def info(self, sentence: str, **fields: object) -> None:
+        self._say(logging.INFO, sentence, fields)
+
+    def warning(self, sentence: str, **fields: object) -> None:
+        self._say(logging.WARNING, sentence, fields)
+
+    def error(self, sentence: str, **fields: object) -> None:
+        self._say(logging.ERROR, sentence, fields)
+
+    def exception(self, sentence: str, **fields: object) -> None:
+        """An error with the traceback of the exception being handled."""
+        self._say(logging.ERROR, sentence, fields, with_traceback=True)
+
+    def _say(self, level: int, sentence: str, fields: dict[str, object], *, with_traceback: bool = False) -> None:
+        if self._logger.isEnabledFor(level):
+            self._logger.log(level, "%s", sentence, exc_info=with_traceback, extra={"fields": fields})
+
+
+def logger(name: str) -> Logger:
+    return Logger(name)
+
+
+def configure(level: str = "info", format: str = "auto") -> None:
+    """Send our messages of this level, and everyone else's warnings, to standard error. May be called again."""
+    handler = _StderrHandler()
+    handler.setFormatter(JsonLines() if format == "json" else TextLines())
+    root = logging.getLogger()
+    for old in [old for old in root.handlers if isinstance(old, _StderrHandler)]:
+        root.removeHandler(old)
+    root.addHandler(handler)
+    root.setLevel(logging.WARNING)
+    logging.getLogger("tenax").setLevel(level.upper())
+
+
+class _StderrHandler(logging.Handler):
+    """Writes to whatever `sys.stderr` is at that moment: a live display puts itself there, and prints above itself."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            sys.stderr.write(self.format(record) + "\n")
+            sys.stderr.flush()
+        except OSError:
+            pass  # standard error is gone: there is nobody left to tell
+        except Exception:
+            self.handleError(record)
+
+
+class TextLines(logging.Formatter):
+    """`2026-01-31 12:00:00Z info page fetched url=https://… status=200`, for people."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        moment = datetime.fromtimestamp(record.created, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
+        parts = [f"{moment} {record.levelname.lower():<7}", plain(masked(record.getMessage()))]
+        line = " ".join([*parts, *[f"{name}={_shown(value)}" for name, value in _fields(record).items()]])
+        if record.exc_info:
+            line += "\n" + plain(masked(self.formatException(record.exc_info)), keep_lines=True)
+        return line
+
+
+class JsonLines(logging.Formatter):
+    """One JSON object a line, for machines."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        moment = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+        document: dict[str, object] = {
+            "at": moment.replace("+00:00", "Z"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": plain(masked(record.getMessage())),
+        }
+        document.update((name, value) for name, value in _fields(record).items() if name not in document)
+        if record.exc_info:
+            document["traceback"] = plain(masked(self.formatException(record.exc_info)), keep_lines=True)
+        return json.dumps(document, default=lambda value: plain(masked(str(value))))
+
+
+def _fields(record: logging.LogRecord) -> dict[str, Any]:
+    """The facts of a record, ours or given as `extra`, with text made safe and secrets masked."""
+    given: Mapping[str, Any] = getattr(record, "fields", None) or {
+        name: value for name, value in record.__dict__.items() if name not in _STANDARD
+    }
+    return {name: MASK if value and _SECRET_NAME.search(name) else _safe(value) for name, value in given.items()}
+
+
+def _safe(value: Any) -> Any:
+    if isinstance(value, str):
+        return plain(masked(value))
+    if isinstance(value, float):
+        return round(value, 3)
+    if isinstance(value, Mapping):
+        return {str(name): MASK if _SECRET_NAME.search(str(name)) else _safe(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [_safe(item) for item in value]
+    return value if value is None or isinstance(value, (bool, int)) else plain(masked(str(value)))
+
+
+def _shown(value: Any) -> str:
+    """A field's value in a text line: bare when it is one word or a URL, else as JSON, so its end is clear."""
+    is_clear = isinstance(value, str) and bool(_ONE_WORD.fullmatch(value))
+    return str(value) if is_clear else json.dumps(value, ensure_ascii=False, default=str)

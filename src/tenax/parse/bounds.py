@@ -1,0 +1,153 @@
+"""What a page may cost: where a hostile page is tamed or cut before it reaches the parser.
+
+Building a tree is linear for the pages people write. It is not for pages written against parsers: every open
+element is looked at again by the next tag, unclosed formatting is rebuilt in each paragraph, and each attribute is
+compared with those before it. The parser has no limits of its own, so this room sets them, as browsers do. Small
+pages pass after one count; the rest pay for a closer look only when their size allows harm.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tenax.model import Value
+
+MAX_DEPTH = 512
+"""Open elements at most, the limit of Blink; what nests deeper is cut off."""
+MAX_ATTRIBUTES = 500
+"""Attributes of one tag at most."""
+
+_HARMLESS_TAGS = 1_000
+_HARMLESS_CHARS = 65_536
+_HARMLESS_REBUILDS = 250_000
+"""Formatting tags times tags: the most elements that rebuilding could make."""
+_SHALLOW_TAGS = 10_000
+"""So few tags may nest as they like: a quarter of a second at worst."""
+_MAX_STEPS = 5_000_000
+"""Steps the depth count itself may take."""
+
+# The grammar of a start tag in the HTML standard, attribute by attribute, without backtracking.
+_WORD = r"[^\t\n\f\r />]*+"
+_NAME = r"=?[^\t\n\f\r />=]++"
+_VALUE = r"""(?:"[^"]*+"?|'[^']*+'?|[^\t\n\f\r >"'][^\t\n\f\r >]*+)"""
+_ATTRIBUTE = rf"(?:[\t\n\f\r /]*+{_NAME}(?:[\t\n\f\r ]*+=[\t\n\f\r ]*+{_VALUE}?+)?+)"
+_TOKEN = re.compile(
+    rf"<(?:!--(?:-?>|.*?(?:--!?>|\Z))|[!?/](?![a-zA-Z])[^>]*+|(/?)([a-zA-Z]{_WORD}){_ATTRIBUTE}*+[\t\n\f\r /]*+)", re.S
+)
+_CROWDED_TAG = re.compile(rf"<[a-zA-Z]{_WORD}{_ATTRIBUTE}{{{MAX_ATTRIBUTES}}}")
+_LONG_TAG = re.compile(rf"<[a-zA-Z][^>]{{{2 * MAX_ATTRIBUTES - 1}}}")
+_TAG_END_IN_QUOTES = re.compile(r"""=[\t\n\f\r ]*+(?:"[^">]*+>|'[^'>]*+>)""")
+
+_FORMATTING_TAG = re.compile(r"<(/?)(?:b|big|code|em|font|i|s|small|strike|strong|tt|u)(?=[\s/>])", re.I)
+# Everything above with an attribute, by its letters, and a few tags more: a count that may be high, never low. Those
+# without attributes do no harm, for the standard rebuilds at most three that are alike.
+_LIKE_FORMATTING = re.compile(r"<[bcefistuBCEFISTU][adegiklmnortADEGIKLMNORT]*+[\s/]")
+
+_RAW_TEXT = {
+    name: re.compile(rf"</{name}(?=[\s/>])", re.I)
+    for name in ("script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes")
+}
+_CELLS = frozenset(("caption", "col", "colgroup", "tbody", "td", "tfoot", "th", "thead", "tr"))
+_NEVER_DEEP_NAMES = """
+html head body p li dt dd option optgroup rb rp rt rtc
+area base br embed frame hr img input keygen link meta param source track wbr image basefont bgsound
+"""
+_NEVER_DEEP = frozenset(_NEVER_DEEP_NAMES.split())
+"""Void elements, and elements that close their own kind when the next one opens."""
+_WALLS = frozenset(("table", "object", "marquee", "applet", "template"))
+"""What an end tag outside cannot reach through."""
+_SPECIAL_NAMES = """
+address article aside blockquote button center details dialog dir div dl fieldset figcaption figure footer form
+frameset h1 h2 h3 h4 h5 h6 header hgroup iframe listing main menu nav noscript ol plaintext pre search section
+select summary svg math ul xmp
+"""
+_SPECIAL = _WALLS | frozenset(_SPECIAL_NAMES.split())
+"""What the end tag of an ordinary element, such as `</span>`, cannot reach through."""
+
+
+class Bounded(Value, frozen=True):
+    """Markup that is safe to parse, and what was done to make it so."""
+
+    html: str
+    why: str = ""
+    """Empty unless the page was cut."""
+
+
+def bounded(html: str) -> Bounded:
+    """The page itself, or the part of it that parses in bounded time and memory."""
+    tags = html.count("<")
+    why = ""
+    if tags > _HARMLESS_TAGS and len(_LIKE_FORMATTING.findall(html)) * tags > _HARMLESS_REBUILDS:
+        # Nothing is lost: we take neither links nor meaning from these elements.
+        html = _FORMATTING_TAG.sub(r"<\1span", html)
+    if len(html) > _HARMLESS_CHARS and (crowded := _crowded_tag(html)) is not None:
+        html, why = html[:crowded], f"cut at a tag with more than {MAX_ATTRIBUTES} attributes"
+    if tags > _SHALLOW_TAGS and (too_deep := _too_deep(html)) is not None:
+        html, why = html[:too_deep], f"cut where elements nest or tangle more than {MAX_DEPTH} deep"
+    return Bounded(html, why)
+
+
+def _crowded_tag(html: str) -> int | None:
+    """Where the first real tag with too many attributes starts; script text can look like one."""
+    if _LONG_TAG.search(html) is None and _TAG_END_IN_QUOTES.search(html) is None:
+        return None
+    suspect = _CROWDED_TAG.search(html)
+    if suspect is None:
+        return None
+    for start, _, _, source in _tags(html):
+        if start >= suspect.start() and _CROWDED_TAG.match(source):
+            return start
+    return None
+
+
+def _tags(html: str) -> Iterator[tuple[int, bool, str, str]]:
+    """Start, whether it closes, name and source of each tag, as the tokenizer of the HTML standard sees them."""
+    position = 0
+    while (token := _TOKEN.search(html, position)) is not None:
+        position = token.end()
+        name = token[2]
+        if name is None:
+            continue
+        name = name.lower()
+        yield token.start(), bool(token[1]), name, token[0]
+        if not token[1] and name in _RAW_TEXT:
+            end = _RAW_TEXT[name].search(html, position)
+            if end is None:
+                return
+            position = end.start()
+
+
+def _too_deep(html: str) -> int | None:
+    """Where nesting passes the limit, by a rough but linear count of open elements."""
+    still_open: list[str] = []
+    steps = 0
+    for start, is_closing, name, source in _tags(html):
+        if name in _NEVER_DEEP or (source.endswith("/") and _is_foreign(still_open)):
+            continue
+        if name in _CELLS:
+            steps += _close(still_open, "table", keeping_it=True)
+        elif is_closing:
+            steps += _close(still_open, name)
+        else:
+            still_open.append(name)
+        if len(still_open) > MAX_DEPTH or steps > _MAX_STEPS:
+            return start
+    return None
+
+
+def _is_foreign(still_open: list[str]) -> bool:
+    """Within SVG or MathML, where `<path/>` closes itself; elsewhere the slash means nothing."""
+    return "svg" in still_open or "math" in still_open
+
+
+def _close(still_open: list[str], name: str, *, keeping_it: bool = False) -> int:
+    """Close the nearest open element of this name, unless one that it may not reach through stands before it."""
+    walls = _WALLS if name in _SPECIAL or name == "a" else _SPECIAL
+    for steps, index in enumerate(range(len(still_open) - 1, -1, -1)):
+        if still_open[index] == name:
+            del still_open[index + keeping_it :]
+            return steps
+        if still_open[index] in walls:
+            return steps
+    return len(still_open)

@@ -1,0 +1,95 @@
+"""What a body is: HTML to parse, plain text to keep, or something that only claims to be one of them."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+Media = Literal["html", "text", "other"]
+
+_MAGIC = (
+    (b"\x89PNG\r\n\x1a\n", "PNG image"),
+    (b"GIF8", "GIF image"),
+    (b"\xff\xd8\xff", "JPEG image"),
+    (b"%PDF-", "PDF document"),
+    (b"PK\x03\x04", "ZIP archive"),
+    (b"PK\x05\x06", "ZIP archive"),
+    (b"\x1f\x8b", "gzip stream"),
+    (b"BZh", "bzip2 stream"),
+    (b"\xfd7zXZ\x00", "xz stream"),
+    (b"\x28\xb5\x2f\xfd", "zstd stream"),
+    (b"7z\xbc\xaf\x27\x1c", "7z archive"),
+    (b"Rar!\x1a\x07", "RAR archive"),
+    (b"\x00\x00\x01\x00", "icon"),
+    (b"wOFF", "font"),
+    (b"wOF2", "font"),
+    (b"OggS", "Ogg stream"),
+    (b"ID3", "MP3 audio"),
+    (b"\x7fELF", "program"),
+    (b"SQLite format 3\x00", "SQLite database"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "Office document"),
+)
+_SIGNATURES = tuple(magic for magic, _ in _MAGIC)
+_RIFF = ((b"WEBP", "WebP image"), (b"WAVE", "WAVE audio"), (b"AVI ", "AVI video"))
+_HTML_TYPES = frozenset(("text/html", "application/xhtml+xml", "application/vnd.wap.xhtml+xml"))
+_NO_TYPES = frozenset(("unknown/unknown", "application/unknown", "*/*"))
+# The openings by which the WHATWG MIME Sniffing standard knows HTML, and a few that are plainly markup of a page.
+_HTML_OPENINGS = tuple(
+    b"<" + name
+    for name in (
+        b"!doctype html", b"html", b"head", b"script", b"iframe", b"h1", b"div", b"font", b"table", b"a ", b"a>",
+        b"style", b"title", b"b>", b"body", b"br", b"p>", b"p ", b"!--", b"meta", b"link", b"main", b"article",
+    )
+)  # fmt: skip
+_SNIFFED_BYTES = 1445
+# No text holds these; tab, line breaks, form feed and escape are left out, as the standard does.
+_BINARY_BYTES = bytes([*range(0x09), 0x0B, *range(0x0E, 0x1B), *range(0x1C, 0x20)])
+_UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
+
+
+class Sniffed(NamedTuple):
+    """What a body is, and how we know."""
+
+    kind: Media
+    why: str
+
+
+def kind_of(body: bytes, content_type: str | None) -> Sniffed:
+    """Judge a body by what it was declared to be and by how it starts; the bytes win when they are surely binary."""
+    if not body:
+        return Sniffed("other", "empty body")
+    declared = (content_type or "").partition(";")[0].strip().lower()
+    shape = binary_shape(body)
+    if shape:
+        return Sniffed("other", f"{shape} sent as {declared}" if declared else shape)
+    if declared in _HTML_TYPES:
+        return Sniffed("html", declared)
+    if declared == "text/plain":
+        return Sniffed("text", declared)
+    if "/" in declared and declared not in _NO_TYPES:
+        return Sniffed("other", f"{declared} is not read")
+    return _sniffed(body)
+
+
+def binary_shape(body: bytes) -> str:
+    """The name of a binary format whose signature the body starts with; empty when there is none."""
+    if body.startswith(_SIGNATURES):
+        return next(name for magic, name in _MAGIC if body.startswith(magic))
+    if body.startswith(b"RIFF"):
+        return next((name for mark, name in _RIFF if body[8:12] == mark), "RIFF file")
+    return "MP4 video" if body[4:8] == b"ftyp" else ""
+
+
+def _sniffed(body: bytes) -> Sniffed:
+    start = body[:_SNIFFED_BYTES]
+    if start.startswith(_UTF16_BOMS):
+        start = start[2:].replace(b"\0", b"")
+    opening = start.removeprefix(b"\xef\xbb\xbf").lstrip(b"\t\n\x0c\r ")[:32].lower()
+    if opening.startswith(_HTML_OPENINGS):
+        return Sniffed("html", "no type declared; it starts like HTML")
+    if opening.startswith(b"<?xml"):
+        if b"<html" in start.lower():
+            return Sniffed("html", "no type declared; it starts like XHTML")
+        return Sniffed("other", "no type declared; it starts like XML")
+    if len(start.translate(None, _BINARY_BYTES)) != len(start):
+        return Sniffed("other", "no type declared; it holds binary bytes")
+    return Sniffed("text", "no type declared; it reads like plain text")

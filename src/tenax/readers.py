@@ -1,0 +1,182 @@
+"""Where documents are read: in processes of their own, or in this one.
+
+Documents that arrive while a reader is busy travel together, so the cost of crossing over is shared. A reader that
+crashes, hangs or grows too large on a document is ended and replaced; the documents it held are read again one by
+one, and the one that does it again is given up. No page stops the crawl.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import sys
+from collections import deque
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from tenax.config import PoolConfig
+from tenax.reader import HEADER
+from tenax.reading import Job, Reading, Work, decode_readings, encode_work, read_page
+from tenax.urls.admit import Rules
+
+READ_DEADLINE_SECONDS = 20.0
+SOCKET_BYTES = 1024 * 1024
+
+
+class ReaderFailed(Exception):
+    """A document that no reader survives."""
+
+
+class Readers(Protocol):
+    async def start(self) -> None: ...
+
+    async def read(self, job: Job, rules: Rules) -> Reading:
+        """Raises `ReaderFailed` for a document that cannot be read."""
+
+    async def close(self) -> None: ...
+
+
+def readers_of(config: PoolConfig) -> Readers:
+    count = config.processes if config.processes >= 0 else max(1, (os.cpu_count() or 1) - 1)
+    if count == 0 or (config.processes < 0 and (os.cpu_count() or 1) == 1):
+        return InlineReaders()
+    return ProcessReaders(count, config.max_batch)
+
+
+class InlineReaders:
+    """Reads in this process; for one core, and for those who ask for it."""
+
+    async def start(self) -> None: ...
+
+    async def read(self, job: Job, rules: Rules) -> Reading:
+        return read_page(job, rules)
+
+    async def close(self) -> None: ...
+
+
+class Wanted(NamedTuple):
+    job: Job
+    rules: Rules
+    done: asyncio.Future[Reading]
+    is_suspect: bool
+    """It was in the hands of a reader that died; it travels alone now."""
+
+
+class ProcessReaders:
+    def __init__(self, count: int, max_batch: int) -> None:
+        self._count = count
+        self._max_batch = max_batch
+        self._wanted: deque[Wanted] = deque()
+        self._arrived = asyncio.Event()
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def start(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._tasks = [loop.create_task(self._run_reader()) for _ in range(self._count)]
+
+    async def read(self, job: Job, rules: Rules) -> Reading:
+        done: asyncio.Future[Reading] = asyncio.get_running_loop().create_future()
+        self._wanted.append(Wanted(job, rules, done, is_suspect=False))
+        self._arrived.set()
+        return await done
+
+    async def close(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _run_reader(self) -> None:
+        """Keep one reader alive and busy."""
+        while True:
+            channel = await Channel.open()
+            try:
+                while True:
+                    batch = await self._next_batch()
+                    if not await self._serve(channel, batch):
+                        break
+            finally:
+                await channel.close()
+
+    async def _next_batch(self) -> list[Wanted]:
+        while not self._wanted:
+            self._arrived.clear()
+            await self._arrived.wait()
+        batch = [self._wanted.popleft()]
+        while (
+            not batch[0].is_suspect
+            and self._wanted
+            and len(batch) < self._max_batch
+            and not self._wanted[0].is_suspect
+            and self._wanted[0].rules is batch[0].rules
+        ):
+            batch.append(self._wanted.popleft())
+        return batch
+
+    async def _serve(self, channel: Channel, batch: list[Wanted]) -> bool:
+        """Have a batch read; False when the reader is of no more use."""
+        try:
+            readings = await channel.ask(Work(rules=batch[0].rules, jobs=tuple(wanted.job for wanted in batch)))
+        except (OSError, EOFError, TimeoutError):
+            self._blame(batch)
+            return False
+        except asyncio.CancelledError:
+            for wanted in batch:
+                wanted.done.cancel()
+            raise
+        for wanted, reading in zip(batch, readings, strict=True):
+            if not wanted.done.done():
+                wanted.done.set_result(reading)
+        return True
+
+    def _blame(self, batch: list[Wanted]) -> None:
+        for wanted in batch:
+            if not wanted.is_suspect:
+                self._wanted.append(wanted._replace(is_suspect=True))
+            elif not wanted.done.done():
+                wanted.done.set_exception(ReaderFailed("the document crashed its reader or took too long to read"))
+
+
+class Channel:
+    """A reader process and the socket to it."""
+
+    def __init__(
+        self, process: asyncio.subprocess.Process, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        self._process = process
+        self._reader = reader
+        self._writer = writer
+
+    @classmethod
+    async def open(cls) -> Channel:
+        ours, theirs = socket.socketpair()
+        for end in (ours, theirs):
+            end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SOCKET_BYTES)
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "tenax.reader", str(theirs.fileno()),
+            pass_fds=[theirs.fileno()], stdin=asyncio.subprocess.DEVNULL, env=_environment(),
+        )  # fmt: skip
+        theirs.close()
+        reader, writer = await asyncio.open_unix_connection(sock=ours, limit=SOCKET_BYTES)
+        return cls(process, reader, writer)
+
+    async def ask(self, work: Work) -> tuple[Reading, ...]:
+        payload = encode_work(work)
+        async with asyncio.timeout(READ_DEADLINE_SECONDS):
+            self._writer.write(HEADER.pack(len(payload)) + payload)
+            await self._writer.drain()
+            (length,) = HEADER.unpack(await self._reader.readexactly(HEADER.size))
+            return decode_readings(await self._reader.readexactly(length))
+
+    async def close(self) -> None:
+        self._writer.close()
+        if self._process.returncode is None:
+            self._process.kill()
+            await self._process.wait()
+
+
+def _environment() -> dict[str, str]:
+    """Ours, and the way to this very package, however it was found."""
+    source = Path(__file__).resolve().parent.parent
+    path = os.pathsep.join(filter(None, (str(source), os.environ.get("PYTHONPATH", ""))))
+    return {**os.environ, "PYTHONPATH": path}

@@ -1,0 +1,69 @@
+"""Before the first request: can the seeds be found at all, and did a person name a private one?"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from tenax.config import GuardConfig
+from tenax.errors import NoSeedReachable
+from tenax.fetch.addresses import address, is_public, network
+from tenax.fetch.names import Lookup, NameUnknown, SystemLookup
+from tenax.model import Value
+from tenax.urls.normalize import WebUrl
+
+
+class Surveyed(Value, frozen=True):
+    """What is known about the seeds' hosts."""
+
+    allowed_origins: tuple[str, ...] = ()
+    """Origins the guard must let through because a person typed them."""
+    notices: tuple[str, ...] = ()
+
+
+async def survey(
+    seeds: Sequence[WebUrl], guard: GuardConfig, typed_by_person: bool, lookup: Lookup | None = None
+) -> Surveyed:
+    """Look the seeds' hosts up. Raises `NoSeedReachable` when none of them can be found."""
+    lookup = lookup or SystemLookup()
+    by_origin = {seed.origin: seed for seed in seeds}
+    try:
+        found = await asyncio.gather(*(_addresses(seed.host, lookup) for seed in by_origin.values()))
+    finally:
+        lookup.close()
+    troubles = {seed.host: one for seed, one in zip(by_origin.values(), found, strict=True) if isinstance(one, str)}
+    if len(troubles) == len(by_origin):
+        raise NoSeedReachable(_none_found(troubles))
+    allowed, notices = [], [f"{why}; its pages are tried again later" for why in troubles.values()]
+    networks = tuple(network(text) for text in guard.allow_networks)
+    for (origin, seed), addresses in zip(by_origin.items(), found, strict=True):
+        if isinstance(addresses, str) or not typed_by_person:
+            continue
+        literals = [address(one) for one in addresses]
+        if not all(one is not None and is_public(one, networks) for one in literals):
+            allowed.append(origin)
+            notices.append(f"{origin} is not a public address; allowed because you typed it, this one origin only")
+        elif seed.port not in guard.ports:
+            allowed.append(origin)
+    return Surveyed(tuple(allowed), tuple(notices))
+
+
+async def _addresses(host: str, lookup: Lookup) -> tuple[str, ...] | str:
+    """A host's addresses, or why it has none."""
+    host = host.strip("[]")
+    if address(host) is not None:
+        return (host,)
+    try:
+        async with asyncio.timeout(15):
+            return await lookup.addresses(host)
+    except NameUnknown:
+        return f"there is no host called {host}"
+    except (OSError, TimeoutError):
+        return f"the name {host} cannot be looked up"
+
+
+def _none_found(troubles: dict[str, str]) -> str:
+    first = next(iter(troubles.values()))
+    if first.startswith("there is no host"):
+        return f"{first}; check the spelling of the URL"
+    return f"{first}; is this machine connected to the network?"

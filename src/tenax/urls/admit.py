@@ -1,0 +1,206 @@
+"""Whether a URL may join the crawl: scope, patterns, depth and traps, in that order, each with its reason.
+
+Answers are remembered for a while, because a site repeats its links on every page. `verdicts` tells the same
+decisions to a person.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from itertools import islice
+from typing import NamedTuple
+
+from tenax.config import Config, UrlsConfig
+from tenax.model import Budget, Offer, Priority, Source, Value
+from tenax.urls.classify import Rank, priorities_at, rank_of
+from tenax.urls.normalize import MAX_HREF_CHARS, Spelling, WebUrl, normalize, place_of, spelling_of
+from tenax.urls.patterns import compile_patterns
+from tenax.urls.scope import Scope, in_scope, scope_of, site_of
+from tenax.urls.seeds import seed_url
+from tenax.urls.traps import budgets_of, trap
+
+MAX_REMEMBERED_LINKS = 16_384
+MAX_REMEMBERED_CHARS = 1024
+LOOKS_PER_LINK = 10
+"""Hrefs looked at for each link that may be taken: a page of a million foreign links is not read to its end."""
+
+_JUDGED_BEFORE_DEPTH = frozenset({"scheme", "invalid", "scope", "include", "exclude"})
+
+
+class Rules(Value, frozen=True, cache_hash=True):
+    """Everything that admission depends on; kept with the crawl and sent to the readers."""
+
+    seeds: tuple[str, ...]
+    scope: Scope
+    year: int
+    """The present one, for what calls itself a calendar."""
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    max_depth: int = 10
+    max_links_per_page: int = 1000
+    urls: UrlsConfig = UrlsConfig()
+
+
+class Link(NamedTuple):
+    """What can be said about a link wherever on the site it stands."""
+
+    url: str
+    """Normalised; the href itself when it has no http(s) URL."""
+    origin: str
+    refusal: str | None
+    rank: Rank
+    budgets: tuple[Budget, ...]
+
+
+def rules_of(seeds: Sequence[str], config: Config, year: int) -> Rules:
+    """Raises `UsageError` for a seed that is no URL and `ConfigError` for a pattern that cannot be read."""
+    spelling = spelling_of(config.urls)
+    urls = [seed_url(seed, spelling) for seed in seeds]
+    compile_patterns((*config.crawl.include, *config.crawl.exclude))
+    return Rules(
+        seeds=tuple(dict.fromkeys(url.url for url in urls)),
+        scope=scope_of(urls, config.crawl.scope),
+        year=year,
+        include=config.crawl.include,
+        exclude=config.crawl.exclude,
+        max_depth=config.crawl.max_depth,
+        max_links_per_page=config.crawl.max_links_per_page,
+        urls=config.urls,
+    )
+
+
+def seed_offers(rules: Rules) -> tuple[Offer, ...]:
+    """The seeds as offers. A person named them, so no rule is asked."""
+    urls = (normalize(seed, None, spelling_of(rules.urls)) for seed in rules.seeds)
+    return tuple(Offer(url.url, url.origin, 0, Priority.HIGH, Source.SEED) for url in urls if url is not None)
+
+
+def refusal(rules: Rules, url: WebUrl, depth: int) -> str | None:
+    """The first rule that refuses this URL at this depth, or None; for what did not come as a page's link."""
+    judge = _judge_of(rules)
+    if reason := judge.outside(url):
+        return reason
+    return "depth" if depth > rules.max_depth else judge.trapped(url)
+
+
+def admit_links(
+    rules: Rules, page_url: str, base: str, depth: int, hrefs: Iterable[tuple[str, bool]]
+) -> tuple[tuple[Offer, ...], dict[str, int]]:
+    """A page's links as offers, each URL once and the page itself left out; and how many were refused, by reason.
+
+    `hrefs` are as written in the page, each with whether it is marked nofollow. `page_url` is normalised.
+    """
+    judge = _judge_of(rules)
+    rooted, relative = judge.remembered(base)
+    below = depth + 1
+    is_too_deep = below > rules.max_depth
+    priorities = priorities_at(below)
+    most = rules.max_links_per_page
+    offers: list[Offer] = []
+    refusals: dict[str, int] = {}
+    seen = {page_url}
+    stream = iter(hrefs)
+    for href, is_nofollow in islice(stream, most * LOOKS_PER_LINK):
+        if is_nofollow:
+            refusals["nofollow"] = refusals.get("nofollow", 0) + 1
+            continue
+        link = rooted.get(href) or relative.get(href) or judge.link(href, base, rooted, relative)
+        url, origin, reason, rank, budgets = link
+        if url in seen:
+            continue
+        seen.add(url)
+        if is_too_deep and reason not in _JUDGED_BEFORE_DEPTH:
+            reason = "depth"
+        elif reason is None and len(offers) >= most:
+            reason = "max_links_per_page"
+        if reason is None:
+            offers.append(Offer(url, origin, below, priorities[rank], Source.LINK, page_url, None, (), budgets))
+        else:
+            refusals[reason] = refusals.get(reason, 0) + 1
+    if unread := sum(1 for _ in stream):
+        refusals["max_links_per_page"] = refusals.get("max_links_per_page", 0) + unread
+    return tuple(offers), refusals
+
+
+class _Judge:
+    """The rules made ready to use, and what they said about the links of late."""
+
+    def __init__(self, rules: Rules) -> None:
+        self.rules = rules
+        self.spelling: Spelling = spelling_of(rules.urls)
+        self.include = compile_patterns(rules.include)
+        self.exclude = compile_patterns(rules.exclude)
+        self._seeds = frozenset(rules.seeds)
+        urls = (normalize(seed, None, self.spelling) for seed in rules.seeds)
+        self._seed_sites = frozenset(site_of(url) for url in urls if url is not None) | rules.scope.hosts
+        self._links: dict[str, dict[str, Link]] = {}
+        self._room = MAX_REMEMBERED_LINKS
+
+    def outside(self, url: WebUrl) -> str | None:
+        """The rule before depth that refuses this URL."""
+        if not in_scope(self.rules.scope, url):
+            return "scope"
+        if self.include and self.include.first_match(url.url) is None:
+            return "include"
+        if self.exclude and self.exclude.first_match(url.url) is not None:
+            return "exclude"
+        return None
+
+    def trapped(self, url: WebUrl) -> str | None:
+        knob = trap(url, self.rules.urls, self.rules.year)
+        return f"trap:{knob}" if knob else None
+
+    def remembered(self, base: str) -> tuple[dict[str, Link], dict[str, Link]]:
+        """Links known by their href: those that depend on the base's origin only, and on its directory only."""
+        place = place_of(base)
+        if place is None:
+            return {}, {}
+        origin, directory = place
+        if self._room <= 0:
+            self._links.clear()
+            self._room = MAX_REMEMBERED_LINKS
+        return self._links_at(origin), self._links_at(directory)
+
+    def link(self, href: str, base: str, rooted: dict[str, Link], relative: dict[str, Link]) -> Link:
+        """Judge a link and remember it where its href can mean nothing else."""
+        link = self._judged(href, base)
+        if len(href) > MAX_REMEMBERED_CHARS:
+            return link
+        if href.startswith(("/", "http://", "https://")):
+            rooted[href] = link
+            self._room -= 1
+        elif (href[:1].isalnum() or href[:1] == ".") and ":" not in href:
+            relative[href] = link
+            self._room -= 1
+        return link
+
+    def _links_at(self, place: str) -> dict[str, Link]:
+        links = self._links.get(place)
+        if links is None:
+            links = self._links[place] = {}
+            self._room -= 1
+        return links
+
+    def _judged(self, href: str, base: str) -> Link:
+        url = normalize(href, base, self.spelling)
+        if url is None:
+            return Link(href, "", _why_unusable(href), Rank.ORDINARY, ())
+        reason = self.outside(url) or self.trapped(url)
+        if reason is not None:
+            return Link(url.url, url.origin, reason, Rank.ORDINARY, ())
+        rank = Rank.TOP if url.url in self._seeds else rank_of(url)
+        budgets = budgets_of(url, self.rules.urls, site_of(url) in self._seed_sites)
+        return Link(url.url, url.origin, None, rank, budgets)
+
+
+@lru_cache(maxsize=4)
+def _judge_of(rules: Rules) -> _Judge:
+    return _Judge(rules)
+
+
+def _why_unusable(href: str) -> str:
+    scheme, colon, _ = href[:32].strip().partition(":")
+    if colon and scheme.isascii() and scheme.lower() not in ("http", "https") and scheme[:1].isalpha():
+        return "scheme"
+    return "trap:max_length" if len(href) > MAX_HREF_CHARS else "invalid"

@@ -1,0 +1,183 @@
+"""One spelling for each URL, so that the same page is never visited under two names.
+
+The WHATWG parser does what every browser does: it resolves against the base, lower-cases scheme and host, writes
+names in punycode and other characters as UTF-8 escapes, drops default ports and dot segments. What is added here:
+no fragment, no userinfo (a stored credential is a leaked one), no dot after the host, no tracking or session
+parameters, parameters sorted, needless escapes decoded. `normalize` of its own answer is that answer.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from urllib.parse import unquote
+
+from can_ada import URL, parse
+
+from tenax.config import UrlsConfig
+from tenax.model import Value
+
+MAX_HREF_CHARS = 65_536
+"""The largest `max_length` that can be set; what is longer need not be read to be refused."""
+
+# A `%` that another stray `%` or `%4` stands before is left alone: decoding it would make an escape that was none.
+_ESCAPE = re.compile(r"(?<!%)(?<!%[0-9A-Fa-f])%([0-9A-Fa-f]{2})")
+_UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")  # RFC 3986, 2.3
+_SPELLED = {
+    pair: chr(int(pair, 16)) if int(pair, 16) in _UNRESERVED else f"%{pair.upper()}"
+    for pair in (high + low for high in "0123456789ABCDEFabcdef" for low in "0123456789ABCDEFabcdef")
+}
+
+
+class ParamNames(Value, frozen=True):
+    """Names of parameters, lower-case: whole ones, and beginnings of others."""
+
+    exact: frozenset[str] = frozenset()
+    prefixes: tuple[str, ...] = ()
+
+    def __contains__(self, name: str) -> bool:
+        if "%" in name:
+            name = unquote(name)
+        name = name.lower()
+        return name in self.exact or name.startswith(self.prefixes)
+
+
+class Spelling(Value, frozen=True, cache_hash=True):
+    """The choices that normalisation leaves to the config."""
+
+    tracking_params: ParamNames = ParamNames()
+    session_params: ParamNames = ParamNames()
+    strip_trailing_slash: bool = False
+
+
+class WebUrl(Value, frozen=True):
+    """A normalised http(s) URL and its parts."""
+
+    url: str
+    origin: str
+    """`scheme://host`, with the port when it is not the scheme's own."""
+    scheme: str
+    host: str
+    """Without the port; IPv6 addresses in brackets."""
+    port: int
+    path: str
+    query: str
+    """Without the `?`; empty when there is none."""
+
+
+@lru_cache(maxsize=16)
+def spelling_of(config: UrlsConfig) -> Spelling:
+    return Spelling(
+        tracking_params=_names(config.tracking_params),
+        session_params=_names(config.session_params),
+        strip_trailing_slash=config.strip_trailing_slash,
+    )
+
+
+def normalize(href: str, base: str | None, spelling: Spelling) -> WebUrl | None:
+    """The one spelling of a link; None when it does not parse or is not http(s). Never raises."""
+    if len(href) > MAX_HREF_CHARS:
+        href = href.partition("#")[0]
+        if len(href) > MAX_HREF_CHARS:
+            return None
+    try:
+        parsed = parse(href) if base is None else _parsed_base(base) + href
+    except (ValueError, TypeError):  # TypeError: a lone surrogate, which UTF-8 cannot carry
+        return None
+    protocol = parsed.protocol
+    if protocol not in ("https:", "http:"):
+        return None
+    host = parsed.hostname
+    if host[-1] == ".":
+        host = host[:-1]
+        if not host or host[-1] == ".":
+            return None
+    path = parsed.pathname
+    if "%" in path or ";" in path or "^" in path or spelling.strip_trailing_slash:
+        path = _spelled_path(path, spelling)
+    search = parsed.search
+    query = _spelled_query(search[1:], spelling) if search else ""
+    port = parsed.port
+    origin = f"{protocol}//{host}:{port}" if port else f"{protocol}//{host}"
+    number = int(port) if port else 443 if protocol == "https:" else 80
+    url = f"{origin}{path}?{query}" if query else origin + path
+    return WebUrl(url, origin, protocol[:-1], host, number, path, query)
+
+
+def place_of(base: str) -> tuple[str, str] | None:
+    """The origin of a base URL, and its directory with its slash: all that a rooted and a relative link depend on."""
+    try:
+        parsed = _parsed_base(base)
+    except (ValueError, TypeError):
+        return None
+    origin = parsed.origin
+    path = parsed.pathname
+    return origin, origin + path[: path.rfind("/") + 1]
+
+
+@lru_cache(maxsize=64)
+def _parsed_base(base: str) -> URL:
+    return parse(base)
+
+
+def _names(patterns: tuple[str, ...]) -> ParamNames:
+    lower = [pattern.lower() for pattern in patterns]
+    return ParamNames(
+        exact=frozenset(name for name in lower if not name.endswith("*")),
+        prefixes=tuple(name[:-1] for name in lower if name.endswith("*")),
+    )
+
+
+def _spelled_path(path: str, spelling: Spelling) -> str:
+    if "%" in path:
+        path = _spelled_escapes(path)
+    if "^" in path:  # newer editions of the standard escape it, the parser's does not yet
+        path = path.replace("^", "%5E")
+    # Taking a session away can bare a slash, and taking a slash away a session: until nothing changes.
+    while True:
+        before = path
+        if spelling.strip_trailing_slash and len(path) > 1 and path[-1] == "/":
+            path = path.rstrip("/") or "/"
+        if ";" in path:
+            path = _without_sessions(path, spelling.session_params)
+        if path is before or path == before:
+            return path
+
+
+def _without_sessions(path: str, names: ParamNames) -> str:
+    """Drop `;jsessionid=…` and its like from the last segment."""
+    directory, slash, last = path.rpartition("/")
+    name, *params = last.split(";")
+    kept = [param for param in params if param.partition("=")[0] not in names]
+    if len(kept) == len(params) or (not kept and name in (".", "..")):  # a bare `..` would be a step up
+        return path
+    return directory + slash + ";".join([name, *kept])
+
+
+def _spelled_query(query: str, spelling: Spelling) -> str:
+    if "%" in query:
+        query = _spelled_escapes(query)
+    if "&" not in query:
+        return "" if _is_dropped(_name(query), spelling) else query
+    kept = [pair for pair in query.split("&") if pair and not _is_dropped(_name(pair), spelling)]
+    # By name only, and stable: the order of `a[]=2&a[]=1` means something to the site.
+    if len(kept) > 1:
+        kept.sort(key=_name)
+    return "&".join(kept)
+
+
+def _name(pair: str) -> str:
+    return pair.partition("=")[0]
+
+
+@lru_cache(maxsize=4096)
+def _is_dropped(name: str, spelling: Spelling) -> bool:
+    return name in spelling.tracking_params or name in spelling.session_params
+
+
+def _spelled_escapes(text: str) -> str:
+    return _ESCAPE.sub(_spelled_escape, text)
+
+
+def _spelled_escape(match: re.Match[str]) -> str:
+    return _SPELLED[match[1]]

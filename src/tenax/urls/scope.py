@@ -1,0 +1,109 @@
+"""What this crawl may touch: the seeds' hosts, their domains, their paths, or anything.
+
+A host is meant as a person means it: `www.` in front and the difference between http and https do not matter,
+another port does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from tenax.config import ScopeName
+from tenax.model import Value
+from tenax.urls.normalize import WebUrl
+
+if TYPE_CHECKING:
+    from publicsuffixlist import PublicSuffixList
+
+_FILE_NAME = re.compile(r"\.[a-z][a-z0-9]{1,4}$", re.IGNORECASE)
+
+
+class Scope(Value, frozen=True):
+    """The limits of one crawl; only the set that `name` speaks of is filled."""
+
+    name: ScopeName
+    hosts: frozenset[str] = frozenset()
+    """`host` or `host:port`, as `site_of` writes them."""
+    domains: frozenset[str] = frozenset()
+    prefixes: frozenset[str] = frozenset()
+    """A site and a path without its last slash; what lies there and below is inside."""
+
+
+def scope_of(seeds: Iterable[WebUrl], name: ScopeName) -> Scope:
+    scope = Scope(name)
+    for seed in seeds:
+        scope = widen(scope, seed)
+    return scope
+
+
+def widen(scope: Scope, url: WebUrl) -> Scope:
+    """The scope with this URL's host, domain or prefix in it: a seed, or where a seed was redirected to."""
+    if scope.name == "host":
+        return Scope("host", hosts=scope.hosts | {site_of(url)})
+    if scope.name == "domain":
+        return Scope("domain", domains=scope.domains | {registered_domain(url.host)})
+    if scope.name == "prefix":
+        return Scope("prefix", prefixes=scope.prefixes | {site_of(url) + _directory(url.path)})
+    return scope
+
+
+def in_scope(scope: Scope, url: WebUrl) -> bool:
+    if scope.name == "host":
+        return site_of(url) in scope.hosts
+    if scope.name == "domain":
+        return registered_domain(url.host) in scope.domains
+    if scope.name == "prefix":
+        return _is_below(site_of(url) + url.path, scope.prefixes)
+    return True
+
+
+def site_of(url: WebUrl) -> str:
+    """The host without `www.`, with its port when that is not the scheme's own."""
+    return _site(url.origin)
+
+
+@lru_cache(maxsize=10_000)
+def _site(origin: str) -> str:
+    site = origin.partition("//")[2]
+    return site[4:] if site.startswith("www.") and "." in site[4:] else site  # `www.com` stays whole
+
+
+@lru_cache(maxsize=10_000)
+def registered_domain(host: str) -> str:
+    """The part that somebody registered: `bbc.co.uk` of `news.bbc.co.uk`. An address or a lone name is its own.
+
+    The first call reads the public suffix list that comes with its package (tens of milliseconds).
+    """
+    if is_address(host) or "." not in host:
+        return host
+    return _suffixes().privatesuffix(host) or host
+
+
+def is_address(host: str) -> bool:
+    """An IP address; the URL standard makes every host with a number as its last part an IPv4 address."""
+    return host[:1] == "[" or host.rpartition(".")[2].isdigit()
+
+
+@lru_cache(maxsize=1)
+def _suffixes() -> PublicSuffixList:
+    from publicsuffixlist import PublicSuffixList  # slow to load, and most crawls never ask
+
+    return PublicSuffixList()
+
+
+def _directory(path: str) -> str:
+    """`/docs` of `/docs`, `/docs/` and `/docs/intro.html`: what a person means by "this and below"."""
+    head, _, last = path.rpartition("/")
+    return head if not last or _FILE_NAME.search(last) else path
+
+
+def _is_below(place: str, prefixes: frozenset[str]) -> bool:
+    end = len(place)
+    while end > 0:
+        if place[:end] in prefixes:
+            return True
+        end = place.rfind("/", 0, end)
+    return False

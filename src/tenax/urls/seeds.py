@@ -1,0 +1,53 @@
+"""What a person typed as a seed, read the way they meant it."""
+
+from __future__ import annotations
+
+import re
+
+from tenax.errors import UsageError
+from tenax.urls.normalize import Spelling, WebUrl, normalize
+from tenax.urls.scope import is_address
+
+_SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*):")
+_PORT = re.compile(r"(?:\[[^\]]*\]|[^\s/?#:@\\]+):0*(\d+)(?=[/?#]|$)")
+_USERINFO = re.compile(r"^((?:[a-zA-Z]+:)?//)?[^/?#]*@")
+_MAX_SHOWN_CHARS = 200
+
+
+def seed_url(text: str, spelling: Spelling) -> WebUrl:
+    """The URL meant by `example.org`, `localhost:8000/a` or a whole URL; raises `UsageError` for anything else.
+
+    Without a scheme it is https, but http for an address, for localhost and for a port of its own: such servers
+    seldom have a certificate.
+    """
+    seed = text.strip()
+    if seed.startswith("//"):
+        seed = seed[2:]
+    port = _PORT.match(seed)
+    scheme = None if port else _SCHEME.match(seed)
+    if scheme is None:
+        url = _without_scheme(seed, port[1] if port else None, spelling)
+    elif scheme[1].lower() in ("http", "https"):
+        url = normalize(seed, None, spelling)
+    else:
+        raise UsageError(f"seed `{_shown(seed)}`: `{scheme[1]}` is not a scheme we fetch; give an http or https URL")
+    if url is None:
+        raise UsageError(f"seed `{_shown(seed)}` is not a URL; write it like https://example.org/")
+    return url
+
+
+def _without_scheme(seed: str, port: str | None, spelling: Spelling) -> WebUrl | None:
+    url = normalize(f"https://{seed}", None, spelling) if seed[:1] not in ("", "/", "?", "#", "\\") else None
+    if url is None:
+        return None
+    is_local = is_address(url.host) or url.host == "localhost" or url.host.endswith(".localhost")
+    if not is_local and port is None and "." not in url.host:
+        return None  # a lone word: more likely a slip than a host
+    wants_http = port != "443" if port else is_local
+    return normalize(f"http://{seed}", None, spelling) if wants_http else url
+
+
+def _shown(seed: str) -> str:
+    """Fit for a message: no password, no control characters, not too long."""
+    masked = _USERINFO.sub(r"\1***@", seed)[:_MAX_SHOWN_CHARS]
+    return "".join(char if char.isprintable() else "?" for char in masked)

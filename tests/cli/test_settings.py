@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import pytest
+
+from tenax.cli import settings
+from tenax.cli.parser import parse
+from tenax.cli.verbs import VERBS
+from tenax.config import Setting, knobs
+from tenax.errors import ConfigError, UsageError
+
+
+@pytest.fixture(autouse=True)
+def _an_empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def arguments(*words: str) -> argparse.Namespace:
+    return parse(VERBS, ["crawl", "https://example.org", *words])
+
+
+def test_every_flag_turns_a_knob_that_exists() -> None:
+    assert set(settings.FLAGS.values()) <= {knob.key for knob in knobs()}
+    assert set(settings.FLAGS) <= set(vars(arguments()))
+
+
+def test_flags_become_values_with_their_names() -> None:
+    loaded = settings.load(
+        arguments("--rate", "2.5", "--max-pages", "9", "--exclude", "*/a,b/*", "--exclude", "/x+/", "--scope", "domain")
+    )
+    assert loaded.config.politeness.rate_per_second == 2.5
+    assert loaded.config.crawl.max_pages == 9
+    assert loaded.config.crawl.exclude == ("*/a,b/*", "/x+/")
+    assert loaded.config.crawl.scope == "domain"
+    assert loaded.sources["politeness.rate_per_second"] == "--rate"
+    assert loaded.sources["crawl.max_depth"] == "default"
+
+
+def test_any_knob_can_be_set_and_a_named_flag_is_stronger() -> None:
+    loaded = settings.load(
+        arguments(
+            "--set",
+            "guard.ports=80, 8080",
+            "--set",
+            "crawl.max_depth=3",
+            "--max-depth",
+            "4",
+            "--set",
+            "pool.processes=0",
+        )
+    )
+    assert loaded.config.guard.ports == (80, 8080)
+    assert loaded.config.crawl.max_depth == 4
+    assert loaded.sources["guard.ports"] == "--set guard.ports"
+
+
+def test_the_file_here_is_used_and_the_environment_is_stronger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "tenax.toml").write_text("[crawl]\nmax_depth = 2\nmax_pages = 5\n")
+    monkeypatch.setenv("TENAX_CRAWL_MAX_PAGES", "6")
+    loaded = settings.load(arguments())
+    assert (loaded.config.crawl.max_depth, loaded.config.crawl.max_pages) == (2, 6)
+    assert loaded.sources["crawl.max_depth"] == "tenax.toml"
+
+
+def test_what_lies_beneath_gives_way_to_all_others(tmp_path: Path) -> None:
+    (tmp_path / "tenax.toml").write_text("[crawl]\nmax_depth = 2\n")
+    beneath = {"crawl.max_depth": Setting(7, "demo"), "crawl.max_pages": Setting(8, "demo")}
+    loaded = settings.load(arguments(), beneath=beneath)
+    assert (loaded.config.crawl.max_depth, loaded.config.crawl.max_pages) == (2, 8)
+    assert loaded.sources["crawl.max_pages"] == "demo"
+
+
+@pytest.mark.parametrize(
+    ("words", "error", "message"),
+    [
+        (["--rate", "fast"], ConfigError, "--rate: bad value 'fast'"),
+        (["--scope", "galaxy"], ConfigError, "--scope: bad value 'galaxy'"),
+        (["--max-pages", "-1"], ConfigError, "--max-pages: bad value '-1'"),
+        (["--set", "crawl.max_dept=3"], UsageError, "did you mean `crawl.max_depth`"),
+        (["--set", "crawl.max_depth"], UsageError, "write it as SECTION.KEY=VALUE"),
+        (["--config", "nowhere.toml"], ConfigError, "nowhere.toml: no such file"),
+    ],
+)
+def test_mistakes_name_the_flag(words: list[str], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message.replace("[", r"\[")):
+        settings.load(arguments(*words))

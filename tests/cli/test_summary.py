@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tenax.cli.layout import Ink
+from tenax.cli.running import Orders
+from tenax.cli.summary import Report, closing_line, summary
+from tenax.ledger import Status
+from tenax.model import Ending, Progress, Resting
+
+NOW = 1_750_000_000.0
+ORDERS = Orders(
+    seeds=("https://example.org",),
+    out=Path("my crawl"),
+    resume="tenax crawl https://example.org --out 'my crawl'",
+    examples=(("https://example.org/?a=1&b", "the life of one URL"),),
+)
+PROGRESS = Progress(now=NOW, elapsed_seconds=102, pages=1204, pages_this_run=1004, wire_bytes=18_200_000)
+STATUS = Status(
+    created_at=NOW,
+    now=NOW,
+    pages=1204,
+    articles=812,
+    outcomes={"fetched": 1204, "failed:timeout_total": 12, "refused:robots": 3, "deferred": 9},
+    refusals={"scope": 310, "trap:max_length": 2},
+)
+
+
+def report(ending: Ending = Ending.COMPLETE, **status: object) -> Report:
+    return Report(ORDERS, ending, PROGRESS, msgspec.structs.replace(STATUS, **status), "pages.jsonl")
+
+
+def text_of(report: Report) -> str:
+    return "\n".join(summary(report, Ink()))
+
+
+def test_it_says_what_came_of_it_where_it_is_and_what_to_try() -> None:
+    text = text_of(report())
+    for part in (
+        "Crawl complete: nothing is left to visit.",
+        "1,204  (812 articles, 1,004 in this run)",
+        "1 min 42 s   9.8 pages/s   18.2 MB received",
+        "failures      12 timed out",
+        "3 closed by robots.txt",
+        "not followed  310 out of scope",
+        "my crawl/tenax.db",
+        "my crawl/pages.jsonl",
+        "tenax status --out 'my crawl'",
+        "tenax explain 'https://example.org/?a=1&b' --out 'my crawl'",
+        "tenax export --format markdown --out 'my crawl'",
+    ):
+        assert part in text
+    assert "Resume" not in text
+    assert "dead-letters" not in text
+    assert "9 deferred" not in text
+
+
+@pytest.mark.parametrize("ending", [Ending.INTERRUPTED, Ending.PAGE_LIMIT, Ending.PATIENCE])
+def test_the_last_line_is_the_command_that_resumes(ending: Ending) -> None:
+    assert text_of(report(ending, waiting=5)).splitlines()[-1] == f"Resume with:  {ORDERS.resume}"
+
+
+def test_resting_hosts_are_named() -> None:
+    rests = tuple(Resting(f"https://h{number}.example", NOW + 600, "rate limited") for number in range(7))
+    progress = msgspec.structs.replace(PROGRESS, resting=rests, hosts_resting=9)
+    text = text_of(msgspec.structs.replace(report(Ending.PATIENCE), progress=progress))
+    assert "https://h0.example  until 10 min 00 s (" in text
+    assert "and 4 more hosts" in text
+
+
+def test_nothing_stored_points_to_the_reason() -> None:
+    line = closing_line(report(pages=0), Ink())
+    assert line == "Nothing could be stored. `tenax explain https://example.org --out 'my crawl'` says why"
+
+
+def test_dead_letters_are_something_to_try() -> None:
+    assert "tenax dead-letters list --out 'my crawl'" in text_of(report(dead=2))

@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tenax.config import UrlsConfig
+from tenax.fetch.redirects import Elsewhere, SameUrl, Stop, next_hop
+from tenax.model import Hop
+from tenax.urls.normalize import spelling_of
+
+SPELLING = spelling_of(UrlsConfig())
+TASK = "https://example.org/a/b"
+
+
+def hop(location: str | None, chain: tuple[Hop, ...] = (), asked: tuple[str, ...] = (TASK,), limit: int = 5) -> object:
+    return next_hop(TASK, asked, chain, 301, location, limit, SPELLING)
+
+
+@pytest.mark.parametrize(
+    ("location", "url", "origin"),
+    [
+        ("/c", "https://example.org/c", "https://example.org"),
+        ("c?x=1#part", "https://example.org/a/c?x=1", "https://example.org"),
+        ("//other.example/", "https://other.example/", "https://other.example"),
+        ("http://example.org/a/b", "http://example.org/a/b", "http://example.org"),
+        ("https://example.org:8443/a/b", "https://example.org:8443/a/b", "https://example.org:8443"),
+        ("HTTPS://Other.Example/a/../b", "https://other.example/b", "https://other.example"),
+        ("/caf\udce9", "https://example.org/caf%E9", "https://example.org"),
+        ("/café", "https://example.org/caf%C3%A9", "https://example.org"),
+        ("\\\\other.example\\c", "https://other.example/c", "https://other.example"),
+    ],
+)
+def test_a_target_becomes_a_task_of_its_own(location: str, url: str, origin: str) -> None:
+    assert hop(location) == Elsewhere(url, origin, (Hop(TASK, 301),))
+
+
+@pytest.mark.parametrize(
+    ("location", "exact_url"),
+    [
+        ("/a/b?utm_source=x", "https://example.org/a/b?utm_source=x"),
+        ("https://user@example.org/a/b", "https://user@example.org/a/b"),
+    ],
+)
+def test_another_spelling_is_asked_for_at_once(location: str, exact_url: str) -> None:
+    assert hop(location) == SameUrl(exact_url)
+
+
+@pytest.mark.parametrize(
+    "location",
+    ["file:///etc/passwd", "data:text/html,hi", "ftp://example.org/", "javascript:alert(1)", "http://", "http://a b/"],
+)
+def test_where_no_crawler_goes(location: str) -> None:
+    assert hop(location) == Stop("redirect to something that is no http or https URL", location)
+
+
+@pytest.mark.parametrize("location", [None, ""])
+def test_no_target(location: str | None) -> None:
+    assert hop(location) == Stop("redirect without a target")
+
+
+def test_loops() -> None:
+    spelled = f"{TASK}?utm_source=x"
+    assert hop(TASK) == Stop("redirect loop", TASK), "to itself: it waits for a cookie"
+    assert hop("#top") == Stop("redirect loop", TASK)
+    assert hop(spelled, asked=(TASK, spelled)) == Stop("redirect loop", TASK)
+    assert hop(TASK, asked=(TASK, spelled)) == Stop("redirect loop", TASK)
+    before = (Hop("https://example.org/x", 302),)
+    assert hop("/x", chain=before) == Stop("redirect loop", "https://example.org/x")
+
+
+def test_the_limit_counts_every_hop() -> None:
+    chain = tuple(Hop(f"https://example.org/{number}", 302) for number in range(4))
+    assert isinstance(hop("/next", chain=chain), Elsewhere)
+    assert hop("/next", chain=(*chain, Hop("https://example.org/4", 302))) == Stop(
+        "more than 5 redirects", "https://example.org/next"
+    )
+    assert isinstance(hop("/next", chain=chain, asked=(TASK, f"{TASK}?utm_source=x")), Stop)
+    assert isinstance(hop("/next", limit=0), Stop)
+
+
+@given(st.text(max_size=200))
+def test_any_location_has_an_answer(location: str) -> None:
+    assert isinstance(hop(location), (Elsewhere, SameUrl, Stop))

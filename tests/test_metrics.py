@@ -1,0 +1,132 @@
+"""The numbers Prometheus reads."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import urllib.request
+
+import pytest
+
+from tenax.errors import ConfigError
+from tenax.metrics import METRICS, Metrics
+from tenax.model import (
+    Claim,
+    Done,
+    Failed,
+    FailureKind,
+    Fetched,
+    FetchRecord,
+    HostRecord,
+    Lease,
+    Offer,
+    Outcome,
+    Page,
+    Priority,
+    Progress,
+    Refused,
+    Source,
+    Task,
+    Visit,
+)
+
+REQUIRED = {
+    "crawler_pages_fetched_total",
+    "crawler_pages_per_second",
+    "crawler_fetch_success_rate",
+    "crawler_http_status_total",
+    "crawler_frontier_size",
+    "crawler_robots_denials_total",
+    "crawler_active_workers",
+}
+
+
+def visit(outcome: Outcome, *, status: int | None = None, page: Page | None = None, links: int = 0) -> Visit:
+    url, origin = "https://example.org/", "https://example.org"
+    task = Task(url, origin, 0, Priority.HIGH, Source.SEED, None, 0.0, 0.0)
+    host = HostRecord(origin, "example.org")
+    return Visit(
+        claim=Claim(task, host, Lease(1, 1, 300.0)),
+        outcome=outcome,
+        plan=Done(),
+        host=host,
+        started_at=0.0,
+        finished_at=0.5,
+        page=page,
+        offers=tuple(Offer(f"{url}{number}", origin) for number in range(links)),
+        fetch=FetchRecord(status=status, wire_bytes=1000, total_seconds=0.5),
+    )
+
+
+def page() -> Page:
+    return Page("https://example.org/", 200, "text/html", "00", 3000, 0.0)
+
+
+def busy_metrics() -> Metrics:
+    metrics = Metrics()
+    metrics.visit(visit(Fetched(200), status=200, page=page(), links=3))
+    metrics.visit(visit(Fetched(200), status=200, page=page()))
+    metrics.visit(visit(Failed("HTTP 404", FailureKind.NOT_FOUND, status=404), status=404))
+    metrics.visit(visit(Failed("no such name", FailureKind.DNS)))
+    metrics.visit(visit(Refused("robots: it is forbidden")))
+    metrics.scrape(
+        Progress(
+            now=1.0, elapsed_seconds=1.0, waiting=7, in_flight=2, hosts_active=1, hosts_resting=3, pages_per_second=1.5
+        )
+    )
+    return metrics
+
+
+def test_the_specified_names_are_declared_with_a_meaning() -> None:
+    assert {metric.name for metric in METRICS} >= REQUIRED
+    for metric in METRICS:
+        assert metric.name.startswith("crawler_")
+        assert metric.name.endswith("_total") == (metric.type == "counter")
+        assert metric.meaning.endswith(".")
+
+
+def test_every_declared_metric_has_a_value_and_no_other() -> None:
+    assert list(Metrics().values()) == [metric.name for metric in METRICS]
+
+
+def test_visits_are_counted() -> None:
+    values = busy_metrics().values()
+    assert values["crawler_pages_fetched_total"] == 2
+    assert values["crawler_fetch_success_rate"] == 0.5
+    assert values["crawler_http_status_total"] == {"200": 2, "404": 1}
+    assert values["crawler_robots_denials_total"] == 1
+    assert values["crawler_visits_total"] == {"fetched": 2, "failed": 2, "refused": 1}
+    assert values["crawler_failures_total"] == {"not_found": 1, "dns": 1}
+    assert values["crawler_links_offered_total"] == 3
+    assert values["crawler_received_bytes_total"] == 5000
+    assert values["crawler_frontier_size"] == 7
+    assert values["crawler_active_workers"] == 1
+
+
+def test_they_are_served_and_the_port_is_given_back() -> None:
+    server = busy_metrics().serve(0)
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{server.port}/metrics", timeout=5) as answer:
+            text = answer.read().decode()
+    finally:
+        server.close()
+    assert 'crawler_http_status_total{code="200"} 2.0' in text
+    assert "crawler_pages_fetched_total 2.0" in text
+    assert "crawler_pages_per_second 1.5" in text
+    assert "# TYPE crawler_robots_denials_total counter" in text
+    busy_metrics().serve(server.port).close()
+
+
+def test_a_taken_port_is_one_clear_line() -> None:
+    server = Metrics().serve(0)
+    try:
+        with pytest.raises(ConfigError, match=f"port {server.port} on 127.0.0.1 is already in use"):
+            Metrics().serve(server.port)
+    finally:
+        server.close()
+
+
+def test_the_table_needs_no_prometheus() -> None:
+    program = "import sys, tenax.metrics; print([m for m in sys.modules if m.startswith('prometheus')])"
+    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert answer.stdout.strip() == "[]"

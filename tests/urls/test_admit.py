@@ -1,0 +1,247 @@
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tenax.config import Config, CrawlConfig, UrlsConfig
+from tenax.errors import ConfigError, UsageError
+from tenax.model import Budget, Offer, Priority, Source
+from tenax.urls import admit
+from tenax.urls.admit import Rules, admit_links, refusal, rules_of, seed_offers
+from tenax.urls.normalize import normalize, spelling_of
+from tenax.urls.verdicts import verdicts
+
+PAGE = "https://example.org/news/today"
+RULES = rules_of(["https://example.org/"], Config(), 2026)
+
+
+def followed(*hrefs: str) -> list[tuple[str, bool]]:
+    return [(href, False) for href in hrefs]
+
+
+def urls(offers: Iterable[Offer]) -> list[str]:
+    return [offer.url for offer in offers]
+
+
+def with_crawl(crawl: CrawlConfig, *seeds: str) -> Rules:
+    return rules_of(seeds or ["https://example.org/"], Config(crawl=crawl), 2026)
+
+
+# ---- rules ------------------------------------------------------------------------------------------------
+
+
+def test_rules_take_everything_from_the_config() -> None:
+    crawl = CrawlConfig(scope="domain", max_depth=3, include=("*a*",), exclude=("*b*",), max_links_per_page=7)
+    rules = rules_of(["example.org", "https://example.org/#top", "x.net:8080"], Config(crawl=crawl), 2026)
+    assert rules.seeds == ("https://example.org/", "http://x.net:8080/")
+    assert rules.scope.domains == {"example.org", "x.net"}
+    assert (rules.max_depth, rules.include, rules.exclude) == (3, ("*a*",), ("*b*",))
+    assert (rules.max_links_per_page, rules.urls, rules.year) == (7, UrlsConfig(), 2026)
+
+
+def test_rules_travel() -> None:
+    rules = with_crawl(CrawlConfig(scope="prefix", include=("*",)), "https://a.org/x/", "https://b.org/")
+    assert msgspec.json.decode(msgspec.json.encode(rules), type=Rules) == rules
+    copy = pickle.loads(pickle.dumps(rules))
+    assert copy == rules
+    assert hash(copy) == hash(rules)
+
+
+def test_bad_seeds_and_patterns_stop_at_once() -> None:
+    with pytest.raises(UsageError, match="not a URL"):
+        rules_of(["https://example.org/", "nonsense"], Config(), 2026)
+    with pytest.raises(UsageError, match="`ftp`"):
+        rules_of(["ftp://example.org/"], Config(), 2026)
+    with pytest.raises(ConfigError, match="missing"):
+        with_crawl(CrawlConfig(exclude=("/(/",)))
+
+
+def test_seed_offers() -> None:
+    rules = with_crawl(CrawlConfig(exclude=("*",)), "example.org", "https://b.org:8443/archive?page=2")
+    assert seed_offers(rules) == (
+        Offer("https://example.org/", "https://example.org", 0, Priority.HIGH, Source.SEED),
+        Offer("https://b.org:8443/archive?page=2", "https://b.org:8443", 0, Priority.HIGH, Source.SEED),
+    )
+
+
+# ---- links ------------------------------------------------------------------------------------------------
+
+
+def test_an_offer_carries_what_the_ledger_needs() -> None:
+    offers, refusals = admit_links(RULES, PAGE, PAGE, 2, followed("/shop?color=red&utm_source=x#top"))
+    assert refusals == {}
+    assert offers == (
+        Offer(
+            url="https://example.org/shop?color=red",
+            origin="https://example.org",
+            depth=3,
+            priority=Priority.MEDIUM,
+            source=Source.LINK,
+            via=PAGE,
+            budgets=(Budget("facets_per_path", "/shop", 500),),
+        ),
+    )
+
+
+def test_priorities_follow_depth_and_rank() -> None:
+    hrefs = followed("/", "/a", "/about", "/news?page=2")
+    by_depth = {
+        depth: [offer.priority.name[0] for offer in admit_links(RULES, PAGE, PAGE, depth, hrefs)[0]]
+        for depth in (0, 1, 2, 5, 9)
+    }
+    assert {depth: "".join(letters) for depth, letters in by_depth.items()} == {
+        0: "HHHL", 1: "HHHL", 2: "HMML", 5: "HLML", 9: "HLML",
+    }  # fmt: skip
+
+
+def test_a_link_back_to_a_seed_is_high() -> None:
+    rules = with_crawl(CrawlConfig(), "https://example.org/archive/")
+    offers, _ = admit_links(rules, PAGE, PAGE, 5, followed("/archive/", "/archive/x"))
+    assert [offer.priority for offer in offers] == [Priority.HIGH, Priority.LOW]
+
+
+def test_each_url_once_and_never_the_page_itself() -> None:
+    hrefs = followed("/a", "/a#x", "https://EXAMPLE.org/a", "../a", "#top", "", PAGE, "today?utm_source=x", "/b")
+    offers, refusals = admit_links(RULES, PAGE, PAGE, 0, hrefs)
+    assert urls(offers) == ["https://example.org/a", "https://example.org/b"]
+    assert refusals == {}
+
+
+def test_links_are_resolved_against_the_base() -> None:
+    offers, _ = admit_links(RULES, PAGE, "https://example.org/x/y/z", 0, followed("a", "../b", "?c", "#d", "//d.org/"))
+    assert urls(offers) == [
+        "https://example.org/x/y/a",
+        "https://example.org/x/b",
+        "https://example.org/x/y/z?c",
+        "https://example.org/x/y/z",
+    ]
+    assert {offer.via for offer in offers} == {PAGE}
+
+
+def test_refusals_are_counted_by_reason() -> None:
+    rules = with_crawl(CrawlConfig(include=("*example.org/*",), exclude=("*/private*",)))
+    hrefs = [
+        *followed("/a", "https://other.org/", "https://other.org/#again", "https://third.org/"),
+        *followed("/private/x", "mailto:a@b.c", " javascript:void(0)", "http://[::1", "https://a b/"),
+        *followed("/x" * 1500, "/a/a/a", "/?year=2099", "https://example.org/" + "x" * 70_000),
+        ("/nofollow", True),
+        ("https://other.org/y", True),
+        ("/a", True),
+    ]
+    offers, refusals = admit_links(rules, PAGE, PAGE, 0, hrefs)
+    assert urls(offers) == ["https://example.org/a"]
+    assert refusals == {
+        "scope": 2,
+        "exclude": 1,
+        "scheme": 2,
+        "invalid": 2,
+        "trap:max_length": 2,
+        "trap:max_repeated_segments": 1,
+        "trap:calendar_years": 1,
+        "nofollow": 3,
+    }
+
+
+def test_include_is_a_reason_too() -> None:
+    rules = with_crawl(CrawlConfig(include=("*.html", "/page/"), exclude=("*x.html",)))
+    offers, refusals = admit_links(rules, PAGE, PAGE, 0, followed("/a.html", "/x.html", "/page", "/other"))
+    assert urls(offers) == ["https://example.org/a.html", "https://example.org/page"]
+    assert refusals == {"exclude": 1, "include": 1}
+
+
+def test_too_deep() -> None:
+    rules = with_crawl(CrawlConfig(max_depth=2))
+    hrefs = followed("/a", "/b", "https://other.org/", "/x/x/x", "mailto:x")
+    offers, _ = admit_links(rules, PAGE, PAGE, 1, hrefs)
+    assert [offer.depth for offer in offers] == [2, 2]
+    assert admit_links(rules, PAGE, PAGE, 2, hrefs) == ((), {"depth": 3, "scope": 1, "scheme": 1})
+
+
+def test_a_page_gives_so_many_links_and_no_more() -> None:
+    rules = with_crawl(CrawlConfig(max_links_per_page=3))
+    hrefs = followed(*(f"/{number}" for number in range(10)), "https://other.org/")
+    offers, refusals = admit_links(rules, PAGE, PAGE, 0, hrefs)
+    assert urls(offers) == ["https://example.org/0", "https://example.org/1", "https://example.org/2"]
+    assert refusals == {"max_links_per_page": 7, "scope": 1}
+
+
+def test_a_page_of_foreign_links_is_not_read_to_its_end() -> None:
+    rules = with_crawl(CrawlConfig(max_links_per_page=3))
+    hrefs = followed(*(f"https://h{number}.net/" for number in range(100)), "/late")
+    assert admit_links(rules, PAGE, PAGE, 0, hrefs) == ((), {"scope": 30, "max_links_per_page": 71})
+
+
+def test_hosts_below_a_domain_have_a_budget_but_seeds_do_not() -> None:
+    rules = with_crawl(CrawlConfig(scope="domain"), "https://www.example.org/")
+    offers, _ = admit_links(rules, PAGE, PAGE, 0, followed("https://a.example.org/", "http://example.org/x"))
+    assert [offer.budgets for offer in offers] == [
+        (Budget("hosts_per_domain", "example.org", 1000, counts_hosts=True),),
+        (),
+    ]
+
+
+def test_a_useless_base_refuses_but_does_not_fail() -> None:
+    assert admit_links(RULES, PAGE, "about:blank", 0, followed("/a", "b")) == ((), {"invalid": 2})
+    assert admit_links(RULES, PAGE, "\ud800", 0, followed("/a")) == ((), {"invalid": 1})
+
+
+# ---- what is remembered -----------------------------------------------------------------------------------
+
+_HREFS = [
+    "/a", "//example.org/b", "https://example.org/c", "http://example.org/d", "a", "a/b", "../a", "./", ".", "..",
+    "?x=1", "", "#top", " ?x=2", "\t#x", "https:?x=3", "https:e", "http:?x=4", "http:f", "\\g", " h", "é", "1?x",
+    "mailto:x", "x:y", "/\t/example.org/i", "https://example.org", "HTTPS:?x=5", "ht\ntps:?x=6", "a\n?x", ";x", "&",
+]  # fmt: skip
+_BASES = [
+    "https://example.org/", "https://example.org/a", "https://example.org/a/", "https://example.org/a/b?c/d",
+    "http://example.org/a/b", "https://example.org:8443/a", "https://www.example.org/q", "https://u@example.org/a/b",
+]  # fmt: skip
+
+
+@given(st.lists(st.tuples(st.sampled_from(_BASES), st.lists(st.sampled_from(_HREFS), max_size=8)), max_size=12))
+@settings(max_examples=200, deadline=None)
+def test_memory_changes_no_answer(pages: list[tuple[str, list[str]]]) -> None:
+    """What the memory of earlier pages answers is what fresh rules would."""
+    spelling = spelling_of(RULES.urls)
+    for base, hrefs in pages:
+        page = "https://example.org/elsewhere"
+        offers, refusals = admit_links(RULES, page, base, 0, followed(*hrefs))
+        fresh = (normalize(href, base, spelling) for href in hrefs)
+        allowed = (url.url for url in fresh if url is not None and refusal(RULES, url, 1) is None)
+        assert urls(offers) == list(dict.fromkeys(allowed))
+        assert (offers, refusals) == admit_links(RULES, page, base, 0, followed(*hrefs))
+
+
+def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(admit, "MAX_REMEMBERED_LINKS", 50)
+    rules = with_crawl(CrawlConfig(), "https://bounded.org/")
+    judge = admit._judge_of(rules)
+    for number in range(100):
+        page = f"https://bounded.org/{number}/"
+        offers, _ = admit_links(rules, page, page, 0, followed(f"/x{number}", f"y{number}", "/nav", "nav"))
+        assert len(offers) == 4
+        assert sum(1 + len(links) for links in judge._links.values()) <= 56
+    huge = "/" + "x" * 1500
+    admit_links(rules, page, page, 0, followed(huge))
+    assert all(huge not in links for links in judge._links.values())
+
+
+@pytest.mark.parametrize("depth", [0, 3, 11])
+@pytest.mark.parametrize(
+    "path",
+    ["/a", "/private", "/a.txt", "/a.html/a.html/a.html", "https://other.org/a.html", "/ok.html", "/?year=2099.html"],
+)
+def test_refusals_agree_with_the_verdicts(path: str, depth: int) -> None:
+    rules = with_crawl(CrawlConfig(include=("*.html",), exclude=("*private*",)))
+    url = normalize(path, PAGE, spelling_of(rules.urls))
+    assert url is not None
+    told = next((verdict.rule for verdict in verdicts(rules, url, depth + 1) if not verdict.passed), None)
+    assert refusal(rules, url, depth + 1) == told
+    offers, refusals = admit_links(rules, PAGE, PAGE, depth, followed(path))
+    assert refusals == ({told: 1} if told else {})
+    assert len(offers) == (0 if told else 1)
