@@ -54,6 +54,8 @@ class Report:
 
     name: str
     is_quick: bool = False
+    is_partial: bool = False
+    """Someone asked for less than the whole benchmark: the result is shown, but not kept."""
     figures: dict[str, Figure] = field(default_factory=dict)
     bars: dict[str, Bar] = field(default_factory=dict)
 
@@ -80,10 +82,11 @@ class Report:
         }
         return {"name": self.name, "figures": self.figures, "bars": bars, "ok": self.ok}
 
-    def finish(self, save: bool | None = None) -> int:
+    def finish(self) -> int:
         """Print the bars and the line of JSON, keep the file, and give the exit code.
 
-        A quick run is kept beside the real one, under a name that git ignores; a run with an error is not kept.
+        A quick run is kept beside the real one, under a name that git ignores; a run with an error or without bars
+        is not kept.
         """
         self.figure("machine", machine())
         if "error" in self.figures:
@@ -95,7 +98,7 @@ class Report:
             table(["bar", "measured", "asked", ""], rows)
         else:
             say("No bar was judged in this run.")
-        if "error" not in self.figures and (save if save is not None else bool(self.bars)):
+        if self.bars and not self.is_partial and "error" not in self.figures:
             RESULTS.mkdir(exist_ok=True)
             file = RESULTS / f"{self.name}{'-quick' if self.is_quick else ''}.json"
             file.write_text(json.dumps(self.as_json(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -36,7 +36,7 @@ def tenax(
     clone: Path, *arguments: str, script: Path | None = None, **environment: str
 ) -> subprocess.CompletedProcess[str]:
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("TENAX_", "PIP_", "PYTHON"))}
-    command = [script or clone / "scripts" / "tenax", *arguments]
+    command: list[str | Path] = [script or clone / "scripts" / "tenax", *arguments]
     surroundings = clean | {"PYTHON": sys.executable} | environment
     return subprocess.run(command, capture_output=True, text=True, cwd="/", env=surroundings, check=False, timeout=120)
 

@@ -1,6 +1,6 @@
 """Every number we give to Prometheus, declared once.
 
-The engine only adds to plain counters: a visit costs well under a microsecond and needs no library.
+The engine only adds to plain counters: a visit costs a few microseconds and needs no library.
 prometheus-client is imported when the metrics are served, and reads the counters when it is asked.
 """
 

@@ -6,7 +6,6 @@ import msgspec
 
 from tenax.model import Offer, PageKind, Rejected, Value
 from tenax.parse.document import read_document
-from tenax.parse.sniff import kind_of
 from tenax.urls.admit import Rules, admit_links
 from tenax.urls.normalize import Spelling, normalize, spelling_of
 
@@ -52,10 +51,9 @@ class Work(Value, frozen=True):
 
 
 def read_page(job: Job, rules: Rules) -> Reading:
-    sniffed = kind_of(job.body, job.content_type)
-    if sniffed.kind == "other":
-        return Reading(rejected=Rejected(why=f"content: {sniffed.why}"))
     document = read_document(job.body, job.content_type, job.robots_header)
+    if document.media == "other":
+        return Reading(rejected=Rejected(why=f"content: {document.media_why}"))
     base = _base(document.base_href, job.fetched_url)
     hrefs = ((link.href, link.is_nofollow or document.is_nofollow) for link in document.links)
     offers, refusals = admit_links(rules, job.url, base, job.depth, hrefs)

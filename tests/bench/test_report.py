@@ -67,6 +67,14 @@ def test_a_quick_run_leaves_the_real_result_alone(capsys: pytest.CaptureFixture[
     assert [file.name for file in results.iterdir()] == ["speed-quick.json"]
 
 
+def test_a_part_of_a_benchmark_is_not_kept(capsys: pytest.CaptureFixture[str], results: Path) -> None:
+    report = Report("speed", is_partial=True)
+    report.at_least("ratio", 9, 8)
+    assert report.finish() == 0
+    assert last_line(capsys)["ok"] is True
+    assert not results.exists()
+
+
 def test_an_error_is_in_the_last_line(tmp_path: Path) -> None:
     code = (
         "from bench.report import BenchError, run\n"

@@ -1,3 +1,5 @@
+"""`tenax config`."""
+
 from __future__ import annotations
 
 import json

@@ -1,3 +1,5 @@
+"""What happens when we are broken."""
+
 from __future__ import annotations
 
 import argparse

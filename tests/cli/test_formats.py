@@ -1,3 +1,5 @@
+"""Pages as JSON lines, table and Markdown, safe where they are opened."""
+
 from __future__ import annotations
 
 import csv

@@ -1,3 +1,5 @@
+"""A crawl at a glance."""
+
 from __future__ import annotations
 
 from pathlib import Path

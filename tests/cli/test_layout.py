@@ -1,3 +1,5 @@
+"""Lines that meet and fit."""
+
 from __future__ import annotations
 
 import io

@@ -1,8 +1,11 @@
+"""The picture of a running crawl."""
+
 from __future__ import annotations
 
 import io
 from pathlib import Path
 
+import msgspec
 import pytest
 from rich.console import Console
 
@@ -12,21 +15,19 @@ from tenax.model import Progress, Resting
 NOW = 1_750_000_000.0
 
 
-def progress(**changes: object) -> Progress:
-    values: dict[str, object] = {
-        "now": NOW,
-        "elapsed_seconds": 102.0,
-        "pages": 1204,
-        "pages_per_second": 12.34,
-        "waiting": 3400,
-        "in_flight": 8,
-        "hosts_active": 6,
-        "resting": (Resting("https://slow.example", NOW + 43, "rate limited\x1b[2J " + "and a long story " * 10),),
-        "hosts_resting": 3,
-        "failures": {"timeout_total": 12, "not_found": 3},
-        "wire_bytes": 18_234_000,
-    }
-    return Progress(**{**values, **changes})  # type: ignore[arg-type]  # the fields above, some of them changed
+BUSY = Progress(
+    now=NOW,
+    elapsed_seconds=102.0,
+    pages=1204,
+    pages_per_second=12.34,
+    waiting=3400,
+    in_flight=8,
+    hosts_active=6,
+    resting=(Resting("https://slow.example", NOW + 43, "rate limited\x1b[2J " + "and a long story " * 10),),
+    hosts_resting=3,
+    failures={"timeout_total": 12, "not_found": 3},
+    wire_bytes=18_234_000,
+)
 
 
 def lines_of(progress: Progress, columns: int) -> list[str]:
@@ -41,13 +42,13 @@ def lines_of(progress: Progress, columns: int) -> list[str]:
 
 @pytest.mark.parametrize("columns", [40, 80, 200])
 def test_lines_fit_and_the_height_is_the_same(columns: int) -> None:
-    lines = lines_of(progress(), columns)
+    lines = lines_of(BUSY, columns)
     assert len(lines) == 11
     assert max(len(line) for line in lines) <= columns
 
 
 def test_it_shows_what_matters() -> None:
-    text = "\n".join(lines_of(progress(), 100))
+    text = "\n".join(lines_of(BUSY, 100))
     for part in ("1,204", "12.3/s", "3,400 waiting", "8 in flight", "18.2 MB received", "6 active   3 resting"):
         assert part in text
     for part in ("https://slow.example  0:43  rate limited", "and 2 more", "12 timed out   3 not found", "1:42"):
@@ -57,7 +58,7 @@ def test_it_shows_what_matters() -> None:
 
 
 def test_a_crawl_that_is_stopping_says_so() -> None:
-    assert "press Ctrl-C again" in "\n".join(lines_of(progress(is_stopping=True), 100))
+    assert "press Ctrl-C again" in "\n".join(lines_of(msgspec.structs.replace(BUSY, is_stopping=True), 100))
 
 
 def test_nothing_to_show_yet_is_fine() -> None:
@@ -71,7 +72,7 @@ def test_it_leaves_the_terminal_as_it_was() -> None:
     console = Console(file=file, width=80, force_terminal=True)
     picture = Picture(["https://example.org"], Path("out"), console=console)
     picture.begin(["resuming: 120 pages done"])
-    picture.draw(progress())
+    picture.draw(BUSY)
     picture.end()
     picture.end()
     written = file.getvalue()

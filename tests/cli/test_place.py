@@ -1,3 +1,5 @@
+"""Which directory is meant."""
+
 from __future__ import annotations
 
 from pathlib import Path

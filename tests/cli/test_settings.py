@@ -1,3 +1,5 @@
+"""Flags, variables and a file become one config."""
+
 from __future__ import annotations
 
 import argparse

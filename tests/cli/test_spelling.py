@@ -1,3 +1,5 @@
+"""What normalisation did, in words."""
+
 from __future__ import annotations
 
 import pytest

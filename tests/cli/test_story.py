@@ -1,3 +1,5 @@
+"""The life of a URL, told."""
+
 from __future__ import annotations
 
 import msgspec
@@ -17,7 +19,9 @@ from tenax.model import (
     FetchRecord,
     Hop,
     HostRecord,
+    Outcome,
     Page,
+    Plan,
     Priority,
     Redirected,
     Refused,
@@ -116,9 +120,8 @@ def test_a_seed_passes_no_rules() -> None:
         (Failed("HTTP 500", FailureKind.SERVER_ERROR), DeadLetter("3 attempts"), "given up: 3 attempts"),
     ],
 )
-def test_every_outcome_has_words(outcome: object, plan: object, says: str) -> None:
-    visit = VisitRecord(NOW, outcome, plan)  # type: ignore[arg-type]  # a table of different unions
-    assert says in text_of(life(visits=(visit,)))
+def test_every_outcome_has_words(outcome: Outcome, plan: Plan, says: str) -> None:
+    assert says in text_of(life(visits=(VisitRecord(NOW, outcome, plan),)))
 
 
 @pytest.mark.parametrize(

@@ -1,3 +1,5 @@
+"""What is said when a run has ended."""
+
 from __future__ import annotations
 
 from pathlib import Path
@@ -7,7 +9,7 @@ import pytest
 
 from tenax.cli.layout import Ink
 from tenax.cli.running import Orders
-from tenax.cli.summary import Report, closing_line, summary
+from tenax.cli.summary import Report, brief, closing_line, summary
 from tenax.ledger import Status
 from tenax.model import Ending, Progress, Resting
 
@@ -78,3 +80,9 @@ def test_nothing_stored_points_to_the_reason() -> None:
 
 def test_dead_letters_are_something_to_try() -> None:
     assert "tenax dead-letters list --out 'my crawl'" in text_of(report(dead=2))
+
+
+def test_quiet_means_quiet_unless_there_is_something_to_do() -> None:
+    assert brief(report(), Ink()) == []
+    assert brief(report(Ending.INTERRUPTED, waiting=3), Ink())[-1] == f"Resume with:  {ORDERS.resume}"
+    assert brief(report(pages=0), Ink())[0].startswith("Nothing could be stored.")

@@ -1,3 +1,5 @@
+"""Which pages `--where` means."""
+
 from __future__ import annotations
 
 from datetime import datetime

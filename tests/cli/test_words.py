@@ -1,3 +1,5 @@
+"""Numbers, times and reasons in words."""
+
 from __future__ import annotations
 
 import pytest

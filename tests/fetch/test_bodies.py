@@ -42,7 +42,9 @@ def test_however_it_arrives_it_is_the_same_body(data: bytes, coding: str, step: 
     assert decoded(sent, coding, CAP_BYTES) == data
 
 
-@given(data=st.binary(min_size=1, max_size=2000), coding=st.sampled_from(["gzip", "deflate", "zstd"]), cut=st.floats(0, 1))
+@given(
+    data=st.binary(min_size=1, max_size=2000), coding=st.sampled_from(["gzip", "deflate", "zstd"]), cut=st.floats(0, 1)
+)
 def test_a_stream_cut_short_is_never_a_body(data: bytes, coding: str, cut: float) -> None:
     sent = ENCODERS[coding](data)
     kept = sent[: max(1, int(cut * (len(sent) - 1)))]

@@ -97,6 +97,7 @@ async def test_a_conditional_request_gets_its_304(transport: HttpTransport, site
         ("/truncated/chunked", FailureKind.TRUNCATED, False),
         ("/truncated/gzip", FailureKind.TRUNCATED, False),
         ("/truncated/reset", FailureKind.TRUNCATED, False),
+        ("/truncated/no-length", FailureKind.TRUNCATED, False),
         ("/chunked-nonsense", FailureKind.BAD_RESPONSE, False),
         ("/damaged/gzip", FailureKind.BAD_RESPONSE, False),
         ("/brotli", FailureKind.BAD_RESPONSE, False),

@@ -228,6 +228,13 @@ async def reset_in_the_body(exchange: Exchange) -> None:
     exchange.reset()
 
 
+@manner("/truncated/no-length")
+async def reset_in_a_body_without_length(exchange: Exchange) -> None:
+    await exchange.send(b"HTTP/1.1 200 OK\r\n\r\nhalf")
+    await asyncio.sleep(0.05)
+    exchange.reset()
+
+
 @manner("/truncated/404")
 async def truncated_error(exchange: Exchange) -> None:
     await exchange.send(b"HTTP/1.1 404 Not Found\r\nContent-Length: 1000\r\n\r\nhalf")

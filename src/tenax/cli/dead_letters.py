@@ -96,11 +96,10 @@ def lines(letter: LetterRecord, ink: Ink) -> list[str]:
     from tenax.cli.layout import plain
 
     found = f", found on {plain(letter.via)}" if letter.via else ""
-    tried = f"after {words.several(letter.attempt, 'attempt')}, " if letter.attempt else ""
     return [
         ink.bold(plain(letter.url)),
         f"    {ink.bad(plain(letter.cause))}",
-        f"    {ink.dim(f'{tried}given up {words.moment(letter.at)}{found}')}",
+        f"    {ink.dim(f'given up {words.moment(letter.at)}{found}')}",
     ]
 
 

@@ -83,7 +83,7 @@ async def explanation_of(ledger: Ledger, asked: str) -> Explanation:
         verdicts=tuple(verdicts(rules, url, depth)),
         host=host,
         robots_allows=_robots_allow(host, url.url),
-        is_private=_is_private(url.host),
+        is_private=_is_private(url.host) and not any(seed.startswith(f"{url.origin}/") for seed in rules.seeds),
     )
 
 

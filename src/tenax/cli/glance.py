@@ -55,7 +55,7 @@ def _counted(name: str, counts: dict[str, int]) -> list[tuple[str, str]]:
 
 def _outcome(key: str) -> str:
     kind, colon, _ = key.partition(":")
-    return f"{kind}: {words.reason(key)}" if colon else words.reason(key)
+    return f"{kind}: {words.reason(key)}" if colon and kind != "trap" else words.reason(key)
 
 
 def _hosts(status: Status, ink: Ink) -> list[str]:

@@ -89,7 +89,7 @@ class Picture:
         return title
 
     def _pages(self, progress: Progress) -> Text:
-        known = progress.pages + progress.waiting + progress.in_flight
+        known = progress.pages + progress.waiting
         goal = min(self._max_pages or known, known)
         text = Text.assemble((f"{progress.pages:,}", "bold"), "  ", _bar(progress.pages, goal))
         text.append(f"  {words.rate(progress.pages_per_second)}  ")

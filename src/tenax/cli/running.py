@@ -94,23 +94,23 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 async def crawl_and_tell(orders: Orders, loaded: Loaded) -> int:
     """Crawl with a view fit for the reader, then tell how it went; the exit code."""
     from tenax.cli.layout import Ink, show
-    from tenax.cli.summary import Report, closing_line, summary
+    from tenax.cli.summary import Report, brief, summary
     from tenax.crawl import Crawl
 
     crawl = Crawl(orders.seeds, loaded.config, out=orders.out, fresh=orders.is_fresh, typed_by_person=True)
-    ending, progress, status = await watched(crawl, view_for(loaded, orders), orders.opening)
+    ending, progress, status = await watched(crawl, view_for(loaded, orders), orders)
     report = Report(orders, ending, progress, status, loaded.config.events.jsonl)
-    ink = Ink.on(sys.stdout)
-    show([closing_line(report, ink)] if orders.is_quiet else summary(report, ink))
+    tell = brief if orders.is_quiet else summary
+    show(tell(report, Ink.on(sys.stdout)))
     return INTERRUPTED if ending is Ending.INTERRUPTED else 0
 
 
-async def watched(crawl: Crawl, view: View, opening: Sequence[str] = ()) -> tuple[Ending, Progress, Status]:
+async def watched(crawl: Crawl, view: View, orders: Orders) -> tuple[Ending, Progress, Status]:
     """Crawl to the end with someone looking on."""
     async with crawl:
         try:
-            view.begin(opening or crawl.notices)
-            with _stopped_by_signals(crawl.stop, view), _drawn(crawl.progress, view):
+            view.begin(orders.opening or crawl.notices)
+            with _stopped_by_signals(crawl.stop, view, orders.resume), _drawn(crawl.progress, view):
                 ending = await crawl.run()
             progress = crawl.progress()
             view.finish(progress)
@@ -139,7 +139,7 @@ def _drawn(progress: Callable[[], Progress], view: View) -> Iterator[None]:
 
 
 @contextmanager
-def _stopped_by_signals(stop: Callable[[], None], view: View) -> Iterator[None]:
+def _stopped_by_signals(stop: Callable[[], None], view: View, resume: str) -> Iterator[None]:
     """The first Ctrl-C or SIGTERM asks to stop; the second stops at once, even if the loop is stuck.
 
     A plain signal handler, not the loop's own: it runs between two instructions of whatever is going on.
@@ -151,7 +151,8 @@ def _stopped_by_signals(stop: Callable[[], None], view: View) -> Iterator[None]:
         nonlocal asked
         if asked:
             view.end()
-            sys.stderr.write("tenax: stopped at once; everything committed is safe, the same command resumes\n")
+            how = f"; resume with:  {resume}" if resume else ""
+            sys.stderr.write(f"tenax: stopped at once; everything committed is safe{how}\n")
             sys.stderr.flush()
             os._exit(INTERRUPTED)
         asked = True

@@ -120,9 +120,7 @@ def moments(explanation: Explanation) -> list[Moment]:
     life = explanation.life
     if life is not None:
         result.append(_found(life))
-    result.append(_judged(explanation))
-    if robots := _robots(explanation):
-        result.append(robots)
+    result += [_judged(explanation), _robots(explanation)]
     if life is None:
         return result
     result += [_visited(number, visit) for number, visit in enumerate(life.visits, 1)]
@@ -153,21 +151,22 @@ def _judged(explanation: Explanation) -> Moment:
     return Moment("refused" if is_refused else "would pass", (*lines, "judged now, as if a seed linked to it"))
 
 
-def _robots(explanation: Explanation) -> Moment | None:
+def _robots(explanation: Explanation) -> Moment:
+    """What robots.txt says, and how old that answer is; it was asked when the host was, not when the URL was."""
     host = explanation.host
     if host is None or host.robots is None:
         return Moment("robots", ("robots.txt of this host was not asked for yet",))
     copy = host.robots
     if copy.verdict is RobotsVerdict.UNREACHABLE:
-        return Moment("robots", (f"✗ robots.txt is unreachable ({copy.why}): nothing may be fetched",), copy.fetched_at)
-    says = {True: "✓ robots.txt allows it", False: "✗ robots.txt forbids it", None: "robots.txt"}
-    if copy.verdict is RobotsVerdict.ALLOW_ALL:
-        return Moment(
-            "robots", (f"✓ there is no robots.txt (HTTP {copy.http_status}): all is allowed",), copy.fetched_at
-        )
-    delay = host.crawl_delay_seconds
-    asks = (f"it asks for {words.duration(delay)} between requests",) if delay else ()
-    return Moment("robots", (says[explanation.robots_allows], *asks), copy.fetched_at)
+        says = f"✗ robots.txt is unreachable ({copy.why}): nothing may be fetched"
+    elif copy.verdict is RobotsVerdict.ALLOW_ALL:
+        says = f"✓ there is no robots.txt (HTTP {copy.http_status}): all is allowed"
+    else:
+        says = "✓ robots.txt allows it" if explanation.robots_allows else "✗ robots.txt forbids it"
+    lines = [f"{says}; asked {words.moment(copy.fetched_at)}"]
+    if host.crawl_delay_seconds:
+        lines.append(f"it asks for {words.duration(host.crawl_delay_seconds)} between requests")
+    return Moment("robots", tuple(lines))
 
 
 def _visited(number: int, visit: VisitRecord) -> Moment:
@@ -192,7 +191,7 @@ def outcome_text(outcome: Outcome) -> str:
         case Deferred(until, why):
             return f"put off until {words.moment(until)}: {why}"
         case Refused(why):
-            return f"not fetched: {why}"
+            return f"not fetched: {why.partition(': ')[2] or why}"
         case Rejected(why):
             return f"answered, but not kept: {why}"
         case Failed(why, kind, is_site_wide):

@@ -46,10 +46,14 @@ def summary(report: Report, ink: Ink) -> list[str]:
     lines += [*pairs([*rows, ("", ""), *_places(report)], ink), ""]
     if report.ending is Ending.PATIENCE:
         lines += [*_resting(report, ink), ""]
-    lines += [*_next_steps(report, ink), ""]
-    if _can_go_on(report):
-        lines += [f"Resume with:  {ink.bold(plain(report.orders.resume))}"]
-    return lines
+    return [*lines, *_next_steps(report, ink), "", *_how_to_resume(report, ink)]
+
+
+def brief(report: Report, ink: Ink) -> list[str]:
+    """For those who asked for quiet: nothing when all went well."""
+    if report.ending is Ending.COMPLETE and report.status.pages:
+        return []
+    return [closing_line(report, ink), *_how_to_resume(report, ink)]
 
 
 def closing_line(report: Report, ink: Ink) -> str:
@@ -126,8 +130,10 @@ def _next_steps(report: Report, ink: Ink) -> list[str]:
     return lines
 
 
-def _can_go_on(report: Report) -> bool:
-    return bool(report.orders.resume) and (report.ending is not Ending.COMPLETE or report.status.waiting > 0)
+def _how_to_resume(report: Report, ink: Ink) -> list[str]:
+    """The last line, when something is left to do."""
+    is_over = report.ending is Ending.COMPLETE and not report.status.waiting
+    return [] if is_over or not report.orders.resume else [f"Resume with:  {ink.bold(plain(report.orders.resume))}"]
 
 
 def _shell(path: Path) -> str:

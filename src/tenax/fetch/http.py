@@ -17,7 +17,7 @@ from tenax.fetch import Request, Response
 from tenax.fetch.bodies import Body, decoded, too_large
 from tenax.fetch.guard import Guard
 from tenax.fetch.headers import honest_headers
-from tenax.fetch.http_errors import DroppedWithoutAnswer, connect_timeout, failure_of, total_timeout
+from tenax.fetch.http_errors import DroppedWithoutAnswer, connect_timeout, cut_off, failure_of, total_timeout
 from tenax.model import Failed, FailureKind, Refused
 
 MAX_STATUS_LINE_BYTES = 16 * 1024
@@ -99,16 +99,17 @@ class HttpTransport:
 
 
 class _Answer(aiohttp.ClientResponse):
-    """Knows whether its connection had been used before.
+    """Knows how its connection began and ended.
 
     aiohttp sends a GET again when the connection breaks before the answer. That is right for an idle connection which
     the peer had closed meanwhile, and impolite for a new one: there the request has been seen and not answered.
     """
 
     _used: WeakSet[ResponseHandler] = WeakSet()
+    _carrier: ResponseHandler | None = None
 
     async def start(self, connection: Connection) -> aiohttp.ClientResponse:
-        protocol = connection.protocol
+        protocol = self._carrier = connection.protocol
         if protocol is None or protocol in self._used:
             return await super().start(connection)
         self._used.add(protocol)
@@ -116,6 +117,11 @@ class _Answer(aiohttp.ClientResponse):
             return await super().start(connection)
         except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
             raise DroppedWithoutAnswer from error
+
+    @property
+    def was_cut_off(self) -> bool:
+        """True when the connection ended by an error: for a body that lasts until the end, too early."""
+        return self._carrier is not None and isinstance(self._carrier.exception(), aiohttp.ClientOSError)
 
 
 async def _body(answer: aiohttp.ClientResponse, max_bytes: int) -> tuple[bytes | Failed, int]:
@@ -153,4 +159,6 @@ async def _streamed(answer: aiohttp.ClientResponse, max_bytes: int) -> tuple[byt
     except asyncio.CancelledError:
         answer.close()
         raise
+    if isinstance(answer, _Answer) and answer.was_cut_off:
+        return cut_off(), wire_bytes
     return body.finish(), wire_bytes

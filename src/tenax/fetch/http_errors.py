@@ -52,6 +52,10 @@ def connect_timeout(seconds: float) -> Failed:
     return _site_wide(f"no connection within {seconds:g} s", FailureKind.TIMEOUT_CONNECT)
 
 
+def cut_off() -> Failed:
+    return Failed("the body ends too early", FailureKind.TRUNCATED)
+
+
 def _unconnected(error: OSError) -> Failed:
     code = error.errno
     if code in _OUT_OF_FILES:
@@ -72,7 +76,7 @@ def _broken_body(error: aiohttp.ClientPayloadError) -> Failed:
     # The parser's own words are the only thing that tells an early end from nonsense in the middle.
     words = f"{error} {error.__cause__}"
     if "Not enough data" in words or "ContentLengthError" in words or error.__cause__ is None:
-        return Failed("the body ends too early", FailureKind.TRUNCATED)
+        return cut_off()
     return Failed("the body is not proper HTTP", FailureKind.BAD_RESPONSE)
 
 

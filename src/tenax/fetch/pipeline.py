@@ -12,7 +12,6 @@ from tenax.fetch import Request, Response, Transport
 from tenax.fetch.classify import outcome_of, retry_after_seconds
 from tenax.fetch.redirects import Elsewhere, SameUrl, Stop, next_hop
 from tenax.hosts.robots import (
-    MAX_ROBOTS_BYTES,
     MAX_ROBOTS_REDIRECTS,
     AskedRobots,
     RobotsAnswer,
@@ -86,22 +85,29 @@ class Pipeline:
     # -- robots.txt -----------------------------------------------------------------------------------------
 
     async def _ask_robots_first(self, host: HostRecord) -> Answer:
-        asked, requests = await self._ask_robots(f"{host.origin}/robots.txt")
+        answer, requests = await self._ask_robots(f"{host.origin}/robots.txt")
         now = self._clock.now()
+        if isinstance(answer, Refused):
+            return Answer(answer, now)
+        asked = RobotsNoAnswer(answer.why) if isinstance(answer, Failed) else answer
         robots = copy_of(asked, host.robots, self._politeness, now)
-        is_reached = robots.verdict is not RobotsVerdict.UNREACHABLE
-        outcome = Deferred(now, "robots.txt was asked first") if is_reached else _unreachable(robots)
+        if robots.verdict is not RobotsVerdict.UNREACHABLE:
+            return Answer(Deferred(now, "robots.txt was asked first"), now, requests, robots)
+        # A host that cannot be reached is a failure like any other: it must count towards the host's rest.
+        outcome = answer if isinstance(answer, Failed) else _unreachable(robots)
         return Answer(outcome, now, requests, robots)
 
-    async def _ask_robots(self, url: str) -> tuple[AskedRobots, int]:
+    async def _ask_robots(self, url: str) -> tuple[AskedRobots | Failed | Refused, int]:
         """Follow the file's redirects, across hosts too (RFC 9309, 2.3.1.2)."""
         chain: tuple[Hop, ...] = ()
         requests = 0
         while True:
             requests += 1
-            answer = await self._transport.get(Request(url, 4 * MAX_ROBOTS_BYTES, ROBOTS_TIMEOUT_SECONDS))
+            answer = await self._transport.get(Request(url, self._fetch.max_body_bytes, ROBOTS_TIMEOUT_SECONDS))
+            if isinstance(answer, Refused) and chain:
+                return RobotsNoAnswer(f"redirected: {answer.why}"), requests
             if not isinstance(answer, Response):
-                return RobotsNoAnswer(answer.why), requests
+                return answer, requests
             if not answer.is_redirect:
                 wait = retry_after_seconds(answer, self._fetch.max_retry_after_seconds)
                 return RobotsAnswer(answer.status, answer.body, answer.content_type, wait), requests

@@ -60,10 +60,11 @@ def next_hop(
 
 
 def _resolved(location: str, base: str) -> str | None:
-    """The whole URL, without the fragment. Bytes that were not UTF-8 arrive as surrogates and are escaped."""
+    """The whole URL, without fragment and credentials. Bytes that were not UTF-8 arrive as surrogates: escaped."""
     location = _NOT_UTF8.sub(lambda match: f"%{ord(match[0]) - 0xDC00:02X}", location)
     try:
         url = parse(base) + location
     except (ValueError, TypeError):
         return None
+    url.username = url.password = ""
     return url.href.partition("#")[0]

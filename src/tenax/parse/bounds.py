@@ -9,7 +9,7 @@ pages pass after one count; the rest pay for a closer look only when their size 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from typing import NamedTuple
 
 from tenax.model import Value
 
@@ -33,7 +33,8 @@ _NAME = r"=?[^\t\n\f\r />=]++"
 _VALUE = r"""(?:"[^"]*+"?|'[^']*+'?|[^\t\n\f\r >"'][^\t\n\f\r >]*+)"""
 _ATTRIBUTE = rf"(?:[\t\n\f\r /]*+{_NAME}(?:[\t\n\f\r ]*+=[\t\n\f\r ]*+{_VALUE}?+)?+)"
 _TOKEN = re.compile(
-    rf"<(?:!--(?:-?>|.*?(?:--!?>|\Z))|[!?/](?![a-zA-Z])[^>]*+|(/?)([a-zA-Z]{_WORD}){_ATTRIBUTE}*+[\t\n\f\r /]*+)", re.S
+    rf"<(?:!--(?:-?>|.*?(?:--!?>|\Z))|(?:[!?]|/(?![a-zA-Z]))[^>]*+|(/?)([a-zA-Z]{_WORD}){_ATTRIBUTE}*+[\t\n\f\r /]*+)",
+    re.S,
 )
 _CROWDED_TAG = re.compile(rf"<[a-zA-Z]{_WORD}{_ATTRIBUTE}{{{MAX_ATTRIBUTES}}}")
 _LONG_TAG = re.compile(rf"<[a-zA-Z][^>]{{{2 * MAX_ATTRIBUTES - 1}}}")
@@ -48,6 +49,7 @@ _RAW_TEXT = {
     name: re.compile(rf"</{name}(?=[\s/>])", re.I)
     for name in ("script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes")
 }
+_CDATA_END = re.compile(r"\]\]>")
 _CELLS = frozenset(("caption", "col", "colgroup", "tbody", "td", "tfoot", "th", "thead", "tr"))
 _NEVER_DEEP_NAMES = """
 html head body p li dt dd option optgroup rb rp rt rtc
@@ -74,79 +76,87 @@ class Bounded(Value, frozen=True):
     """Empty unless the page was cut."""
 
 
+class _Cut(NamedTuple):
+    """Where a page is cut, and why."""
+
+    at: int
+    why: str
+
+
 def bounded(html: str) -> Bounded:
     """The page itself, or the part of it that parses in bounded time and memory."""
     tags = html.count("<")
-    why = ""
     if tags > _HARMLESS_TAGS and len(_LIKE_FORMATTING.findall(html)) * tags > _HARMLESS_REBUILDS:
         # Nothing is lost: we take neither links nor meaning from these elements.
         html = _FORMATTING_TAG.sub(r"<\1span", html)
-    if len(html) > _HARMLESS_CHARS and (crowded := _crowded_tag(html)) is not None:
-        html, why = html[:crowded], f"cut at a tag with more than {MAX_ATTRIBUTES} attributes"
-    if tags > _SHALLOW_TAGS and (too_deep := _too_deep(html)) is not None:
-        html, why = html[:too_deep], f"cut where elements nest or tangle more than {MAX_DEPTH} deep"
-    return Bounded(html, why)
+    may_nest = tags > _SHALLOW_TAGS
+    if may_nest or (len(html) > _HARMLESS_CHARS and _may_be_crowded(html)):
+        cut = _first_harm(html, MAX_DEPTH if may_nest else tags)
+        if cut is not None:
+            return Bounded(html[: cut.at], cut.why)
+    return Bounded(html)
 
 
-def _crowded_tag(html: str) -> int | None:
-    """Where the first real tag with too many attributes starts; script text can look like one."""
-    if _LONG_TAG.search(html) is None and _TAG_END_IN_QUOTES.search(html) is None:
-        return None
-    suspect = _CROWDED_TAG.search(html)
-    if suspect is None:
-        return None
-    for start, _, _, source in _tags(html):
-        if start >= suspect.start() and _CROWDED_TAG.match(source):
-            return start
-    return None
+def _may_be_crowded(html: str) -> bool:
+    """Whether something looks like a tag with too many attributes; script text can look so too."""
+    # Two cheap looks spare most pages the dear one: a crowded tag is long, or hides its end from the first in quotes.
+    is_suspect = _LONG_TAG.search(html) is not None or _TAG_END_IN_QUOTES.search(html) is not None
+    return is_suspect and _CROWDED_TAG.search(html) is not None
 
 
-def _tags(html: str) -> Iterator[tuple[int, bool, str, str]]:
-    """Start, whether it closes, name and source of each tag, as the tokenizer of the HTML standard sees them."""
-    position = 0
+def _first_harm(html: str, max_depth: int) -> _Cut | None:
+    """Walk the tags as the tokenizer of the HTML standard would, with a rough count of what is still open."""
+    still_open: list[str] = []
+    position = deaf_until = steps = 0
     while (token := _TOKEN.search(html, position)) is not None:
         position = token.end()
-        name = token[2]
-        if name is None:
-            continue
-        name = name.lower()
-        yield token.start(), bool(token[1]), name, token[0]
-        if not token[1] and name in _RAW_TEXT:
-            end = _RAW_TEXT[name].search(html, position)
-            if end is None:
-                return
-            position = end.start()
-
-
-def _too_deep(html: str) -> int | None:
-    """Where nesting passes the limit, by a rough but linear count of open elements."""
-    still_open: list[str] = []
-    steps = 0
-    for start, is_closing, name, source in _tags(html):
-        if name in _NEVER_DEEP or (source.endswith("/") and _is_foreign(still_open)):
-            continue
-        if name in _CELLS:
-            steps += _close(still_open, "table", keeping_it=True)
-        elif is_closing:
+        start, name, source = token.start(), (token[2] or "").lower(), token[0]
+        if not name:
+            if source.startswith("<![CDATA[") and _is_foreign(still_open):
+                deaf_until = max(deaf_until, _end_of(_CDATA_END, html, position))
+        elif token[1]:
+            if start >= deaf_until:
+                steps += _close(still_open, name)
+        elif len(source) > 2 * MAX_ATTRIBUTES and _CROWDED_TAG.match(source):
+            return _Cut(start, f"cut at a tag with more than {MAX_ATTRIBUTES} attributes")
+        elif name in _RAW_TEXT:
+            end = _end_of(_RAW_TEXT[name], html, position)
+            if _is_foreign(still_open):
+                # Within SVG its content may be markup after all: what opens there counts, what closes does not.
+                deaf_until = max(deaf_until, end)
+            else:
+                position = end
+        elif name in _CELLS:
             steps += _close(still_open, name)
-        else:
+        elif name not in _NEVER_DEEP and not (source.endswith("/") and _is_foreign(still_open)):
             still_open.append(name)
-        if len(still_open) > MAX_DEPTH or steps > _MAX_STEPS:
-            return start
+        if len(still_open) > max_depth or steps > _MAX_STEPS:
+            return _Cut(start, f"cut where elements nest or tangle more than {MAX_DEPTH} deep")
     return None
+
+
+def _end_of(closing: re.Pattern[str], html: str, position: int) -> int:
+    found = closing.search(html, position)
+    return found.start() if found else len(html)
 
 
 def _is_foreign(still_open: list[str]) -> bool:
-    """Within SVG or MathML, where `<path/>` closes itself; elsewhere the slash means nothing."""
+    """Within SVG or MathML, where `<path/>` closes itself and `<title>` may hold elements."""
     return "svg" in still_open or "math" in still_open
 
 
-def _close(still_open: list[str], name: str, *, keeping_it: bool = False) -> int:
-    """Close the nearest open element of this name, unless one that it may not reach through stands before it."""
+def _close(still_open: list[str], name: str) -> int:
+    """Close the nearest open element of this name, unless one that the tag cannot reach through stands before it.
+
+    A cell or row, opening or closing, ends whatever is open within its table. Returns the steps this took.
+    """
+    is_cell = name in _CELLS
+    if is_cell:
+        name = "table"
     walls = _WALLS if name in _SPECIAL or name == "a" else _SPECIAL
     for steps, index in enumerate(range(len(still_open) - 1, -1, -1)):
         if still_open[index] == name:
-            del still_open[index + keeping_it :]
+            del still_open[index + is_cell :]
             return steps
         if still_open[index] in walls:
             return steps

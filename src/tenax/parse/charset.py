@@ -52,13 +52,24 @@ def decode(body: bytes, content_type: str | None) -> Decoded:
     if declared is not None and declared is not UTF_8:
         return _as_declared(body, declared, source)
     try:
-        return Decoded(body.decode("utf-8"), UTF_8.name, "utf8" if declared is None else source)
+        text = body.decode("utf-8")
+        if declared is None:
+            return _undeclared(body, text)
+        return Decoded(text, UTF_8.name, source)
     except UnicodeDecodeError:
         return _not_quite_utf_8(body, source if declared is UTF_8 else None)
 
 
 def _as(body: bytes, encoding: Encoding, source: CharsetSource) -> Decoded:
     return Decoded(body.decode(encoding.codec, "replace"), encoding.name, source)
+
+
+def _undeclared(body: bytes, text: str) -> Decoded:
+    """Valid UTF-8 that nothing declared: UTF-8, unless it is Japanese mail encoding, which is ASCII with escapes."""
+    detected = detect(body) if b"\x1b$" in body else None
+    if detected is not None and detected.name == "iso-2022-jp":
+        return _as(body, detected, "detected")
+    return Decoded(text, UTF_8.name, "utf8")
 
 
 def _as_declared(body: bytes, declared: Encoding, source: CharsetSource) -> Decoded:

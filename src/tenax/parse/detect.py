@@ -1,20 +1,29 @@
 """Which encoding undeclared bytes are in: try each, and see which one reads like a language.
 
-A page in the wrong encoding is full of rare signs; in the right one, most of its letters are the common letters of
-some language. So each candidate is scored by the share of common letters among what lies beyond ASCII.
+A page read in the wrong encoding is full of rare signs; in the right one, most of its letters are the common letters of
+some language. So each candidate is asked how surprising the bytes beyond ASCII are to it, in bits, and the least
+surprised wins. The lists of letters below stand in order of frequency, most frequent first.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
+from itertools import accumulate
+from math import log2
+from typing import NamedTuple
 
-from tenax.parse.labels import LABELS, Encoding
+from tenax.parse.labels import LABELS, WINDOWS_1252, Encoding
 
-_SAMPLE_BYTES = 16_384
-_LOWEST_SCORE = 0.3
-"""Below this nothing reads like a language."""
-_BROKEN_WEIGHT = 4.0
-"""A byte the encoding cannot read counts against it as much as so many common letters count for it."""
+_SAMPLE_BYTES = 8_192
+_BITS_OF_NOISE = 9.0
+"""Per byte beyond ASCII: a reading as surprising as this is no reading."""
+_BITS_OF_BROKEN = 30.0
+"""What a byte that cannot be read costs."""
+_BITS_OF_RARITY = 8.0
+"""What it costs not to be windows-1252, by far the most frequent: a lone `©` is no sign of Cyrillic."""
+_BITS_OF_ODD_NEIGHBOUR = 5.0
+"""What it costs to find `a` beside `ж`, or `é` beside `ü`."""
 
 _KANA = "".join(map(chr, [*range(0x3041, 0x3094), *range(0x30A1, 0x30F7)])) + "ー、。「」・"
 _KANJI = (
@@ -45,36 +54,58 @@ _HANGUL = (
     "소구공조무안비우요화면국모드학관경영회문업연생용점중된되적했었습까지위음같말때내년월명선물방법행진당등후금개분"
     "발표계단결체물품형실현더와며려러르트치차오유미심세약산간식양않없"
 )
-_CYRILLIC = "оеаинтсрвлкмдпуяыьгзбчйхжшюцщэфъёіїєґўџјљњћђ—«»№“”"
-_WESTERN = "éèàáâãäåæçêëìíîïñòóôõöøœùúûüýÿß’‘“”–—…«»°©€·ÉÈÀÁÄÅÇÑÓÖØÜ¿¡\xa0"
-_CENTRAL = "ąćęłńóśźżáčďéěíňřšťúůýžőűăâîșțţşđöüäĺľŕôßŁŚŻČŘŠŽ–—„”“…\xa0"
-_GREEK = "αβγδεζηθικλμνξοπρσςτυφχψωάέήίόύώϊϋΐ"
-_TURKISH = "çğıöşüÇĞİÖŞÜâîû’“”"
-_HEBREW = "אבגדהוזחטיכךלמםנןסעפףצץקרשת"
-_ARABIC = "ابتثجحخدذرزسشصضطظعغفقكلمنهويىةأإآءؤئ،؟"
-_THAI = "".join(map(chr, [*range(0x0E01, 0x0E3B), *range(0x0E40, 0x0E4F)]))
+_CYRILLIC = "оеаинтсрвлкмдпуяыьгзбчйхжшюцщэфъёОЕАИНТСРВЛКМДПУЯГЗБЧХЖШЮЦЭФ—«»іїєґўјљњћђ№“”"
+_WESTERN = "éäüöáíóñçèàßêãõôúâåøæîëïûùœÉÄÜÖÅØÀÁÓ’“”–«»‘—…°©€·¿¡ìòÈÇÑÊŠšŽž\xa0"
+_CENTRAL = "łąęěčřšžżśůőćűáíéóýúźťňńďöüăşţâîđŁŚŻČŘŠŽŹĆÁÍÉÚŐŰ–„”“…—\xa0"
+_GREEK = "αοιετσνηυρπκμςλωίόήάέδγύώθχφβξζψϊϋΐΑΟΕΗΤΚΠΜΣΝΔΛΓΘ"
+_TURKISH = "ıiüşçğöİŞÇÖÜĞâîû’“”"
+_HEBREW = "יוהלאתרבשמנחדםעקפגטסכזןץךצף"
+_ARABIC = "الينمتوربعدسكفهقحجشةطصىخإضذزأثءئغظآؤ،؟"
+_THAI = "านรอกเงมยลวดทส่้ตะปบคหแจพชขใไโผถธณศภษญซฐฟ็ๆัิีุูำ์ื"
 
-# In order of preference: of equal scores the earlier wins.
-_CANDIDATES: tuple[tuple[Encoding, frozenset[str]], ...] = tuple(
-    (LABELS[label], frozenset(letters))
-    for label, letters in (
-        ("windows-1252", _WESTERN),
-        ("shift_jis", _KANA + _KANJI),
-        ("euc-jp", _KANA + _KANJI),
-        ("gbk", _SIMPLIFIED),
-        ("big5", _TRADITIONAL),
-        ("euc-kr", _HANGUL),
-        ("windows-1251", _CYRILLIC),
-        ("koi8-r", _CYRILLIC),
-        ("ibm866", _CYRILLIC),
-        ("windows-1250", _CENTRAL),
-        ("iso-8859-2", _CENTRAL),
-        ("windows-1253", _GREEK),
-        ("windows-1254", _TURKISH),
-        ("windows-1255", _HEBREW),
-        ("windows-1256", _ARABIC),
-        ("windows-874", _THAI),
-    )
+
+class _Reader(NamedTuple):
+    """A language in an encoding, and how many bits each of its letters costs."""
+
+    encoding: Encoding
+    bits: dict[str, float]
+    other_bits: float
+    odd_neighbours: re.Pattern[str] | None
+
+
+def _reader(label: str, letters: str, share: float, repertoire: int, odd: str = "") -> _Reader:
+    """`share` of all text is in these letters, by the law that the nth is 1/n as frequent; the rest is anything."""
+    distinct = dict.fromkeys(letters)
+    *_, total = accumulate(1 / (rank + 5) for rank in range(len(distinct)))
+    bits = {letter: -log2(share / (rank + 5) / total) for rank, letter in enumerate(distinct)}
+    other_bits = -log2((1 - share) / max(16, repertoire - len(distinct)))
+    return _Reader(LABELS[label], bits, other_bits, re.compile(odd) if odd else None)
+
+
+# Letters of a whole alphabet stand among their own kind; accented ones stand among plain ones.
+_LETTER = r"[^\W\d_\x00-\x7f]"
+_AMONG_OWN = rf"[a-zA-Z]{_LETTER}|{_LETTER}[a-zA-Z]"
+_AMONG_PLAIN = rf"{_LETTER}{_LETTER}"
+_ALPHABETS = (
+    ("windows-1251", _CYRILLIC, _AMONG_OWN),
+    ("koi8-r", _CYRILLIC, _AMONG_OWN),
+    ("ibm866", _CYRILLIC, _AMONG_OWN),
+    ("windows-1253", _GREEK, _AMONG_OWN),
+    ("windows-1255", _HEBREW, _AMONG_OWN),
+    ("windows-1256", _ARABIC, _AMONG_OWN),
+    ("windows-874", _THAI, _AMONG_OWN),
+    ("windows-1252", _WESTERN, _AMONG_PLAIN),
+    ("windows-1250", _CENTRAL, _AMONG_PLAIN),
+    ("iso-8859-2", _CENTRAL, _AMONG_PLAIN),
+    ("windows-1254", _TURKISH, _AMONG_PLAIN),
+)
+_READERS = (
+    _reader("shift_jis", _KANA + _KANJI, 0.85, 7_000),
+    _reader("euc-jp", _KANA + _KANJI, 0.85, 7_000),
+    _reader("gbk", _SIMPLIFIED, 0.7, 7_000),
+    _reader("big5", _TRADITIONAL, 0.7, 13_000),
+    _reader("euc-kr", _HANGUL, 0.75, 8_000),
+    *(_reader(label, letters, 0.97, 128, odd) for label, letters, odd in _ALPHABETS),
 )
 _BEYOND_ASCII = re.compile(rb"[\x80-\xff]")
 _ISO_2022_JP = (b"\x1b$B", b"\x1b$@")
@@ -88,19 +119,21 @@ def detect(body: bytes) -> Encoding | None:
     if first is None:
         return None
     sample = body[first.start() : first.start() + _SAMPLE_BYTES]
-    score, best = 0.0, None
-    for encoding, letters in _CANDIDATES:
-        this = _score(sample, encoding, letters)
-        if this > score:
-            score, best = this, encoding
-    return best if score >= _LOWEST_SCORE else None
+    best = min(_READERS, key=lambda reader: _surprise(sample, reader))
+    beyond_ascii = len(_BEYOND_ASCII.findall(sample))
+    return best.encoding if _surprise(sample, best) < _BITS_OF_RARITY + _BITS_OF_NOISE * beyond_ascii else None
 
 
-def _score(sample: bytes, encoding: Encoding, letters: frozenset[str]) -> float:
-    """The share of common letters among the characters beyond ASCII, less what cannot be read at all."""
-    text = [sign for sign in sample.decode(encoding.codec, "replace") if sign > "\x7f"]
-    if not text:
-        return 0.0
-    broken = text.count("\ufffd")
+def _surprise(sample: bytes, reader: _Reader) -> float:
+    """Bits it takes this reader to tell what lies beyond ASCII in the sample."""
+    text = sample.decode(reader.encoding.codec, "replace")
+    signs = Counter(text)
     # The last character may be cut in half by the sample's end.
-    return (sum(sign in letters for sign in text) - _BROKEN_WEIGHT * max(0, broken - 1)) / len(text)
+    surprise = 0.0 if reader.encoding is WINDOWS_1252 else _BITS_OF_RARITY
+    surprise += _BITS_OF_BROKEN * (signs.pop("\ufffd", 0) - text.endswith("\ufffd"))
+    for sign, count in signs.items():
+        if sign > "\x7f":
+            surprise += count * reader.bits.get(sign, reader.other_bits)
+    if reader.odd_neighbours is not None:
+        surprise += _BITS_OF_ODD_NEIGHBOUR * len(reader.odd_neighbours.findall(text))
+    return surprise

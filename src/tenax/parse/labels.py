@@ -61,12 +61,19 @@ utf-16be | utf_16_be | unicodefffe utf-16be
 utf-16le | utf_16_le | csunicode iso-10646-ucs-2 ucs-2 unicode unicodefeff utf-16 utf-16le
 """
 
-LABELS: dict[str, Encoding] = {
-    label: Encoding(name, codec)
-    for name, codec, labels in (line.split(" | ") for line in _TABLE.strip().splitlines())
-    for label in labels.split()
-}
 
+def _read_table() -> dict[str, Encoding]:
+    """By label; equal encodings are one object, so that `is` compares them."""
+    encodings: dict[str, Encoding] = {}
+    by_label = {}
+    for line in _TABLE.strip().splitlines():
+        name, codec, labels = line.split(" | ")
+        encoding = encodings.setdefault(name, Encoding(name, codec))
+        by_label.update(dict.fromkeys(labels.split(), encoding))
+    return by_label
+
+
+LABELS = _read_table()
 UTF_8 = LABELS["utf-8"]
 WINDOWS_1252 = LABELS["windows-1252"]
 

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import msgspec
+
+from tenax.hosts.memory import MemoryHosts
+from tenax.model import HostRecord
+
+
+def record(name: str = "a", next_at: float = 0.0, pages: int = 0) -> HostRecord:
+    return HostRecord(f"http://{name}.example", f"{name}.example", next_at=next_at, page_count=pages)
+
+
+def test_the_newer_of_ledger_and_memory_is_adopted() -> None:
+    hosts = MemoryHosts()
+    assert hosts.adopt(record(next_at=5)) == record(next_at=5)
+    hosts.put(record(next_at=9, pages=1))
+    assert hosts.adopt(record(next_at=5)) == record(next_at=9, pages=1), "memory is ahead of the ledger"
+    assert hosts.adopt(record(next_at=20)) == record(next_at=20), "another process was there meanwhile"
+    fresher = msgspec.structs.replace(record(next_at=20), crawl_delay_seconds=3.0)
+    hosts.put(fresher)
+    assert hosts.adopt(record(next_at=20)) == fresher, "on a tie, ours"
+    assert hosts.get("http://a.example") == fresher
+    assert hosts.get("http://b.example") is None
+
+
+def test_a_host_in_flight_is_never_dropped() -> None:
+    hosts = MemoryHosts(capacity=2)
+    hosts.adopt(record("busy"))
+    hosts.adopt(record("busy"))
+    for number in range(10):
+        hosts.adopt(record(f"h{number}"))
+        hosts.release(f"http://h{number}.example")
+    assert len(hosts) == 3
+    assert hosts.get("http://h9.example") is not None
+    assert hosts.get("http://h7.example") is None
+    hosts.release("http://busy.example")
+    assert hosts.get("http://busy.example") is not None, "one visit is still in flight"
+    hosts.release("http://busy.example")
+    for name in ("x", "y"):
+        hosts.put(record(name))
+    assert hosts.get("http://busy.example") is None
+
+
+def test_the_host_seen_longest_ago_leaves_first() -> None:
+    hosts = MemoryHosts(capacity=2)
+    for name in ("a", "b"):
+        hosts.put(record(name))
+    hosts.adopt(record("a"))
+    hosts.release("http://a.example")
+    hosts.put(record("c"))
+    assert [hosts.get(f"http://{name}.example") is not None for name in "abc"] == [True, False, True]

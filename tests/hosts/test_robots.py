@@ -1,0 +1,286 @@
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tenax.config import PolitenessConfig
+from tenax.hosts.robots import (
+    MAX_ROBOTS_BYTES,
+    AskedRobots,
+    Robots,
+    RobotsAnswer,
+    RobotsNoAnswer,
+    RobotsRedirectedAway,
+    copy_of,
+    matcher,
+    readable,
+)
+from tenax.model import RobotsCopy, RobotsVerdict
+
+NOW = 1_000_000.0
+POLITE = PolitenessConfig()
+SITE = "https://example.org"
+
+
+def copy(
+    asked: AskedRobots, previous: RobotsCopy | None = None, now: float = NOW, polite: PolitenessConfig = POLITE
+) -> RobotsCopy:
+    return copy_of(asked, previous, polite, now)
+
+
+# ---- how an answer is read --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("asked", "verdict", "allows", "again_in"),
+    [
+        (RobotsAnswer(200, b"User-agent: *\nDisallow: /"), RobotsVerdict.RULES, False, 3600),
+        (RobotsAnswer(204), RobotsVerdict.RULES, True, 3600),
+        (RobotsAnswer(401), RobotsVerdict.ALLOW_ALL, True, 3600),
+        (RobotsAnswer(403), RobotsVerdict.ALLOW_ALL, True, 3600),
+        (RobotsAnswer(404, b"User-agent: *\nDisallow: /"), RobotsVerdict.ALLOW_ALL, True, 3600),
+        (RobotsAnswer(410), RobotsVerdict.ALLOW_ALL, True, 3600),
+        (RobotsAnswer(429), RobotsVerdict.UNREACHABLE, False, 60),
+        (RobotsAnswer(429, retry_after_seconds=500.0), RobotsVerdict.UNREACHABLE, False, 500),
+        (RobotsAnswer(500), RobotsVerdict.UNREACHABLE, False, 60),
+        (RobotsAnswer(503), RobotsVerdict.UNREACHABLE, False, 60),
+        (RobotsAnswer(999), RobotsVerdict.UNREACHABLE, False, 60),
+        (RobotsNoAnswer("connection refused"), RobotsVerdict.UNREACHABLE, False, 60),
+        (RobotsRedirectedAway(301), RobotsVerdict.ALLOW_ALL, True, 3600),
+    ],
+)
+def test_each_answer_has_its_meaning(asked: AskedRobots, verdict: RobotsVerdict, allows: bool, again_in: float) -> None:
+    result = copy(asked)
+    assert (result.verdict, result.fetched_at, result.expires_at) == (verdict, NOW, NOW + again_in)
+    assert matcher(result).allows(f"{SITE}/page") is allows
+
+
+def test_the_last_good_copy_serves_for_a_day() -> None:
+    good = copy(RobotsAnswer(200, b"User-agent: *\nDisallow: /private"))
+    later = copy(RobotsAnswer(503), good, NOW + 3600)
+    assert (later.verdict, later.text, later.fetched_at) == (RobotsVerdict.RULES, good.text, NOW)
+    assert later.expires_at == NOW + 3600 + 60
+    assert later.why == "HTTP 503: using the last good copy"
+    at_the_end = copy(RobotsNoAnswer("connection refused"), later, NOW + 86_400)
+    assert at_the_end.verdict is RobotsVerdict.RULES
+    over = copy(RobotsNoAnswer("connection refused"), at_the_end, NOW + 86_401)
+    assert (over.verdict, over.why) == (RobotsVerdict.UNREACHABLE, "connection refused")
+
+
+def test_a_host_without_rules_keeps_none_while_it_is_away() -> None:
+    none = copy(RobotsAnswer(404))
+    assert copy(RobotsAnswer(500), none, NOW + 3600).verdict is RobotsVerdict.ALLOW_ALL
+
+
+def test_asking_an_unreachable_file_grows_rarer() -> None:
+    result, now, waits = None, NOW, []
+    for _ in range(8):
+        result = copy(RobotsAnswer(503), result, now)
+        waits.append(result.expires_at - now)
+        now = result.expires_at
+    assert waits == [60, 120, 240, 480, 960, 1920, 3600, 3600]
+
+
+def test_an_operator_may_take_silence_for_consent() -> None:
+    result = copy(RobotsAnswer(503), polite=PolitenessConfig(robots_on_unreachable="allow"))
+    assert (result.verdict, result.expires_at) == (RobotsVerdict.ALLOW_ALL, NOW + 60)
+    assert result.why == "HTTP 503: allowed by config"
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "is_flagged"),
+    [
+        (b"<!DOCTYPE html><html><body>User-agent: *\nDisallow: /</body></html>", "text/html", True),
+        (b"\xef\xbb\xbf\n <html>\nUser-agent: *\nDisallow: /", "text/plain", True),
+        (b"<div>User-agent: *</div>\nUser-agent: *\nDisallow: /", "text/html", True),
+        (b"User-agent: *\nDisallow: /", "text/html", False),
+        (b"", "text/html", False),
+    ],
+)
+def test_an_html_page_is_no_robots_txt(body: bytes, content_type: str, is_flagged: bool) -> None:
+    result = copy(RobotsAnswer(200, body, content_type))
+    assert bool(result.why) is is_flagged
+    assert matcher(result).allows(f"{SITE}/") is (is_flagged or not body)
+
+
+# ---- bytes to text ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"User-agent: *\nDisallow: /x",
+        b"\xef\xbb\xbfUser-agent: *\nDisallow: /x",
+        b"User-agent: *\rDisallow: /x\r",
+        b"User-agent: *\r\nDisallow: /x\r\n",
+        b"User-agent: *\n\r\rDisallow: /x",
+        b"User-agent\0: *\nDis\0allow: /x\0",
+        "User-agent: *\nDisallow: /x".encode("utf-16"),
+        "User-agent: *\nDisallow: /x".encode("utf-16-le"),
+        b"  user-AGENT :*  # all\n\tDISALLOW:/x # that",
+    ],
+)
+def test_however_it_is_written(body: bytes) -> None:
+    robots = matcher(copy(RobotsAnswer(200, body)))
+    assert (robots.allows(f"{SITE}/x"), robots.allows(f"{SITE}/y")) == (False, True)
+
+
+def test_only_the_first_500_kib_count_and_no_rule_is_cut() -> None:
+    filler = b"# filler\n" * 60_000
+    body = (b"User-agent: *\nDisallow: /early\n" + filler)[: MAX_ROBOTS_BYTES - 12] + b"\nDisallow: /late\n"
+    text = readable(body)
+    assert len(text.encode()) <= MAX_ROBOTS_BYTES
+    robots = Robots(text)
+    assert not robots.allows(f"{SITE}/early")
+    assert robots.allows(f"{SITE}/late")
+    assert robots.allows(f"{SITE}/"), "`Disallow: /` is not what it said"
+
+
+@given(st.binary(max_size=2000))
+def test_any_bytes_become_text_that_can_be_stored(body: bytes) -> None:
+    text = readable(body)
+    assert "\0" not in text
+    assert text.encode().decode() == text
+    Robots(text).allows(f"{SITE}/a?b=c")
+
+
+# ---- RFC 9309, section 2.2 --------------------------------------------------------------------------------
+
+RULES = [
+    # the longest match in octets wins
+    ("Allow: /p\nDisallow: /", "/page", True),
+    ("Disallow: /p\nAllow: /", "/page", False),
+    ("Allow: /example/page/\nDisallow: /example/page/disallowed.gif", "/example/page/disallowed.gif", False),
+    ("Allow: /example/page/\nDisallow: /example/page/disallowed.gif", "/example/page/", True),
+    ("Disallow: /x/page.html\nAllow: /x/", "/x/page.html", False),
+    ("Allow: /page\nDisallow: /*.html", "/page.html", False),
+    ("Allow: /page\nDisallow: /*.php", "/page.php5", False),
+    ("Allow: /page\nDisallow: /*.ph", "/page.php5", True),
+    ("Allow: /$\nDisallow: /", "/", True),
+    ("Allow: /$\nDisallow: /", "/page.html", False),
+    # a tie allows
+    ("Disallow: /folder\nAllow: /folder", "/folder/page", True),
+    ("Allow: /folder\nDisallow: /folder", "/folder/page", True),
+    # no rules, empty rules
+    ("Disallow:", "/page", True),
+    ("Allow:", "/page", True),
+    ("", "/page", True),
+    # case matters in paths
+    ("Disallow: /Page", "/page", True),
+    ("Disallow: /Page", "/Page", False),
+    # wildcards and the end
+    ("Disallow: /*.gif$", "/a/b.gif", False),
+    ("Disallow: /*.gif$", "/a/b.gif?x", True),
+    ("Disallow: /fish*", "/fisherman", False),
+    ("Disallow: /fish*", "/catfish", True),
+    ("Disallow: /*/b/*/d", "/a/b/c/d/e", False),
+    ("Disallow: /*/b/*/d", "/a/b/d", True),
+    ("Disallow: /this/*/exactly", "/this/path/exactly", False),
+    ("Disallow: /a$b", "/a$b", False),
+    ("Disallow: *", "/anything", False),
+    ("Disallow: /*?", "/a?b", False),
+    ("Disallow: /*?", "/a", True),
+    ("Disallow: /*?*id=", "/a?x=1&id=2", False),
+    # octets and escapes
+    ("Disallow: /foo/bar?baz=quz", "/foo/bar?baz=quz", False),
+    ("Disallow: /foo/bar/ツ", "/foo/bar/%E3%83%84", False),
+    ("Disallow: /foo/bar/%E3%83%84", "/foo/bar/%E3%83%84", False),
+    ("Disallow: /foo/bar/%62%61%7A", "/foo/bar/baz", False),
+    ("Disallow: /foo/bar/baz", "/foo/bar/%62%61%7A", False),
+    ("Disallow: /a%2Fb", "/a/b", True),
+    ("Disallow: /a%3cd", "/a%3Cd", False),
+    ("Disallow: /path/file-with-a-%2A.html", "/path/file-with-a-*.html", False),
+    ("Disallow: /path/file-with-a-%2A.html", "/path/file-with-a-x.html", True),
+    ("Disallow: /caf\u2028e", "/caf%E2%80%A8e", False),
+    # misspellings people really make
+    ("Disalow: /x", "/x", False),
+    ("Disallow /x", "/x", False),
+    # robots.txt itself is always open
+    ("Disallow: /", "/robots.txt", True),
+]
+
+
+@pytest.mark.parametrize(("rules", "path", "expected"), RULES)
+def test_rules(rules: str, path: str, expected: bool) -> None:
+    text = readable(f"User-agent: tenax\n{rules}\n".encode())
+    assert Robots(text).allows(SITE + path) is expected
+
+
+GROUPS = [
+    # the product token, whole, in any case
+    ("User-agent: tenax\nDisallow: /", False),
+    ("User-agent: TENAX\nDisallow: /", False),
+    ("User-agent: Tenax/1.0\nDisallow: /", False),
+    ("User-agent: Tenax crawler\nDisallow: /", False),
+    ("User-agent: ten\nDisallow: /", True),
+    ("User-agent: t\nDisallow: /", True),
+    ("User-agent: tenaxbot\nDisallow: /", True),
+    ("User-agent: tenax-news\nDisallow: /", True),
+    ("User-agent: x-tenax\nDisallow: /", True),
+    ("User-agent: tenax*\nDisallow: /", False),
+    # `*` only when no group is ours
+    ("User-agent: *\nDisallow: /", False),
+    ("User-agent: *\nDisallow: /\n\nUser-agent: tenax\nAllow: /", True),
+    ("User-agent: tenax\nDisallow:\n\nUser-agent: *\nDisallow: /", True),
+    ("User-agent: tenax\nDisallow: /\n\nUser-agent: *\nAllow: /page-and-more", False),
+    ("User-agent: *\nAllow: /\n\nUser-agent: other\nDisallow: /", True),
+    # several lines open one group
+    ("User-agent: other\nUser-agent: tenax\nDisallow: /", False),
+    ("User-agent: tenax\n\nUser-agent: other\nDisallow: /", False),
+    ("User-agent: tenax\n# note\n\n\nDisallow: /", False),
+    # groups for one token are one
+    ("User-agent: tenax\nDisallow: /a\n\nUser-agent: other\nAllow: /\n\nUser-agent: tenax\nDisallow: /p", False),
+    ("User-agent: *\nDisallow: /a\n\nUser-agent: x\nDisallow: /\n\nUser-agent: *\nDisallow: /page", False),
+    # records of other standards neither end a group nor begin one
+    ("User-agent: tenax\nSitemap: https://example.org/s.xml\nUser-agent: other\nDisallow: /", False),
+    ("User-agent: tenax\nNoindex: /x\nUser-agent: other\nDisallow: /", False),
+    ("User-agent: tenax\nHost: example.org\nDisallow: /", False),
+    ("User-agent: tenax\nClean-param: ref /\nDisallow: /", False),
+    # rules before any group belong to nobody
+    ("Disallow: /\nUser-agent: tenax\nAllow: /", True),
+    ("Disallow: /", True),
+    # but Crawl-delay is a rule of its group, as those who write it mean it
+    ("User-agent: *\nCrawl-delay: 10\n\nUser-agent: other\nDisallow: /", True),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), GROUPS)
+def test_groups(text: str, expected: bool) -> None:
+    assert Robots(text).allows(f"{SITE}/page") is expected
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [("0.5", 0.5), ("30", 30.0), ("86400", 86400.0), ("86401", 86400.0), ("1e9", 86400.0), ("-1", None), ("abc", None)],
+)
+@pytest.mark.parametrize("agent", ["*", "Tenax"])
+def test_crawl_delay(value: str, seconds: float | None, agent: str) -> None:
+    assert Robots(f"User-agent: {agent}\nCrawl-delay: {value}").crawl_delay(86_400.0) == seconds
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "", "1 2"])
+def test_crawl_delay_that_is_no_number(value: str) -> None:
+    assert Robots(f"User-agent: *\nCrawl-delay: {value}").crawl_delay(86_400.0) is None
+
+
+def test_a_hostile_file_takes_bounded_time() -> None:
+    began = time.perf_counter()
+    for text in (
+        "User-agent: *\n" + "Disallow: /" + "*a" * 250_000,
+        "User-agent: *\n" + "Disallow: /*a*b*c\n" * 28_000,
+        "User-agent: a\n" * 36_000,
+        "User-agent:" + " " * 500_000 + "*",
+        "Disallow" + " " * 500_000,
+        ":" * 500_000,
+    ):
+        Robots(text[:MAX_ROBOTS_BYTES]).allows(f"{SITE}/" + "ab" * 1000)
+    assert time.perf_counter() - began < 5.0
+
+
+def test_the_same_text_is_parsed_once() -> None:
+    first = RobotsCopy(RobotsVerdict.RULES, 0, 1, "User-agent: *\nDisallow: /once")
+    second = RobotsCopy(RobotsVerdict.RULES, 5, 6, "User-agent: *\nDisallow: /once")
+    assert matcher(first) is matcher(second)

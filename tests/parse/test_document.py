@@ -1,0 +1,114 @@
+"""A whole document read, and strangers' bytes survived."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tenax.model import PageKind
+from tenax.parse import Document, Link, read_document
+
+HTML = "text/html; charset=utf-8"
+PAGE = """<!doctype html><html lang=en-gb><head><title>A page</title><base href="/base/">
+<meta name=description content="About it"><link rel=canonical href=/c></head>
+<body><h1>Head</h1><p>Some <b>te</b>xt</p><a href=x>x</a><a rel=nofollow href=y>y</a></body></html>"""
+
+
+def test_a_page() -> None:
+    text = "Head\nSome text\nxy"
+    assert read_document(PAGE.encode(), HTML) == Document(
+        "html",
+        "text/html",
+        title="A page",
+        description="About it",
+        canonical="/c",
+        language="en-GB",
+        kind=PageKind.PAGE,
+        charset="utf-8",
+        charset_source="header",
+        text=text,
+        links=(Link("/c", "canonical"), Link("x"), Link("y", "a", True)),
+        base_href="/base/",
+        content_hash=hashlib.sha256(text.encode()).hexdigest(),
+    )
+
+
+def test_plain_text_has_only_text() -> None:
+    document = read_document(b"<b>a</b>\r\n http://x/", "text/plain", "noindex")
+    assert (document.media, document.text, document.links) == ("text", "<b>a</b>\n http://x/", ())
+    assert (document.is_noindex, document.is_nofollow) == (True, False)
+
+
+def test_other_media_are_not_read() -> None:
+    document = read_document(b"%PDF-1.4 <title>x</title>", HTML)
+    assert (document.media, document.media_why) == ("other", "PDF document sent as text/html")
+    assert (document.text, document.title) == ("", "")
+    assert read_document(b"", HTML).media_why == "empty body"
+
+
+def test_robots_header_counts() -> None:
+    document = read_document(PAGE.encode(), HTML, "none")
+    assert (document.is_noindex, document.is_nofollow) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        (b"<p>top</p>" + b"<div>" * 100_000 + b"deep", "top"),
+        (b"<p>top</p>" + b"<div>" * 9_000 + b"deep", "top\ndeep"),
+        (b"<p>top</p>" + b"<b>" * 100_000 + b"deep", "top"),
+        (b"<span>" * 9_000 + b"deep" + b"</span>" * 900, "deep"),
+        (b"<p>top</p><a title='" + b"x" * 10_000_000 + b"' href=/x>link</a>", "top\nlink"),
+        (b"<p>top</p><a href='/" + b"x" * 10_000_000 + b"'>link</a>", "top\nlink"),
+        (b"<p>top</p><p " + b" ".join(b"a%d" % n for n in range(100_000)) + b">", "top"),
+        (b"<p>" + b"".join(b"<i id=%d>" % n for n in range(1000)) + b"</p>" + b"<p>x" * 2000, "\n".join("x" * 2000)),
+        (b"<title>" + b"x" * 10_000_000, ""),
+        (b"<select>" + b"<option>x" * 50_000, " ".join("x" * 50_000)),
+        (b"<!--" + b"x" * 10_000_000, ""),
+        (b"<p>words </p>" * 700_000, ("words\n" * 700_000)[:2_000_000]),
+        (b"\n" * 10_000_000, ""),
+    ],
+    ids=lambda value: repr(value)[:24],
+)
+def test_hostile_pages_are_bounded(body: bytes, text: str, within: Callable[[float], None]) -> None:
+    document = read_document(body, HTML)
+    assert document.text == text
+    within(10.0)
+
+
+def test_a_cut_page_is_marked() -> None:
+    assert "512" in read_document(b"<div>" * 100_000, HTML).cut_why
+    assert read_document(b"<div>x", HTML).cut_why == ""
+
+
+def assert_clean(document: Document) -> None:
+    for text in (document.text, document.title, document.description, *(link.href for link in document.links)):
+        text.encode("utf-8")
+    assert not set("\0\x1b\x9b") & set(document.text + document.title + document.description)
+
+
+@given(st.binary(max_size=600), st.sampled_from([None, "text/html", HTML, "text/plain", "text/html; charset=big5"]))
+def test_random_bytes_are_survived(body: bytes, content_type: str | None) -> None:
+    assert_clean(read_document(body, content_type))
+
+
+SOUP = r"""
+<p <div> </div> <table> <td> </table> <b> </b> <a_href=x> <a_href='java\tscript:x'> </a> <svg> <title> </title>
+<script> </script> <template> <select> <option> <frameset> <!-- --> <![CDATA[ ]]> <?xml <!doctype_html> </p> </br>
+<meta_charset=utf-16> <meta_name=robots_content=none> <base_href=/> <link_rel=canonical_href=/c> &amp; &#0; &#xD800;
+&#27; &#155; é 日 < > " ' = / <plaintext> <math> <mi> <html_lang=x> <body> <article> <h1> <form> <button> <li>
+<noscript> <iframe_src=x> <textarea> <font_a=b> <object> <marquee> <foreignObject>
+"""
+PIECES = st.sampled_from([*(piece.replace("_", " ") for piece in SOUP.split()), "\0", "\x1b[1m", "\u202e", "\ud800"])
+
+
+@settings(max_examples=300)
+@given(st.lists(PIECES | st.text(max_size=5), max_size=60), st.booleans())
+def test_tag_soup_is_survived(pieces: list[str], is_spaced: bool) -> None:
+    soup = (" " if is_spaced else "").join(pieces)
+    assert_clean(read_document(soup.encode("utf-8", "surrogatepass"), "text/html"))
+    assert_clean(read_document(soup.encode("utf-16", "surrogatepass"), "text/html"))
