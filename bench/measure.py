@@ -81,15 +81,6 @@ def interleaved(contestants: Mapping[str, Callable[[int], Result]], rounds: int)
             yield name, contestants[name](number)
 
 
-def cpu_of_tree(session: int) -> float:
-    """CPU seconds used so far by the living processes of a session, and by children they have waited for."""
-    ticks = 0
-    for pid in processes_of(session):
-        with suppress(OSError, IndexError):
-            ticks += sum(int(part) for part in _stat(pid)[11:15])
-    return ticks / os.sysconf("SC_CLK_TCK")
-
-
 def processes_of(session: int) -> list[int]:
     """The living processes of a session, which is named by the pid of its first process."""
     found = []

@@ -112,7 +112,7 @@ def run(
     options: Callable[[argparse.ArgumentParser], None] | None = None,
 ) -> NoReturn:
     """The `main` of a benchmark: read options, measure, report, exit. SIGTERM ends it as Ctrl-C does, tidily."""
-    parser = argparse.ArgumentParser(prog=f"scripts/bench {name}", description=sys.modules["__main__"].__doc__)
+    parser = argparse.ArgumentParser(prog=name, description=sys.modules["__main__"].__doc__)
     parser.add_argument("--quick", action="store_true", help="a smaller run of the same shape")
     if options is not None:
         options(parser)

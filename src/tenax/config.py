@@ -302,7 +302,10 @@ def load(
     if file is not None:
         settings.update(_from_file(file, known))
     settings.update(_from_environment(environment or {}, known))
-    settings.update(flags or {})
+    for key, setting in (flags or {}).items():
+        if key not in known:
+            raise ConfigError(f"{setting.source}: unknown key `{key}`{_nearest(key, known)}")
+        settings[key] = setting
     sections: dict[str, dict[str, Any]] = {}
     for key, setting in settings.items():
         section, name = key.split(".")

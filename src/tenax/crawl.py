@@ -47,9 +47,13 @@ class Crawl:
         out: Path | str | None = None,
         fresh: bool = False,
         typed_by_person: bool = False,
+        command: str = "",
         clock: Clock | None = None,
     ) -> None:
-        """`fresh` sets an earlier crawl in `out` aside. `typed_by_person` allows a seed at a private address."""
+        """`fresh` sets an earlier crawl in `out` aside. `typed_by_person` allows a seed at a private address.
+
+        `command` is what a person would type to go on with this crawl; it is kept with it and shown by `tenax status`.
+        """
         if not seeds:
             raise UsageError("there is nothing to crawl; give at least one URL")
         self._config = config or Config()
@@ -59,6 +63,7 @@ class Crawl:
         self.out = Path(out) if out is not None else default_directory(self._rules.seeds[0])
         self._fresh = fresh
         self._typed_by_person = typed_by_person
+        self._command = command
         self.notices: list[str] = []
         """What a person should be told before it starts."""
         self._app: App | None = None
@@ -82,6 +87,7 @@ class Crawl:
                 self.out, ledger, rules, config, self._clock, surveyed.allowed_origins, self._visited
             )
             await ledger.admit(seed_offers(rules))
+            await ledger.remember("command", self._command.encode())
             self._meter = Meter(self._clock, ledger, self._app.hosts, self._app.engine)
             self._note_resumption()
             if config.metrics.port:

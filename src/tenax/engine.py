@@ -11,7 +11,7 @@ import msgspec
 
 from tenax.clock import Clock
 from tenax.config import CrawlConfig, FetchConfig, PolitenessConfig
-from tenax.errors import LeaseLost, TenaxError
+from tenax.errors import LeaseLost, NoSeedReachable, TenaxError
 from tenax.fetch.pipeline import Answer, Pipeline
 from tenax.fetch.redirects import Elsewhere
 from tenax.fetch.retry import plan_for
@@ -40,6 +40,8 @@ from tenax.rulebook import Rulebook
 log = logging.getLogger(__name__)
 
 LONGEST_WAIT_SECONDS = 1.0
+HOPELESS_REST_SECONDS = 10.0
+"""A crawl that never got an answer from anyone does not wait for rests longer than this."""
 
 
 class Engine:
@@ -71,6 +73,7 @@ class Engine:
         self.in_flight: dict[str, float] = {}
         """URLs being visited, and since when."""
         self.last_activity = clock.now()
+        self._last_failure = "all of them rest after earlier failures"
         self._stopping = False
         self._held = False
         self._finished = asyncio.Event()
@@ -154,6 +157,8 @@ class Engine:
     async def _settled(self, claim: Claim, answer: Answer, reading: Reading | None, started_at: float) -> Visit:
         """The whole effect of the visit: what is learned about the host, what is planned, what is offered."""
         outcome, offers = await self._outcome(claim, answer, reading)
+        if isinstance(outcome, Failed):
+            self._last_failure = f"{claim.task.origin}: {outcome.why}"
         # The host as it is now, not as it was when we set out: other visits may have come back meanwhile.
         host = self.hosts.get(claim.host.origin) or claim.host
         if answer.robots is not None:
@@ -252,6 +257,7 @@ class Engine:
         if counts.waiting == 0:
             return Ending.COMPLETE
         turn = self.ledger.next_turn()
-        if turn is not None and turn - self.clock.now() > self.crawl.patience_seconds:
-            return Ending.PATIENCE
-        return None
+        rest_seconds = turn - self.clock.now() if turn is not None else 0.0
+        if rest_seconds > HOPELESS_REST_SECONDS and all(name.startswith("failed:") for name in counts.outcomes):
+            raise NoSeedReachable(f"no seed answers: {self._last_failure}; check the URL, or run it again later")
+        return Ending.PATIENCE if rest_seconds > self.crawl.patience_seconds else None

@@ -22,6 +22,7 @@ from tenax.urls.admit import Rules
 
 READ_DEADLINE_SECONDS = 20.0
 SOCKET_BYTES = 1024 * 1024
+GATHER_SECONDS = 0.008
 
 
 class ReaderFailed(Exception):
@@ -102,6 +103,9 @@ class ProcessReaders:
         while not self._wanted:
             self._arrived.clear()
             await self._arrived.wait()
+        if len(self._wanted) < self._max_batch:
+            # Crossing over costs about as much for eight documents as for one, and no one waits for this one alone.
+            await asyncio.sleep(GATHER_SECONDS)
         batch = [self._wanted.popleft()]
         while (
             not batch[0].is_suspect
@@ -140,12 +144,9 @@ class ProcessReaders:
 class Channel:
     """A reader process and the socket to it."""
 
-    def __init__(
-        self, process: asyncio.subprocess.Process, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, ours: socket.socket) -> None:
         self._process = process
-        self._reader = reader
-        self._writer = writer
+        self._socket = ours
 
     @classmethod
     async def open(cls) -> Channel:
@@ -157,22 +158,34 @@ class Channel:
             pass_fds=[theirs.fileno()], stdin=asyncio.subprocess.DEVNULL, env=_environment(),
         )  # fmt: skip
         theirs.close()
-        reader, writer = await asyncio.open_unix_connection(sock=ours, limit=SOCKET_BYTES)
-        return cls(process, reader, writer)
+        ours.setblocking(False)
+        return cls(process, ours)
 
     async def ask(self, work: Work) -> tuple[Reading, ...]:
         payload = encode_work(work)
+        loop = asyncio.get_running_loop()
         async with asyncio.timeout(READ_DEADLINE_SECONDS):
-            self._writer.write(HEADER.pack(len(payload)) + payload)
-            await self._writer.drain()
-            (length,) = HEADER.unpack(await self._reader.readexactly(HEADER.size))
-            return decode_readings(await self._reader.readexactly(length))
+            await loop.sock_sendall(self._socket, HEADER.pack(len(payload)))
+            await loop.sock_sendall(self._socket, payload)
+            (length,) = HEADER.unpack(await self._receive(HEADER.size))
+            return decode_readings(await self._receive(length))
+
+    async def _receive(self, length: int) -> bytearray:
+        """Exactly so many bytes, straight into one buffer."""
+        buffer = bytearray(length)
+        view = memoryview(buffer)
+        while view:
+            received = await asyncio.get_running_loop().sock_recv_into(self._socket, view)
+            if not received:
+                raise EOFError("the reader is gone")
+            view = view[received:]
+        return buffer
 
     async def close(self) -> None:
-        self._writer.close()
+        self._socket.close()
         if self._process.returncode is None:
             self._process.kill()
-            await self._process.wait()
+        await self._process.wait()
 
 
 def _environment() -> dict[str, str]:

@@ -35,6 +35,7 @@ async def survey(
     if len(troubles) == len(by_origin):
         raise NoSeedReachable(_none_found(troubles))
     allowed, notices = [], [f"{why}; its pages are tried again later" for why in troubles.values()]
+    private: list[str] = []
     networks = tuple(network(text) for text in guard.allow_networks)
     for (origin, seed), addresses in zip(by_origin.items(), found, strict=True):
         if isinstance(addresses, str) or not typed_by_person:
@@ -42,9 +43,11 @@ async def survey(
         literals = [address(one) for one in addresses]
         if not all(one is not None and is_public(one, networks) for one in literals):
             allowed.append(origin)
-            notices.append(f"{origin} is not a public address; allowed because you typed it, this one origin only")
+            private.append(origin)
         elif seed.port not in guard.ports:
             allowed.append(origin)
+    if private:
+        notices.append(_allowed(private))
     return Surveyed(tuple(allowed), tuple(notices))
 
 
@@ -67,3 +70,9 @@ def _none_found(troubles: dict[str, str]) -> str:
     if first.startswith("there is no host"):
         return f"{first}; check the spelling of the URL"
     return f"{first}; is this machine connected to the network?"
+
+
+def _allowed(private: list[str]) -> str:
+    if len(private) == 1:
+        return f"{private[0]} is not a public address; allowed because you typed it, this one origin only"
+    return f"{', '.join(private)} are not public addresses; allowed because you typed them, these origins only"

@@ -7,10 +7,10 @@ thread watches; and the loop runs but no visit ends though some are in flight, w
 from __future__ import annotations
 
 import asyncio
-import faulthandler
 import logging
 import sys
 import threading
+import traceback
 from collections.abc import Callable, Mapping
 
 from tenax.clock import Clock
@@ -42,11 +42,13 @@ class Supervisor:
         self._check_seconds = check_seconds
         self._beat = clock.now()
         self._ended = threading.Event()
+        self._loop_thread = 0
         self.stalls = 0
         self.blocks = 0
 
     async def run(self) -> None:
         """Beat, and look at the visits in flight; ends when cancelled."""
+        self._loop_thread = threading.get_ident()
         watcher = threading.Thread(target=self._watch_loop, name="supervisor", daemon=True)
         watcher.start()
         told_at = 0.0
@@ -81,5 +83,11 @@ class Supervisor:
             if self._clock.now() - beat > self._blocked_seconds and beat != told_beat:
                 told_beat = beat
                 self.blocks += 1
-                log.error("the event loop is blocked", extra={"seconds": round(self._clock.now() - beat)})
-                faulthandler.dump_traceback(file=sys.stderr)
+                log.error(
+                    "the event loop is blocked",
+                    extra={"seconds": round(self._clock.now() - beat), "at": self._where_the_loop_is()},
+                )
+
+    def _where_the_loop_is(self) -> list[str]:
+        frame = sys._current_frames().get(self._loop_thread)
+        return [line.strip().replace("\n", ": ") for line in traceback.format_stack(frame)[-SHOWN:]] if frame else []

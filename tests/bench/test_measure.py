@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
+from subprocess import PIPE
 
-from bench.measure import cost_of, interleaved
+from bench.measure import cost_of, interleaved, processes_of, pss_of_tree, rss_of_tree
 
-SPIN = "import time\nwhile time.process_time() < 0.3: pass\n"
-HOLD = "import time; block = bytearray(60_000_000); time.sleep(0.5)"
+SPIN = "import time\nwhile time.process_time() < 0.4: pass\n"
+HOLD = "import sys; block = b'x' * 60_000_000; print('holding', flush=True); sys.stdin.read()"
 
 
 def python(code: str) -> list[str]:
@@ -21,14 +23,25 @@ def test_cpu_of_children_and_of_orphans_is_counted(tmp_path: Path) -> None:
     code += "subprocess.run(spin)\nsubprocess.Popen(spin).returncode = 0"
     cost = cost_of(python(code), log=tmp_path / "log")
     assert cost.exit_code == 0
-    assert 0.9 <= cost.cpu_seconds < 1.5
+    assert 1.2 <= cost.cpu_seconds < 1.8
 
 
-def test_memory_of_all_processes_together(tmp_path: Path) -> None:
+def test_memory_of_all_processes_together() -> None:
+    """Two children that hold 60 MB each until their parent, whose session it is, is told to end."""
     code = f"import subprocess, sys\nboth = [subprocess.Popen([sys.executable, '-c', {HOLD!r}]) for _ in 'ab']\n"
-    cost = cost_of(python(code + "[one.wait() for one in both]"), log=tmp_path / "log")
-    assert 120 < cost.peak_rss_mb < 220
-    assert 120 < cost.peak_pss_mb <= cost.peak_rss_mb
+    code += "[one.wait() for one in both]"
+    with subprocess.Popen(python(code), stdin=PIPE, stdout=PIPE, text=True, start_new_session=True) as parent:
+        assert parent.stdin is not None and parent.stdout is not None
+        assert [parent.stdout.readline() for _ in "ab"] == ["holding\n", "holding\n"]
+        rss, pss = rss_of_tree(parent.pid), pss_of_tree(parent.pid)
+        parent.stdin.close()
+    assert len(processes_of(parent.pid)) == 0
+    assert 120e6 < pss <= rss < 220e6
+
+
+def test_the_peak_is_seen_while_it_lasts(tmp_path: Path) -> None:
+    cost = cost_of(python(f"block = b'x' * 60_000_000\n{SPIN}"), log=tmp_path / "log")
+    assert 60 < cost.peak_pss_mb <= cost.peak_rss_mb < 110
 
 
 def test_a_command_that_hangs_is_ended(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ DEEP = "<div>" * 100_000
         "<table>" + "<tr><td><span>x</td></tr>" * 10_000 + "</table>",
         "<div><p>x <a href=/y>z</a><br></div>" * 10_000,
         "<svg>" + "<path d=x />" * 20_000 + "</svg>",
+        "<svg><style>a{}</style><title>x</title><path/></svg><script>'<div>'</script>" * 2_000,
         "<img><br><input>" * 10_000,
         f"<script>if (a<b {ATTRIBUTES}</script>" + "x" * 70_000,
         f"<!-- <b {ATTRIBUTES}> -->" + "x" * 70_000,
@@ -68,6 +69,7 @@ def test_what_nests_too_deep_is_cut_there(html: str, kept: int) -> None:
         "<svg>" + "<title><div><script></div></script>" * 20_000,
         "<svg>" + "<div><![CDATA[ > </div> ]]>" * 20_000,
         f"<svg><title><p {ATTRIBUTES}>",
+        "<svg>" + "<style>" * 100_000,
     ],
 )
 def test_end_tags_that_close_nothing_fool_nobody(html: str) -> None:

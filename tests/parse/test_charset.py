@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tenax.parse.charset import decode
@@ -114,11 +114,13 @@ def test_every_codec_exists_and_reads_ascii() -> None:
             assert b"<meta charset=x>\n~".decode(encoding.codec)[:16] == "<meta charset=x>"
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=400), st.sampled_from([None, "text/html", *(f"text/html; charset={x}" for x in LABELS)]))
 def test_any_bytes_give_text_that_is_text(body: bytes, content_type: str | None) -> None:
     decode(body, content_type).text.encode("utf-8")
 
 
+@settings(deadline=None)
 @given(st.text(max_size=200))
 def test_any_header_is_survived(content_type: str) -> None:
     decode(b"\xe9", content_type)

@@ -91,6 +91,7 @@ def assert_clean(document: Document) -> None:
     assert not set("\0\x1b\x9b") & set(document.text + document.title + document.description)
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=600), st.sampled_from([None, "text/html", HTML, "text/plain", "text/html; charset=big5"]))
 def test_random_bytes_are_survived(body: bytes, content_type: str | None) -> None:
     assert_clean(read_document(body, content_type))
@@ -106,7 +107,7 @@ SOUP = r"""
 PIECES = st.sampled_from([*(piece.replace("_", " ") for piece in SOUP.split()), "\0", "\x1b[1m", "\u202e", "\ud800"])
 
 
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 @given(st.lists(PIECES | st.text(max_size=5), max_size=60), st.booleans())
 def test_tag_soup_is_survived(pieces: list[str], is_spaced: bool) -> None:
     soup = (" " if is_spaced else "").join(pieces)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tenax.parse.sniff import kind_of
@@ -48,6 +48,7 @@ def test_kind_of(body: bytes, content_type: str | None, kind: str, why: str) -> 
     assert kind_of(body, content_type) == (kind, why)
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=100), st.none() | st.text(max_size=30))
 def test_everything_is_something(body: bytes, content_type: str | None) -> None:
     assert kind_of(body, content_type).kind in ("html", "text", "other")

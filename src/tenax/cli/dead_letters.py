@@ -78,6 +78,7 @@ async def _replay(out: Path, urls: list[str] | None) -> int:
             spelled = [(normalize(url, None, spelling_of(rules.urls)), url) for url in urls]
             urls = [found.url if found else url for found, url in spelled]
         came_back = await ledger.replay(urls)
+        command = await resume_command(ledger, out)
     finally:
         await ledger.close()
     if urls is not None and came_back < len(set(urls)):
@@ -86,7 +87,6 @@ async def _replay(out: Path, urls: list[str] | None) -> int:
     if not came_back:
         show(["Nothing to replay."])
         return 0
-    command = resume_command(rules.seeds if rules else (), out)
     show([f"{several(came_back, 'URL')} will be visited again. Go on with:  {command}"])
     return 0
 

@@ -97,7 +97,14 @@ async def crawl_and_tell(orders: Orders, loaded: Loaded) -> int:
     from tenax.cli.summary import Report, brief, summary
     from tenax.crawl import Crawl
 
-    crawl = Crawl(orders.seeds, loaded.config, out=orders.out, fresh=orders.is_fresh, typed_by_person=True)
+    crawl = Crawl(
+        orders.seeds,
+        loaded.config,
+        out=orders.out,
+        fresh=orders.is_fresh,
+        typed_by_person=True,
+        command=orders.resume,
+    )
     ending, progress, status = await watched(crawl, view_for(loaded, orders), orders)
     report = Report(orders, ending, progress, status, loaded.config.events.jsonl)
     tell = brief if orders.is_quiet else summary

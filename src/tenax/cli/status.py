@@ -13,7 +13,7 @@ from tenax.cli import place
 from tenax.cli.parser import add_json, add_out, program
 
 if TYPE_CHECKING:
-    from tenax.ledger import Status
+    from tenax.ledger import Ledger, Status
 
 NAME = "status"
 SENTENCE = "Show a crawl at a glance. Counts, hosts, what is due when, and if nothing is moving: why."
@@ -37,26 +37,30 @@ def run(args: argparse.Namespace) -> int:
     from tenax.cli.layout import Ink, show
 
     out = place.of_crawl(args.out)
-    status, seeds = asyncio.run(_asked(out))
+    status, resume = asyncio.run(_asked(out))
     if args.json:
         show([as_json(status)])
     else:
-        show(lines(status, out, resume_command(seeds, out), Ink.on(sys.stdout)))
+        show(lines(status, out, resume, Ink.on(sys.stdout)))
     return 0
 
 
-async def _asked(out: Path) -> tuple[Status, tuple[str, ...]]:
-    from tenax.cli.documents import rules_of_crawl
+async def _asked(out: Path) -> tuple[Status, str]:
     from tenax.wiring import open_ledger
 
     ledger = await open_ledger(out, read_only=True)
     try:
-        rules = await rules_of_crawl(ledger)
-        return await ledger.status(), rules.seeds if rules else ()
+        return await ledger.status(), await resume_command(ledger, out)
     finally:
         await ledger.close()
 
 
-def resume_command(seeds: tuple[str, ...], out: Path) -> str:
-    """A command that goes on with this crawl; flags given to the first run are not known here."""
-    return shlex.join([*program().split(), "crawl", *(seeds or ("URL",)), "--out", os.fspath(out)])
+async def resume_command(ledger: Ledger, out: Path) -> str:
+    """The command that goes on with this crawl: the one it was last started with, or one made from its seeds."""
+    from tenax.cli.documents import rules_of_crawl
+
+    command = await ledger.recall("command")
+    if command:
+        return command.decode()
+    rules = await rules_of_crawl(ledger)
+    return shlex.join([*program().split(), "crawl", *(rules.seeds if rules else ("URL",)), "--out", os.fspath(out)])

@@ -30,7 +30,7 @@ def outcome_of(response: Response, max_retry_after_seconds: float) -> Fetched | 
         return Unchanged()
     if 200 <= status < 300:
         if status == 206:
-            return Rejected("a part of a page, which was not asked for")
+            return Rejected("partial: a part of a page, which was not asked for")
         return Fetched(status) if response.body else Rejected("empty")
     retry_after = retry_after_seconds(response, max_retry_after_seconds)
     return Failed(f"HTTP {status}", _kind(status), status in _SITE_WIDE, status, retry_after)

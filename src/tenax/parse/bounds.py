@@ -112,20 +112,20 @@ def _first_harm(html: str, max_depth: int) -> _Cut | None:
         position = token.end()
         start, name, source = token.start(), (token[2] or "").lower(), token[0]
         if not name:
-            if source.startswith("<![CDATA[") and _is_foreign(still_open):
-                deaf_until = max(deaf_until, _end_of(_CDATA_END, html, position))
+            if source.startswith("<![CDATA[") and start >= deaf_until and _is_foreign(still_open):
+                deaf_until = _end_of(_CDATA_END, html, position)
         elif token[1]:
             if start >= deaf_until:
                 steps += _close(still_open, name)
         elif len(source) > 2 * MAX_ATTRIBUTES and _CROWDED_TAG.match(source):
             return _Cut(start, f"cut at a tag with more than {MAX_ATTRIBUTES} attributes")
+        elif name in _RAW_TEXT and not _is_foreign(still_open):
+            position = _end_of(_RAW_TEXT[name], html, position)
         elif name in _RAW_TEXT:
-            end = _end_of(_RAW_TEXT[name], html, position)
-            if _is_foreign(still_open):
-                # Within SVG its content may be markup after all: what opens there counts, what closes does not.
-                deaf_until = max(deaf_until, end)
-            else:
-                position = end
+            # Within SVG its content may be markup after all: what opens there counts, what closes does not.
+            still_open.append(name)
+            if start >= deaf_until:
+                deaf_until = _end_of(_RAW_TEXT[name], html, position)
         elif name in _CELLS:
             steps += _close(still_open, name)
         elif name not in _NEVER_DEEP and not (source.endswith("/") and _is_foreign(still_open)):

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from heapq import heappop, heappush
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -33,6 +34,8 @@ T = TypeVar("T")
 LOOK_PAUSE_SECONDS = 0.1
 """How often a crowded window looks for hosts that wait outside of it."""
 LEAST_WAIT_SECONDS = 0.001
+EVENTS_KEPT = 500
+"""Events held in memory for a relay that is close behind."""
 NEVER = float("inf")
 
 
@@ -86,6 +89,7 @@ class SqliteLedger:
         self._look_at = 0.0
         self._sql = queries()
         self._tally: Counter[str] = Counter()
+        self._lately: deque[Event] = deque(maxlen=EVENTS_KEPT)
         self._changed = asyncio.Event()
         self._broken: BaseException | None = None
         self._is_closed = False
@@ -302,6 +306,7 @@ class SqliteLedger:
             return
         applied = future.result()
         self._tally.update(applied.tally)
+        self._lately.extend(applied.events)
         for one in group:
             if one.settling is not None and one.slot is not None:
                 self._schedule.settle(one.slot, one.settling.entry.key, one.settling.visit.host)
@@ -323,6 +328,11 @@ class SqliteLedger:
     # -- the outbox -----------------------------------------------------------------------------------------
 
     async def events(self, after: int, limit: int) -> list[Event]:
+        # A relay that keeps up finds its events still in memory.
+        while self._lately and self._lately[0].seq <= after:
+            self._lately.popleft()
+        if self._lately and self._lately[0].seq == after + 1:
+            return list(islice(self._lately, limit))
         return await self._in_thread(lambda: self._reader.events(after, limit))
 
     async def subscribe(self, sink: str) -> Cursor:

@@ -14,7 +14,7 @@ from tenax.ledger.inflow import Inflow
 from tenax.ledger.schedule import Entry
 from tenax.ledger.sqlite import rows
 from tenax.ledger.sqlite.schema import queries
-from tenax.model import Again, Cursor, DeadLetter, Offer, PageKind, RobotsCopy, Source, Visit, label
+from tenax.model import Again, Cursor, DeadLetter, Event, Offer, PageKind, RobotsCopy, Source, Visit, label
 
 KNOWN_KEPT = 100_000
 """URLs remembered as known, twice at most: most links of a site stand on every page of it."""
@@ -38,6 +38,7 @@ class Applied(NamedTuple):
     """One for each visit, then one for each batch of offers made outside of a visit."""
     arrivals: list[tuple[int, Entry]]
     """Tasks that now wait, by host."""
+    events: list[Event]
     tally: Counter[str]
 
 
@@ -74,9 +75,10 @@ class Writer:
         tally: Counter[str] = Counter()
         waiting: Counter[int] = Counter()
         arrivals: list[tuple[int, Entry]] = []
+        told: list[Event] = []
         self._db.execute("BEGIN IMMEDIATE")
         try:
-            records = self._settle(settlings, waiting, arrivals, tally)
+            records = self._settle(settlings, waiting, arrivals, told, tally)
             batches: list[tuple[Iterable[Offer], int | None, int]] = [
                 (one.visit.offers, record, one.host_id) for one, record in zip(settlings, records, strict=True)
             ]
@@ -95,7 +97,7 @@ class Writer:
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
             raise
-        return Applied(admissions, arrivals, tally)
+        return Applied(admissions, arrivals, told, tally)
 
     # -- visits ---------------------------------------------------------------------------------------------
 
@@ -104,6 +106,7 @@ class Writer:
         settlings: Sequence[Settling],
         waiting: Counter[int],
         arrivals: list[tuple[int, Entry]],
+        told: list[Event],
         tally: Counter[str],
     ) -> list[int]:
         """Write what the visits themselves changed; gives the record of each."""
@@ -126,8 +129,9 @@ class Writer:
                 self._seq += 1
                 contents.append((self._content_id, rows.pack(visit.page.text)))
                 pages.append(self._page_row(one, record_id))
-                told = rows.encode(msgspec.structs.replace(visit.page, text=""))
-                events.append((self._seq, visit.finished_at, told, self._content_id))
+                about = rows.encode(msgspec.structs.replace(visit.page, text=""))
+                events.append((self._seq, visit.finished_at, about, self._content_id))
+                told.append(Event(self._seq, visit.finished_at, visit.page))
             if isinstance(visit.plan, Again):
                 row = self._again(one, visit.plan, record_id)
                 again.append((one.host_id, *row.columns))

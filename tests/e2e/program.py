@@ -1,0 +1,183 @@
+"""Tenax as its users have it: a process with arguments, files, signals and an exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from tenax.demo import Site
+from tenax.demo.server import LogLine
+from tenax.demo.site import expected_pages
+
+ROOT = Path(__file__).parents[2]
+DEADLINE_SECONDS = 60.0
+INLINE = ("--set", "pool.processes=0")
+"""No reader processes: they are of no use to a crawl of a few pages, and starting them takes time."""
+
+Found = TypeVar("Found")
+
+
+class Ended(NamedTuple):
+    """A command that came to its end."""
+
+    code: int
+    out: str
+    err: str
+
+
+def environment(**more: str) -> dict[str, str]:
+    """Ours, without settings that would reach into the program under test."""
+    ours = {name: value for name, value in os.environ.items() if not name.startswith("TENAX_")}
+    return {**ours, "PYTHONPATH": str(ROOT / "src"), "COLUMNS": "200", "NO_COLOR": "1", **more}
+
+
+def command(*arguments: str | Path) -> list[str]:
+    return [sys.executable, "-m", "tenax", *map(str, arguments)]
+
+
+def start(
+    *arguments: str | Path,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    before: Callable[[], None] | None = None,
+) -> subprocess.Popen[str]:
+    """The program, running in a session of its own, so that a signal can reach it and its readers together."""
+    return subprocess.Popen(
+        command(*arguments),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=cwd,
+        env=env or environment(),
+        preexec_fn=before,
+        start_new_session=True,
+    )
+
+
+def ended(process: subprocess.Popen[str]) -> Ended:
+    """Wait for its end; one that does not come to it is killed, and fails the test."""
+    try:
+        out, err = process.communicate(timeout=DEADLINE_SECONDS)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        out, err = process.communicate()
+        raise AssertionError(f"no end within {DEADLINE_SECONDS:g} s:\n{out}\n{err}") from None
+    return Ended(process.returncode, out, err)
+
+
+def tenax(
+    *arguments: str | Path,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    before: Callable[[], None] | None = None,
+) -> Ended:
+    return ended(start(*arguments, cwd=cwd, env=env, before=before))
+
+
+def together(*commands: Sequence[str | Path]) -> list[Ended]:
+    """Several commands at the same time."""
+    return [ended(process) for process in [start(*arguments) for arguments in commands]]
+
+
+def until(condition: Callable[[], Found], what: str) -> Found:
+    """Wait for a condition, and give what made it true."""
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    while not (found := condition()):
+        assert time.monotonic() < deadline, f"waited in vain for {what}"
+        time.sleep(0.01)
+    return found
+
+
+# ---- the demo site ----------------------------------------------------------------------------------------
+
+
+class Demo(NamedTuple):
+    """A demo site that runs."""
+
+    site: Site
+    origins: tuple[str, ...]
+    log: Path
+
+    @property
+    def seeds(self) -> tuple[str, ...]:
+        return tuple(f"{origin}/" for origin in self.origins)
+
+    @property
+    def pages(self) -> set[str]:
+        """What a correct crawl of all hosts stores."""
+        return expected_pages(self.site, self.origins)
+
+    def requests(self) -> list[LogLine]:
+        """What the site was asked, in order; a line that is just being written is left out."""
+        import msgspec
+
+        whole = self.log.read_bytes().rpartition(b"\n")[0] if self.log.exists() else b""
+        return [msgspec.json.decode(line, type=LogLine) for line in whole.splitlines()]
+
+    def asked(self, path: str) -> int:
+        return sum(request.path == path for request in self.requests())
+
+
+@contextmanager
+def serving(site: Site, log: Path) -> Iterator[Demo]:
+    """The demo site in a process of its own while the block runs."""
+    options = [
+        *("--hosts", str(site.hosts), "--pages", str(site.pages_per_host), "--seed", str(site.seed)),
+        *("--manners", site.manners, "--log", str(log)),
+    ]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tenax.demo", *options],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=environment(),
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    try:
+        yield Demo(site, tuple(json.loads(process.stdout.readline())["origins"]), log)
+    finally:
+        process.communicate(timeout=DEADLINE_SECONDS)
+
+
+# ---- what a crawl left behind -----------------------------------------------------------------------------
+
+
+def told(out: Path) -> list[dict[str, Any]]:
+    """The lines of `pages.jsonl`, each of them whole."""
+    data = (out / "pages.jsonl").read_bytes()
+    assert not data or data.endswith(b"\n")
+    return [json.loads(line) for line in data.splitlines()]
+
+
+def urls(out: Path) -> list[str]:
+    return [line["url"] for line in told(out)]
+
+
+def stored(out: Path) -> list[str]:
+    """The URLs of the pages in the ledger, in the words it has for people who open it."""
+    with closing(sqlite3.connect(out / "tenax.db")) as db:
+        return [url for (url,) in db.execute("SELECT url FROM crawled_pages WHERE content_hash IS NOT NULL")]
+
+
+def holds_once(out: Path, pages: set[str]) -> bool:
+    """Each of these pages exactly once, in the ledger and in the file, and nothing else."""
+    wanted = sorted(pages)
+    seqs = [line["seq"] for line in told(out)]
+    return sorted(stored(out)) == sorted(urls(out)) == wanted and seqs == list(range(1, len(wanted) + 1))
+
+
+def status(out: Path) -> dict[str, Any]:
+    answer = tenax("status", "--json", "--out", out)
+    assert answer.code == 0, answer.err
+    found: dict[str, Any] = json.loads(answer.out)
+    return found
