@@ -1,18 +1,54 @@
-"""A reader process: takes documents from its socket, gives back what they hold, ends when the socket does.
+"""Reading a document: parse it, judge its links. Pure, and usually done in a process of its own.
 
-Started by `readers.ProcessReaders` as `python -m tenax.reader FD`. Frames are a length in four bytes, then msgpack.
+Such a process is started by `readers.ProcessReaders` as `python -m tenax.reader FD`: it takes documents from its
+socket, gives back what they hold, and ends when the socket does. Frames are a length in four bytes, then msgpack.
 """
 
 from __future__ import annotations
 
 import signal
 import socket
-import struct
 import sys
 
-from tenax.reading import decode_work, encode_readings, read_page
+from tenax.memory import calm_garbage_collection
+from tenax.model import Rejected
+from tenax.parse.document import read_document
+from tenax.reading import HEADER, Job, Reading, decode_work, encode_readings
+from tenax.urls.admit import Rules, admit_links
+from tenax.urls.normalize import Spelling, normalize, spelling_of
 
-HEADER = struct.Struct(">I")
+
+def read_page(job: Job, rules: Rules) -> Reading:
+    document = read_document(job.body, job.content_type, job.robots_header)
+    if document.media == "other":
+        return Reading(rejected=Rejected(why=f"content: {document.media_why}"))
+    base = _base(document.base_href, job.fetched_url)
+    hrefs = ((link.href, link.is_nofollow or document.is_nofollow) for link in document.links)
+    offers, refusals = admit_links(rules, job.url, base, job.depth, hrefs)
+    canonical = normalize(document.canonical, base, spelling_of(rules.urls)) if document.canonical else None
+    return Reading(
+        title=document.title,
+        description=document.description,
+        canonical=canonical.url if canonical else None,
+        language=document.language,
+        kind=document.kind,
+        charset=document.charset,
+        charset_source=document.charset_source,
+        text=document.text,
+        content_hash=document.content_hash,
+        links_count=len(document.links),
+        offers=offers,
+        refusals=refusals,
+        is_noindex=document.is_noindex,
+    )
+
+
+def _base(base_href: str | None, fetched_url: str) -> str:
+    """Where relative links start. Spelled plainly: the crawl's own spelling may drop a slash that matters here."""
+    if base_href is None:
+        return fetched_url
+    base = normalize(base_href, fetched_url, Spelling())
+    return base.url if base is not None else fetched_url
 
 
 def serve(channel: socket.socket) -> None:
@@ -26,6 +62,7 @@ def serve(channel: socket.socket) -> None:
 def main() -> None:
     # Ctrl-C reaches the whole process group; the parent decides when we end, by closing the socket.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    calm_garbage_collection()
     serve(socket.socket(fileno=int(sys.argv[1])))
 
 

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from tenax.config import PoolConfig
-from tenax.reader import HEADER
-from tenax.reading import Job, Reading, Work, decode_readings, encode_work, read_page
+from tenax.reading import HEADER, Job, Reading, Work, decode_readings, encode_work
 from tenax.urls.admit import Rules
 
 READ_DEADLINE_SECONDS = 20.0
@@ -48,10 +47,14 @@ def readers_of(config: PoolConfig) -> Readers:
 class InlineReaders:
     """Reads in this process; for one core, and for those who ask for it."""
 
-    async def start(self) -> None: ...
+    async def start(self) -> None:
+        # The parser is loaded only where it is used: with readers of their own, this process does without it.
+        from tenax.reader import read_page
+
+        self._read_page = read_page
 
     async def read(self, job: Job, rules: Rules) -> Reading:
-        return read_page(job, rules)
+        return self._read_page(job, rules)
 
     async def close(self) -> None: ...
 

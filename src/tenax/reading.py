@@ -1,13 +1,13 @@
-"""From a document's bytes to what a page yields: parse it, judge its links. Pure; it runs in the reader processes."""
+"""What passes between the crawl and its readers: documents to read, and what was found in them."""
 
 from __future__ import annotations
+
+import struct
 
 import msgspec
 
 from tenax.model import Offer, PageKind, Rejected, Value
-from tenax.parse.document import read_document
-from tenax.urls.admit import Rules, admit_links
-from tenax.urls.normalize import Spelling, normalize, spelling_of
+from tenax.urls.admit import Rules
 
 
 class Job(Value, frozen=True):
@@ -50,38 +50,8 @@ class Work(Value, frozen=True):
     jobs: tuple[Job, ...]
 
 
-def read_page(job: Job, rules: Rules) -> Reading:
-    document = read_document(job.body, job.content_type, job.robots_header)
-    if document.media == "other":
-        return Reading(rejected=Rejected(why=f"content: {document.media_why}"))
-    base = _base(document.base_href, job.fetched_url)
-    hrefs = ((link.href, link.is_nofollow or document.is_nofollow) for link in document.links)
-    offers, refusals = admit_links(rules, job.url, base, job.depth, hrefs)
-    canonical = normalize(document.canonical, base, spelling_of(rules.urls)) if document.canonical else None
-    return Reading(
-        title=document.title,
-        description=document.description,
-        canonical=canonical.url if canonical else None,
-        language=document.language,
-        kind=document.kind,
-        charset=document.charset,
-        charset_source=document.charset_source,
-        text=document.text,
-        content_hash=document.content_hash,
-        links_count=len(document.links),
-        offers=offers,
-        refusals=refusals,
-        is_noindex=document.is_noindex,
-    )
-
-
-def _base(base_href: str | None, fetched_url: str) -> str:
-    """Where relative links start. Spelled plainly: the crawl's own spelling may drop a slash that matters here."""
-    if base_href is None:
-        return fetched_url
-    base = normalize(base_href, fetched_url, Spelling())
-    return base.url if base is not None else fetched_url
-
+HEADER = struct.Struct(">I")
+"""The length of what follows on the socket."""
 
 encode_work = msgspec.msgpack.Encoder().encode
 decode_work = msgspec.msgpack.Decoder(Work).decode

@@ -166,7 +166,7 @@ def urls(out: Path) -> list[str]:
 def stored(out: Path) -> list[str]:
     """The URLs of the pages in the ledger, in the words it has for people who open it."""
     with closing(sqlite3.connect(out / "tenax.db")) as db:
-        return [url for (url,) in db.execute("SELECT url FROM crawled_pages WHERE content_hash IS NOT NULL")]
+        return [url for (url,) in db.execute("SELECT url FROM crawled_pages WHERE content_hash <> ''")]
 
 
 def holds_once(out: Path, pages: set[str]) -> bool:

@@ -7,6 +7,8 @@ import zlib
 from collections.abc import Iterator
 from typing import Protocol
 
+from isal import isal_zlib
+
 from tenax.model import Failed, FailureKind
 
 if sys.version_info >= (3, 14):
@@ -14,6 +16,7 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
+IsalError: type[Exception] = isal_zlib.error  # type: ignore[assignment]  # its stubs call the class an instance
 _PIECE_BYTES = 64 * 1024
 _MOST_LAYERS = 3
 _GZIP = 16 + zlib.MAX_WBITS
@@ -89,12 +92,12 @@ class Body:
 
 
 def decoded(data: bytes, content_encoding: str, max_bytes: int) -> bytes | Failed:
-    """A body that is here already. One call into zlib in the usual case: this is on the way of every page."""
+    """A body that is here already. One call in the usual case, to a gzip twice as fast: every page comes this way."""
     if content_encoding == "gzip":
-        stream = zlib.decompressobj(_GZIP)
+        stream = isal_zlib.decompressobj(_GZIP)
         try:
             out = stream.decompress(data, max_bytes + 1)
-        except zlib.error:
+        except IsalError:
             return _bad("the compressed body is damaged") if data else b""
         if stream.eof and not stream.unused_data and len(out) <= max_bytes:
             return out

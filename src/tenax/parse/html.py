@@ -38,10 +38,13 @@ class Node(Protocol):
         """Elements at or below this one that match a selector, in document order."""
 
 
+_TELLING = 'a[href], area[href], iframe[src], link[href][rel], base[href], meta[content], script[type*="ld+json" i]'
+
+
 class Dom:
     """A parsed page; for one thread. The markup must have passed `bounds.bounded`: the parser has no limits."""
 
-    __slots__ = ("_parser", "root")
+    __slots__ = ("_parser", "_telling", "root")
 
     def __init__(self, html: str) -> None:
         try:
@@ -49,6 +52,17 @@ class Dom:
         except SelectolaxError:
             self._parser = LexborHTMLParser("", options=_OPTIONS)
         self.root: Node | None = self._parser.root
+        self._telling: list[tuple[int, Node]] | None = None
+
+    @property
+    def telling(self) -> list[tuple[int, Node]]:
+        """The elements that tell where a page leads and what it is, with their tags' numbers, in document order.
+
+        Each query walks the whole tree, so links and metadata share this one.
+        """
+        if self._telling is None:
+            self._telling = [(node.tag_id, node) for node in self._parser.css(_TELLING)]
+        return self._telling
 
     def select(self, selector: str) -> Sequence[Node]:
         """Elements that match a CSS selector, in document order. What is inside <template> is not searched."""

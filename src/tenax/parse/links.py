@@ -18,9 +18,9 @@ MAX_LINKS = 50_000
 """Links kept of one page at most; a bound for memory, far above any limit of a crawl."""
 MAX_HREF_CHARS = 65_536
 
-_A, _IFRAME = tag_number("a"), tag_number("iframe")
-_KINDS: dict[int, LinkKind] = {tag_number("area"): "area", _IFRAME: "iframe"}
-_SOURCES = "a[href], area[href], iframe[src], link[href][rel]"
+_A, _AREA, _IFRAME, LINK, _BASE = (tag_number(name) for name in ("a", "area", "iframe", "link", "base"))
+_KINDS: dict[int, LinkKind] = {_AREA: "area", _IFRAME: "iframe"}
+_SOURCES = frozenset((_A, _AREA, _IFRAME, LINK))
 # What browsers strip from both ends of a URL: C0 controls and space.
 _STRIPPED = "".join(map(chr, range(0x21)))
 # Browsers also drop tabs and line breaks inside: `java\nscript:` is a scheme too.
@@ -43,11 +43,12 @@ class Link(Value, frozen=True):
 def read_links(dom: Dom) -> tuple[Link, ...]:
     """The links of the page. Of equal hrefs the first stays, followable if any of them is."""
     found: dict[str, Link] = {}
-    for node in dom.select(_SOURCES):
+    for tag, node in dom.telling:
+        if tag not in _SOURCES:
+            continue
         attribute = node.attributes.get
-        tag = node.tag_id
         href = href_of(attribute("href" if tag != _IFRAME else "src"))
-        if not (is_followable(href)):
+        if not is_followable(href):
             continue
         rel = attribute("rel")
         kind: LinkKind | None = "a" if tag == _A else _KINDS.get(tag) or _kind_of_reference(rel, attribute("type"))
@@ -66,8 +67,8 @@ def read_links(dom: Dom) -> tuple[Link, ...]:
 
 def read_base_href(dom: Dom) -> str | None:
     """The first `<base href>`, if there is one."""
-    node = dom.first("base[href]")
-    return (href_of(node.attributes.get("href")) or None) if node is not None else None
+    first = next((node for tag, node in dom.telling if tag == _BASE), None)
+    return (href_of(first.attributes.get("href")) or None) if first is not None else None
 
 
 def is_followable(href: str) -> bool:

@@ -10,14 +10,15 @@ import re
 from collections.abc import Iterable
 
 from tenax.model import PageKind, Value
-from tenax.parse.html import Dom
-from tenax.parse.links import href_of, is_followable
+from tenax.parse.html import Dom, tag_number
+from tenax.parse.links import LINK, href_of, is_followable
 from tenax.parse.text import visible_text
 
 MAX_TITLE_CHARS = 1_000
 MAX_DESCRIPTION_CHARS = 5_000
 OUR_ROBOT_NAMES = frozenset(("robots", "tenax"))
 
+_META, _SCRIPT = tag_number("meta"), tag_number("script")
 _ARTICLE_PARAGRAPHS = 3
 _ARTICLE_CHARS = 600
 _MAX_ARTICLES = 10
@@ -76,7 +77,9 @@ def read_metadata(dom: Dom, robots_header: str | None = None) -> Metadata:
 def read_metas(dom: Dom) -> Metas:
     named: dict[str, str] = {}
     robots = []
-    for node in dom.select("meta[content]"):
+    for tag, node in dom.telling:
+        if tag != _META:
+            continue
         attributes = node.attributes
         name = attributes.get("name") or attributes.get("property") or attributes.get("http-equiv")
         content = attributes.get("content")
@@ -139,9 +142,11 @@ def _title(dom: Dom, metas: Metas) -> str:
 
 
 def _canonical(dom: Dom) -> str | None:
-    node = dom.first('link[rel~="canonical" i][href]')
-    href = href_of(node.attributes.get("href")) if node is not None else ""
-    return href if is_followable(href) else None
+    for tag, node in dom.telling:
+        if tag == LINK and "canonical" in ((attributes := node.attributes).get("rel") or "").lower().split():
+            href = href_of(attributes.get("href"))
+            return href if is_followable(href) else None
+    return None
 
 
 def _language(dom: Dom, metas: Metas) -> str | None:
@@ -166,8 +171,10 @@ def _is_article(dom: Dom, metas: Metas) -> bool:
 
 
 def _says_article(dom: Dom) -> bool:
-    for script in dom.select('script[type*="ld+json" i]'):
-        text = script.first_child.text_content if script.first_child else None
+    for tag, node in dom.telling:
+        if tag != _SCRIPT:
+            continue
+        text = node.first_child.text_content if node.first_child else None
         if text and _ARTICLE_TYPE.search(text[:_MAX_JSON_CHARS]):
             return True
     return False

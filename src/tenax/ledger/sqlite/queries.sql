@@ -75,8 +75,13 @@ CREATE TABLE record (
 );
 CREATE INDEX record_dead ON record (id) WHERE state = 'dead';
 CREATE TABLE visit (id INTEGER PRIMARY KEY, record_id INTEGER NOT NULL, previous INTEGER, at INTEGER NOT NULL, detail BLOB NOT NULL);
-CREATE TABLE content (id INTEGER PRIMARY KEY, body BLOB NOT NULL);
-CREATE TABLE event (seq INTEGER PRIMARY KEY, at REAL NOT NULL, page BLOB NOT NULL, content_id INTEGER);
+-- Every page as it was when it was stored, in commit order: its text, and the outbox. An event's number is its id.
+CREATE TABLE content (
+    id   INTEGER PRIMARY KEY,
+    at   REAL NOT NULL,
+    page BLOB NOT NULL,  -- Page as JSON, text left out
+    body BLOB NOT NULL   -- the text, deflated
+);
 CREATE TABLE cursor (sink TEXT PRIMARY KEY, seq INTEGER NOT NULL, position INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE budget (host_id INTEGER, key INTEGER, used INTEGER NOT NULL, PRIMARY KEY (host_id, key)) WITHOUT ROWID;
 
@@ -141,7 +146,12 @@ INSERT OR IGNORE INTO queue (host_id, rank, due, key, path, depth, source, found
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: queue_remove
-DELETE FROM queue WHERE host_id = ? AND rank = ? AND due = ? AND key = ?;
+-- Takes a JSON array of (host_id, rank, due, key).
+DELETE FROM queue WHERE (host_id, rank, due, key) IN (
+    SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]'),
+           json_extract(value, '$[3]')
+    FROM json_each(?)
+);
 
 -- name: queue_due
 -- The next tasks of one host and rank.
@@ -202,18 +212,10 @@ WITH RECURSIVE life (id, previous, at, detail, n) AS (
 SELECT at, detail FROM life ORDER BY id;
 
 -- name: content_add
-INSERT INTO content (id, body) VALUES (?, ?);
-
--- name: event_add
-INSERT INTO event (seq, at, page, content_id) VALUES (?, ?, ?, ?);
+INSERT INTO content (id, at, page, body) VALUES (?, ?, ?, ?);
 
 -- name: events_after
-SELECT e.seq, e.at, e.page, c.body FROM event e LEFT JOIN content c ON c.id = e.content_id
-WHERE e.seq > ? ORDER BY e.seq LIMIT ?;
-
--- name: events_told
--- Forget what every sink already has.
-DELETE FROM event WHERE seq <= (SELECT min(seq) FROM cursor);
+SELECT id, at, page, body FROM content WHERE id > ? ORDER BY id LIMIT ?;
 
 -- name: cursor_begin
 INSERT OR IGNORE INTO cursor (sink, seq, position) VALUES (?, 0, 0);
@@ -248,8 +250,7 @@ INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET va
 
 -- name: highest_ids
 SELECT coalesce((SELECT max(id) FROM record), 0), coalesce((SELECT max(id) FROM visit), 0),
-       coalesce((SELECT max(id) FROM content), 0),
-       max(coalesce((SELECT max(seq) FROM event), 0), coalesce((SELECT max(seq) FROM cursor), 0));
+       max(coalesce((SELECT max(id) FROM content), 0), coalesce((SELECT max(seq) FROM cursor), 0));
 
 -- name: record_of
 SELECT r.*, h.origin AS origin FROM record r JOIN host h ON h.id = r.host_id WHERE r.host_id = ? AND r.key = ?;

@@ -56,7 +56,7 @@ class Reader:
             hosts=self._db.execute(self._sql["hosts_count"]).fetchone()[0],
             body_bytes=tally.get("body_bytes", 0),
             wire_bytes=tally.get("wire_bytes", 0),
-            events=self._db.execute(self._sql["highest_ids"]).fetchone()[3],
+            events=self._db.execute(self._sql["highest_ids"]).fetchone()[2],
             outcomes=with_prefix(tally, "outcome:"),
             refusals=with_prefix(tally, "refusal:"),
             busiest=tuple(busiest),

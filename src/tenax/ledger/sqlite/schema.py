@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib import resources
+from itertools import accumulate
 from pathlib import Path
 from typing import IO
 
@@ -29,6 +30,16 @@ def queries() -> dict[str, str]:
     text = resources.files(__package__).joinpath("queries.sql").read_text(encoding="utf-8")
     blocks = re.split(r"^-- name: (\w+)\n", text, flags=re.MULTILINE)[1:]
     return dict(zip(blocks[::2], (block.strip() for block in blocks[1::2]), strict=True))
+
+
+@cache
+def many_rows(name: str, count: int) -> str:
+    """An INSERT of one row, by name, made to insert so many."""
+    head, values, rest = queries()[name].partition("VALUES ")
+    depths = accumulate((mark == "(") - (mark == ")") for mark in rest)
+    end = next(place for place, depth in enumerate(depths) if depth == 0) + 1  # where the row's first bracket closes
+    row, tail = rest[:end], rest[end:]
+    return head + values + ", ".join([row] * count) + tail
 
 
 class OwnerLock:

@@ -13,7 +13,7 @@ from tenax.ledger import Admission
 from tenax.ledger.inflow import Inflow
 from tenax.ledger.schedule import Entry
 from tenax.ledger.sqlite import rows
-from tenax.ledger.sqlite.schema import queries
+from tenax.ledger.sqlite.schema import many_rows, queries
 from tenax.model import Again, Cursor, DeadLetter, Event, Offer, PageKind, RobotsCopy, Source, Visit, label
 
 KNOWN_KEPT = 100_000
@@ -21,6 +21,7 @@ KNOWN_KEPT = 100_000
 
 
 FAR = 1e18
+ROWS_AT_ONCE = (64, 16, 4, 1)
 
 
 class Settling(NamedTuple):
@@ -64,9 +65,7 @@ class Writer:
         self._known: set[str] = set()
         self._known_before: set[str] = set()
         self._robots_written: dict[int, RobotsCopy | None] = {}
-        self._record_id, self._visit_id, self._content_id, self._seq = connection.execute(
-            self._sql["highest_ids"]
-        ).fetchone()
+        self._record_id, self._visit_id, self._content_id = connection.execute(self._sql["highest_ids"]).fetchone()
 
     # -- the transaction ------------------------------------------------------------------------------------
 
@@ -79,7 +78,7 @@ class Writer:
         self._db.execute("BEGIN IMMEDIATE")
         try:
             records = self._settle(settlings, waiting, arrivals, told, tally)
-            batches: list[tuple[Iterable[Offer], int | None, int]] = [
+            batches: list[tuple[Sequence[Offer], int | None, int]] = [
                 (one.visit.offers, record, one.host_id) for one, record in zip(settlings, records, strict=True)
             ]
             batches.extend((offers, None, 0) for offers in seeds)
@@ -111,7 +110,7 @@ class Writer:
     ) -> list[int]:
         """Write what the visits themselves changed; gives the record of each."""
         records = []
-        visits, bare, pages, contents, events, again = [], [], [], [], [], []
+        visits, bare, pages, contents, again = [], [], [], [], []
         for one in settlings:
             visit, entry = one.visit, one.entry
             self._visit_id += 1
@@ -126,12 +125,10 @@ class Writer:
                 bare.append(self._bare_row(one, record_id))
             else:
                 self._content_id += 1
-                self._seq += 1
-                contents.append((self._content_id, rows.pack(visit.page.text)))
-                pages.append(self._page_row(one, record_id))
                 about = rows.encode(msgspec.structs.replace(visit.page, text=""))
-                events.append((self._seq, visit.finished_at, about, self._content_id))
-                told.append(Event(self._seq, visit.finished_at, visit.page))
+                contents.append((self._content_id, visit.finished_at, about, rows.pack(visit.page.text)))
+                pages.append(self._page_row(one, record_id))
+                told.append(Event(self._content_id, visit.finished_at, visit.page))
             if isinstance(visit.plan, Again):
                 row = self._again(one, visit.plan, record_id)
                 again.append((one.host_id, *row.columns))
@@ -139,18 +136,15 @@ class Writer:
             else:
                 waiting[one.host_id] -= 1
             _count(tally, visit)
-        many = self._db.executemany
-        many(self._sql["visit_add"], visits)
-        many(self._sql["record_put"], bare)
-        many(self._sql["record_put_page"], pages)
-        many(self._sql["content_add"], contents)
-        many(self._sql["event_add"], events)
-        many(
-            self._sql["queue_remove"],
-            [(one.host_id, one.entry.rank, one.entry.due, one.entry.key) for one in settlings],
-        )
-        many(self._sql["queue_add"], again)
-        many(self._sql["host_learn"], self._host_rows(settlings))
+        insert = self._insert
+        insert("visit_add", visits)
+        insert("record_put", bare)
+        insert("record_put_page", pages)
+        insert("content_add", contents)
+        places = [(one.host_id, one.entry.rank, one.entry.due, one.entry.key) for one in settlings]
+        self._db.execute(self._sql["queue_remove"], (rows.encode(places).decode(),))
+        insert("queue_add", again)
+        self._db.executemany(self._sql["host_learn"], self._host_rows(settlings))
         return records
 
     def _host_rows(self, settlings: Sequence[Settling]) -> list[tuple[float, bytes, bytes | None, int]]:
@@ -202,7 +196,7 @@ class Writer:
 
     def _admit(
         self,
-        batches: Sequence[tuple[Iterable[Offer], int | None, int]],
+        batches: Sequence[tuple[Sequence[Offer], int | None, int]],
         waiting: Counter[int],
         arrivals: list[tuple[int, Entry]],
         tally: Counter[str],
@@ -230,7 +224,7 @@ class Writer:
             arrivals.append((fresh.host_id, entry))
             waiting[fresh.host_id] += 1
             admitted[fresh.batch] += 1
-        self._db.executemany(self._sql["queue_add"], queue)
+        self._insert("queue_add", queue)
         self._remember_known(fresh.offer.url for place, fresh in candidates.items() if place not in over)
         tally["admitted"] += admitted.total()
         for reasons in refused.values():
@@ -243,7 +237,7 @@ class Writer:
 
     def _candidates(
         self,
-        batches: Sequence[tuple[Iterable[Offer], int | None, int]],
+        batches: Sequence[tuple[Sequence[Offer], int | None, int]],
         known: Counter[int],
         refused: dict[int, Counter[str]],
     ) -> dict[tuple[int, int], Fresh]:
@@ -251,11 +245,10 @@ class Writer:
         candidates: dict[tuple[int, int], Fresh] = {}
         remembered, remembered_before = self._known, self._known_before
         for batch, (offers, via, source_host) in enumerate(batches):
-            for offer in offers:
+            unknown = [one for one in offers if one.url not in remembered and one.url not in remembered_before]
+            known[batch] = len(offers) - len(unknown)
+            for offer in unknown:
                 url = offer.url
-                if url in remembered or url in remembered_before:
-                    known[batch] += 1
-                    continue
                 host_id = self._host_ids.get(offer.origin) or self._host_id(offer)
                 if host_id is None:
                     refused.setdefault(batch, Counter())["hosts_per_domain"] += 1
@@ -330,6 +323,15 @@ class Writer:
             self._known_before, self._known = self._known, set()
         self._known.update(urls)
 
+    def _insert(self, name: str, values: Sequence[tuple[object, ...]]) -> None:
+        """Many rows by few statements: each gives up the interpreter's lock once, and waits for it once."""
+        at = 0
+        for size in ROWS_AT_ONCE:
+            while len(values) - at >= size:
+                chunk = values[at : at + size]
+                self._db.execute(many_rows(name, size), [value for row in chunk for value in row])
+                at += size
+
     # -- smaller matters ------------------------------------------------------------------------------------
 
     def replay(self, urls: Sequence[str] | None, now: float) -> list[tuple[int, Entry]]:
@@ -361,10 +363,7 @@ class Writer:
         return Cursor(seq, position)
 
     def advance(self, sink: str, seq: int, position: int) -> None:
-        self._db.execute("BEGIN IMMEDIATE")
         self._db.execute(self._sql["cursor_put"], (sink, seq, position))
-        self._db.execute(self._sql["events_told"])
-        self._db.execute("COMMIT")
 
     def remember(self, name: str, value: bytes) -> None:
         self._db.execute(self._sql["meta_put"], (name, value))

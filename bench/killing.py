@@ -1,0 +1,314 @@
+"""A crawl under fire: the real command on the demo site, killed at random moments, started again, and counted.
+
+A *round* is one crawl in one directory. Its command is started, killed and started again until it completes; then the
+ledger and the JSONL file must hold every page of the site exactly once. After each kill, what is left on the disk is
+looked at as well: a copy of it, so that the command itself finds the wreck as it was.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+
+from bench.measure import processes_of
+from tenax.demo import Site
+from tenax.demo.manners import manners_of
+from tenax.demo.server import DemoProcess
+from tenax.demo.site import expected_pages
+
+ROOT = Path(__file__).parent.parent
+STYLES: dict[str, tuple[str, ...]] = {
+    "gentle": ("--rate", "25"),
+    "brisk": ("--rate", "100", "--per-host", "4"),
+    "flat out": ("--rate", "0", "--per-host", "8"),
+}
+"""Ways to crawl: one request after the other, several at once, and as fast as it goes; rounds take turns."""
+DEAD_LETTERS = {
+    "truncated": "/cut-short",
+    "bomb": "/bomb",
+    "redirect-loop": "/and-round",
+    "redirect-file": "/passwords",
+}
+"""By manner of the demo site: what a correct crawl gives up."""
+
+OPENING_SHARE, MAIN_ONLY_SHARE = 0.15, 0.25
+OPENING_SECONDS = (0.0, 0.6)
+MOVING_SECONDS = (0.05, 1.5)
+STUCK_SECONDS = 120.0
+STRAGGLERS_SECONDS = 10.0
+
+
+@dataclass
+class Round:
+    """One crawl, from its first start to its last page, and what was wrong with it."""
+
+    style: str
+    kills: Counter[str] = field(default_factory=Counter)
+    """By moment: `opening`, `moving`, and `main only` when the readers were left alive."""
+    pages: int = 0
+    lost: int = 0
+    doubled: int = 0
+    foreign: int = 0
+    troubles: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def is_whole(self) -> bool:
+        return not (self.lost or self.doubled or self.foreign or self.troubles)
+
+
+@dataclass(frozen=True)
+class Range:
+    """Where the shooting takes place: a site that runs, its log of requests, and what a correct crawl of it holds."""
+
+    demo: DemoProcess
+    log: Path
+
+    @property
+    def pages(self) -> set[str]:
+        return expected_pages(self.demo.site, self.demo.origins)
+
+    @property
+    def dead_letters(self) -> set[str]:
+        return _dead_letters(self.demo.site, self.demo.origins)
+
+    def requests_bytes(self) -> int:
+        return self.log.stat().st_size if self.log.exists() else 0
+
+
+async def survive(range_: Range, out: Path, style: str, dice: Random, most_kills: int) -> Round:
+    """Crawl the site into `out`, killed up to `most_kills` times, until the crawl says that it is complete."""
+    round_ = Round(style)
+    started = time.monotonic()
+    sessions = []
+    while True:
+        process = await _start(range_.demo.origins, out, style)
+        sessions.append(process.pid)
+        try:
+            how = await _shot(process, range_, dice) if round_.kills.total() < most_kills else None
+            code = await asyncio.wait_for(process.wait(), STUCK_SECONDS)
+        except TimeoutError:
+            round_.troubles.append(f"no end and no request within {STUCK_SECONDS:g} s")
+            break
+        finally:
+            _end(process)
+        if code != -signal.SIGKILL:
+            break
+        round_.kills[how or "nobody"] += 1
+        round_.troubles += wreck_troubles(out)
+    if code != 0:
+        round_.troubles.append(f"the command ended with {code}: {_last_words(out)}")
+    round_.troubles += await _straggler_troubles(sessions)
+    _judge(round_, out, range_.pages, range_.dead_letters)
+    round_.seconds = time.monotonic() - started
+    return round_
+
+
+# ---- shooting ---------------------------------------------------------------------------------------------
+
+
+async def _start(origins: Sequence[str], out: Path, style: str) -> asyncio.subprocess.Process:
+    """The same command every time, in a session of its own."""
+    seeds = [f"{origin}/" for origin in origins]
+    with _words(out).open("ab") as words:
+        return await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "tenax", "crawl", *seeds, *STYLES[style], "--out", str(out)),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=words,
+            stderr=words,
+            env=_environment(),
+            start_new_session=True,
+        )
+
+
+async def _shot(process: asyncio.subprocess.Process, range_: Range, dice: Random) -> str | None:
+    """Kill it at some moment; how, or None when it was quicker. Readers that are left alone must end by themselves."""
+    is_main_only = dice.random() < MAIN_ONLY_SHARE
+    if dice.random() < OPENING_SHARE:
+        when, seconds = "opening", dice.uniform(*OPENING_SECONDS)
+    else:
+        when, seconds = "moving", dice.uniform(*MOVING_SECONDS)
+        await _moving(process, range_)
+    with suppress(TimeoutError):
+        await asyncio.wait_for(process.wait(), seconds)
+    if process.returncode is not None:
+        return None
+    if is_main_only:
+        process.kill()
+        return f"{when}, main only"
+    os.killpg(process.pid, signal.SIGKILL)
+    return when
+
+
+async def _moving(process: asyncio.subprocess.Process, range_: Range) -> None:
+    """Wait until it has asked the site for something."""
+    before, deadline = range_.requests_bytes(), time.monotonic() + STUCK_SECONDS
+    while range_.requests_bytes() == before and process.returncode is None:
+        if time.monotonic() > deadline:
+            raise TimeoutError
+        await asyncio.sleep(0.005)
+
+
+def _end(process: asyncio.subprocess.Process) -> None:
+    """Leave nothing behind when we are interrupted ourselves."""
+    if process.returncode is None:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+async def _straggler_troubles(sessions: Sequence[int]) -> list[str]:
+    """Readers end when their socket does; any that stay have been forgotten."""
+    deadline = time.monotonic() + STRAGGLERS_SECONDS
+    while alive := [pid for session in sessions for pid in processes_of(session) if _is_alive(pid)]:
+        if time.monotonic() > deadline:
+            return [f"{len(alive)} processes outlived the crawl"]
+        await asyncio.sleep(0.05)
+    return []
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] != "Z"
+    except OSError:
+        return False
+
+
+def _environment() -> dict[str, str]:
+    ours = {name: value for name, value in os.environ.items() if not name.startswith("TENAX_")}
+    return {**ours, "PYTHONPATH": str(ROOT / "src")}
+
+
+def _words(out: Path) -> Path:
+    out.mkdir(parents=True, exist_ok=True)
+    return out / "words.txt"
+
+
+def _last_words(out: Path) -> str:
+    return _words(out).read_text(encoding="utf-8", errors="replace").strip().rpartition("\n")[2]
+
+
+# ---- looking at what is left ------------------------------------------------------------------------------
+
+
+def wreck_troubles(out: Path) -> list[str]:
+    """What is wrong with the files a killed crawl left: nothing, though they may be anywhere between two commits."""
+    if not (out / "tenax.db").exists():
+        return []
+    with tempfile.TemporaryDirectory(prefix="wreck-", dir=out) as place:
+        for name in ("tenax.db", "tenax.db-wal"):
+            if (out / name).exists():
+                shutil.copy(out / name, place)
+        with closing(sqlite3.connect(Path(place) / "tenax.db")) as db:
+            return _ledger_troubles(db) + _cursor_troubles(db, out)
+
+
+def _ledger_troubles(db: sqlite3.Connection) -> list[str]:
+    [(health,)] = db.execute("PRAGMA integrity_check").fetchall()
+    if health != "ok":
+        return [f"the database is damaged: {health}"]
+    if not _has_tables(db):
+        return []
+    tally = dict(db.execute("SELECT name, count FROM tally"))
+    facts = {
+        "waiting": "SELECT count(*) FROM url_frontier",
+        "pages": "SELECT count(*) FROM crawled_pages WHERE content_hash <> ''",
+        "dead": "SELECT count(*) FROM record WHERE state = 'dead'",
+        "settled": "SELECT count(*) FROM record WHERE state = 'settled'",
+    }
+    troubles = []
+    for name, query in facts.items():
+        [(counted,)] = db.execute(query).fetchall()
+        if tally.get(name, 0) != counted:
+            troubles.append(f"{counted} URLs are {name}, but {tally.get(name, 0)} were counted")
+    [(astray,)] = db.execute(
+        "SELECT count(*) FROM seen s WHERE NOT EXISTS (SELECT 1 FROM queue q WHERE q.host_id = s.host_id "
+        "AND q.key = s.key) AND NOT EXISTS (SELECT 1 FROM record r WHERE r.host_id = s.host_id AND r.key = s.key)"
+    ).fetchall()
+    return troubles + ([f"{astray} URLs were admitted and are nowhere"] if astray else [])
+
+
+def _cursor_troubles(db: sqlite3.Connection, out: Path) -> list[str]:
+    """The file up to the cursor's position holds the events up to the cursor's number; the rest are in the outbox."""
+    cursor = db.execute("SELECT seq, position FROM cursor WHERE sink = 'jsonl'").fetchone() if _has_tables(db) else None
+    if cursor is None:
+        return []
+    seq, position = cursor
+    file = out / "pages.jsonl"
+    data = file.read_bytes()[:position] if file.exists() else b""
+    seqs = [json.loads(line)["seq"] for line in data.splitlines()] if data.endswith(b"\n") or not data else [-1]
+    troubles = []
+    if len(data) != position or seqs != list(range(1, seq + 1)):
+        troubles.append(f"the file does not hold events 1 to {seq} in {position} bytes")
+    kept = [number for (number,) in db.execute("SELECT seq FROM event WHERE seq > ? ORDER BY seq", (seq,))]
+    [(pages,)] = db.execute("SELECT count(*) FROM crawled_pages WHERE content_hash <> ''").fetchall()
+    if kept != list(range(seq + 1, pages + 1)):
+        troubles.append(f"{pages} pages are stored, but the outbox does not hold the events after {seq}")
+    return troubles
+
+
+def _has_tables(db: sqlite3.Connection) -> bool:
+    return db.execute("SELECT 1 FROM sqlite_master WHERE name = 'cursor'").fetchone() is not None
+
+
+def _judge(round_: Round, out: Path, pages: set[str], dead_letters: set[str]) -> None:
+    """The crawl says it is complete: is it? Lost and doubled are counted in the ledger and in the file."""
+    if not (out / "tenax.db").exists() or not (out / "pages.jsonl").exists():
+        round_.troubles.append("there is no ledger or no file at the end")
+        round_.lost += len(pages)
+        return
+    lines = _lines(round_, out / "pages.jsonl")
+    with closing(sqlite3.connect(out / "tenax.db")) as db:
+        round_.troubles += _ledger_troubles(db) + _cursor_troubles(db, out)
+        records = db.execute("SELECT url, content_hash, status FROM crawled_pages WHERE content_hash <> ''").fetchall()
+        [(waiting,)] = db.execute("SELECT count(*) FROM url_frontier").fetchall()
+        dead = {url for (url,) in db.execute(
+            "SELECT h.origin || r.path FROM record r JOIN host h ON h.id = r.host_id WHERE r.state = 'dead'"
+        )}  # fmt: skip
+    for found in (Counter(url for url, *_ in records), Counter(str(line["url"]) for line in lines)):
+        round_.lost += len(pages - found.keys())
+        round_.foreign += len(found.keys() - pages)
+        round_.doubled += found.total() - len(found)
+    round_.pages = len(records)
+    if waiting:
+        round_.troubles.append(f"{waiting} URLs still wait")
+    if dead != dead_letters:
+        round_.troubles.append(f"dead letters: {sorted(dead ^ dead_letters)}")
+    if {(url, content) for url, content, _ in records} != {(line["url"], line["content_hash"]) for line in lines}:
+        round_.troubles.append("the file says something else than the ledger")
+    if [line["seq"] for line in lines] != list(range(1, len(lines) + 1)):
+        round_.troubles.append("the numbers of the events do not grow one by one")
+
+
+def _lines(round_: Round, file: Path) -> list[dict[str, object]]:
+    data = file.read_bytes()
+    if data and not data.endswith(b"\n"):
+        round_.troubles.append("the last line of the file is cut off")
+    lines = []
+    for number, line in enumerate(data.splitlines(), 1):
+        try:
+            lines.append(json.loads(line))
+        except ValueError:
+            round_.troubles.append(f"line {number} of the file is no JSON")
+    return lines
+
+
+def _dead_letters(site: Site, origins: Sequence[str]) -> set[str]:
+    return {
+        origins[index] + path
+        for index in range(site.hosts)
+        for name, path in DEAD_LETTERS.items()
+        if name in manners_of(site, index)
+    }

@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tenax.demo import Site
+from tests.e2e.program import INLINE, Demo, Ended, serving, tenax
+
+
+@pytest.fixture(scope="session")
+def calm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
+    """Two hosts with good manners, which link to each other; for all tests together."""
+    with serving(Site(hosts=2, pages_per_host=30, manners="none"), tmp_path_factory.mktemp("calm") / "log") as demo:
+        yield demo
+
+
+@pytest.fixture(scope="session")
+def rude(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
+    """Six hosts, each with its own bad manners."""
+    with serving(Site(hosts=6, pages_per_host=24, manners="quick"), tmp_path_factory.mktemp("rude") / "log") as demo:
+        yield demo
+
+
+class Crawled(NamedTuple):
+    """A crawl that came to its end."""
+
+    demo: Demo
+    out: Path
+    first: Ended
+    options: tuple[str, ...]
+
+
+@pytest.fixture(scope="session")
+def crawled(rude: Demo, tmp_path_factory: pytest.TempPathFactory) -> Crawled:
+    """A whole crawl of the rude hosts; tests ask it, and leave it as it is."""
+    out = tmp_path_factory.mktemp("crawled") / "out"
+    options = ("--rate", "50", *INLINE)
+    first = tenax("crawl", *rude.seeds, *options, "--out", out)
+    assert first.code == 0, first.err
+    return Crawled(rude, out, first, options)

@@ -1,0 +1,25 @@
+"""`tenax demo`: the first thing a stranger runs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from tests.e2e.program import ended, start, status, stored, tenax, told, until
+
+
+def test_the_demo_shows_everything_and_says_what_to_try_next(tmp_path: Path) -> None:
+    out = tmp_path / "demo"
+    process = start("demo", "--pages", "24", "--set", "fetch.total_timeout_seconds=2.5", "--out", out)
+    until(lambda: (out / "pages.jsonl").exists() and (out / "pages.jsonl").stat().st_size, "the first page")
+    assert status(out)["is_running"] is True
+    done = ended(process)
+    assert done.code == 0
+    assert "6 small websites run on this machine now; some of them have bad manners" in done.err
+    assert "Crawl complete: nothing is left to visit." in done.out
+    assert len(stored(out)) == len(told(out)) == status(out)["pages"] > 6 * 24
+    steps = re.findall(r"python -m tenax (explain|status|export|dead-letters) ", done.out)
+    assert steps == ["status", "explain", "explain", "explain", "export", "dead-letters"]
+    [flaky] = re.findall(r"explain (http://\S+/moody) ", done.out)
+    assert "Visited and stored" in tenax("explain", flaky, "--out", out).out
+    assert {"timed out", "cut short", "closed by robots.txt"} <= set(re.findall(r"\d+ ([a-z .]+)\n", done.out))

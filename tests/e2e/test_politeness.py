@@ -1,0 +1,74 @@
+"""Politeness as the server sees it: the gaps between requests, robots.txt included, also across kill -9."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from tenax.demo import Site
+from tests.e2e.program import INLINE, Demo, ended, serving, start, until
+
+TOLERANCE_SECONDS = 0.005
+"""What the server's clock is read later than a request arrives."""
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Iterator[Demo]:
+    """A site of our own, whose log holds this crawl only."""
+    with serving(Site(hosts=2, pages_per_host=24, manners="none"), tmp_path / "log") as demo:
+        yield demo
+
+
+def smallest_gaps(demo: Demo) -> dict[str, float]:
+    """By host: the least time between two requests."""
+    times: dict[str, list[float]] = defaultdict(list)
+    for request in demo.requests():
+        times[request.host].append(request.time)
+    return {host: min(later - earlier for earlier, later in zip(at, at[1:], strict=False)) for host, at in times.items()}
+
+
+def test_no_two_requests_to_a_host_are_closer_than_its_pace(fresh: Demo, tmp_path: Path) -> None:
+    """Many visits may be in flight and several to one host; the pace holds all the same, from the first request on."""
+    out = tmp_path / "out"
+    options = ("--rate", "10", "--per-host", "4", "--concurrency", "32", *INLINE)
+    process = start("crawl", *fresh.seeds, *options, "--out", out)
+    until(lambda: len(fresh.requests()) >= 30, "30 requests")
+    process.send_signal(signal.SIGINT)
+    assert ended(process).code == 130
+    assert [request.path for request in fresh.requests()[:2]] == ["/robots.txt"] * 2
+    gaps = smallest_gaps(fresh)
+    assert len(gaps) == 2
+    assert all(gap >= 0.1 - TOLERANCE_SECONDS for gap in gaps.values()), gaps
+
+
+def test_the_pace_holds_across_kill_9(fresh: Demo, tmp_path: Path) -> None:
+    """Killed right after a request went out, started again at once: that request is remembered too."""
+    out, pace_seconds = tmp_path / "out", 1.5
+    for wanted in (2, 3, 4, 5):  # the first request is for robots.txt
+        process = start("crawl", fresh.seeds[0], "--rate", f"{1 / pace_seconds:.6f}", *INLINE, "--out", out)
+        until(partial(_were_made, fresh, wanted), "the next request")
+        os.killpg(process.pid, signal.SIGKILL)
+        assert ended(process).code == -signal.SIGKILL
+    [gap] = smallest_gaps(fresh).values()
+    assert gap >= pace_seconds - TOLERANCE_SECONDS
+
+
+def _were_made(demo: Demo, requests: int) -> bool:
+    return len(demo.requests()) >= requests
+
+
+def test_a_crawl_delay_is_kept_by_all_hosts_with_one(tmp_path: Path) -> None:
+    """robots.txt of the second host asks for 0.2 s between requests, which is slower than the pace asked for here."""
+    with serving(Site(hosts=2, pages_per_host=24, manners="all"), tmp_path / "log") as demo:
+        process = start("crawl", demo.seeds[1], "--rate", "100", *INLINE, "--out", tmp_path / "out")
+        until(lambda: len(demo.requests()) >= 8, "8 requests")
+        process.send_signal(signal.SIGINT)
+        ended(process)
+        [gap] = smallest_gaps(demo).values()
+    assert gap >= 0.2 - TOLERANCE_SECONDS

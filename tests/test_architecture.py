@@ -1,0 +1,214 @@
+"""The rules of the house: imports go down the stairs, clever rooms are pure, files stay small.
+
+Read from the source, function-level imports and imports for types included. The picture is in docs/architecture.md.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src"
+
+# From the bottom to the top. A room may use the floors below its own.
+FLOORS: tuple[tuple[str, frozenset[str]], ...] = (
+    ("ground", frozenset({"version", "errors", "model", "clock", "config", "memory", "metrics", "logs"})),
+    ("rooms", frozenset({"urls", "parse", "hosts", "ledger", "events"})),
+    ("fetch", frozenset({"fetch"})),
+    ("around the loop", frozenset({"reading", "reader", "readers", "rulebook", "seeding", "supervisor"})),
+    ("the loop", frozenset({"engine", "progress"})),
+    ("wiring", frozenset({"wiring"})),
+    ("library", frozenset({"crawl"})),
+    ("demo", frozenset({"demo"})),
+    ("command line", frozenset({"cli"})),
+    ("doors", frozenset({"__main__", ""})),
+)
+LEVEL = {room: level for level, (_, rooms) in enumerate(FLOORS) for room in rooms}
+# Modules on these floors may use each other; those on the floor of rooms meet only further up.
+SHARED_FLOORS = frozenset({"ground", "around the loop", "the loop"})
+
+# What is machinery, and may be exchanged for another. Only `wiring` says which one it is.
+BACKENDS = ("tenax.ledger.sqlite", "tenax.events.jsonl", "tenax.hosts.memory", "tenax.fetch.http")
+NAMES_A_BACKEND = {
+    ("tenax.progress", "tenax.hosts.memory"): "shows every host this process holds, which is what that backend is",
+}
+
+PURE = (
+    *("tenax.urls", "tenax.parse", "tenax.reading", "tenax.hosts.rules", "tenax.hosts.robots", "tenax.hosts.turns"),
+    *("tenax.ledger.schedule", "tenax.ledger.inflow", "tenax.fetch.addresses", "tenax.fetch.bodies"),
+    *("tenax.fetch.classify", "tenax.fetch.headers", "tenax.fetch.redirects", "tenax.fetch.retry"),
+)
+# What pure rooms may use besides each other: nouns, failures, knobs, and the front pages that declare protocols.
+PURE_ENOUGH = frozenset(
+    {"tenax.model", "tenax.errors", "tenax.config", "tenax.version", "tenax.fetch", "tenax.hosts", "tenax.ledger"}
+)
+IMPURE = frozenset({
+    "aiohttp", "asyncio", "concurrent", "http", "io", "logging", "multiprocessing", "os", "pathlib", "random",
+    "requests", "select", "selectors", "shutil", "signal", "socket", "sqlite3", "ssl", "subprocess", "sys", "tempfile",
+    "threading", "time", "uuid",
+})  # fmt: skip
+IMPURE_CALLS = frozenset({"open", "print", "input", "now", "utcnow", "today"})
+USES_IMPURE = {
+    ("tenax.fetch.bodies", "sys"): "asks which Python this is, to find the zstd of its standard library",
+}
+
+# Where a library may be named, so that another can take its place.
+HOMES = {
+    "aiohttp": ("tenax.fetch.guard", "tenax.fetch.http", "tenax.fetch.http_errors"),
+    "can_ada": ("tenax.urls.normalize", "tenax.fetch.redirects"),
+    "prometheus_client": ("tenax.metrics",),
+    "protego": ("tenax.hosts.robots",),
+    "publicsuffixlist": ("tenax.urls.scope",),
+    "re2": ("tenax.urls.patterns",),
+    "rich": ("tenax.cli.live",),
+    "selectolax": ("tenax.parse.html",),
+    "sqlite3": ("tenax.ledger.sqlite",),
+    "uvloop": ("tenax.cli.running", "tenax.demo.__main__"),
+    "yarl": ("tenax.fetch.guard", "tenax.fetch.http"),
+}
+
+MOST_LINES = 400
+
+
+def name_of(file: Path) -> str:
+    return ".".join(file.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")
+
+
+MODULES = {name_of(file): file for file in sorted((SOURCE / "tenax").rglob("*.py"))}
+
+
+@cache
+def tree_of(module: str) -> ast.Module:
+    return ast.parse(MODULES[module].read_text(encoding="utf-8"))
+
+
+@cache
+def imports_of(module: str) -> frozenset[str]:
+    """Everything a module imports, wherever in it: a name is the module it comes from, or the module it is."""
+    found = set()
+    for node in ast.walk(tree_of(module)):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0 and node.module, f"{module}:{node.lineno}: write imports in full"
+            for alias in node.names:
+                whole = f"{node.module}.{alias.name}"
+                found.add(whole if whole in MODULES else node.module)
+    return frozenset(found)
+
+
+def ours(module: str) -> frozenset[str]:
+    return frozenset(name for name in imports_of(module) if is_below(name, "tenax"))
+
+
+def is_below(module: str, package: str) -> bool:
+    return module == package or module.startswith(f"{package}.")
+
+
+def room_of(module: str) -> str:
+    """`urls` of `tenax.urls.normalize`; empty for the package itself."""
+    return module.removeprefix("tenax").removeprefix(".").partition(".")[0]
+
+
+def is_pure(module: str) -> bool:
+    return any(is_below(module, room) for room in PURE)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_every_module_has_a_floor(module: str) -> None:
+    assert room_of(module) in LEVEL, f"give {module} a floor here and a place in docs/architecture.md"
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_imports_go_down_the_stairs(module: str) -> None:
+    home = room_of(module)
+    floor = FLOORS[LEVEL[home]][0]
+    for name in ours(module):
+        room = room_of(name)
+        if room == home or (floor in SHARED_FLOORS and room in FLOORS[LEVEL[home]][1]):
+            continue
+        assert LEVEL[room] < LEVEL[home], f"{module} imports {name}, which is not below it"
+
+
+def test_nothing_imports_in_a_circle() -> None:
+    try:
+        TopologicalSorter({module: ours(module) - {module} for module in MODULES}).prepare()
+    except CycleError as error:
+        pytest.fail(f"these import each other: {' → '.join(error.args[1])}; move what they share into a third")
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_only_wiring_names_a_backend(module: str) -> None:
+    for backend in BACKENDS:
+        if module == "tenax.wiring" or is_below(module, backend) or (module, backend) in NAMES_A_BACKEND:
+            continue
+        named = [name for name in ours(module) if is_below(name, backend)]
+        assert not named, f"{module} names {named[0]}; ask for the protocol on its front page instead"
+
+
+@pytest.mark.parametrize("module", [module for module in MODULES if is_pure(module)])
+def test_pure_rooms_touch_nothing(module: str) -> None:
+    for name in imports_of(module):
+        top = name.partition(".")[0]
+        assert top not in IMPURE or (module, top) in USES_IMPURE, f"{module} is pure and imports {name}"
+        if top == "tenax":
+            assert is_pure(name) or name in PURE_ENOUGH, f"{module} is pure and imports {name}, which is not"
+    for node in ast.walk(tree_of(module)):
+        assert not isinstance(node, (ast.AsyncFunctionDef, ast.Await)), f"{module}:{node.lineno}: nothing waits here"
+        if isinstance(node, ast.Call):
+            called = getattr(node.func, "id", getattr(node.func, "attr", ""))
+            assert called not in IMPURE_CALLS, f"{module}:{node.lineno}: {called}() reaches outside"
+
+
+@pytest.mark.parametrize("library", HOMES)
+def test_a_library_is_named_at_its_home_only(library: str) -> None:
+    naming = {module for module in MODULES if any(is_below(name, library) for name in imports_of(module))}
+    strangers = {module for module in naming if not any(is_below(module, home) for home in HOMES[library])}
+    assert not strangers, f"{library} has its home in {', '.join(HOMES[library])}"
+    assert naming, f"nobody imports {library} any more: take it off this table"
+
+
+def test_exceptions_are_still_needed() -> None:
+    for module, backend in NAMES_A_BACKEND:
+        assert any(is_below(name, backend) for name in ours(module)), f"{module} no longer names {backend}"
+    for module, library in USES_IMPURE:
+        assert library in imports_of(module), f"{module} no longer imports {library}"
+    for room in PURE:
+        assert any(is_below(module, room) for module in MODULES), f"there is no {room} any more"
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_file_is_not_full(module: str) -> None:
+    lines = len(MODULES[module].read_text(encoding="utf-8").splitlines())
+    assert lines <= MOST_LINES, f"{module} has {lines} lines: look for the second idea in it"
+
+
+@pytest.mark.parametrize("file", [*MODULES.values(), *sorted((ROOT / "bench").rglob("*.py"))], ids=str)
+def test_every_module_has_a_sign_on_its_door(file: Path) -> None:
+    sign = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8")))
+    assert sign, f"{file.relative_to(ROOT)} does not say what it is for"
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_names_say_something(module: str) -> None:
+    parts = set(module.split("."))
+    assert not parts & {"utils", "util", "helpers", "helper", "common", "misc", "base"}, module
+    for node in ast.walk(tree_of(module)):
+        if isinstance(node, ast.ClassDef):
+            assert not re.search(r"^_?Base[A-Z]|(Manager|Helper|Util|Utils)$", node.name), f"{module}: {node.name}"
+
+
+def test_nothing_is_left_for_later() -> None:
+    marks = re.compile(r"\b(?:" + "|".join(["TO" + "DO", "FIX" + "ME", "X" * 3]) + r")\b")
+    kept = [*MODULES.values(), *ROOT.glob("*.md"), *(ROOT / "scripts").iterdir()]
+    kept += [file for folder in ("bench", "docs", "tests") for file in (ROOT / folder).rglob("*.*")]
+    for file in kept:
+        if file.suffix in (".py", ".md", ".sql", ".toml", ""):
+            found = marks.search(file.read_text(encoding="utf-8"))
+            assert found is None, f"{file.relative_to(ROOT)} says {found[0] if found else ''}: do it, or drop it"

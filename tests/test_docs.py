@@ -1,0 +1,310 @@
+"""The documents are true: what they name exists, what exists is named, and what they show can be run."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+import tenax
+from bench.__main__ import available
+from docs import generate
+from tenax.cli import parser, settings
+from tenax.cli.verbs import VERBS
+from tenax.cli.where import page_filter
+from tenax.config import knobs, load
+from tenax.errors import TenaxError
+from tenax.ledger.sqlite.schema import queries
+from tenax.metrics import METRICS
+from tenax.urls.admit import rules_of
+
+ROOT = Path(__file__).parent.parent
+PAGES = {str(page.relative_to(ROOT)): page.read_text(encoding="utf-8") for page in generate.pages()}
+EVERYTHING = "\n".join(PAGES.values())
+
+FENCE = re.compile(r"^```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\((?!https?:)(?P<target>[^)#]*)(?:#(?P<anchor>[^)]*))?\)")
+CODE = re.compile(r"(?P<ticks>`+)(?P<text>.+?)(?P=ticks)")
+OF_SCRIPTS = frozenset({"--quick", "--check", "--fix"})
+OPERATORS = frozenset({"&&", "||", "|", ";"})
+
+
+def fenced(page: str, *kinds: str) -> list[str]:
+    return [match["text"] for match in FENCE.finditer(PAGES[page]) if match["kind"] in kinds]
+
+
+def prose(page: str) -> str:
+    return FENCE.sub("", PAGES[page])
+
+
+# ---- what is generated --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_generated_parts_are_up_to_date(page: str) -> None:
+    assert generate.rewritten(PAGES[page]) == PAGES[page], f"{page} is out of date: run scripts/docs"
+
+
+def test_every_generated_part_stands_somewhere() -> None:
+    assert set(generate.parts_of(EVERYTHING)) == set(generate.PARTS)
+
+
+def test_only_what_stands_between_the_markers_is_written() -> None:
+    inline, block = (
+        "<!-- begin exit-codes -->old<!-- end exit-codes -->",
+        "<!-- begin metrics -->\n<!-- end metrics -->",
+    )
+    new = generate.rewritten(f"before\n{inline} after\n{block}")
+    assert new.startswith("before\n<!-- begin exit-codes -->| code |") and "<!-- end exit-codes --> after\n" in new
+    assert "<!-- begin metrics -->\n\n| metric |" in new and "old" not in new
+    assert generate.rewritten(new) == new
+
+
+def test_what_was_not_measured_is_said_to_be_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(generate, "RESULTS", tmp_path)
+    parts = [name for name in generate.PARTS if name.startswith(("bench-", "soak-"))]
+    assert {generate.PARTS[name]() for name in parts} == {generate.NOT_MEASURED}
+    assert "×" not in generate.speed_claim()
+
+
+def test_what_was_measured_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(generate, "RESULTS", tmp_path)
+    cost = {"pages_per_second": 512.3, "cpu_seconds_per_1000_pages": 1.234, "peak_rss_mb": 99.9, "peak_pss_mb": 80.0}
+    ratio = {"pages_per_second": 6.66, "pages_per_cpu_second": 12.34}
+    figures = {"pages": 5000, "rounds": 3, "page_bytes": 30_000.0, "tenax": cost, "scrapy": cost}
+    machine = {"cores": 2, "cpu": "a CPU", "python": "3.11.7", "system": "Linux 6"}
+    bars = {"memory_mb": {"value": 99.9, "bar": 250.0, "ok": True}, "speed": {"value": 6.66, "bar": 8.0, "ok": False}}
+    measured = {"figures": figures | {"tenax_vs_scrapy": ratio, "machine": machine}, "bars": bars}
+    (tmp_path / "crawl.json").write_text(json.dumps(measured))
+    assert "| Scrapy, `JOBDIR` off | 512 | 1.23 | 99.9 | 6.66× | 12.3× |" in generate.crawl_tables()
+    assert "| `speed` | 6.66 | 8 | **missed** |" in generate.crawl_tables()
+    assert "6.66× its pages a second, 12.3× its pages per second of CPU" in generate.speed_claim()
+
+
+# ---- what exists is named -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("key", [knob.key for knob in knobs()])
+def test_every_knob_is_documented(key: str) -> None:
+    assert f"| `{key}`" in PAGES["docs/configuration.md"]
+
+
+@pytest.mark.parametrize("name", [metric.name for metric in METRICS])
+def test_every_metric_is_documented(name: str) -> None:
+    assert f"| `{name}` |" in PAGES["docs/configuration.md"]
+
+
+@pytest.mark.parametrize("verb", [verb.NAME for verb in VERBS])
+def test_every_verb_and_every_option_is_documented(verb: str) -> None:
+    assert f"| `tenax {verb}" in PAGES["README.md"]
+    section = PAGES["docs/commands.md"].partition(f"\n## tenax {verb}\n")[2].partition("\n## ")[0]
+    options = [option for action in generate.verb_parsers()[verb]._actions for option in action.option_strings]
+    assert [option for option in options if f"`{option}" not in section] == []
+
+
+def test_every_exit_code_is_documented() -> None:
+    codes = generate.exit_codes()
+    assert {error.exit_code for error in _errors(TenaxError)} | {0, 130} == codes.keys()
+    headings = re.findall(r"^## Exit code (\d+): ", PAGES["docs/troubleshooting.md"], re.MULTILINE)
+    assert [int(code) for code in headings] == sorted(codes)
+    assert all(f"| `{code}` | {meaning} |" in PAGES["docs/configuration.md"] for code, meaning in codes.items())
+
+
+def _errors(error: type[TenaxError]) -> Iterator[type[TenaxError]]:
+    yield error
+    for kind in error.__subclasses__():
+        yield from _errors(kind)
+
+
+def test_the_picture_of_the_house_shows_every_module() -> None:
+    picture = next(match[0] for match in re.finditer(r"```\nsrc/tenax/\n.*?```", PAGES["docs/architecture.md"], re.S))
+    words = set(re.findall(r"[a-z0-9_.]+", picture))
+    inside = {"cli", "demo"}  # rooms whose furniture is not drawn
+    for file in (ROOT / "src" / "tenax").rglob("*.py"):
+        parts = file.relative_to(ROOT / "src" / "tenax").with_suffix("").parts
+        if parts[0] not in inside and parts[-1] != "__main__":
+            assert set(parts) - {"__init__"} <= words, (
+                f"{'.'.join(parts)} is not in the picture of docs/architecture.md"
+            )
+
+
+def test_every_table_and_view_of_the_ledger_is_described() -> None:
+    created = re.findall(r"^CREATE (TABLE|VIEW) (\w+)", queries()["create"], re.MULTILINE)
+    section = PAGES["docs/architecture.md"].partition("## The ledger's file")[2].partition("\n## ")[0]
+    described = section.partition("| table |")[2].partition("\n\n")[0]
+    assert set(re.findall(r"^\| `(\w+)` \|", described, re.MULTILINE)) == {n for kind, n in created if kind == "TABLE"}
+    assert [name for kind, name in created if kind == "VIEW" and f"`{name}`" not in section] == []
+
+
+# ---- what is named exists -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_somewhere(page: str) -> None:
+    for match in LINK.finditer(prose(page)):
+        target = (ROOT / page).parent / match["target"] if match["target"] else ROOT / page
+        assert target.exists(), f"{page} links to {match['target']}"
+        if match["anchor"]:
+            headings = re.findall(r"^#+ (.+)$", FENCE.sub("", target.read_text(encoding="utf-8")), re.MULTILINE)
+            assert match["anchor"] in {_anchor(heading) for heading in headings}, f"{page}: #{match['anchor']}"
+
+
+def _anchor(heading: str) -> str:
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_flags_settings_and_scripts_exist(page: str) -> None:
+    options = {option for one in generate.verb_parsers().values() for a in one._actions for option in a.option_strings}
+    known = options | {"--help", "--version", "--debug"} | OF_SCRIPTS
+    keys = {knob.key for knob in knobs()}
+    sections = "|".join(sorted({key.partition(".")[0] for key in keys}))
+    for text in [match["text"] for match in CODE.finditer(prose(page))]:
+        for flag in re.findall(r"(?<![\w-])--[a-z][a-z-]*", text):
+            assert flag in known, f"{page} speaks of {flag}"
+        for key in re.findall(rf"^(?:{sections})\.[a-z_]+\b(?![/.(])", text):
+            module = ROOT / "src" / "tenax" / key.replace(".", "/")
+            is_module = module.is_dir() or module.with_suffix(".py").exists()
+            assert key in keys or is_module or key.endswith(".py"), f"{page} speaks of {key}"
+        for script in re.findall(r"\bscripts/([a-z]+)\b", text):
+            assert (ROOT / "scripts" / script).exists(), f"{page} speaks of scripts/{script}"
+
+
+def test_every_error_line_of_troubleshooting_is_in_the_source() -> None:
+    """`…` stands for what changes, and a line may be put together at its semicolons; the pieces are looked for."""
+    said = "\n".join(_sentences())
+    for row in re.findall(r"^\| (`.+?) \| ", PAGES["docs/troubleshooting.md"], re.MULTILINE):
+        for match in CODE.finditer(row):
+            for piece in re.split("…|; ", match["text"].strip()):
+                assert piece.strip() in said, f"no message says {piece.strip()!r}"
+
+
+def _sentences() -> Iterator[str]:
+    """Every piece of text in the program; what a placeholder divides are two pieces."""
+    for file in (ROOT / "src" / "tenax").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                yield node.value
+    yield re.sub(r"\$(?:\{[^}]*\}|\([^)]*\)|\w+)", "…", (ROOT / "scripts" / "_setup.sh").read_text(encoding="utf-8"))
+
+
+# ---- what is shown can be run -------------------------------------------------------------------------------
+
+
+def commands() -> Iterator[tuple[str, list[str]]]:
+    """Every command line in the documents, by its page; one `&&` or `|` makes two."""
+    for page in PAGES:
+        lines = [line for text in fenced(page, "sh") for line in text.splitlines() if line.strip()]
+        lines += [line[2:] for text in fenced(page, "console") for line in text.splitlines() if line.startswith("$ ")]
+        for line in lines:
+            yield from ((page, words) for words in _simple(line))
+
+
+def _simple(line: str) -> Iterator[list[str]]:
+    lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
+    lexer.whitespace_split = True
+    words: list[str] = []
+    for word in [*lexer, ";"]:
+        if word not in OPERATORS:
+            words.append(word)
+            continue
+        words = words[: words.index(">")] if ">" in words else words
+        yield [word for word in words if not re.match(r"[A-Z_]+=", word)]
+        words = []
+
+
+COMMANDS = [pytest.param(words, id=f"{page}: {' '.join(words)}") for page, words in commands()]
+
+
+@pytest.mark.parametrize("words", COMMANDS)
+def test_commands_are_understood(words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program, *arguments = words
+    if program in ("tenax", "scripts/tenax"):
+        for name in [name for name in os.environ if name.startswith("TENAX_")]:
+            monkeypatch.delenv(name)
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "site.toml").touch()
+        _understood(arguments)
+    elif program.startswith("scripts/"):
+        assert (ROOT / program).exists()
+        if program in ("scripts/bench", "scripts/soak"):
+            assert arguments[0] in available(program.removeprefix("scripts/"))
+
+
+def _understood(arguments: list[str]) -> None:
+    """Read a command as the program does, up to the point where it would begin its work."""
+    try:
+        args = parser.parse(VERBS, arguments)
+    except SystemExit as ending:  # --version and --help
+        assert ending.code == 0
+        return
+    loaded = settings.load(args) if hasattr(args, "set") else None
+    if args.verb == "crawl" and loaded is not None:
+        rules_of(args.urls, loaded.config, 2026)
+    if args.verb == "export":
+        page_filter(args.where)
+
+
+@pytest.mark.parametrize("text", fenced("docs/configuration.md", "toml"))
+def test_settings_can_be_loaded(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "tenax.toml"
+    file.write_text(text, encoding="utf-8")
+    rules_of(["https://example.org"], load(file).config, 2026)
+
+
+@pytest.fixture(scope="module")
+def origin() -> Iterator[str]:
+    """A website of 24 pages."""
+    command = [sys.executable, "-m", "tenax.demo", "--hosts", "1", "--pages", "24", "--no-manners"]
+    surroundings = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=surroundings) as demo:
+        assert demo.stdin is not None and demo.stdout is not None
+        yield json.loads(demo.stdout.readline())["origins"][0]
+        demo.stdin.close()
+
+
+EXAMPLES = [
+    pytest.param(text, id=f"{page} {number}")
+    for page in ("README.md", "docs/library.md")
+    for number, text in enumerate(fenced(page, "python"), 1)
+]
+
+
+@pytest.mark.parametrize("text", EXAMPLES)
+def test_examples_run(
+    text: str, origin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As they stand, but against the demo: its address is private and it is ours, so it may be crawled in a hurry."""
+    monkeypatch.chdir(tmp_path)
+    code = re.sub(r"https://example\.org/?", f"{origin}/", text).replace("tenax.Crawl(", "crawl_the_demo(")
+    exec(compile(code, "example", "exec"), {"__name__": "__main__", "crawl_the_demo": _crawl_the_demo})
+    printed = capsys.readouterr()
+    assert printed.out and not printed.err
+
+
+def _crawl_the_demo(seeds: list[str], config: tenax.Config | None = None, **options: Any) -> tenax.Crawl:
+    config = config or tenax.Config()
+    hurried = msgspec.structs.replace(config.politeness, rate_per_second=0)
+    config = msgspec.structs.replace(config, politeness=hurried)
+    return tenax.Crawl(seeds, config, typed_by_person=True, **options)
+
+
+def test_the_example_of_the_readme_has_ten_lines() -> None:
+    (example,) = fenced("README.md", "python")
+    assert len([line for line in example.splitlines() if line.strip()]) <= 10
+
+
+def test_the_library_page_speaks_of_everything_that_tenax_exports() -> None:
+    unsaid = [name for name in tenax.__all__ if f"tenax.{name}" not in PAGES["docs/library.md"]]
+    assert unsaid == ["__version__"]
