@@ -24,10 +24,12 @@ from pathlib import Path
 from random import Random
 
 from bench.measure import processes_of
-from tenax.demo import Site
 from tenax.demo.manners import manners_of
 from tenax.demo.server import DemoProcess
 from tenax.demo.site import expected_pages
+from tenax.ledger import PageFilter
+from tenax.model import Cursor
+from tenax.wiring import open_ledger
 
 ROOT = Path(__file__).parent.parent
 STYLES: dict[str, tuple[str, ...]] = {
@@ -83,7 +85,13 @@ class Range:
 
     @property
     def dead_letters(self) -> set[str]:
-        return _dead_letters(self.demo.site, self.demo.origins)
+        site, origins = self.demo.site, self.demo.origins
+        return {
+            origins[index] + path
+            for index in range(site.hosts)
+            for name, path in DEAD_LETTERS.items()
+            if name in manners_of(site, index)
+        }
 
     def requests_bytes(self) -> int:
         return self.log.stat().st_size if self.log.exists() else 0
@@ -108,11 +116,11 @@ async def survive(range_: Range, out: Path, style: str, dice: Random, most_kills
         if code != -signal.SIGKILL:
             break
         round_.kills[how or "nobody"] += 1
-        round_.troubles += wreck_troubles(out)
+        round_.troubles += await wreck_troubles(out)
     if code != 0:
         round_.troubles.append(f"the command ended with {code}: {_last_words(out)}")
     round_.troubles += await _straggler_troubles(sessions)
-    _judge(round_, out, range_.pages, range_.dead_letters)
+    await _judge(round_, out, range_.pages, range_.dead_letters)
     round_.seconds = time.monotonic() - started
     return round_
 
@@ -203,90 +211,84 @@ def _last_words(out: Path) -> str:
 # ---- looking at what is left ------------------------------------------------------------------------------
 
 
-def wreck_troubles(out: Path) -> list[str]:
+async def wreck_troubles(out: Path) -> list[str]:
     """What is wrong with the files a killed crawl left: nothing, though they may be anywhere between two commits."""
     if not (out / "tenax.db").exists():
         return []
     with tempfile.TemporaryDirectory(prefix="wreck-", dir=out) as place:
-        for name in ("tenax.db", "tenax.db-wal"):
+        for name in ("tenax.db", "tenax.db-wal", "pages.jsonl"):
             if (out / name).exists():
                 shutil.copy(out / name, place)
-        with closing(sqlite3.connect(Path(place) / "tenax.db")) as db:
-            return _ledger_troubles(db) + _cursor_troubles(db, out)
+        return await _troubles(Path(place))
 
 
-def _ledger_troubles(db: sqlite3.Connection) -> list[str]:
-    [(health,)] = db.execute("PRAGMA integrity_check").fetchall()
-    if health != "ok":
-        return [f"the database is damaged: {health}"]
-    if not _has_tables(db):
-        return []
-    tally = dict(db.execute("SELECT name, count FROM tally"))
-    facts = {
-        "waiting": "SELECT count(*) FROM url_frontier",
-        "pages": "SELECT count(*) FROM crawled_pages WHERE content_hash <> ''",
-        "dead": "SELECT count(*) FROM record WHERE state = 'dead'",
-        "settled": "SELECT count(*) FROM record WHERE state = 'settled'",
+async def _troubles(out: Path) -> list[str]:
+    """Whether the ledger agrees with itself, and with the file as far as its cursor says."""
+    with closing(sqlite3.connect(out / "tenax.db")) as db:
+        [(health,)] = db.execute("PRAGMA integrity_check").fetchall()
+        if health != "ok":
+            return [f"the database is damaged: {health}"]
+        if db.execute("SELECT 1 FROM sqlite_master WHERE name = 'url_frontier'").fetchone() is None:
+            return []  # killed before it had made its tables
+        [(waiting,)] = db.execute("SELECT count(*) FROM url_frontier").fetchall()
+        [(pages,)] = db.execute("SELECT count(*) FROM crawled_pages WHERE content_hash <> ''").fetchall()
+        [(known,)] = db.execute(
+            "SELECT count(*) FROM (SELECT url FROM url_frontier UNION SELECT url FROM crawled_pages)"
+        ).fetchall()
+    ledger = await open_ledger(out, read_only=True)
+    try:
+        status = await ledger.status()
+        cursor = status.cursors.get("jsonl", Cursor())
+        outbox = [event.seq for event in await ledger.events(cursor.seq, pages + 1)]
+    finally:
+        await ledger.close()
+    counted = {
+        "waiting": (status.waiting, waiting),
+        "pages": (status.pages, pages),
+        "known": (status.waiting + status.settled + status.dead, known),
     }
-    troubles = []
-    for name, query in facts.items():
-        [(counted,)] = db.execute(query).fetchall()
-        if tally.get(name, 0) != counted:
-            troubles.append(f"{counted} URLs are {name}, but {tally.get(name, 0)} were counted")
-    [(astray,)] = db.execute(
-        "SELECT count(*) FROM seen s WHERE NOT EXISTS (SELECT 1 FROM queue q WHERE q.host_id = s.host_id "
-        "AND q.key = s.key) AND NOT EXISTS (SELECT 1 FROM record r WHERE r.host_id = s.host_id AND r.key = s.key)"
-    ).fetchall()
-    return troubles + ([f"{astray} URLs were admitted and are nowhere"] if astray else [])
+    troubles = [
+        f"{name}: {said} are counted, {there} are there" for name, (said, there) in counted.items() if said != there
+    ]
+    if outbox != list(range(cursor.seq + 1, pages + 1)):
+        troubles.append(f"{pages} pages are stored, but the outbox does not hold the events after {cursor.seq}")
+    return troubles + _file_troubles(out / "pages.jsonl", cursor)
 
 
-def _cursor_troubles(db: sqlite3.Connection, out: Path) -> list[str]:
-    """The file up to the cursor's position holds the events up to the cursor's number; the rest are in the outbox."""
-    cursor = db.execute("SELECT seq, position FROM cursor WHERE sink = 'jsonl'").fetchone() if _has_tables(db) else None
-    if cursor is None:
+def _file_troubles(file: Path, cursor: Cursor) -> list[str]:
+    """The file up to the cursor's position holds the events up to the cursor's number."""
+    data = file.read_bytes()[: cursor.position] if file.exists() else b""
+    seqs = [json.loads(line)["seq"] for line in data.splitlines()] if data.endswith(b"\n") or not data else []
+    if len(data) == cursor.position and seqs == list(range(1, cursor.seq + 1)):
         return []
-    seq, position = cursor
-    file = out / "pages.jsonl"
-    data = file.read_bytes()[:position] if file.exists() else b""
-    seqs = [json.loads(line)["seq"] for line in data.splitlines()] if data.endswith(b"\n") or not data else [-1]
-    troubles = []
-    if len(data) != position or seqs != list(range(1, seq + 1)):
-        troubles.append(f"the file does not hold events 1 to {seq} in {position} bytes")
-    kept = [number for (number,) in db.execute("SELECT seq FROM event WHERE seq > ? ORDER BY seq", (seq,))]
-    [(pages,)] = db.execute("SELECT count(*) FROM crawled_pages WHERE content_hash <> ''").fetchall()
-    if kept != list(range(seq + 1, pages + 1)):
-        troubles.append(f"{pages} pages are stored, but the outbox does not hold the events after {seq}")
-    return troubles
+    return [f"the file does not hold events 1 to {cursor.seq} in {cursor.position} bytes"]
 
 
-def _has_tables(db: sqlite3.Connection) -> bool:
-    return db.execute("SELECT 1 FROM sqlite_master WHERE name = 'cursor'").fetchone() is not None
-
-
-def _judge(round_: Round, out: Path, pages: set[str], dead_letters: set[str]) -> None:
+async def _judge(round_: Round, out: Path, pages: set[str], dead_letters: set[str]) -> None:
     """The crawl says it is complete: is it? Lost and doubled are counted in the ledger and in the file."""
     if not (out / "tenax.db").exists() or not (out / "pages.jsonl").exists():
         round_.troubles.append("there is no ledger or no file at the end")
         round_.lost += len(pages)
         return
+    round_.troubles += await _troubles(out)
     lines = _lines(round_, out / "pages.jsonl")
-    with closing(sqlite3.connect(out / "tenax.db")) as db:
-        round_.troubles += _ledger_troubles(db) + _cursor_troubles(db, out)
-        records = db.execute("SELECT url, content_hash, status FROM crawled_pages WHERE content_hash <> ''").fetchall()
-        [(waiting,)] = db.execute("SELECT count(*) FROM url_frontier").fetchall()
-        dead = {url for (url,) in db.execute(
-            "SELECT h.origin || r.path FROM record r JOIN host h ON h.id = r.host_id WHERE r.state = 'dead'"
-        )}  # fmt: skip
-    for found in (Counter(url for url, *_ in records), Counter(str(line["url"]) for line in lines)):
+    ledger = await open_ledger(out, read_only=True)
+    try:
+        stored = [(page.url, page.content_hash) async for page in ledger.pages(PageFilter())]
+        dead = {letter.url async for letter in ledger.dead_letters()}
+        waiting = ledger.counts().waiting
+    finally:
+        await ledger.close()
+    for found in (Counter(url for url, _ in stored), Counter(str(line["url"]) for line in lines)):
         round_.lost += len(pages - found.keys())
         round_.foreign += len(found.keys() - pages)
         round_.doubled += found.total() - len(found)
-    round_.pages = len(records)
+    round_.pages = len(stored)
     if waiting:
         round_.troubles.append(f"{waiting} URLs still wait")
     if dead != dead_letters:
         round_.troubles.append(f"dead letters: {sorted(dead ^ dead_letters)}")
-    if {(url, content) for url, content, _ in records} != {(line["url"], line["content_hash"]) for line in lines}:
+    if set(stored) != {(line["url"], line["content_hash"]) for line in lines}:
         round_.troubles.append("the file says something else than the ledger")
     if [line["seq"] for line in lines] != list(range(1, len(lines) + 1)):
         round_.troubles.append("the numbers of the events do not grow one by one")
@@ -303,12 +305,3 @@ def _lines(round_: Round, file: Path) -> list[dict[str, object]]:
         except ValueError:
             round_.troubles.append(f"line {number} of the file is no JSON")
     return lines
-
-
-def _dead_letters(site: Site, origins: Sequence[str]) -> set[str]:
-    return {
-        origins[index] + path
-        for index in range(site.hosts)
-        for name, path in DEAD_LETTERS.items()
-        if name in manners_of(site, index)
-    }

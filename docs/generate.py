@@ -188,7 +188,8 @@ def crawl_tables() -> str:
                 _times(versus.get("pages_per_cpu_second")),
             ])  # fmt: skip
     head = ("", "pages/s", "CPU s per 1,000 pages", "peak RSS, MB", "Tenax, pages/s", "Tenax, pages per CPU s")
-    about = f"{figures['pages']:,} pages of {number(figures['page_bytes'] / 1000)} kB, medians of {_counted(figures['rounds'], 'interleaved round')}."
+    size, rounds = number(figures["page_bytes"] / 1000), _counted(figures["rounds"], "interleaved round")
+    about = f"{figures['pages']:,} pages of {size} kB, medians of {rounds}."
     return _with_bars(measured, f"{about}\n\n{_table(head, rows)}")
 
 

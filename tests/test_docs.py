@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import json
 import os
 import re
@@ -308,3 +309,12 @@ def test_the_example_of_the_readme_has_ten_lines() -> None:
 def test_the_library_page_speaks_of_everything_that_tenax_exports() -> None:
     unsaid = [name for name in tenax.__all__ if f"tenax.{name}" not in PAGES["docs/library.md"]]
     assert unsaid == ["__version__"]
+
+
+def test_the_library_page_describes_every_argument_field_and_ending() -> None:
+    page = PAGES["docs/library.md"]
+    arguments = list(inspect.signature(tenax.Crawl).parameters)
+    fields = [field.name for field in msgspec.structs.fields(tenax.Page)]
+    assert [name for name in arguments if f"| `{name}` |" not in page] == []
+    assert [name for name in fields if f"`{name}`" not in page.partition("## A page")[2]] == []
+    assert [ending.name for ending in tenax.Ending if f"| `{ending.name}` |" not in page] == []

@@ -69,6 +69,7 @@ class Crawl:
         self._app: App | None = None
         self._unread: deque[Page] | None = None
         self._arrived = asyncio.Event()
+        self._running: asyncio.Task[Ending] | None = None
         self._metrics = Metrics()
         self._metrics_server: MetricsServer | None = None
 
@@ -100,10 +101,15 @@ class Crawl:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        if self._metrics_server is not None:
-            self._metrics_server.close()
-        if self._app is not None:
-            await self._app.close()
+        try:
+            if self._running is not None and not self._running.done():
+                self.stop()
+                await self._running
+        finally:
+            if self._metrics_server is not None:
+                self._metrics_server.close()
+            if self._app is not None:
+                await self._app.close()
 
     async def run(self) -> Ending:
         """Crawl to an end; pages go to the ledger and the sinks only."""
@@ -126,21 +132,19 @@ class Crawl:
     async def __aiter__(self) -> AsyncIterator[Page]:
         """Pages as they are committed. The crawl waits when they are not taken, and stops when the loop is left."""
         self._unread = deque()
-        running = asyncio.get_running_loop().create_task(self.run())
+        # Kept, because a loop that is left early does not end this generator at once; `__aexit__` waits for it.
+        running = self._running = asyncio.get_running_loop().create_task(self.run())
         running.add_done_callback(lambda _: self._arrived.set())
-        try:
-            while not running.done() or self._unread:
-                while self._unread:
-                    page = self._unread.popleft()
-                    if len(self._unread) < MOST_UNREAD_PAGES // 2:
-                        self._parts.engine.hold(False)
-                    yield page
-                if not running.done():
-                    self._arrived.clear()
-                    await self._arrived.wait()
-        finally:
-            self.stop()
-            await running
+        while not running.done() or self._unread:
+            while self._unread:
+                page = self._unread.popleft()
+                if len(self._unread) < MOST_UNREAD_PAGES // 2:
+                    self._parts.engine.hold(False)
+                yield page
+            if not running.done():
+                self._arrived.clear()
+                await self._arrived.wait()
+        await running
 
     def stop(self) -> None:
         """Claim no more; what is in flight is finished and committed, then `run` ends."""

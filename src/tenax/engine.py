@@ -112,6 +112,7 @@ class Engine:
         try:
             visit = await self.visit(claim)
             admission = await self.ledger.commit(visit)
+            self.readers.committed(claim.lease.number)
             self.on_visit(visit, admission)
         except LeaseLost:
             log.warning("visit came too late", extra={"url": claim.task.url})
@@ -142,6 +143,7 @@ class Engine:
         if not isinstance(answer.outcome, Fetched) or response is None:
             return None
         job = Job(
+            number=claim.lease.number,
             url=claim.task.url,
             fetched_url=response.url,
             depth=claim.task.depth,

@@ -10,9 +10,7 @@ TenaxError                    something a person must know; its text is one line
 │   ├── LedgerMissing         there is no crawl in that directory
 │   └── LeaseLost             this visit's claim is void; its commit was refused
 ├── StorageFull               the disk is full; what was committed is safe
-├── SinkError                 an output file cannot be written or is not what we left there
-├── MissingExtra              an optional part is not installed
-└── Stalled                   the crawl stopped moving and could not help itself
+└── SinkError                 an output file cannot be written or is not what we left there
 """
 
 from __future__ import annotations
@@ -62,11 +60,3 @@ class StorageFull(TenaxError):
 
 class SinkError(TenaxError):
     exit_code = 7
-
-
-class MissingExtra(TenaxError):
-    exit_code = 8
-
-
-class Stalled(TenaxError):
-    exit_code = 9

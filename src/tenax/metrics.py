@@ -39,7 +39,11 @@ METRICS: tuple[Metric, ...] = (
     Metric("crawler_active_workers", "gauge", "Processes that crawl: 1 while this one does, 0 when it is ending."),
     Metric("crawler_visits_total", "counter", "Visits committed to the ledger, by outcome.", "outcome"),
     Metric("crawler_failures_total", "counter", "Visits that got no usable answer, by kind of failure.", "kind"),
-    Metric("crawler_links_offered_total", "counter", "Links that passed every admission rule, new and known ones."),
+    Metric(
+        "crawler_links_offered_total",
+        "counter",
+        "Links offered to the ledger; those surely in it already are left out.",
+    ),
     Metric("crawler_received_bytes_total", "counter", "Bytes received over the network, as sent."),
     Metric("crawler_fetch_seconds_total", "counter", "Time spent in fetches, all added up."),
     Metric("crawler_visits_in_flight", "gauge", "Visits going on now."),

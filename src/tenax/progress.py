@@ -63,7 +63,7 @@ class Meter:
         for record in self._hosts.records():
             if record.resting_why and record.next_at > now:
                 resting.append(Resting(origin=record.origin, until=record.next_at, why=record.resting_why))
-            elif record.next_at > now - RATE_WINDOW_SECONDS:
+            elif self._hosts.is_busy(record.origin) or record.next_at > now - RATE_WINDOW_SECONDS:
                 active += 1
         resting.sort(key=lambda one: -one.until)
         return resting, active

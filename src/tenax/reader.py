@@ -9,22 +9,54 @@ from __future__ import annotations
 import signal
 import socket
 import sys
+from collections.abc import Iterable, Set
 
 from tenax.memory import calm_garbage_collection
-from tenax.model import Rejected
+from tenax.model import Offer, Rejected
 from tenax.parse.document import read_document
 from tenax.reading import HEADER, Job, Reading, decode_work, encode_readings
 from tenax.urls.admit import Rules, admit_links
 from tenax.urls.normalize import Spelling, normalize, spelling_of
 
+MOST_KNOWN = 100_000
+MOST_OPEN = 2000
 
-def read_page(job: Job, rules: Rules) -> Reading:
+
+class Reader:
+    """Reads documents, and remembers the links that the ledger has, so as not to offer them on every page again.
+
+    A link counts as known only when a visit that offered it was committed; until then it is offered each time.
+    """
+
+    def __init__(self) -> None:
+        self._known: set[str] = set()
+        self._known_before: set[str] = set()
+        self._offered: dict[int, tuple[Offer, ...]] = {}
+        """What was offered by jobs that are not committed yet."""
+
+    def read(self, job: Job, rules: Rules) -> Reading:
+        reading = read_page(job, rules, self._known, self._known_before)
+        if reading.offers:
+            if len(self._offered) >= MOST_OPEN:
+                del self._offered[next(iter(self._offered))]
+            self._offered[job.number] = reading.offers
+        return reading
+
+    def committed(self, numbers: Iterable[int]) -> None:
+        for number in numbers:
+            self._known.update(offer.url for offer in self._offered.pop(number, ()))
+        if len(self._known) > MOST_KNOWN:
+            self._known_before, self._known = self._known, set()
+
+
+def read_page(job: Job, rules: Rules, known: Set[str] = frozenset(), known_before: Set[str] = frozenset()) -> Reading:
+    """What a document holds; links in one of the two sets are not offered."""
     document = read_document(job.body, job.content_type, job.robots_header)
     if document.media == "other":
         return Reading(rejected=Rejected(why=f"content: {document.media_why}"))
     base = _base(document.base_href, job.fetched_url)
     hrefs = ((link.href, link.is_nofollow or document.is_nofollow) for link in document.links)
-    offers, refusals = admit_links(rules, job.url, base, job.depth, hrefs)
+    offers, refusals = admit_links(rules, job.url, base, job.depth, hrefs, known, known_before)
     canonical = normalize(document.canonical, base, spelling_of(rules.urls)) if document.canonical else None
     return Reading(
         title=document.title,
@@ -53,9 +85,11 @@ def _base(base_href: str | None, fetched_url: str) -> str:
 
 def serve(channel: socket.socket) -> None:
     stream = channel.makefile("rb", buffering=1024 * 1024)
+    reader = Reader()
     while header := stream.read(HEADER.size):
         work = decode_work(stream.read(HEADER.unpack(header)[0]))
-        answer = encode_readings(tuple(read_page(job, work.rules) for job in work.jobs))
+        reader.committed(work.committed)
+        answer = encode_readings(tuple(reader.read(job, work.rules) for job in work.jobs))
         channel.sendall(HEADER.pack(len(answer)) + answer)
 
 

@@ -22,6 +22,7 @@ from tenax.urls.admit import Rules
 READ_DEADLINE_SECONDS = 20.0
 SOCKET_BYTES = 1024 * 1024
 GATHER_SECONDS = 0.008
+MOST_OPEN = 10_000
 
 
 class ReaderFailed(Exception):
@@ -33,6 +34,9 @@ class Readers(Protocol):
 
     async def read(self, job: Job, rules: Rules) -> Reading:
         """Raises `ReaderFailed` for a document that cannot be read."""
+
+    def committed(self, number: int) -> None:
+        """The visit of this job is in the ledger, and so is every link it offered."""
 
     async def close(self) -> None: ...
 
@@ -49,12 +53,15 @@ class InlineReaders:
 
     async def start(self) -> None:
         # The parser is loaded only where it is used: with readers of their own, this process does without it.
-        from tenax.reader import read_page
+        from tenax.reader import Reader
 
-        self._read_page = read_page
+        self._reader = Reader()
 
     async def read(self, job: Job, rules: Rules) -> Reading:
-        return self._read_page(job, rules)
+        return self._reader.read(job, rules)
+
+    def committed(self, number: int) -> None:
+        self._reader.committed((number,))
 
     async def close(self) -> None: ...
 
@@ -74,6 +81,8 @@ class ProcessReaders:
         self._wanted: deque[Wanted] = deque()
         self._arrived = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
+        self._read_by: dict[int, list[int]] = {}
+        """For each job that was read and is not committed: the list its number goes to when it is."""
 
     async def start(self) -> None:
         loop = asyncio.get_running_loop()
@@ -84,6 +93,11 @@ class ProcessReaders:
         self._wanted.append(Wanted(job, rules, done, is_suspect=False))
         self._arrived.set()
         return await done
+
+    def committed(self, number: int) -> None:
+        told = self._read_by.pop(number, None)
+        if told is not None:
+            told.append(number)
 
     async def close(self) -> None:
         for task in self._tasks:
@@ -123,7 +137,7 @@ class ProcessReaders:
     async def _serve(self, channel: Channel, batch: list[Wanted]) -> bool:
         """Have a batch read; False when the reader is of no more use."""
         try:
-            readings = await channel.ask(Work(rules=batch[0].rules, jobs=tuple(wanted.job for wanted in batch)))
+            readings = await channel.ask(batch[0].rules, tuple(wanted.job for wanted in batch))
         except (OSError, EOFError, TimeoutError):
             self._blame(batch)
             return False
@@ -133,7 +147,10 @@ class ProcessReaders:
             raise
         for wanted, reading in zip(batch, readings, strict=True):
             if not wanted.done.done():
+                self._read_by[wanted.job.number] = channel.committed
                 wanted.done.set_result(reading)
+        while len(self._read_by) > MOST_OPEN:
+            del self._read_by[next(iter(self._read_by))]
         return True
 
     def _blame(self, batch: list[Wanted]) -> None:
@@ -150,6 +167,8 @@ class Channel:
     def __init__(self, process: asyncio.subprocess.Process, ours: socket.socket) -> None:
         self._process = process
         self._socket = ours
+        self.committed: list[int] = []
+        """Jobs read here whose visits were committed since it was last told."""
 
     @classmethod
     async def open(cls) -> Channel:
@@ -164,8 +183,9 @@ class Channel:
         ours.setblocking(False)
         return cls(process, ours)
 
-    async def ask(self, work: Work) -> tuple[Reading, ...]:
-        payload = encode_work(work)
+    async def ask(self, rules: Rules, jobs: tuple[Job, ...]) -> tuple[Reading, ...]:
+        payload = encode_work(Work(rules, jobs, tuple(self.committed)))
+        self.committed.clear()
         loop = asyncio.get_running_loop()
         async with asyncio.timeout(READ_DEADLINE_SECONDS):
             await loop.sock_sendall(self._socket, HEADER.pack(len(payload)))

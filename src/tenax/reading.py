@@ -13,6 +13,8 @@ from tenax.urls.admit import Rules
 class Job(Value, frozen=True):
     """A document to read."""
 
+    number: int
+    """By which the reader is told later that the visit was committed."""
     url: str
     """As the task has it, normalised."""
     fetched_url: str
@@ -37,6 +39,7 @@ class Reading(Value, frozen=True):
     content_hash: str = ""
     links_count: int = 0
     offers: tuple[Offer, ...] = ()
+    """Links for the ledger; those that it surely has already are left out."""
     refusals: dict[str, int] = {}
     is_noindex: bool = False
     rejected: Rejected | None = None
@@ -48,6 +51,8 @@ class Work(Value, frozen=True):
 
     rules: Rules
     jobs: tuple[Job, ...]
+    committed: tuple[int, ...] = ()
+    """Earlier jobs of this reader whose visits are in the ledger by now, and so are the links they offered."""
 
 
 HEADER = struct.Struct(">I")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from tenax.errors import LedgerUnusable
 from tenax.ledger import Ledger
 from tenax.model import Source, Task
 from tenax.urls.admit import Rules, refusal
@@ -40,6 +41,11 @@ def _is_seed(task: Task) -> bool:
 
 
 async def kept_rules(ledger: Ledger) -> Rules | None:
-    """The rules a ledger was last crawled by."""
+    """The rules a ledger was last crawled by; None when none were kept."""
     stored = await ledger.recall(_NAME)
-    return _decode(stored) if stored is not None else None
+    try:
+        return _decode(stored) if stored is not None else None
+    except msgspec.DecodeError as error:
+        raise LedgerUnusable(
+            f"the rules kept with this crawl cannot be read ({error}); begin anew with --fresh"
+        ) from None

@@ -15,6 +15,7 @@ from tenax.events.relay import Relay
 from tenax.fetch.guard import Guard
 from tenax.fetch.http import HttpTransport
 from tenax.fetch.pipeline import Pipeline
+from tenax.files import LEDGER_FILE
 from tenax.hosts.memory import MemoryHosts
 from tenax.hosts.turns import HostTurns
 from tenax.ledger import Admission, Ledger
@@ -25,8 +26,6 @@ from tenax.rulebook import Rulebook
 from tenax.supervisor import Supervisor
 from tenax.urls.admit import Rules
 from tenax.urls.normalize import spelling_of
-
-LEDGER_FILE = "tenax.db"
 
 
 class App:

@@ -12,7 +12,7 @@ from tenax.errors import LedgerMissing, UsageError
 
 def crawl_in(directory: Path) -> Path:
     directory.mkdir(parents=True, exist_ok=True)
-    (directory / place.DATABASE).touch()
+    (directory / "tenax.db").touch()
     return directory
 
 

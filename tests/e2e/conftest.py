@@ -37,7 +37,7 @@ class Crawled(NamedTuple):
 def crawled(rude: Demo, tmp_path_factory: pytest.TempPathFactory) -> Crawled:
     """A whole crawl of the rude hosts; tests ask it, and leave it as it is."""
     out = tmp_path_factory.mktemp("crawled") / "out"
-    options = ("--rate", "50", *INLINE)
+    options = ("--rate", "50", "--set", "fetch.retry_base_seconds=0.1", *INLINE)
     first = tenax("crawl", *rude.seeds, *options, "--out", out)
     assert first.code == 0, first.err
     return Crawled(rude, out, first, options)

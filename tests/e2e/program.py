@@ -23,6 +23,14 @@ DEADLINE_SECONDS = 60.0
 INLINE = ("--set", "pool.processes=0")
 """No reader processes: they are of no use to a crawl of a few pages, and starting them takes time."""
 
+ONE_AFTER_THE_OTHER = """
+import json, sys
+from tenax.cli import main
+for arguments in json.load(sys.stdin):
+    print(end=chr(0))
+    main(arguments)
+"""
+
 Found = TypeVar("Found")
 
 
@@ -89,7 +97,23 @@ def together(*commands: Sequence[str | Path]) -> list[Ended]:
     return [ended(process) for process in [start(*arguments) for arguments in commands]]
 
 
-def until(condition: Callable[[], Found], what: str) -> Found:
+def in_one_process(*commands: Sequence[str | Path]) -> list[str]:
+    """What several commands that only ask print, run one after the other where the program is started only once."""
+    words = json.dumps([[str(word) for word in arguments] for arguments in commands])
+    answer = subprocess.run(
+        [sys.executable, "-c", ONE_AFTER_THE_OTHER],
+        input=words,
+        capture_output=True,
+        text=True,
+        check=True,
+        env=environment(),
+        timeout=DEADLINE_SECONDS,
+    )
+    assert answer.stderr == ""
+    return answer.stdout.split("\0")[1:]
+
+
+def until(condition: Callable[[], Found | None], what: str) -> Found:
     """Wait for a condition, and give what made it true."""
     deadline = time.monotonic() + DEADLINE_SECONDS
     while not (found := condition()):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import Crawled
-from tests.e2e.program import status, tenax, together, told, urls
+from tests.e2e.program import in_one_process, status, tenax, together, told, urls
 
 # ---- explain ----------------------------------------------------------------------------------------------
 
@@ -50,16 +50,10 @@ STORIES = {
 
 @pytest.fixture(scope="module")
 def explained(crawled: Crawled) -> dict[str, str]:
-    """All stories, told two at a time."""
-    asked = {name: url.format(*crawled.demo.origins) for name, (url, _) in STORIES.items()}
-    names = list(asked)
-    found: dict[str, str] = {}
-    for start in range(0, len(names), 4):
-        some = names[start : start + 4]
-        answers = together(*(("explain", asked[name], "--out", crawled.out) for name in some))
-        assert all(answer.code == 0 for answer in answers), answers
-        found.update(zip(some, (answer.out for answer in answers), strict=True))
-    return found
+    """All stories."""
+    asked = [url.format(*crawled.demo.origins) for url, _ in STORIES.values()]
+    answers = in_one_process(*(("explain", url, "--out", crawled.out) for url in asked))
+    return dict(zip(STORIES, answers, strict=True))
 
 
 @pytest.mark.parametrize("name", STORIES)
@@ -133,11 +127,11 @@ def test_export_where_everything_given_holds(crawled: Crawled) -> None:
         "since=2020-01-01": {line["url"] for line in lines},
         "since=2999-01-01": set(),
     }
-    answers = together(
+    answers = in_one_process(
         *(("export", "--where", where, "--out", crawled.out) for where in wheres),
         ("export", "--where", "host=127.0.0.4", "--where", "url=*/soup*", "--out", crawled.out),
     )
-    found = [{json.loads(line)["url"] for line in answer.out.splitlines()} for answer in answers]
+    found = [{json.loads(line)["url"] for line in answer.splitlines()} for answer in answers]
     assert found[:-1] == list(wheres.values())
     assert found[-1] == {f"{origin}/soup", f"{origin}/soup/spoon", f"{origin}/soup/bowl"}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -180,6 +181,5 @@ def test_the_command_to_resume_is_the_one_that_was_typed(calm: Demo, tmp_path: P
     options = (*FAST, *INLINE, "--max-pages", "2", "--exclude", "*/a b/*", "--out", tmp_path / "o o")
     done = tenax("crawl", calm.seeds[0], *options)
     line = next(line for line in done.out.splitlines() if line.startswith("Resume with:"))
-    assert line.removeprefix("Resume with:").split() == " ".join(
-        ["python", *command()[1:], "crawl", calm.seeds[0], *FAST, *INLINE, "--max-pages", "2", "--exclude"]
-    ).split() + ["'*/a", "b/*'", "--out", f"'{tmp_path}/o", "o'"]
+    typed = shlex.split(line.removeprefix("Resume with:"))
+    assert typed == ["python", *command("crawl", calm.seeds[0], *options)[1:]]

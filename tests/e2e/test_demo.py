@@ -10,7 +10,8 @@ from tests.e2e.program import ended, start, status, stored, tenax, told, until
 
 def test_the_demo_shows_everything_and_says_what_to_try_next(tmp_path: Path) -> None:
     out = tmp_path / "demo"
-    process = start("demo", "--pages", "24", "--set", "fetch.total_timeout_seconds=2.5", "--out", out)
+    quicker = ("--set", "fetch.total_timeout_seconds=2.5", "--set", "fetch.retry_base_seconds=0.1")
+    process = start("demo", "--pages", "24", *quicker, "--out", out)
     until(lambda: (out / "pages.jsonl").exists() and (out / "pages.jsonl").stat().st_size, "the first page")
     assert status(out)["is_running"] is True
     done = ended(process)

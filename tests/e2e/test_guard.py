@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.program import INLINE, Demo, status, tenax, together, urls
+from tests.e2e.program import INLINE, Demo, in_one_process, status, tenax, together, urls
 
 FAST = ("--rate", "0", *INLINE)
 
@@ -47,8 +47,7 @@ def test_a_private_address_behind_a_redirect_is_refused(rude: Demo, tmp_path: Pa
     assert [one.code for one in done] == [0, 0]
     assert "Nothing could be stored." in done[0].out
     target = "http://169.254.169.254/latest/meta-data/"
-    for where in (out, page_out):
-        explained = tenax("explain", target, "--out", where).out
+    for explained in in_one_process(*(("explain", target, "--out", where) for where in (out, page_out))):
         assert "Settled without a page: not fetched: 169.254.169.254 is not a public address." in explained
         assert f"by a redirect of {seed}" in explained
     assert target not in urls(page_out)
@@ -57,5 +56,5 @@ def test_a_private_address_behind_a_redirect_is_refused(rude: Demo, tmp_path: Pa
 def test_explain_says_beforehand_what_the_guard_would(calm: Demo, tmp_path: Path) -> None:
     tenax("crawl", calm.seeds[0], "--scope", "any", *FAST, "--max-pages", "1", "--out", tmp_path)
     asked = ("http://10.0.0.1/", "http://localhost/", "http://[::1]/", "http://2130706433/")
-    for explained in together(*(("explain", url, "--out", tmp_path) for url in asked)):
-        assert "refused by the guard, because the address is private" in " ".join(explained.out.split())
+    for explained in in_one_process(*(("explain", url, "--out", tmp_path) for url in asked)):
+        assert "refused by the guard, because the address is private" in " ".join(explained.split())

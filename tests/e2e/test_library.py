@@ -11,7 +11,7 @@ import tenax
 from tenax.config import Config, CrawlConfig, GuardConfig, PolitenessConfig, PoolConfig
 from tenax.crawl import MOST_UNREAD_PAGES
 from tenax.demo import Site
-from tests.e2e.program import Demo, holds_once, serving, stored, told
+from tests.e2e.program import Demo, holds_once, serving, stored, told, until
 
 FAST = Config(politeness=PolitenessConfig(rate_per_second=0, connections_per_host=8), pool=PoolConfig(processes=0))
 
@@ -58,17 +58,15 @@ async def test_the_crawl_waits_for_a_slow_reader(tmp_path: Path) -> None:
         async with tenax.Crawl(demo.seeds, FAST, out=tmp_path / "out", typed_by_person=True) as crawl:
             pages = aiter(crawl)
             first = await anext(pages)
-            held = 0
-            while held < 20:  # no page came while the loop went round and round
-                before = crawl.progress().pages
-                for _ in range(200):
-                    await asyncio.sleep(0)
-                await asyncio.sleep(0.02)
-                held = held + 1 if crawl.progress().pages == before > MOST_UNREAD_PAGES // 2 else 0
-            assert crawl.progress().pages <= MOST_UNREAD_PAGES + 8 + 1
+            await asyncio.to_thread(until, lambda: _is_held(crawl.progress()), "the crawl to wait")
+            assert crawl.progress().pages <= 1 + MOST_UNREAD_PAGES + FAST.politeness.connections_per_host
             rest = [page.url async for page in pages]
         assert {first.url, *rest} == demo.pages
         assert len(rest) + 1 == len(demo.pages)
+
+
+def _is_held(progress: tenax.Progress) -> bool:
+    return progress.pages >= MOST_UNREAD_PAGES and progress.in_flight == 0
 
 
 async def test_two_crawls_in_one_process(calm: Demo, tmp_path: Path) -> None:
@@ -100,9 +98,7 @@ async def test_a_program_may_not_reach_private_addresses_as_a_person_may(calm: D
     ]
     pages = []
     for number, guard in enumerate(guards):
-        config = Config(
-            guard=guard, politeness=FAST.politeness, pool=FAST.pool, crawl=CrawlConfig(max_pages=3)
-        )
+        config = Config(guard=guard, politeness=FAST.politeness, pool=FAST.pool, crawl=CrawlConfig(max_pages=3))
         async with tenax.Crawl([calm.seeds[0]], config, out=tmp_path / str(number)) as crawl:
             pages.append(len([page async for page in crawl]))
     assert pages == [0, 0, 3]
@@ -112,8 +108,7 @@ async def test_stop_from_elsewhere(calm: Demo, tmp_path: Path) -> None:
     slow = Config(politeness=PolitenessConfig(rate_per_second=30), pool=PoolConfig(processes=0))
     async with tenax.Crawl(calm.seeds, slow, out=tmp_path, typed_by_person=True) as crawl:
         running = asyncio.ensure_future(crawl.run())
-        while crawl.progress().pages < 3:
-            await asyncio.sleep(0.01)
+        await asyncio.to_thread(until, lambda: crawl.progress().pages >= 3, "three pages")
         crawl.stop()
         assert await running is tenax.Ending.INTERRUPTED
         assert (await crawl.status()).pages == crawl.progress().pages

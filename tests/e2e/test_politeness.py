@@ -7,6 +7,7 @@ import signal
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -30,7 +31,7 @@ def smallest_gaps(demo: Demo) -> dict[str, float]:
     times: dict[str, list[float]] = defaultdict(list)
     for request in demo.requests():
         times[request.host].append(request.time)
-    return {host: min(later - earlier for earlier, later in zip(at, at[1:], strict=False)) for host, at in times.items()}
+    return {host: min(later - earlier for earlier, later in pairwise(at)) for host, at in times.items()}
 
 
 def test_no_two_requests_to_a_host_are_closer_than_its_pace(fresh: Demo, tmp_path: Path) -> None:

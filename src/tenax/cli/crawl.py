@@ -52,10 +52,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from tenax.cli import running
+    from tenax.cli.orders import Orders
 
     loaded = settings.load(args)
     out = Path(args.out) if args.out else place.of_seed(args.urls[0])
-    orders = running.Orders(
+    orders = Orders(
         seeds=tuple(args.urls),
         out=out,
         is_fresh=args.fresh,

@@ -64,16 +64,16 @@ async def _list(out: Path, *, is_json: bool) -> int:
 
 
 async def _replay(out: Path, urls: list[str] | None) -> int:
-    from tenax.cli.documents import rules_of_crawl
     from tenax.cli.layout import show
     from tenax.cli.status import resume_command
     from tenax.cli.words import several
+    from tenax.rulebook import kept_rules
     from tenax.urls.normalize import normalize, spelling_of
     from tenax.wiring import open_ledger
 
     ledger = await open_ledger(out, read_only=False)
     try:
-        rules = await rules_of_crawl(ledger)
+        rules = await kept_rules(ledger)
         if urls is not None and rules is not None:
             spelled = [(normalize(url, None, spelling_of(rules.urls)), url) for url in urls]
             urls = [found.url if found else url for found, url in spelled]

@@ -51,6 +51,7 @@ def manners() -> dict[str, Setting]:
 
 async def _demonstrated(args: argparse.Namespace, loaded: Loaded) -> int:
     from tenax.cli import running
+    from tenax.cli.orders import Orders
     from tenax.demo import Site
     from tenax.demo.process import DemoProcess
 
@@ -60,7 +61,7 @@ async def _demonstrated(args: argparse.Namespace, loaded: Loaded) -> int:
     if place.has_crawl(out):
         opening.append(f"the earlier demo is set aside, in {out}/previous-…")
     async with DemoProcess(Site(hosts=args.hosts, pages_per_host=args.pages)) as demo:
-        orders = running.Orders(
+        orders = Orders(
             seeds=tuple(f"{origin}/" for origin in demo.origins),
             out=out,
             is_fresh=True,  # the site has a new port every time: nothing of an earlier demo could go on
@@ -84,14 +85,14 @@ def examples(origins: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
 
 async def _check_place(out: Path) -> None:
     """Begin anew over an earlier demo, but never over a crawl of something else."""
-    from tenax.cli.documents import rules_of_crawl
+    from tenax.rulebook import kept_rules
     from tenax.wiring import open_ledger
 
     if not place.has_crawl(out):
         return
     ledger = await open_ledger(out, read_only=True)
     try:
-        rules = await rules_of_crawl(ledger)
+        rules = await kept_rules(ledger)
     finally:
         await ledger.close()
     if rules is not None and not all(seed.startswith("http://127.") for seed in rules.seeds):

@@ -57,15 +57,15 @@ async def _explained(out: Path, asked: str) -> Explanation:
 
 async def explanation_of(ledger: Ledger, asked: str) -> Explanation:
     """All that can be said about this URL: what the ledger holds, and what the crawl's rules say to it."""
-    from tenax.cli.documents import rules_of_crawl
     from tenax.cli.spelling import changes
     from tenax.cli.story import Explanation
     from tenax.clock import SteadyClock
+    from tenax.rulebook import kept_rules
     from tenax.urls.normalize import spelling_of
     from tenax.urls.seeds import seed_url
     from tenax.urls.verdicts import verdicts
 
-    rules = await rules_of_crawl(ledger)
+    rules = await kept_rules(ledger)
     if rules is None:
         raise LedgerUnusable("this crawl has no rules yet: it was stopped before it began; run `tenax crawl` again")
     url = seed_url(asked, spelling_of(rules.urls))

@@ -11,8 +11,8 @@ import re
 from datetime import UTC, datetime
 from urllib.parse import unquote
 
-from tenax.cli.documents import as_json
-from tenax.logs import plain
+from tenax.events.jsonl import line_of
+from tenax.logs import inert_json, plain
 from tenax.model import Page
 
 _COLUMNS = (
@@ -29,7 +29,8 @@ _BLOCK_IN_MARKDOWN = re.compile(r"^( {0,3})(#{1,6}(?=\s)|[-=]{3,}\s*$|```|~~~)",
 
 
 def json_line(page: Page) -> str:
-    return as_json(page, indent=0) + "\n"
+    """The same line that a crawl writes, but for its number."""
+    return inert_json(line_of(page, None).decode()) + "\n"
 
 
 def csv_line(page: Page) -> str:

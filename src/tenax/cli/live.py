@@ -153,4 +153,4 @@ def _failures(progress: Progress) -> Text:
 def _hint(progress: Progress) -> Text:
     if progress.is_stopping:
         return Text(" Finishing what is in flight; press Ctrl-C again to stop at once.", style="yellow")
-    return Text(" Ctrl-C finishes what is in flight and stops; the same command resumes.", style="dim")
+    return Text(" Ctrl-C finishes what is in flight and stops.", style="dim")

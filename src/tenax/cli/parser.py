@@ -37,8 +37,6 @@ exit codes:
     5  the ledger cannot be used: corrupt, not ours, not writable
     6  the disk is full
     7  trouble with an output file
-    8  an optional part is not installed
-    9  the crawl stalled
   130  interrupted; the same command resumes
 """
 
@@ -115,6 +113,9 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 
 def program() -> str:
     """How a person calls this program from where they are, so that a printed command can be pasted."""
+    script = os.environ.get("CALLED_AS")
+    if script:
+        return script
     called = Path(sys.argv[0])
     if called.name == "__main__.py":
         return "python -m tenax"

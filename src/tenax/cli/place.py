@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from tenax.errors import LedgerMissing, UsageError
+from tenax.files import LEDGER_FILE
 
-DATABASE = "tenax.db"
 _MOST_SHOWN = 8
 
 
@@ -19,7 +19,7 @@ def of_crawl(out: str | None, url: str | None = None, here: Path | None = None) 
         return here
     if url is not None and has_crawl(here / of_seed(url)):
         return here / of_seed(url)
-    found = sorted(path.parent for path in here.glob(f"*/{DATABASE}"))
+    found = sorted(path.parent for path in here.glob(f"*/{LEDGER_FILE}"))
     if len(found) == 1:
         return found[0]
     if not found:
@@ -31,7 +31,7 @@ def of_crawl(out: str | None, url: str | None = None, here: Path | None = None) 
 
 
 def has_crawl(directory: Path) -> bool:
-    return (directory / DATABASE).exists()
+    return (directory / LEDGER_FILE).exists()
 
 
 def of_seed(text: str) -> Path:

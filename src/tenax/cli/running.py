@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from tenax import logs
 from tenax.cli import words
-from tenax.model import Ending, Progress, Value
+from tenax.cli.orders import Orders
+from tenax.model import Ending, Progress
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -23,23 +24,6 @@ if TYPE_CHECKING:
     from tenax.ledger import Status
 
 T = TypeVar("T")
-
-
-class Orders(Value, frozen=True):
-    """What to crawl, and how to speak of it."""
-
-    seeds: tuple[str, ...]
-    out: Path
-    is_fresh: bool = False
-    is_quiet: bool = False
-    program: str = "tenax"
-    """How a person calls us."""
-    resume: str = ""
-    """The command that goes on with this crawl; empty when it cannot be resumed."""
-    examples: tuple[tuple[str, str], ...] = ()
-    """URLs worth explaining, each with what one would see."""
-    opening: tuple[str, ...] = ()
-    """What to say at the start instead of what the crawl would."""
 
 
 INTERRUPTED = 130

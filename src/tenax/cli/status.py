@@ -57,10 +57,10 @@ async def _asked(out: Path) -> tuple[Status, str]:
 
 async def resume_command(ledger: Ledger, out: Path) -> str:
     """The command that goes on with this crawl: the one it was last started with, or one made from its seeds."""
-    from tenax.cli.documents import rules_of_crawl
+    from tenax.rulebook import kept_rules
 
     command = await ledger.recall("command")
     if command:
         return command.decode()
-    rules = await rules_of_crawl(ledger)
+    rules = await kept_rules(ledger)
     return shlex.join([*program().split(), "crawl", *(rules.seeds if rules else ("URL",)), "--out", os.fspath(out)])

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from tenax.cli import words
 from tenax.cli.layout import Ink, columns, pairs, plain
-from tenax.cli.place import DATABASE
-from tenax.cli.running import Orders
+from tenax.cli.orders import Orders
+from tenax.files import LEDGER_FILE
 from tenax.ledger import Status
 from tenax.model import Ending, Progress, Value
 
@@ -98,7 +98,7 @@ def _block(name: str, counts: dict[str, int]) -> list[tuple[str, str]]:
 
 
 def _places(report: Report) -> list[tuple[str, str]]:
-    rows = [("database", os.fspath(report.out / DATABASE))]
+    rows = [("database", os.fspath(report.out / LEDGER_FILE))]
     if report.jsonl:
         rows.append(("pages", os.fspath(report.out / report.jsonl)))
     return rows

@@ -43,6 +43,10 @@ class MemoryHosts:
             if record is not None:
                 self._rest(record)
 
+    def is_busy(self, origin: str) -> bool:
+        """Whether a visit of it is in flight."""
+        return origin in self._busy
+
     def records(self) -> Iterator[HostRecord]:
         """Every record held, in no order."""
         yield from self._busy.values()

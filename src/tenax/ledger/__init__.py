@@ -72,7 +72,7 @@ class VisitRecord(Value, frozen=True):
     attempt: int = 0
     fetch: FetchRecord = FetchRecord()
     offered: int = 0
-    """New and known links it offered."""
+    """Links it offered; those it knew to be in the ledger were left out."""
     refusals: dict[str, int] = {}
 
 

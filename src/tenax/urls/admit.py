@@ -6,7 +6,7 @@ decisions to a person.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
@@ -85,11 +85,18 @@ def refusal(rules: Rules, url: WebUrl, depth: int) -> str | None:
 
 
 def admit_links(
-    rules: Rules, page_url: str, base: str, depth: int, hrefs: Iterable[tuple[str, bool]]
+    rules: Rules,
+    page_url: str,
+    base: str,
+    depth: int,
+    hrefs: Iterable[tuple[str, bool]],
+    known: Set[str] = frozenset(),
+    known_before: Set[str] = frozenset(),
 ) -> tuple[tuple[Offer, ...], dict[str, int]]:
     """A page's links as offers, each URL once and the page itself left out; and how many were refused, by reason.
 
-    `hrefs` are as written in the page, each with whether it is marked nofollow. `page_url` is normalised.
+    `hrefs` are as written in the page, each with whether it is marked nofollow. `page_url` is normalised. Links in
+    `known` or `known_before` are neither: they are left out, but count towards the page's limit.
     """
     judge = _judge_of(rules)
     rooted, relative = judge.remembered(base)
@@ -100,6 +107,7 @@ def admit_links(
     offers: list[Offer] = []
     refusals: dict[str, int] = {}
     seen = {page_url}
+    left_out = 0
     stream = iter(hrefs)
     for href, is_nofollow in islice(stream, most * LOOKS_PER_LINK):
         if is_nofollow:
@@ -110,9 +118,12 @@ def admit_links(
         if url in seen:
             continue
         seen.add(url)
+        if url in known or url in known_before:
+            left_out += 1
+            continue
         if is_too_deep and reason not in _JUDGED_BEFORE_DEPTH:
             reason = "depth"
-        elif reason is None and len(offers) >= most:
+        elif reason is None and len(offers) + left_out >= most:
             reason = "max_links_per_page"
         if reason is None:
             offers.append(Offer(url, origin, below, priorities[rank], Source.LINK, page_url, None, (), budgets))

@@ -25,28 +25,16 @@ from tenax.ledger.inflow import Inflow
 from tenax.ledger.schedule import Entry, Schedule, Slot
 from tenax.ledger.sqlite import rows
 from tenax.ledger.sqlite.read import Reader, counts_of
-from tenax.ledger.sqlite.schema import OwnerLock, open_for_reading, open_for_writing, queries, translated
+from tenax.ledger.sqlite.schema import OwnerLock, open_for_reading, open_for_writing, translated
+from tenax.ledger.sqlite.window import Window
 from tenax.ledger.sqlite.write import Applied, Settling, Writer
 from tenax.model import Claim, Cursor, Event, HostRecord, Lease, Offer, Page, Visit
 
 T = TypeVar("T")
 
-LOOK_PAUSE_SECONDS = 0.1
-"""How often a crowded window looks for hosts that wait outside of it."""
 LEAST_WAIT_SECONDS = 0.001
 EVENTS_KEPT = 500
 """Events held in memory for a relay that is close behind."""
-NEVER = float("inf")
-
-
-class Found(NamedTuple):
-    """What the thread read for the window."""
-
-    hosts: list[tuple[int, HostRecord]]
-    is_crowded: bool
-    look_at: float
-    """When it is worth looking for hosts outside again."""
-    tasks: list[tuple[int, list[Entry], int, float | None]]
 
 
 class Held(NamedTuple):
@@ -79,15 +67,13 @@ class SqliteLedger:
         self._links_per_second = links_per_second
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="ledger")
         self._schedule = Schedule(turns, config.window_hosts, config.look_ahead)
+        self._window = Window(self._schedule, self._thread, clock, self._window_changed)
         self._held: dict[int, Held] = {}
         self._expiries: list[tuple[float, int]] = []
         self._lease_number = 0
         self._pending: list[Pending] = []
         self._group_open = False
         self._writing = 0
-        self._filling = False
-        self._look_at = 0.0
-        self._sql = queries()
         self._tally: Counter[str] = Counter()
         self._lately: deque[Event] = deque(maxlen=EVENTS_KEPT)
         self._changed = asyncio.Event()
@@ -119,6 +105,7 @@ class SqliteLedger:
             self._db, self._lock = open_for_writing(self._file, self._config)
             self._writer = Writer(self._db, Inflow(self._links_per_second))
         self._reader = Reader(self._db)
+        self._window.connect(self._db)
         self._tally.update(self._reader.counts())
         if not self._read_only:
             self._epoch = int(self._reader.meta("epoch") or 0) + 1
@@ -136,7 +123,7 @@ class SqliteLedger:
         now = self._clock.now()
         self._take_back_expired(now)
         taken = self._schedule.take(now)
-        self._fill_soon(now)
+        self._window.fill_soon(now)
         if taken is None:
             return None
         slot, entry = taken
@@ -151,7 +138,7 @@ class SqliteLedger:
     async def wait_for_work(self, timeout_seconds: float) -> None:
         self._check()
         turn = self.next_turn()
-        if turn is not None and not self._filling:
+        if turn is not None and not self._window.is_filling:
             timeout_seconds = min(timeout_seconds, max(turn - self._clock.now(), LEAST_WAIT_SECONDS))
         self._changed.clear()
         try:
@@ -176,9 +163,7 @@ class SqliteLedger:
             self._changed.set()
 
     def next_turn(self) -> float | None:
-        inside = self._schedule.next_turn()
-        turn = min(self._look_at, NEVER if inside is None else inside)
-        return None if turn == NEVER else turn
+        return self._window.next_turn()
 
     def counts(self) -> Counts:
         return counts_of(self._tally)
@@ -190,79 +175,9 @@ class SqliteLedger:
             if held is not None:
                 self._schedule.put_back(held.slot, held.entry)
 
-    # -- filling the window ---------------------------------------------------------------------------------
-
-    def _wants_hosts(self, now: float) -> bool:
-        return self._look_at <= now
-
-    def _fill_soon(self, now: float) -> None:
-        """Have the thread read what the window asks for, unless it is at it already."""
-        wants_hosts = self._wants_hosts(now)
-        if self._filling or not (wants_hosts or self._schedule.has_hungry):
-            return
-        self._filling = True
-        if wants_hosts:
-            self._look_at = NEVER
-        limit = len(self._schedule) + max(self._schedule.room, 1) if wants_hosts else 0
-        future = asyncio.get_running_loop().run_in_executor(
-            self._thread, self._read_window, self._schedule.hungry(), limit, now
-        )
-        future.add_done_callback(self._filled)
-
-    def _read_window(self, hungry: list[tuple[int, int]], host_limit: int, now: float) -> Found:
-        """Hosts outside of the window whose turn has come, and the tasks that hosts inside of it ask for."""
-        hosts: list[tuple[int, HostRecord]] = []
-        look_at = NEVER
-        waiting = self._db.execute(self._sql["hosts_with_work"], (host_limit,)).fetchall() if host_limit else []
-        for host_id, turn_at in waiting:
-            if host_id in self._schedule:
-                continue
-            if turn_at > now:
-                look_at = turn_at
-                break
-            found = self._db.execute(self._sql["host_by_id"], (host_id,)).fetchone()
-            hosts.append((host_id, rows.host_record(*found)))
-        is_crowded = len(waiting) >= host_limit > 0
-        if is_crowded:
-            look_at = min(look_at, now + LOOK_PAUSE_SECONDS)
-        return Found(hosts, is_crowded, look_at, [self._read_tasks(host, limit, now) for host, limit in hungry])
-
-    def _read_tasks(self, host_id: int, limit: int, now: float) -> tuple[int, list[Entry], int, float | None]:
-        """What is due at a host, best first, and when the next task is."""
-        sql, now_ms = self._sql, int(now * 1000)
-        due: list[Entry] = []
-        for rank in range(3):
-            if len(due) < limit:
-                asked = (host_id, rank, now_ms, limit - len(due))
-                due.extend(Entry(*row) for row in self._db.execute(sql["queue_due"], asked))
-        next_due = None
-        if len(due) < limit:
-            later = [
-                row[0]
-                for rank in range(3)
-                if (row := self._db.execute(sql["queue_next_due_after"], (host_id, rank, now_ms)).fetchone())
-            ]
-            next_due = min(later) / 1000 if later else None
-        if not due and next_due is not None and not self._read_only:
-            self._db.execute(sql["host_sleep"], (next_due, host_id))
-        return host_id, due, limit, next_due
-
-    def _filled(self, future: asyncio.Future[Found]) -> None:
-        self._filling = False
-        error = future.exception() if not future.cancelled() else LedgerUnusable("the ledger was closed")
+    def _window_changed(self, error: BaseException | None) -> None:
         if error is not None:
             self._break(error)
-            return
-        found = future.result()
-        for host_id, entries, asked, next_due in found.tasks:
-            self._schedule.fill(host_id, entries, asked, next_due)
-        if self._schedule.room < len(found.hosts):
-            self._schedule.dismiss_idle()
-        for host_id, record in found.hosts[: max(self._schedule.room, 0)]:
-            if host_id not in self._schedule:
-                self._schedule.enter(host_id, record)
-        self._look_at = min(self._look_at, found.look_at)
-        self._fill_soon(self._clock.now())
         self._changed.set()
 
     # -- group commit ---------------------------------------------------------------------------------------
@@ -312,10 +227,7 @@ class SqliteLedger:
                 self._schedule.settle(one.slot, one.settling.entry.key, one.settling.visit.host)
         now = self._clock.now()
         for host_id, entry in applied.arrivals:
-            if host_id in self._schedule:
-                self._schedule.arrived(host_id, entry, now)
-            else:
-                self._look_at = min(self._look_at, entry.due / 1000)
+            self._window.arrived(host_id, entry, now)
         for one, admission in zip(group, applied.admissions, strict=True):
             if not one.done.done():
                 one.done.set_result(admission)
@@ -366,8 +278,7 @@ class SqliteLedger:
         arrivals = await self._in_thread(lambda: self._writer.replay(urls, now))
         self._tally.update({"waiting": len(arrivals), "dead": -len(arrivals)})
         for host_id, entry in arrivals:
-            self._schedule.arrived(host_id, entry, now)
-        self._look_at = now
+            self._window.arrived(host_id, entry, now)
         self._changed.set()
         return len(arrivals)
 

@@ -1,0 +1,24 @@
+"""What a person asked for: the crawl to run, and the words to tell of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tenax.model import Value
+
+
+class Orders(Value, frozen=True):
+    """What to crawl, and how to speak of it."""
+
+    seeds: tuple[str, ...]
+    out: Path
+    is_fresh: bool = False
+    is_quiet: bool = False
+    program: str = "tenax"
+    """How a person calls us."""
+    resume: str = ""
+    """The command that goes on with this crawl; empty when it cannot be resumed."""
+    examples: tuple[tuple[str, str], ...] = ()
+    """URLs worth explaining, each with what one would see."""
+    opening: tuple[str, ...] = ()
+    """What to say at the start instead of what the crawl would."""

@@ -1,0 +1,134 @@
+"""The window on the frontier: keeps the schedule filled from the file, read by the ledger's one thread."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Callable
+from concurrent.futures import Executor
+from typing import NamedTuple
+
+from tenax.clock import Clock
+from tenax.ledger.schedule import Entry, Schedule
+from tenax.ledger.sqlite import rows
+from tenax.ledger.sqlite.schema import queries
+from tenax.model import HostRecord
+
+LOOK_PAUSE_SECONDS = 0.1
+"""How often a crowded window looks for hosts that wait outside of it."""
+NEVER = float("inf")
+
+
+class Found(NamedTuple):
+    """What the thread read for the window."""
+
+    hosts: list[tuple[int, HostRecord]]
+    look_at: float
+    """When it is worth looking for hosts outside again."""
+    tasks: list[tuple[int, list[Entry], int, float | None]]
+
+
+class Window:
+    """Hosts outside of the window wait in the file; `fill_soon` brings in those whose turn has come."""
+
+    def __init__(
+        self, schedule: Schedule, thread: Executor, clock: Clock, changed: Callable[[BaseException | None], None]
+    ) -> None:
+        """`changed` is called when there may be more to claim, or with what went wrong."""
+        self._schedule = schedule
+        self._thread = thread
+        self._clock = clock
+        self._changed = changed
+        self._sql = queries()
+        self._look_at = 0.0
+        self.is_filling = False
+
+    def connect(self, connection: sqlite3.Connection) -> None:
+        self._db = connection
+
+    def next_turn(self) -> float | None:
+        """When a claim may succeed, in the window or by a look outside of it."""
+        inside = self._schedule.next_turn()
+        turn = min(self._look_at, NEVER if inside is None else inside)
+        return None if turn == NEVER else turn
+
+    def arrived(self, host_id: int, entry: Entry, now: float) -> None:
+        """A task waits now at this host."""
+        if host_id in self._schedule:
+            self._schedule.arrived(host_id, entry, now)
+        else:
+            self._look_at = min(self._look_at, entry.due / 1000)
+
+    def fill_soon(self, now: float) -> None:
+        """Have the thread read what the window asks for, unless it is at it already."""
+        wants_hosts = self._look_at <= now
+        if self.is_filling or not (wants_hosts or self._schedule.has_hungry):
+            return
+        self.is_filling = True
+        if wants_hosts:
+            self._look_at = NEVER
+        limit = len(self._schedule) + max(self._schedule.room, 1) if wants_hosts else 0
+        future = asyncio.get_running_loop().run_in_executor(
+            self._thread, self._read_window, self._schedule.hungry(), limit, now
+        )
+        future.add_done_callback(self._filled)
+
+    def _read_window(self, hungry: list[tuple[int, int]], host_limit: int, now: float) -> Found:
+        """Hosts outside of the window whose turn has come, and the tasks that hosts inside of it ask for."""
+        hosts: list[tuple[int, HostRecord]] = []
+        look_at = NEVER
+        waiting = self._db.execute(self._sql["hosts_with_work"], (host_limit,)).fetchall() if host_limit else []
+        for host_id, turn_at in waiting:
+            if host_id in self._schedule:
+                continue
+            if turn_at > now:
+                look_at = turn_at
+                break
+            found = self._db.execute(self._sql["host_by_id"], (host_id,)).fetchone()
+            hosts.append((host_id, rows.host_record(*found)))
+        if len(waiting) >= host_limit > 0:
+            look_at = min(look_at, now + LOOK_PAUSE_SECONDS)
+        return Found(hosts, look_at, [self._read_tasks(host, limit, now) for host, limit in hungry])
+
+    def _read_tasks(self, host_id: int, limit: int, now: float) -> tuple[int, list[Entry], int, float | None]:
+        """What is due at a host, best first, and when the next task is."""
+        sql, now_ms = self._sql, int(now * 1000)
+        due: list[Entry] = []
+        for rank in range(3):
+            if len(due) < limit:
+                asked = (host_id, rank, now_ms, limit - len(due))
+                due.extend(Entry(*row) for row in self._db.execute(sql["queue_due"], asked))
+        next_due = None
+        if len(due) < limit:
+            later = [
+                row[0]
+                for rank in range(3)
+                if (row := self._db.execute(sql["queue_next_due_after"], (host_id, rank, now_ms)).fetchone())
+            ]
+            next_due = min(later) / 1000 if later else None
+        if not due and next_due is not None:
+            self._db.execute(sql["host_sleep"], (next_due, host_id))
+        return host_id, due, limit, next_due
+
+    def _filled(self, future: asyncio.Future[Found]) -> None:
+        self.is_filling = False
+        if future.cancelled():
+            return
+        if (error := future.exception()) is not None:
+            self._changed(error)
+            return
+        found = future.result()
+        for host_id, entries, asked, next_due in found.tasks:
+            self._schedule.fill(host_id, entries, asked, next_due)
+        if self._schedule.room < len(found.hosts):
+            self._schedule.dismiss_idle()
+        now = self._clock.now()
+        for host_id, record in found.hosts:
+            if self._schedule.room <= 0:
+                self._look_at = min(self._look_at, now + LOOK_PAUSE_SECONDS)
+                break
+            if host_id not in self._schedule:
+                self._schedule.enter(host_id, record)
+        self._look_at = min(self._look_at, found.look_at)
+        self.fill_soon(now)
+        self._changed(None)

@@ -1,0 +1,178 @@
+"""The JSONL sink: each event exactly once in the file, whatever happened to the one who wrote it."""
+
+from __future__ import annotations
+
+import json
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tenax.errors import SinkError, StorageFull
+from tenax.events.jsonl import JsonlSink, line_of
+from tenax.model import Cursor, Event, Hop, Page, PageKind
+
+PAGE = Page(
+    url="https://example.org/grüße?a=1",
+    status=200,
+    content_type="text/html; charset=utf-8",
+    content_hash="ab" * 32,
+    content_length=1234,
+    fetched_at=1_750_000_000.1234,
+    title='A "title"\nof two lines\u2028and a separator',
+    text="Grüße, мир, 世界",
+    kind=PageKind.ARTICLE,
+    links_count=7,
+    depth=2,
+    via="https://example.org/",
+    duration_ms=56,
+    chain=(Hop("https://example.org/old", 301),),
+)
+
+
+def event(seq: int, **fields: str) -> Event:
+    page = Page(f"https://example.org/{seq}", 200, "text/html", "ab" * 32, 5, 0.0, **fields)
+    return Event(seq=seq, at=0.0, page=page)
+
+
+def events(first: int, last: int) -> list[Event]:
+    return [event(seq) for seq in range(first, last + 1)]
+
+
+def seqs(file: Path) -> list[int]:
+    return [json.loads(line)["seq"] for line in file.read_bytes().splitlines()]
+
+
+# ---- one line ---------------------------------------------------------------------------------------------
+
+
+def test_a_line_holds_the_page_in_the_outsides_words() -> None:
+    line = json.loads(line_of(PAGE, 12))
+    assert line == {
+        "url": PAGE.url,
+        "url_hash": sha256(PAGE.url.encode()).hexdigest(),
+        "status": 200,
+        "title": PAGE.title,
+        "description": "",
+        "kind": "article",
+        "language": None,
+        "canonical": None,
+        "content_type": "text/html; charset=utf-8",
+        "content_length": 1234,
+        "content_hash": "ab" * 32,
+        "charset": "utf-8",
+        "links_count": 7,
+        "depth": 2,
+        "via": "https://example.org/",
+        "redirects": [{"url": "https://example.org/old", "status": 301}],
+        "fetched_at": "2025-06-15T15:06:40.123+00:00",
+        "duration_ms": 56,
+        "seq": 12,
+        "text": "Grüße, мир, 世界",
+    }
+
+
+def test_the_text_can_be_left_out_and_nothing_else_changes() -> None:
+    whole, short = json.loads(line_of(PAGE, None)), json.loads(line_of(PAGE, None, with_text=False))
+    assert whole.pop("text") == PAGE.text
+    assert short == whole
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])), st.text(st.characters(exclude_categories=["Cs"])))
+def test_any_text_stays_on_its_line(title: str, text: str) -> None:
+    line = line_of(event(1, title=title, text=text).page, 1)
+    assert len(line.splitlines()) == 1  # as bytes: at CR and LF only, and both are escaped
+    assert (json.loads(line)["title"], json.loads(line)["text"]) == (title, text)
+
+
+# ---- the file ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+async def file(tmp_path: Path) -> Path:
+    return tmp_path / "pages.jsonl"
+
+
+async def written(file: Path, cursor: Cursor, told: list[Event]) -> Cursor:
+    """One run that opens the file, tells these events and ends."""
+    sink = JsonlSink(file, with_text=True)
+    await sink.open(cursor)
+    try:
+        return await sink.write(told) if told else cursor
+    finally:
+        await sink.close()
+
+
+async def test_the_cursor_is_the_last_number_and_the_length(file: Path) -> None:
+    first = await written(file, Cursor(), events(1, 3))
+    assert first == Cursor(seq=3, position=file.stat().st_size)
+    second = await written(file, first, events(4, 4))
+    assert second == Cursor(seq=4, position=file.stat().st_size)
+    assert seqs(file) == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("cut_bytes", [0, 1, 40, 10_000])
+async def test_what_was_written_after_the_cursor_is_cut_off_and_told_again(file: Path, cut_bytes: int) -> None:
+    """Killed after the write and before the cursor was kept: whole lines, half a line, or nothing stand behind it."""
+    kept = await written(file, Cursor(), events(1, 3))
+    await written(file, kept, events(4, 9))
+    file.write_bytes(file.read_bytes()[: max(kept.position, file.stat().st_size - cut_bytes)])
+    last = await written(file, kept, events(4, 6))
+    assert seqs(file) == [1, 2, 3, 4, 5, 6]
+    assert last == Cursor(seq=6, position=file.stat().st_size)
+
+
+async def test_a_file_that_was_taken_away_begins_anew(file: Path) -> None:
+    kept = await written(file, Cursor(), events(1, 3))
+    file.unlink()
+    last = await written(file, kept, events(4, 5))
+    assert seqs(file) == [4, 5]
+    assert last.position == file.stat().st_size
+    await written(file, last, events(6, 6))
+    assert seqs(file) == [4, 5, 6]
+
+
+async def test_a_file_that_is_shorter_than_it_was_left_is_not_touched(file: Path) -> None:
+    kept = await written(file, Cursor(), events(1, 3))
+    file.write_bytes(file.read_bytes()[:-5])
+    before = file.read_bytes()
+    with pytest.raises(SinkError, match="is shorter than this crawl left it; put it back, or move it away"):
+        await written(file, kept, [])
+    assert file.read_bytes() == before
+
+
+async def test_a_file_that_cannot_be_opened(tmp_path: Path) -> None:
+    with pytest.raises(SinkError, match=r"cannot be written: Is a directory"):
+        await written(tmp_path, Cursor(), [])
+    with pytest.raises(SinkError, match=r"cannot be written: No such file or directory"):
+        await written(tmp_path / "nowhere" / "pages.jsonl", Cursor(), [])
+
+
+@contextmanager
+def room_for(size: int) -> Iterator[None]:
+    """No file of this process may grow beyond this size; Python ignores the signal, so a write fails."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.parametrize("text", ["short", "long " * 10_000], ids=["short", "long"])
+async def test_a_full_disk_is_said_and_the_file_is_whole_again_later(file: Path, text: str) -> None:
+    kept = await written(file, Cursor(), events(1, 3))
+    sink = JsonlSink(file, with_text=True)
+    await sink.open(kept)
+    with room_for(kept.position + 100):
+        with pytest.raises(StorageFull, match="everything committed is safe: free some space"):
+            await sink.write([event(4, text=text)])
+        await sink.close()
+    assert file.read_bytes()[: kept.position].count(b"\n") == 3
+    await written(file, kept, [event(4, text=text)])
+    assert seqs(file) == [1, 2, 3, 4]

@@ -1,0 +1,133 @@
+"""The relay: in order, once each, and a cursor that is never ahead of the sink."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from tenax.errors import SinkError
+from tenax.events.relay import EVENTS_AT_ONCE, Relay
+from tenax.model import Cursor, Event, Page
+
+
+def event(seq: int) -> Event:
+    return Event(seq=seq, at=0.0, page=Page(f"https://example.org/{seq}", 200, "text/html", "ab" * 32, 5, 0.0))
+
+
+class Outbox:
+    """A ledger's outbox, in memory."""
+
+    def __init__(self, count: int = 0) -> None:
+        self.kept = [event(seq) for seq in range(1, count + 1)]
+        self.cursors: dict[str, Cursor] = {}
+        self.asked = asyncio.Event()
+
+    def add(self, count: int) -> None:
+        self.kept += [event(seq) for seq in range(len(self.kept) + 1, len(self.kept) + count + 1)]
+
+    async def events(self, after: int, limit: int) -> list[Event]:
+        self.asked.set()
+        return [event for event in self.kept if event.seq > after][:limit]
+
+    async def subscribe(self, sink: str) -> Cursor:
+        return self.cursors.setdefault(sink, Cursor())
+
+    async def advance(self, sink: str, cursor: Cursor) -> None:
+        self.cursors[sink] = cursor
+
+
+class Sink:
+    """Remembers what it was given; fails when told to."""
+
+    name = "memory"
+
+    def __init__(self, fails_at: int | None = None) -> None:
+        self.told: list[int] = []
+        self.batches: list[int] = []
+        self.opened_at: Cursor | None = None
+        self.is_closed = False
+        self._fails_at = fails_at
+
+    async def open(self, cursor: Cursor) -> None:
+        self.opened_at = cursor
+        self.told = self.told[: cursor.position]
+
+    async def write(self, events: Sequence[Event]) -> Cursor:
+        self.told += [event.seq for event in events]
+        self.batches.append(len(events))
+        if self._fails_at is not None and self.told[-1] >= self._fails_at:
+            self._fails_at = None
+            raise SinkError("no room")
+        return Cursor(seq=self.told[-1], position=len(self.told))
+
+    async def close(self) -> None:
+        self.is_closed = True
+
+
+async def carried(outbox: Outbox, sink: Sink) -> None:
+    """One run over what is there already."""
+    relay = Relay(outbox, sink)
+    await relay.open()
+    relay.end()
+    try:
+        await relay.run()
+    finally:
+        await relay.close()
+
+
+@pytest.mark.parametrize("count", [0, 1, EVENTS_AT_ONCE - 1, EVENTS_AT_ONCE, EVENTS_AT_ONCE + 1, 3 * EVENTS_AT_ONCE])
+async def test_everything_committed_before_the_end_is_carried(count: int) -> None:
+    outbox, sink = Outbox(count), Sink()
+    await carried(outbox, sink)
+    assert sink.told == list(range(1, count + 1))
+    assert outbox.cursors["memory"].seq == count
+    assert max(sink.batches, default=0) <= EVENTS_AT_ONCE
+    assert sink.is_closed
+
+
+async def test_it_goes_on_where_its_cursor_is() -> None:
+    outbox, sink = Outbox(3), Sink()
+    await carried(outbox, sink)
+    outbox.add(2)
+    await carried(outbox, sink)
+    assert sink.opened_at == Cursor(seq=3, position=3)
+    assert sink.told == [1, 2, 3, 4, 5]
+
+
+async def test_a_failure_of_the_sink_does_not_move_the_cursor() -> None:
+    """What it took before it failed is told again; the sink cuts it off when it opens."""
+    outbox, sink = Outbox(EVENTS_AT_ONCE + 3), Sink(fails_at=EVENTS_AT_ONCE + 1)
+    with pytest.raises(SinkError):
+        await carried(outbox, sink)
+    assert outbox.cursors["memory"] == Cursor(seq=EVENTS_AT_ONCE, position=EVENTS_AT_ONCE)
+    await carried(outbox, sink)
+    assert sink.told == list(range(1, EVENTS_AT_ONCE + 4))
+
+
+async def test_events_that_come_while_it_runs_are_carried_too() -> None:
+    outbox, sink = Outbox(2), Sink()
+    relay = Relay(outbox, sink, pause_seconds=0.001)
+    await relay.open()
+    running = asyncio.ensure_future(relay.run())
+    for _ in range(3):
+        outbox.asked.clear()
+        await asyncio.wait_for(outbox.asked.wait(), 10)
+        outbox.add(1)
+    outbox.asked.clear()
+    relay.end()
+    await asyncio.wait_for(running, 10)
+    assert sink.told == [1, 2, 3, 4, 5]
+
+
+async def test_the_end_does_not_wait_for_the_pause() -> None:
+    outbox, sink = Outbox(1), Sink()
+    relay = Relay(outbox, sink, pause_seconds=3600)
+    await relay.open()
+    running = asyncio.ensure_future(relay.run())
+    await asyncio.wait_for(outbox.asked.wait(), 10)
+    outbox.add(1)
+    relay.end()
+    await asyncio.wait_for(running, 10)
+    assert sink.told == [1, 2]
