@@ -49,9 +49,8 @@ LINKS, NEW_SHARE, AT_HOME_SHARE = 50, 0.05, 0.8
 HOSTS_PER_URL = 1 / 1000
 IN_FLIGHT = 64
 ADMITTED_AT_ONCE = 20_000
-TEXT = " ".join(
-    random.Random(7).choices("a word of the text that stands on this page and is kept with it".split(), k=1000)
-)
+WORDS = ("a", "word", "of", "the", "text", "that", "stands", "on", "this", "page", "and", "is", "kept", "with", "it")
+TEXT = " ".join(random.Random(7).choices(WORDS, k=1000))
 
 COST_RATIO_BAR = 3.0
 CPU_BAR_MS = 0.6
@@ -136,8 +135,8 @@ def _offer(host: int, number: int) -> Offer:
 
 def _visit(claim: Claim, links: tuple[Offer, ...], now: float) -> Visit:
     page = Page(
-        claim.task.url, 200, "text/html", "ab" * 32, 30_000, now, "A title of usual length", "And a description", text=TEXT
-    )  # fmt: skip
+        claim.task.url, 200, "text/html", "ab" * 32, 30_000, now, "A usual title", "And a description", text=TEXT
+    )
     robots = claim.host.robots or RobotsCopy(RobotsVerdict.ALLOW_ALL, now, now + 1e6)
     host = msgspec.structs.replace(claim.host, robots=robots, next_at=now, page_count=claim.host.page_count + 1)
     return Visit(
@@ -153,10 +152,10 @@ async def _child(home: Path, size: int, cycles: int) -> dict[str, float]:
     ledger = await SqliteLedger.open(home / "tenax.db", LedgerConfig(), clock, turns)
     await _fill(ledger, world, size)
     if not size:
-        await ledger.admit([_offer(host, 0) for host in world.hosts for _ in range(1)])
+        await ledger.admit([_offer(host, 0) for host in world.hosts])
         world.known = [1] * len(world.hosts)
     await ledger.close()
-    disk = sum(file.stat().st_size for file in home.iterdir())
+    disk = _bytes_in(home)
     ledger = await SqliteLedger.open(home / "tenax.db", LedgerConfig(), clock, turns)
     await _turn(ledger, world, clock, cycles // 4)
     rounds = [await _turn(ledger, world, clock, cycles) for _ in range(ROUNDS)]
@@ -213,6 +212,10 @@ async def _turn(ledger: SqliteLedger, world: World, clock: SteadyClock, cycles: 
         _visit(one, links, clock.now())
     own = time.process_time() - own
     return (cpu - own) / cycles * 1000, wall / cycles * 1000
+
+
+def _bytes_in(home: Path) -> int:
+    return sum(file.stat().st_size for file in home.iterdir())
 
 
 def _rss_mb() -> float:

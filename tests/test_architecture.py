@@ -92,7 +92,7 @@ def nodes_of(module: str) -> tuple[ast.AST, ...]:
 @cache
 def imports_of(module: str) -> frozenset[str]:
     """Everything a module imports, wherever in it: a name is the module it comes from, or the module it is."""
-    found = set()
+    found: set[str] = set()
     for node in nodes_of(module):
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)

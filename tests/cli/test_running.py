@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tenax.cli.running import Lines, Orders, Silence, view_for, watched
+from tenax.cli.orders import Orders
+from tenax.cli.running import Lines, Silence, view_for, watched
 from tenax.config import Config, CrawlConfig, Loaded, LogConfig, PolitenessConfig, PoolConfig, knobs
 from tenax.crawl import Crawl
 from tenax.demo import Site

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from tenax.cli.layout import Ink
-from tenax.cli.running import Orders
+from tenax.cli.orders import Orders
 from tenax.cli.summary import Report, brief, closing_line, summary
 from tenax.ledger import Status
 from tenax.model import Ending, Progress, Resting

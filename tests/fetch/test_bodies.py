@@ -3,6 +3,7 @@ from __future__ import annotations
 import gzip
 import sys
 import zlib
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -17,7 +18,7 @@ else:
     from backports import zstd
 
 CAP_BYTES = 10_000
-ENCODERS = {
+ENCODERS: dict[str, Callable[[bytes], bytes]] = {
     "": lambda data: data,
     "gzip": gzip.compress,
     "deflate": zlib.compress,

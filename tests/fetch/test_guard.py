@@ -38,8 +38,10 @@ class Names:
     def close(self) -> None: ...
 
 
-def guard_with(names: Names, clock: ManualClock | None = None, *origins: str, **knobs: tuple[str, ...]) -> Guard:
-    return Guard(GuardConfig(**knobs), clock or ManualClock(), origins, names)
+def guard_with(
+    names: Names, clock: ManualClock | None = None, *origins: str, allow_networks: tuple[str, ...] = ()
+) -> Guard:
+    return Guard(GuardConfig(allow_networks=allow_networks), clock or ManualClock(), origins, names)
 
 
 async def verdict(guard: Guard, url: str) -> Refused | Failed | None:

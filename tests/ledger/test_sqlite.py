@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -98,23 +98,23 @@ async def test_nothing_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("opening", [read, write])
-async def test_not_a_database(tmp_path: Path, opening: object) -> None:
+async def test_not_a_database(tmp_path: Path, opening: Callable[[Path], Awaitable[SqliteLedger]]) -> None:
     file = tmp_path / "tenax.db"
     file.write_bytes(b"this is a diary, not a database; " * 200)
     before = file.read_bytes()
     with pytest.raises(LedgerUnusable, match="damaged or not a database"):
-        await opening(file)  # type: ignore[operator]
+        await opening(file)
     assert file.read_bytes() == before
 
 
 @pytest.mark.parametrize("opening", [read, write])
-async def test_another_programs_database(tmp_path: Path, opening: object) -> None:
+async def test_another_programs_database(tmp_path: Path, opening: Callable[[Path], Awaitable[SqliteLedger]]) -> None:
     file = tmp_path / "tenax.db"
     with sqlite3.connect(file) as other:
         other.execute("CREATE TABLE diary (day)")
     other.close()
     with pytest.raises(LedgerUnusable, match="not a Tenax ledger"):
-        await opening(file)  # type: ignore[operator]
+        await opening(file)
 
 
 async def test_a_newer_version(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import gzip
 import sys
 import zlib
+from collections.abc import Callable
 
 from tests.site.server import Exchange, Manner
 
@@ -20,7 +21,7 @@ ENCODED: dict[str, tuple[str, bytes]] = {}
 """Path by path: the Content-Encoding of PAGE, and its bytes."""
 
 
-def manner(path: str) -> object:
+def manner(path: str) -> Callable[[Manner], Manner]:
     def keep(function: Manner) -> Manner:
         MANNERS[path] = function
         return function

@@ -1,0 +1,277 @@
+"""Whose turn it is: order within a host, fairness between hosts, paces, and nobody forgotten."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tenax.ledger.schedule import Entry, Schedule, Slot
+from tenax.model import HostRecord
+
+HIGH, MEDIUM, LOW = 0, 1, 2
+NOW = 1000.0
+
+
+class Manners:
+    """The same manners for every host."""
+
+    def __init__(self, pace: float = 1.0, most: int = 1) -> None:
+        self.pace = pace
+        self.most = most
+
+    def pace_seconds(self, host: HostRecord) -> float:
+        return self.pace
+
+    def connections(self, host: HostRecord, now: float) -> int:
+        return self.most
+
+
+def record(next_at: float = 0.0) -> HostRecord:
+    return HostRecord(origin="https://a.test", domain="a.test", next_at=next_at)
+
+
+def entry(key: int, rank: int = LOW, due: float = NOW) -> Entry:
+    return Entry(rank, int(due * 1000), key, f"/{key}", 0, 0, 0, None, 0, None, None)
+
+
+class Frontier:
+    """A schedule and a backend of lists, kept together as a ledger does it."""
+
+    def __init__(self, manners: Manners, window: int = 100, look_ahead: int = 4) -> None:
+        self.schedule = Schedule(manners, window, look_ahead)
+        self.manners = manners
+        self.rows: dict[int, dict[int, Entry]] = defaultdict(dict)
+        self.next_at: dict[int, float] = defaultdict(float)
+
+    def add(self, host: int, *entries: Entry, now: float = NOW) -> None:
+        for one in entries:
+            self.rows[host][one.key] = one
+            self.schedule.arrived(host, one, now)
+
+    def enter(self, *hosts: int) -> None:
+        for host in hosts:
+            self.schedule.enter(host, record(self.next_at[host]))
+
+    def fill(self, now: float) -> None:
+        while self.schedule.has_hungry:
+            for host, asked in self.schedule.hungry():
+                due = sorted(row for row in self.rows[host].values() if row.due <= now * 1000)[:asked]
+                later = [row.due for row in self.rows[host].values() if row.due > now * 1000]
+                next_due = min(later) / 1000 if later and len(due) < asked else None
+                self.schedule.fill(host, due, asked, next_due)
+
+    def take(self, now: float) -> tuple[Slot, Entry] | None:
+        self.fill(now)
+        taken = self.schedule.take(now)
+        if taken is None and self.schedule.has_hungry:
+            self.fill(now)
+            taken = self.schedule.take(now)
+        return taken
+
+    def settle(self, slot: Slot, one: Entry, now: float, again_at: float | None = None) -> None:
+        self.next_at[slot.host_id] = max(self.next_at[slot.host_id], now + self.manners.pace)
+        del self.rows[slot.host_id][one.key]
+        self.schedule.settle(slot, one.key, record(self.next_at[slot.host_id]))
+        if again_at is not None:
+            self.add(slot.host_id, one._replace(due=int(again_at * 1000)), now=now)
+
+
+def drained(frontier: Frontier, now: float, longest: float = 10_000.0) -> list[tuple[float, int, int]]:
+    """Take and settle everything, turn by turn: when, which host, which key."""
+    order, end = [], now + longest
+    while now < end:
+        taken = frontier.take(now)
+        if taken is not None:
+            order.append((now, taken[0].host_id, taken[1].key))
+            frontier.settle(*taken, now)
+            continue
+        turn = frontier.schedule.next_turn()
+        if turn is None:
+            break
+        now = max(turn, now + 0.001)
+    return order
+
+
+# ---- within a host ----------------------------------------------------------------------------------------
+
+
+def test_the_higher_priority_first_then_the_earlier_due() -> None:
+    frontier = Frontier(Manners())
+    frontier.add(
+        1, entry(1, LOW, 900), entry(2, HIGH, 950), entry(3, MEDIUM, 100), entry(4, HIGH, 940), entry(5, LOW, 800)
+    )
+    frontier.enter(1)
+    assert [key for _, _, key in drained(frontier, NOW)] == [4, 2, 3, 5, 1]
+
+
+def test_what_is_not_due_waits_and_keeps_nobody_else() -> None:
+    frontier = Frontier(Manners(pace=0.5))
+    frontier.add(1, entry(1, HIGH, NOW + 3), entry(2, LOW), entry(3, LOW))
+    frontier.enter(1)
+    order = drained(frontier, NOW)
+    assert [key for _, _, key in order] == [2, 3, 1]
+    assert order[-1][0] >= NOW + 3
+
+
+def test_a_better_task_that_arrives_is_served_before_those_already_held() -> None:
+    frontier = Frontier(Manners())
+    frontier.add(1, *(entry(key) for key in range(1, 10)))
+    frontier.enter(1)
+    frontier.fill(NOW)
+    frontier.add(1, entry(99, HIGH))
+    assert [key for _, _, key in drained(frontier, NOW)][0] == 99
+
+
+def test_a_task_that_is_already_held_is_not_taken_in_twice() -> None:
+    frontier = Frontier(Manners())
+    frontier.add(1, entry(1))
+    frontier.enter(1)
+    frontier.fill(NOW)
+    frontier.schedule.arrived(1, entry(1), NOW)
+    assert [key for _, _, key in drained(frontier, NOW)] == [1]
+
+
+# ---- turns ------------------------------------------------------------------------------------------------
+
+
+def test_a_host_is_not_served_before_its_time() -> None:
+    frontier = Frontier(Manners())
+    frontier.next_at[1] = NOW + 30
+    frontier.add(1, entry(1))
+    frontier.enter(1)
+    assert frontier.take(NOW) is None
+    assert frontier.take(NOW + 29.9) is None
+    assert frontier.schedule.next_turn() == NOW + 30
+    assert frontier.take(NOW + 30) is not None
+
+
+def test_a_pace_counts_from_the_claim_already() -> None:
+    """Two connections and a pace: the second request does not wait for the first answer, but for its time."""
+    frontier = Frontier(Manners(pace=2.0, most=2))
+    frontier.add(1, entry(1), entry(2), entry(3))
+    frontier.enter(1)
+    assert frontier.take(NOW) is not None
+    assert frontier.take(NOW + 1.9) is None
+    assert frontier.take(NOW + 2.0) is not None
+    assert frontier.take(NOW + 100) is None  # both connections are busy
+
+
+def test_a_rest_that_a_visit_learned_holds() -> None:
+    frontier = Frontier(Manners())
+    frontier.add(1, entry(1), entry(2))
+    frontier.enter(1)
+    taken = frontier.take(NOW)
+    assert taken is not None
+    frontier.next_at[1] = NOW + 45
+    frontier.settle(*taken, NOW)
+    assert frontier.take(NOW + 44) is None
+    assert frontier.take(NOW + 45) is not None
+
+
+def test_hosts_take_turns_however_much_one_of_them_has() -> None:
+    frontier = Frontier(Manners(pace=1.0), look_ahead=16)
+    frontier.add(1, *(entry(key) for key in range(500)))
+    for host in range(2, 12):
+        frontier.add(host, entry(1), entry(2))
+    frontier.enter(*range(1, 12))
+    order = drained(frontier, NOW)
+    small = [at for at, host, _ in order if host != 1]
+    assert len(small) == 20
+    assert max(small) <= NOW + 1.1
+    assert len(order) == 520
+
+
+def test_a_claim_that_is_given_up_comes_first_again() -> None:
+    frontier = Frontier(Manners())
+    frontier.add(1, entry(1, HIGH), entry(2, HIGH))
+    frontier.enter(1)
+    taken = frontier.take(NOW)
+    assert taken is not None
+    frontier.schedule.put_back(*taken)
+    assert [key for _, _, key in drained(frontier, NOW + 1)] == [1, 2]
+
+
+def test_a_task_put_off_by_its_visit_comes_back_at_its_time() -> None:
+    frontier = Frontier(Manners())
+    frontier.add(1, entry(1))
+    frontier.enter(1)
+    taken = frontier.take(NOW)
+    assert taken is not None
+    frontier.settle(*taken, NOW, again_at=NOW + 60)
+    assert frontier.take(NOW + 59) is None
+    assert frontier.schedule.next_turn() == NOW + 60
+    assert frontier.take(NOW + 60) is not None
+
+
+# ---- the window -------------------------------------------------------------------------------------------
+
+
+def test_idle_hosts_make_room_and_busy_ones_stay() -> None:
+    frontier = Frontier(Manners(), window=3)
+    frontier.add(1, entry(1))
+    frontier.add(2, entry(1))
+    frontier.enter(1, 2, 3)
+    frontier.fill(NOW)
+    assert frontier.schedule.room == 0
+    assert frontier.take(NOW) is not None
+    frontier.schedule.dismiss_idle()
+    assert (1 in frontier.schedule, 2 in frontier.schedule, 3 in frontier.schedule) == (True, True, False)
+    assert (frontier.schedule.room, len(frontier.schedule)) == (1, 2)
+
+
+def test_an_answer_for_a_host_that_has_left_is_dropped() -> None:
+    schedule = Schedule(Manners(), 10, 4)
+    schedule.fill(7, [entry(1)], 4, None)
+    schedule.arrived(7, entry(1), NOW)
+    assert schedule.take(NOW) is None
+    assert schedule.next_turn() is None
+
+
+def test_only_some_tasks_of_a_host_are_held_at_a_time() -> None:
+    frontier = Frontier(Manners(pace=0.0), look_ahead=4)
+    frontier.add(1, *(entry(key) for key in range(1000)))
+    frontier.enter(1)
+    most = 0
+    for _ in range(1000):
+        taken = frontier.take(NOW)
+        assert taken is not None
+        most = max(most, len(taken[0].held))
+        frontier.settle(*taken, NOW)
+    assert frontier.take(NOW) is None
+    assert most <= 4 * 4
+
+
+# ---- everything at once -----------------------------------------------------------------------------------
+
+tasks = st.tuples(st.integers(0, 5), st.integers(0, 2), st.floats(-20, 20))
+
+
+@given(
+    st.lists(tasks, min_size=1, max_size=60),
+    st.sampled_from([0.0, 0.3, 2.0]),
+    st.integers(1, 3),
+    st.integers(1, 5),
+    st.integers(1, 60),
+)
+def test_everyone_has_their_turn_once_never_early_and_never_too_close(
+    wanted: list[tuple[int, int, float]], pace: float, most: int, look_ahead: int, late: int
+) -> None:
+    """Some tasks are there when the host enters, others arrive while it is served."""
+    frontier = Frontier(Manners(pace, most), look_ahead=look_ahead)
+    entries = [(host, entry(key, rank, NOW + wait)) for key, (host, rank, wait) in enumerate(wanted)]
+    for host, one in entries[:late]:
+        frontier.add(host, one)
+    frontier.enter(*range(6))
+    frontier.fill(NOW)
+    for host, one in entries[late:]:
+        frontier.add(host, one)
+    order = drained(frontier, NOW)
+    assert sorted((host, key) for _, host, key in order) == sorted((host, one.key) for host, one in entries)
+    due = {one.key: one.due / 1000 for _, one in entries}
+    assert all(at >= due[key] for at, _, key in order)
+    last: dict[int, float] = {}
+    for at, host, _ in order:
+        assert at >= last.get(host, 0.0) + pace
+        last[host] = at
