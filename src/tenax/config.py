@@ -187,7 +187,7 @@ class LedgerConfig(Section, frozen=True):
     ] = True
     group_seconds: Annotated[
         float, Meta(ge=0, le=1, description="How long commits are gathered before they are written together.")
-    ] = 0.03
+    ] = 0.01
     group_visits: Annotated[int, Meta(ge=1, description="Most visits in one transaction.")] = 400
     window_hosts: Annotated[int, Meta(ge=1, description="Hosts whose next tasks are held in memory.")] = 2000
     look_ahead: Annotated[int, Meta(ge=1, description="Tasks held in memory for each of those hosts.")] = 16
@@ -195,7 +195,9 @@ class LedgerConfig(Section, frozen=True):
         float, Meta(gt=0, description="A claimed task not committed within this time may be claimed by another.")
     ] = 300.0
     cache_bytes: Annotated[int, Meta(ge=1024 * 1024, description="Memory for database pages.")] = 64 * 1024 * 1024
-    mmap_bytes: Annotated[int, Meta(ge=0, description="How much of the file is mapped into memory.")] = 1024**3
+    mmap_bytes: Annotated[int, Meta(ge=0, description="How much of the file is mapped into memory.")] = (
+        128 * 1024 * 1024
+    )
 
 
 class PoolConfig(Section, frozen=True):

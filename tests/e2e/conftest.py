@@ -7,7 +7,13 @@ from typing import NamedTuple
 import pytest
 
 from tenax.demo import Site
-from tests.e2e.program import INLINE, Demo, Ended, serving, tenax
+from tests.e2e.program import INLINE, Demo, Ended, end_all, serving, tenax
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_left_running() -> Iterator[None]:
+    yield
+    end_all()
 
 
 @pytest.fixture(scope="session")

@@ -32,6 +32,7 @@ for arguments in json.load(sys.stdin):
 """
 
 Found = TypeVar("Found")
+_started: list[subprocess.Popen[str]] = []
 
 
 class Ended(NamedTuple):
@@ -59,7 +60,7 @@ def start(
     before: Callable[[], None] | None = None,
 ) -> subprocess.Popen[str]:
     """The program, running in a session of its own, so that a signal can reach it and its readers together."""
-    return subprocess.Popen(
+    process = subprocess.Popen(
         command(*arguments),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -70,6 +71,17 @@ def start(
         preexec_fn=before,
         start_new_session=True,
     )
+    _started.append(process)
+    return process
+
+
+def end_all() -> None:
+    """After a test that failed in the middle: leave nothing running."""
+    while _started:
+        process = _started.pop()
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
 
 
 def ended(process: subprocess.Popen[str]) -> Ended:

@@ -153,17 +153,23 @@ class Terminal:
 
     def end(self) -> int:
         self.read_until("")
-        code = self.process.wait(DEADLINE_SECONDS)
+        return self.process.wait(DEADLINE_SECONDS)
+
+    def __enter__(self) -> Terminal:
+        return self
+
+    def __exit__(self, *trouble: object) -> None:
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait(DEADLINE_SECONDS)
         os.close(self._ours)
-        return code
 
 
 def test_the_picture_on_a_terminal_and_a_clean_one_after_it(calm: Demo, tmp_path: Path) -> None:
-    terminal = Terminal("crawl", *calm.seeds, "--rate", "40", *INLINE, "--out", tmp_path)
-    terminal.read_until("in flight")
-    assert "Ctrl-C finishes what is in flight and stops; the same command resumes." in terminal.written
-    assert "\x1b[?25l" in terminal.written  # the cursor is hidden while the picture is drawn
-    assert terminal.end() == 0
+    with Terminal("crawl", *calm.seeds, "--rate", "40", *INLINE, "--out", tmp_path) as terminal:
+        terminal.read_until("Ctrl-C finishes what is in flight and stops")
+        assert "\x1b[?25l" in terminal.written  # the cursor is hidden while the picture is drawn
+        assert terminal.end() == 0
     assert holds_once(tmp_path, calm.pages)
     hidden, shown = terminal.written.rindex("\x1b[?25l"), terminal.written.rindex("\x1b[?25h")
     assert hidden < shown
@@ -175,11 +181,12 @@ def test_the_picture_on_a_terminal_and_a_clean_one_after_it(calm: Demo, tmp_path
 
 
 def test_ctrl_c_on_a_terminal(calm: Demo, tmp_path: Path) -> None:
-    terminal = Terminal("crawl", *calm.seeds, *SLOW, "--set", "pool.processes=1", "--out", tmp_path)
-    terminal.read_until("pages")
-    until(lambda: (tmp_path / "pages.jsonl").exists() and (tmp_path / "pages.jsonl").stat().st_size, "a page")
-    terminal.type("\x03")
-    assert terminal.end() == 130
+    options = (*SLOW, "--set", "pool.processes=1", "--out", tmp_path)
+    with Terminal("crawl", *calm.seeds, *options) as terminal:
+        terminal.read_until("pages")
+        until(lambda: (tmp_path / "pages.jsonl").exists() and (tmp_path / "pages.jsonl").stat().st_size, "a page")
+        terminal.type("\x03")
+        assert terminal.end() == 130
     assert terminal.written.rindex("\x1b[?25h") > terminal.written.rindex("\x1b[?25l")
     assert "Interrupted:" in terminal.written
     assert "Resume with:" in terminal.written
@@ -188,8 +195,7 @@ def test_ctrl_c_on_a_terminal(calm: Demo, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("columns", [40, 20])
 def test_a_narrow_terminal_is_drawn_on_too(calm: Demo, tmp_path: Path, columns: int) -> None:
-    terminal = Terminal(
-        "crawl", calm.seeds[0], "--rate", "20", "--max-pages", "4", *INLINE, "--out", tmp_path, columns=columns, rows=8
-    )
-    assert terminal.end() == 0
+    options = ("--rate", "20", "--max-pages", "4", *INLINE, "--out", tmp_path)
+    with Terminal("crawl", calm.seeds[0], *options, columns=columns, rows=8) as terminal:
+        assert terminal.end() == 0
     assert "Page limit reached" in terminal.written

@@ -12,7 +12,7 @@ NOW = 1000.0
 def test_a_second_s_worth_may_come_at_once_and_the_rest_one_by_one() -> None:
     inflow = Inflow(per_second=100)
     dues = [inflow.due(1, NOW) for _ in range(300)]
-    assert dues[:100] == [NOW] * 100
+    assert dues[:100] == pytest.approx([NOW] * 100)
     assert dues == sorted(dues)
     assert dues[-1] == pytest.approx(NOW + 2.0)
     assert dues[150] - dues[149] == pytest.approx(0.01)
@@ -30,7 +30,7 @@ def test_a_pause_earns_no_more_than_one_second_s_worth() -> None:
     inflow.due(1, NOW)
     later = NOW + 3600
     dues = [inflow.due(1, later) for _ in range(20)]
-    assert dues.count(later) == 10
+    assert dues[:10] == pytest.approx([later] * 10)
     assert dues[-1] == pytest.approx(later + 1.0)
 
 

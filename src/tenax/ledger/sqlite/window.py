@@ -64,30 +64,38 @@ class Window:
         wants_hosts = self._look_at <= now
         if self.is_filling or not (wants_hosts or self._schedule.has_hungry):
             return
+        room = self._room(now) if wants_hosts else 0
+        hungry = self._schedule.hungry()
+        if not hungry and not room:
+            return
         self.is_filling = True
-        if wants_hosts:
-            self._look_at = NEVER
-        limit = len(self._schedule) + max(self._schedule.room, 1) if wants_hosts else 0
-        future = asyncio.get_running_loop().run_in_executor(
-            self._thread, self._read_window, self._schedule.hungry(), limit, now
-        )
+        future = asyncio.get_running_loop().run_in_executor(self._thread, self._read_window, hungry, room, now)
         future.add_done_callback(self._filled)
 
-    def _read_window(self, hungry: list[tuple[int, int]], host_limit: int, now: float) -> Found:
+    def _room(self, now: float) -> int:
+        """How many hosts may come in now; when the window is full, those with nothing in hand make room."""
+        self._look_at = NEVER
+        if not self._schedule.room:
+            self._schedule.dismiss_idle()
+        if not self._schedule.room:
+            self._look_at = now + LOOK_PAUSE_SECONDS
+        return self._schedule.room
+
+    def _read_window(self, hungry: list[tuple[int, int]], room: int, now: float) -> Found:
         """Hosts outside of the window whose turn has come, and the tasks that hosts inside of it ask for."""
         hosts: list[tuple[int, HostRecord]] = []
         look_at = NEVER
-        waiting = self._db.execute(self._sql["hosts_with_work"], (host_limit,)).fetchall() if host_limit else []
+        # Those inside may all stand before the first one outside.
+        limit = len(self._schedule) + room + 1
+        waiting = self._db.execute(self._sql["hosts_with_work"], (limit,)).fetchall() if room else []
         for host_id, turn_at in waiting:
             if host_id in self._schedule:
                 continue
-            if turn_at > now:
-                look_at = turn_at
+            if turn_at > now or len(hosts) == room:
+                look_at = max(turn_at, now + LOOK_PAUSE_SECONDS)
                 break
             found = self._db.execute(self._sql["host_by_id"], (host_id,)).fetchone()
             hosts.append((host_id, rows.host_record(*found)))
-        if len(waiting) >= host_limit > 0:
-            look_at = min(look_at, now + LOOK_PAUSE_SECONDS)
         return Found(hosts, look_at, [self._read_tasks(host, limit, now) for host, limit in hungry])
 
     def _read_tasks(self, host_id: int, limit: int, now: float) -> tuple[int, list[Entry], int, float | None]:
@@ -120,15 +128,10 @@ class Window:
         found = future.result()
         for host_id, entries, asked, next_due in found.tasks:
             self._schedule.fill(host_id, entries, asked, next_due)
-        if self._schedule.room < len(found.hosts):
-            self._schedule.dismiss_idle()
-        now = self._clock.now()
         for host_id, record in found.hosts:
-            if self._schedule.room <= 0:
-                self._look_at = min(self._look_at, now + LOOK_PAUSE_SECONDS)
-                break
             if host_id not in self._schedule:
                 self._schedule.enter(host_id, record)
         self._look_at = min(self._look_at, found.look_at)
+        now = self._clock.now()
         self.fill_soon(now)
         self._changed(None)

@@ -44,14 +44,10 @@ class Applied(NamedTuple):
 
 
 class Fresh(NamedTuple):
-    """An offer on its way into the queue."""
+    """An offer that memory does not know, and the batch it came in."""
 
     batch: int
-    host_id: int
-    key: int
     offer: Offer
-    via: int | None
-    source_host: int
 
 
 class Writer:
@@ -213,16 +209,18 @@ class Writer:
             if place not in new:
                 known[fresh.batch] += 1
                 continue
-            budget = self._over_budget(fresh)
+            host_id, key = place
+            budget = self._over_budget(host_id, fresh.offer)
             if budget is not None:
                 self._db.execute(self._sql["seen_forget"], place)
                 over.add(place)
                 refused.setdefault(fresh.batch, Counter())[budget] += 1
                 continue
-            entry = self._entry(fresh, now)
-            queue.append((fresh.host_id, *entry.columns))
-            arrivals.append((fresh.host_id, entry))
-            waiting[fresh.host_id] += 1
+            _, via, source_host = batches[fresh.batch]
+            entry = self._entry(fresh.offer, key, via, source_host, now)
+            queue.append((host_id, *entry.columns))
+            arrivals.append((host_id, entry))
+            waiting[host_id] += 1
             admitted[fresh.batch] += 1
         self._insert("queue_add", queue)
         self._remember_known(fresh.offer.url for place, fresh in candidates.items() if place not in over)
@@ -244,20 +242,17 @@ class Writer:
         """Offers that memory does not know, each once, by their place in `seen`."""
         candidates: dict[tuple[int, int], Fresh] = {}
         remembered, remembered_before = self._known, self._known_before
-        for batch, (offers, via, source_host) in enumerate(batches):
+        host_ids, url_key = self._host_ids, rows.url_key
+        for batch, (offers, _, _) in enumerate(batches):
             unknown = [one for one in offers if one.url not in remembered and one.url not in remembered_before]
             known[batch] = len(offers) - len(unknown)
             for offer in unknown:
-                url = offer.url
-                host_id = self._host_ids.get(offer.origin) or self._host_id(offer)
+                host_id = host_ids.get(offer.origin) or self._host_id(offer)
                 if host_id is None:
                     refused.setdefault(batch, Counter())["hosts_per_domain"] += 1
                     continue
-                place = (host_id, rows.url_key(url))
-                if place in candidates:
+                if candidates.setdefault((host_id, url_key(offer.url)), fresh := Fresh(batch, offer)) is not fresh:
                     known[batch] += 1
-                else:
-                    candidates[place] = Fresh(batch, host_id, place[1], offer, via, source_host)
         return candidates
 
     def _add_seen(self, candidates: dict[tuple[int, int], Fresh]) -> set[tuple[int, int]]:
@@ -282,10 +277,10 @@ class Writer:
         self._host_ids[offer.origin] = host_id
         return host_id
 
-    def _over_budget(self, fresh: Fresh) -> str | None:
+    def _over_budget(self, host_id: int, offer: Offer) -> str | None:
         """The name of the budget that is used up, if one is."""
-        for budget in fresh.offer.budgets:
-            if not budget.counts_hosts and not self._spend(fresh.host_id, budget.name, budget.key, budget.limit):
+        for budget in offer.budgets:
+            if not budget.counts_hosts and not self._spend(host_id, budget.name, budget.key, budget.limit):
                 return budget.name
         return None
 
@@ -298,20 +293,19 @@ class Writer:
         self._db.execute(self._sql["budget_put"], (host_id, number, used + 1))
         return True
 
-    def _entry(self, fresh: Fresh, now: float) -> Entry:
-        offer = fresh.offer
-        due = self._inflow.due(fresh.source_host, now) if fresh.source_host else now
+    def _entry(self, offer: Offer, key: int, via: int | None, source_host: int, now: float) -> Entry:
+        due = self._inflow.due(source_host, now) if source_host else now
         if offer.due is not None:
             due = max(due, offer.due)
         return Entry(
             rank=3 - offer.priority,
             due=_ms(due),
-            key=fresh.key,
+            key=key,
             path=offer.url[len(offer.origin) :],
             depth=offer.depth,
             source=rows.SOURCE_NUMBER[offer.source],
             found=_ms(now),
-            via=fresh.via,
+            via=via,
             attempt=0,
             record_id=None,
             chain=rows.chain_blob(offer.chain),

@@ -1,0 +1,311 @@
+"""The way of one fetch: robots.txt first, then the page, each ending as a value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from tenax.clock import ManualClock
+from tenax.config import FetchConfig, PolitenessConfig, UrlsConfig
+from tenax.fetch import Request, Response
+from tenax.fetch.pipeline import ROBOTS_TIMEOUT_SECONDS, Answer, Pipeline
+from tenax.hosts.robots import MAX_ROBOTS_REDIRECTS
+from tenax.model import (
+    Deferred,
+    Failed,
+    FailureKind,
+    Fetched,
+    Hop,
+    HostRecord,
+    Priority,
+    Redirected,
+    Refused,
+    Rejected,
+    RobotsCopy,
+    RobotsVerdict,
+    Source,
+    Task,
+    Unchanged,
+)
+from tenax.urls.normalize import Spelling, spelling_of
+
+SITE = "https://a.test"
+ROBOTS = f"{SITE}/robots.txt"
+PAGE = f"{SITE}/page"
+
+
+def page(body: bytes = b"<p>words", status: int = 200, **headers: str) -> tuple[int, dict[str, str], bytes]:
+    return status, {name.replace("_", "-").title(): value for name, value in headers.items()}, body
+
+
+def redirect(to: str, status: int = 302) -> tuple[int, dict[str, str], bytes]:
+    return page(b"", status, location=to)
+
+
+Scripted = tuple[int, dict[str, str], bytes] | Failed | Refused
+
+
+class Web:
+    """A transport over a small web in memory. Every answer takes a second; every request is remembered."""
+
+    def __init__(self, pages: Mapping[str, Scripted], clock: ManualClock) -> None:
+        self._pages = pages
+        self._clock = clock
+        self.requests: list[Request] = []
+
+    async def get(self, request: Request) -> Response | Failed | Refused:
+        self.requests.append(request)
+        started_at = self._clock.now()
+        self._clock.advance(1.0)
+        answer = self._pages.get(request.url, page(b"no such page", 404))
+        if not isinstance(answer, tuple):
+            return answer
+        status, headers, body = answer
+        now = self._clock.now()
+        return Response(request.url, status, headers, body, len(body), started_at, now, now)
+
+    async def close(self) -> None: ...
+
+    @property
+    def asked(self) -> list[str]:
+        return [request.url for request in self.requests]
+
+
+def rules(text: str = "User-agent: *\nDisallow: /private/", expires_in: float = 3600.0) -> RobotsCopy:
+    now = ManualClock().now()
+    return RobotsCopy(RobotsVerdict.RULES, now, now + expires_in, text, 200)
+
+
+async def fetched(
+    pages: Mapping[str, Scripted],
+    url: str = PAGE,
+    robots: RobotsCopy | None = None,
+    chain: tuple[Hop, ...] = (),
+    fetch: FetchConfig | None = None,
+    politeness: PolitenessConfig | None = None,
+) -> tuple[Answer, Web]:
+    clock = ManualClock()
+    web = Web(pages, clock)
+    pipeline = Pipeline(web, clock, fetch or FetchConfig(), politeness or PolitenessConfig(), Spelling())
+    task = Task(url, SITE, 1, Priority.LOW, Source.LINK, SITE + "/", clock.now(), clock.now(), chain=chain)
+    host = HostRecord(origin=SITE, domain="a.test", robots=robots)
+    return await pipeline.fetch(task, host), web
+
+
+# ---- robots.txt first -------------------------------------------------------------------------------------
+
+
+async def test_a_host_we_know_nothing_of_is_asked_for_its_robots_txt_and_nothing_else() -> None:
+    answer, web = await fetched({ROBOTS: page(b"User-agent: *\nDisallow: /x"), PAGE: page()})
+    assert web.asked == [ROBOTS]
+    assert isinstance(answer.outcome, Deferred)
+    assert answer.outcome.until <= answer.answered_at  # as soon as the host has its next turn
+    assert answer.requests == 1
+    assert answer.robots is not None
+    assert (answer.robots.verdict, answer.robots.text) == (RobotsVerdict.RULES, "User-agent: *\nDisallow: /x")
+
+
+async def test_an_old_copy_is_asked_for_again() -> None:
+    _, web = await fetched({ROBOTS: page(b"")}, robots=rules(expires_in=0.0))
+    assert web.asked == [ROBOTS]
+
+
+async def test_robots_txt_has_its_own_deadline() -> None:
+    _, web = await fetched({ROBOTS: page(b"")})
+    assert web.requests[0].total_timeout_seconds == ROBOTS_TIMEOUT_SECONDS
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 410])
+async def test_no_robots_txt_allows_everything(status: int) -> None:
+    answer, _ = await fetched({ROBOTS: page(b"<html>", status)})
+    assert answer.robots is not None
+    assert answer.robots.verdict is RobotsVerdict.ALLOW_ALL
+    assert isinstance(answer.outcome, Deferred)
+
+
+@pytest.mark.parametrize("status", [429, 500, 502, 503])
+async def test_a_robots_txt_in_trouble_closes_the_host_for_a_while(status: int) -> None:
+    answer, _ = await fetched({ROBOTS: page(b"", status, retry_after="300")})
+    assert answer.robots is not None
+    assert answer.robots.verdict is RobotsVerdict.UNREACHABLE
+    assert answer.outcome == Deferred(answer.answered_at + 300, f"robots.txt unreachable: HTTP {status}")
+
+
+async def test_a_host_that_cannot_be_reached_is_a_failure_of_the_host() -> None:
+    down = Failed("connection refused", FailureKind.CONNECT, is_site_wide=True)
+    answer, _ = await fetched({ROBOTS: down})
+    assert answer.outcome == down
+    assert answer.requests == 1
+    assert answer.robots is not None
+    assert answer.robots.verdict is RobotsVerdict.UNREACHABLE
+
+
+async def test_a_host_that_cannot_be_reached_keeps_its_last_good_rules() -> None:
+    down = Failed("connection refused", FailureKind.CONNECT, is_site_wide=True)
+    answer, _ = await fetched({ROBOTS: down}, robots=rules(expires_in=0.0))
+    assert answer.robots is not None
+    assert answer.robots.text == rules().text
+    assert isinstance(answer.outcome, Deferred)
+
+
+async def test_those_who_want_it_may_take_an_unreachable_file_for_none() -> None:
+    allow = PolitenessConfig(robots_on_unreachable="allow")
+    answer, _ = await fetched({ROBOTS: page(b"", 500)}, politeness=allow)
+    assert answer.robots is not None
+    assert answer.robots.verdict is RobotsVerdict.ALLOW_ALL
+
+
+async def test_the_guard_refuses_robots_txt_as_it_would_the_page() -> None:
+    refused = Refused("guard: 10.0.0.1 is not a public address")
+    answer, _ = await fetched({ROBOTS: refused})
+    assert answer.outcome == refused
+    assert answer.robots is None
+    assert answer.requests == 0
+
+
+async def test_robots_txt_is_followed_across_hosts() -> None:
+    hops: dict[str, Scripted] = {ROBOTS: redirect("https://b.test/1")}
+    hops |= {f"https://b.test/{n}": redirect(f"/{n + 1}") for n in range(1, MAX_ROBOTS_REDIRECTS)}
+    hops |= {f"https://b.test/{MAX_ROBOTS_REDIRECTS}": page(b"User-agent: *\nDisallow: /")}
+    answer, web = await fetched(hops)
+    assert len(web.asked) == answer.requests == MAX_ROBOTS_REDIRECTS + 1
+    assert answer.robots is not None
+    assert answer.robots.text == "User-agent: *\nDisallow: /"
+
+
+async def test_one_redirect_more_and_there_are_no_rules() -> None:
+    endless: dict[str, Scripted] = {ROBOTS: redirect("/1")}
+    endless |= {f"{SITE}/{n}": redirect(f"/{n + 1}") for n in range(1, 20)}
+    answer, web = await fetched(endless)
+    assert len(web.asked) == MAX_ROBOTS_REDIRECTS + 1
+    assert answer.robots is not None
+    assert answer.robots.verdict is RobotsVerdict.ALLOW_ALL
+
+
+async def test_a_robots_txt_behind_a_private_address_is_unreachable() -> None:
+    inside: dict[str, Scripted] = {
+        ROBOTS: redirect("http://10.0.0.1/"),
+        "http://10.0.0.1/": Refused("guard: 10.0.0.1 is not public"),
+    }
+    answer, _ = await fetched(inside)
+    assert answer.robots is not None
+    assert answer.robots.verdict is RobotsVerdict.UNREACHABLE
+    assert isinstance(answer.outcome, Deferred)
+    assert "redirected: guard" in answer.robots.why
+
+
+# ---- what the rules say -----------------------------------------------------------------------------------
+
+
+async def test_what_robots_txt_closes_is_never_asked_for() -> None:
+    answer, web = await fetched({}, f"{SITE}/private/a", rules())
+    assert answer.outcome == Refused(f"robots: {ROBOTS} does not allow it")
+    assert (web.asked, answer.requests) == ([], 0)
+
+
+async def test_an_unreachable_copy_that_is_still_young_puts_off_everything() -> None:
+    now = ManualClock().now()
+    copy = RobotsCopy(RobotsVerdict.UNREACHABLE, now, now + 60, why="HTTP 503")
+    answer, web = await fetched({PAGE: page()}, robots=copy)
+    assert answer.outcome == Deferred(now + 60, "robots.txt unreachable: HTTP 503")
+    assert web.asked == []
+
+
+# ---- the page ---------------------------------------------------------------------------------------------
+
+
+async def test_a_page_comes_whole_with_its_measurements() -> None:
+    answer, web = await fetched({PAGE: page(b"<p>words", content_type="text/html")}, robots=rules())
+    assert answer.outcome == Fetched(200)
+    assert answer.response is not None
+    assert answer.response.body == b"<p>words"
+    assert answer.record.status == 200
+    assert (answer.record.body_bytes, answer.record.content_type) == (8, "text/html")
+    assert (answer.requests, answer.robots) == (1, None)
+    assert answer.answered_at == answer.response.answered_at
+    config = FetchConfig()
+    [request] = web.requests
+    assert (request.max_body_bytes, request.total_timeout_seconds) == (
+        config.max_body_bytes,
+        config.total_timeout_seconds,
+    )
+
+
+@pytest.mark.parametrize(
+    ("scripted", "outcome"),
+    [
+        (page(b""), Rejected("empty")),
+        (page(b"", 304), Unchanged()),
+        (page(b"", 404), Failed("HTTP 404", FailureKind.NOT_FOUND, status=404)),
+        (page(b"", 503), Failed("HTTP 503", FailureKind.SERVER_ERROR, is_site_wide=True, status=503)),
+        (
+            page(b"", 429, retry_after="7"),
+            Failed("HTTP 429", FailureKind.RATE_LIMITED, status=429, retry_after_seconds=7.0),
+        ),
+        (Failed("too slow", FailureKind.TIMEOUT_TOTAL), Failed("too slow", FailureKind.TIMEOUT_TOTAL)),
+        (Refused("guard: no"), Refused("guard: no")),
+    ],
+)
+async def test_every_other_end_is_a_value(scripted: Scripted, outcome: object) -> None:
+    answer, _ = await fetched({PAGE: scripted}, robots=rules())
+    assert answer.outcome == outcome
+    assert answer.elsewhere is None
+
+
+# ---- redirects --------------------------------------------------------------------------------------------
+
+
+async def test_a_redirect_ends_the_visit_and_says_where_to() -> None:
+    answer, web = await fetched({PAGE: redirect("https://b.test/new#part", 301)}, robots=rules())
+    assert web.asked == [PAGE]
+    assert answer.outcome == Redirected(301, "https://b.test/new")
+    assert answer.elsewhere is not None
+    assert (answer.elsewhere.url, answer.elsewhere.origin) == ("https://b.test/new", "https://b.test")
+    assert answer.chain == answer.elsewhere.chain == (Hop(PAGE, 301),)
+
+
+async def test_the_chain_grows_with_every_task() -> None:
+    before = (Hop(f"{SITE}/a", 302), Hop(f"{SITE}/b", 302))
+    answer, _ = await fetched({PAGE: redirect("/c", 307)}, robots=rules(), chain=before)
+    assert answer.chain == (*before, Hop(PAGE, 307))
+
+
+async def test_a_redirect_to_another_spelling_of_itself_is_followed_at_once() -> None:
+    """The site wants its tracking parameter or its slashes; the task stays the same, and pays for two requests."""
+    spelled = {PAGE: redirect("/page?utm_source=self"), f"{PAGE}?utm_source=self": page(b"<p>here")}
+    clock = ManualClock()
+    web = Web(spelled, clock)
+    pipeline = Pipeline(web, clock, FetchConfig(), PolitenessConfig(), spelling_of(UrlsConfig()))
+    task = Task(PAGE, SITE, 0, Priority.LOW, Source.SEED, None, clock.now(), clock.now())
+    answer = await pipeline.fetch(task, HostRecord(origin=SITE, domain="a.test", robots=rules()))
+    assert answer.outcome == Fetched(200)
+    assert answer.requests == 2
+    assert answer.response is not None
+    assert answer.response.url == f"{PAGE}?utm_source=self"
+
+
+@pytest.mark.parametrize(
+    ("location", "why"),
+    [
+        ("/page", "redirect loop"),
+        ("/a", "redirect loop"),
+        ("file:///etc/passwd", "redirect to something that is no http or https URL"),
+        ("javascript:alert(1)", "redirect to something that is no http or https URL"),
+        ("", "redirect without a target"),
+    ],
+)
+async def test_a_redirect_that_leads_nowhere(location: str, why: str) -> None:
+    answer, _ = await fetched({PAGE: redirect(location)}, robots=rules(), chain=(Hop(f"{SITE}/a", 302),))
+    assert answer.outcome == Failed(why, FailureKind.REDIRECT, status=302)
+    assert answer.elsewhere is None
+    assert answer.chain[-1] == Hop(PAGE, 302)
+
+
+async def test_redirects_end() -> None:
+    most = FetchConfig().max_redirects
+    chain = tuple(Hop(f"{SITE}/{number}", 302) for number in range(most))
+    answer, _ = await fetched({PAGE: redirect("/next")}, robots=rules(), chain=chain)
+    assert answer.outcome == Failed(f"more than {most} redirects", FailureKind.REDIRECT, status=302)
+    answer, _ = await fetched({PAGE: redirect("/next")}, robots=rules(), chain=chain[:-1])
+    assert answer.outcome == Redirected(302, f"{SITE}/next")

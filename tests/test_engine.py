@@ -1,0 +1,412 @@
+"""The loop on real parts over a web in memory: what is claimed is visited, what is visited is committed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from tenax.clock import ManualClock
+from tenax.config import Config, CrawlConfig, FetchConfig, LedgerConfig, PolitenessConfig
+from tenax.engine import Engine
+from tenax.errors import NoSeedReachable
+from tenax.fetch import Request, Response
+from tenax.fetch.pipeline import Pipeline
+from tenax.hosts.memory import MemoryHosts
+from tenax.hosts.turns import HostTurns
+from tenax.ledger import Admission, Life, TaskState
+from tenax.ledger.sqlite import SqliteLedger
+from tenax.model import (
+    Done,
+    Ending,
+    Failed,
+    FailureKind,
+    Hop,
+    Redirected,
+    Refused,
+    Rejected,
+    Source,
+    Visit,
+    label,
+)
+from tenax.readers import InlineReaders, ReaderFailed
+from tenax.reading import Job, Reading
+from tenax.rulebook import Rulebook
+from tenax.urls.admit import Rules, rules_of, seed_offers
+from tenax.urls.normalize import spelling_of
+
+SITE = "https://a.test"
+DEFAULTS = Config()
+Answered = str | tuple[int, str] | Failed | Refused | Exception
+"""A page's HTML, a status with a Location or a Retry-After, a failure, or a bug."""
+
+
+def linking(*paths: str, head: str = "") -> str:
+    links = "".join(f'<a href="{path}">x</a>' for path in paths)
+    return f"<html><head><title>T</title>{head}</head><body><p>words</p>{links}</body></html>"
+
+
+class Web:
+    """A transport over pages in memory. It looks at how many are in flight, and may be told to wait."""
+
+    def __init__(self, pages: Mapping[str, Answered], clock: ManualClock) -> None:
+        self.pages = {SITE + "/robots.txt": (404, ""), **pages}
+        self.asked: list[str] = []
+        self.most_at_once = 0
+        self.gate = asyncio.Event()
+        self.gate.set()
+        self.at_the_gate = asyncio.Event()
+        self._at_once = 0
+        self._clock = clock
+
+    async def get(self, request: Request) -> Response | Failed | Refused:
+        self.asked.append(request.url)
+        self._at_once += 1
+        self.most_at_once = max(self.most_at_once, self._at_once)
+        try:
+            await asyncio.sleep(0)
+            if not request.url.endswith("/robots.txt"):
+                self.at_the_gate.set()
+                await self.gate.wait()
+        finally:
+            self._at_once -= 1
+        answer = self.pages.get(request.url, (404, ""))
+        if isinstance(answer, Exception):
+            raise answer
+        if isinstance(answer, (Failed, Refused)):
+            return answer
+        status, words = (200, answer) if isinstance(answer, str) else answer
+        headers = {"Content-Type": "text/html"} if status == 200 else {"Location": words, "Retry-After": words}
+        now = self._clock.now()
+        body = words.encode() if status == 200 else b""
+        return Response(request.url, status, headers, body, len(body), now, now, now)
+
+    async def close(self) -> None: ...
+
+
+class Crawl:
+    """An engine with its parts, and what it did."""
+
+    def __init__(self, ledger: SqliteLedger, web: Web, engine: Engine, visits: list[Visit]) -> None:
+        self.ledger = ledger
+        self.web = web
+        self.engine = engine
+        self.visits = visits
+
+    async def run(self) -> Ending:
+        async with asyncio.timeout(30):
+            return await self.engine.run()
+
+    async def life(self, path: str) -> Life:
+        found = await self.ledger.life(SITE + path)
+        assert found is not None
+        return found
+
+    @property
+    def stored(self) -> list[str]:
+        return [visit.page.url.removeprefix(SITE) for visit in self.visits if visit.page is not None]
+
+    @property
+    def outcomes(self) -> dict[str, str]:
+        """The last outcome of each path."""
+        return {visit.claim.task.url.removeprefix(SITE): label(visit.outcome) for visit in self.visits}
+
+
+Making = Callable[..., Awaitable[Crawl]]
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+@pytest.fixture
+async def crawl_of(tmp_path: Path, clock: ManualClock) -> AsyncIterator[Making]:
+    """Makes a crawl of these pages, begun at the front page, that goes as fast as it can."""
+    ledgers: list[SqliteLedger] = []
+
+    async def made(
+        pages: Mapping[str, Answered],
+        crawl: CrawlConfig = DEFAULTS.crawl,
+        fetch: FetchConfig = DEFAULTS.fetch,
+        readers: InlineReaders | None = None,
+    ) -> Crawl:
+        politeness = PolitenessConfig(rate_per_second=0, connections_per_host=8)
+        rules = rules_of([SITE + "/"], Config(crawl=crawl), 2026)
+        web = Web({SITE + path if path.startswith("/") else path: page for path, page in pages.items()}, clock)
+        config = LedgerConfig(group_seconds=0.0)
+        ledger = await SqliteLedger.open(tmp_path / "tenax.db", config, clock, HostTurns(politeness))
+        ledgers.append(ledger)
+        readers = readers or InlineReaders()
+        await readers.start()
+        pipeline = Pipeline(web, clock, fetch, politeness, spelling_of(rules.urls))
+        visits: list[Visit] = []
+
+        def note(visit: Visit, admission: Admission) -> None:
+            visits.append(visit)
+
+        engine = Engine(
+            ledger, MemoryHosts(), pipeline, readers, Rulebook(ledger, rules), clock, crawl, fetch, politeness, note
+        )
+        await ledger.admit(seed_offers(rules))
+        return Crawl(ledger, web, engine, visits)
+
+    yield made
+    for ledger in ledgers:
+        await ledger.close()
+
+
+SMALL: dict[str, Answered] = {
+    "/": linking("/a", "/b", "/lost"),
+    "/a": linking("/", "/b", "/a/deep"),
+    "/b": linking("/a"),
+    "/a/deep": linking("/"),
+}
+
+
+# ---- claim, visit, commit ---------------------------------------------------------------------------------
+
+
+async def test_everything_that_can_be_reached_is_visited_once(crawl_of: Making) -> None:
+    crawl = await crawl_of(SMALL)
+    assert await crawl.run() is Ending.COMPLETE
+    assert sorted(crawl.stored) == ["/", "/a", "/a/deep", "/b"]
+    assert crawl.outcomes["/lost"] == "failed:not_found"
+    assert sorted(crawl.web.asked) == sorted(SITE + path for path in (*SMALL, "/lost", "/robots.txt"))
+    assert crawl.engine.in_flight == {}
+    assert crawl.ledger.counts().waiting == 0
+
+
+async def test_robots_txt_is_asked_before_anything_else(crawl_of: Making) -> None:
+    crawl = await crawl_of({**SMALL, "/robots.txt": "User-agent: *\nDisallow: /a\n"})
+    assert await crawl.run() is Ending.COMPLETE
+    assert crawl.web.asked[0] == SITE + "/robots.txt"
+    assert crawl.outcomes["/a"] == "refused:robots"
+    assert sorted(crawl.stored) == ["/", "/b"]
+    assert SITE + "/a" not in crawl.web.asked
+
+
+async def test_a_page_carries_how_it_was_found(crawl_of: Making) -> None:
+    crawl = await crawl_of({"/": linking("/old"), "/old": (301, "/new"), "/new": linking("/")})
+    await crawl.run()
+    page = (await crawl.life("/new")).page
+    assert page is not None
+    assert (page.depth, page.via, page.title) == (1, SITE + "/old", "T")
+    assert page.chain == (Hop(SITE + "/old", 301),)
+    assert page.text.startswith("words")
+    assert len(page.content_hash) == 64
+
+
+# ---- no page may stop the crawl ---------------------------------------------------------------------------
+
+
+async def test_a_bug_of_ours_on_a_page_is_an_outcome_of_that_page(
+    crawl_of: Making, caplog: pytest.LogCaptureFixture
+) -> None:
+    crawl = await crawl_of({**SMALL, "/a": ZeroDivisionError("ours")}, fetch=FetchConfig(max_attempts=1))
+    assert await crawl.run() is Ending.COMPLETE
+    life = await crawl.life("/a")
+    assert life.state is TaskState.DEAD
+    assert life.visits[-1].outcome == Failed("ZeroDivisionError in Tenax itself", FailureKind.INTERNAL)
+    assert sorted(crawl.stored) == ["/", "/b"]
+    assert "visit failed inside" in caplog.text
+
+
+async def test_a_document_that_no_reader_survives_is_rejected(crawl_of: Making) -> None:
+    class Delicate(InlineReaders):
+        async def read(self, job: Job, rules: Rules) -> Reading:
+            if job.url.endswith("/a"):
+                raise ReaderFailed("the document crashed its reader")
+            return await super().read(job, rules)
+
+    crawl = await crawl_of(SMALL, readers=Delicate())
+    assert await crawl.run() is Ending.COMPLETE
+    assert crawl.outcomes["/a"] == "rejected:unreadable"
+    assert sorted(crawl.stored) == ["/", "/b"]
+
+
+async def test_a_visit_that_comes_too_late_is_not_written_and_stops_nobody(
+    crawl_of: Making, clock: ManualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    crawl = await crawl_of({"/robots.txt": "", **SMALL})
+    claim = None
+    while claim is None:
+        claim = await crawl.ledger.claim()
+        await crawl.ledger.wait_for_work(0.01)
+    clock.advance(LedgerConfig().lease_seconds + 1)
+    crawl.engine.in_flight[claim.task.url] = clock.now()
+    second = await crawl.ledger.claim()
+    assert second is not None
+    await crawl.engine.work(claim)
+    assert "visit came too late" in caplog.text
+    assert crawl.visits == []
+    assert crawl.engine.in_flight == {}
+    crawl.engine.in_flight[second.task.url] = clock.now()
+    await crawl.engine.work(second)
+    assert await crawl.run() is Ending.COMPLETE
+    assert sorted(crawl.stored) == ["/", "/a", "/a/deep", "/b"]
+
+
+# ---- what becomes of links and redirects ------------------------------------------------------------------
+
+
+async def test_noindex_keeps_the_links_and_not_the_page_and_nofollow_the_other_way_round(crawl_of: Making) -> None:
+    crawl = await crawl_of(
+        {
+            "/": linking("/hidden", "/end"),
+            "/hidden": linking("/behind", head='<meta name="robots" content="noindex">'),
+            "/behind": linking(),
+            "/end": linking("/never", head='<meta name="robots" content="nofollow">'),
+        }
+    )
+    assert await crawl.run() is Ending.COMPLETE
+    assert sorted(crawl.stored) == ["/", "/behind", "/end"]
+    assert crawl.outcomes["/hidden"] == "rejected:noindex"
+    assert await crawl.ledger.life(SITE + "/never") is None
+    assert (await crawl.life("/end")).visits[-1].refusals == {"nofollow": 1}
+
+
+async def test_what_is_not_a_page_is_rejected(crawl_of: Making) -> None:
+    crawl = await crawl_of({"/": linking("/paper"), "/paper": "%PDF-1.7\n" + "\0" * 600})
+    await crawl.run()
+    assert crawl.outcomes["/paper"] == "rejected:content"
+
+
+async def test_a_redirect_becomes_a_task_with_its_own_turn(crawl_of: Making) -> None:
+    crawl = await crawl_of({"/": linking("/old"), "/old": (302, "/new"), "/new": linking()})
+    await crawl.run()
+    assert crawl.outcomes["/old"] == "redirected"
+    target = await crawl.life("/new")
+    assert (target.source, target.via, target.depth) == (Source.REDIRECT, SITE + "/old", 1)
+
+
+async def test_a_redirect_out_of_scope_is_not_followed_and_says_why(crawl_of: Making) -> None:
+    crawl = await crawl_of({"/": linking("/away"), "/away": (302, "https://b.test/")})
+    assert await crawl.run() is Ending.COMPLETE
+    [visit] = (await crawl.life("/away")).visits
+    assert visit.outcome == Redirected(302, "https://b.test/", "scope")
+    assert isinstance(visit.plan, Done)
+    assert not [url for url in crawl.web.asked if "b.test" in url]
+
+
+async def test_a_seed_that_lives_elsewhere_takes_the_scope_along(crawl_of: Making) -> None:
+    pages: dict[str, Answered] = {
+        "/": (301, "https://b.test/"),
+        "https://b.test/robots.txt": "",
+        "https://b.test/": linking("/more"),
+        "https://b.test/more": linking(),
+    }
+    crawl = await crawl_of(pages)
+    assert await crawl.run() is Ending.COMPLETE
+    assert sorted(crawl.stored) == ["https://b.test/", "https://b.test/more"]
+
+
+# ---- reasons to end ---------------------------------------------------------------------------------------
+
+
+def many(count: int) -> dict[str, Answered]:
+    return {"/": linking(*(f"/{n}" for n in range(count))), **{f"/{n}": linking() for n in range(count)}}
+
+
+@pytest.mark.parametrize("most", [1, 2, 7])
+async def test_the_page_limit_is_exact_however_many_are_in_flight(crawl_of: Making, most: int) -> None:
+    crawl = await crawl_of(many(30), CrawlConfig(max_pages=most, concurrency=16))
+    assert await crawl.run() is Ending.PAGE_LIMIT
+    assert len(crawl.stored) == most
+
+
+async def test_pages_that_are_none_do_not_count_towards_the_limit(crawl_of: Making) -> None:
+    pages = many(20) | {f"/{n}": (404, "") for n in range(0, 20, 2)}
+    crawl = await crawl_of(pages, CrawlConfig(max_pages=8, concurrency=4))
+    assert await crawl.run() is Ending.PAGE_LIMIT
+    assert len(crawl.stored) == 8
+
+
+async def test_stop_finishes_what_is_in_flight_and_claims_no_more(crawl_of: Making) -> None:
+    crawl = await crawl_of(many(30), CrawlConfig(concurrency=4))
+    crawl.web.gate.clear()
+    running = asyncio.ensure_future(crawl.run())
+    await crawl.web.at_the_gate.wait()
+    crawl.engine.stop()
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert not running.done()
+    assert crawl.engine.is_stopping
+    crawl.web.gate.set()
+    assert await running is Ending.INTERRUPTED
+    assert crawl.engine.in_flight == {}
+    assert crawl.stored == ["/"]
+    assert crawl.ledger.counts().waiting == 30
+
+
+async def test_hold_claims_nothing_until_it_is_over(crawl_of: Making) -> None:
+    crawl = await crawl_of(many(10))
+    crawl.engine.hold(True)
+    running = asyncio.ensure_future(crawl.run())
+    for _ in range(50):
+        await asyncio.sleep(0)
+    assert crawl.web.asked == []
+    crawl.engine.hold(False)
+    assert await running is Ending.COMPLETE
+    assert len(crawl.stored) == 11
+
+
+async def test_a_held_crawl_can_be_stopped(crawl_of: Making) -> None:
+    crawl = await crawl_of(many(10))
+    crawl.engine.hold(True)
+    running = asyncio.ensure_future(crawl.run())
+    await asyncio.sleep(0)
+    crawl.engine.stop()
+    assert await running is Ending.INTERRUPTED
+
+
+async def test_no_more_than_concurrency_are_in_flight(crawl_of: Making) -> None:
+    crawl = await crawl_of(many(60), CrawlConfig(concurrency=5))
+    assert await crawl.run() is Ending.COMPLETE
+    assert 2 <= crawl.web.most_at_once <= 5
+
+
+async def test_patience_ends_when_everyone_rests_for_longer(crawl_of: Making) -> None:
+    """The front page is there already; then the host asks for an hour."""
+    limited = Failed("HTTP 429", FailureKind.RATE_LIMITED, status=429, retry_after_seconds=3600)
+    crawl = await crawl_of({"/": linking("/a"), "/a": limited}, CrawlConfig(patience_seconds=120))
+    assert await crawl.run() is Ending.PATIENCE
+    assert crawl.stored == ["/"]
+    assert crawl.ledger.counts().waiting == 1
+    host = await crawl.ledger.host(SITE)
+    assert host is not None
+    assert host.resting_why == "rate limited: asked to wait 3600 s"
+
+
+async def test_a_robots_txt_that_never_comes_is_not_waited_for(crawl_of: Making) -> None:
+    crawl = await crawl_of({"/robots.txt": (503, "3600"), **SMALL}, CrawlConfig(patience_seconds=120))
+    assert await crawl.run() is Ending.PATIENCE
+    assert crawl.web.asked == [SITE + "/robots.txt"]
+    assert crawl.stored == []
+
+
+async def test_seeds_that_do_not_answer_are_said(crawl_of: Making) -> None:
+    down = Failed("connection refused", FailureKind.CONNECT, is_site_wide=True)
+    crawl = await crawl_of({"/robots.txt": down})
+    with pytest.raises(ExceptionGroup) as raised:
+        await crawl.run()
+    [error] = raised.value.exceptions
+    assert isinstance(error, NoSeedReachable)
+    assert str(error) == f"no seed answers: {SITE}: connection refused; check the URL, or run it again later"
+
+
+async def test_nothing_to_do_is_complete(crawl_of: Making) -> None:
+    crawl = await crawl_of(SMALL)
+    assert await crawl.run() is Ending.COMPLETE
+    before = list(crawl.web.asked)
+    assert await crawl.run() is Ending.COMPLETE
+    assert crawl.web.asked == before
+
+
+async def test_rejected_pages_are_settled(crawl_of: Making) -> None:
+    crawl = await crawl_of({"/": linking("/empty"), "/empty": ""})
+    await crawl.run()
+    life = await crawl.life("/empty")
+    assert (life.state, life.visits[-1].outcome) == (TaskState.SETTLED, Rejected("empty"))
