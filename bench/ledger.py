@@ -24,12 +24,14 @@ from itertools import accumulate
 from pathlib import Path
 
 import msgspec
+import uvloop
 
 from bench.report import WORKPLACE, BenchError, Report, median, run, say, short, table
 from tenax.clock import SteadyClock
 from tenax.config import LedgerConfig, PolitenessConfig
 from tenax.hosts.turns import HostTurns
 from tenax.ledger.sqlite import SqliteLedger
+from tenax.memory import calm_garbage_collection
 from tenax.model import (
     Claim,
     Done,
@@ -62,7 +64,9 @@ DISK_BAR_BYTES = 150.0
 
 def main() -> None:
     if len(sys.argv) > 2 and sys.argv[1] == "--child":
-        print(json.dumps(asyncio.run(_child(Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])))))
+        calm_garbage_collection()  # as a crawl does, and on the event loop of a crawl
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            print(json.dumps(runner.run(_child(Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])))))
         return
     run("ledger", measure)
 

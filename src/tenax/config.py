@@ -7,6 +7,7 @@ in a sentence that names both.
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -357,9 +358,12 @@ def _checked(knob: Knob, setting: Setting) -> Any:
     hint = get_type_hints(get_type_hints(Config)[knob.section], include_extras=True)[knob.name]
     text_given = isinstance(setting.value, (str, tuple)) and not setting.source.endswith(".toml")
     try:
-        return msgspec.convert(setting.value, hint, strict=not text_given)
+        value = msgspec.convert(setting.value, hint, strict=not text_given)
     except msgspec.ValidationError as error:
         raise ConfigError(f"{setting.source}: bad value {setting.value!r} for `{knob.key}`: {error}") from None
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ConfigError(f"{setting.source}: bad value {setting.value!r} for `{knob.key}`: Expected a finite number")
+    return value
 
 
 def _nearest(word: str, known: Mapping[str, Any]) -> str:

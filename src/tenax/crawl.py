@@ -113,14 +113,18 @@ class Crawl:
 
     async def run(self) -> Ending:
         """Crawl to an end; pages go to the ledger and the sinks only."""
+        try:
+            return await self._run()
+        except BaseExceptionGroup as troubles:
+            raise _first(troubles) or troubles from None
+
+    async def _run(self) -> Ending:
         app = self._parts
         async with asyncio.TaskGroup() as group:
             watching = [group.create_task(app.supervisor.run()), group.create_task(self._measure())]
             relaying = [group.create_task(relay.run()) for relay in app.relays]
             try:
                 ending = await app.engine.run()
-            except* TenaxError as troubles:
-                raise _first(troubles) from None
             finally:
                 for task in watching:
                     task.cancel()
@@ -205,7 +209,7 @@ def default_directory(seed: str) -> Path:
     return Path("tenax-" + "".join(mark if mark.isalnum() or mark in ".-" else "-" for mark in host))
 
 
-def _first(troubles: BaseExceptionGroup[TenaxError]) -> TenaxError:
+def _first(troubles: BaseExceptionGroup[BaseException]) -> TenaxError | None:
     """Many visits may meet the same trouble; a person needs to hear of it once. A full disk is said first."""
     found: list[TenaxError] = []
     pending: list[BaseException] = [troubles]
@@ -215,4 +219,4 @@ def _first(troubles: BaseExceptionGroup[TenaxError]) -> TenaxError:
             pending.extend(one.exceptions)
         elif isinstance(one, TenaxError):
             found.append(one)
-    return next((one for one in found if isinstance(one, StorageFull)), found[0])
+    return next((one for one in found if isinstance(one, StorageFull)), found[0] if found else None)

@@ -16,7 +16,7 @@ from tenax.fetch.pipeline import Answer, Pipeline
 from tenax.fetch.redirects import Elsewhere
 from tenax.fetch.retry import plan_for
 from tenax.hosts import Hosts
-from tenax.hosts.rules import after_visit, with_robots
+from tenax.hosts.rules import after_visit, pace_seconds, with_robots
 from tenax.ledger import Admission, Ledger
 from tenax.model import (
     Claim,
@@ -24,6 +24,7 @@ from tenax.model import (
     Failed,
     FailureKind,
     Fetched,
+    HostRecord,
     Offer,
     Outcome,
     Page,
@@ -129,14 +130,25 @@ class Engine:
         try:
             answer = await self.pipeline.fetch(claim.task, host)
             reading = await self._read(claim, answer)
+            return await self._settled(claim, answer, reading, started_at)
         except TenaxError:
             raise
         except Exception as error:
             log.exception("visit failed inside", extra={"url": claim.task.url})
-            why = f"{type(error).__name__} in Tenax itself"
-            failed = Failed(why=why, kind=FailureKind.INTERNAL)
-            answer, reading = Answer(failed, self.clock.now()), None
-        return await self._settled(claim, answer, reading, started_at)
+            return self._given_up(claim, host, error, started_at)
+
+    def _given_up(self, claim: Claim, host: HostRecord, error: Exception, started_at: float) -> Visit:
+        """A visit that broke us: the host is left as it was, but for a pause, and the task tries again a few times."""
+        now = self.clock.now()
+        outcome = Failed(why=f"{type(error).__name__} in Tenax itself", kind=FailureKind.INTERNAL)
+        return Visit(
+            claim=claim,
+            outcome=outcome,
+            plan=plan_for(outcome, claim.task.attempt, now, self.fetch, random.random(), host.next_at),
+            host=msgspec.structs.replace(host, next_at=max(host.next_at, now + pace_seconds(host, self.politeness))),
+            started_at=started_at,
+            finished_at=now,
+        )
 
     async def _read(self, claim: Claim, answer: Answer) -> Reading | None:
         response = answer.response

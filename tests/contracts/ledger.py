@@ -277,7 +277,31 @@ class LedgerContract:
         claim = await claimed(ledger)
         await ledger.close()
         ledger = await opened()
+        assert ledger.counts().waiting == 1
+        clock.advance(1.0)
         assert (await claimed(ledger)).task.url == claim.task.url
+
+    async def test_the_pace_holds_though_a_dead_process_could_not_write_down_its_last_request(
+        self, opened: Opened, clock: ManualClock
+    ) -> None:
+        ledger = await opened()
+        await ledger.admit([offer("https://a.test/1"), offer("https://b.test/1")])
+        await claimed(ledger)
+        await ledger.close()
+        clock.advance(0.4)
+        ledger = await opened()
+        assert await claim_soon(ledger) is None
+        clock.advance(0.9)
+        assert await claim_soon(ledger) is None
+        clock.advance(0.1)
+        assert await claim_soon(ledger) is not None
+
+    async def test_a_process_that_ended_well_leaves_no_doubt(self, opened: Opened, clock: ManualClock) -> None:
+        ledger = await opened()
+        await ledger.admit([offer("https://a.test/1")])
+        await ledger.close()
+        ledger = await opened()
+        assert await claim_soon(ledger) is not None
 
     async def test_a_commit_of_a_dead_process_is_refused(self, opened: Opened, clock: ManualClock) -> None:
         ledger = await opened()
@@ -285,6 +309,7 @@ class LedgerContract:
         late = await claimed(ledger)
         await ledger.close()
         ledger = await opened()
+        clock.advance(1.0)
         await claimed(ledger)
         with pytest.raises(LeaseLost):
             await ledger.commit(visit_of(late, clock))

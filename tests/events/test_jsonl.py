@@ -116,7 +116,7 @@ async def written(file: Path, cursor: Cursor, told: list[Event]) -> Cursor:
     """One run that opens the file, tells these events and ends."""
     sink = JsonlSink(file, with_text=True)
     try:
-        await sink.open(cursor)
+        await sink.open(cursor, is_behind=True)
         return await sink.write(told) if told else cursor
     finally:
         await sink.close()
@@ -159,6 +159,19 @@ async def test_a_file_that_is_shorter_than_it_was_left_is_not_touched(file: Path
     assert shortened(file, kept.position) == before
 
 
+async def test_lines_of_somebody_else_are_not_cut_off(file: Path) -> None:
+    """No event waits, so what stands behind the cursor was not written by a run that was killed."""
+    kept = await written(file, Cursor(), events(1, 3))
+    await written(file, kept, events(4, 4))
+    whole = length(file)
+    for cursor in (kept, Cursor()):
+        sink = JsonlSink(file, with_text=True)
+        with pytest.raises(SinkError, match="holds lines that this crawl did not write; move it away"):
+            await sink.open(cursor, is_behind=False)
+        await sink.close()
+    assert length(file) == whole
+
+
 async def test_a_file_that_cannot_be_opened(tmp_path: Path) -> None:
     with pytest.raises(SinkError, match=r"cannot be written: Is a directory"):
         await written(tmp_path, Cursor(), [])
@@ -181,7 +194,7 @@ def room_for(size: int) -> Iterator[None]:
 async def test_a_full_disk_is_said_and_the_file_is_whole_again_later(file: Path, text: str) -> None:
     kept = await written(file, Cursor(), events(1, 3))
     sink = JsonlSink(file, with_text=True)
-    await sink.open(kept)
+    await sink.open(kept, is_behind=True)
     with room_for(kept.position + 100):
         with pytest.raises(StorageFull, match="everything committed is safe: free some space"):
             await sink.write([event(4, text=text)])

@@ -50,7 +50,7 @@ class Sink:
         self.is_closed = False
         self._fails_at = fails_at
 
-    async def open(self, cursor: Cursor) -> None:
+    async def open(self, cursor: Cursor, is_behind: bool) -> None:
         self.opened_at = cursor
         self.told = self.told[: cursor.position]
 

@@ -81,6 +81,7 @@ class TestSqliteLedger(LedgerContract):
         await ledger.close()
         ledger = await opened()
         assert ledger.counts().waiting == 1
+        clock.advance(1.0)
         assert (await claimed(ledger)).task.url == "https://a.test/1"
 
 

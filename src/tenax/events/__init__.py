@@ -31,8 +31,11 @@ class Sink(Protocol):
     def name(self) -> str:
         """Under this name the ledger keeps its cursor."""
 
-    async def open(self, cursor: Cursor) -> None:
-        """Come back to where the cursor says the sink was; raises `SinkError` when that cannot be."""
+    async def open(self, cursor: Cursor, is_behind: bool) -> None:
+        """Come back to where the cursor says the sink was; raises `SinkError` when that cannot be.
+
+        `is_behind` says that events wait: the sink may hold some of them already, from a run that was killed.
+        """
 
     async def write(self, events: Sequence[Event]) -> Cursor:
         """Take these events for good; the cursor to keep once they are safe."""

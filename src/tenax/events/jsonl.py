@@ -86,8 +86,8 @@ class JsonlSink:
         self._with_text = with_text
         self._file: IO[bytes] | None = None
 
-    async def open(self, cursor: Cursor) -> None:
-        await asyncio.to_thread(self._open, cursor.position)
+    async def open(self, cursor: Cursor, is_behind: bool) -> None:
+        await asyncio.to_thread(self._open, cursor.position, is_behind)
 
     async def write(self, events: Sequence[Event]) -> Cursor:
         return await asyncio.to_thread(self._append, events)
@@ -97,15 +97,17 @@ class JsonlSink:
             self._file.close()
             self._file = None
 
-    def _open(self, position: int) -> None:
+    def _open(self, position: int, is_behind: bool) -> None:
         try:
-            self._file = self._path.open("ab")
+            self._file = self._path.open("ab", buffering=0)
             length = os.fstat(self._file.fileno()).st_size
             if 0 < length < position:
                 raise SinkError(
                     f"{self._path} is shorter than this crawl left it; put it back, or move it away and the crawl "
                     "goes on in a new file (`tenax export` writes everything again)"
                 )
+            if length > position and not is_behind:
+                raise SinkError(f"{self._path} holds lines that this crawl did not write; move it away, or use another")
             # An absent file was taken away on purpose: what comes next starts a new one.
             self._file.truncate(min(position, length))
         except OSError as error:
@@ -115,8 +117,9 @@ class JsonlSink:
         assert self._file is not None
         lines = b"".join(line_of(event.page, event.seq, self._with_text) + b"\n" for event in events)
         try:
-            self._file.write(lines)
-            self._file.flush()
+            rest = memoryview(lines)
+            while rest:
+                rest = rest[self._file.write(rest) :]
             os.fsync(self._file.fileno())
         except OSError as error:
             raise StorageFull(

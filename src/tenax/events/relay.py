@@ -20,7 +20,8 @@ class Relay:
 
     async def open(self) -> None:
         self._cursor = await self._outbox.subscribe(self._sink.name)
-        await self._sink.open(self._cursor)
+        is_behind = bool(await self._outbox.events(self._cursor.seq, 1))
+        await self._sink.open(self._cursor, is_behind)
 
     async def run(self) -> None:
         """Carry events until told to end; what is committed by then is carried too."""

@@ -70,6 +70,8 @@ class Schedule:
         self._heap: list[tuple[float, int, Slot]] = []
         self._hungry: dict[int, Slot] = {}
         self._ticket = 0
+        self.unknown_until = 0.0
+        """Before this time a process that died may have sent requests of which nothing is written down."""
 
     def __contains__(self, host_id: int) -> bool:
         return host_id in self._slots
@@ -89,6 +91,7 @@ class Schedule:
     def enter(self, host_id: int, record: HostRecord) -> None:
         """A host joins the window; it asks to be filled at once."""
         slot = Slot(host_id, record)
+        slot.next_at = max(slot.next_at, self.unknown_until + self._turns.pace_seconds(record))
         self._slots[host_id] = slot
         self._hungry[host_id] = slot
 

@@ -92,7 +92,7 @@ CREATE VIEW url_frontier AS
     FROM queue q JOIN host h ON h.id = q.host_id;
 CREATE VIEW crawled_pages AS
     SELECT h.origin || r.path AS url, h.origin AS domain, r.status, r.http_status AS status_code, r.content_type,
-           r.content_length, lower(hex(r.content_hash)) AS content_hash, r.title, r.description, r.links_count,
+           r.content_length, nullif(lower(hex(r.content_hash)), '') AS content_hash, r.title, r.description, r.links_count,
            r.error_count, r.error_message, r.discovered_at / 1000.0 AS discovered_at,
            r.last_visit_at / 1000.0 AS crawled_at, r.next_visit_at / 1000.0 AS next_crawl_at,
            r.duration_ms AS crawl_duration_ms

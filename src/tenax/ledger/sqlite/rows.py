@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import struct
 from hashlib import sha256
 from typing import Any
 
@@ -35,6 +36,7 @@ from tenax.model import (
 SOURCES = tuple(Source)
 SOURCE_NUMBER = {source: number for number, source in enumerate(SOURCES)}
 
+_first_64_bits = struct.Struct(">q").unpack_from
 encode = msgspec.json.Encoder().encode
 _decode_host = msgspec.json.Decoder(HostRecord).decode
 _decode_robots = msgspec.json.Decoder(RobotsCopy).decode
@@ -45,7 +47,8 @@ decode_page = msgspec.json.Decoder(Page).decode
 
 def url_key(url: str) -> int:
     """The first 64 bits of the SHA-256 of a normalised URL, as SQLite stores integers."""
-    return int.from_bytes(sha256(url.encode("utf-8", "surrogatepass")).digest()[:8], "big", signed=True)
+    key: int = _first_64_bits(sha256(url.encode("utf-8", "surrogatepass")).digest())[0]
+    return key
 
 
 def domain_of(origin: str) -> str:

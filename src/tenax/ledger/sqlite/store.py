@@ -108,7 +108,10 @@ class SqliteLedger:
         self._window.connect(self._db)
         self._tally.update(self._reader.counts())
         if not self._read_only:
-            self._epoch = int(self._reader.meta("epoch") or 0) + 1
+            before = self._reader.meta("epoch")
+            if before is not None and self._reader.meta("ended") != before:
+                self._schedule.unknown_until = self._clock.now()
+            self._epoch = int(before or 0) + 1
             self._writer.remember("epoch", str(self._epoch).encode())
             if self._reader.meta("created_at") is None:
                 self._writer.remember("created_at", repr(self._clock.now()).encode())
@@ -293,12 +296,15 @@ class SqliteLedger:
         if self._is_closed:
             return
         self._is_closed = True
+        self._is_at_rest = self._broken is None and not self._held
         self._break(LedgerUnusable("the ledger is closed"))
         await asyncio.get_running_loop().run_in_executor(self._thread, self._disconnect)
         self._thread.shutdown(wait=True)
 
     def _disconnect(self) -> None:
         try:
+            if self._is_at_rest and not self._read_only:
+                self._writer.remember("ended", str(self._epoch).encode())
             self._db.close()
         except sqlite3.Error as error:
             raise translated(error, self._file) from None

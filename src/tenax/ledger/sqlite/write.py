@@ -16,7 +16,7 @@ from tenax.ledger.sqlite import rows
 from tenax.ledger.sqlite.schema import many_rows, queries
 from tenax.model import Again, Cursor, DeadLetter, Event, Offer, PageKind, RobotsCopy, Source, Visit, label
 
-KNOWN_KEPT = 100_000
+KNOWN_KEPT = 250_000
 """URLs remembered as known, twice at most: most links of a site stand on every page of it."""
 
 
