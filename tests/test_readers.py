@@ -201,3 +201,12 @@ def test_how_many_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "cpu_count", lambda: 1)
     assert isinstance(readers_of(PoolConfig(processes=-1)), InlineReaders)
     assert isinstance(readers_of(PoolConfig(processes=1)), ProcessReaders)
+
+
+async def test_several_readers_share_what_comes_singly() -> None:
+    """One document wakes every idle reader; those that find nothing left must live on."""
+    readers = ProcessReaders(3, 16)
+    async with started(readers):
+        for number in range(5):
+            assert (await readers.read(job(number), RULES)).title == f"Page {number}"
+        assert not any(task.done() for task in readers._tasks)

@@ -208,7 +208,7 @@ class PoolConfig(Section, frozen=True):
         int,
         Meta(ge=-1, description="Reader processes; -1: one less than there are cores, 0: in the main process."),
     ] = -1
-    max_batch: Annotated[int, Meta(ge=1, description="Pages handed to a reader at once.")] = 16
+    max_batch: Annotated[int, Meta(ge=1, description="Most pages handed to a reader at once.")] = 32
 
 
 class EventsConfig(Section, frozen=True):

@@ -28,6 +28,7 @@ _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.\-\t\n\r]*):")
 _UNBROKEN = str.maketrans("", "", "\t\n\r")
 _FOLLOWED = frozenset(("http", "https"))
 _PLAINLY_FOLLOWED = ("https://", "http://", "/")
+_PLAINLY_SHORT = 2048
 
 
 class Link(Value, frozen=True):
@@ -47,8 +48,9 @@ def read_links(dom: Dom) -> tuple[Link, ...]:
         if tag not in _SOURCES:
             continue
         attribute = node.attributes.get
-        href = href_of(attribute("href" if tag != _IFRAME else "src"))
-        if not is_followable(href):
+        href = (attribute("href" if tag != _IFRAME else "src") or "").strip(_STRIPPED)
+        # Most links are plainly good; the others are looked at more closely.
+        if not (href.startswith(_PLAINLY_FOLLOWED) and len(href) < _PLAINLY_SHORT) and not is_followable(href):
             continue
         rel = attribute("rel")
         kind: LinkKind | None = "a" if tag == _A else _KINDS.get(tag) or _kind_of_reference(rel, attribute("type"))
@@ -58,10 +60,10 @@ def read_links(dom: Dom) -> tuple[Link, ...]:
         known = found.get(href)
         if known is None:
             found[href] = Link(href, kind, is_nofollow)
+            if len(found) >= MAX_LINKS:
+                break
         elif known.is_nofollow and not is_nofollow:
             found[href] = Link(href, known.kind)
-        if len(found) >= MAX_LINKS:
-            break
     return tuple(found.values())
 
 

@@ -132,7 +132,7 @@ def _prepare(connection: sqlite3.Connection, file: Path, config: LedgerConfig) -
     connection.execute(f"PRAGMA synchronous = {'FULL' if config.fsync else 'NORMAL'}")
     connection.execute(f"PRAGMA cache_size = {-config.cache_bytes // 1024}")
     connection.execute(f"PRAGMA mmap_size = {config.mmap_bytes}")
-    connection.execute("PRAGMA wal_autocheckpoint = 4000")
+    connection.execute("PRAGMA wal_autocheckpoint = 16000")
     connection.execute("PRAGMA temp_store = MEMORY")
     if is_new:
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
