@@ -14,12 +14,11 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from bench import needs, nginx, site
-from bench.measure import Cost, cost_of, interleaved
+from bench.measure import Cost, cost_of
 from bench.report import ROOT, WORKPLACE, BenchError, Figure, Report, median, run, say, short, table
 
 PAGES, ROUNDS = 5000, 3
@@ -60,17 +59,37 @@ def measure(report: Report, chosen: argparse.Namespace) -> None:
     peers = needs.venv(".venv-peers", "peers") if set(names) - {"tenax"} else None
     directory = site.build(pages)
     costs: dict[str, list[Cost]] = {name: [] for name in names}
+    pairs: list[tuple[str, Cost, Cost]] = []
+    """Each run of another with the run of Tenax just before it."""
     with nginx.serving(directory) as origin:
-        contestants: dict[str, Callable[[int], Cost]] = {
-            name: partial(_one_run, name, peers, origin, pages) for name in names
-        }
-        for name, cost in interleaved(contestants, rounds):
+        for number, name in enumerate(_schedule(names, rounds)):
+            cost = _one_run(name, peers, origin, pages, number)
+            if name != "tenax" and costs.get("tenax"):
+                pairs.append((name, cost, costs["tenax"][-1]))
             costs[name].append(cost)
             say(f"{NAMES[name]:<20} {pages / cost.wall_seconds:8,.0f} pages/s  {cost.cpu_seconds:7.1f} CPU-s")
     report.figure("pages", pages)
     report.figure("rounds", rounds)
     report.figure("page_bytes", site.mean_page_bytes(directory))
     _compare(report, costs, pages)
+    _judge(report, pairs)
+
+
+def _schedule(names: Sequence[str], rounds: int) -> Iterator[str]:
+    """Everyone in turn, each round starting with another one, and Tenax before each of the others.
+
+    A run of Tenax takes a tenth of the others' time, and the machine's mood changes within a minute: it is asked as
+    often as it takes to meet the same moods.
+    """
+    others = [name for name in names if name != "tenax"]
+    for number in range(rounds):
+        start = number % max(len(others), 1)
+        for name in others[start:] + others[:start]:
+            if "tenax" in names:
+                yield "tenax"
+            yield name
+        if not others:
+            yield "tenax"
 
 
 def _selected(only: str | None) -> list[str]:
@@ -163,17 +182,17 @@ def _compare(report: Report, costs: dict[str, list[Cost]], pages: int) -> None:
         )
     if "tenax" in costs:
         report.below("memory_mb", rss["tenax"], MEMORY_BAR_MB)
-        _judge(report, costs)
 
 
-def _judge(report: Report, costs: dict[str, list[Cost]]) -> None:
+def _judge(report: Report, pairs: Sequence[tuple[str, Cost, Cost]]) -> None:
     """Tenax against each of the others; the bars are set by the better of Scrapy's two forms, in each respect."""
+    names = list(dict.fromkeys(name for name, _, _ in pairs))
     speed, cpu = {}, {}
-    for name in costs.keys() - {"tenax"}:
-        rounds = list(zip(costs[name], costs["tenax"], strict=True))
-        speed[name] = median(other.wall_seconds / ours.wall_seconds for other, ours in rounds)
-        cpu[name] = median(other.cpu_seconds / ours.cpu_seconds for other, ours in rounds)
-    for name in [name for name in costs if name in speed]:
+    for name in names:
+        own = [(other, ours) for who, other, ours in pairs if who == name]
+        speed[name] = median(other.wall_seconds / ours.wall_seconds for other, ours in own)
+        cpu[name] = median(other.cpu_seconds / ours.cpu_seconds for other, ours in own)
+    for name in names:
         ratios: dict[str, Figure] = {"pages_per_second": speed[name], "pages_per_cpu_second": cpu[name]}
         report.figure(f"tenax_vs_{name.replace('-', '_')}", ratios)
     forms = [name for name in speed if name.startswith("scrapy")]

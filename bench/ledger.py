@@ -31,7 +31,7 @@ from tenax.clock import SteadyClock
 from tenax.config import LedgerConfig, PolitenessConfig
 from tenax.hosts.turns import HostTurns
 from tenax.ledger.sqlite import SqliteLedger
-from tenax.memory import calm_garbage_collection
+from tenax.memory import settle_memory
 from tenax.model import (
     Claim,
     Done,
@@ -64,7 +64,7 @@ DISK_BAR_BYTES = 150.0
 
 def main() -> None:
     if len(sys.argv) > 2 and sys.argv[1] == "--child":
-        calm_garbage_collection()  # as a crawl does, and on the event loop of a crawl
+        settle_memory()  # as a crawl does, and on the event loop of a crawl
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             print(json.dumps(runner.run(_child(Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])))))
         return

@@ -16,8 +16,8 @@ from typing import TypeVar
 
 from bench.report import BenchError
 
-RSS_EVERY_SECONDS = 0.1
-PSS_EVERY_SECONDS = 0.5
+RSS_EVERY_SECONDS = 0.25
+PSS_EVERY_SECONDS = 1.0
 """Less often: the kernel walks the page tables for it, at the cost of the process that is measured."""
 STRAGGLERS_SECONDS = 10.0
 MEGABYTE = 1_000_000

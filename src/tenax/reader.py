@@ -11,7 +11,7 @@ import socket
 import sys
 from collections.abc import Iterable, Set
 
-from tenax.memory import calm_garbage_collection
+from tenax.memory import settle_memory
 from tenax.model import Offer, Rejected
 from tenax.parse.document import read_document
 from tenax.reading import HEADER, Job, Reading, decode_work, encode_readings
@@ -96,7 +96,7 @@ def serve(channel: socket.socket) -> None:
 def main() -> None:
     # Ctrl-C reaches the whole process group; the parent decides when we end, by closing the socket.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    calm_garbage_collection()
+    settle_memory()
     serve(socket.socket(fileno=int(sys.argv[1])))
 
 

@@ -67,9 +67,9 @@ def view_for(loaded: Loaded, orders: Orders) -> View:
 
 def run(work: Coroutine[Any, Any, T]) -> T:
     """Run to the end on the fastest event loop there is."""
-    from tenax.memory import calm_garbage_collection
+    from tenax.memory import settle_memory
 
-    calm_garbage_collection()
+    settle_memory()
     try:
         import uvloop
     except ImportError:  # not made for every platform
