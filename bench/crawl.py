@@ -22,7 +22,7 @@ from bench.measure import Cost, cost_of
 from bench.report import ROOT, WORKPLACE, BenchError, Figure, Report, median, run, say, short, table
 
 PAGES, ROUNDS = 5000, 3
-QUICK_PAGES, QUICK_ROUNDS = 500, 1
+QUICK_ROUNDS = 1
 IN_FLIGHT = 64
 
 CPU_RATIO_BAR = 8.0
@@ -47,14 +47,14 @@ def main() -> None:
 
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--only", help=f"a part of: {','.join(NAMES)}; bars need Tenax and Scrapy")
-    parser.add_argument("--pages", type=int, help=f"pages of the site, otherwise {PAGES:,} ({QUICK_PAGES} when quick)")
+    parser.add_argument("--pages", type=int, help=f"pages of the site, otherwise {PAGES:,}")
     parser.add_argument("--rounds", type=int, help=f"runs of everyone, otherwise {ROUNDS} ({QUICK_ROUNDS} when quick)")
 
 
 def measure(report: Report, chosen: argparse.Namespace) -> None:
     names = _selected(chosen.only)
     report.is_partial = bool(chosen.only or chosen.pages or chosen.rounds)
-    pages = chosen.pages or (QUICK_PAGES if chosen.quick else PAGES)
+    pages = chosen.pages or PAGES
     rounds = chosen.rounds or (QUICK_ROUNDS if chosen.quick else ROUNDS)
     peers = needs.venv(".venv-peers", "peers") if set(names) - {"tenax"} else None
     directory = site.build(pages)
