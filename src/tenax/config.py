@@ -196,9 +196,7 @@ class LedgerConfig(Section, frozen=True):
         float, Meta(gt=0, description="A claimed task not committed within this time may be claimed by another.")
     ] = 300.0
     cache_bytes: Annotated[int, Meta(ge=1024 * 1024, description="Memory for database pages.")] = 64 * 1024 * 1024
-    mmap_bytes: Annotated[int, Meta(ge=0, description="How much of the file is mapped into memory.")] = (
-        128 * 1024 * 1024
-    )
+    mmap_bytes: Annotated[int, Meta(ge=0, description="How much of the file is mapped into memory.")] = 0
 
 
 class PoolConfig(Section, frozen=True):
