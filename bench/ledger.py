@@ -28,7 +28,7 @@ import uvloop
 
 from bench.report import WORKPLACE, BenchError, Report, median, run, say, short, table
 from tenax.clock import SteadyClock
-from tenax.config import LedgerConfig, PolitenessConfig
+from tenax.config import Config, LedgerConfig, PolitenessConfig, Sites
 from tenax.hosts.turns import HostTurns
 from tenax.ledger.sqlite import SqliteLedger
 from tenax.memory import settle_memory
@@ -156,7 +156,7 @@ def _visit(claim: Claim, links: tuple[Offer, ...], now: float) -> Visit:
 async def _child(home: Path, size: int, cycles: int) -> dict[str, float]:
     """Fill a ledger, then turn the wheel; the figures of this one process."""
     clock = SteadyClock()
-    turns = HostTurns(PolitenessConfig(rate_per_second=0, connections_per_host=8))
+    turns = HostTurns(Sites(Config(politeness=PolitenessConfig(rate_per_second=0, connections_per_host=8))))
     world = World(size)
     ledger = await SqliteLedger.open(home / "tenax.db", LedgerConfig(), clock, turns)
     await _fill(ledger, world, size)

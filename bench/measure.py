@@ -22,6 +22,7 @@ PSS_EVERY_SECONDS = 1.0
 STRAGGLERS_SECONDS = 10.0
 MEGABYTE = 1_000_000
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 
@@ -49,11 +50,14 @@ def cost_of(
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
     timeout_seconds: float = 1800.0,
+    beside: Callable[[int, threading.Event], None] | None = None,
 ) -> Cost:
     """Run a command to its end and weigh it. Its output goes to `log`.
 
     The command gets a session of its own, by which its processes are found. Processes that outlive their parent
     (a fork server, pool workers) become our children, so that their CPU time is counted as well.
+
+    `beside` runs in a thread meanwhile, with the session and an event that is set when the command has ended.
     """
     _adopt_orphans()
     with log.open("wb") as out:
@@ -62,7 +66,11 @@ def cost_of(
             command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, cwd=cwd, env=env, start_new_session=True
         )
         try:
-            with _sampled(process.pid) as peak, _killed_after(timeout_seconds, process.pid):
+            with (
+                _sampled(process.pid) as peak,
+                _killed_after(timeout_seconds, process.pid),
+                _accompanied(process.pid, beside),
+            ):
                 _, status, usage = os.wait4(process.pid, 0)
                 wall = time.monotonic() - started
             process.returncode = os.waitstatus_to_exitcode(status)
@@ -111,6 +119,15 @@ def pss_of_tree(session: int) -> int:
     return total
 
 
+def cpu_of_tree(session: int) -> float:
+    """CPU seconds so far of the living processes of a session, and of those children that they have waited for."""
+    ticks = 0
+    for pid in processes_of(session):
+        with suppress(OSError, IndexError):
+            ticks += sum(map(int, _stat(pid)[11:15]))
+    return ticks / TICKS_A_SECOND
+
+
 def _stat(pid: int) -> list[str]:
     """The fields of /proc/PID/stat after the name, which may itself hold spaces and brackets."""
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
@@ -140,6 +157,20 @@ def _sampled(session: int) -> Iterator[_Peak]:
     finally:
         stop.set()
         thread.join()
+
+
+@contextmanager
+def _accompanied(session: int, beside: Callable[[int, threading.Event], None] | None) -> Iterator[None]:
+    ended = threading.Event()
+    thread = threading.Thread(target=beside, args=(session, ended), daemon=True) if beside is not None else None
+    if thread is not None:
+        thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        if thread is not None:
+            thread.join()
 
 
 @contextmanager

@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from bench import needs
+from bench import access_log, needs
 from bench.measure import end_with_parent
 from bench.report import BenchError
 
 START_SECONDS = 10.0
+CONNECTIONS = 8192
 
 # Workers of a root nginx would become another user, who may not be allowed to read the site: so they stay who we are.
 # The pages are stored compressed (`gzip_static always`), which every contestant accepts; nothing is computed here.
@@ -25,9 +26,10 @@ worker_processes 1;
 daemon off;
 pid {home}/nginx.pid;
 error_log {home}/error.log warn;
-events {{ worker_connections 4096; }}
+worker_rlimit_nofile {connections};
+events {{ worker_connections {connections}; }}
 http {{
-  access_log off;
+  {access_log}
   sendfile on;
   tcp_nopush on;
   keepalive_requests 10000000;
@@ -42,7 +44,7 @@ http {{
   uwsgi_temp_path {home}/uwsgi;
   scgi_temp_path {home}/scgi;
   server {{
-    listen 127.0.0.1:{port} backlog=1024;
+    listen {listen}:{port} backlog=4096;
     root {site};
     location = / {{ rewrite ^ /index.html last; }} # `index` looks for the uncompressed file
   }}
@@ -50,20 +52,33 @@ http {{
 """
 
 
+# A line for each request, when it was answered; written when there are many or the first of them is a second old.
+ACCESS_LOG = "log_format seen '{format}'; access_log {file} seen buffer=256k flush=1s;"
+
+
 @contextmanager
-def serving(site: Path) -> Iterator[str]:
-    """The origin, such as http://127.0.0.1:43210, at which the directory is served while the context lasts."""
+def serving(site: Path, *, log: Path | None = None, is_everywhere: bool = False) -> Iterator[str]:
+    """The origin, such as http://127.0.0.1:43210, at which the directory is served while the context lasts.
+
+    `log` gets a line of `access_log.FORMAT` for each request, the last ones when the context ends. `is_everywhere`:
+    every address of 127.0.0.0/8 is served at that port, and each of them is a host of its own.
+    """
     binary = needs.command("nginx", "nginx-light")
     port = _free_port()
     with tempfile.TemporaryDirectory(prefix="tenax-nginx-") as home:
         config = Path(home) / "nginx.conf"
         user = "user root;" if os.geteuid() == 0 else ""
-        config.write_text(CONFIG.format(user=user, home=home, port=port, site=site))
-        log = Path(home) / "error.log"
-        command: list[str | Path] = [binary, "-p", home, "-e", log, "-c", config]
+        access = ACCESS_LOG.format(format=access_log.FORMAT, file=log) if log is not None else "access_log off;"
+        listen = "0.0.0.0" if is_everywhere else "127.0.0.1"
+        settings = CONFIG.format(
+            user=user, home=home, listen=listen, port=port, site=site, access_log=access, connections=CONNECTIONS
+        )
+        config.write_text(settings)
+        errors = Path(home) / "error.log"
+        command: list[str | Path] = [binary, "-p", home, "-e", errors, "-c", config]
         server = subprocess.Popen(command, stdin=subprocess.DEVNULL, preexec_fn=end_with_parent)
         try:
-            _wait_until_up(server, port, log)
+            _wait_until_up(server, port, errors)
             yield f"http://127.0.0.1:{port}"
         finally:
             server.terminate()

@@ -220,6 +220,29 @@ def startup_tables() -> str:
     return _with_bars(measured, _table(("command", "median wall time"), rows))
 
 
+def polite_tables() -> str:
+    measured = result("polite")
+    if measured is None:
+        return NOT_MEASURED
+    figures = measured["figures"]
+    one = figures["one_host"]
+    rows = [["one, no pace", number(one["pages_per_second"]), "", "", "", number(one["cpu_ms_a_page"]), "", ""]]
+    for key, many in figures.items():
+        if key.startswith("hosts_"):
+            rows.append([
+                f"{int(key.removeprefix('hosts_')):,}", number(many["requests"] / figures["seconds"]),
+                number(many["hosts_times_seconds"] / figures["seconds"]), number(many["ceiling"] / figures["seconds"]),
+                f"{many['share_of_ideal']:.1%}", number(many["cpu_ms_a_page"]), _times(many["cpu_vs_one_host"]),
+                f"{many['closest_seconds']:.3f} s",
+            ])  # fmt: skip
+    head = (
+        "hosts", "requests/s", "asked for by the pace", "ceiling of the machine", "of the lower", "CPU ms a page",
+        "of one host's", "closest two",
+    )  # fmt: skip
+    about = f"{number(figures['seconds'])} s each, medians of {_counted(figures['rounds'], 'round')}."
+    return _with_bars(measured, f"{about}\n\n{_table(head, rows)}")
+
+
 def kill_tables() -> str:
     measured = result("kill")
     if measured is None:
@@ -281,6 +304,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "commands": command_reference,
     "bench-crawl": crawl_tables,
     "bench-ledger": ledger_tables,
+    "bench-polite": polite_tables,
     "bench-startup": startup_tables,
     "soak-kill": kill_tables,
     "speed": speed_claim,

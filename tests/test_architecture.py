@@ -21,10 +21,10 @@ FLOORS: tuple[tuple[str, frozenset[str]], ...] = (
     ("ground", frozenset({"version", "errors", "model", "clock", "config", "files", "memory", "metrics", "logs"})),
     ("rooms", frozenset({"urls", "parse", "hosts", "ledger", "events"})),
     ("fetch", frozenset({"fetch"})),
-    ("around the loop", frozenset({"reading", "reader", "readers", "rulebook", "seeding", "supervisor"})),
+    ("around the loop", frozenset({"network", "reading", "reader", "readers", "rulebook", "seeding", "supervisor"})),
     ("the loop", frozenset({"engine", "progress"})),
     ("wiring", frozenset({"wiring"})),
-    ("library", frozenset({"crawl"})),
+    ("library", frozenset({"crawl", "trial"})),
     ("demo", frozenset({"demo"})),
     ("command line", frozenset({"cli"})),
     ("doors", frozenset({"__main__", ""})),
@@ -34,23 +34,30 @@ LEVEL = {room: level for level, (_, rooms) in enumerate(FLOORS) for room in room
 SHARED_FLOORS = frozenset({"ground", "around the loop", "the loop"})
 
 # What is machinery, and may be exchanged for another. Only `wiring` says which one it is.
-BACKENDS = ("tenax.ledger.sqlite", "tenax.events.jsonl", "tenax.hosts.memory", "tenax.fetch.http")
+BACKENDS = (
+    *("tenax.ledger.sqlite", "tenax.events.jsonl", "tenax.hosts.memory", "tenax.hosts.machine"),
+    *("tenax.fetch.http", "tenax.fetch.curl", "tenax.fetch.browser"),
+)
 NAMES_A_BACKEND = {
     ("tenax.cli.formats", "tenax.events.jsonl"): "an export writes the very lines that a crawl writes",
     ("tenax.progress", "tenax.hosts.memory"): "shows every host this process holds, which is what that backend is",
 }
 
 PURE = (
-    *("tenax.urls", "tenax.parse", "tenax.reading", "tenax.hosts.rules", "tenax.hosts.robots", "tenax.hosts.turns"),
+    *("tenax.urls", "tenax.parse", "tenax.reading"),
+    *("tenax.hosts.rules", "tenax.hosts.throttle", "tenax.hosts.breaker", "tenax.hosts.budget", "tenax.hosts.cooldown"),
+    *("tenax.hosts.ways", "tenax.hosts.rest", "tenax.hosts.robots", "tenax.hosts.turns", "tenax.hosts.local_turns"),
     *("tenax.ledger.schedule", "tenax.ledger.inflow", "tenax.fetch.addresses", "tenax.fetch.bodies"),
-    *("tenax.fetch.classify", "tenax.fetch.headers", "tenax.fetch.redirects", "tenax.fetch.retry"),
+    *("tenax.fetch.cache", "tenax.fetch.classify", "tenax.fetch.decide", "tenax.fetch.fallback", "tenax.fetch.headers"),
+    *("tenax.fetch.policy", "tenax.fetch.proxies", "tenax.fetch.redirects", "tenax.fetch.retry", "tenax.fetch.target"),
+    *("tenax.fetch.validate", "tenax.fetch.signatures", "tenax.fetch.wall_words", "tenax.fetch.session_rules"),
 )
 # What pure rooms may use besides each other: nouns, failures, knobs, and the front pages that declare protocols.
 PURE_ENOUGH = frozenset(
     {"tenax.model", "tenax.errors", "tenax.config", "tenax.version", "tenax.fetch", "tenax.hosts", "tenax.ledger"}
 )
 IMPURE = frozenset({
-    "aiohttp", "asyncio", "concurrent", "http", "io", "logging", "multiprocessing", "os", "pathlib", "random",
+    "aiohappyeyeballs", "asyncio", "concurrent", "http", "io", "logging", "multiprocessing", "os", "pathlib", "random",
     "requests", "select", "selectors", "shutil", "signal", "socket", "sqlite3", "ssl", "subprocess", "sys", "tempfile",
     "threading", "time", "uuid",
 })  # fmt: skip
@@ -61,17 +68,21 @@ USES_IMPURE = {
 
 # Where a library may be named, so that another can take its place.
 HOMES = {
-    "aiohttp": ("tenax.fetch.guard", "tenax.fetch.http", "tenax.fetch.http_errors"),
+    "aiohappyeyeballs": ("tenax.fetch.connections", "tenax.fetch.gate"),
+    "brotli": ("tenax.fetch.bodies",),
     "can_ada": ("tenax.urls.normalize", "tenax.fetch.redirects"),
+    "curl_cffi": ("tenax.fetch.curl_handles",),
+    "httptools": ("tenax.fetch.wire", "tenax.fetch.http_errors"),
+    "playwright": ("tenax.fetch.browser", "tenax.fetch.chromium", "tenax.fetch.rendering"),
     "prometheus_client": ("tenax.metrics",),
     "protego": ("tenax.hosts.robots",),
     "publicsuffixlist": ("tenax.urls.scope",),
+    "pycares": ("tenax.fetch.names",),
     "re2": ("tenax.urls.patterns",),
     "rich": ("tenax.cli.live",),
     "selectolax": ("tenax.parse.html",),
     "sqlite3": ("tenax.ledger.sqlite",),
     "uvloop": ("tenax.cli.running", "tenax.demo.__main__"),
-    "yarl": ("tenax.fetch.guard", "tenax.fetch.http"),
 }
 
 MOST_LINES = 400

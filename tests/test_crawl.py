@@ -14,13 +14,15 @@ import pytest
 
 from tenax.config import Config, CrawlConfig, LedgerConfig, MetricsConfig, PolitenessConfig, PoolConfig
 from tenax.crawl import Crawl, default_directory
-from tenax.demo import Site
+from tenax.demo import Site as Demo
 from tenax.demo.server import serve
 from tenax.demo.site import expected_pages
 from tenax.errors import ConfigError, LedgerBusy, NoSeedReachable, SinkError, StorageFull, UsageError
 from tenax.model import Ending
+from tests.site.hostile import page, serves
+from tests.site.server import Exchange, Manner, Site
 
-SITE = Site(hosts=1, pages_per_host=24, manners="none")
+SITE = Demo(hosts=1, pages_per_host=24, manners="none")
 FAST = Config(
     politeness=PolitenessConfig(rate_per_second=0, connections_per_host=4),
     pool=PoolConfig(processes=0),
@@ -97,7 +99,10 @@ async def test_notices_tell_what_was_here_before(seed: str, tmp_path: Path) -> N
     assert second.notices[1].startswith("resuming: 5 pages stored, ")
     third = crawl_of(seed, tmp_path)
     assert await ran(third) is Ending.COMPLETE
-    assert third.notices[1] == "this crawl is complete: 24 pages stored; --fresh starts it over"
+    assert (
+        third.notices[1]
+        == "this crawl is complete: 24 pages stored; --fresh starts it over, --revisit visits every page again"
+    )
 
 
 async def test_changed_rules_are_said_by_name(seed: str, tmp_path: Path) -> None:
@@ -228,3 +233,50 @@ def _grown(out: Path, size: int) -> int:
 
 def _rest(out: Path, after: int) -> list[bytes]:
     return (out / "pages.jsonl").read_bytes()[after:].splitlines()
+
+
+# ---- again ------------------------------------------------------------------------------------------------
+
+
+async def test_a_revisit_of_pages_that_are_the_same_adds_nothing(seed: str, tmp_path: Path) -> None:
+    await ran(crawl_of(seed, tmp_path))
+    before = lines(tmp_path)
+    again = Crawl([seed], FAST, out=tmp_path, revisit=True, typed_by_person=True)
+    async with again:
+        assert again.notices[1] == "visiting 24 URLs again: 24 pages stored"
+        assert await again.run() is Ending.COMPLETE
+        status = await again.status()
+    assert (status.pages, status.settled, status.waiting) == (24, 24, 0)
+    assert status.outcomes["fetched"] == 48
+    assert lines(tmp_path) == before
+
+
+async def test_a_revisit_asks_whether_a_page_changed_and_keeps_what_does_not_come(tmp_path: Path) -> None:
+    texts = {"/": page("The seed", ["/same", "/other", "/down"]), "/other": page("Other")}
+
+    def versioned(path: str) -> Manner:
+        async def manner(exchange: Exchange) -> None:
+            tag = f'"{hash(texts[path])}"'
+            if exchange.headers.get("if-none-match") == tag:
+                await exchange.send(b"HTTP/1.1 304 Not Modified\r\n\r\n")
+            else:
+                await exchange.answer(texts[path], headers={"ETag": tag, "Content-Type": "text/html"})
+
+        return manner
+
+    manners = {path: versioned(path) for path in ("/", "/other")}
+    manners |= {"/same": serves(page("Without a validator")), "/down": serves(page("Not for long"))}
+    async with Site(manners) as site:
+        await ran(crawl_of(site.url("/"), tmp_path))
+        texts["/other"] = page("Another one")
+        manners["/down"] = serves(b"oh no", "text/plain", "403 Forbidden")
+        again = Crawl([site.url("/")], FAST, out=tmp_path, revisit=True, typed_by_person=True)
+        async with again:
+            assert await again.run() is Ending.COMPLETE
+            status = await again.status()
+            lives = {path: await again._parts.ledger.life(site.url(path)) for path in ("/", "/down")}
+    assert (status.pages, status.outcomes["unchanged"], status.saved_bytes) == (4, 1, len(texts["/"]))
+    assert len(lines(tmp_path)) == 5, "one page changed"
+    seed, down = lives["/"], lives["/down"]
+    assert seed is not None and seed.page is not None and seed.visits[-1].is_conditional
+    assert down is not None and down.page is not None and down.page.stale_why == "HTTP 403"

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from tenax.clock import ManualClock
-from tenax.config import Config, CrawlConfig, FetchConfig, LedgerConfig, PolitenessConfig
+from tenax.config import Config, CrawlConfig, FetchConfig, LedgerConfig, PolitenessConfig, Sites
 from tenax.engine import Engine
 from tenax.errors import NoSeedReachable
 from tenax.fetch import Request, Response
+from tenax.fetch.headers import Headers
 from tenax.fetch.pipeline import Pipeline
 from tenax.hosts.memory import MemoryHosts
 from tenax.hosts.turns import HostTurns
@@ -31,11 +32,13 @@ from tenax.model import (
     Visit,
     label,
 )
+from tenax.network import NetworkWatch
 from tenax.readers import InlineReaders, ReaderFailed
 from tenax.reading import Job, Reading
 from tenax.rulebook import Rulebook
 from tenax.urls.admit import Rules, rules_of, seed_offers
 from tenax.urls.normalize import spelling_of
+from tests.fetch.anywhere import transports_over
 
 SITE = "https://a.test"
 DEFAULTS = Config()
@@ -81,7 +84,8 @@ class Web:
         headers = {"Content-Type": "text/html"} if status == 200 else {"Location": words, "Retry-After": words}
         now = self._clock.now()
         body = words.encode() if status == 200 else b""
-        return Response(request.url, status, headers, body, len(body), now, now, now)
+        pairs = Headers((name.encode(), value.encode()) for name, value in headers.items())
+        return Response(request.url, status, pairs, body, len(body), now, now, now)
 
     async def close(self) -> None: ...
 
@@ -134,22 +138,24 @@ async def crawl_of(tmp_path: Path, clock: ManualClock) -> AsyncIterator[Making]:
         readers: InlineReaders | None = None,
     ) -> Crawl:
         politeness = PolitenessConfig(rate_per_second=0, connections_per_host=8)
+        sites = Sites(Config(fetch=fetch, politeness=politeness))
         rules = rules_of([SITE + "/"], Config(crawl=crawl), 2026)
         web = Web({SITE + path if path.startswith("/") else path: page for path, page in pages.items()}, clock)
         config = LedgerConfig(group_seconds=0.0)
-        ledger = await SqliteLedger.open(tmp_path / "tenax.db", config, clock, HostTurns(politeness))
+        ledger = await SqliteLedger.open(tmp_path / "tenax.db", config, clock, HostTurns(sites))
         ledgers.append(ledger)
         readers = readers or InlineReaders()
         await readers.start()
-        pipeline = Pipeline(web, clock, fetch, politeness, spelling_of(rules.urls))
+        pipeline = Pipeline(transports_over(clock, web), clock, sites, spelling_of(rules.urls))
         visits: list[Visit] = []
 
         def note(visit: Visit, admission: Admission) -> None:
             visits.append(visit)
 
         engine = Engine(
-            ledger, MemoryHosts(), pipeline, readers, Rulebook(ledger, rules), clock, crawl, fetch, politeness, note
-        )
+            ledger, MemoryHosts(), pipeline, readers, Rulebook(ledger, rules), clock, crawl, sites,
+            NetworkWatch(DEFAULTS.resilience), note,
+        )  # fmt: skip
         await ledger.admit(seed_offers(rules))
         return Crawl(ledger, web, engine, visits)
 
@@ -243,7 +249,6 @@ async def test_a_visit_that_comes_too_late_is_not_written_and_stops_nobody(
     assert "visit came too late" in caplog.text
     assert crawl.visits == []
     assert crawl.engine.in_flight == {}
-    crawl.engine.in_flight[second.task.url] = clock.now()
     await crawl.engine.work(second)
     assert await crawl.run() is Ending.COMPLETE
     assert sorted(crawl.stored) == ["/", "/a", "/a/deep", "/b"]
@@ -343,19 +348,19 @@ async def test_stop_finishes_what_is_in_flight_and_claims_no_more(crawl_of: Maki
 
 async def test_hold_claims_nothing_until_it_is_over(crawl_of: Making) -> None:
     crawl = await crawl_of(many(10))
-    crawl.engine.hold(True)
+    crawl.engine.hold("test", True)
     running = asyncio.ensure_future(crawl.run())
     for _ in range(50):
         await asyncio.sleep(0)
     assert crawl.web.asked == []
-    crawl.engine.hold(False)
+    crawl.engine.hold("test", False)
     assert await running is Ending.COMPLETE
     assert len(crawl.stored) == 11
 
 
 async def test_a_held_crawl_can_be_stopped(crawl_of: Making) -> None:
     crawl = await crawl_of(many(10))
-    crawl.engine.hold(True)
+    crawl.engine.hold("test", True)
     running = asyncio.ensure_future(crawl.run())
     await asyncio.sleep(0)
     crawl.engine.stop()

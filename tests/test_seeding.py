@@ -6,7 +6,7 @@ import pytest
 
 from tenax.config import GuardConfig
 from tenax.errors import NoSeedReachable
-from tenax.fetch.names import NameUnknown
+from tenax.fetch.names import Found, NameUnknown
 from tenax.seeding import Surveyed, survey
 from tenax.urls.normalize import Spelling
 from tenax.urls.seeds import seed_url
@@ -20,12 +20,12 @@ class Names:
         self.asked: list[str] = []
         self.is_closed = False
 
-    async def addresses(self, host: str) -> tuple[str, ...]:
+    async def addresses(self, host: str) -> Found:
         self.asked.append(host)
         found = self._known.get(host, NameUnknown(None, "no such name"))
         if isinstance(found, OSError):
             raise found
-        return tuple(found.split())
+        return Found(tuple(found.split()))
 
     def close(self) -> None:
         self.is_closed = True

@@ -46,13 +46,15 @@ class Crawl:
         *,
         out: Path | str | None = None,
         fresh: bool = False,
+        revisit: bool = False,
         typed_by_person: bool = False,
         command: str = "",
         clock: Clock | None = None,
     ) -> None:
-        """`fresh` sets an earlier crawl in `out` aside. `typed_by_person` allows a seed at a private address.
+        """`fresh` sets an earlier crawl in `out` aside, `revisit` visits its pages again.
 
-        `command` is what a person would type to go on with this crawl; it is kept with it and shown by `tenax status`.
+        `typed_by_person` allows a seed at a private address. `command` is what a person would type to go on with this
+        crawl; it is kept with it and shown by `tenax status`.
         """
         if not seeds:
             raise UsageError("there is nothing to crawl; give at least one URL")
@@ -62,6 +64,7 @@ class Crawl:
         self._rules = rules_of(seeds, self._config, year)
         self.out = Path(out) if out is not None else default_directory(self._rules.seeds[0])
         self._fresh = fresh
+        self._revisit = revisit
         self._typed_by_person = typed_by_person
         self._command = command
         self.notices: list[str] = []
@@ -89,8 +92,9 @@ class Crawl:
             )
             await ledger.admit(seed_offers(rules))
             await ledger.remember("command", self._command.encode())
+            revisited = await ledger.revisit(self._clock.now()) if self._revisit else 0
             self._meter = Meter(self._clock, ledger, self._app.hosts, self._app.engine)
-            self._note_resumption()
+            self._note_resumption(revisited)
             if config.metrics.port:
                 self._metrics_server = self._metrics.serve(config.metrics.port, config.metrics.host)
         except BaseException:
@@ -143,7 +147,7 @@ class Crawl:
             while self._unread:
                 page = self._unread.popleft()
                 if len(self._unread) < MOST_UNREAD_PAGES // 2:
-                    self._parts.engine.hold(False)
+                    self._parts.engine.hold("unread", False)
                 yield page
             if not running.done():
                 self._arrived.clear()
@@ -171,7 +175,7 @@ class Crawl:
         self._meter.visited(visit)
         if self._unread is not None and visit.page is not None:
             self._unread.append(visit.page)
-            self._parts.engine.hold(len(self._unread) >= MOST_UNREAD_PAGES)
+            self._parts.engine.hold("unread", len(self._unread) >= MOST_UNREAD_PAGES)
             self._arrived.set()
 
     async def _measure(self) -> None:
@@ -193,14 +197,20 @@ class Crawl:
             self.notices.append(f"changed since the last run: {', '.join(changed)}; links found from now on follow it")
         return new
 
-    def _note_resumption(self) -> None:
+    def _note_resumption(self, revisited: int) -> None:
         counts = self._parts.ledger.counts()
         if not counts.pages and not counts.outcomes:
             return
-        if counts.waiting:
+        if revisited:
+            rest = f", {counts.waiting - revisited:,} others waiting" if counts.waiting > revisited else ""
+            self.notices.append(f"visiting {revisited:,} URLs again: {counts.pages:,} pages stored{rest}")
+        elif counts.waiting:
             self.notices.append(f"resuming: {counts.pages:,} pages stored, {counts.waiting:,} URLs waiting")
         else:
-            self.notices.append(f"this crawl is complete: {counts.pages:,} pages stored; --fresh starts it over")
+            self.notices.append(
+                f"this crawl is complete: {counts.pages:,} pages stored; --fresh starts it over, "
+                "--revisit visits every page again"
+            )
 
 
 def default_directory(seed: str) -> Path:

@@ -6,17 +6,19 @@ import asyncio
 import logging
 import random
 from collections.abc import Callable
+from contextlib import suppress
 
 import msgspec
 
 from tenax.clock import Clock
-from tenax.config import CrawlConfig, FetchConfig, PolitenessConfig
+from tenax.config import CrawlConfig, SiteConfig, Sites
 from tenax.errors import LeaseLost, NoSeedReachable, TenaxError
+from tenax.fetch.fallback import other_way
 from tenax.fetch.pipeline import Answer, Pipeline
 from tenax.fetch.redirects import Elsewhere
 from tenax.fetch.retry import plan_for
 from tenax.hosts import Hosts
-from tenax.hosts.rules import after_visit, pace_seconds, with_robots
+from tenax.hosts.rules import after_probe, after_visit, pace_seconds, with_robots
 from tenax.ledger import Admission, Ledger
 from tenax.model import (
     Claim,
@@ -24,6 +26,7 @@ from tenax.model import (
     Failed,
     FailureKind,
     Fetched,
+    FetchRecord,
     HostRecord,
     Offer,
     Outcome,
@@ -34,6 +37,8 @@ from tenax.model import (
     Task,
     Visit,
 )
+from tenax.network import HOLD as NETWORK
+from tenax.network import NetworkWatch
 from tenax.readers import ReaderFailed, Readers
 from tenax.reading import Job, Reading
 from tenax.rulebook import Rulebook
@@ -57,8 +62,8 @@ class Engine:
         rulebook: Rulebook,
         clock: Clock,
         crawl: CrawlConfig,
-        fetch: FetchConfig,
-        politeness: PolitenessConfig,
+        sites: Sites,
+        network: NetworkWatch,
         on_visit: Callable[[Visit, Admission], None],
     ) -> None:
         self.ledger = ledger
@@ -68,15 +73,16 @@ class Engine:
         self.rulebook = rulebook
         self.clock = clock
         self.crawl = crawl
-        self.fetch = fetch
-        self.politeness = politeness
+        self.sites = sites
+        self.network = network
         self.on_visit = on_visit
         self.in_flight: dict[str, float] = {}
         """URLs being visited, and since when."""
-        self.last_activity = clock.now()
+        self.last_activity = self.last_turn = clock.now()
+        """When a visit last ended, and when the loop last looked for work."""
         self._last_failure = "all of them rest after earlier failures"
         self._stopping = False
-        self._held = False
+        self._holds: set[str] = set()
         self._finished = asyncio.Event()
 
     def stop(self) -> None:
@@ -84,9 +90,9 @@ class Engine:
         self._stopping = True
         self._finished.set()
 
-    def hold(self, is_held: bool) -> None:
-        """Claim nothing for now: someone downstream is behind."""
-        self._held = is_held
+    def hold(self, reason: str, is_held: bool) -> None:
+        """Claim nothing while there is a reason: someone downstream is behind, or the network is away."""
+        (self._holds.add if is_held else self._holds.discard)(reason)
         self._finished.set()
 
     @property
@@ -97,6 +103,7 @@ class Engine:
         """Crawl until there is a reason to end; every visit begun is committed by then."""
         async with asyncio.TaskGroup() as visits:
             while (ending := self._ending()) is None:
+                self.last_turn = self.clock.now()
                 claim = await self.ledger.claim() if self._may_claim() else None
                 if claim is not None:
                     self.in_flight[claim.task.url] = self.clock.now()
@@ -104,7 +111,9 @@ class Engine:
                 elif self._may_claim():
                     await self.ledger.wait_for_work(LONGEST_WAIT_SECONDS)
                 else:
-                    await self._finished.wait()
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(LONGEST_WAIT_SECONDS):
+                            await self._finished.wait()
                     self._finished.clear()
         return ending
 
@@ -119,7 +128,8 @@ class Engine:
             log.warning("visit came too late", extra={"url": claim.task.url})
         finally:
             self.hosts.release(claim.host.origin)
-            del self.in_flight[claim.task.url]
+            # Gone already when a lease ran out meanwhile and another visit of the same URL has ended.
+            self.in_flight.pop(claim.task.url, None)
             self.last_activity = self.clock.now()
             self._finished.set()
 
@@ -128,7 +138,7 @@ class Engine:
         started_at = self.clock.now()
         host = self.hosts.adopt(claim.host)
         try:
-            answer = await self.pipeline.fetch(claim.task, host)
+            answer = await self.pipeline.fetch(claim.task, host, claim.held)
             reading = await self._read(claim, answer)
             return await self._settled(claim, answer, reading, started_at)
         except TenaxError:
@@ -140,12 +150,14 @@ class Engine:
     def _given_up(self, claim: Claim, host: HostRecord, error: Exception, started_at: float) -> Visit:
         """A visit that broke us: the host is left as it was, but for a pause, and the task tries again a few times."""
         now = self.clock.now()
+        site = self.sites.of_origin(host.origin)
         outcome = Failed(why=f"{type(error).__name__} in Tenax itself", kind=FailureKind.INTERNAL)
+        turn = now + pace_seconds(host, site.politeness)
         return Visit(
             claim=claim,
             outcome=outcome,
-            plan=plan_for(outcome, claim.task.attempt, now, self.fetch, random.random(), host.next_at),
-            host=msgspec.structs.replace(host, next_at=max(host.next_at, now + pace_seconds(host, self.politeness))),
+            plan=plan_for(outcome, claim.task, now, site, random.random(), host.next_at, self.pipeline.ways_of(site)),
+            host=msgspec.structs.replace(host, next_at=max(host.next_at, turn)),
             started_at=started_at,
             finished_at=now,
         )
@@ -161,7 +173,10 @@ class Engine:
             depth=claim.task.depth,
             body=response.body,
             content_type=response.content_type,
-            robots_header=response.headers.get("X-Robots-Tag"),
+            robots_header="\n".join(response.headers.all("X-Robots-Tag")) or None,
+            status=response.status,
+            way=response.way,
+            validation=self.sites.of_origin(claim.host.origin).validation,
         )
         try:
             return await self.readers.read(job, self.rulebook.rules)
@@ -173,35 +188,54 @@ class Engine:
         outcome, offers = await self._outcome(claim, answer, reading)
         if isinstance(outcome, Failed):
             self._last_failure = f"{claim.task.origin}: {outcome.why}"
-        # The host as it is now, not as it was when we set out: other visits may have come back meanwhile.
-        host = self.hosts.get(claim.host.origin) or claim.host
-        if answer.robots is not None:
-            host = with_robots(host, answer.robots, self.politeness)
-        host = after_visit(
-            host, outcome, answer.answered_at, answer.requests, self.politeness, self.fetch, random.random()
-        )
-        self.hosts.put(host)
+        site = self.sites.of_origin(claim.host.origin)
+        host = self._learned(claim, answer, outcome, site)
         now = self.clock.now()
-        page = self._page(claim, answer, reading, now - started_at) if isinstance(outcome, Fetched) else None
+        plan = plan_for(
+            outcome, claim.task, now, site, random.random(), host.next_at, self.pipeline.ways_of(site), answer.way
+        )  # fmt: skip
         return Visit(
             claim=claim,
             outcome=outcome,
-            plan=plan_for(outcome, claim.task.attempt, now, self.fetch, random.random(), host.next_at),
+            plan=plan,
             host=host,
             started_at=started_at,
             finished_at=now,
-            page=page,
+            page=self._page(claim, answer, reading, now - started_at) if isinstance(outcome, Fetched) else None,
             offers=offers,
             refusals=reading.refusals if reading is not None else {},
-            fetch=answer.record,
+            fetch=_measured(answer, reading),
         )
+
+    def _learned(self, claim: Claim, answer: Answer, outcome: Outcome, site: SiteConfig) -> HostRecord:
+        """What is known of the host after this visit."""
+        # The host as it is now, not as it was when we set out: other visits may have come back meanwhile.
+        host = self.hosts.get(claim.host.origin) or claim.host
+        self.network.note(outcome, host.origin, answer.record.address_class == "public")
+        if self.network.is_ours(outcome):
+            # Our network's failure teaches nothing about the host: it only waits for its turn.
+            turn = answer.answered_at + pace_seconds(host, site.politeness)
+            host = msgspec.structs.replace(host, next_at=max(host.next_at, turn))
+            self.hosts.put(host)
+            return host
+        if answer.robots is not None:
+            host = with_robots(host, answer.robots, site.politeness)
+        if answer.probe is not None:
+            now = self.clock.now()
+            host = after_probe(host, answer.probe.is_up, answer.probe.why, now, site, random.random())
+        other = other_way(outcome, answer.way, site.fetch, self.pipeline.ways_of(site))
+        host = after_visit(
+            host, outcome, answer.answered_at, answer.requests, site, random.random(), answer.way, other
+        )  # fmt: skip
+        self.hosts.put(host)
+        return host
 
     async def _outcome(
         self, claim: Claim, answer: Answer, reading: Reading | None
     ) -> tuple[Outcome, tuple[Offer, ...]]:
         if reading is not None:
             if reading.rejected is not None:
-                return reading.rejected, ()
+                return reading.rejected, reading.offers
             if reading.is_noindex:
                 return Rejected(why="noindex: the page asks not to be kept"), reading.offers
             return answer.outcome, reading.offers
@@ -251,11 +285,13 @@ class Engine:
             via=task.via,
             duration_ms=int(seconds * 1000),
             chain=answer.chain,
+            etag=response.headers.get("ETag"),
+            last_modified=response.headers.get("Last-Modified"),
         )
 
     def _may_claim(self) -> bool:
         flying = len(self.in_flight)
-        if flying >= self.crawl.concurrency or self._held:
+        if flying >= self.crawl.concurrency or self._holds:
             return False
         return not self.crawl.max_pages or self.ledger.counts().pages + flying < self.crawl.max_pages
 
@@ -263,7 +299,7 @@ class Engine:
         """Why to end now, if there is a reason."""
         if self._stopping:
             return Ending.INTERRUPTED
-        if self.in_flight:
+        if self.in_flight or NETWORK in self._holds:
             return None
         counts = self.ledger.counts()
         if self.crawl.max_pages and counts.pages >= self.crawl.max_pages:
@@ -275,3 +311,15 @@ class Engine:
         if rest_seconds > HOPELESS_REST_SECONDS and all(name.startswith("failed:") for name in counts.outcomes):
             raise NoSeedReachable(f"no seed answers: {self._last_failure}; check the URL, or run it again later")
         return Ending.PATIENCE if rest_seconds > self.crawl.patience_seconds else None
+
+
+def _measured(answer: Answer, reading: Reading | None) -> FetchRecord:
+    """The measurements of the fetch, and what the reader thought of it."""
+    if reading is None:
+        return answer.record
+    return msgspec.structs.replace(
+        answer.record,
+        charset_source=reading.charset_source,
+        validation=reading.validation,
+        evidence=reading.evidence,
+    )

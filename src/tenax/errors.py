@@ -8,7 +8,10 @@ TenaxError                    something a person must know; its text is one line
 │   ├── LedgerBusy            another process holds it
 │   ├── LedgerUnusable        corrupt, not ours, from a newer version, or not writable
 │   ├── LedgerMissing         there is no crawl in that directory
+│   ├── LedgerSilent          it was asked again and again, and does not answer
 │   └── LeaseLost             this visit's claim is void; its commit was refused
+├── NetworkLost               the network stayed away for longer than we were told to wait
+├── Stalled                   nothing moves, and neither network nor ledger is the reason
 ├── StorageFull               the disk is full; what was committed is safe
 └── SinkError                 an output file cannot be written or is not what we left there
 """
@@ -50,6 +53,10 @@ class LedgerMissing(LedgerError):
     exit_code = 2
 
 
+class LedgerSilent(LedgerError):
+    exit_code = 9
+
+
 class LeaseLost(LedgerError):
     exit_code = 1
 
@@ -60,3 +67,11 @@ class StorageFull(TenaxError):
 
 class SinkError(TenaxError):
     exit_code = 7
+
+
+class NetworkLost(TenaxError):
+    exit_code = 8
+
+
+class Stalled(TenaxError):
+    exit_code = 10

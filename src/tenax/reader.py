@@ -10,16 +10,22 @@ import signal
 import socket
 import sys
 from collections.abc import Iterable, Set
+from functools import partial
 
+from tenax.fetch.validate import Verdict, refresh_target, validate
 from tenax.memory import settle_memory
 from tenax.model import Offer, Rejected
-from tenax.parse.document import read_document
+from tenax.parse.document import Document, read_with_dom
+from tenax.parse.facts import read_facts
+from tenax.parse.html import Dom
+from tenax.parse.metadata import shown
 from tenax.reading import HEADER, Job, Reading, decode_work, encode_readings
 from tenax.urls.admit import Rules, admit_links
 from tenax.urls.normalize import Spelling, normalize, spelling_of
 
 MOST_KNOWN = 100_000
 MOST_OPEN = 2000
+MAX_EVIDENCE_CHARS = 200
 
 
 class Reader:
@@ -51,11 +57,14 @@ class Reader:
 
 def read_page(job: Job, rules: Rules, known: Set[str] = frozenset(), known_before: Set[str] = frozenset()) -> Reading:
     """What a document holds; links in one of the two sets are not offered."""
-    document = read_document(job.body, job.content_type, job.robots_header)
+    document, dom = read_with_dom(job.body, job.content_type, job.robots_header)
     if document.media == "other":
         return Reading(rejected=Rejected(why=f"content: {document.media_why}"))
+    verdict = validate(document, partial(read_facts, dom), job.validation, len(job.body), job.status, job.way)
+    if verdict.why:
+        return _turned_away(job, rules, document, dom, verdict)
     base = _base(document.base_href, job.fetched_url)
-    hrefs = ((link.href, link.is_nofollow or document.is_nofollow) for link in document.links)
+    hrefs = [(link.href, link.is_nofollow or document.is_nofollow) for link in document.links]
     offers, refusals = admit_links(rules, job.url, base, job.depth, hrefs, known, known_before)
     canonical = normalize(document.canonical, base, spelling_of(rules.urls)) if document.canonical else None
     return Reading(
@@ -72,6 +81,23 @@ def read_page(job: Job, rules: Rules, known: Set[str] = frozenset(), known_befor
         offers=offers,
         refusals=refusals,
         is_noindex=document.is_noindex,
+        validation=verdict.status,
+    )
+
+
+def _turned_away(job: Job, rules: Rules, document: Document, dom: Dom | None, verdict: Verdict) -> Reading:
+    """A wall or a shell: its links are not the site's, but a page that only leads on is followed."""
+    offers: tuple[Offer, ...] = ()
+    if verdict.why.startswith("refresh:") and not document.is_nofollow:
+        base = _base(document.base_href, job.fetched_url)
+        offers, _ = admit_links(rules, job.url, base, job.depth, [(refresh_target(read_facts(dom)), False)])
+    return Reading(
+        charset=document.charset,
+        charset_source=document.charset_source,
+        offers=offers,
+        validation=verdict.status,
+        evidence=shown(verdict.evidence, MAX_EVIDENCE_CHARS),
+        rejected=Rejected(verdict.why, verdict.status == "hard"),
     )
 
 

@@ -6,7 +6,8 @@ import struct
 
 import msgspec
 
-from tenax.model import Offer, PageKind, Rejected, Value
+from tenax.config import ValidationConfig
+from tenax.model import Offer, PageKind, Rejected, Validation, Value, Way
 from tenax.urls.admit import Rules
 
 
@@ -23,6 +24,11 @@ class Job(Value, frozen=True):
     body: bytes
     content_type: str | None = None
     robots_header: str | None = None
+    status: int = 200
+    way: Way = Way.HTTP
+    """How it was fetched: a shell that a browser has rendered is one for good."""
+    validation: ValidationConfig = ValidationConfig()
+    """As it holds for this site."""
 
 
 class Reading(Value, frozen=True):
@@ -42,8 +48,12 @@ class Reading(Value, frozen=True):
     """Links for the ledger; those that it surely has already are left out."""
     refusals: dict[str, int] = {}
     is_noindex: bool = False
+    validation: Validation = ""
+    evidence: str = ""
+    """What the validation saw, when it was not content."""
     rejected: Rejected | None = None
-    """Set when this is not a page we keep; everything else is empty then."""
+    """Set when this is not a page we keep. Nothing else is told of it then, except the offer of where it leads on to
+    when that is all it does."""
 
 
 class Work(Value, frozen=True):

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from tenax.config import GuardConfig
 from tenax.errors import NoSeedReachable
 from tenax.fetch.addresses import address, is_public, network
-from tenax.fetch.names import Lookup, NameUnknown, SystemLookup
+from tenax.fetch.names import Lookup, NameUnknown, lookup_of
 from tenax.model import Value
 from tenax.urls.normalize import WebUrl
 
@@ -25,7 +25,7 @@ async def survey(
     seeds: Sequence[WebUrl], guard: GuardConfig, typed_by_person: bool, lookup: Lookup | None = None
 ) -> Surveyed:
     """Look the seeds' hosts up. Raises `NoSeedReachable` when none of them can be found."""
-    lookup = lookup or SystemLookup()
+    lookup = lookup or lookup_of(guard.nameservers)
     by_origin = {seed.origin: seed for seed in seeds}
     try:
         found = await asyncio.gather(*(_addresses(seed.host, lookup) for seed in by_origin.values()))
@@ -58,7 +58,7 @@ async def _addresses(host: str, lookup: Lookup) -> tuple[str, ...] | str:
         return (host,)
     try:
         async with asyncio.timeout(15):
-            return await lookup.addresses(host)
+            return (await lookup.addresses(host)).addresses
     except NameUnknown:
         return f"there is no host called {host}"
     except (OSError, TimeoutError):

@@ -1,7 +1,10 @@
-"""Notices when the crawl stops moving, and says where it stands.
+"""Notices when the crawl stops moving, looks for the cause, and ends what cannot be healed.
 
-Two kinds of standstill: the event loop itself is blocked (something computes or waits where it must not), which a
-thread watches; and the loop runs but no visit ends though some are in flight, which the loop watches itself.
+Two kinds of standstill. The event loop itself is blocked (something computes or waits where it must not): a thread
+watches for that. Or the loop runs, but no visit ends though some are in flight, or the engine no longer takes its
+turns: then the network and the ledger are looked at. A network that is down is waited for (`tenax.network`). A ledger
+that does not answer, and a standstill that nothing explains, end the run with an error of their own: what was
+committed is safe, and whoever started us may start us again.
 """
 
 from __future__ import annotations
@@ -11,14 +14,23 @@ import logging
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 
 from tenax.clock import Clock
+from tenax.config import ResilienceConfig
+from tenax.errors import LedgerError, LedgerSilent, Stalled, TenaxError
+from tenax.network import Network
 
 log = logging.getLogger(__name__)
 
-STALL_SECONDS = 300.0
 BLOCKED_SECONDS = 10.0
+LEDGER_SECONDS = 10.0
+"""How long a ledger may take for its smallest answer, on a crawl that stands still already."""
+LEDGER_CHECKS = 3
+DIAGNOSES = 3
+"""A standstill that outlasts this many is hopeless."""
+PARTING_SECONDS = 30.0
+"""How long a run that gave up may take to end by itself."""
 SHOWN = 10
 
 
@@ -30,63 +42,150 @@ class Supervisor:
         clock: Clock,
         in_flight: Mapping[str, float],
         last_activity: Callable[[], float],
-        stall_seconds: float = STALL_SECONDS,
+        resilience: ResilienceConfig | None = None,
+        *,
+        last_turn: Callable[[], float] | None = None,
+        network: Network | None = None,
+        ask_ledger: Callable[[], Awaitable[object]] | None = None,
         blocked_seconds: float = BLOCKED_SECONDS,
+        ledger_seconds: float = LEDGER_SECONDS,
         check_seconds: float = 1.0,
     ) -> None:
+        """`last_activity`: when a visit last ended. `last_turn`: when the loop last looked for work.
+
+        `ask_ledger` is a cheap question to the ledger; only whether it is answered matters.
+        """
         self._clock = clock
         self._in_flight = in_flight
         self._last_activity = last_activity
-        self._stall_seconds = stall_seconds
+        self._last_turn = last_turn
+        self._stall_seconds = (resilience or ResilienceConfig()).stall_seconds
+        self._network = network
+        self._ask_ledger = ask_ledger
         self._blocked_seconds = blocked_seconds
+        self._ledger_seconds = ledger_seconds
         self._check_seconds = check_seconds
         self._beat = clock.now()
         self._ended = threading.Event()
         self._loop_thread = 0
+        self.end_process: Callable[[int], None] | None = None
+        """The last resort when the loop is blocked for good, or will not end: `os._exit`, where the process is ours."""
         self.stalls = 0
         self.blocks = 0
 
     async def run(self) -> None:
-        """Beat, and look at the visits in flight; ends when cancelled."""
+        """Watch until cancelled, or until there is no hope: then raises `NetworkLost`, `LedgerSilent` or `Stalled`."""
         self._loop_thread = threading.get_ident()
+        self._beat = self._clock.now()
         watcher = threading.Thread(target=self._watch_loop, name="supervisor", daemon=True)
         watcher.start()
-        told_at = 0.0
         try:
-            while True:
-                self._beat = self._clock.now()
-                silent_since = max(self._last_activity(), told_at)
-                if self._in_flight and self._beat - silent_since > self._stall_seconds:
-                    told_at = self._beat
-                    self.stalls += 1
-                    self._tell_stall()
-                await asyncio.sleep(self._check_seconds)
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._keep_beating())
+                group.create_task(self._watch_visits())
+                if self._network is not None:
+                    group.create_task(self._network.run())
         finally:
             self._ended.set()
             watcher.join()
 
-    def _tell_stall(self) -> None:
+    async def _keep_beating(self) -> None:
+        while True:
+            self._beat = self._clock.now()
+            await asyncio.sleep(self._check_seconds)
+
+    # -- the visits -----------------------------------------------------------------------------------------
+
+    async def _watch_visits(self) -> None:
+        moved_at, looked_at, diagnoses = self._moved_at(), 0.0, 0
+        while True:
+            if self._moved_at() > moved_at:
+                moved_at, looked_at, diagnoses = self._moved_at(), 0.0, 0
+            if self._clock.now() - max(moved_at, looked_at) > self._stall_seconds:
+                if diagnoses == DIAGNOSES:
+                    minutes = (self._clock.now() - moved_at) / 60
+                    raise self._parting(
+                        Stalled(
+                            f"nothing has moved for {minutes:.0f} minutes, and neither the network nor the ledger is "
+                            "the reason; everything committed is safe: run the same command again"
+                        )
+                    )
+                diagnoses += 1
+                looked_at = self._clock.now()
+                await self._diagnose(moved_at)
+            await asyncio.sleep(self._check_seconds)
+
+    def _moved_at(self) -> float:
+        """When the crawl last did something; now, when there is nothing that it could do."""
+        if self._network is not None and self._network.watch.is_down:
+            return self._clock.now()
+        if self._in_flight:
+            return self._last_activity()
+        return self._last_turn() if self._last_turn is not None else self._clock.now()
+
+    async def _diagnose(self, moved_at: float) -> None:
+        self.stalls += 1
         oldest = sorted(self._in_flight.items(), key=lambda item: item[1])[:SHOWN]
         log.error(
             "the crawl has stalled",
             extra={
-                "silent_seconds": round(self._clock.now() - self._last_activity()),
+                "silent_seconds": round(self._clock.now() - moved_at),
                 "in_flight": len(self._in_flight),
                 "oldest": [url for url, _ in oldest],
             },
         )
+        look = await self._network.look() if self._network is not None else None
+        await self._check_ledger()
+        log.info(
+            "looked for the cause of the stall",
+            extra={"network": look.answered or look.troubles if look else "not asked", "ledger": "answers"},
+        )
+
+    async def _check_ledger(self) -> None:
+        """Raises `LedgerSilent` when it does not answer; it reconnects by itself, so it is asked more than once."""
+        if self._ask_ledger is None:
+            return
+        for _ in range(LEDGER_CHECKS):
+            try:
+                async with asyncio.timeout(self._ledger_seconds):
+                    await self._ask_ledger()
+                return
+            except TimeoutError:
+                why = f"no answer within {self._ledger_seconds:g} s"
+            except LedgerError as error:
+                why = str(error)
+                await asyncio.sleep(self._check_seconds)
+            log.warning("the ledger does not answer", extra={"why": why})
+        raise self._parting(
+            LedgerSilent(f"the ledger does not answer: {why}; everything committed is safe: run the same command again")
+        )
+
+    def _parting(self, error: TenaxError) -> TenaxError:
+        """Whatever stands still may also stand in the way of ending; then the process ends without it."""
+        if self.end_process is not None:
+            last_resort = threading.Timer(PARTING_SECONDS, self.end_process, [error.exit_code])
+            last_resort.daemon = True
+            last_resort.start()
+        return error
+
+    # -- the event loop -------------------------------------------------------------------------------------
 
     def _watch_loop(self) -> None:
         told_beat = 0.0
         while not self._ended.wait(self._check_seconds):
             beat = self._beat
-            if self._clock.now() - beat > self._blocked_seconds and beat != told_beat:
+            blocked_seconds = self._clock.now() - beat
+            if blocked_seconds > self._blocked_seconds and beat != told_beat:
                 told_beat = beat
                 self.blocks += 1
-                log.error(
-                    "the event loop is blocked",
-                    extra={"seconds": round(self._clock.now() - beat), "at": self._where_the_loop_is()},
-                )
+                self._tell_block("the event loop is blocked", blocked_seconds)
+            if blocked_seconds > DIAGNOSES * self._stall_seconds and self.end_process is not None:
+                self._tell_block("the event loop stays blocked, so this process ends", blocked_seconds)
+                self.end_process(Stalled.exit_code)
+                return
+
+    def _tell_block(self, sentence: str, seconds: float) -> None:
+        log.error(sentence, extra={"seconds": round(seconds), "at": self._where_the_loop_is()})
 
     def _where_the_loop_is(self) -> list[str]:
         frame = sys._current_frames().get(self._loop_thread)

@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
 from tenax.clock import Clock, SteadyClock
-from tenax.config import Config
+from tenax.config import Config, Sites
 from tenax.engine import Engine
 from tenax.events.jsonl import JsonlSink
 from tenax.events.relay import Relay
+from tenax.fetch import Transport
+from tenax.fetch.browser import BrowserTransport, browser_missing
+from tenax.fetch.curl import CurlTransport, curl_missing
 from tenax.fetch.guard import Guard
 from tenax.fetch.http import HttpTransport
 from tenax.fetch.pipeline import Pipeline
+from tenax.fetch.proxies import pools_of
+from tenax.fetch.transports import Transports
 from tenax.files import LEDGER_FILE
+from tenax.hosts.machine import open_turns
 from tenax.hosts.memory import MemoryHosts
 from tenax.hosts.turns import HostTurns
 from tenax.ledger import Admission, Ledger
 from tenax.ledger.sqlite import SqliteLedger, owned
-from tenax.model import Visit
+from tenax.model import Visit, Way
+from tenax.network import Network, NetworkWatch
 from tenax.readers import Readers, readers_of
 from tenax.rulebook import Rulebook
 from tenax.supervisor import Supervisor
@@ -37,7 +45,7 @@ class App:
         hosts: MemoryHosts,
         engine: Engine,
         readers: Readers,
-        transport: HttpTransport,
+        transports: Transports,
         relays: tuple[Relay, ...],
         supervisor: Supervisor,
     ) -> None:
@@ -45,13 +53,13 @@ class App:
         self.hosts = hosts
         self.engine = engine
         self.readers = readers
-        self.transport = transport
+        self.transports = transports
         self.relays = relays
         self.supervisor = supervisor
 
     async def close(self) -> None:
         await self.readers.close()
-        await self.transport.close()
+        await self.transports.close()
         for relay in self.relays:
             await relay.close()
         await self.ledger.close()
@@ -68,7 +76,7 @@ async def open_ledger(
         out / LEDGER_FILE,
         config.ledger,
         clock or SteadyClock(),
-        HostTurns(config.politeness),
+        HostTurns(Sites(config)),
         links_per_second=config.crawl.links_per_second_per_source if is_unhurried else 0.0,
         read_only=read_only,
     )
@@ -98,23 +106,52 @@ async def build(
     on_visit: Callable[[Visit, Admission], None],
 ) -> App:
     """Everything a crawl needs, started and ready to run."""
-    hosts = MemoryHosts()
-    transport = HttpTransport(config.fetch, Guard(config.guard, clock, allowed_origins), clock)
-    pipeline = Pipeline(transport, clock, config.fetch, config.politeness, spelling_of(config.urls))
+    hosts, sites = MemoryHosts(), Sites(config)
+    transports = transports_of(config, sites, clock, allowed_origins)
+    pipeline = Pipeline(transports, clock, sites, spelling_of(config.urls))
     readers = readers_of(config.pool)
     rulebook = Rulebook(ledger, rules)
-    engine = Engine(
-        ledger, hosts, pipeline, readers, rulebook, clock, config.crawl, config.fetch, config.politeness, on_visit
-    )  # fmt: skip
+    watch = NetworkWatch(config.resilience)
+    engine = Engine(ledger, hosts, pipeline, readers, rulebook, clock, config.crawl, sites, watch, on_visit)
     relays = _relays(out, ledger, config)
-    supervisor = Supervisor(clock, engine.in_flight, lambda: engine.last_activity)
-    app = App(ledger, hosts, engine, readers, transport, relays, supervisor)
+    supervisor = Supervisor(
+        clock,
+        engine.in_flight,
+        lambda: engine.last_activity,
+        config.resilience,
+        last_turn=lambda: engine.last_turn,
+        network=Network(watch, config.resilience, clock, engine.hold),
+        ask_ledger=lambda: ledger.recall("command"),
+    )
+    app = App(ledger, hosts, engine, readers, transports, relays, supervisor)
     try:
         await asyncio.gather(rulebook.keep(), readers.start(), *(relay.open() for relay in relays))
     except BaseException:
         await app.close()
         raise
     return app
+
+
+def transports_of(config: Config, sites: Sites, clock: Clock, allowed_origins: Iterable[str]) -> Transports:
+    """Every way of fetching that is wanted and installed. Must be called while the event loop runs."""
+    guard = Guard(config.guard, clock, allowed_origins)
+    ways: dict[Way, Transport] = {Way.HTTP: HttpTransport(config.fetch, guard, clock, pools_of(sites, random.random))}
+    if why_missing(Way.CURL, config) is None:
+        ways[Way.CURL] = CurlTransport(config.fetch, guard, clock)
+    if why_missing(Way.BROWSER, config) is None:
+        ways[Way.BROWSER] = BrowserTransport(config.browser, config.fetch, guard, clock)
+    return Transports(ways, guard, open_turns(config.politeness, clock), clock)
+
+
+def why_missing(way: Way, config: Config) -> str | None:
+    """What to install before this way can be gone; None when it can."""
+    match way:
+        case Way.HTTP:
+            return None
+        case Way.CURL:
+            return curl_missing()
+        case Way.BROWSER:
+            return browser_missing(config.browser.executable)
 
 
 def _relays(out: Path, ledger: Ledger, config: Config) -> tuple[Relay, ...]:

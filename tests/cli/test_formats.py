@@ -58,6 +58,17 @@ def test_a_table_line_has_every_column() -> None:
     assert row["text"] == "First.\n\nSecond."
 
 
+def test_a_stale_page_says_so_in_every_format() -> None:
+    stale = page(stale_since=1_750_000_060.0, stale_why="HTTP 503")
+    line = json.loads(formats.json_line(stale))
+    assert (line["stale_since"], line["stale_why"]) == ("2025-06-15T15:07:40.000+00:00", "HTTP 503")
+    row = cells(formats.csv_line(stale))
+    assert (row["stale_since"], row["stale_why"]) == ("2025-06-15T15:07:40Z", "HTTP 503")
+    assert 'stale_since: "2025-06-15T15:07:40Z"\nstale_why: "HTTP 503"' in formats.markdown(stale)
+    assert "stale" not in formats.json_line(page())
+    assert cells(formats.csv_line(page()))["stale_since"] == ""
+
+
 def test_markdown_has_front_matter_and_text() -> None:
     assert formats.markdown(page()).splitlines() == [
         "---",

@@ -101,7 +101,7 @@ def environment() -> dict[str, str]:
 def test_help_imports_no_machinery() -> None:
     program = (
         "import sys\nfrom tenax.cli import main\nmain(['--help'])\n"
-        "heavy = {'aiohttp', 'rich', 'selectolax', 'prometheus_client', 'asyncio', 'logging', 'msgspec'}\n"
+        "heavy = {'httptools', 'rich', 'selectolax', 'prometheus_client', 'asyncio', 'logging', 'msgspec'}\n"
         "print(heavy & set(sys.modules), file=sys.stderr)"
     )
     answer = subprocess.run(

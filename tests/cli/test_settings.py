@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tenax.cli import settings
-from tenax.cli.parser import parse
+from tenax.cli.parser import Verb, parse
 from tenax.cli.verbs import VERBS
 from tenax.config import Setting, knobs
 from tenax.errors import ConfigError, UsageError
@@ -23,9 +23,15 @@ def arguments(*words: str) -> argparse.Namespace:
     return parse(VERBS, ["crawl", "https://example.org", *words])
 
 
+def taken_by(verb: Verb) -> set[str]:
+    parser = argparse.ArgumentParser()
+    verb.add_arguments(parser)
+    return {action.dest for action in parser._actions}
+
+
 def test_every_flag_turns_a_knob_that_exists() -> None:
     assert set(settings.FLAGS.values()) <= {knob.key for knob in knobs()}
-    assert set(settings.FLAGS) <= set(vars(arguments()))
+    assert set(settings.FLAGS) <= set().union(*map(taken_by, VERBS))
 
 
 def test_flags_become_values_with_their_names() -> None:

@@ -30,6 +30,7 @@ from tenax.model import (
     RobotsVerdict,
     Source,
     Unchanged,
+    Way,
 )
 from tenax.urls.verdicts import Verdict
 
@@ -80,7 +81,7 @@ def test_a_stored_page_tells_its_way() -> None:
         "✓ robots.txt allows it",
         "visit 1 failed, timed out: no answer in 5 s → again from",
         "one attempt spent",
-        "visit 2 fetched, HTTP 200 text/html, 1.0 kB received, 3.0 kB decoded, first byte after 120 ms",
+        "visit 2 fetched, HTTP 200 after 1 failed attempt text/html, 1.0 kB received, 3.0 kB decoded, first byte after 120 ms",
         "whole in 300 ms",
         "50 links offered; not followed: 3 out of scope → done",
         "stored “The title” page, 1,203 characters of text, 50 links, en, utf-8 by header",
@@ -110,7 +111,8 @@ def test_a_seed_passes_no_rules() -> None:
 @pytest.mark.parametrize(
     ("outcome", "plan", "says"),
     [
-        (Unchanged(), Done(), "unchanged, HTTP 304"),
+        (Unchanged(), Done(), "unchanged, HTTP 304 → done"),
+        (Unchanged("the stored copy is 5 min old"), Done(), "unchanged, not asked for: the stored copy is 5 min old"),
         (Redirected(301, "https://example.org/b"), Done(), "redirected, HTTP 301, to https://example.org/b"),
         (Redirected(302, "http://10.0.0.1/", "scope"), Done(), "not followed: scope"),
         (Deferred(NOW + 9, "host rests"), Again(NOW + 9), "put off until"),
@@ -122,6 +124,74 @@ def test_a_seed_passes_no_rules() -> None:
 )
 def test_every_outcome_has_words(outcome: Outcome, plan: Plan, says: str) -> None:
     assert says in text_of(life(visits=(VisitRecord(NOW, outcome, plan),)))
+
+
+def test_a_visit_tells_its_whole_fetch_record() -> None:
+    fetch = FetchRecord(
+        200, "text/html", 40_000, 90_000, 0.1, 0.3, protocol="HTTP/2", way=Way.CURL, address_class="public",
+        proxy="p1.example:8080", is_unverified=True, charset_source="meta", validation="soft", evidence="enable JS",
+    )  # fmt: skip
+    rejected = Rejected("javascript: it needs a browser")
+    plan = Again(NOW + 5, spends_attempt=True, way=Way.BROWSER, is_unconditional=True)
+    visit = VisitRecord(NOW, rejected, plan, 2, fetch, is_conditional=True)
+    text = text_of(life(visits=(visit,)))
+    for part in (
+        "answered with HTTP 200, but not kept: javascript: it needs a browser",
+        "after 2 failed attempts, asked for only if it has changed",
+        "40.0 kB received, 90.0 kB decoded, first byte after 100 ms, whole in 300 ms, 200 kB/s; HTTP/2, by curl,",
+        "from a public address, through the proxy p1.example:8080, its certificate was not checked",
+        "it may be no page yet; evidence: enable JS; charset by meta",
+        "→ again from",
+        "on, in the browser, asking for the whole page, one attempt spent",
+    ):
+        assert part in text
+
+
+def test_a_304_says_what_it_saved() -> None:
+    visit = VisitRecord(NOW, Unchanged(), Done(), 0, FetchRecord(304, saved_bytes=30_000), is_conditional=True)
+    text = text_of(life(visits=(visit,)))
+    assert "unchanged, HTTP 304 (saved 30.0 kB) asked for only if it has changed" in text
+
+
+def test_a_stale_page_says_since_when_and_why() -> None:
+    page = Page(URL, 200, "text/html", "ab" * 32, 30, NOW - 90, etag='"1"', stale_since=NOW, stale_why="HTTP 503\x1b")
+    text = text_of(life(page=page))
+    assert "Visited and stored, as a page; stale since" in text
+    assert 'ETag "1" ✗ stale since' in text
+    assert "HTTP 503." in text
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        (
+            {"breaker": "open", "failures_in_a_row": 5, "breaker_rest_seconds": 30.0, "next_at": NOW + 20,
+             "resting_why": "down: 5 failures in a row, last: HTTP 503"},
+            "✗ breaker open: down after 5 failures in a row, rests for 30 s; the next probe is due in 20 s",
+        ),
+        (
+            {"breaker": "half_open", "probes_passed": 1, "next_at": NOW + 1},
+            "✗ breaker half-open: 1 probe passed, more are asked for; the next probe is due in 1.0 s",
+        ),
+        ({"failures_in_a_row": 2}, "2 failures in a row: enough of them"),
+        ({"next_at": NOW + 900, "resting_why": "cooldown: 5 refusals in a row"}, "✗ rests until 15 min 00 s"),
+        ({"blocks_in_a_row": 4}, "4 refusals in a row (401, 403, 429, 451): enough of them begin a cooldown"),
+        ({"rate_per_minute": 16.5, "successes_in_a_row": 7}, "slowed to 16.5/min after a 429; 7 good answers since"),
+        ({"limited_in_a_row": 2}, "asked for too much 2 times in a row (HTTP 429)"),
+        ({"recent_failures": (NOW - 30, NOW - 20)}, "retry budget: 2 recent failures counted, the last"),
+        ({"way": Way.BROWSER, "way_until": NOW + 60}, "visited in the browser until"),
+    ],
+)  # fmt: skip
+def test_the_state_of_its_host_is_told(changes: dict[str, object], says: str) -> None:
+    host = msgspec.structs.replace(HOST, **changes)
+    assert says in text_of(life(), host=host)
+    assert says in text_of(None, host=host), "for a URL never taken too"
+
+
+def test_a_host_that_is_well_has_no_state() -> None:
+    learned = msgspec.structs.replace(HOST, next_at=NOW + 1, way=Way.BROWSER, way_until=NOW - 1)
+    for host in (HOST, learned):
+        assert " host " not in text_of(life(), host=host)
 
 
 @pytest.mark.parametrize(

@@ -78,6 +78,12 @@ def test_nothing_stored_points_to_the_reason() -> None:
     assert line == "Nothing could be stored. `tenax explain https://example.org --out 'my crawl'` says why"
 
 
+def test_what_conditional_requests_saved_is_said() -> None:
+    outcomes = {"fetched": 3, "unchanged": 1201}
+    assert "unchanged     1,201 visits (saved 36.0 MB)" in text_of(report(outcomes=outcomes, saved_bytes=36_000_000))
+    assert "unchanged" not in text_of(report())
+
+
 def test_dead_letters_are_something_to_try() -> None:
     assert "tenax dead-letters list --out 'my crawl'" in text_of(report(dead=2))
 

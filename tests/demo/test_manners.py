@@ -98,9 +98,9 @@ def test_the_flaky_page_fails_twice() -> None:
     assert [ask("flaky", "/moody", path_requests=count).status for count in (1, 2, 3, 4)] == [500, 500, 200, 200]
 
 
-def test_the_rate_limited_host_turns_every_fortieth_request_away() -> None:
+def test_the_rate_limited_host_turns_its_fortieth_request_away() -> None:
     statuses = [ask("rate-limited", "/about", host_requests=count).status for count in range(1, 121)]
-    assert [count for count, status in enumerate(statuses, 1) if status == 429] == [40, 80, 120]
+    assert [count for count, status in enumerate(statuses, 1) if status == 429] == [40]
     refused = ask("rate-limited", "/about", host_requests=40)
     assert dict(refused.headers)["Retry-After"] == "1"
     assert ask("rate-limited", "/robots.txt", host_requests=40).status == 200

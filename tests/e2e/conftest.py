@@ -43,7 +43,10 @@ class Crawled(NamedTuple):
 def crawled(rude: Demo, tmp_path_factory: pytest.TempPathFactory) -> Crawled:
     """A whole crawl of the rude hosts; tests ask it, and leave it as it is."""
     out = tmp_path_factory.mktemp("crawled") / "out"
-    options = ("--rate", "50", "--set", "fetch.retry_base_seconds=0.1", *INLINE)
+    # Its hosts fail so often, and are crawled so quickly, that their retry budgets would be used up at once.
+    options = (
+        "--rate", "50", "--set", "fetch.retry_base_seconds=0.1", "--set", "hosts.budget_failures=1000", *INLINE
+    )  # fmt: skip
     first = tenax("crawl", *rude.seeds, *options, "--out", out)
     assert first.code == 0, first.err
     return Crawled(rude, out, first, options)

@@ -2,9 +2,13 @@ from __future__ import annotations
 
 import gzip
 import sys
+import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import chain, repeat
+from pathlib import Path
 
+import brotli
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,7 +27,9 @@ ENCODERS: dict[str, Callable[[bytes], bytes]] = {
     "gzip": gzip.compress,
     "deflate": zlib.compress,
     "Deflate": lambda data: zlib.compress(data, wbits=-zlib.MAX_WBITS),
+    "br": brotli.compress,
     "zstd": zstd.compress,
+    "br, br": lambda data: brotli.compress(brotli.compress(data)),
     "zstd, gzip": lambda data: gzip.compress(zstd.compress(data)),
     "gzip ,x-gzip": lambda data: gzip.compress(gzip.compress(data)),
 }
@@ -44,7 +50,9 @@ def test_however_it_arrives_it_is_the_same_body(data: bytes, coding: str, step: 
 
 
 @given(
-    data=st.binary(min_size=1, max_size=2000), coding=st.sampled_from(["gzip", "deflate", "zstd"]), cut=st.floats(0, 1)
+    data=st.binary(min_size=1, max_size=2000),
+    coding=st.sampled_from(["gzip", "deflate", "br", "zstd"]),
+    cut=st.floats(0, 1),
 )
 def test_a_stream_cut_short_is_never_a_body(data: bytes, coding: str, cut: float) -> None:
     sent = ENCODERS[coding](data)
@@ -54,7 +62,10 @@ def test_a_stream_cut_short_is_never_a_body(data: bytes, coding: str, cut: float
         assert result.kind is FailureKind.TRUNCATED
 
 
-@given(data=st.binary(max_size=500), coding=st.sampled_from(["gzip", "deflate", "zstd", "gzip, zstd", "br", "x"]))
+@given(
+    data=st.binary(max_size=500),
+    coding=st.sampled_from(["gzip", "deflate", "zstd", "gzip, zstd", "br", "br, gzip", "x"]),
+)
 def test_bytes_of_strangers_never_raise(data: bytes, coding: str) -> None:
     assert isinstance(decoded(data, coding, CAP_BYTES), (bytes, Failed))
     assert isinstance(fed(data, coding, 7), (bytes, Failed))
@@ -79,6 +90,10 @@ def test_the_cap_is_exact(coding: str, size: int, is_whole: bool) -> None:
         (b"\x1f", "gzip", FailureKind.TRUNCATED),
         (b"\x78", "deflate", FailureKind.TRUNCATED),
         (b"anything", "br", FailureKind.BAD_RESPONSE),
+        (brotli.compress(b"page") + b"\0", "br", FailureKind.BAD_RESPONSE),
+        (brotli.compress(b"page"), "dcb", FailureKind.BAD_RESPONSE),
+        (zstd.compress(b"page"), "dcz", FailureKind.BAD_RESPONSE),
+        (b"anything", "compress", FailureKind.BAD_RESPONSE),
         (b"anything", "gzip, gzip, gzip, gzip", FailureKind.BAD_RESPONSE),
         # A frame that claims a window of 128 MB is refused before it gets one.
         (zstd.compress(b"a" * 9000, options={zstd.CompressionParameter.window_log: 27}), "zstd", None),
@@ -98,5 +113,97 @@ def test_a_window_of_128_megabytes_is_not_given() -> None:
 
 
 def test_nothing_in_any_coding_is_nothing() -> None:
-    for coding in ("", "gzip", "deflate", "zstd"):
+    for coding in ("", "gzip", "deflate", "br", "zstd", "br, gzip"):
         assert decoded(b"", coding, CAP_BYTES) == b""
+
+
+# ---- bombs ------------------------------------------------------------------------------------------------
+
+MEGABYTE = 1024 * 1024
+BOMB_MEGABYTES = 10 * 1024
+BOMB_CAP_BYTES = 10 * MEGABYTE
+
+
+def deflate_bomb(head: bytes) -> Iterator[bytes]:
+    compressor = zlib.compressobj(9, wbits=-zlib.MAX_WBITS)
+    block = compressor.compress(bytes(MEGABYTE)) + compressor.flush(zlib.Z_FULL_FLUSH)
+    return chain([head], repeat(block, BOMB_MEGABYTES))
+
+
+def brotli_bomb() -> Iterator[bytes]:
+    compressor = brotli.Compressor()
+    head = compressor.process(bytes(MEGABYTE)) + compressor.flush()
+    block = compressor.process(bytes(MEGABYTE)) + compressor.flush()
+    return chain([head], repeat(block, BOMB_MEGABYTES))
+
+
+def zstd_bomb() -> Iterator[bytes]:
+    return repeat(zstd.compress(bytes(4 * MEGABYTE)), BOMB_MEGABYTES // 4)
+
+
+GZIP_HEAD = b"\x1f\x8b\x08\0\0\0\0\0\0\x03"
+BOMBS: dict[str, tuple[str, Callable[[], Iterator[bytes]]]] = {
+    "gzip": ("gzip", lambda: deflate_bomb(GZIP_HEAD)),
+    "gzip members": ("gzip", lambda: repeat(gzip.compress(bytes(MEGABYTE)), BOMB_MEGABYTES)),
+    "deflate": ("deflate", lambda: deflate_bomb(b"\x78\x9c")),
+    "br": ("br", brotli_bomb),
+    "br at once": ("br", lambda: iter([b"".join(brotli_bomb())])),
+    "zstd": ("zstd", zstd_bomb),
+    "zstd at once": ("zstd", lambda: iter([b"".join(zstd_bomb())])),
+    "gzip in gzip": ("gzip, gzip", lambda: iter([gzip.compress(b"".join(deflate_bomb(GZIP_HEAD)))])),
+    "br in br": ("br, br", lambda: iter([brotli.compress(b"".join(brotli_bomb()))])),
+    "gzip in br in zstd": (
+        "gzip, br, zstd",
+        lambda: iter([zstd.compress(brotli.compress(b"".join(deflate_bomb(GZIP_HEAD)), quality=1))]),
+    ),
+}
+
+
+def memory_bytes(line: str) -> int:
+    """Of this process: `VmRSS` now, `VmHWM` at most since it was last forgotten."""
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    return next(int(text.split()[1]) * 1024 for text in status.splitlines() if text.startswith(line))
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_bomb_of_ten_gigabytes_stops_at_the_cap(name: str) -> None:
+    coding, made = BOMBS[name]
+    arriving = list(made()) if "at once" in name or " in " in name else made()
+    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # forget the high-water mark
+    before_bytes, began = memory_bytes("VmRSS"), time.process_time()
+    body = Body(coding, BOMB_CAP_BYTES)
+    failures = [body.feed(data) for data in arriving]
+    assert time.process_time() - began < 2.0
+    assert memory_bytes("VmHWM") - before_bytes < 50 * MEGABYTE
+    failed = body.finish()
+    assert isinstance(failed, Failed)
+    assert failed.kind is FailureKind.TOO_LARGE
+    assert failures[-1] is failed, "whoever feeds is told"
+
+
+@pytest.mark.parametrize(
+    ("coding", "part"),
+    [
+        ("gzip", gzip.compress(b"")),
+        ("gzip", gzip.compress(b"a")),
+        ("zstd", zstd.compress(b"")),
+        ("zstd", b"\x50\x2a\x4d\x18\0\0\0\0"),  # a frame to be skipped
+        ("deflate", b"\0\0\0\xff\xff"),  # an empty block of a bare stream
+        ("br", b"\x06"),  # an empty block of metadata
+    ],
+)
+def test_a_stream_of_nothing_ends_too(coding: str, part: bytes) -> None:
+    body = Body(coding, BOMB_CAP_BYTES)
+    piece = part * (65_536 // len(part))
+    began = time.process_time()
+    failed = next((failed for failed in (body.feed(piece) for _ in range(100_000)) if failed is not None), None)
+    assert failed is not None
+    assert failed.kind in (FailureKind.TOO_LARGE, FailureKind.BAD_RESPONSE), failed.why
+    assert time.process_time() - began < 2.0
+
+
+def test_what_does_not_compress_may_be_a_little_longer() -> None:
+    noise = bytes(zlib.crc32(number.to_bytes(4, "big")) & 0xFF for number in range(CAP_BYTES))
+    for coding, encode in ENCODERS.items():
+        sent = encode(noise)
+        assert fed(sent, coding, 500) == noise

@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from multidict import CIMultiDict
 
 from tenax.fetch import Response
 from tenax.fetch.classify import outcome_of, retry_after_seconds
+from tenax.fetch.headers import Headers
 from tenax.model import Failed, FailureKind, Fetched, Rejected, Unchanged
 
 NOW = 1_750_000_000.0  # Sun, 15 Jun 2025 15:06:40 GMT
@@ -14,7 +14,7 @@ CAP_SECONDS = 3600.0
 
 
 def response(status: int, body: bytes = b"page", **headers: str) -> Response:
-    named = CIMultiDict({name.replace("_", "-"): value for name, value in headers.items()})
+    named = Headers([(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()])
     return Response("http://example.org/", status, named, body, len(body), NOW, NOW, NOW)
 
 

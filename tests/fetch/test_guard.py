@@ -1,20 +1,22 @@
 from __future__ import annotations
 
 import asyncio
-import socket
+from collections.abc import AsyncIterator
+from typing import Literal
 
 import pytest
-from yarl import URL
 
 from tenax.clock import ManualClock
 from tenax.config import FetchConfig, GuardConfig
 from tenax.fetch import Request, Response
-from tenax.fetch.guard import UNKNOWN_TTL_SECONDS, Guard
+from tenax.fetch.guard import MIN_TTL_SECONDS, UNKNOWN_TTL_SECONDS, Guard
 from tenax.fetch.http import HttpTransport
-from tenax.fetch.names import NameUnknown
+from tenax.fetch.names import Found, NameUnknown, ServerLookup
+from tenax.fetch.target import Origin, origin_of
 from tenax.model import Failed, FailureKind, Refused
+from tests.site.dns import NameServer, Says, says
 from tests.site.manners import MANNERS
-from tests.site.server import Site
+from tests.site.server import Exchange, Site
 
 
 class Names:
@@ -22,18 +24,19 @@ class Names:
 
     def __init__(self, **names: tuple[str, ...]) -> None:
         self.names = {name.replace("_", "."): addresses for name, addresses in names.items()}
+        self.ttl_seconds: float | None = None
         self.asked: list[str] = []
         self.gate = asyncio.Event()
         self.gate.set()
 
-    async def addresses(self, host: str) -> tuple[str, ...]:
+    async def addresses(self, host: str) -> Found:
         self.asked.append(host)
         await self.gate.wait()
         if host == "broken.example":
             raise OSError("server failure")
         if host not in self.names:
             raise NameUnknown
-        return self.names[host]
+        return Found(self.names[host], self.ttl_seconds)
 
     def close(self) -> None: ...
 
@@ -44,8 +47,13 @@ def guard_with(
     return Guard(GuardConfig(allow_networks=allow_networks), clock or ManualClock(), origins, names)
 
 
-async def verdict(guard: Guard, url: str) -> Refused | Failed | None:
-    return await guard.check(URL(url, encoded=True), timeout_seconds=0.2)
+async def verdict(guard: Guard, url: str, timeout_seconds: float = 5.0) -> Refused | Failed | None:
+    """None when it may be connected to."""
+    origin = origin_of(url)
+    if origin is None:
+        return Refused("guard: not a plain http or https URL")
+    answer = await guard.check(origin, timeout_seconds)
+    return None if isinstance(answer, tuple) else answer
 
 
 @pytest.mark.parametrize(
@@ -112,8 +120,6 @@ async def test_a_typed_origin_is_allowed_and_nothing_beside_it() -> None:
         "http://sub.box.local:9999/",
     ):
         assert await verdict(guard, other) is not None, other
-    with pytest.raises(OSError, match="not checked"):
-        await guard.resolve("box.local", 8080)
 
 
 async def test_an_allowed_network_opens_addresses_but_no_ports() -> None:
@@ -124,23 +130,37 @@ async def test_an_allowed_network_opens_addresses_but_no_ports() -> None:
     assert isinstance(await verdict(guard, "http://inside.example:6379/"), Refused)
 
 
-async def test_only_what_was_checked_is_handed_to_the_connector() -> None:
+async def test_only_what_was_checked_may_be_connected_to() -> None:
     names = Names(turncoat_example=("93.184.216.34",), private_example=("10.0.0.8",))
     clock = ManualClock()
     guard = guard_with(names, clock)
-    with pytest.raises(OSError, match="not checked"):
-        await guard.resolve("turncoat.example", 80)
-    assert await verdict(guard, "http://turncoat.example/") is None
+    turncoat = Origin("http", "turncoat.example", 80)
+    assert await guard.check(turncoat, 0.2) == ("93.184.216.34",)
     names.names["turncoat.example"] = ("127.0.0.1",)
-    pinned = await guard.resolve("turncoat.example", 80)
-    assert [(result["host"], result["family"]) for result in pinned] == [("93.184.216.34", socket.AF_INET)]
+    assert await guard.check(turncoat, 0.2) == ("93.184.216.34",), "pinned"
     clock.advance(GuardConfig().dns_ttl_seconds + 1)
-    assert isinstance(await verdict(guard, "http://turncoat.example/"), Refused)
-    with pytest.raises(OSError, match="not checked"):
-        await guard.resolve("turncoat.example", 80)
-    assert isinstance(await verdict(guard, "http://private.example/"), Refused)
-    with pytest.raises(OSError, match="not checked"):
-        await guard.resolve("private.example", 80)
+    assert isinstance(await guard.check(turncoat, 0.2), Refused)
+    assert isinstance(await guard.check(Origin("http", "private.example", 80), 0.2), Refused)
+
+
+@pytest.mark.parametrize(
+    ("ttl_seconds", "kept_seconds"),
+    [(None, 300.0), (60.0, 60.0), (86_400.0, 300.0), (1.5, 1.5), (0.0, 1.0), (0.2, 1.0)],
+)
+async def test_an_address_is_kept_as_long_as_its_owner_and_our_knob_let_us(
+    ttl_seconds: float | None, kept_seconds: float
+) -> None:
+    names, clock = Names(a_example=("93.184.216.34",)), ManualClock()
+    names.ttl_seconds = ttl_seconds
+    guard = guard_with(names, clock)
+    a = Origin("http", "a.example", 80)
+    await guard.check(a, 0.2)
+    clock.advance(kept_seconds - 0.01)
+    await guard.check(a, 0.2)
+    assert len(names.asked) == 1
+    clock.advance(0.02)
+    await guard.check(a, 0.2)
+    assert len(names.asked) == 2
 
 
 async def test_names_that_lead_nowhere() -> None:
@@ -163,12 +183,13 @@ async def test_one_look_up_serves_all_who_wait_and_outlives_the_impatient() -> N
     names.gate.clear()
     guard = guard_with(names)
     async with asyncio.TaskGroup() as group:
-        impatient = group.create_task(guard.check(URL("http://slow.example/"), timeout_seconds=0.01))
-        patient = [group.create_task(guard.check(URL("http://slow.example/"), 5.0)) for _ in range(20)]
+        slow = Origin("http", "slow.example", 80)
+        impatient = group.create_task(guard.check(slow, timeout_seconds=0.01))
+        patient = [group.create_task(guard.check(slow, 5.0)) for _ in range(20)]
         await asyncio.wait([impatient])
         names.gate.set()
     assert isinstance(impatient.result(), Failed)
-    assert [task.result() for task in patient] == [None] * 20
+    assert [task.result() for task in patient] == [("93.184.216.34",)] * 20
     assert names.asked == ["slow.example"]
 
 
@@ -176,7 +197,7 @@ async def test_a_look_up_in_flight_does_not_outlive_the_guard() -> None:
     names = Names()
     names.gate.clear()
     guard = guard_with(names)
-    assert isinstance(await verdict(guard, "http://slow.example/"), Failed)
+    assert isinstance(await verdict(guard, "http://slow.example/", 0.01), Failed)
     await guard.close()
     assert len(asyncio.all_tasks()) == 1
 
@@ -196,3 +217,205 @@ async def test_rebinding_never_reaches_the_private_server() -> None:
         assert refused == Refused("guard: turncoat.example leads to an address that is not public")
         assert (len(allowed.hits), private.connections) == (2, 0)
         await transport.close()
+
+
+# ---- hostile name servers, asked for real -----------------------------------------------------------------
+
+PUBLIC, PUBLIC_V6 = "93.184.216.34", "2606:2800::1"
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[NameServer]:
+    async with NameServer() as server:
+        yield server
+
+
+def guard_asking(
+    server: NameServer,
+    clock: ManualClock | None = None,
+    allow_networks: tuple[str, ...] = (),
+    ports: tuple[int, ...] = (80,),
+) -> Guard:
+    """A guard as the wiring makes it, but for the patience of its look-ups."""
+    knobs = GuardConfig(allow_networks=allow_networks, ports=ports, nameservers=(server.address,))
+    return Guard(knobs, clock or ManualClock(), (), ServerLookup(knobs.nameservers, first_try_seconds=0.1))
+
+
+async def verdict_on(server: NameServer, *answers: Says, allow_networks: tuple[str, ...] = ()) -> Refused | None:
+    """What becomes of a name about which the server says this. None: it may be connected to."""
+    server.knows("name.example", *answers)
+    guard = guard_asking(server, allow_networks=allow_networks)
+    found = await verdict(guard, "http://name.example/")
+    await guard.close()
+    assert not isinstance(found, Failed), found
+    return found
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("127.0.0.1", "127.255.255.254", "10.0.0.1", "172.16.0.1", "172.31.255.254", "192.168.1.1"),
+        *("169.254.169.254", "100.64.0.1", "0.0.0.0", "0.1.2.3", "192.0.0.8", "198.18.0.1", "198.19.255.254"),
+        *("224.0.0.1", "239.255.255.255", "240.0.0.1", "255.255.255.255"),
+        *("::1", "::", "fc00::1", "fdff::1", "fe80::1", "febf::1", "ff02::1"),
+        *("::ffff:127.0.0.1", "::ffff:10.0.0.1", "64:ff9b::a00:1", "64:ff9b::7f00:1", "2002:7f00:1::", "::127.0.0.1"),
+    ],
+)
+async def test_a_name_that_leads_to_a_private_address_is_refused(server: NameServer, address: str) -> None:
+    refused = await verdict_on(server, says(address))
+    assert refused == Refused("guard: name.example leads to an address that is not public")
+
+
+@pytest.mark.parametrize(
+    "address", [PUBLIC, PUBLIC_V6, "::ffff:8.8.8.8", "172.32.0.1", "172.15.255.255", "100.128.0.1"]
+)
+async def test_a_name_that_leads_to_a_public_address_is_allowed(server: NameServer, address: str) -> None:
+    assert await verdict_on(server, says(address)) is None
+
+
+@pytest.mark.parametrize(
+    "addresses",
+    [
+        (PUBLIC, "192.168.1.1"),
+        ("10.0.0.1", PUBLIC),
+        (PUBLIC, "::1"),
+        ("127.0.0.1", PUBLIC_V6),
+        (PUBLIC, PUBLIC_V6, "fe80::1"),
+        ("inside.example",),
+        ("mixed.example",),
+    ],
+)
+async def test_a_name_with_one_public_and_one_private_address_is_refused_whole(
+    server: NameServer, addresses: tuple[str, ...]
+) -> None:
+    server.knows("inside.example", says("10.0.0.8"))
+    server.knows("mixed.example", says(PUBLIC, "10.0.0.8"))
+    assert isinstance(await verdict_on(server, says(*addresses)), Refused)
+
+
+async def test_an_allow_list_works_for_names_and_everything_else_stays_refused(server: NameServer) -> None:
+    networks = ("10.1.0.0/16", "fd00:1::/32")
+    for address, is_allowed in (("10.1.2.3", True), ("fd00:1::5", True), ("10.2.0.1", False), ("fd00:2::5", False)):
+        found = await verdict_on(server, says(address), allow_networks=networks)
+        assert (found is None) is is_allowed, address
+    assert await verdict_on(server, says("10.1.0.1", PUBLIC), allow_networks=networks) is None
+    assert isinstance(await verdict_on(server, says("10.1.0.1", "10.2.0.1"), allow_networks=networks), Refused)
+
+
+async def test_rebinding_from_public_to_private_reaches_only_the_pinned_checked_address(server: NameServer) -> None:
+    clock = ManualClock()
+    async with Site(MANNERS) as allowed, Site(MANNERS, host="127.0.0.2", port=allowed.port) as private:
+        server.knows("turncoat.example", says("127.0.0.1", ttl=0), says("127.0.0.2", ttl=0))
+        guard = guard_asking(server, clock, ("127.0.0.1/32",), (allowed.port,))
+        transport = HttpTransport(FetchConfig(), guard, clock)
+        request = Request(f"http://turncoat.example:{allowed.port}/page", 1_000_000, 2.0)
+        for _ in range(3):
+            assert isinstance(await transport.get(request), Response), "pinned, whatever its owner says now"
+        assert server.asked["turncoat.example", "A"] == 1
+        clock.advance(MIN_TTL_SECONDS + 0.1)
+        refused = await transport.get(request)
+        assert refused == Refused("guard: turncoat.example leads to an address that is not public")
+        assert (len(allowed.hits), private.connections) == (3, 0)
+        await transport.close()
+
+
+async def test_rebinding_with_every_question_reaches_only_checked_addresses(server: NameServer) -> None:
+    async with Site(MANNERS) as allowed, Site(MANNERS, host="127.0.0.2", port=allowed.port) as private:
+        answers = [says(address, ttl=0) for _ in range(10) for address in ("127.0.0.1", "127.0.0.2")]
+        server.knows("flip.example", *answers)
+        clock = ManualClock()
+        transport = HttpTransport(FetchConfig(), guard_asking(server, clock, ("127.0.0.1/32",), (allowed.port,)), clock)
+        request = Request(f"http://flip.example:{allowed.port}/hang-up", 1_000_000, 2.0)
+        for _ in range(10):
+            await transport.get(request)
+            clock.advance(MIN_TTL_SECONDS + 0.1)
+        assert len(allowed.hits) == 5
+        assert private.connections == 0
+        await transport.close()
+
+
+async def test_the_same_by_redirect_is_refused(server: NameServer) -> None:
+    clock = ManualClock()
+    async with Site(MANNERS, host="127.0.0.2") as private:
+
+        async def moved(exchange: Exchange) -> None:
+            await exchange.answer(b"", "302 Found", {"Location": f"http://inside.example:{private.port}/page"})
+
+        async with Site({"/moved": moved}) as site:
+            server.knows("outside.example", says("127.0.0.1"))
+            server.knows("inside.example", says("127.0.0.2"))
+            guard = guard_asking(server, clock, ("127.0.0.1/32",), (site.port, private.port))
+            transport = HttpTransport(FetchConfig(), guard, clock)
+            answer = await transport.get(Request(f"http://outside.example:{site.port}/moved", 1_000_000, 2.0))
+            assert isinstance(answer, Response)
+            assert answer.is_redirect
+            refused = await transport.get(Request(answer.headers.get("Location", ""), 1_000_000, 2.0))
+            assert isinstance(refused, Refused)
+            assert private.connections == 0
+            await transport.close()
+
+
+@pytest.mark.parametrize("path", ["/robots.txt", "/sitemap.xml", "/feed.xml"])
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+async def test_robots_sitemaps_and_feeds_have_the_same_guard(
+    server: NameServer, path: str, method: Literal["GET", "HEAD"]
+) -> None:
+    server.knows("inside.example", says("127.0.0.1"))
+    clock = ManualClock()
+    async with Site(MANNERS) as private:
+        transport = HttpTransport(FetchConfig(), guard_asking(server, clock, (), (private.port,)), clock)
+        request = Request(f"http://inside.example:{private.port}{path}", 1_000_000, 2.0, method=method)
+        assert isinstance(await transport.get(request), Refused)
+        assert private.connections == 0
+        await transport.close()
+
+
+async def test_a_port_is_refused_before_its_name_is_looked_up(server: NameServer) -> None:
+    server.knows("name.example", says(PUBLIC))
+    guard = guard_asking(server)
+    for port in (22, 25, 6379, 9200):
+        assert await verdict(guard, f"http://name.example:{port}/") == Refused(f"guard: port {port} is not open to us")
+    assert server.asked.total() == 0
+    await guard.close()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://user@inside.example/",
+        "http://outside.example@inside.example/",
+        "http://outside.example\\@inside.example/",
+        "http://outside.example\t.inside.example/",
+        "http://inside.example\\.outside.example/",
+        "http://inside.example%2eoutside.example/",
+        "http://INSIDE.example/",
+        "http://inside.example./",
+    ],
+)
+async def test_userinfo_backslash_and_tab_tricks_reach_nobody(server: NameServer, url: str) -> None:
+    server.knows("inside.example", says("127.0.0.1"))
+    server.knows("outside.example", says(PUBLIC))
+    guard = guard_asking(server)
+    assert isinstance(await verdict(guard, url), Refused)
+    await guard.close()
+
+
+@pytest.mark.parametrize("manner", ["nxdomain", "servfail", "refused", "silent", "garbage"])
+async def test_error_texts_name_no_resolved_address_and_no_server(
+    server: NameServer, manner: Literal["nxdomain", "servfail", "refused", "silent", "garbage"]
+) -> None:
+    server.knows("name.example", Says(manner=manner))
+    guard = guard_asking(server)
+    failed = await verdict(guard, "http://name.example/", 0.1 if manner == "silent" else 5.0)
+    await guard.close()
+    assert isinstance(failed, Failed)
+    assert failed.kind is FailureKind.DNS
+    assert failed.is_site_wide is (manner != "nxdomain")
+    assert not any(char.isdigit() for char in failed.why)
+
+
+async def test_a_forged_answer_under_another_number_is_not_believed(server: NameServer) -> None:
+    server.knows("name.example", Says((PUBLIC,), manner="forged"))
+    guard = guard_asking(server)
+    assert await guard.check(Origin("http", "name.example", 80), 2.0) == (PUBLIC,)
+    await guard.close()

@@ -1,11 +1,21 @@
 from __future__ import annotations
 
+from typing import Literal, TypeAlias
+
 import pytest
 
 from tenax.config import FetchConfig
 from tenax.errors import ConfigError
-from tenax.fetch.headers import honest_headers
+from tenax.fetch.bodies import decoded
+from tenax.fetch.headers import conditional_headers, safe_across, standing_headers
+from tenax.fetch.target import Origin
+from tenax.model import Failed, Held
 from tenax.version import __version__
+
+Profile: TypeAlias = Literal["honest", "browser"]
+PROFILES: tuple[Profile, ...] = ("honest", "browser")
+BROWSER = FetchConfig(profile="browser")
+HERE = Origin("https", "example.org", 443)
 
 
 @pytest.mark.parametrize(
@@ -14,15 +24,106 @@ from tenax.version import __version__
         (FetchConfig(), f"Tenax/{__version__}"),
         (FetchConfig(contact="https://example.org/bot"), f"Tenax/{__version__} (+https://example.org/bot)"),
         (FetchConfig(contact="me@example.org", user_agent="Mine/1"), "Mine/1"),
+        (FetchConfig(profile="browser", user_agent="Mine/1"), "Mine/1"),
+        (
+            FetchConfig(profile="browser", contact="me@example.org"),
+            "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) "
+            "Chrome/120.0.0.0 Safari/537.36",
+        ),
     ],
 )
 def test_who_we_say_we_are(fetch: FetchConfig, user_agent: str) -> None:
-    assert dict(honest_headers(fetch))["User-Agent"] == user_agent
+    assert dict(standing_headers(fetch))["User-Agent"] == user_agent
 
 
+def test_a_browser_sends_more() -> None:
+    headers = dict(standing_headers(BROWSER))
+    del headers["User-Agent"]
+    assert headers == {
+        "Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
+        "Accept-Language": "en-US,en;q=0.9",
+        "Accept-Encoding": "gzip, deflate, br",
+        "Sec-Fetch-Dest": "document",
+        "Sec-Fetch-Mode": "navigate",
+        "Sec-Fetch-Site": "none",
+        "Sec-Fetch-User": "?1",
+        "Cache-Control": "no-cache",
+    }
+
+
+@pytest.mark.parametrize("fetch", [FetchConfig(), BROWSER])
+def test_what_we_ask_for_we_can_decode(fetch: FetchConfig) -> None:
+    for coding in dict(standing_headers(fetch))["Accept-Encoding"].split(", "):
+        result = decoded(b"no such stream", coding, 1000)
+        assert isinstance(result, Failed) and "not asked for" not in result.why, coding
+
+
+@pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("text", ["a\r\nX-Injected: 1", "bücher", "tab\there", "\0"])
-def test_what_cannot_be_sent_is_an_error_that_names_the_knob(text: str) -> None:
+def test_what_cannot_be_sent_is_an_error_that_names_the_knob(text: str, profile: Profile) -> None:
     with pytest.raises(ConfigError, match=r"fetch\.contact"):
-        honest_headers(FetchConfig(contact=text))
+        standing_headers(FetchConfig(contact=text, profile=profile))
     with pytest.raises(ConfigError, match=r"fetch\.user_agent"):
-        honest_headers(FetchConfig(user_agent=text))
+        standing_headers(FetchConfig(user_agent=text, profile=profile))
+
+
+DATE = "Tue, 15 Nov 1994 12:45:26 GMT"
+
+
+@pytest.mark.parametrize(
+    ("etag", "last_modified", "sent"),
+    [
+        (None, None, {}),
+        ("", "", {}),
+        ('"1"', None, {"If-None-Match": '"1"'}),
+        ('W/"a b"', DATE, {"If-None-Match": 'W/"a b"', "If-Modified-Since": DATE}),
+        (None, DATE, {"If-Modified-Since": DATE}),
+        ("unquoted", "yesterday", {"If-None-Match": "unquoted", "If-Modified-Since": "yesterday"}),
+        ('"1"\r\nX-Injected: 1', DATE, {"If-Modified-Since": DATE}),
+        ('"1"', f"{DATE}\nCookie: a=1", {"If-None-Match": '"1"'}),
+        ('"\0"', "\x7f", {}),
+        ('"\u00e9"', "\udce9", {}),
+        ('"' + "a" * 2000 + '"', DATE, {"If-Modified-Since": DATE}),
+    ],
+)
+def test_what_asks_for_news_only(etag: str | None, last_modified: str | None, sent: dict[str, str]) -> None:
+    held = Held(1.0, 200, etag=etag, last_modified=last_modified)
+    assert dict(conditional_headers(held)) == sent
+
+
+def test_nothing_held_nothing_asked() -> None:
+    assert conditional_headers(None) == ()
+
+
+SECRETS = (
+    ("Authorization", "Basic YTpi"),
+    ("cookie", "id=1"),
+    ("X-Api-Key", "k"),
+    ("X-Auth-Token", "t"),
+    ("X-My-Own", "who knows"),
+    ("If-None-Match", '"1"'),
+    ("Referer", "https://example.org/private"),
+)
+PLAIN = (("User-Agent", "Mine/1"), ("ACCEPT", "*/*"), ("Sec-Fetch-Mode", "navigate"))
+FOR_THE_PROXY = (("Proxy-Authorization", "Basic YTpi"),)
+
+
+@pytest.mark.parametrize(
+    ("to", "kept"),
+    [
+        (HERE, PLAIN + SECRETS),
+        (Origin("https", "www.example.org", 443), PLAIN),
+        (Origin("https", "example.org.evil.example", 443), PLAIN),
+        (Origin("http", "example.org", 80), PLAIN),
+        (Origin("http", "example.org", 443), PLAIN),
+        (Origin("https", "example.org", 8443), PLAIN),
+    ],
+)
+def test_credentials_stay_at_home(to: Origin, kept: tuple[tuple[str, str], ...]) -> None:
+    assert safe_across(PLAIN + SECRETS + FOR_THE_PROXY, HERE, to) == kept
+
+
+@pytest.mark.parametrize("fetch", [FetchConfig(), BROWSER])
+def test_the_standing_headers_go_everywhere(fetch: FetchConfig) -> None:
+    standing = standing_headers(fetch)
+    assert safe_across(standing, HERE, Origin("http", "elsewhere.example", 80)) == standing

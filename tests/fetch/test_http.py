@@ -16,7 +16,7 @@ from tenax.config import FetchConfig, GuardConfig
 from tenax.fetch import Request, Response
 from tenax.fetch.guard import Guard
 from tenax.fetch.http import HttpTransport
-from tenax.model import Failed, FailureKind, Refused
+from tenax.model import Deferred, Failed, FailureKind, Refused
 from tests.site.manners import BOMBS, ENCODED, MANNERS, PAGE
 from tests.site.server import Site
 
@@ -50,7 +50,7 @@ async def test_the_site_sees_who_we_are_and_no_cookie_of_its_own(transport: Http
     await answer(transport, site, "/page?b=%7e&a=%C3%A9")
     first, second = site.hits
     assert first.headers["user-agent"].startswith("Tenax/")
-    assert first.headers["accept-encoding"] == "gzip, deflate, zstd"
+    assert first.headers["accept-encoding"] == "gzip, deflate, br, zstd"
     assert "cookie" not in second.headers
     assert second.path == "/page?b=%7e&a=%C3%A9", "the URL is sent as it was given"
     assert site.connections == 1, "the connection is used again"
@@ -74,6 +74,10 @@ async def test_every_encoding_gives_the_same_page(transport: HttpTransport, site
         ("/truncated/404", 404, b""),
         ("/redirect", 302, b"moved"),
         ("/redirect/bomb", 302, b""),
+        ("/early-hints", 200, PAGE),
+        ("/brotli", 200, b"page"),
+        ("/lengths", 200, b"page"),
+        ("/bare-lines", 200, b"page"),
     ],
 )
 async def test_odd_but_complete(transport: HttpTransport, site: Site, path: str, status: int, body: bytes) -> None:
@@ -85,6 +89,28 @@ async def test_a_conditional_request_gets_its_304(transport: HttpTransport, site
     response = await transport.get(request(site.url("/etag"), headers=(("If-None-Match", '"1"'),)))
     assert isinstance(response, Response)
     assert (response.status, response.body) == (304, b"")
+
+
+async def test_head_asks_without_a_body(transport: HttpTransport, site: Site) -> None:
+    response = await transport.get(Request(site.url("/page"), CAP_BYTES, 5.0, method="HEAD"))
+    assert isinstance(response, Response)
+    assert (response.status, response.body) == (200, b"")
+    assert site.hits[0].method == "HEAD"
+
+
+async def test_a_header_sent_twice_is_there_twice(transport: HttpTransport, site: Site) -> None:
+    headers = (await answer(transport, site, "/robots-tags")).headers
+    assert headers["X-ROBOTS-TAG"] == "noindex"
+    assert headers.all("X-Robots-Tag") == ("noindex", "other: nofollow")
+    assert headers.all("X-Other") == ()
+
+
+@pytest.mark.parametrize("path", ["/unasked", "/unasked/late"])
+async def test_an_answer_that_nobody_asked_for_is_never_taken(transport: HttpTransport, site: Site, path: str) -> None:
+    assert (await answer(transport, site, path)).body == b"page"
+    await asyncio.sleep(0.05)
+    assert (await answer(transport, site, "/page")).body == PAGE
+    assert site.connections == 2
 
 
 # ---- what goes wrong --------------------------------------------------------------------------------------
@@ -100,10 +126,10 @@ async def test_a_conditional_request_gets_its_304(transport: HttpTransport, site
         ("/truncated/no-length", FailureKind.TRUNCATED, False),
         ("/chunked-nonsense", FailureKind.BAD_RESPONSE, False),
         ("/damaged/gzip", FailureKind.BAD_RESPONSE, False),
-        ("/brotli", FailureKind.BAD_RESPONSE, False),
         ("/garbage", FailureKind.BAD_RESPONSE, False),
         ("/headers-huge", FailureKind.BAD_RESPONSE, False),
         ("/headers-many", FailureKind.BAD_RESPONSE, False),
+        ("/early-hints/endless", FailureKind.BAD_RESPONSE, False),
         ("/upgrade", FailureKind.BAD_RESPONSE, False),
         ("/large", FailureKind.TOO_LARGE, False),
         ("/endless", FailureKind.TOO_LARGE, False),
@@ -131,6 +157,30 @@ async def test_the_total_deadline_ends_everything(transport: HttpTransport, site
     assert (failed.kind, failed.is_site_wide) == (FailureKind.TIMEOUT_TOTAL, False)
     assert time.monotonic() - began < 1.5
     assert (await answer(transport, site, "/page")).body == PAGE
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("/silent", FailureKind.TIMEOUT_HEADERS),
+        ("/headers-endless", FailureKind.TIMEOUT_HEADERS),
+        ("/large/silent", FailureKind.TIMEOUT_BODY),
+    ],
+)
+async def test_each_wait_has_its_own_limit(transport: HttpTransport, site: Site, path: str, kind: FailureKind) -> None:
+    limits = Request(site.url(path), CAP_BYTES, 5.0, headers_timeout_seconds=0.2, body_timeout_seconds=0.2)
+    began = time.monotonic()
+    failed = await transport.get(limits)
+    assert isinstance(failed, Failed)
+    assert (failed.kind, failed.is_site_wide) == (kind, False)
+    assert time.monotonic() - began < 1.5
+
+
+async def test_a_slow_body_that_keeps_coming_is_not_silent(transport: HttpTransport, site: Site) -> None:
+    limits = Request(site.url("/drip"), CAP_BYTES, 0.6, body_timeout_seconds=0.2)
+    failed = await transport.get(limits)
+    assert isinstance(failed, Failed)
+    assert failed.kind is FailureKind.TIMEOUT_TOTAL
 
 
 @pytest.fixture
@@ -175,7 +225,7 @@ def transport_to(origin: str, connect_seconds: float = 5.0) -> HttpTransport:
     return HttpTransport(fetch, Guard(GuardConfig(), clock, [origin]), clock)
 
 
-async def outcome_at(origin: str, connect_seconds: float = 5.0) -> Response | Failed | Refused:
+async def outcome_at(origin: str, connect_seconds: float = 5.0) -> Response | Failed | Refused | Deferred:
     transport = transport_to(origin, connect_seconds)
     try:
         return await transport.get(request(f"{origin}/"))

@@ -3,10 +3,10 @@ from __future__ import annotations
 import errno
 import ssl
 
-import aiohttp
 import pytest
+from httptools import HttpParserError, HttpParserInvalidStatusError
 
-from tenax.fetch.http_errors import DroppedWithoutAnswer, connect_timeout, failure_of, total_timeout
+from tenax.fetch.http_errors import connect_timeout, failure_of, total_timeout
 from tenax.model import FailureKind
 
 
@@ -20,15 +20,12 @@ from tenax.model import FailureKind
         (OSError(errno.ETIMEDOUT, "10.1.2.3"), FailureKind.TIMEOUT_CONNECT, True),
         (ConnectionResetError(errno.ECONNRESET, "10.1.2.3"), FailureKind.RESET, True),
         (BrokenPipeError(errno.EPIPE, "10.1.2.3"), FailureKind.RESET, True),
-        (aiohttp.ClientOSError(errno.ECONNRESET, "10.1.2.3"), FailureKind.RESET, True),
-        (aiohttp.ServerDisconnectedError(), FailureKind.RESET, True),
-        (aiohttp.ClientConnectionResetError("10.1.2.3"), FailureKind.RESET, True),
-        (DroppedWithoutAnswer(), FailureKind.RESET, True),
+        (ConnectionResetError("10.1.2.3"), FailureKind.RESET, True),
         (OSError(errno.EMFILE, "Too many open files"), FailureKind.INTERNAL, True),
         (ssl.SSLError(1, "[SSL: WRONG_VERSION_NUMBER] wrong version number"), FailureKind.TLS, True),
         (ssl.SSLCertVerificationError(1, "certificate verify failed"), FailureKind.TLS, True),
-        (aiohttp.ClientPayloadError("Response payload is not completed"), FailureKind.TRUNCATED, False),
-        (aiohttp.InvalidURL("http://10.1.2.3"), FailureKind.BAD_RESPONSE, False),
+        (HttpParserError("Invalid header token"), FailureKind.BAD_RESPONSE, False),
+        (HttpParserInvalidStatusError("Invalid \x1b[31mstatus code" * 20), FailureKind.BAD_RESPONSE, False),
         (ValueError("10.1.2.3"), FailureKind.BAD_RESPONSE, False),
         (UnicodeDecodeError("ascii", b"10.1.2.3", 0, 1, "x"), FailureKind.BAD_RESPONSE, False),
     ],

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import msgspec
 import pytest
 
 from tenax.clock import ManualClock
-from tenax.config import FetchConfig, PolitenessConfig, UrlsConfig
+from tenax.config import CacheConfig, Config, FetchConfig, PolitenessConfig, Sites, UrlsConfig
 from tenax.fetch import Request, Response
+from tenax.fetch.headers import Headers
 from tenax.fetch.pipeline import ROBOTS_TIMEOUT_SECONDS, Answer, Pipeline
 from tenax.hosts.robots import MAX_ROBOTS_REDIRECTS
 from tenax.model import (
@@ -16,8 +18,10 @@ from tenax.model import (
     Failed,
     FailureKind,
     Fetched,
+    Held,
     Hop,
     HostRecord,
+    PageKind,
     Priority,
     Redirected,
     Refused,
@@ -29,6 +33,7 @@ from tenax.model import (
     Unchanged,
 )
 from tenax.urls.normalize import Spelling, spelling_of
+from tests.fetch.anywhere import transports_over
 
 SITE = "https://a.test"
 ROBOTS = f"{SITE}/robots.txt"
@@ -41,6 +46,10 @@ def page(body: bytes = b"<p>words", status: int = 200, **headers: str) -> tuple[
 
 def redirect(to: str, status: int = 302) -> tuple[int, dict[str, str], bytes]:
     return page(b"", status, location=to)
+
+
+def headers_of(headers: Mapping[str, str]) -> Headers:
+    return Headers((name.encode(), value.encode()) for name, value in headers.items())
 
 
 Scripted = tuple[int, dict[str, str], bytes] | Failed | Refused
@@ -63,7 +72,7 @@ class Web:
             return answer
         status, headers, body = answer
         now = self._clock.now()
-        return Response(request.url, status, headers, body, len(body), started_at, now, now)
+        return Response(request.url, status, headers_of(headers), body, len(body), started_at, now, now)
 
     async def close(self) -> None: ...
 
@@ -84,13 +93,21 @@ async def fetched(
     chain: tuple[Hop, ...] = (),
     fetch: FetchConfig | None = None,
     politeness: PolitenessConfig | None = None,
+    cache: CacheConfig | None = None,
+    held: Held | None = None,
+    host: HostRecord | None = None,
+    is_unconditional: bool = False,
 ) -> tuple[Answer, Web]:
     clock = ManualClock()
     web = Web(pages, clock)
-    pipeline = Pipeline(web, clock, fetch or FetchConfig(), politeness or PolitenessConfig(), Spelling())
+    config = Config(
+        fetch=fetch or FetchConfig(), politeness=politeness or PolitenessConfig(), cache=cache or CacheConfig()
+    )
+    pipeline = Pipeline(transports_over(clock, web), clock, Sites(config), Spelling())
     task = Task(url, SITE, 1, Priority.LOW, Source.LINK, SITE + "/", clock.now(), clock.now(), chain=chain)
-    host = HostRecord(origin=SITE, domain="a.test", robots=robots)
-    return await pipeline.fetch(task, host), web
+    task = msgspec.structs.replace(task, is_unconditional=is_unconditional)
+    record = host or HostRecord(origin=SITE, domain="a.test", robots=robots)
+    return await pipeline.fetch(task, record, held), web
 
 
 # ---- robots.txt first -------------------------------------------------------------------------------------
@@ -141,6 +158,23 @@ async def test_a_host_that_cannot_be_reached_is_a_failure_of_the_host() -> None:
     assert answer.robots.verdict is RobotsVerdict.UNREACHABLE
 
 
+@pytest.mark.parametrize("kind", [FailureKind.TOO_LARGE, FailureKind.TRUNCATED, FailureKind.BAD_RESPONSE])
+async def test_a_page_does_not_pay_for_a_broken_robots_txt(kind: FailureKind) -> None:
+    answer, _ = await fetched({ROBOTS: Failed("a bomb", kind)})
+    assert answer.outcome == Deferred(answer.answered_at + 60, "robots.txt unreachable: a bomb")
+
+
+async def test_a_robots_txt_that_never_comes_is_trouble_of_the_host() -> None:
+    answer, _ = await fetched({ROBOTS: Failed("no answer", FailureKind.TIMEOUT_TOTAL)})
+    assert answer.outcome == Failed("no answer", FailureKind.TIMEOUT_TOTAL, is_site_wide=True)
+
+
+async def test_a_host_that_does_not_exist_is_a_failure_of_the_url() -> None:
+    unknown = Failed("no such host", FailureKind.DNS)
+    answer, _ = await fetched({ROBOTS: unknown})
+    assert answer.outcome == unknown
+
+
 async def test_a_host_that_cannot_be_reached_keeps_its_last_good_rules() -> None:
     down = Failed("connection refused", FailureKind.CONNECT, is_site_wide=True)
     answer, _ = await fetched({ROBOTS: down}, robots=rules(expires_in=0.0))
@@ -161,7 +195,6 @@ async def test_the_guard_refuses_robots_txt_as_it_would_the_page() -> None:
     answer, _ = await fetched({ROBOTS: refused})
     assert answer.outcome == refused
     assert answer.robots is None
-    assert answer.requests == 0
 
 
 async def test_robots_txt_is_followed_across_hosts() -> None:
@@ -169,7 +202,8 @@ async def test_robots_txt_is_followed_across_hosts() -> None:
     hops |= {f"https://b.test/{n}": redirect(f"/{n + 1}") for n in range(1, MAX_ROBOTS_REDIRECTS)}
     hops |= {f"https://b.test/{MAX_ROBOTS_REDIRECTS}": page(b"User-agent: *\nDisallow: /")}
     answer, web = await fetched(hops)
-    assert len(web.asked) == answer.requests == MAX_ROBOTS_REDIRECTS + 1
+    assert len(web.asked) == MAX_ROBOTS_REDIRECTS + 1
+    assert answer.requests == 1, "the others were sent to another host"
     assert answer.robots is not None
     assert answer.robots.text == "User-agent: *\nDisallow: /"
 
@@ -236,7 +270,6 @@ async def test_a_page_comes_whole_with_its_measurements() -> None:
     ("scripted", "outcome"),
     [
         (page(b""), Rejected("empty")),
-        (page(b"", 304), Unchanged()),
         (page(b"", 404), Failed("HTTP 404", FailureKind.NOT_FOUND, status=404)),
         (page(b"", 503), Failed("HTTP 503", FailureKind.SERVER_ERROR, is_site_wide=True, status=503)),
         (
@@ -276,7 +309,7 @@ async def test_a_redirect_to_another_spelling_of_itself_is_followed_at_once() ->
     spelled = {PAGE: redirect("/page?utm_source=self"), f"{PAGE}?utm_source=self": page(b"<p>here")}
     clock = ManualClock()
     web = Web(spelled, clock)
-    pipeline = Pipeline(web, clock, FetchConfig(), PolitenessConfig(), spelling_of(UrlsConfig()))
+    pipeline = Pipeline(transports_over(clock, web), clock, Sites(Config()), spelling_of(UrlsConfig()))
     task = Task(PAGE, SITE, 0, Priority.LOW, Source.SEED, None, clock.now(), clock.now())
     answer = await pipeline.fetch(task, HostRecord(origin=SITE, domain="a.test", robots=rules()))
     assert answer.outcome == Fetched(200)
@@ -309,3 +342,107 @@ async def test_redirects_end() -> None:
     assert answer.outcome == Failed(f"more than {most} redirects", FailureKind.REDIRECT, status=302)
     answer, _ = await fetched({PAGE: redirect("/next")}, robots=rules(), chain=chain[:-1])
     assert answer.outcome == Redirected(302, f"{SITE}/next")
+
+
+# ---- what we hold already ---------------------------------------------------------------------------------
+
+HELD = Held(ManualClock().now() - 100, 200, PageKind.ARTICLE, '"1"', "Mon, 16 Nov 2026 01:00:00 GMT", body_bytes=5000)
+
+
+async def test_a_page_we_hold_is_asked_for_with_conditions() -> None:
+    answer, web = await fetched({PAGE: page(b"", 304)}, robots=rules(), held=HELD)
+    assert dict(web.requests[0].headers) == {
+        "If-None-Match": '"1"', "If-Modified-Since": "Mon, 16 Nov 2026 01:00:00 GMT"
+    }  # fmt: skip
+    assert answer.outcome == Unchanged()
+    assert answer.record.saved_bytes == 5000
+
+
+async def test_without_conditions_when_all_of_it_is_wanted() -> None:
+    _, web = await fetched({PAGE: page()}, robots=rules(), held=HELD, is_unconditional=True)
+    assert web.requests[0].headers == ()
+
+
+@pytest.mark.parametrize(
+    ("held", "is_unconditional"),
+    [(None, False), (HELD, True), (msgspec.structs.replace(HELD, kind=None, status=404), False)],
+)
+async def test_a_304_for_what_we_do_not_hold_is_a_failure(held: Held | None, is_unconditional: bool) -> None:
+    answer, _ = await fetched({PAGE: page(b"", 304)}, robots=rules(), held=held, is_unconditional=is_unconditional)
+    assert isinstance(answer.outcome, Failed)
+    assert answer.outcome.kind is FailureKind.NOT_MODIFIED
+
+
+async def test_a_copy_that_is_young_enough_spares_the_request() -> None:
+    young = CacheConfig(max_age_article_seconds=101)
+    answer, web = await fetched({}, robots=rules(), held=HELD, cache=young)
+    assert isinstance(answer.outcome, Unchanged)
+    assert answer.outcome.why == "the stored copy is 2 min old, young enough to serve"
+    assert (web.asked, answer.requests) == ([], 0)
+
+
+async def test_robots_txt_comes_before_the_stored_copy() -> None:
+    answer, _ = await fetched({}, f"{SITE}/private/a", rules(), held=HELD, cache=CacheConfig(prefer_cache=True))
+    assert isinstance(answer.outcome, Refused)
+
+
+async def test_a_404_that_is_known_is_not_asked_for_again() -> None:
+    gone = msgspec.structs.replace(HELD, kind=None, status=404)
+    answer, web = await fetched({}, robots=rules(), held=gone, cache=CacheConfig(max_age_seconds=101))
+    assert answer.outcome == Refused("known: it answered HTTP 404 a short while ago")
+    assert web.asked == []
+    _, web = await fetched({}, robots=rules(), held=gone)
+    assert web.asked == [PAGE]
+
+
+# ---- a host that was down ---------------------------------------------------------------------------------
+
+
+def down() -> HostRecord:
+    return HostRecord(origin=SITE, domain="a.test", robots=rules(), breaker="open", failures_in_a_row=5)
+
+
+@pytest.mark.parametrize(
+    ("scripted", "is_up"),
+    [
+        (page(b"", 200), True),
+        (page(b"", 404), True),
+        (page(b"", 405), True),
+        (page(b"", 503), False),
+        (page(b"", 500), False),
+        (Failed("connection refused", FailureKind.CONNECT, is_site_wide=True), False),
+    ],
+)
+async def test_a_host_that_was_down_gets_one_small_request_first(scripted: Scripted, is_up: bool) -> None:
+    answer, web = await fetched({f"{SITE}/": scripted, PAGE: page()}, host=down())
+    [request] = web.requests
+    assert (request.url, request.method) == (f"{SITE}/", "HEAD")
+    assert answer.probe is not None
+    assert answer.probe.is_up is is_up
+    assert isinstance(answer.outcome, Deferred)
+
+
+async def test_a_host_put_to_rest_meanwhile_is_left_alone() -> None:
+    resting = HostRecord(
+        origin=SITE, domain="a.test", robots=rules(), next_at=ManualClock().now() + 45, resting_why="rate limited"
+    )
+    answer, web = await fetched({PAGE: page()}, host=resting)
+    assert answer.outcome == Deferred(ManualClock().now() + 45, "rate limited")
+    assert web.asked == []
+
+
+# ---- turns ------------------------------------------------------------------------------------------------
+
+
+async def test_a_turn_that_another_crawl_has_taken_is_waited_for() -> None:
+    clock = ManualClock()
+    web = Web({PAGE: page()}, clock)
+    pipeline = Pipeline(transports_over(clock, web), clock, Sites(Config()), Spelling())
+    task = Task(PAGE, SITE, 1, Priority.LOW, Source.LINK, None, clock.now(), clock.now())
+    host = HostRecord(origin=SITE, domain="a.test", robots=rules())
+    first = await pipeline.fetch(task, host)
+    assert first.outcome == Fetched(200)
+    second = await pipeline.fetch(task, host)
+    assert isinstance(second.outcome, Deferred)
+    assert second.outcome.until == pytest.approx(first.answered_at + 1.0)
+    assert (len(web.asked), second.requests) == (1, 0)

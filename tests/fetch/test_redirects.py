@@ -52,6 +52,22 @@ def test_where_no_crawler_goes(location: str) -> None:
     assert hop(location) == Stop("redirect to something that is no http or https URL", location)
 
 
+@pytest.mark.parametrize(
+    ("location", "url"),
+    [
+        ("http://bbc.co.uk/x", "https://bbc.co.uk/x"),
+        ("http://www.bbc.co.uk/x", "https://www.bbc.co.uk/x"),
+        ("http://notbbc.co.uk/x", "http://notbbc.co.uk/x"),
+        ("http://bbc.co.uk:8080/x", "http://bbc.co.uk:8080/x"),
+        ("http://other.example/x", "http://other.example/x"),
+    ],
+)
+def test_https_is_forced_where_it_is_configured(location: str, url: str) -> None:
+    found = next_hop(TASK, (TASK,), (), 301, location, 5, SPELLING, ("BBC.co.uk",))
+    assert isinstance(found, Elsewhere)
+    assert found.url == url
+
+
 @pytest.mark.parametrize("location", [None, ""])
 def test_no_target(location: str | None) -> None:
     assert hop(location) == Stop("redirect without a target")

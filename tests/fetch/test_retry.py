@@ -1,9 +1,10 @@
 from __future__ import annotations
 
+import msgspec
 import pytest
 
-from tenax.config import FetchConfig
-from tenax.fetch.retry import plan_for, retry_delay_seconds
+from tenax.config import FetchConfig, SiteConfig
+from tenax.fetch.retry import plan_for
 from tenax.model import (
     Again,
     DeadLetter,
@@ -14,19 +15,38 @@ from tenax.model import (
     Fetched,
     Outcome,
     Plan,
+    Priority,
     Redirected,
     Refused,
     Rejected,
+    Source,
+    Task,
     Unchanged,
+    Way,
 )
 
 NOW = 1000.0
 HOST_NEXT_AT = 1030.0
-FETCH = FetchConfig()
+SITE = SiteConfig()
+TASK = Task("https://example.org/a", "https://example.org", 1, Priority.LOW, Source.LINK, None, 900.0, 950.0)
+EVERY_WAY = frozenset(Way)
+PLAIN = frozenset({Way.HTTP})
+RESET = Failed("the connection was closed before an answer", FailureKind.RESET, is_site_wide=True)
+SOFT = Rejected("wall: the page asks for JavaScript")
+HARD = Rejected("wall: access denied", is_hard=True)
+HTTP_304 = Failed("HTTP 304 for a page that we do not hold", FailureKind.NOT_MODIFIED, status=304)
 
 
-def plan(outcome: Outcome, attempt: int = 0, jitter: float = 0.0) -> Plan:
-    return plan_for(outcome, attempt, NOW, FETCH, jitter, HOST_NEXT_AT)
+def plan(
+    outcome: Outcome,
+    attempt: int = 0,
+    jitter: float = 0.0,
+    ways: frozenset[Way] = EVERY_WAY,
+    way: Way = Way.HTTP,
+    task: Task = TASK,
+) -> Plan:
+    task = msgspec.structs.replace(task, attempt=attempt)
+    return plan_for(outcome, task, NOW, SITE, jitter, HOST_NEXT_AT, ways, way)
 
 
 @pytest.mark.parametrize(
@@ -34,9 +54,12 @@ def plan(outcome: Outcome, attempt: int = 0, jitter: float = 0.0) -> Plan:
     [
         Fetched(200),
         Unchanged(),
+        Unchanged("the stored copy is 2 h old, young enough to serve"),
         Redirected(301, "https://example.org/"),
-        Refused("robots"),
+        Refused("robots: no"),
+        Refused("guard: a private address"),
         Rejected("empty"),
+        Rejected("noindex: the page asks not to be kept"),
         Failed("HTTP 404", FailureKind.NOT_FOUND),
         Failed("HTTP 410", FailureKind.GONE),
     ],
@@ -61,6 +84,8 @@ def test_what_would_only_happen_again_is_a_dead_letter(kind: FailureKind) -> Non
     [
         FailureKind.SERVER_ERROR,
         FailureKind.TRUNCATED,
+        FailureKind.TIMEOUT_HEADERS,
+        FailureKind.TIMEOUT_BODY,
         FailureKind.TIMEOUT_TOTAL,
         FailureKind.BAD_RESPONSE,
         FailureKind.DNS,
@@ -94,9 +119,88 @@ def test_the_hosts_trouble_never_costs_the_url_an_attempt(failed: Failed, at: fl
 def test_a_retry_waits_as_long_as_the_host_asked() -> None:
     failed = Failed("HTTP 500", FailureKind.SERVER_ERROR, status=500, retry_after_seconds=20.0)
     assert plan(failed) == Again(NOW + 20, spends_attempt=True)
+    assert plan(Failed("cut", FailureKind.TRUNCATED), 1, jitter=1.0) == Again(NOW + 2.4, spends_attempt=True)
 
 
-def test_waits_double_up_to_the_most_with_a_share_at_random() -> None:
-    assert [retry_delay_seconds(attempt, FETCH, 0.0) for attempt in (0, 1, 2, 3, 4, 1000)] == [1, 2, 4, 8, 8, 8]
-    assert retry_delay_seconds(0, FETCH, 1.0) == pytest.approx(1.2)
-    assert retry_delay_seconds(9, FETCH, 0.5) == pytest.approx(8.8)
+# ---- another way ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("attempt", [0, 2, 50])
+@pytest.mark.parametrize(
+    ("way", "ways", "expected"),
+    [
+        (Way.HTTP, EVERY_WAY, Again(HOST_NEXT_AT, way=Way.CURL)),
+        (Way.CURL, EVERY_WAY, Again(HOST_NEXT_AT, way=Way.BROWSER)),
+        (Way.BROWSER, EVERY_WAY, Again(HOST_NEXT_AT)),
+        (Way.HTTP, PLAIN, Again(HOST_NEXT_AT)),
+    ],
+)
+def test_a_reset_tries_every_way_once_and_then_begins_again(
+    way: Way, ways: frozenset[Way], expected: Plan, attempt: int
+) -> None:
+    asked = msgspec.structs.replace(TASK, way=None if way is Way.HTTP else way)
+    assert plan(RESET, attempt, ways=ways, way=way, task=asked) == expected
+
+
+def test_a_reset_that_is_the_urls_own_spends_an_attempt_when_no_way_is_left() -> None:
+    own = Failed("reset", FailureKind.RESET)
+    assert plan(own) == Again(HOST_NEXT_AT, way=Way.CURL)
+    assert plan(own, ways=PLAIN) == Again(NOW + 1, spends_attempt=True)
+
+
+@pytest.mark.parametrize(
+    ("way", "ways", "expected"),
+    [
+        (Way.HTTP, EVERY_WAY, Again(HOST_NEXT_AT, way=Way.BROWSER)),
+        (Way.CURL, EVERY_WAY, Again(HOST_NEXT_AT, way=Way.BROWSER)),
+        (Way.BROWSER, EVERY_WAY, Done()),
+        (Way.HTTP, PLAIN, Done()),
+    ],
+)
+def test_a_soft_rejection_goes_to_the_browser_once(way: Way, ways: frozenset[Way], expected: Plan) -> None:
+    assert plan(SOFT, ways=ways, way=way) == expected
+
+
+def test_the_sites_own_order_of_ways_holds() -> None:
+    only_browser = SiteConfig(fetch=FetchConfig(fallbacks=("browser",)))
+    assert plan_for(RESET, TASK, NOW, only_browser, 0.0, HOST_NEXT_AT, EVERY_WAY) == Again(
+        HOST_NEXT_AT, way=Way.BROWSER
+    )
+
+
+def test_a_hard_rejection_waits_for_the_host_and_spends_an_attempt() -> None:
+    assert [plan(HARD, attempt) for attempt in range(3)] == [
+        Again(HOST_NEXT_AT, spends_attempt=True),
+        Again(HOST_NEXT_AT, spends_attempt=True),
+        DeadLetter("wall: access denied (tried 3 times)"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [
+        Deferred(1234.0, "the browser is busy"),
+        Failed("refused", FailureKind.CONNECT, is_site_wide=True),
+        Failed("HTTP 429", FailureKind.RATE_LIMITED),
+        Failed("slow", FailureKind.TIMEOUT_BODY),
+        HARD,
+    ],
+)
+def test_what_a_task_was_found_to_need_it_keeps(outcome: Outcome) -> None:
+    asked = msgspec.structs.replace(TASK, way=Way.BROWSER, is_unconditional=True)
+    again = plan(outcome, way=Way.BROWSER, task=asked)
+    assert isinstance(again, Again)
+    assert (again.way, again.is_unconditional) == (Way.BROWSER, True)
+
+
+# ---- a 304 for nothing ------------------------------------------------------------------------------------
+
+
+def test_a_304_without_a_copy_asks_for_the_whole_page_at_once() -> None:
+    assert plan(HTTP_304, attempt=2) == Again(NOW, is_unconditional=True)
+
+
+def test_a_304_to_an_unconditional_request_is_a_failure_like_any_other() -> None:
+    asked = msgspec.structs.replace(TASK, is_unconditional=True)
+    assert plan(HTTP_304, task=asked) == Again(NOW + 1, spends_attempt=True, is_unconditional=True)
+    assert plan(HTTP_304, 2, task=asked) == DeadLetter(f"{HTTP_304.why} (tried 3 times)")

@@ -2,133 +2,96 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tenax.config import FetchConfig, PolitenessConfig
-from tenax.hosts.rules import after_visit, pace_seconds, with_robots
+from tenax.config import PolitenessConfig, SiteConfig
+from tenax.hosts.rules import after_probe, lasting, must_probe, with_robots
 from tenax.model import (
     Deferred,
     Failed,
     FailureKind,
-    Fetched,
     HostRecord,
     Outcome,
-    Redirected,
     Refused,
     Rejected,
     RobotsCopy,
     RobotsVerdict,
     Unchanged,
+    Way,
+)
+from tests.hosts.history import (
+    ALL,
+    HOST,
+    HTTP_403,
+    HTTP_404,
+    HTTP_429,
+    HTTP_500,
+    NOW,
+    OK,
+    REFUSED,
+    SITE,
+    after,
+    host,
+    site,
 )
 
-NOW = 1000.0
-HOST = HostRecord("https://example.org", "example.org")
-POLITE = PolitenessConfig()
-FETCH = FetchConfig()
-REFUSED = Failed("connection refused", FailureKind.CONNECT, is_site_wide=True)
-HTTP_500 = Failed("HTTP 500", FailureKind.SERVER_ERROR, status=500)
-HTTP_404 = Failed("HTTP 404", FailureKind.NOT_FOUND, status=404)
-
-
-def host(**fields: object) -> HostRecord:
-    return msgspec.structs.replace(HOST, **fields)
-
-
-def after(record: HostRecord, outcome: Outcome, now: float = NOW, requests: int = 1, jitter: float = 0.0) -> HostRecord:
-    return after_visit(record, outcome, now, requests, POLITE, FETCH, jitter)
-
-
-@pytest.mark.parametrize(
-    ("rate", "crawl_delay", "seconds"),
-    [(1.0, None, 1.0), (2.0, None, 0.5), (1.0, 0.5, 1.0), (1.0, 30.0, 30.0), (0.1, 5.0, 10.0), (0.0, 30.0, 0.0)],
-)
-def test_the_pace_is_the_slower_of_ours_and_theirs(rate: float, crawl_delay: float | None, seconds: float) -> None:
-    record = host(crawl_delay_seconds=crawl_delay)
-    assert pace_seconds(record, PolitenessConfig(rate_per_second=rate)) == seconds
+POLITE = SITE.politeness
+SITES = st.sampled_from([SITE, site(PolitenessConfig(rate_per_second=0)), site(PolitenessConfig(rate_per_second=0.1))])
+VISITS = st.tuples(st.sampled_from(ALL), st.floats(0, 1000), st.integers(0, 3), st.floats(0, 1), st.sampled_from(Way))
 
 
 def test_the_next_turn_counts_from_the_answer_and_every_request() -> None:
-    assert after(HOST, Fetched(200)).next_at == NOW + 1
-    assert after(HOST, Fetched(200), requests=3).next_at == NOW + 3
-    assert after(host(crawl_delay_seconds=10.0), Fetched(200), requests=2).next_at == NOW + 20
-    assert after(HOST, Refused("robots"), requests=0) == HOST, "nothing was sent"
+    assert after(HOST, OK).next_at == NOW + 1
+    assert after(HOST, OK, requests=3).next_at == NOW + 3
+    assert after(host(crawl_delay_seconds=10.0), OK, requests=2).next_at == NOW + 20
+
+
+@pytest.mark.parametrize("outcome", [Refused("robots: no"), Unchanged("young enough to serve")])
+def test_what_sent_nothing_changes_nothing(outcome: Outcome) -> None:
+    assert after(HOST, outcome, requests=0) == HOST
+
+
+def test_a_turn_of_somebody_else_is_waited_for_by_the_whole_host() -> None:
+    """Else each of its tasks would be claimed, find the turn taken, and be put back."""
+    waiting = after(HOST, Deferred(NOW + 5, "turn: someone else's"), requests=0)
+    assert waiting == msgspec.structs.replace(HOST, next_at=NOW + 5)
+    assert after(waiting, Deferred(NOW + 3, "turn: someone else's"), requests=0) == waiting
+    resting = after(HOST, HTTP_429, jitter=0.5)
+    assert after(resting, Deferred(NOW + 5, "turn: someone else's"), requests=0) == resting
+    over = after(resting, Deferred(NOW + 99, "turn: someone else's"), NOW + 60, requests=0)
+    assert (over.next_at, over.resting_why) == (NOW + 99, "")
 
 
 def test_what_is_counted() -> None:
-    record = after(after(after(HOST, Fetched(200)), HTTP_404), Rejected("empty"))
+    record = after(after(after(HOST, OK), HTTP_404), Rejected("empty"))
     assert (record.page_count, record.error_count) == (1, 1)
 
 
-def test_failures_in_a_row_rest_the_host_longer_each_time() -> None:
-    record, rests = HOST, []
-    for _ in range(10):
-        now = record.next_at
-        record = after(record, REFUSED, now)
-        rests.append(record.next_at - now)
-    assert rests == [1, 2, 4, 8, 30, 60, 120, 240, 300, 300]
-    assert record.resting_why == "down: 10 failures in a row, last: connection refused"
-    recovered = after(record, Fetched(200), record.next_at)
-    assert (recovered.failures_in_a_row, recovered.resting_why) == (0, "")
-
-
 @pytest.mark.parametrize(
-    ("outcome", "failures"),
+    ("record", "outcome", "seconds", "why"),
     [
-        (Fetched(200), 0),
-        (Unchanged(), 0),
-        (Redirected(301, "https://example.org/x"), 0),
-        (Rejected("empty"), 0),
-        (HTTP_404, 0),
-        (Failed("cut", FailureKind.TRUNCATED), 0),
-        (Failed("HTTP 429", FailureKind.RATE_LIMITED, status=429), 0),
-        (Deferred(NOW, "robots.txt was asked first"), 3),
-        (Failed("ours", FailureKind.INTERNAL), 3),
-        (Failed("out of files", FailureKind.INTERNAL, is_site_wide=True), 3),
-        (Failed("no such host", FailureKind.DNS), 3),
-        (Failed("look-up failed", FailureKind.DNS, is_site_wide=True), 4),
-        (Failed("HTTP 503", FailureKind.SERVER_ERROR, is_site_wide=True, status=503), 4),
-        (HTTP_500, 4),
-        (Failed("too slow", FailureKind.TIMEOUT_TOTAL), 4),
+        (host(failures_in_a_row=4, recent_failures=(990,) * 5), HTTP_500, 120, "retry budget: 6 failures in 5 min"),
+        (
+            host(failures_in_a_row=4, recent_failures=(1,) * 5),
+            HTTP_500,
+            30,
+            "down: 5 failures in a row, last: HTTP 500",
+        ),
+        (host(blocks_in_a_row=4, recent_failures=(990,) * 5), HTTP_403, 900, "cooldown: 5 refusals in a row"),
+        (host(limited_in_a_row=1, recent_failures=(990,) * 5), HTTP_429, 300, "rate limited: 2 times in a row"),
     ],
 )
-def test_what_counts_as_the_hosts_trouble(outcome: Outcome, failures: int) -> None:
-    assert after(host(failures_in_a_row=3), outcome).failures_in_a_row == failures
-
-
-def test_a_500_rests_the_host_only_as_the_fifth_in_a_row() -> None:
-    assert after(host(failures_in_a_row=3), HTTP_500).resting_why == ""
-    fifth = after(host(failures_in_a_row=4), HTTP_500)
-    assert fifth.next_at == NOW + 30
-    assert fifth.resting_why == "down: 5 failures in a row, last: HTTP 500"
-
-
-@pytest.mark.parametrize(
-    ("retry_after", "jitter", "seconds", "why"),
-    [
-        (7.0, 0.5, 7.0, "rate limited: asked to wait 7 s"),
-        (1e9, 0.5, 3600.0, "rate limited: asked to wait 3600 s"),
-        (None, 0.0, 40.5, "rate limited"),
-        (None, 0.5, 45.0, "rate limited"),
-        (None, 1.0, 49.5, "rate limited"),
-    ],
-)
-def test_a_429_rests_the_host(retry_after: float | None, jitter: float, seconds: float, why: str) -> None:
-    failed = Failed("HTTP 429", FailureKind.RATE_LIMITED, status=429, retry_after_seconds=retry_after)
-    record = after(HOST, failed, jitter=jitter)
-    assert record.next_at == pytest.approx(NOW + seconds)
-    assert (record.resting_why, record.failures_in_a_row) == (why, 0)
-
-
-def test_a_503_that_names_a_time_gets_it() -> None:
-    failed = Failed("HTTP 503", FailureKind.SERVER_ERROR, is_site_wide=True, status=503, retry_after_seconds=90.0)
-    assert after(HOST, failed).next_at == NOW + 90
+def test_the_longest_of_several_rests_holds(record: HostRecord, outcome: Outcome, seconds: float, why: str) -> None:
+    record = after(record, outcome)
+    assert (record.next_at, record.resting_why) == (NOW + seconds, why)
 
 
 def test_a_late_answer_does_not_end_a_rest() -> None:
-    resting = after(HOST, Failed("HTTP 429", FailureKind.RATE_LIMITED), jitter=0.5)
-    late = after(resting, Fetched(200), NOW + 1)
+    resting = after(HOST, HTTP_429, jitter=0.5)
+    late = after(resting, OK, NOW + 1)
     assert (late.next_at, late.resting_why) == (NOW + 45, "rate limited")
+    assert after(late, OK, NOW + 45).resting_why == ""
 
 
 def test_an_unreachable_robots_txt_rests_the_host_until_it_is_asked_again() -> None:
@@ -159,17 +122,77 @@ def test_what_robots_txt_says_about_the_host(text: str, crawl_delay: float | Non
     assert (record.crawl_delay_seconds, record.is_allowed) == (crawl_delay, is_allowed)
 
 
-OUTCOMES = st.sampled_from(
-    [Fetched(200), REFUSED, HTTP_500, HTTP_404, Failed("429", FailureKind.RATE_LIMITED), Refused("x")]
+@pytest.mark.parametrize(
+    ("delay", "age", "verdict", "lasts"),
+    [
+        (30, 0, RobotsVerdict.RULES, 3600),
+        (3600, 0, RobotsVerdict.RULES, 7200),
+        (86_400, 0, RobotsVerdict.RULES, 172_800),
+        (3600, 80_000, RobotsVerdict.RULES, 6400),
+        (3600, 86_000, RobotsVerdict.RULES, 3600),
+        (3600, 0, RobotsVerdict.UNREACHABLE, 3600),
+    ],
 )
+def test_a_copy_lasts_until_the_page_it_was_asked_for(
+    delay: int, age: float, verdict: RobotsVerdict, lasts: float
+) -> None:
+    """With a day between two requests it must; but a copy that stands in for a missing one not beyond its own day."""
+    copy = RobotsCopy(verdict, NOW - age, NOW + 3600, f"User-agent: *\nCrawl-delay: {delay}")
+    assert lasting(copy, HOST, POLITE, NOW, 1).expires_at == NOW + lasts
 
 
-@given(st.lists(st.tuples(OUTCOMES, st.floats(0, 100), st.integers(0, 3), st.floats(0, 1)), max_size=30))
-def test_the_next_turn_only_moves_forward(visits: list[tuple[Outcome, float, int, float]]) -> None:
+# ---- whatever happens -------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.tuples(VISITS, st.booleans()), max_size=40), SITES)
+def test_the_next_turn_only_moves_forward(
+    visits: list[tuple[tuple[Outcome, float, int, float, Way], bool]], config: SiteConfig
+) -> None:
     record, now = HOST, NOW
-    for outcome, passed, requests, jitter in visits:
+    for (outcome, passed, requests, jitter, way), is_up in visits:
         now += passed
         before = record
-        record = after(record, outcome, now, requests, jitter)
+        if must_probe(record):
+            record = after_probe(record, is_up, "why", now, config, jitter)
+        record = after(record, outcome, now, requests, jitter, config, way)
         assert record.next_at >= before.next_at
-        assert requests == 0 or record.next_at >= now + requests
+        assert requests == 0 or not config.politeness.rate_per_second or record.next_at >= now + requests
+        assert not (before.resting_why and before.next_at > now) or record.resting_why, "a rest keeps its reason"
+        assert (record.breaker == "closed") == (record.breaker_rest_seconds == 0)
+
+
+@given(st.lists(st.tuples(st.booleans(), st.floats(0, 100_000), st.none() | st.floats(0, 1e6)), max_size=60))
+def test_no_row_of_429s_opens_the_breaker(visits: list[tuple[bool, float, float | None]]) -> None:
+    record, now = HOST, NOW
+    for is_turn, passed, retry_after in visits:
+        now = record.next_at if is_turn else now + passed
+        failed = Failed("HTTP 429", FailureKind.RATE_LIMITED, False, 429, retry_after)
+        record = after(record, failed, now, jitter=0.3)
+        assert (record.breaker, record.failures_in_a_row) == ("closed", 0)
+        assert record.rate_per_minute is not None
+        assert record.rate_per_minute >= 1
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.lists(VISITS, min_size=1, max_size=30))
+def test_ten_thousand_answers_leave_a_small_record(
+    visits: list[tuple[Outcome, float, int, float, Way]],
+) -> None:
+    record, now = HOST, NOW
+    for number in range(10_000):
+        outcome, passed, requests, jitter, way = visits[number % len(visits)]
+        now += passed / 100
+        record = after(record, outcome, now, requests, jitter, way=way)
+        assert len(record.recent_failures) < SITE.hosts.budget_failures
+    stored = msgspec.json.encode(record)
+    assert len(stored) < 1000
+    assert msgspec.json.decode(stored, type=HostRecord) == record
+    assert msgspec.msgpack.decode(msgspec.msgpack.encode(record), type=HostRecord) == record
+
+
+def test_a_restart_forgets_nothing() -> None:
+    record = HOST
+    for outcome in (HTTP_429, HTTP_403, HTTP_500, REFUSED, REFUSED, REFUSED, REFUSED):
+        record = after(record, outcome, record.next_at)
+        record = msgspec.json.decode(msgspec.json.encode(record), type=HostRecord)
+    assert (record.breaker, record.rate_per_minute, record.blocks_in_a_row) == ("open", 15, 2)

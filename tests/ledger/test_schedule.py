@@ -106,6 +106,18 @@ def test_the_higher_priority_first_then_the_earlier_due() -> None:
     assert [key for _, _, key in drained(frontier, NOW)] == [4, 2, 3, 5, 1]
 
 
+def test_what_came_for_many_hosts_at_once_takes_its_place_before_what_was_in_hand() -> None:
+    frontier = Frontier(Manners(), look_ahead=4)
+    frontier.add(1, *[entry(key, LOW, 900) for key in range(10)])
+    frontier.enter(1)
+    in_flight = frontier.take(NOW)
+    assert in_flight is not None
+    frontier.rows[1][50] = entry(50, LOW, 100)
+    frontier.schedule.look_again()
+    frontier.settle(*in_flight, NOW)
+    assert [key for _, _, key in drained(frontier, NOW)] == [50, *range(1, 10)]
+
+
 def test_what_is_not_due_waits_and_keeps_nobody_else() -> None:
     frontier = Frontier(Manners(pace=0.5))
     frontier.add(1, entry(1, HIGH, NOW + 3), entry(2, LOW), entry(3, LOW))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
@@ -12,6 +13,8 @@ from tenax.clock import ManualClock
 from tenax.config import LedgerConfig
 from tenax.errors import LedgerBusy, LedgerMissing, LedgerUnusable, StorageFull
 from tenax.ledger.sqlite import SqliteLedger
+from tenax.ledger.sqlite.schema import queries
+from tests.contracts.held_pages import HeldPagesContract
 from tests.contracts.ledger import LedgerContract, Manners, Opened, claimed, offer, visit_of
 
 CONFIG = LedgerConfig(group_seconds=0.0, window_hosts=20, look_ahead=4)
@@ -35,7 +38,7 @@ def opened(tmp_path: Path, clock: ManualClock, manners: Manners, ledgers: list[S
     return open_it
 
 
-class TestSqliteLedger(LedgerContract):
+class TestSqliteLedger(LedgerContract, HeldPagesContract):
     async def test_only_one_process_writes(self, opened: Opened) -> None:
         await opened()
         with pytest.raises(LedgerBusy, match="in use by another process"):
@@ -118,14 +121,49 @@ async def test_another_programs_database(tmp_path: Path, opening: Callable[[Path
         await opening(file)
 
 
-async def test_a_newer_version(tmp_path: Path) -> None:
+@pytest.mark.parametrize("opening", [read, write])
+@pytest.mark.parametrize(("version", "words"), [(99, "newer Tenax.*upgrade"), (1, "older Tenax.*another --out")])
+async def test_another_version(
+    tmp_path: Path, version: int, words: str, opening: Callable[[Path], Awaitable[SqliteLedger]]
+) -> None:
     file = tmp_path / "tenax.db"
     await (await write(file)).close()
-    with sqlite3.connect(file) as newer:
-        newer.execute("PRAGMA user_version = 99")
-    newer.close()
-    with pytest.raises(LedgerUnusable, match="newer Tenax"):
-        await write(file)
+    with sqlite3.connect(file) as other:
+        other.execute(f"PRAGMA user_version = {version}")
+    other.close()
+    with pytest.raises(LedgerUnusable, match=words):
+        await opening(file)
+
+
+async def test_each_ledger_makes_its_own_keys(tmp_path: Path) -> None:
+    keys = []
+    for name in ("one", "one", "two"):
+        ledger = await write(tmp_path / name / "tenax.db")
+        await ledger.admit([offer("https://a.test/")])
+        keys.append(ledger._db.execute("SELECT key FROM seen").fetchall())
+        await ledger.close()
+    assert len(keys[0]) == 1
+    assert keys[0] == keys[1] != keys[2]
+
+
+TABLES_WITH_A_ROW_PER_URL = ("seen", "queue", "record", "visit", "content")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["queue_remove", "queue_due", "queue_next_due", "queue_next_due_after", "queue_find", "seen_forget", "visit_add",
+     "visits_of", "record_of", "url_of_record", "events_after", "content_of", "highest_ids", "pages", "dead_letters"],
+)  # fmt: skip
+async def test_no_statement_looks_at_every_url(tmp_path: Path, name: str) -> None:
+    ledger = await write(tmp_path / "tenax.db")
+    statement = queries()[name]
+    named: dict[str, None] = dict.fromkeys(re.findall(r":([a-z_]+)", statement))
+    blanks: dict[str, None] | tuple[str, ...] = named or ("[]",) * statement.count("?")
+    steps = [row[3] for row in ledger._db.execute("EXPLAIN QUERY PLAN " + statement, blanks)]
+    await ledger.close()
+    assert not [
+        step for step in steps if step.startswith(tuple(f"SCAN {table}" for table in TABLES_WITH_A_ROW_PER_URL))
+    ]
 
 
 async def test_the_directory_is_a_file(tmp_path: Path) -> None:

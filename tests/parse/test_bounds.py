@@ -83,6 +83,9 @@ def test_end_tags_that_close_nothing_fool_nobody(html: str) -> None:
         f"""<a b'c=" ' > " {ATTRIBUTES}>""",
         f'<a ="b=">" {ATTRIBUTES}>',
         f"<a x='<p>' {ATTRIBUTES}>",
+        f'<a b="c" d e="f>" {ATTRIBUTES}>',
+        f'<a b="c"/{ATTRIBUTES}/>',
+        f'<a ="b c=">" {ATTRIBUTES}>',
     ],
     ids=lambda tag: tag[:16],
 )

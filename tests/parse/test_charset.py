@@ -18,6 +18,13 @@ META_1251 = f'<meta charset="windows-1251"><p>{RUSSIAN}</p>'
 HTTP_EQUIV = '<META content="text/html; charset=windows-1251" http-equiv=Content-Type>'
 
 
+@pytest.mark.parametrize("content_type", [None, "text/html; charset=utf-8", "text/html; charset=latin1"])
+def test_a_body_in_flawless_utf_8_need_not_be_encoded_again(content_type: str | None) -> None:
+    assert decode("é".encode(), content_type).utf_8 == "é".encode()
+    assert decode(b"\xe9", content_type).utf_8 is None
+    assert decode(codecs.BOM_UTF8 + b"x", content_type).utf_8 is None
+
+
 @pytest.mark.parametrize(
     ("body", "content_type", "charset", "source", "expected"),
     [

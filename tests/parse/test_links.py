@@ -37,6 +37,8 @@ def links_of(html: str) -> tuple[Link, ...]:
         ("<a rel='ugc sponsored nofollowed' href=/x>x</a>", [Link("/x")]),
         ("<a rel=nofollow href=/x>x</a><a href=/y>y</a><a href=/x>x</a>", [Link("/x"), Link("/y")]),
         ("<a href=/x>x</a><a rel=nofollow href=/x>x</a>", [Link("/x")]),
+        ("<area rel=nofollow href=/x><a href=' /x'>x</a>", [Link("/x", "area")]),
+        ("<a rel=nofollow href=x:y>x</a><a href=' '>x</a><a href=mailto:x>x</a>", []),
         ("<a href=/b>b</a><iframe src=/a></iframe><a href=/c>", [Link("/b"), Link("/a", "iframe"), Link("/c")]),
         ("<noscript><a href=/x>x</a></noscript>", [Link("/x")]),
         ("<template><a href=/x>x</a></template>", []),

@@ -23,6 +23,7 @@ def about(html: str) -> Metadata:
         ("<title></title><meta property=og:title content=Og><h1>H</h1>", "Og"),
         ("<h1>The <b>head</b>ing</h1>", "The heading"),
         ("<svg><title>icon</title></svg><h1>H</h1>", "H"),
+        ("<body><svg><title>icon</title></svg><title>T</title><h1>H</h1>", "T"),
         ("<title>a&#27;[31mb&#27;]0;x&#7;c</title>", "abc"),
         ("<title>a\u202eb\u2066c\u200fd\ufeff</title>", "abcd"),
         ("<title>&lt;script&gt;alert('x')&lt;/script&gt;</title>", "<script>alert('x')</script>"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tenax.parse.html import Dom
-from tenax.parse.text import inert, plain_text, visible_text
+from tenax.parse.text import inert, page_text, plain_text, visible_text
 
 
 def text_of(html: str, max_chars: int = 1000) -> str:
@@ -61,6 +61,13 @@ def test_the_tree_is_left_as_it_was() -> None:
     assert dom.root is not None
     assert visible_text(dom.root) == visible_text(dom.root) == "a\nb"
     assert len(dom.select("p, br, script")) == 3
+
+
+def test_the_text_of_a_page_is_that_below_its_root() -> None:
+    dom = Dom("<title>t</title><p>a <b>b</b><td>c")
+    assert dom.root is not None
+    assert page_text(dom) == visible_text(dom.root) == "a bc"
+    assert page_text(dom, 3) == "a b"
 
 
 def test_text_is_capped() -> None:

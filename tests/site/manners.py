@@ -8,6 +8,8 @@ import sys
 import zlib
 from collections.abc import Callable
 
+import brotli as brotli_codec
+
 from tests.site.server import Exchange, Manner
 
 if sys.version_info >= (3, 14):
@@ -198,6 +200,12 @@ async def large(exchange: Exchange) -> None:
     await asyncio.sleep(3600)
 
 
+@manner("/large/silent")
+async def silent_in_the_body(exchange: Exchange) -> None:
+    await exchange.send(b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n" + b"a" * 1000)
+    await asyncio.sleep(3600)
+
+
 @manner("/endless")
 async def endless(exchange: Exchange) -> None:
     await exchange.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
@@ -255,7 +263,7 @@ async def damaged_gzip(exchange: Exchange) -> None:
 
 @manner("/brotli")
 async def brotli(exchange: Exchange) -> None:
-    await exchange.answer(b"\x0b\x02\x80page\x03", headers={"Content-Encoding": "br"})
+    await exchange.answer(brotli_codec.compress(b"page"), headers={"Content-Encoding": "br"})
 
 
 @manner("/reset")
@@ -292,3 +300,50 @@ async def redirect(exchange: Exchange) -> None:
 async def redirect_with_a_bomb(exchange: Exchange) -> None:
     coding, data = BOMBS["/bomb/gzip"]
     await exchange.answer(data, "302 Found", {"Location": "/page", "Content-Encoding": coding})
+
+
+@manner("/early-hints")
+async def early_hints(exchange: Exchange) -> None:
+    """Answers that are not the answer yet."""
+    await exchange.send(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n")
+    await exchange.answer(PAGE)
+
+
+@manner("/early-hints/endless")
+async def endless_early_hints(exchange: Exchange) -> None:
+    while True:
+        await exchange.send(b"HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n" * 100)
+
+
+@manner("/unasked")
+async def unasked_answer(exchange: Exchange) -> None:
+    """A second answer right behind the first: whoever took it for the next one would store the wrong page."""
+    one = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n%s"
+    await exchange.send(one % b"page" + one % b"evil")
+
+
+@manner("/unasked/late")
+async def unasked_late(exchange: Exchange) -> None:
+    await exchange.answer(b"page")
+    await asyncio.sleep(0.02)
+    await exchange.send(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil")
+
+
+@manner("/lengths")
+async def both_lengths(exchange: Exchange) -> None:
+    await exchange.send(
+        b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\nTransfer-Encoding: chunked\r\n\r\n"
+        b"4\r\npage\r\n0\r\nX-Late: 1\r\n\r\n"
+    )
+
+
+@manner("/bare-lines")
+async def bare_lines(exchange: Exchange) -> None:
+    await exchange.send(b"HTTP/1.1 200 OK\nX-Empty:\nContent-Length: 4\n\npage")
+
+
+@manner("/robots-tags")
+async def robots_tags(exchange: Exchange) -> None:
+    await exchange.send(
+        b"HTTP/1.1 200 OK\r\nX-Robots-Tag: noindex\r\nx-robots-tag: other: nofollow\r\nContent-Length: 4\r\n\r\npage"
+    )

@@ -6,6 +6,7 @@ import asyncio
 import socket
 import ssl
 import struct
+import time
 from collections.abc import Awaitable, Callable
 from types import TracebackType
 
@@ -15,16 +16,19 @@ Manner = Callable[["Exchange"], Awaitable[None]]
 class Hit:
     """A request as the site saw it."""
 
-    def __init__(self, path: str, headers: dict[str, str], connection: int) -> None:
+    def __init__(self, method: str, path: str, headers: dict[str, str], connection: int, at: float) -> None:
+        self.method = method
         self.path = path
         self.headers = headers
         self.connection = connection
+        self.at = at
 
 
 class Exchange:
     """One request and the means to answer it, properly or not."""
 
     def __init__(self, hit: Hit, nth_on_connection: int, writer: asyncio.StreamWriter) -> None:
+        self.method = hit.method
         self.path = hit.path
         self.headers = hit.headers
         self.nth_on_connection = nth_on_connection
@@ -54,7 +58,12 @@ class Site:
     """Serves the manners by path on a port of its own, and remembers what it was asked."""
 
     def __init__(
-        self, manners: dict[str, Manner], host: str = "127.0.0.1", port: int = 0, tls: ssl.SSLContext | None = None
+        self,
+        manners: dict[str, Manner],
+        host: str = "127.0.0.1",
+        port: int = 0,
+        tls: ssl.SSLContext | None = None,
+        now: Callable[[], float] = time.monotonic,
     ) -> None:
         self.hits: list[Hit] = []
         self.connections = 0
@@ -62,6 +71,7 @@ class Site:
         self._host = host
         self._port = port
         self._tls = tls
+        self._now = now
 
     async def __aenter__(self) -> Site:
         self._tasks: set[asyncio.Task[None]] = set()
@@ -112,7 +122,8 @@ class Site:
             request_line, *lines = head.rstrip().split("\r\n")
             nth += 1
             headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
-            hit = Hit(request_line.split(" ")[1], headers, connection)
+            method, path, *_ = request_line.split(" ")
+            hit = Hit(method, path, headers, connection, self._now())
             self.hits.append(hit)
             manner = self._manners.get(hit.path.partition("?")[0])
             exchange = Exchange(hit, nth, writer)

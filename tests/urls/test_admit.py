@@ -217,6 +217,16 @@ def test_memory_changes_no_answer(pages: list[tuple[str, list[str]]]) -> None:
         assert (offers, refusals) == admit_links(RULES, page, base, 0, followed(*hrefs))
 
 
+def test_known_links_are_left_out_but_count() -> None:
+    rules = with_crawl(CrawlConfig(max_links_per_page=3), "https://example.org/")
+    known = {PAGE, "https://example.org/a", "https://example.org/b"}
+    hrefs = followed(PAGE, "/a", "/a#again", "/c", "/c?", "/b", "/d")
+    offers, refusals = admit_links(rules, PAGE, PAGE, 0, hrefs, known)
+    assert (urls(offers), refusals) == (["https://example.org/c"], {"max_links_per_page": 1})
+    offers, refusals = admit_links(rules, PAGE, PAGE, 0, hrefs, {PAGE}, known)
+    assert (urls(offers), refusals) == (["https://example.org/c"], {"max_links_per_page": 1})
+
+
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(admit, "MAX_REMEMBERED_LINKS", 50)
     rules = with_crawl(CrawlConfig(), "https://bounded.org/")

@@ -177,6 +177,12 @@ def test_place_of_a_base() -> None:
     assert place_of("nonsense") is None
 
 
+@pytest.mark.parametrize("path", ["/", "/a", "/a/", "/a/b.html", "//a//b", "/a~b/c-d_e.f/g"])
+def test_a_plain_base_is_taken_apart_as_the_parser_would(path: str) -> None:
+    for origin in ("https://example.org", "http://127.0.0.1:8080"):
+        assert place_of(origin + path) == place_of(f"{origin}{path}?x/y") != place_of(f"{origin}{path}/x/")
+
+
 # ---- whatever the web sends -------------------------------------------------------------------------------
 
 _PIECES = st.sampled_from(

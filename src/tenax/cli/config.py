@@ -4,27 +4,29 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tenax.cli import settings
 from tenax.cli.parser import add_json
+from tenax.errors import UsageError
 
 if TYPE_CHECKING:
     from tenax.cli.layout import Ink
-    from tenax.config import Loaded
+    from tenax.config import Knob, Loaded
 
 NAME = "config"
-SENTENCE = "Show each setting and where it came from. A default, a file, a variable or a flag."
+SENTENCE = "Show each setting and where it came from. A default, a file, a variable, a site's own table or a flag."
 EXAMPLES = """\
   tenax config
-  tenax config --all                          with each setting's meaning and its variable
-  tenax config --config site.toml --json
+  tenax config --all                                        with each setting's meaning and its variable
+  tenax config --config site.toml --host www.example.org    as it holds for one host
   TENAX_CRAWL_MAX_DEPTH=3 tenax config --set politeness.rate_per_second=2
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help="show also what each setting means, and its variable")
+    parser.add_argument("--host", metavar="H", help="show what holds for this host, by its name or a URL of it")
     add_json(parser)
     settings.add_source_arguments(parser)
 
@@ -33,6 +35,8 @@ def run(args: argparse.Namespace) -> int:
     from tenax.cli.layout import Ink, show
 
     loaded = settings.load(args)
+    if args.host:
+        loaded = loaded.at(_host_name(args.host))
     if args.json:
         show([as_json(loaded)])
     else:
@@ -48,7 +52,7 @@ def as_json(loaded: Loaded) -> str:
 
     document = {
         knob.key: {
-            "value": getattr(getattr(loaded.config, knob.section), knob.name),
+            "value": _shown(loaded, knob),
             "source": loaded.sources[knob.key],
             "variable": knob.variable,
             "meaning": knob.meaning,
@@ -62,12 +66,10 @@ def lines(loaded: Loaded, ink: Ink, *, with_meanings: bool) -> list[str]:
     """A table a section; values that somebody set stand out."""
     from tenax.cli.layout import columns, plain, shortened, table, width, wrapped
     from tenax.config import knobs
-    from tenax.logs import masked
 
     rows = {}
     for knob in knobs():
-        value = _written(getattr(getattr(loaded.config, knob.section), knob.name))
-        rows[knob.key] = (knob, plain(masked(value)), plain(loaded.sources[knob.key]))
+        rows[knob.key] = (knob, plain(_written(_shown(loaded, knob))), plain(loaded.sources[knob.key]))
     names = max(len(key) for key in rows)
     sources = max(width(source) for _, _, source in rows.values())
     room = max(columns() - names - sources - 6, 20)
@@ -82,6 +84,38 @@ def lines(loaded: Loaded, ink: Ink, *, with_meanings: bool) -> list[str]:
         result += [f"{ink.bold(key)} = {value}  {ink.dim('from')} {mark}"]
         result += [*wrapped(knob.meaning, "    "), f"    {ink.dim(knob.variable)}", ""]
     return result
+
+
+def _host_name(text: str) -> str:
+    """The host of a name, or of a URL, as hosts are written everywhere else."""
+    from tenax.config import UrlsConfig
+    from tenax.urls.normalize import normalize, spelling_of
+
+    url = normalize(text if "://" in text else f"http://{text}/", None, spelling_of(UrlsConfig()))
+    if url is None:
+        raise UsageError(f"--host {text}: give a host such as www.example.org, or a URL of it")
+    return url.host
+
+
+def _shown(loaded: Loaded, knob: Knob) -> Any:
+    """The value as anyone may see it: without the passwords of proxies, and of whatever else looks like a URL."""
+    value = getattr(getattr(loaded.config, knob.section), knob.name)
+    if isinstance(value, tuple):
+        return tuple(_masked(item, knob) for item in value)
+    return _masked(value, knob)
+
+
+def _masked(value: Any, knob: Knob) -> Any:
+    from tenax.logs import MASK, masked
+
+    if not isinstance(value, str):
+        return value
+    if knob.is_secret and "@" in value:
+        # A password that was not escaped may hold a slash or anything else: all before the last `@` is secret.
+        secret, _, proxy = value.rpartition("@")
+        scheme, sign, _ = secret.partition("://")
+        return f"{scheme}://{MASK}@{proxy}" if sign else f"{MASK}@{proxy}"
+    return masked(value)
 
 
 def _written(value: object) -> str:

@@ -43,6 +43,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     where = parser.add_argument_group("output")
     where.add_argument("--out", metavar="DIR", help="directory of the crawl (default: tenax-HOST)")
     where.add_argument("--fresh", action="store_true", help="set the crawl in that directory aside and begin anew")
+    where.add_argument(
+        "--revisit", action="store_true", help="visit every page again; unchanged pages cost the site little"
+    )
     where.add_argument("-q", "--quiet", action="store_true", help="no progress and no summary, only problems")
     where.add_argument("--metrics-port", metavar="P", help="serve Prometheus metrics on this port of 127.0.0.1")
     where.add_argument("--log-format", metavar="auto|text|json", help="how log lines look (default: auto)")
@@ -60,6 +63,7 @@ def run(args: argparse.Namespace) -> int:
         seeds=tuple(args.urls),
         out=out,
         is_fresh=args.fresh,
+        is_revisit=args.revisit,
         is_quiet=args.quiet,
         program=program(),
         resume=command_to_resume(args.argv),
@@ -69,5 +73,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def command_to_resume(argv: Sequence[str]) -> str:
-    """The command that goes on with this crawl: the same one, except that it must not begin anew."""
-    return shlex.join([*program().split(), *[word for word in argv if word != "--fresh"]])
+    """The command that goes on with this crawl: the same one, but that it must not begin anew. It keeps no secret."""
+    from tenax.logs import masked
+
+    return shlex.join([*program().split(), *[masked(word) for word in argv if word not in ("--fresh", "--revisit")]])

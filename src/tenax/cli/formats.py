@@ -17,7 +17,8 @@ from tenax.model import Page
 
 _COLUMNS = (
     "url", "status", "kind", "title", "description", "language", "fetched", "canonical", "content_type", "content_hash",
-    "content_length", "charset", "depth", "via", "links_count", "duration_ms", "text",
+    "content_length", "charset", "depth", "via", "links_count", "duration_ms", "stale_since", "stale_why",
+    "text",
 )  # fmt: skip
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 _NAME_CHARS = 80
@@ -37,9 +38,19 @@ def csv_line(page: Page) -> str:
     """Text cells that a spreadsheet could take for a formula begin with an apostrophe (OWASP, CSV injection)."""
     cells = []
     for column in _COLUMNS:
-        value = _when(page.fetched_at) if column == "fetched" else getattr(page, column)
+        value = _column(page, column)
         cells.append(_cell(value) if isinstance(value, str) else "" if value is None else str(value))
     return _row(cells)
+
+
+def _column(page: Page, column: str) -> object:
+    match column:
+        case "fetched":
+            return _when(page.fetched_at)
+        case "stale_since":
+            return _stale_since(page)
+        case _:
+            return getattr(page, column)
 
 
 def _row(cells: list[str] | tuple[str, ...]) -> str:
@@ -58,7 +69,10 @@ def _cell(text: str) -> str:
 
 def markdown(page: Page) -> str:
     """Front matter, the title as heading, the text; markup in the text stays text."""
-    facts = {"title": page.title, "url": page.url, "fetched": _when(page.fetched_at), "language": page.language}
+    facts = {
+        "title": page.title, "url": page.url, "fetched": _when(page.fetched_at), "language": page.language,
+        "stale_since": _stale_since(page), "stale_why": page.stale_why,
+    }  # fmt: skip
     front = [f"{name}: {json.dumps(plain(value), ensure_ascii=False)}" for name, value in facts.items() if value]
     heading = _dead(plain(page.title or page.url))
     text = _BLOCK_IN_MARKDOWN.sub(r"\1\\\2", _dead(plain(page.text, keep_lines=True)))
@@ -77,6 +91,10 @@ def markdown_name(url: str) -> str:
 
 def _dead(text: str) -> str:
     return _ALIVE_IN_MARKDOWN.sub(lambda match: f"\\{match[0]}", text)
+
+
+def _stale_since(page: Page) -> str | None:
+    return _when(page.stale_since) if page.stale_since is not None else None
 
 
 def _when(at: float) -> str:

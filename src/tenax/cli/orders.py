@@ -13,6 +13,7 @@ class Orders(Value, frozen=True):
     seeds: tuple[str, ...]
     out: Path
     is_fresh: bool = False
+    is_revisit: bool = False
     is_quiet: bool = False
     program: str = "tenax"
     """How a person calls us."""

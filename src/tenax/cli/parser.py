@@ -37,6 +37,9 @@ exit codes:
     5  the ledger cannot be used: corrupt, not ours, not writable
     6  the disk is full
     7  trouble with an output file
+    8  the network stayed away for longer than resilience.network_patience_seconds
+    9  the ledger does not answer any more
+   10  the crawl stood still, and nothing explained it
   130  interrupted; the same command resumes
 """
 

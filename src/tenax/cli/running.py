@@ -89,6 +89,7 @@ async def crawl_and_tell(orders: Orders, loaded: Loaded) -> int:
         loaded.config,
         out=orders.out,
         fresh=orders.is_fresh,
+        revisit=orders.is_revisit,
         typed_by_person=True,
         command=orders.resume,
     )

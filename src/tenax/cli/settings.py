@@ -25,6 +25,7 @@ FLAGS = {
     "concurrency": "crawl.concurrency",
     "rate": "politeness.rate_per_second",
     "per_host": "politeness.connections_per_host",
+    "proxy": "proxy.urls",
     "metrics_port": "metrics.port",
     "log_format": "log.format",
     "log_level": "log.level",
@@ -45,14 +46,11 @@ def add_source_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def load(args: argparse.Namespace, *, beneath: dict[str, Setting] | None = None) -> Loaded:
-    """The config of this command: defaults, `beneath`, file, environment, flags; the later wins."""
+    """The config of this command: defaults, `beneath`, file, environment, single sites, flags; the later wins."""
     from tenax import config
 
     file = Path(args.config) if args.config else Path(FILE) if Path(FILE).is_file() else None
-    flags = flags_of(args)
-    loaded = config.load(file, os.environ, flags)
-    unset = {key: setting for key, setting in (beneath or {}).items() if loaded.sources[key] == "default"}
-    return config.load(file, os.environ, {**unset, **flags}) if unset else loaded
+    return config.load(file, os.environ, flags_of(args), beneath)
 
 
 def flags_of(args: argparse.Namespace) -> dict[str, Setting]:

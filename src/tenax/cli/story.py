@@ -3,27 +3,11 @@
 from __future__ import annotations
 
 from tenax.cli import words
+from tenax.cli.host_words import robots_lines, state_lines, turn_line
 from tenax.cli.layout import Ink, columns, plain, wrapped
+from tenax.cli.visit_words import outcome_text, visit_lines
 from tenax.ledger import Life, TaskState, VisitRecord
-from tenax.model import (
-    Again,
-    DeadLetter,
-    Deferred,
-    Failed,
-    Fetched,
-    FetchRecord,
-    HostRecord,
-    Outcome,
-    Page,
-    Plan,
-    Redirected,
-    Refused,
-    Rejected,
-    RobotsVerdict,
-    Source,
-    Unchanged,
-    Value,
-)
+from tenax.model import HostRecord, Page, Source, Value
 from tenax.urls.verdicts import Verdict
 
 _TIME_COLUMNS = 19
@@ -89,7 +73,10 @@ def headline(explanation: Explanation) -> str:
     if life.state is TaskState.DEAD:
         return f"Given up: {plain(life.cause or 'no cause was kept')}. `tenax dead-letters replay` tries it again."
     if life.page is not None:
-        return f"Visited and stored, as {'an article' if life.page.kind == 'article' else 'a page'}."
+        stored = f"Visited and stored, as {'an article' if life.page.kind == 'article' else 'a page'}"
+        if life.page.stale_since is None:
+            return f"{stored}."
+        return f"{stored}; stale since {words.moment(life.page.stale_since)}: {plain(life.page.stale_why)}."
     last = life.visits[-1].outcome if life.visits else None
     return f"Settled without a page: {plain(outcome_text(last))}." if last else "Settled."
 
@@ -120,13 +107,14 @@ def moments(explanation: Explanation) -> list[Moment]:
     life = explanation.life
     if life is not None:
         result.append(_found(life))
-    result += [_judged(explanation), _robots(explanation)]
-    if life is None:
-        return result
-    result += [_visited(number, visit) for number, visit in enumerate(life.visits, 1)]
-    if life.page is not None:
-        result.append(_stored(life.page))
-    if life.state is TaskState.WAITING:
+    host = explanation.host
+    result += [_judged(explanation), Moment("robots", tuple(robots_lines(host, explanation.robots_allows)))]
+    if life is not None:
+        result += [_visited(number, visit) for number, visit in enumerate(life.visits, 1)]
+        result += [_stored(life.page)] if life.page is not None else []
+    if host is not None and (state := state_lines(host, explanation.now)):
+        result.append(Moment("host", tuple(state)))
+    if life is not None and life.state is TaskState.WAITING:
         result.append(Moment("now", _waiting(life, explanation.now)))
     return result
 
@@ -151,75 +139,8 @@ def _judged(explanation: Explanation) -> Moment:
     return Moment("refused" if is_refused else "would pass", (*lines, "judged now, as if a seed linked to it"))
 
 
-def _robots(explanation: Explanation) -> Moment:
-    """What robots.txt says, and how old that answer is; it was asked when the host was, not when the URL was."""
-    host = explanation.host
-    if host is None or host.robots is None:
-        return Moment("robots", ("robots.txt of this host was not asked for yet",))
-    copy = host.robots
-    if copy.verdict is RobotsVerdict.UNREACHABLE:
-        says = f"✗ robots.txt is unreachable ({copy.why}): nothing may be fetched"
-    elif copy.verdict is RobotsVerdict.ALLOW_ALL:
-        says = f"✓ there is no robots.txt (HTTP {copy.http_status}): all is allowed"
-    else:
-        says = "✓ robots.txt allows it" if explanation.robots_allows else "✗ robots.txt forbids it"
-    lines = [f"{says}; asked {words.moment(copy.fetched_at)}"]
-    if host.crawl_delay_seconds:
-        lines.append(f"it asks for {words.duration(host.crawl_delay_seconds)} between requests")
-    return Moment("robots", tuple(lines))
-
-
 def _visited(number: int, visit: VisitRecord) -> Moment:
-    lines = [outcome_text(visit.outcome)]
-    if measured := fetch_text(visit.fetch):
-        lines.append(measured)
-    if visit.offered or visit.refusals:
-        left = ", ".join(words.tally(visit.refusals))
-        lines.append(f"{words.several(visit.offered, 'link')} offered" + (f"; not followed: {left}" if left else ""))
-    lines.append(f"→ {plan_text(visit.plan)}")
-    return Moment(f"visit {number}", tuple(lines), visit.at)
-
-
-def outcome_text(outcome: Outcome) -> str:
-    match outcome:
-        case Fetched(status):
-            return f"fetched, HTTP {status}"
-        case Unchanged():
-            return "unchanged, HTTP 304"
-        case Redirected(status, to, why):
-            return f"redirected, HTTP {status}, to {to}" + (f"; not followed: {why}" if why else "")
-        case Deferred(until, why):
-            return f"put off until {words.moment(until)}: {why}"
-        case Refused(why):
-            return f"not fetched: {why.partition(': ')[2] or why}"
-        case Rejected(why):
-            return f"answered, but not kept: {why}"
-        case Failed(why, kind, is_site_wide):
-            whose = "; the host's trouble, so it does not count as an attempt" if is_site_wide else ""
-            return f"failed, {words.reason(kind)}: {why}{whose}"
-
-
-def fetch_text(fetch: FetchRecord) -> str:
-    """The measurements, those that were taken."""
-    parts = [plain(fetch.content_type)] if fetch.content_type else []
-    if fetch.wire_bytes:
-        parts.append(f"{words.size(fetch.wire_bytes)} received")
-    if fetch.body_bytes:
-        parts.append(f"{words.size(fetch.body_bytes)} decoded")
-    if fetch.ttfb_seconds:
-        parts.append(f"first byte after {_short(fetch.ttfb_seconds)}")
-    if fetch.total_seconds:
-        parts.append(f"whole in {_short(fetch.total_seconds)}")
-    return ", ".join(parts)
-
-
-def plan_text(plan: Plan) -> str:
-    match plan:
-        case Again(at, spends_attempt):
-            return f"again from {words.moment(at)} on" + (", one attempt spent" if spends_attempt else "")
-        case DeadLetter(cause):
-            return f"given up: {cause}"
-    return "done"
+    return Moment(f"visit {number}", tuple(visit_lines(visit)), visit.at)
 
 
 def _stored(page: Page) -> Moment:
@@ -233,23 +154,22 @@ def _stored(page: Page) -> Moment:
     lines = [f"“{page.title}”" if page.title else "without a title", ", ".join(facts)]
     lines += [f"canonical {page.canonical}"] if page.canonical and page.canonical != page.url else []
     lines += [f"redirected here from {hop.url} (HTTP {hop.status})" for hop in page.chain]
+    if page.etag or page.last_modified:
+        validators = [f"ETag {page.etag}"] if page.etag else []
+        validators += [f"Last-Modified {page.last_modified}"] if page.last_modified else []
+        lines.append(", ".join(validators))
+    if page.stale_since is not None:
+        lines.append(f"✗ stale since {words.moment(page.stale_since)}: {page.stale_why}")
     return Moment("stored", (*lines, f"content {page.content_hash[:16]}…"), page.fetched_at)
 
 
 def _waiting(life: Life, now: float) -> tuple[str, ...]:
-    lines = [f"waiting{_not_before(life, now)}"]
-    host = life.host
-    if host is not None and host.next_at > now:
-        why = f"rests: {host.resting_why}" if host.resting_why else "keeps its pace"
-        lines.append(f"its host's next turn is {words.when(host.next_at, now)}; it {why}")
-    return tuple(lines)
+    turn = turn_line(life.host, now) if life.host is not None else None
+    waiting = f"waiting{_not_before(life, now)}"
+    return (waiting, turn) if turn is not None else (waiting,)
 
 
 def _not_before(life: Life, now: float) -> str:
     if life.due is None or life.due <= now:
         return ", due now"
     return f", due {words.when(life.due, now)}"
-
-
-def _short(seconds: float) -> str:
-    return f"{seconds * 1000:.0f} ms" if seconds < 1 else words.duration(seconds)

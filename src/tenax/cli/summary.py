@@ -37,6 +37,9 @@ def summary(report: Report, ink: Ink) -> list[str]:
     status, progress = report.status, report.progress
     lines = ["", closing_line(report, ink), ""]
     rows = [("pages", _pages(report, ink)), ("time", _time(progress))]
+    if unchanged := status.outcomes.get("unchanged", 0):
+        saved = f" (saved {words.size(status.saved_bytes)})" if status.saved_bytes else ""
+        rows.append(("unchanged", words.several(unchanged, "visit") + saved))
     rows += _block("failures", {key: n for key, n in status.outcomes.items() if key.split(":")[0] in _TROUBLES})
     rows += _block("not followed", status.refusals)
     if status.dead:

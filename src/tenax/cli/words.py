@@ -83,6 +83,11 @@ def duration(seconds: float) -> str:
     return f"{minutes} min {second:02} s" if minutes else f"{second} s"
 
 
+def brief_duration(seconds: float) -> str:
+    """`120 ms`, and from a second on as `duration` says it."""
+    return f"{seconds * 1000:.0f} ms" if seconds < 1 else duration(seconds)
+
+
 def stopwatch(seconds: float) -> str:
     """`0:42`, `1:02:03`: a time that is still running."""
     minutes, second = divmod(max(int(seconds), 0), 60)

@@ -32,7 +32,7 @@ around when there are fewer hosts. `Site.manners` is `"all"`, `"quick"` (without
 | spellings | 2 | links to one page in nine spellings, with sessions and campaigns | stores it once |
 | facets | 2 | filters a list by two parameters, in any order | stores each filter once |
 | truncated | 2 | closes the connection in the middle of a body | stores nothing |
-| rate-limited | 3 | answers every 40th request with 429, Retry-After: 1 | rests, comes back |
+| rate-limited | 3 | answers its 40th request with 429, Retry-After: 1 | rests, comes back |
 | picture | 3 | sends a PNG as text/html | looks at the bytes, stores nothing |
 | empty | 3 | answers 200 with no body | stores nothing |
 | tag-soup | 3 | has a page of broken markup | stores it, finds its links |

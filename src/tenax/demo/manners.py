@@ -9,7 +9,7 @@ from tenax.model import Value
 
 CALENDAR_YEAR = 2061
 """Where the endless calendar begins: further ahead than anyone plans."""
-TURNED_AWAY_EVERY = 40
+TURNED_AWAY_AT = 40
 FACETS = {"colour": ("blue", "green", "red"), "size": ("large", "medium", "small")}
 
 COUNTED_PATHS = frozenset({"/moody"})
@@ -118,7 +118,7 @@ def crawl_delay_seconds(site: Site) -> float:
 def is_turned_away(site: Site, index: int, path: str, host_requests: int) -> bool:
     """Whether this request gets a 429. The front page never does: everything hangs on it."""
     return (
-        host_requests % TURNED_AWAY_EVERY == 0
+        host_requests == TURNED_AWAY_AT
         and path not in ("/", "/robots.txt")
         and "rate-limited" in manners_of(site, index)
     )

@@ -23,7 +23,8 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Line(msgspec.Struct):
-    """A page as the outside sees it; every field is always there, except the text when it is not wanted."""
+    """A page as the outside sees it; every field is always there, but for the text when it is not wanted, and what is
+    said of a page that is stale."""
 
     url: str
     url_hash: str
@@ -45,6 +46,8 @@ class Line(msgspec.Struct):
     fetched_at: str
     duration_ms: int
     seq: int | None
+    stale_since: str | msgspec.UnsetType = msgspec.UNSET
+    stale_why: str | msgspec.UnsetType = msgspec.UNSET
     text: str | msgspec.UnsetType = msgspec.UNSET
 
 
@@ -68,12 +71,18 @@ def line_of(page: Page, seq: int | None, with_text: bool = True) -> bytes:
             depth=page.depth,
             via=page.via,
             redirects=page.chain,
-            fetched_at=datetime.fromtimestamp(page.fetched_at, UTC).isoformat(timespec="milliseconds"),
+            fetched_at=_time(page.fetched_at),
             duration_ms=page.duration_ms,
             seq=seq,
+            stale_since=_time(page.stale_since) if page.stale_since is not None else msgspec.UNSET,
+            stale_why=page.stale_why if page.stale_since is not None else msgspec.UNSET,
             text=page.text if with_text else msgspec.UNSET,
         )
     )
+
+
+def _time(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
 
 
 class JsonlSink:

@@ -6,22 +6,26 @@ arrives within the size it may have, `classify` reads the status, `redirects` sa
 
 What this room promises:
 
-- **No exception leaves a transport.** Whatever the other side does becomes a `Response`, a `Failed` or a `Refused`.
+- **No exception leaves a transport.** Whatever the other side does becomes a `Response`, a `Failed` or a `Refused`;
+  a `Deferred` says that now is not the time, and nothing was sent.
 - **Everything ends.** One deadline covers look-up, connection, headers and body; a body stops at its cap, decoded.
 - **Whole or not at all.** A body cut short is a failure, never a page.
-- **Only checked addresses are connected to**, for pages, redirects and robots.txt alike. No text names one.
+- **Only checked addresses are connected to**, for pages, redirects and robots.txt alike, and by tunnels through
+  proxies. Only an http proxy that is asked for an http page looks the checked name up by itself. No text names one.
+- **A proxy's secrets are for the proxy.** No origin hears them, no text shows them. A host with proxies is never
+  asked without one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Protocol
+from typing import Literal, Protocol
 
-from tenax.model import Failed, FetchRecord, Refused, Value
+from tenax.fetch.headers import Headers
+from tenax.model import AddressClass, Deferred, Failed, FetchRecord, Refused, Value, Way
 
 
 class Request(Value, frozen=True):
-    """One GET. Redirects are answers here, not followed."""
+    """One request. Redirects are answers here, not followed."""
 
     url: str
     """Absolute and escaped, as the URL parser writes it."""
@@ -30,6 +34,15 @@ class Request(Value, frozen=True):
     total_timeout_seconds: float
     headers: tuple[tuple[str, str], ...] = ()
     """Besides the ones every request of the transport carries."""
+    headers_timeout_seconds: float = 3600.0
+    """From the request sent to its answer's headers."""
+    body_timeout_seconds: float = 3600.0
+    """The longest silence within a body."""
+    method: Literal["GET", "HEAD"] = "GET"
+    verify_tls: bool = True
+    """False: any certificate will do, and the answer says so."""
+    standing: tuple[tuple[str, str], ...] = ()
+    """Headers of this site instead of those that every request of the transport carries."""
 
 
 class Response(Value, frozen=True):
@@ -37,8 +50,7 @@ class Response(Value, frozen=True):
 
     url: str
     status: int
-    headers: Mapping[str, str]
-    """Looked up without regard to case; the first of several with one name."""
+    headers: Headers
     body: bytes
     """Decoded. For a status of 300 and above it may be empty though one was sent."""
     wire_bytes: int
@@ -47,6 +59,13 @@ class Response(Value, frozen=True):
     answered_at: float
     """When the headers were here: politeness counts from this time."""
     finished_at: float
+    protocol: str = "HTTP/1.1"
+    way: Way = Way.HTTP
+    address_class: AddressClass = ""
+    proxy: str = ""
+    """The name of the proxy that it came through."""
+    is_unverified: bool = False
+    """True when the certificate was not checked."""
 
     @property
     def is_redirect(self) -> bool:
@@ -74,14 +93,19 @@ class Response(Value, frozen=True):
             body_bytes=len(self.body),
             ttfb_seconds=self.ttfb_seconds,
             total_seconds=self.total_seconds,
+            protocol=self.protocol,
+            way=self.way,
+            address_class=self.address_class,
+            proxy=self.proxy,
+            is_unverified=self.is_unverified,
         )
 
 
 class Transport(Protocol):
     """Carries requests. Used by many visits at once."""
 
-    async def get(self, request: Request) -> Response | Failed | Refused:
-        """Send it and wait for the whole answer, within the request's deadline."""
+    async def get(self, request: Request) -> Response | Failed | Refused | Deferred:
+        """Send it and wait for the whole answer, within the request's deadline. Deferred: nothing was sent."""
 
     async def close(self) -> None:
         """Let go of every connection."""

@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Iterator
 from typing import Protocol
 
+import brotli
 from isal import isal_zlib
 
 from tenax.model import Failed, FailureKind
@@ -19,6 +20,7 @@ else:
 IsalError: type[Exception] = isal_zlib.error  # type: ignore[assignment]  # its stubs call the class an instance
 _PIECE_BYTES = 64 * 1024
 _MOST_LAYERS = 3
+_MOST_PARTS = 10_000
 _GZIP = 16 + zlib.MAX_WBITS
 _GZIP_MAGIC = b"\x1f\x8b"
 # RFC 9659: a zstd body needs no window beyond 8 MB. Without this limit a frame of ten bytes may claim 128 MB.
@@ -26,7 +28,7 @@ _ZSTD_OPTIONS: dict[int, int] = {zstd.DecompressionParameter.window_log_max: 23}
 
 # Real codings that we neither ask for nor can read. Any other unknown word is taken for a slip and ignored, as
 # browsers do: servers put charsets and file types there.
-_UNREADABLE = frozenset({"br", "compress", "x-compress", "dcb", "dcz"})
+_UNREADABLE = frozenset({"compress", "x-compress", "dcb", "dcz"})
 
 
 class Body:
@@ -34,6 +36,9 @@ class Body:
 
     def __init__(self, content_encoding: str, max_bytes: int) -> None:
         self._max_bytes = max_bytes
+        # Random bytes grow a little when compressed. What grows more is a stream of empty parts, which decodes to
+        # nothing for ever.
+        self._may_come_bytes = max_bytes + max_bytes // 8 + 1024
         self._pieces: list[bytes] = []
         self._decoded_bytes = 0
         self._failed: Failed | None = None
@@ -51,16 +56,20 @@ class Body:
     def feed(self, data: bytes) -> Failed | None:
         """Take what arrived; a failure means there is no use in reading on."""
         if self._failed is None:
+            self._may_come_bytes -= len(data)
             try:
+                if self._may_come_bytes < 0:
+                    raise _TooLarge
                 for piece in self._through(data, 0):
                     self._pieces.append(piece)
                     self._decoded_bytes += len(piece)
                     if self._decoded_bytes > self._max_bytes:
-                        self._failed = too_large(self._max_bytes)
-                        break
-            except _MiddleTooLarge:
+                        raise _TooLarge
+            except _TooLarge:
                 self._failed = too_large(self._max_bytes)
-            except (zlib.error, zstd.ZstdError):
+            except _TooManyParts:
+                self._failed = _bad("compressed in too many parts")
+            except (zlib.error, IsalError, zstd.ZstdError, brotli.error):
                 self._failed = _bad("the compressed body is damaged")
             if self._failed is not None:
                 self._pieces.clear()
@@ -87,12 +96,12 @@ class Body:
             # A bomb inside a bomb may grow only in the middle.
             self._middle_bytes += len(piece)
             if self._middle_bytes > _MOST_LAYERS * self._max_bytes:
-                raise _MiddleTooLarge
+                raise _TooLarge
             yield from self._through(piece, depth + 1)
 
 
 def decoded(data: bytes, content_encoding: str, max_bytes: int) -> bytes | Failed:
-    """A body that is here already. One call in the usual case, to a gzip twice as fast: every page comes this way."""
+    """A body that is here already; one call in the usual case."""
     if content_encoding == "gzip":
         stream = isal_zlib.decompressobj(_GZIP)
         try:
@@ -121,8 +130,12 @@ def _codings(content_encoding: str) -> list[str]:
     return [word for word in words if word in _LAYERS or word in _UNREADABLE]
 
 
-class _MiddleTooLarge(Exception):
-    """An encoded form between two layers is larger than a body may be."""
+class _TooLarge(Exception):
+    """What came, what it decodes to, or a form between two layers is larger than a body may be."""
+
+
+class _TooManyParts(Exception):
+    """Each part costs a decoder: a million empty ones would cost seconds."""
 
 
 # ---- one file format each ---------------------------------------------------------------------------------
@@ -140,9 +153,9 @@ class _Gzip:
     """Any number of gzip members; what follows the last one is padding."""
 
     def __init__(self) -> None:
-        self._stream: zlib._Decompress | None = None
+        self._stream: isal_zlib.Decompress | None = None
         self._between = b""
-        self._has_member = False
+        self._members = 0
         self._is_over = False
 
     def pieces(self, data: bytes) -> Iterator[bytes]:
@@ -151,26 +164,28 @@ class _Gzip:
             if self._stream is None:
                 if len(data) < len(_GZIP_MAGIC):
                     break
-                self._stream = zlib.decompressobj(_GZIP)
+                if not data.startswith(_GZIP_MAGIC):
+                    raise zlib.error("not gzip")
+                self._stream = isal_zlib.decompressobj(_GZIP)
             stream = self._stream
             yield from _inflated(stream, data)
             data = stream.unused_data
             if stream.eof:
                 self._stream = None
-                self._has_member = True
+                self._members = _one_more(self._members)
                 self._is_over = len(data) >= len(_GZIP_MAGIC) and not data.startswith(_GZIP_MAGIC)
         self._between = b"" if self._is_over or self._stream is not None else data
 
     @property
     def is_whole(self) -> bool:
-        return self._stream is None and (self._has_member or not self._between)
+        return self._stream is None and (self._members > 0 or not self._between)
 
 
 class _Deflate:
     """zlib's format, as the RFC says, or the bare stream that some servers send under that name."""
 
     def __init__(self) -> None:
-        self._stream: zlib._Decompress | None = None
+        self._stream: isal_zlib.Decompress | None = None
         self._head = b""
 
     def pieces(self, data: bytes) -> Iterator[bytes]:
@@ -179,7 +194,7 @@ class _Deflate:
             if len(data) < 2:
                 return
             is_wrapped = data[0] & 0x0F == 8 and int.from_bytes(data[:2], "big") % 31 == 0  # RFC 1950, 2.2
-            self._stream = zlib.decompressobj(zlib.MAX_WBITS if is_wrapped else -zlib.MAX_WBITS)
+            self._stream = isal_zlib.decompressobj(zlib.MAX_WBITS if is_wrapped else -zlib.MAX_WBITS)
         if not self._stream.eof:
             yield from _inflated(self._stream, data)
 
@@ -188,7 +203,13 @@ class _Deflate:
         return self._stream.eof if self._stream is not None else not self._head
 
 
-def _inflated(stream: zlib._Decompress, data: bytes) -> Iterator[bytes]:
+def _one_more(parts: int) -> int:
+    if parts == _MOST_PARTS:
+        raise _TooManyParts
+    return parts + 1
+
+
+def _inflated(stream: isal_zlib.Decompress, data: bytes) -> Iterator[bytes]:
     while True:
         piece = stream.decompress(data, _PIECE_BYTES)
         data = stream.unconsumed_tail
@@ -203,6 +224,7 @@ class _Zstd:
 
     def __init__(self) -> None:
         self._stream: zstd.ZstdDecompressor | None = None
+        self._frames = 0
 
     def pieces(self, data: bytes) -> Iterator[bytes]:
         while data:
@@ -219,15 +241,51 @@ class _Zstd:
             if stream.eof:
                 data = stream.unused_data
                 self._stream = None
+                self._frames = _one_more(self._frames)
 
     @property
     def is_whole(self) -> bool:
         return self._stream is None
 
 
+class _Brotli:
+    """One brotli stream, and nothing after it: its decoder does not say where the stream ended."""
+
+    def __init__(self) -> None:
+        self._stream: _BrotliStream = brotli.Decompressor()
+        self._has_begun = False
+
+    def pieces(self, data: bytes) -> Iterator[bytes]:
+        if not data:
+            return
+        self._has_begun = True
+        while True:
+            piece = self._stream.process(data, output_buffer_limit=_PIECE_BYTES)
+            data = b""  # the decompressor keeps what it has not used
+            if piece:
+                yield piece
+            if self._stream.is_finished() or self._stream.can_accept_more_data():
+                return
+
+    @property
+    def is_whole(self) -> bool:
+        return self._stream.is_finished() or not self._has_begun
+
+
+class _BrotliStream(Protocol):
+    """`brotli.Decompressor`, which comes without types."""
+
+    def process(self, data: bytes, *, output_buffer_limit: int) -> bytes: ...
+
+    def can_accept_more_data(self) -> bool: ...
+
+    def is_finished(self) -> bool: ...
+
+
 _LAYERS: dict[str, type[_Layer]] = {
     "gzip": _Gzip,
     "x-gzip": _Gzip,
     "deflate": _Deflate,
+    "br": _Brotli,
     "zstd": _Zstd,
 }

@@ -1,36 +1,33 @@
 """The guard: which addresses may be connected to. It resolves a name, checks what came back, and pins it.
 
 Before each request the transport asks `check`. A name is looked up there, once for all who ask at the same time, and
-refused whole if any of its addresses is not public. The connector asks `resolve`, which never looks anything up: it
-hands out the addresses that were checked, so a name that changes its mind between the two finds nobody listening.
+refused whole if any of its addresses is not public. What `check` gives back is the addresses themselves, and only to
+those may a connection be made: a name that changes its mind after the check finds nobody listening.
 """
 
 from __future__ import annotations
 
 import asyncio
 import re
-import socket
 from collections.abc import Iterable
 from functools import lru_cache
-
-from aiohttp.abc import AbstractResolver, ResolveResult
-from yarl import URL
 
 from tenax.clock import Clock
 from tenax.config import GuardConfig
 from tenax.fetch.addresses import Address, address, is_public, network
-from tenax.fetch.names import Lookup, NameUnknown, SystemLookup
-from tenax.model import Failed, FailureKind, Refused, Value
+from tenax.fetch.names import Found, Lookup, NameUnknown, lookup_of
+from tenax.fetch.target import Origin, origin_of
+from tenax.model import AddressClass, Failed, FailureKind, Refused, Value
 
 MAX_NAMES = 20_000
 """Names remembered at most; the ones looked up longest ago leave first."""
 UNKNOWN_TTL_SECONDS = 1.0
 """A look-up that failed is not repeated within this time."""
+MIN_TTL_SECONDS = 1.0
+"""An address is pinned for at least this long, though its owner says 0: such names change their mind on purpose."""
 
 _HOST_NAME = re.compile(r"[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*\.?")
 _NUMBER = re.compile(r"(?:[0-9]+|0x[0-9a-f]*)\.?")
-
-Origin = tuple[str, str, int]
 
 
 class _Answer(Value, frozen=True):
@@ -42,7 +39,7 @@ class _Answer(Value, frozen=True):
     failed: Failed | None = None
 
 
-class Guard(AbstractResolver):
+class Guard:
     """Checks every address, for every visit. Safe to be asked by many at once."""
 
     def __init__(
@@ -56,7 +53,7 @@ class Guard(AbstractResolver):
         self._networks = tuple(network(text) for text in config.allow_networks)
         self._ttl_seconds = config.dns_ttl_seconds
         self._clock = clock
-        self._lookup = lookup or SystemLookup()
+        self._lookup = lookup or lookup_of(config.nameservers)
         self._answers: dict[str, _Answer] = {}
         self._asking: dict[str, asyncio.Task[_Answer]] = {}
         self._typed: set[Origin] = set()
@@ -65,20 +62,20 @@ class Guard(AbstractResolver):
 
     def allow_origin(self, origin: str) -> None:
         """A person typed this as a seed: exactly this scheme, host and port may be visited, wherever it leads."""
-        self._typed.add(_origin(URL(origin, encoded=True)))
+        typed = origin_of(origin)
+        if typed is not None:
+            self._typed.add(typed)
 
-    async def check(self, url: URL, timeout_seconds: float) -> Refused | Failed | None:
-        """None when a connection for this URL may be made now; otherwise why not. The time is for a look-up."""
-        origin = scheme, host, port = _origin(url)
+    async def check(self, origin: Origin, timeout_seconds: float) -> tuple[str, ...] | Refused | Failed:
+        """The addresses that may be connected to for this origin now, or why none may. The time is for a look-up."""
+        _, host, port = origin
         is_typed = origin in self._typed
-        if scheme not in ("http", "https"):
-            return Refused(f"guard: {scheme}: is not for us")
         if port not in self._ports and not is_typed:
             return Refused(f"guard: port {port} is not open to us")
         literal = _literal(host)
         if literal is not None:
             if is_typed or is_public(literal, self._networks):
-                return None
+                return (host,)
             return Refused(f"guard: {host} is not a public address")
         if not _is_name(host):
             return Refused("guard: not a host name")
@@ -92,18 +89,33 @@ class Guard(AbstractResolver):
         if answer.failed is not None:
             return answer.failed
         if is_typed or answer.is_permitted:
-            return None
+            return answer.addresses
         return Refused(f"guard: {host} leads to an address that is not public")
 
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
-    ) -> list[ResolveResult]:
-        """The checked addresses of a name; for the connector. A name that was not checked has none."""
+    def class_of(self, origin: Origin, connected: str) -> AddressClass:
+        """What kind of address this is that a connection was made to for this origin."""
+        literal = _literal(connected)
+        if literal is None:
+            return ""
+        if is_public(literal):
+            return "public"
+        if is_public(literal, self._networks):
+            return "allowed"
+        return "typed" if origin in self._typed else ""
+
+    async def addresses_of_proxy(self, host: str) -> tuple[str, ...]:
+        """The addresses of a proxy: whoever names one in the configuration may choose where it is.
+
+        Looked up no more often than other names. Raises `OSError`.
+        """
+        if _literal(host) is not None:
+            return (host,)
         answer = self._answers.get(host)
-        is_typed = ("http", host, port) in self._typed or ("https", host, port) in self._typed
-        if answer is None or not (answer.is_permitted or is_typed):
-            raise OSError(None, "not checked by the guard")
-        return [_result(host, pinned, port) for pinned in answer.addresses]
+        if answer is None or answer.expires_at <= self._clock.now():
+            answer = await self._asked(host)
+        if answer.failed is not None:
+            raise OSError(None, answer.failed.why)
+        return answer.addresses
 
     async def close(self) -> None:
         for task in self._asking.values():
@@ -122,8 +134,7 @@ class Guard(AbstractResolver):
 
     async def _ask(self, host: str) -> _Answer:
         try:
-            addresses = await self._lookup.addresses(host)
-            answer = self._checked(addresses)
+            answer = self._checked(await self._lookup.addresses(host))
         except NameUnknown:
             # Not the host's trouble, for there is none: the URL is wrong, and may become a dead letter.
             answer = self._failed("no such host", is_site_wide=False)
@@ -135,18 +146,15 @@ class Guard(AbstractResolver):
             del self._answers[next(iter(self._answers))]
         return answer
 
-    def _checked(self, addresses: tuple[str, ...]) -> _Answer:
-        literals = [_literal(found) for found in addresses]
+    def _checked(self, found: Found) -> _Answer:
+        literals = [_literal(one) for one in found.addresses]
         permitted = all(literal is not None and is_public(literal, self._networks) for literal in literals)
-        return _Answer(addresses, permitted, self._clock.now() + self._ttl_seconds)
+        ttl_seconds = self._ttl_seconds if found.ttl_seconds is None else min(found.ttl_seconds, self._ttl_seconds)
+        return _Answer(found.addresses, permitted, self._clock.now() + max(ttl_seconds, MIN_TTL_SECONDS))
 
     def _failed(self, why: str, is_site_wide: bool) -> _Answer:
         failed = Failed(why, FailureKind.DNS, is_site_wide=is_site_wide)
         return _Answer((), False, self._clock.now() + UNKNOWN_TTL_SECONDS, failed)
-
-
-def _origin(url: URL) -> Origin:
-    return url.scheme, (url.raw_host or "").lower(), url.port or 0
 
 
 @lru_cache(maxsize=8192)
@@ -160,9 +168,3 @@ def _is_name(host: str) -> bool:
     if len(host) > 253 or _HOST_NAME.fullmatch(host) is None:
         return False
     return _NUMBER.fullmatch(host.removesuffix(".").rpartition(".")[2]) is None
-
-
-def _result(host: str, address: str, port: int) -> ResolveResult:
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    flags = socket.AI_NUMERICHOST | socket.AI_NUMERICSERV
-    return ResolveResult(hostname=host, host=address, port=port, family=family, proto=0, flags=flags)

@@ -1,22 +1,58 @@
-"""Who we say we are: the headers that every request carries."""
+"""Headers: the ones every request carries, the ones that ask for news only, and the ones an answer brought."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, TypeAlias
+
 from tenax.config import FetchConfig
 from tenax.errors import ConfigError
+from tenax.fetch.target import Origin
+from tenax.model import Held
 from tenax.version import __version__
 
-ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
-ACCEPT_LANGUAGE = "en,*;q=0.5"
-ACCEPT_ENCODING = "gzip, deflate, zstd"
+Pairs: TypeAlias = tuple[tuple[str, str], ...]
+
+ACCEPT: Final = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+ACCEPT_LANGUAGE: Final = "en,*;q=0.5"
+ACCEPT_ENCODING: Final = "gzip, deflate, br, zstd"
 """What `tenax.fetch.bodies` can decode."""
 
+BROWSER_VERSION: Final = 120
+"""The Chrome that the browser's headers are those of; a transport that can shake hands like it should."""
+# In the order in which that Chrome sends them.
+_BROWSER: Final[Pairs] = (
+    ("Cache-Control", "no-cache"),
+    (
+        "User-Agent",
+        "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) "
+        f"Chrome/{BROWSER_VERSION}.0.0.0 Safari/537.36",
+    ),
+    ("Accept", ACCEPT),
+    ("Sec-Fetch-Site", "none"),
+    ("Sec-Fetch-Mode", "navigate"),
+    ("Sec-Fetch-User", "?1"),
+    ("Sec-Fetch-Dest", "document"),
+    ("Accept-Encoding", "gzip, deflate, br"),
+    ("Accept-Language", "en-US,en;q=0.9"),
+)
 
-def honest_headers(fetch: FetchConfig) -> tuple[tuple[str, str], ...]:
-    """The standing headers. Raises `ConfigError` when the config's text cannot be sent as one."""
+_LONGEST_VALIDATOR: Final = 1024
+# What says nothing about who we are to one site. Any other header may be a key to it: nobody can list those.
+_HARMLESS: Final = frozenset(
+    {"accept", "accept-encoding", "accept-language", "cache-control", "pragma", "upgrade-insecure-requests"}
+    | {"user-agent", "sec-fetch-dest", "sec-fetch-mode", "sec-fetch-site", "sec-fetch-user"}
+)
+
+
+def standing_headers(fetch: FetchConfig) -> Pairs:
+    """What every request carries. Raises `ConfigError` when the config's text cannot be sent in a header."""
     for knob, text in (("fetch.contact", fetch.contact), ("fetch.user_agent", fetch.user_agent)):
-        if not (text.isascii() and (text.isprintable() or not text)):
+        if not _is_sendable(text):
             raise ConfigError(f"bad value {text!r} for `{knob}`: only printable ASCII can be sent in a header")
+    if fetch.profile == "browser":
+        own = fetch.user_agent
+        return tuple((name, own if own and name == "User-Agent" else value) for name, value in _BROWSER)
     return (
         ("User-Agent", user_agent(fetch)),
         ("Accept", ACCEPT),
@@ -26,6 +62,68 @@ def honest_headers(fetch: FetchConfig) -> tuple[tuple[str, str], ...]:
 
 
 def user_agent(fetch: FetchConfig) -> str:
+    """The honest one, unless another was configured."""
     if fetch.user_agent:
         return fetch.user_agent
     return f"Tenax/{__version__} (+{fetch.contact})" if fetch.contact else f"Tenax/{__version__}"
+
+
+def conditional_headers(held: Held | None) -> Pairs:
+    """What asks for the page only if it is no longer what we hold.
+
+    The site wrote these values: one that does not fit into a header is not sent back.
+    """
+    if held is None:
+        return ()
+    validators = (("If-None-Match", held.etag), ("If-Modified-Since", held.last_modified))
+    return tuple((name, value) for name, value in validators if value and _is_validator(value))
+
+
+def safe_across(headers: Iterable[tuple[str, str]], from_origin: Origin, to_origin: Origin) -> Pairs:
+    """What of a request's headers may go along to where it was redirected.
+
+    Within one origin that is everything but what was for the proxy; to another host, scheme or port only what
+    tells nothing: no credentials, no cookies, no keys under names of their own, no validators of another page.
+    """
+    if from_origin == to_origin:
+        return tuple((name, value) for name, value in headers if name.lower() != "proxy-authorization")
+    return tuple((name, value) for name, value in headers if name.lower() in _HARMLESS)
+
+
+def _is_validator(value: str) -> bool:
+    return len(value) <= _LONGEST_VALIDATOR and _is_sendable(value)
+
+
+def _is_sendable(text: str) -> bool:
+    return text.isascii() and text.isprintable()
+
+
+class Headers(Mapping[str, str]):
+    """The headers of an answer, looked up without regard to case.
+
+    Bytes that are not UTF-8 become surrogates, as in file names: nothing is lost and nothing fails.
+    """
+
+    __slots__ = ("_values",)
+
+    def __init__(self, pairs: Iterable[tuple[bytes, bytes]] = ()) -> None:
+        values: dict[str, list[str]] = {}
+        for name, value in pairs:
+            values.setdefault(name.lower().decode("latin-1"), []).append(
+                value.strip().decode("utf-8", "surrogateescape")
+            )
+        self._values = values
+
+    def __getitem__(self, name: str) -> str:
+        """The first of several with one name."""
+        return self._values[name.lower()][0]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def all(self, name: str) -> tuple[str, ...]:
+        """Every value of a name, in the order they came."""
+        return tuple(self._values.get(name.lower(), ()))

@@ -1,164 +1,214 @@
-"""HTTP/1.1 by aiohttp: one session for all visits, its connections made through the guard."""
+"""HTTP/1.1: requests over connections that are kept, each made to an address the guard has checked."""
 
 from __future__ import annotations
 
 import asyncio
-import re
-from weakref import WeakSet
+from typing import TypeAlias
 
-import aiohttp
-from aiohttp.client_proto import ResponseHandler
-from aiohttp.connector import Connection
-from yarl import URL
+import msgspec
 
 from tenax.clock import Clock
 from tenax.config import FetchConfig
 from tenax.fetch import Request, Response
-from tenax.fetch.bodies import Body, decoded, too_large
+from tenax.fetch.connections import Connections, Line, Route, straight
 from tenax.fetch.guard import Guard
-from tenax.fetch.headers import honest_headers
-from tenax.fetch.http_errors import DroppedWithoutAnswer, connect_timeout, cut_off, failure_of, total_timeout
-from tenax.model import Failed, FailureKind, Refused
+from tenax.fetch.headers import standing_headers
+from tenax.fetch.http_errors import connect_timeout, failure_of, total_timeout
+from tenax.fetch.proxies import Proxies, Proxy, ProxyPools
+from tenax.fetch.target import Target, target_of
+from tenax.fetch.tunnels import ProxyFailed, wrong_credentials
+from tenax.fetch.wire import Received
+from tenax.logs import logger
+from tenax.model import Deferred, Failed, FailureKind, Refused
 
-MAX_STATUS_LINE_BYTES = 16 * 1024
-MAX_HEADER_BYTES = 64 * 1024
-"""Of one header. Policies of real sites are long; 200 of these are not taken."""
-MAX_HEADERS = 256
-KEEP_ALIVE_SECONDS = 10.0
-"""How long an idle connection is kept: some turns of a host at the usual pace, few enough files for a broad crawl."""
-SMALL_BODY_BYTES = 64 * 1024
-"""The body of a redirect or an error is read up to this size, to keep the connection; a larger one is not awaited."""
+# Nothing, or not all, came through: the host's fault or the proxy's. Some of them in a row are the proxy's.
+_NOT_THROUGH = frozenset({
+    FailureKind.RESET, FailureKind.TRUNCATED, FailureKind.TIMEOUT_CONNECT, FailureKind.TIMEOUT_HEADERS,
+    FailureKind.TIMEOUT_BODY, FailureKind.TIMEOUT_TOTAL,
+})  # fmt: skip
 
-# The parser of URLs has been here before us. This only makes sure that no reading but one is possible: no userinfo,
-# no backslash, no blank, nothing that a second parser could take for the end of the host.
-_PLAIN_URL = re.compile(r"https?://(?:[A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?(?:[/?][\x21-\x7e]*)?")
+Exchanged: TypeAlias = tuple[Received, Line]
+
+log = logger(__name__)
 
 
 class HttpTransport:
     """A `Transport` with pooled connections and no memory: no cookies, no cache, no redirects of its own."""
 
-    def __init__(self, fetch: FetchConfig, guard: Guard, clock: Clock) -> None:
-        """Must be made while the event loop runs. The guard is the transport's from here on, and closed with it."""
+    def __init__(self, fetch: FetchConfig, guard: Guard, clock: Clock, pools: ProxyPools | None = None) -> None:
+        """Must be made while the event loop runs. The guard is shared, and not closed with it."""
         self._guard = guard
         self._clock = clock
+        self._pools = pools
         self._connect_timeout_seconds = fetch.connect_timeout_seconds
-        self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(
-                resolver=guard,
-                use_dns_cache=False,  # the guard has its own, and what it says must hold
-                limit=0,  # the ledger decides how much is in flight
-                keepalive_timeout=KEEP_ALIVE_SECONDS,
-            ),
-            cookie_jar=aiohttp.DummyCookieJar(),
-            headers=dict(honest_headers(fetch)),
-            timeout=aiohttp.ClientTimeout(total=None, connect=fetch.connect_timeout_seconds),
-            auto_decompress=False,
-            max_line_size=MAX_STATUS_LINE_BYTES,
-            max_field_size=MAX_HEADER_BYTES,
-            max_headers=MAX_HEADERS,
-            response_class=_Answer,
-        )
+        self._loop = asyncio.get_running_loop()
+        self._connections = Connections(self._loop, clock.now, guard.class_of)
+        self._standing = _lines(standing_headers(fetch))
 
-    async def get(self, request: Request) -> Response | Failed | Refused:
-        if _PLAIN_URL.fullmatch(request.url) is None:
+    async def get(self, request: Request) -> Response | Failed | Refused | Deferred:
+        target = target_of(request.url)
+        if target is None:
             return Refused("guard: not a plain http or https URL")
+        origin = target.origin
         started_at = self._clock.now()
-        try:
-            async with asyncio.timeout(request.total_timeout_seconds):
-                # What the URL parser wrote is sent as it stands; `encoded` keeps yarl from spelling it anew.
-                url = URL(request.url, encoded=True)
-                refusal = await self._guard.check(url, self._connect_timeout_seconds)
-                if refusal is not None:
-                    return refusal
-                answer = await self._answer(url, request)
-                answered_at = self._clock.now()
-                body, wire_bytes = await _body(answer, request.max_body_bytes)
-        except TimeoutError as error:
-            if isinstance(error, aiohttp.ServerTimeoutError):
-                return connect_timeout(self._connect_timeout_seconds)
-            return total_timeout(request.total_timeout_seconds)
-        except (aiohttp.ClientError, OSError, ValueError) as error:
-            return failure_of(error)
-        if isinstance(body, Failed):
-            return body
+        deadline = self._loop.time() + request.total_timeout_seconds
+        addresses = await self._guard.check(origin, self._connect_timeout_seconds)
+        if not isinstance(addresses, tuple):
+            return addresses
+        pool = self._pools.of(origin.host) if self._pools is not None else None
+        if pool is not None:
+            exchanged = await self._through(pool, request, target, addresses, deadline)
+        else:
+            route = straight(origin, request.verify_tls)
+            exchanged = await self._exchange(self._head(request, target), request, route, addresses, deadline)
+        if not isinstance(exchanged, tuple):
+            return exchanged
+        received, (_, route, address_class) = exchanged
         return Response(
-            request.url, answer.status, answer.headers, body, wire_bytes, started_at, answered_at, self._clock.now()
+            request.url,
+            received.status,
+            received.headers,
+            received.body,
+            received.wire_bytes,
+            started_at,
+            received.answered_at,
+            self._clock.now(),
+            address_class=address_class,
+            proxy=route.proxy.name if route.proxy is not None else "",
+            is_unverified=not route.verify_tls and origin.scheme == "https",
         )
 
     async def close(self) -> None:
-        await self._session.close()
-        await self._guard.close()
+        await self._connections.close()
 
-    async def _answer(self, url: URL, request: Request) -> aiohttp.ClientResponse:
-        headers = request.headers or None
+    # -- one exchange ---------------------------------------------------------------------------------------
+
+    async def _exchange(
+        self, head: bytes, request: Request, route: Route, addresses: tuple[str, ...], deadline: float
+    ) -> Exchanged | Failed:
+        """Raises `ProxyFailed` when the route has a proxy."""
+        line = self._connections.idle(route)
+        if line is not None:
+            received = await line.connection.exchange(head, request, deadline)
+            if not isinstance(received, Failed) or line.connection.has_heard or self._loop.time() >= deadline:
+                self._connections.keep(line)
+                return received if isinstance(received, Failed) else (received, line)
+            # It was closed while it was idle: the host has not seen this request, or has not begun to answer it.
+            # On a new connection a second try would be impolite: there the request was seen and not answered.
+        opened = await self._opened(route, addresses, request, deadline)
+        if isinstance(opened, Failed):
+            return opened
+        received = await opened.connection.exchange(head, request, deadline)
+        self._connections.keep(opened)
+        return received if isinstance(received, Failed) else (received, opened)
+
+    async def _opened(
+        self, route: Route, addresses: tuple[str, ...], request: Request, deadline: float
+    ) -> Line | Failed:
+        until = self._loop.time() + self._connect_timeout_seconds
         try:
-            return await self._session.get(url, headers=headers, allow_redirects=False)
-        except aiohttp.ClientConnectionResetError:
-            # The idle connection was closed under our hands, before the request was out.
-            return await self._session.get(url, headers=headers, allow_redirects=False)
+            transport = await self._reached(route, addresses[0], min(until, deadline)) if route.proxy else None
+            async with asyncio.timeout_at(min(until, deadline)):
+                if transport is not None:
+                    return await self._connections.take_over(transport, route, addresses[0])
+                return await self._connections.open(route, addresses)
+        except TimeoutError as error:
+            if error.errno is not None:
+                return failure_of(error)  # the system's own patience, not ours
+            if until <= deadline:
+                return connect_timeout(self._connect_timeout_seconds)
+            return total_timeout(request.total_timeout_seconds)
+        except (OSError, ValueError) as error:
+            return failure_of(error)
 
+    def _head(self, request: Request, target: Target, proxy: Proxy | None = None) -> bytes:
+        """With a proxy: as it is asked for a page itself (RFC 9112, 3.2.2), by someone whom it knows."""
+        own = _lines(request.headers) if request.headers else ""
+        standing = _lines(request.standing) if request.standing else self._standing
+        authority, path = target.origin.authority, target.path
+        if proxy is not None:
+            own, path = own + proxy.authorization, f"http://{authority}{path}"
+        return f"{request.method} {path} HTTP/1.1\r\nHost: {authority}\r\n{standing}{own}\r\n".encode("ascii")
 
-class _Answer(aiohttp.ClientResponse):
-    """Knows how its connection began and ended.
+    # -- by way of a proxy ----------------------------------------------------------------------------------
 
-    aiohttp sends a GET again when the connection breaks before the answer. That is right for an idle connection which
-    the peer had closed meanwhile, and impolite for a new one: there the request has been seen and not answered.
-    """
+    async def _through(
+        self, pool: Proxies, request: Request, target: Target, addresses: tuple[str, ...], deadline: float
+    ) -> Exchanged | Failed | Deferred:
+        """By one proxy after the other until one takes the request; none is asked twice."""
+        host = target.origin.host
+        # No proxy says whether it has IPv6. Each further one is sent to the host's next address.
+        near = sorted(addresses, key=lambda address: ":" in address)
+        tried: list[Proxy] = []
+        declined: list[tuple[Proxy, str]] = []
+        failed: Failed | None = None
+        while (proxy := pool.choose(host, self._clock.now(), tried)) is not None:
+            address = near[len(tried) % len(near)]
+            tried.append(proxy)
+            try:
+                exchanged = await self._by(proxy, request, target, address, deadline)
+            except ProxyFailed as error:
+                failed = error.failed
+                if error.declined:
+                    declined.append((proxy, error.why))
+                else:
+                    self._count_failure(pool, proxy, host, error.why)
+                if self._loop.time() >= deadline:
+                    break
+                continue
+            self._count_all(pool, declined, host)
+            return self._judged(pool, proxy, host, exchanged)
+        if failed is None:
+            return Deferred(pool.free_at(), pool.why_none())
+        if len(declined) == 1:
+            # What several say of a host is believed: else a few hosts that are gone would ban every proxy.
+            self._count_all(pool, declined, host)
+        return failed
 
-    _used: WeakSet[ResponseHandler] = WeakSet()
-    _carrier: ResponseHandler | None = None
+    async def _by(
+        self, proxy: Proxy, request: Request, target: Target, address: str, deadline: float
+    ) -> Exchanged | Failed:
+        route = Route(target.origin, request.verify_tls, proxy)
+        head = self._head(request, target, None if route.is_tunnelled else proxy)
+        exchanged = await self._exchange(head, request, route, (address,), deadline)
+        if isinstance(exchanged, tuple) and exchanged[0].status == 407 and not route.is_tunnelled:
+            raise ProxyFailed(proxy, wrong_credentials(proxy))
+        return exchanged
 
-    async def start(self, connection: Connection) -> aiohttp.ClientResponse:
-        protocol = self._carrier = connection.protocol
-        if protocol is None or protocol in self._used:
-            return await super().start(connection)
-        self._used.add(protocol)
+    async def _reached(self, route: Route, address: str, until: float) -> asyncio.Transport:
+        """Raises `ProxyFailed`, and `OSError` when it is not the proxy that has failed."""
+        proxy = route.proxy
+        assert proxy is not None
+        began = self._loop.time()
         try:
-            return await super().start(connection)
-        except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
-            raise DroppedWithoutAnswer from error
+            async with asyncio.timeout_at(until):
+                try:
+                    found = await self._guard.addresses_of_proxy(proxy.host)
+                except OSError as error:
+                    raise ProxyFailed(proxy, error.strerror or "the name look-up failed") from None
+                return await self._connections.reach(proxy, found, route, address)
+        except TimeoutError:
+            why = f"no connection within {max(until - began, 0.0):.3g} s"
+            raise ProxyFailed(proxy, why, FailureKind.TIMEOUT_CONNECT) from None
 
-    @property
-    def was_cut_off(self) -> bool:
-        """True when the connection ended by an error: for a body that lasts until the end, too early."""
-        return self._carrier is not None and isinstance(self._carrier.exception(), aiohttp.ClientOSError)
+    def _judged(self, pool: Proxies, proxy: Proxy, host: str, exchanged: Exchanged | Failed) -> Exchanged | Failed:
+        """The same, after the proxy has been given its due."""
+        if isinstance(exchanged, tuple):
+            if pool.answered(proxy, host, exchanged[0].status, self._clock.now()):
+                log.warning("proxy banned", proxy=proxy.name, why=f"{host} answered {exchanged[0].status}")
+            return exchanged
+        if exchanged.kind in _NOT_THROUGH:
+            self._count_failure(pool, proxy, host, exchanged.why)
+        return msgspec.structs.replace(exchanged, why=f"{exchanged.why}, through proxy {proxy.name}")
 
+    def _count_all(self, pool: Proxies, declined: list[tuple[Proxy, str]], host: str) -> None:
+        for proxy, why in declined:
+            self._count_failure(pool, proxy, host, why)
 
-async def _body(answer: aiohttp.ClientResponse, max_bytes: int) -> tuple[bytes | Failed, int]:
-    """The decoded body and its size on the wire. What belongs to no page is read only if that is cheap."""
-    if answer.status == 101:
-        answer.close()
-        return Failed("switched to another protocol", FailureKind.BAD_RESPONSE), 0
-    is_page = answer.status < 300
-    length = answer.content_length if "Transfer-Encoding" not in answer.headers else None
-    try:
-        if length is not None and length > (max_bytes if is_page else SMALL_BODY_BYTES):
-            answer.close()
-            return too_large(max_bytes) if is_page else b"", 0
-        if length is not None:
-            raw = await answer.read()
-            body, wire_bytes = decoded(raw, answer.headers.get("Content-Encoding", ""), max_bytes), len(raw)
-        else:
-            body, wire_bytes = await _streamed(answer, max_bytes if is_page else SMALL_BODY_BYTES)
-    except aiohttp.ClientError as error:
-        answer.close()
-        body, wire_bytes = failure_of(error), 0
-    return (b"" if isinstance(body, Failed) and not is_page else body), wire_bytes
+    def _count_failure(self, pool: Proxies, proxy: Proxy, host: str, why: str) -> None:
+        if pool.failed(proxy, host, why, self._clock.now()):
+            log.warning("proxy banned", proxy=proxy.name, why=why)
 
 
-async def _streamed(answer: aiohttp.ClientResponse, max_bytes: int) -> tuple[bytes | Failed, int]:
-    body = Body(answer.headers.get("Content-Encoding", ""), max_bytes)
-    wire_bytes = 0
-    try:
-        async for chunk in answer.content.iter_any():
-            wire_bytes += len(chunk)
-            failed = body.feed(chunk)
-            if failed is not None:
-                answer.close()
-                return failed, wire_bytes
-    except asyncio.CancelledError:
-        answer.close()
-        raise
-    if isinstance(answer, _Answer) and answer.was_cut_off:
-        return cut_off(), wire_bytes
-    return body.finish(), wire_bytes
+def _lines(headers: tuple[tuple[str, str], ...]) -> str:
+    return "".join(f"{name}: {value}\r\n" for name, value in headers)

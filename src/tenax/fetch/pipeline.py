@@ -1,16 +1,26 @@
-"""The way of one fetch: robots.txt first, then the page; what came of it, as a value.
+"""The way of one fetch, step by step; what came of it, as a value.
 
-Each step may end the fetch with an outcome. Nothing waits here: a host that must be asked for its robots.txt first is
-asked, and the task goes back for the host's next turn.
+    decide → policy → cache → network, and then the reader validates
+
+Each step may end the fetch with an outcome. Nothing waits here: a host that must be asked for its robots.txt first,
+or probed after an outage, is asked, and the task goes back for the host's next turn.
 """
 
 from __future__ import annotations
 
+import msgspec
+
 from tenax.clock import Clock
-from tenax.config import FetchConfig, PolitenessConfig
-from tenax.fetch import Request, Response, Transport
+from tenax.config import SiteConfig, Sites
+from tenax.fetch import Request, Response
+from tenax.fetch.cache import copy_that_serves
 from tenax.fetch.classify import outcome_of, retry_after_seconds
+from tenax.fetch.decide import decision
+from tenax.fetch.headers import conditional_headers, standing_headers
+from tenax.fetch.policy import AskRobots, ProbeFirst, policy
 from tenax.fetch.redirects import Elsewhere, SameUrl, Stop, next_hop
+from tenax.fetch.target import Origin, origin_of
+from tenax.fetch.transports import Manners, Transports
 from tenax.hosts.robots import (
     MAX_ROBOTS_REDIRECTS,
     AskedRobots,
@@ -18,13 +28,14 @@ from tenax.hosts.robots import (
     RobotsNoAnswer,
     RobotsRedirectedAway,
     copy_of,
-    matcher,
 )
+from tenax.hosts.rules import lasting, pace_seconds, usual_way
 from tenax.model import (
     Deferred,
     Failed,
     FailureKind,
     FetchRecord,
+    Held,
     Hop,
     HostRecord,
     Outcome,
@@ -33,11 +44,23 @@ from tenax.model import (
     RobotsCopy,
     RobotsVerdict,
     Task,
+    Unchanged,
     Value,
+    Way,
 )
-from tenax.urls.normalize import Spelling
+from tenax.urls.normalize import Spelling, normalize
 
 ROBOTS_TIMEOUT_SECONDS = 10.0
+PROBE_TIMEOUT_SECONDS = 10.0
+_PLAIN = frozenset({Way.HTTP})
+_TIMEOUTS = frozenset({FailureKind.TIMEOUT_HEADERS, FailureKind.TIMEOUT_BODY, FailureKind.TIMEOUT_TOTAL})
+
+
+class Probe(Value, frozen=True):
+    """What a host that was down said to one small request."""
+
+    is_up: bool
+    why: str
 
 
 class Answer(Value, frozen=True):
@@ -48,8 +71,11 @@ class Answer(Value, frozen=True):
     """When the last answer's headers were here, or when we gave up on it."""
     requests: int = 0
     """Sent to the host, robots.txt included: each takes its share of the pace."""
+    way: Way = Way.HTTP
     robots: RobotsCopy | None = None
     """The host's robots.txt, when this visit asked for it."""
+    probe: Probe | None = None
+    """When this visit only asked whether the host is back."""
     response: Response | None = None
     """The page's own answer, when one came."""
     record: FetchRecord = FetchRecord()
@@ -62,106 +88,232 @@ class Answer(Value, frozen=True):
 class Pipeline:
     """Fetches tasks by the rules; used by many visits at once."""
 
-    def __init__(
-        self, transport: Transport, clock: Clock, fetch: FetchConfig, politeness: PolitenessConfig, spelling: Spelling
-    ) -> None:
-        self._transport = transport
+    def __init__(self, transports: Transports, clock: Clock, sites: Sites, spelling: Spelling) -> None:
+        self._transports = transports
         self._clock = clock
-        self._fetch = fetch
-        self._politeness = politeness
+        self._sites = sites
         self._spelling = spelling
+        self._elsewhere = sites.of("")
+        self._standing: dict[int, tuple[tuple[str, str], ...]] = {}
 
-    async def fetch(self, task: Task, host: HostRecord) -> Answer:
+    def ways_of(self, site: SiteConfig) -> frozenset[Way]:
+        """How this site can be fetched. Only plain HTTP goes through proxies, and a site with proxies by no way else."""
+        return _PLAIN if site.proxy.urls else self._transports.available
+
+    async def fetch(self, task: Task, host: HostRecord, held: Held | None = None) -> Answer:
         now = self._clock.now()
-        robots = host.robots
-        if robots is None or robots.expires_at <= now:
-            return await self._ask_robots_first(host)
-        if robots.verdict is RobotsVerdict.UNREACHABLE:
-            return Answer(_unreachable(robots), now)
-        if not matcher(robots).allows(task.url):
-            return Answer(Refused(f"robots: {task.origin}/robots.txt does not allow it"), now)
-        return await self._get(task)
+        site = self._sites.of_origin(host.origin)
+        refused = decision(task, held, site.cache, self._spelling, now)
+        if refused is not None:
+            return Answer(refused, now)
+        match policy(task, host, now):
+            case AskRobots():
+                return await self._ask_robots_first(host, site)
+            case ProbeFirst():
+                return await self._probe(host, site)
+            case Deferred() | Refused() as outcome:
+                return Answer(outcome, now)
+        served = copy_that_serves(task, held, site.cache, now)
+        if served is not None:
+            return Answer(served, now)
+        return await self._get(task, host, held, site)
 
-    # -- robots.txt -----------------------------------------------------------------------------------------
+    # -- before the page ------------------------------------------------------------------------------------
 
-    async def _ask_robots_first(self, host: HostRecord) -> Answer:
-        answer, requests = await self._ask_robots(f"{host.origin}/robots.txt")
+    async def _probe(self, host: HostRecord, site: SiteConfig) -> Answer:
+        """One HEAD of the root. Any answer but that of a broken server means that somebody is there."""
+        way = self._way(host, site)
+        timeout = min(PROBE_TIMEOUT_SECONDS, site.fetch.total_timeout_seconds)
+        request = Request(
+            f"{host.origin}/", site.fetch.max_body_bytes, timeout, verify_tls=site.fetch.verify_tls,
+            method="GET" if way is Way.BROWSER else "HEAD", standing=self._headers_of(site),
+        )  # fmt: skip
+        answer = await self._transports.get(way, request, _manners(host, site))
         now = self._clock.now()
-        if isinstance(answer, Refused):
-            return Answer(answer, now)
+        match answer:
+            case Deferred() | Refused():
+                return Answer(answer, now)
+            case Failed(why=why):
+                probe = Probe(False, why)
+            case Response(status=status):
+                probe = Probe(status < 500, f"HTTP {status}")
+        says = "it is back" if probe.is_up else f"still down: {probe.why}"
+        return Answer(Deferred(now, f"probe: {says}"), now, 1, way, probe=probe)
+
+    async def _ask_robots_first(self, host: HostRecord, site: SiteConfig) -> Answer:
+        way = self._way(host, site)
+        answer, requests = await self._ask_robots(host, site, way)
+        now = self._clock.now()
+        if isinstance(answer, (Refused, Deferred)):
+            return Answer(answer, now, requests, way)
         asked = RobotsNoAnswer(answer.why) if isinstance(answer, Failed) else answer
-        robots = copy_of(asked, host.robots, self._politeness, now)
+        robots = lasting(copy_of(asked, host.robots, site.politeness, now), host, site.politeness, now, requests)
         if robots.verdict is not RobotsVerdict.UNREACHABLE:
-            return Answer(Deferred(now, "robots.txt was asked first"), now, requests, robots)
-        # A host that cannot be reached is a failure like any other: it must count towards the host's rest.
-        outcome = answer if isinstance(answer, Failed) else _unreachable(robots)
-        return Answer(outcome, now, requests, robots)
+            return Answer(Deferred(now, "robots.txt was asked first"), now, requests, way, robots)
+        outcome = _trouble_of_host(answer) if isinstance(answer, Failed) else None
+        deferred = Deferred(robots.expires_at, f"robots.txt unreachable: {robots.why}")
+        return Answer(outcome or deferred, now, requests, way, robots)
 
-    async def _ask_robots(self, url: str) -> tuple[AskedRobots | Failed | Refused, int]:
-        """Follow the file's redirects, across hosts too (RFC 9309, 2.3.1.2)."""
+    async def _ask_robots(
+        self, host: HostRecord, site: SiteConfig, way: Way
+    ) -> tuple[AskedRobots | Failed | Refused | Deferred, int]:
+        """Follow the file's redirects, across hosts too (RFC 9309, 2.3.1.2): one turn of each host for its part."""
+        url = f"{host.origin}/robots.txt"
         chain: tuple[Hop, ...] = ()
         requests = 0
+        visited: set[Origin | None] = set()
         while True:
-            requests += 1
-            answer = await self._transport.get(Request(url, self._fetch.max_body_bytes, ROBOTS_TIMEOUT_SECONDS))
+            origin = origin_of(url)
+            is_own = origin == origin_of(host.origin)
+            manners = Manners()
+            if origin not in visited:
+                manners = _manners(host, site) if is_own else self._manners_of_stranger(url)
+            visited.add(origin)
+            verify_tls = site.fetch.verify_tls and is_own
+            timeout = min(ROBOTS_TIMEOUT_SECONDS, site.fetch.total_timeout_seconds)
+            request = Request(
+                url, site.fetch.max_body_bytes, timeout, verify_tls=verify_tls, standing=self._headers_of(site)
+            )  # fmt: skip
+            answer = await self._transports.get(way, request, manners)
+            if isinstance(answer, Deferred):
+                return answer, requests
+            requests += is_own
             if isinstance(answer, Refused) and chain:
                 return RobotsNoAnswer(f"redirected: {answer.why}"), requests
             if not isinstance(answer, Response):
                 return answer, requests
             if not answer.is_redirect:
-                wait = retry_after_seconds(answer, self._fetch.max_retry_after_seconds)
+                wait = retry_after_seconds(answer, site.fetch.max_retry_after_seconds)
                 return RobotsAnswer(answer.status, answer.body, answer.content_type, wait), requests
             location = answer.headers.get("Location")
-            hop = next_hop(url, (url,), chain, answer.status, location, MAX_ROBOTS_REDIRECTS, self._spelling)
+            hop = next_hop(
+                url, (url,), chain, answer.status, location, MAX_ROBOTS_REDIRECTS, self._spelling,
+                site.fetch.https_domains,
+            )  # fmt: skip
             if not isinstance(hop, Elsewhere):
                 return RobotsRedirectedAway(answer.status), requests
             chain, url = hop.chain, hop.url
 
+    def _manners_of_stranger(self, url: str) -> Manners:
+        """For a host that we only meet on the way: its configured pace, whatever its record may say."""
+        origin = origin_of(url)
+        stranger = HostRecord(origin=f"{origin.scheme}://{origin.authority}" if origin is not None else url, domain="")
+        return _manners(stranger, self._sites.of_origin(stranger.origin))
+
     # -- the page -------------------------------------------------------------------------------------------
 
-    async def _get(self, task: Task) -> Answer:
+    async def _get(self, task: Task, host: HostRecord, held: Held | None, site: SiteConfig) -> Answer:
         """The page. A redirect that only spells the same URL otherwise is followed here; any other ends the visit."""
+        way = self._way(host, site, task.way)
         asked: tuple[str, ...] = (task.url,)
         while True:
-            answer = await self._transport.get(self._request(asked[-1]))
+            request = self._request(asked[-1], task, held, site)
+            # The second spelling belongs to the same turn: the host itself asked for it.
+            manners = _manners(host, site) if len(asked) == 1 else Manners()
+            answer = await self._transports.get(way, request, manners)
+            if isinstance(answer, Deferred):
+                return Answer(answer, self._clock.now(), len(asked) - 1, chain=task.chain)
             if not isinstance(answer, Response):
-                return Answer(answer, self._clock.now(), len(asked), chain=task.chain)
-            outcome = outcome_of(answer, self._fetch.max_retry_after_seconds)
+                return Answer(answer, self._clock.now(), len(asked), way, chain=task.chain)
+            outcome = self._outcome(answer, request, held, site)
             if outcome is not None:
-                return self._ended(outcome, answer, asked, task.chain)
-            location = answer.headers.get("Location")
-            limit = self._fetch.max_redirects
-            hop = next_hop(task.url, asked, task.chain, answer.status, location, limit, self._spelling)
+                return _ended(outcome, answer, asked, task.chain, held)
+            location = answer.headers.get("Location") if answer.is_redirect else answer.url
+            hop = next_hop(
+                task.url, asked, task.chain, answer.status, location, site.fetch.max_redirects, self._spelling,
+                site.fetch.https_domains,
+            )  # fmt: skip
             match hop:
                 case SameUrl(exact_url=exact_url):
                     asked = (*asked, exact_url)
                 case Stop(why=why):
                     failed = Failed(why, FailureKind.REDIRECT, status=answer.status)
-                    return self._ended(failed, answer, asked, (*task.chain, Hop(asked[-1], answer.status)))
+                    return _ended(failed, answer, asked, (*task.chain, Hop(asked[-1], answer.status)))
                 case Elsewhere(url=url, chain=chain):
-                    return self._ended(Redirected(answer.status, url), answer, asked, chain, hop)
+                    return _ended(Redirected(answer.status, url), answer, asked, chain, elsewhere=hop)
 
-    def _ended(
-        self,
-        outcome: Outcome,
-        response: Response,
-        asked: tuple[str, ...],
-        chain: tuple[Hop, ...],
-        elsewhere: Elsewhere | None = None,
-    ) -> Answer:
-        return Answer(
-            outcome,
-            response.answered_at,
-            len(asked),
-            response=response,
-            record=response.record,
-            elsewhere=elsewhere,
-            chain=chain,
+    def _outcome(self, answer: Response, request: Request, held: Held | None, site: SiteConfig) -> Outcome | None:
+        """How the visit ends with this answer; None when it leads elsewhere."""
+        if answer.way is Way.BROWSER and not answer.is_redirect and not self._is_same(answer.url, request.url):
+            return None  # it went on by itself: what it shows belongs to another URL, with rules of its own
+        outcome = outcome_of(answer, site.fetch.max_retry_after_seconds)
+        if isinstance(outcome, Unchanged) and (held is None or held.kind is None or not request.headers):
+            return Failed("HTTP 304 for a page that we do not hold", FailureKind.NOT_MODIFIED, status=304)
+        return outcome
+
+    def _is_same(self, one: str, other: str) -> bool:
+        spelled = [normalize(url, None, self._spelling) for url in (one, other)]
+        return one == other or (spelled[0] is not None and spelled[0] == spelled[1])
+
+    def _request(self, url: str, task: Task, held: Held | None, site: SiteConfig) -> Request:
+        fetch = site.fetch
+        return Request(
+            url,
+            fetch.max_body_bytes,
+            fetch.total_timeout_seconds,
+            conditional_headers(held) if held is not None and not task.is_unconditional else (),
+            fetch.headers_timeout_seconds,
+            fetch.body_timeout_seconds,
+            verify_tls=fetch.verify_tls,
+            standing=self._headers_of(site),
         )
 
-    def _request(self, url: str) -> Request:
-        return Request(url, self._fetch.max_body_bytes, self._fetch.total_timeout_seconds)
+    def _headers_of(self, site: SiteConfig) -> tuple[tuple[str, str], ...]:
+        """The headers of a site that has settings of its own; empty where those of the whole crawl hold."""
+        if site is self._elsewhere:
+            return ()
+        headers = self._standing.get(id(site))
+        if headers is None:
+            headers = self._standing[id(site)] = standing_headers(site.fetch)
+        return headers
+
+    def _way(self, host: HostRecord, site: SiteConfig, wanted: Way | None = None) -> Way:
+        way = wanted or usual_way(host, self._clock.now())
+        return way if way in self.ways_of(site) else Way.HTTP
 
 
-def _unreachable(robots: RobotsCopy) -> Deferred:
-    return Deferred(robots.expires_at, f"robots.txt unreachable: {robots.why}")
+def _ended(
+    outcome: Outcome,
+    response: Response,
+    asked: tuple[str, ...],
+    chain: tuple[Hop, ...],
+    held: Held | None = None,
+    elsewhere: Elsewhere | None = None,
+) -> Answer:
+    record = response.record
+    if isinstance(outcome, Unchanged) and held is not None:
+        record = msgspec.structs.replace(record, saved_bytes=held.body_bytes)
+    return Answer(
+        outcome,
+        response.answered_at,
+        len(asked),
+        response.way,
+        response=response,
+        record=record,
+        elsewhere=elsewhere,
+        chain=chain,
+    )
+
+
+def _trouble_of_host(failed: Failed) -> Failed | None:
+    """The failure of a robots.txt, as far as it is one of the host and counts towards its rest.
+
+    The page was not asked for, so it pays for none of this. A name that does not exist it does share.
+    """
+    if failed.is_site_wide or failed.kind is FailureKind.DNS:
+        return failed
+    return msgspec.structs.replace(failed, is_site_wide=True) if failed.kind in _TIMEOUTS else None
+
+
+def _manners(host: HostRecord, site: SiteConfig) -> Manners:
+    pace = pace_seconds(host, site.politeness)
+    if pace == 0:
+        return Manners()
+    rate = site.politeness.address_rate_per_second
+    return Manners(
+        pace,
+        site.politeness.connections_per_host,
+        1 / rate if rate else 0.0,
+        site.fetch.connect_timeout_seconds,
+        site.fetch.max_retry_after_seconds,
+    )

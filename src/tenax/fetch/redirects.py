@@ -42,11 +42,15 @@ def next_hop(
     location: str | None,
     max_redirects: int,
     spelling: Spelling,
+    https_domains: tuple[str, ...] = (),
 ) -> Elsewhere | SameUrl | Stop:
-    """`asked` holds the exact URLs requested in this visit, oldest first; `chain` the hops before it."""
+    """`asked` holds the exact URLs requested in this visit, oldest first; `chain` the hops before it.
+
+    Redirects to http of the `https_domains` and of what is below them are read as redirects to https.
+    """
     if not location:
         return Stop("redirect without a target")
-    exact_url = _resolved(location, asked[-1])
+    exact_url = _resolved(location, asked[-1], https_domains)
     target = normalize(exact_url, None, spelling) if exact_url is not None else None
     if exact_url is None or target is None:
         return Stop("redirect to something that is no http or https URL", location[:2048])
@@ -59,7 +63,7 @@ def next_hop(
     return Elsewhere(target.url, target.origin, (*chain, Hop(task_url, status)))
 
 
-def _resolved(location: str, base: str) -> str | None:
+def _resolved(location: str, base: str, https_domains: tuple[str, ...]) -> str | None:
     """The whole URL, without fragment and credentials. Bytes that were not UTF-8 arrive as surrogates: escaped."""
     location = _NOT_UTF8.sub(lambda match: f"%{ord(match[0]) - 0xDC00:02X}", location)
     try:
@@ -67,4 +71,10 @@ def _resolved(location: str, base: str) -> str | None:
     except (ValueError, TypeError):
         return None
     url.username = url.password = ""
+    if url.protocol == "http:" and not url.port and _is_below(url.hostname, https_domains):
+        url.protocol = "https:"
     return url.href.partition("#")[0]
+
+
+def _is_below(host: str, domains: tuple[str, ...]) -> bool:
+    return any(f".{host}".endswith(f".{domain.lower()}") for domain in domains)

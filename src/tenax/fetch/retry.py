@@ -1,9 +1,13 @@
-"""What happens to a task after a visit: done, again at a time, or a dead letter."""
+"""What happens to a task after a visit: done, again at a time or another way, or a dead letter."""
 
 from __future__ import annotations
 
-from tenax.config import FetchConfig
-from tenax.model import Again, DeadLetter, Deferred, Done, Failed, FailureKind, Outcome, Plan
+import msgspec
+
+from tenax.config import SiteConfig
+from tenax.fetch.fallback import other_way
+from tenax.hosts.rest import asked_seconds, retry_delay_seconds
+from tenax.model import Again, DeadLetter, Deferred, Done, Failed, FailureKind, Outcome, Plan, Rejected, Task, Way
 
 # Answers: the site has spoken, and there is nothing left to try.
 _SETTLED = frozenset({FailureKind.NOT_FOUND, FailureKind.GONE})
@@ -12,24 +16,59 @@ _PERMANENT = frozenset({FailureKind.CLIENT_ERROR, FailureKind.BLOCKED, FailureKi
 
 
 def plan_for(
-    outcome: Outcome, attempt: int, now: float, fetch: FetchConfig, jitter: float, host_next_at: float
+    outcome: Outcome,
+    task: Task,
+    now: float,
+    site: SiteConfig,
+    jitter: float,
+    host_next_at: float,
+    ways: frozenset[Way],
+    way: Way = Way.HTTP,
 ) -> Plan:
-    """`attempt` counts the visits that failed by this URL's own fault before this one; `jitter` is random, 0 to 1."""
-    if isinstance(outcome, Deferred):
-        return Again(outcome.until)
-    if not isinstance(outcome, Failed) or outcome.kind in _SETTLED:
-        return Done()
-    asked_for = now + min(outcome.retry_after_seconds or 0.0, fetch.max_retry_after_seconds)
-    if outcome.is_site_wide or outcome.kind is FailureKind.RATE_LIMITED:
-        return Again(max(host_next_at, asked_for))
-    if outcome.kind in _PERMANENT:
-        return DeadLetter(outcome.why)
-    if attempt + 1 >= fetch.max_attempts:
-        return DeadLetter(f"{outcome.why} (tried {attempt + 1} times)")
-    return Again(max(now + retry_delay_seconds(attempt, fetch, jitter), asked_for), spends_attempt=True)
+    """The plan for `task` after a visit by `way`.
+
+    `jitter` is random, 0 to 1; `host_next_at` is when its host has its next turn, as known after this visit; `ways`
+    are the ways at hand. What a task was found to need, a way or the whole page, it keeps until a visit says otherwise.
+    """
+    match outcome:
+        case Deferred(until=until):
+            return _again(task, until)
+        case Failed(kind=kind) if kind in _SETTLED:
+            return Done()
+        case Failed() | Rejected():
+            other = other_way(outcome, way, site.fetch, ways)
+            if other is not None:
+                return msgspec.structs.replace(_again(task, host_next_at), way=other)
+            if isinstance(outcome, Failed):
+                return _after_failure(outcome, task, now, site, jitter, host_next_at)
+            return _one_attempt_less(task, host_next_at, outcome.why, site) if outcome.is_hard else Done()
+        case _:
+            return Done()
 
 
-def retry_delay_seconds(attempt: int, fetch: FetchConfig, jitter: float) -> float:
-    """Doubling from the base up to the most, and a random share more, so that retries do not come in step."""
-    wait = min(fetch.retry_base_seconds * 2.0 ** min(attempt, 30), fetch.retry_max_seconds)
-    return wait * (1 + fetch.retry_jitter * jitter)
+def _after_failure(
+    failed: Failed, task: Task, now: float, site: SiteConfig, jitter: float, host_next_at: float
+) -> Plan:
+    asked_for = now + asked_seconds(failed.retry_after_seconds, site.fetch)
+    if failed.kind is FailureKind.RESET and failed.is_site_wide:
+        # Every way was tried; the next round begins with the one its host is usually visited by.
+        return msgspec.structs.replace(_again(task, max(host_next_at, asked_for)), way=None)
+    if failed.is_site_wide or failed.kind is FailureKind.RATE_LIMITED:
+        return _again(task, max(host_next_at, asked_for))
+    if failed.kind is FailureKind.NOT_MODIFIED and not task.is_unconditional:
+        return Again(now, way=task.way, is_unconditional=True)
+    if failed.kind in _PERMANENT:
+        return DeadLetter(failed.why)
+    wait = retry_delay_seconds(task.attempt, site.fetch, jitter)
+    return _one_attempt_less(task, max(now + wait, asked_for), failed.why, site)
+
+
+def _one_attempt_less(task: Task, at: float, why: str, site: SiteConfig) -> Plan:
+    attempts = task.attempt + 1
+    if attempts >= site.fetch.max_attempts:
+        return DeadLetter(f"{why} (tried {attempts} times)")
+    return msgspec.structs.replace(_again(task, at), spends_attempt=True)
+
+
+def _again(task: Task, at: float) -> Again:
+    return Again(at, way=task.way, is_unconditional=task.is_unconditional)

@@ -10,16 +10,21 @@ What this room promises:
 - **A rest is a time, not a sleep.** A 429, an outage or an unreachable robots.txt moves `next_at` forward and says why
   in `resting_why`. Nobody waits in a slot; the ledger simply does not hand the host out before then.
 - **A rest is never shortened.** A late answer of an earlier request does not wake a host that was told to rest.
+- **One turn for all crawls of a machine.** Each crawl knows its own visits only; a `SharedTurns` is asked before every
+  request and knows those of the others, and how long a host asked one of them to stay away (Retry-After). Killing a
+  crawl frees what it held after `busy_seconds` at the latest.
 - **robots.txt by RFC 9309.** Rules are rules, 4xx means there are none, no answer means hands off.
 
-`robots` and `rules` are pure; `memory` holds the records of the hosts that are active now.
+`robots` and `rules` are pure; `memory` holds the records of the hosts that are active now; `machine` shares turns with
+the other processes of this user, `local_turns` within this one.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
-from tenax.model import HostRecord
+from tenax.model import HostRecord, Value
 
 
 class Hosts(Protocol):
@@ -38,4 +43,28 @@ class Hosts(Protocol):
         """A visit is committed: the ledger holds what it learned, and the record may be dropped here."""
 
 
-__all__ = ["Hosts"]
+class Turn(Value, frozen=True):
+    """The right to send one request to a host or an address, at the pace it is owed."""
+
+    key: str
+    """Whose turn it is: `host http://a.example`, `address 93.184.216.34`."""
+    pace_seconds: float
+    """Least time before the next one; 0: nobody waits for anybody, and the turn is not kept at all."""
+    busy_seconds: float = 0.0
+    """How long it is held at most while the request is in flight; 0: requests may overlap, only their starts are
+    a pace apart."""
+
+
+class SharedTurns(Protocol):
+    """Whose turn it is at a host or an address, whoever asks. Neither call waits for anything."""
+
+    def take(self, turns: Sequence[Turn], now: float) -> float:
+        """All of these turns at once, or none: `now` when they were taken, else the earliest time to try again."""
+
+    def end(self, turns: Sequence[Turn], answered_at: float) -> None:
+        """The request is answered: the next may start a pace after that. A longer pace than was taken is a rest."""
+
+    def close(self) -> None: ...
+
+
+__all__ = ["Hosts", "SharedTurns", "Turn"]

@@ -1,41 +1,21 @@
-"""When a host has its next turn: its pace, and its rests after trouble."""
+"""What a host's answers change in its record: its pace, its rests, and the way it is visited.
+
+Each rule has a file of its own and changes its own part of the record: `throttle` (429), `breaker` (outages), `budget`
+(failures of any kind), `cooldown` (refusals) and `ways`. Where several of them want a rest, the longest holds.
+"""
 
 from __future__ import annotations
 
 import msgspec
 
-from tenax.config import FetchConfig, PolitenessConfig
+from tenax.config import PolitenessConfig, SiteConfig
+from tenax.hosts import breaker, budget, cooldown, throttle, ways
+from tenax.hosts.breaker import must_probe
+from tenax.hosts.rest import is_resting, with_rest
 from tenax.hosts.robots import matcher
-from tenax.model import (
-    Deferred,
-    Failed,
-    FailureKind,
-    Fetched,
-    HostRecord,
-    Outcome,
-    Refused,
-    RobotsCopy,
-    RobotsVerdict,
-)
-
-OUTAGE_FAILURES = 5
-"""So many failures in a row are an outage: from here on the rests are long."""
-OUTAGE_FIRST_REST_SECONDS = 30.0
-OUTAGE_LONGEST_REST_SECONDS = 300.0
-RATE_LIMITED_REST_SECONDS = 45.0
-"""After a 429 that names no time, give or take a tenth."""
-
-# One of these may be the page's own fault; a row of them is the host's.
-_AMBIGUOUS = frozenset({FailureKind.SERVER_ERROR, FailureKind.TIMEOUT_TOTAL})
-# These say nothing about whether the host is up: we broke, or there is no such host.
-_TELLS_NOTHING = frozenset({FailureKind.INTERNAL, FailureKind.DNS})
-
-
-def pace_seconds(record: HostRecord, politeness: PolitenessConfig) -> float:
-    """Seconds between two requests to this host. A rate of 0 lifts the limit, Crawl-delay included."""
-    if politeness.rate_per_second == 0:
-        return 0.0
-    return max(1 / politeness.rate_per_second, record.crawl_delay_seconds or 0.0)
+from tenax.hosts.throttle import pace_seconds
+from tenax.hosts.ways import usual_way
+from tenax.model import Deferred, Failed, Fetched, HostRecord, Outcome, RobotsCopy, RobotsVerdict, Way
 
 
 def with_robots(record: HostRecord, copy: RobotsCopy, politeness: PolitenessConfig) -> HostRecord:
@@ -48,8 +28,26 @@ def with_robots(record: HostRecord, copy: RobotsCopy, politeness: PolitenessConf
         is_allowed=not robots.closes_everything(),
     )
     if copy.verdict is RobotsVerdict.UNREACHABLE:
-        return _resting(record, copy.expires_at, f"robots.txt unreachable: {copy.why}")
+        return with_rest(record, copy.expires_at, f"robots.txt unreachable: {copy.why}")
     return record
+
+
+def lasting(
+    copy: RobotsCopy, record: HostRecord, politeness: PolitenessConfig, now: float, requests: int
+) -> RobotsCopy:
+    """The copy, made to last until the turn after the `requests` that asked for it.
+
+    A host with an hour or a day between two requests would else be asked for nothing but its robots.txt, for ever. An
+    old copy that stands in for one that cannot be had serves no longer than it may.
+    """
+    delay = matcher(copy).crawl_delay(politeness.max_crawl_delay_seconds)
+    pace = pace_seconds(msgspec.structs.replace(record, crawl_delay_seconds=delay), politeness)
+    until = now + pace * (requests + 1)
+    if copy.fetched_at < now:
+        until = min(until, copy.fetched_at + politeness.robots_stale_seconds)
+    if copy.verdict is RobotsVerdict.UNREACHABLE or until <= copy.expires_at:
+        return copy
+    return msgspec.structs.replace(copy, expires_at=until)
 
 
 def after_visit(
@@ -57,69 +55,56 @@ def after_visit(
     outcome: Outcome,
     answered_at: float,
     requests: int,
-    politeness: PolitenessConfig,
-    fetch: FetchConfig,
+    site: SiteConfig,
     jitter: float,
+    way: Way = Way.HTTP,
+    other_way: Way | None = None,
 ) -> HostRecord:
     """The record after a visit that sent `requests` requests.
 
     `answered_at` is when the last answer's headers arrived, or when we gave up on it; `jitter` is a random number
-    from 0 to 1.
+    from 0 to 1; `way` is how the page was asked for, and `other_way` how else it might have been.
     """
+    if requests == 0 and isinstance(outcome, Deferred):
+        return _waiting(record, outcome.until, answered_at)
     if requests == 0 and not isinstance(outcome, Failed):
         return record
-    failures = _failures_in_a_row(record, outcome)
-    turn = answered_at + pace_seconds(record, politeness) * requests
-    keeps_resting = bool(record.resting_why) and record.next_at > turn
-    record = msgspec.structs.replace(
+    is_late = is_resting(record, answered_at)
+    is_echo = throttle.is_echo(record, outcome, is_late)
+    record = throttle.after_answer(record, outcome, answered_at, site, jitter, is_late)
+    record = breaker.after_answer(record, outcome, answered_at, site, jitter, is_late)
+    if not is_echo:
+        record = budget.after_answer(record, outcome, answered_at, site.hosts)
+        record = cooldown.after_answer(record, outcome, answered_at, site.hosts)
+    record = ways.after_answer(record, outcome, answered_at, site.browser.learn_seconds, way, other_way)
+    return _after_turn(record, answered_at, requests, site.politeness, outcome)
+
+
+def after_probe(record: HostRecord, is_up: bool, why: str, now: float, site: SiteConfig, jitter: float) -> HostRecord:
+    """The record after one small request to a host that `must_probe`; `why` says what came of it."""
+    record = breaker.after_probe(record, is_up, why, now, site, jitter)
+    return _after_turn(record, now, 1, site.politeness)
+
+
+def _waiting(record: HostRecord, until: float, now: float) -> HostRecord:
+    """The turn is somebody else's until then, for whichever of its tasks: they are not tried one after the other."""
+    if until <= record.next_at:
+        return record
+    why = record.resting_why if record.next_at > now else ""
+    return msgspec.structs.replace(record, next_at=until, resting_why=why)
+
+
+def _after_turn(
+    record: HostRecord, now: float, requests: int, politeness: PolitenessConfig, outcome: Outcome | None = None
+) -> HostRecord:
+    """The next turn is a pace away for each request, or after the rest."""
+    return msgspec.structs.replace(
         record,
-        next_at=max(record.next_at, turn),
-        resting_why=record.resting_why if keeps_resting else "",
-        failures_in_a_row=failures,
+        next_at=max(record.next_at, now + pace_seconds(record, politeness) * requests),
+        resting_why=record.resting_why if record.next_at > now else "",
         page_count=record.page_count + isinstance(outcome, Fetched),
         error_count=record.error_count + isinstance(outcome, Failed),
     )
-    if not isinstance(outcome, Failed):
-        return record
-    rest_seconds, why = _rest(outcome, failures, fetch, jitter)
-    return _resting(record, answered_at + rest_seconds, why) if rest_seconds else record
 
 
-def _failures_in_a_row(record: HostRecord, outcome: Outcome) -> int:
-    """Trouble of the host adds one, any answer starts from zero, and what tells nothing changes nothing."""
-    if isinstance(outcome, (Deferred, Refused)):
-        return record.failures_in_a_row
-    if not isinstance(outcome, Failed) or outcome.kind is FailureKind.RATE_LIMITED:
-        return 0
-    if _is_trouble(outcome):
-        return record.failures_in_a_row + 1
-    return record.failures_in_a_row if outcome.kind in _TELLS_NOTHING else 0
-
-
-def _is_trouble(failed: Failed) -> bool:
-    return (failed.is_site_wide or failed.kind in _AMBIGUOUS) and failed.kind is not FailureKind.INTERNAL
-
-
-def _rest(failed: Failed, failures: int, fetch: FetchConfig, jitter: float) -> tuple[float, str]:
-    """How long the host rests for this failure, and why; 0 when it goes on at its pace."""
-    asked = min(failed.retry_after_seconds or 0.0, fetch.max_retry_after_seconds)
-    if failed.kind is FailureKind.RATE_LIMITED:
-        if asked:
-            return asked, f"rate limited: asked to wait {asked:.0f} s"
-        return RATE_LIMITED_REST_SECONDS * (0.9 + 0.2 * jitter), "rate limited"
-    if not _is_trouble(failed):
-        return 0.0, ""
-    if failures >= OUTAGE_FAILURES:
-        doublings = min(failures - OUTAGE_FAILURES, 10)
-        rest = min(OUTAGE_FIRST_REST_SECONDS * 2.0**doublings, OUTAGE_LONGEST_REST_SECONDS)
-        return max(rest, asked), f"down: {failures} failures in a row, last: {failed.why}"
-    if failed.is_site_wide:
-        wait = min(fetch.retry_base_seconds * 2.0 ** (failures - 1), fetch.retry_max_seconds)
-        return max(wait * (1 + fetch.retry_jitter * jitter), asked), f"trouble: {failed.why}"
-    return 0.0, ""
-
-
-def _resting(record: HostRecord, until: float, why: str) -> HostRecord:
-    if until <= record.next_at:
-        return record
-    return msgspec.structs.replace(record, next_at=until, resting_why=why)
+__all__ = ["after_probe", "after_visit", "lasting", "must_probe", "pace_seconds", "usual_way", "with_robots"]

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from tenax.config import PolitenessConfig
-from tenax.hosts.rules import pace_seconds
+from tenax.config import Sites
+from tenax.hosts.rules import must_probe, pace_seconds
 from tenax.model import HostRecord
 
 
 class HostTurns:
-    def __init__(self, politeness: PolitenessConfig) -> None:
-        self._politeness = politeness
+    """Asked at every claim; what holds for a site is a look-up away."""
+
+    def __init__(self, sites: Sites) -> None:
+        self._sites = sites
 
     def pace_seconds(self, host: HostRecord) -> float:
-        return pace_seconds(host, self._politeness)
+        return pace_seconds(host, self._sites.of_origin(host.origin).politeness)
 
     def connections(self, host: HostRecord, now: float) -> int:
-        """One until its robots.txt is known: the first visit asks for it, and nobody goes in before the answer."""
+        """One until its robots.txt is known and while it may be down: nobody goes in before the answer."""
         knows_robots = host.robots is not None and host.robots.expires_at > now
-        return self._politeness.connections_per_host if knows_robots else 1
+        if must_probe(host) or not knows_robots:
+            return 1
+        return self._sites.of_origin(host.origin).politeness.connections_per_host

@@ -7,7 +7,8 @@ The states of a task, and what moves it:
                             │                  ├──commit──▶ waiting       plan Again, with its time
                             │                  ├──commit──▶ dead          plan DeadLetter, with its cause
                             └──lease void──────┘
-                            └──replay────────── dead
+                            ├──replay────────── dead
+                            └──revisit───────── settled                with a page, or by a 404 or 410
 
 What every backend promises, and `tests/contracts/ledger.py` checks:
 
@@ -18,6 +19,13 @@ What every backend promises, and `tests/contracts/ledger.py` checks:
   time runs out, another claim may take it, and the late holder's commit raises `LeaseLost` and writes nothing.
 - **Fair.** Hosts take turns: the one whose turn came first is served first, and no host is claimed before its
   `next_at` or beyond its connections. Within a host: higher priority first, then the earlier due time.
+- **A page is kept until a better one comes.** A visit that brings a page replaces the one we hold. A 304 leaves it, and
+  refreshes its time and validators. A visit that asks for it and gets no page (it failed, was rejected or leads
+  elsewhere now) leaves it too, marked as stale since the first such visit; the next page or 304 clears the mark. What
+  asked the site for nothing (deferred, refused, the copy was young enough) changes none of this.
+- **Told when it changes.** There is an event when a page is first stored, and when it comes again with another text,
+  title, description, canonical, language, kind or status. One that came again the same is refreshed without an event,
+  so a reader of the events sees each version of a page once. `pages` counts pages, however often they are fetched.
 - **Told in order.** Events have growing numbers without gaps in time: once a reader has seen number n, no smaller
   number appears later. Each sink keeps its own cursor here, in the same database as the events.
 
@@ -74,6 +82,8 @@ class VisitRecord(Value, frozen=True):
     offered: int = 0
     """Links it offered; those it knew to be in the ledger were left out."""
     refusals: dict[str, int] = {}
+    is_conditional: bool = False
+    """It asked for the page only if that had changed."""
 
 
 class Life(Value, frozen=True):
@@ -128,6 +138,8 @@ class Status(Value, frozen=True):
     hosts: int = 0
     body_bytes: int = 0
     wire_bytes: int = 0
+    saved_bytes: int = 0
+    """What 304s spared us."""
     events: int = 0
     outcomes: dict[str, int] = {}
     """Visits by outcome, such as `fetched`, `failed:dns`, `refused:robots`."""
@@ -149,7 +161,10 @@ class Counts(Value, frozen=True):
     waiting: int = 0
     pages: int = 0
     articles: int = 0
+    pages_this_round: int = 0
+    """Pages that came, or were found to stand, since the last revisit began; before any, the same as `pages`."""
     wire_bytes: int = 0
+    saved_bytes: int = 0
     outcomes: dict[str, int] = {}
 
 
@@ -225,6 +240,14 @@ class Ledger(Protocol):
 
     async def replay(self, urls: Sequence[str] | None) -> int:
         """Make dead letters waiting again, all of them when `urls` is None; how many came back."""
+
+    async def revisit(self, now: float) -> int:
+        """Make every settled task waiting again that has a page or ended 404 or 410, and begin a new round.
+
+        They are due at once, in the order they were found and so before what was found later; depth, priority and
+        source stay. Waiting, claimed and dead tasks are left alone, and so is what was visited after `now`: how many
+        came back. Written in parts; killed in the middle, the rest comes back with the next call.
+        """
 
     # -- itself
 

@@ -12,7 +12,7 @@ from heapq import heappop, heappush
 from typing import NamedTuple
 
 from tenax.ledger import Turns
-from tenax.model import HostRecord
+from tenax.model import Held, HostRecord
 
 
 class Entry(NamedTuple):
@@ -30,12 +30,16 @@ class Entry(NamedTuple):
     attempt: int
     record_id: int | None
     chain: bytes | None
+    hint: int | None = None
+    """How it is to be visited, if not as usual."""
     via_url: str | None = None
     """Of the page it was found on; looked up, not stored."""
+    held: Held | None = None
+    """What came of an earlier visit; looked up too."""
 
     @property
     def columns(self) -> tuple[object, ...]:
-        return self[:-1]
+        return self[:-2]
 
 
 class Slot:
@@ -128,6 +132,14 @@ class Schedule:
         else:
             slot.has_more = True
         self._place(slot)
+
+    def look_again(self) -> None:
+        """Tasks came to many hosts at once: what is in hand goes back, and each host asks for its best ones anew."""
+        for slot in self._slots.values():
+            slot.held.difference_update(entry.key for entry in slot.entries)
+            slot.entries = []
+            slot.has_more = True
+            self._place(slot)
 
     def take(self, now: float) -> tuple[Slot, Entry] | None:
         """The next turn that has come, with the task to visit."""

@@ -36,11 +36,14 @@ _TOKEN = re.compile(
     rf"<(?:!--(?:-?>|.*?(?:--!?>|\Z))|(?:[!?]|/(?![a-zA-Z]))[^>]*+|(/?)([a-zA-Z]{_WORD}){_ATTRIBUTE}*+[\t\n\f\r /]*+)",
     re.S,
 )
-_CROWDED_TAG = re.compile(rf"<[a-zA-Z]{_WORD}{_ATTRIBUTE}{{{MAX_ATTRIBUTES}}}")
-_LONG_TAG = re.compile(rf"<[a-zA-Z][^>]{{{2 * MAX_ATTRIBUTES - 1}}}")
-_TAG_END_IN_QUOTES = re.compile(r"""=[\t\n\f\r ]*+(?:"[^">]*+>|'[^'>]*+>)""")
+# A plain tag, to its end: most tags are, and need not be read by the whole grammar to be found harmless.
+_PLAIN_REST = r"""(?:[\t\n\f\r ]++[a-zA-Z-]++(?:="[^"]*+")?+){0,99}+[\t\n\f\r ]*+/?>"""
+_CROWDED_TAG = re.compile(rf"<[a-zA-Z]{_WORD}(?!{_PLAIN_REST}){_ATTRIBUTE}{{{MAX_ATTRIBUTES}}}")
 
-_FORMATTING_TAG = re.compile(r"<(/?)(?:b|big|code|em|font|i|s|small|strike|strong|tt|u)(?=[\s/>])", re.I)
+# The first letter is looked at on its own, which spares most tags the list.
+_FORMATTING = r"(?=[bcefistuBCEFISTU])(?:b(?:ig)?|code|em|font|i|s(?:mall|trike|trong)?|tt|u)(?=[\s/>])"
+_OPENS_FORMATTING = re.compile(f"<{_FORMATTING}", re.I)
+_CLOSES_FORMATTING = re.compile(f"</{_FORMATTING}", re.I)
 # Everything above with an attribute, by its letters, and a few tags more: a count that may be high, never low. Those
 # without attributes do no harm, for the standard rebuilds at most three that are alike.
 _LIKE_FORMATTING = re.compile(r"<[bcefistuBCEFISTU][adegiklmnortADEGIKLMNORT]*+[\s/]")
@@ -88,20 +91,14 @@ def bounded(html: str) -> Bounded:
     tags = html.count("<")
     if tags > _HARMLESS_TAGS and len(_LIKE_FORMATTING.findall(html)) * tags > _HARMLESS_REBUILDS:
         # Nothing is lost: we take neither links nor meaning from these elements.
-        html = _FORMATTING_TAG.sub(r"<\1span", html)
+        html = _CLOSES_FORMATTING.sub("</span", _OPENS_FORMATTING.sub("<span", html))
     may_nest = tags > _SHALLOW_TAGS
-    if may_nest or (len(html) > _HARMLESS_CHARS and _may_be_crowded(html)):
+    # Script text can look like a crowded tag too; the walk tells them apart.
+    if may_nest or (len(html) > _HARMLESS_CHARS and _CROWDED_TAG.search(html) is not None):
         cut = _first_harm(html, MAX_DEPTH if may_nest else tags)
         if cut is not None:
             return Bounded(html[: cut.at], cut.why)
     return Bounded(html)
-
-
-def _may_be_crowded(html: str) -> bool:
-    """Whether something looks like a tag with too many attributes; script text can look so too."""
-    # Two cheap looks spare most pages the dear one: a crowded tag is long, or hides its end from the first in quotes.
-    is_suspect = _LONG_TAG.search(html) is not None or _TAG_END_IN_QUOTES.search(html) is not None
-    return is_suspect and _CROWDED_TAG.search(html) is not None
 
 
 def _first_harm(html: str, max_depth: int) -> _Cut | None:

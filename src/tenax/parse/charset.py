@@ -38,6 +38,8 @@ class Decoded(Value, frozen=True):
     text: str
     charset: str
     source: CharsetSource
+    utf_8: bytes | None = None
+    """The text in UTF-8, when the body was just that; spares encoding it again."""
 
 
 def decode(body: bytes, content_type: str | None) -> Decoded:
@@ -55,7 +57,7 @@ def decode(body: bytes, content_type: str | None) -> Decoded:
         text = body.decode("utf-8")
         if declared is None:
             return _undeclared(body, text)
-        return Decoded(text, UTF_8.name, source)
+        return Decoded(text, UTF_8.name, source, body)
     except UnicodeDecodeError:
         return _not_quite_utf_8(body, source if declared is UTF_8 else None)
 
@@ -69,14 +71,14 @@ def _undeclared(body: bytes, text: str) -> Decoded:
     detected = detect(body) if b"\x1b$" in body else None
     if detected is not None and detected.name == "iso-2022-jp":
         return _as(body, detected, "detected")
-    return Decoded(text, UTF_8.name, "utf8")
+    return Decoded(text, UTF_8.name, "utf8", body)
 
 
 def _as_declared(body: bytes, declared: Encoding, source: CharsetSource) -> Decoded:
     """Old single-byte text is never valid UTF-8 by chance; servers often declare it by mistake."""
     if declared.name not in _MULTI_BYTE and not declared.name.startswith("utf-16") and not body.isascii():
         try:
-            return Decoded(body.decode("utf-8"), UTF_8.name, "utf8")
+            return Decoded(body.decode("utf-8"), UTF_8.name, "utf8", body)
         except UnicodeDecodeError:
             pass
     return _as(body, declared, source)

@@ -10,7 +10,12 @@ from tenax.parse.html import Dom
 from tenax.parse.links import Link, read_base_href, read_links
 from tenax.parse.metadata import read_metadata, robots_hints
 from tenax.parse.sniff import Media, kind_of
-from tenax.parse.text import plain_text, visible_text
+from tenax.parse.text import page_text, plain_text, visible_text
+
+FEW_CHARS = 200
+"""With less to see than this, a page may have kept its text for readers without JavaScript."""
+UNSCRIPTED_CHARS = 500
+"""Less than this in `<noscript>` is a notice, not the page."""
 
 
 class Document(Value, frozen=True):
@@ -39,6 +44,13 @@ class Document(Value, frozen=True):
 
 def read_document(body: bytes, content_type: str | None, robots_header: str | None = None) -> Document:
     """Read a body of any size and manners; never raises. `robots_header` is X-Robots-Tag, lines joined by newlines."""
+    return read_with_dom(body, content_type, robots_header)[0]
+
+
+def read_with_dom(
+    body: bytes, content_type: str | None, robots_header: str | None = None
+) -> tuple[Document, Dom | None]:
+    """The same, with the tree it was read from, for those who must look closer: a page is parsed once."""
     sniffed = kind_of(body, content_type)
     if sniffed.kind == "html":
         return _read_html(body, content_type, robots_header, sniffed.why)
@@ -46,7 +58,7 @@ def read_document(body: bytes, content_type: str | None, robots_header: str | No
     if sniffed.kind == "other":
         return Document(
             "other", sniffed.why, is_noindex=is_noindex, is_nofollow=is_nofollow, content_hash=content_hash("")
-        )
+        ), None
     decoded = decode(body, content_type)
     text = plain_text(decoded.text)
     return Document(
@@ -58,14 +70,16 @@ def read_document(body: bytes, content_type: str | None, robots_header: str | No
         is_noindex=is_noindex,
         is_nofollow=is_nofollow,
         content_hash=content_hash(text),
-    )
+    ), None
 
 
-def _read_html(body: bytes, content_type: str | None, robots_header: str | None, media_why: str) -> Document:
+def _read_html(
+    body: bytes, content_type: str | None, robots_header: str | None, media_why: str
+) -> tuple[Document, Dom]:
     decoded = decode(body, content_type)
     markup = bounded(decoded.text)
-    dom = Dom(markup.html)
-    text = visible_text(dom.root) if dom.root is not None else ""
+    dom = Dom(decoded.utf_8 if decoded.utf_8 is not None and markup.html is decoded.text else markup.html)
+    text = _readable(dom)
     about = read_metadata(dom, robots_header)
     return Document(
         "html",
@@ -84,4 +98,13 @@ def _read_html(body: bytes, content_type: str | None, robots_header: str | None,
         is_nofollow=about.is_nofollow,
         content_hash=content_hash(text),
         cut_why=markup.why,
-    )
+    ), dom
+
+
+def _readable(dom: Dom) -> str:
+    """The visible text. Of a page that shows nothing before its scripts run, what it has for those without: we are."""
+    text = page_text(dom)
+    if len(text) >= FEW_CHARS:
+        return text
+    unscripted = "\n".join(filter(None, map(visible_text, dom.select("noscript"))))
+    return unscripted if len(unscripted) >= UNSCRIPTED_CHARS else text

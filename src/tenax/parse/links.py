@@ -7,6 +7,7 @@ other schemes than http and https, places within the page itself, and addresses 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Literal
 
 from tenax.model import Value
@@ -19,16 +20,14 @@ MAX_LINKS = 50_000
 MAX_HREF_CHARS = 65_536
 
 _A, _AREA, _IFRAME, LINK, _BASE = (tag_number(name) for name in ("a", "area", "iframe", "link", "base"))
-_KINDS: dict[int, LinkKind] = {_AREA: "area", _IFRAME: "iframe"}
-_SOURCES = frozenset((_A, _AREA, _IFRAME, LINK))
+_KINDS: dict[int, LinkKind] = {_A: "a", _AREA: "area", _IFRAME: "iframe"}
 # What browsers strip from both ends of a URL: C0 controls and space.
 _STRIPPED = "".join(map(chr, range(0x21)))
 # Browsers also drop tabs and line breaks inside: `java\nscript:` is a scheme too.
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.\-\t\n\r]*):")
 _UNBROKEN = str.maketrans("", "", "\t\n\r")
 _FOLLOWED = frozenset(("http", "https"))
-_PLAINLY_FOLLOWED = ("https://", "http://", "/")
-_PLAINLY_SHORT = 2048
+_PLAINLY_FOLLOWED = ("/", "https://", "http://")
 
 
 class Link(Value, frozen=True):
@@ -44,33 +43,46 @@ class Link(Value, frozen=True):
 def read_links(dom: Dom) -> tuple[Link, ...]:
     """The links of the page. Of equal hrefs the first stays, followable if any of them is."""
     found: dict[str, Link] = {}
-    for tag, node in dom.telling:
-        if tag not in _SOURCES:
-            continue
-        attribute = node.attributes.get
-        href = (attribute("href" if tag != _IFRAME else "src") or "").strip(_STRIPPED)
-        # Most links are plainly good; the others are looked at more closely.
-        if not (href.startswith(_PLAINLY_FOLLOWED) and len(href) < _PLAINLY_SHORT) and not is_followable(href):
-            continue
-        rel = attribute("rel")
-        kind: LinkKind | None = "a" if tag == _A else _KINDS.get(tag) or _kind_of_reference(rel, attribute("type"))
-        if kind is None:
-            continue
-        is_nofollow = rel is not None and "nofollow" in rel.lower().split()
-        known = found.get(href)
-        if known is None:
-            found[href] = Link(href, kind, is_nofollow)
-            if len(found) >= MAX_LINKS:
-                break
-        elif known.is_nofollow and not is_nofollow:
-            found[href] = Link(href, known.kind)
+    for node in dom.walk.leading:
+        attributes = node.attributes
+        if "rel" in attributes or node.tag_id != _A:
+            _add_related(found, node.tag_id, attributes)
+        elif href := attributes.get("href"):
+            # The short way, which most links take: an address and nothing that changes its meaning.
+            href = href.strip(_STRIPPED)
+            if href in found:
+                if found[href].is_nofollow:
+                    found[href] = Link(href, found[href].kind)
+            elif (href[:1] == "/" and len(href) <= MAX_HREF_CHARS) or is_followable(href):
+                found[href] = Link(href)
+        if len(found) >= MAX_LINKS:
+            break
     return tuple(found.values())
+
+
+def _add_related(found: dict[str, Link], tag: int, attributes: Mapping[str, str | None]) -> None:
+    """Add any link, whatever it is to the page."""
+    href = href_of(attributes.get("href" if tag != _IFRAME else "src"))
+    if not is_followable(href):
+        return
+    rel = attributes.get("rel")
+    kind: LinkKind | None = _KINDS.get(tag) or _kind_of_reference(rel, attributes.get("type"))
+    if kind is None:
+        return
+    is_nofollow = rel is not None and "nofollow" in rel.lower().split()
+    known = found.get(href)
+    if known is None:
+        found[href] = Link(href, kind, is_nofollow)
+    elif known.is_nofollow and not is_nofollow:
+        found[href] = Link(href, known.kind)
 
 
 def read_base_href(dom: Dom) -> str | None:
     """The first `<base href>`, if there is one."""
-    first = next((node for tag, node in dom.telling if tag == _BASE), None)
-    return (href_of(first.attributes.get("href")) or None) if first is not None else None
+    for node in dom.walk.telling:
+        if node.tag_id == _BASE and "href" in (attributes := node.attributes):
+            return href_of(attributes["href"]) or None
+    return None
 
 
 def is_followable(href: str) -> bool:

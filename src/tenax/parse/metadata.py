@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 
 from tenax.model import PageKind, Value
-from tenax.parse.html import Dom, tag_number
+from tenax.parse.html import Dom, Node, tag_number
 from tenax.parse.links import LINK, href_of, is_followable
 from tenax.parse.text import visible_text
 
@@ -18,7 +18,7 @@ MAX_TITLE_CHARS = 1_000
 MAX_DESCRIPTION_CHARS = 5_000
 OUR_ROBOT_NAMES = frozenset(("robots", "tenax"))
 
-_META, _SCRIPT = tag_number("meta"), tag_number("script")
+_HEAD, _META, _SCRIPT, _TITLE = (tag_number(name) for name in ("head", "meta", "script", "title"))
 _ARTICLE_PARAGRAPHS = 3
 _ARTICLE_CHARS = 600
 _MAX_ARTICLES = 10
@@ -77,8 +77,8 @@ def read_metadata(dom: Dom, robots_header: str | None = None) -> Metadata:
 def read_metas(dom: Dom) -> Metas:
     named: dict[str, str] = {}
     robots = []
-    for tag, node in dom.telling:
-        if tag != _META:
+    for node in dom.walk.telling:
+        if node.tag_id != _META:
             continue
         attributes = node.attributes
         name = attributes.get("name") or attributes.get("property") or attributes.get("http-equiv")
@@ -112,7 +112,7 @@ def robots_hints(metas: Iterable[tuple[str, str]], header: str | None) -> tuple[
     for name, content in metas:
         if name.strip().lower() in OUR_ROBOT_NAMES:
             rules.update(re.split(r"[\s,]+", content.lower()))
-    for line in (header or "").lower().split("\n"):
+    for line in header.lower().split("\n") if header else ():
         rules.update(_rules_for_us(line))
     forbids_all = "none" in rules
     return forbids_all or "noindex" in rules, forbids_all or "nofollow" in rules
@@ -132,8 +132,7 @@ def _rules_for_us(header: str) -> Iterable[str]:
 
 
 def _title(dom: Dom, metas: Metas) -> str:
-    # An SVG's <title> is the tooltip of a drawing.
-    node = dom.first("title:not(svg title)")
+    node = _title_element(dom)
     title = shown(node.first_child.text_content or "", MAX_TITLE_CHARS) if node and node.first_child else ""
     title = title or shown(metas.named.get("og:title", ""), MAX_TITLE_CHARS)
     if title or (heading := dom.first("h1")) is None:
@@ -141,10 +140,20 @@ def _title(dom: Dom, metas: Metas) -> str:
     return shown(visible_text(heading, 4 * MAX_TITLE_CHARS), MAX_TITLE_CHARS)
 
 
+def _title_element(dom: Dom) -> Node | None:
+    first = next((node for node in dom.walk.telling if node.tag_id == _TITLE), None)
+    if first is None or ((parent := first.parent) is not None and parent.tag_id == _HEAD):
+        return first
+    # An SVG's <title> is the tooltip of a drawing.
+    return dom.first("title:not(svg title)")
+
+
 def _canonical(dom: Dom) -> str | None:
-    for tag, node in dom.telling:
-        if tag == LINK and "canonical" in ((attributes := node.attributes).get("rel") or "").lower().split():
-            href = href_of(attributes.get("href"))
+    for node in dom.walk.telling:
+        if node.tag_id != LINK or "href" not in (attributes := node.attributes):
+            continue
+        if "canonical" in (attributes.get("rel") or "").lower().split():
+            href = href_of(attributes["href"])
             return href if is_followable(href) else None
     return None
 
@@ -171,8 +180,8 @@ def _is_article(dom: Dom, metas: Metas) -> bool:
 
 
 def _says_article(dom: Dom) -> bool:
-    for tag, node in dom.telling:
-        if tag != _SCRIPT:
+    for node in dom.walk.telling:
+        if node.tag_id != _SCRIPT or "ld+json" not in (node.attributes.get("type") or "").lower():
             continue
         text = node.first_child.text_content if node.first_child else None
         if text and _ARTICLE_TYPE.search(text[:_MAX_JSON_CHARS]):

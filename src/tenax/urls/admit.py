@@ -107,23 +107,25 @@ def admit_links(
     offers: list[Offer] = []
     refusals: dict[str, int] = {}
     seen = {page_url}
-    left_out = 0
+    left_out: set[str] = set()
     stream = iter(hrefs)
     for href, is_nofollow in islice(stream, most * LOOKS_PER_LINK):
         if is_nofollow:
             refusals["nofollow"] = refusals.get("nofollow", 0) + 1
             continue
         link = rooted.get(href) or relative.get(href) or judge.link(href, base, rooted, relative)
-        url, origin, reason, rank, budgets = link
+        url = link[0]
+        # Asked first, because it ends most looks: on a site half read, most links of a page are known.
+        if url in known or url in known_before:
+            left_out.add(url)
+            continue
         if url in seen:
             continue
         seen.add(url)
-        if url in known or url in known_before:
-            left_out += 1
-            continue
+        _, origin, reason, rank, budgets = link
         if is_too_deep and reason not in _JUDGED_BEFORE_DEPTH:
             reason = "depth"
-        elif reason is None and len(offers) + left_out >= most:
+        elif reason is None and len(offers) + len(left_out) - (page_url in left_out) >= most:
             reason = "max_links_per_page"
         if reason is None:
             offers.append(Offer(url, origin, below, priorities[rank], Source.LINK, page_url, None, (), budgets))

@@ -23,6 +23,8 @@ MAX_HREF_CHARS = 65_536
 # A `%` that another stray `%` or `%4` stands before is left alone: decoding it would make an escape that was none.
 _ESCAPE = re.compile(r"(?<!%)(?<!%[0-9A-Fa-f])%([0-9A-Fa-f]{2})")
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")  # RFC 3986, 2.3
+# A base that is taken apart without the parser. What that would make of the parts is the same for all that share them.
+_PLAIN_BASE = re.compile(r"(https?://[a-z0-9.-]++(?::[0-9]++)?+)(/(?:[A-Za-z0-9._~-]*+/)*+)[A-Za-z0-9._~-]*+")
 _SPELLED = {
     pair: chr(int(pair, 16)) if int(pair, 16) in _UNRESERVED else f"%{pair.upper()}"
     for pair in (high + low for high in "0123456789ABCDEFabcdef" for low in "0123456789ABCDEFabcdef")
@@ -106,6 +108,8 @@ def normalize(href: str, base: str | None, spelling: Spelling) -> WebUrl | None:
 
 def place_of(base: str) -> tuple[str, str] | None:
     """The origin of a base URL, and its directory with its slash: all that a rooted and a relative link depend on."""
+    if plain := _PLAIN_BASE.fullmatch(base):
+        return plain[1], plain[1] + plain[2]
     try:
         parsed = _parsed_base(base)
     except (ValueError, TypeError):

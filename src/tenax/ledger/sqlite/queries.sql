@@ -1,12 +1,14 @@
 -- Every statement the SQLite ledger runs, named. Loaded by `schema.queries`.
 --
 -- Times are whole milliseconds since the epoch in tables that have a row per URL, seconds elsewhere.
--- `key` is the first 64 bits of the SHA-256 of the normalised URL. With the host in front of it, a collision
--- needs 2^32 URLs on one host, and a host that made one on purpose would only hide a page of its own.
+-- `key` is 64 bits of the normalised URL, hashed with a secret of this ledger; the host stands in front of it. Two URLs
+-- of one host share a key with a chance of 2^-64: of a million URLs on a host, any two do with one of 1 in 37 million,
+-- of a hundred million with 1 in 3700. Without the secret nobody can look for a pair, or for the twin of a page to hide.
 
 -- name: create
 -- The tables of a new ledger.
 CREATE TABLE meta (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
+INSERT INTO meta (name, value) VALUES ('key_secret', randomblob(16));
 CREATE TABLE tally (name TEXT PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE host (
     id      INTEGER PRIMARY KEY,
@@ -34,6 +36,7 @@ CREATE TABLE queue (
     attempt   INTEGER NOT NULL,
     record_id INTEGER,  -- when it has been visited before
     chain     BLOB,
+    hint      INTEGER,  -- how to visit it: its way, and whether to ask for the whole page; NULL for as usual
     PRIMARY KEY (host_id, rank, due, key)
 ) WITHOUT ROWID;
 -- One row for every URL that was visited at least once.
@@ -44,7 +47,7 @@ CREATE TABLE record (
     path           TEXT NOT NULL,
     state          TEXT NOT NULL,   -- waiting, settled, dead
     status         TEXT NOT NULL,   -- never_crawled, fetched, failed, blocked
-    http_status    INTEGER,
+    http_status    INTEGER,         -- of the last answer
     depth          INTEGER NOT NULL,
     priority       INTEGER NOT NULL,
     source         INTEGER NOT NULL,
@@ -55,8 +58,9 @@ CREATE TABLE record (
     error_count    INTEGER NOT NULL DEFAULT 0,
     error_message  TEXT,
     attempt        INTEGER NOT NULL DEFAULT 0,
-    duration_ms    INTEGER,
+    duration_ms    INTEGER,         -- of the visit that brought the page
     last_visit     INTEGER NOT NULL,
+    asked_at       INTEGER,         -- when the site was last asked and gave no page
     content_id     INTEGER,
     content_type   TEXT,
     content_length INTEGER,
@@ -69,7 +73,12 @@ CREATE TABLE record (
     charset        TEXT,
     charset_source TEXT,
     links_count    INTEGER,
-    fetched_at     INTEGER,
+    fetched_at     INTEGER,         -- when the page was last known to be what the site has
+    page_status    INTEGER,
+    etag           TEXT,
+    last_modified  TEXT,
+    stale_since    INTEGER,         -- when asking for it again first failed
+    stale_why      TEXT,
     chain          BLOB,
     UNIQUE (host_id, key)
 );
@@ -95,7 +104,8 @@ CREATE VIEW crawled_pages AS
            r.content_length, nullif(lower(hex(r.content_hash)), '') AS content_hash, r.title, r.description, r.links_count,
            r.error_count, r.error_message, r.discovered_at / 1000.0 AS discovered_at,
            r.last_visit_at / 1000.0 AS crawled_at, r.next_visit_at / 1000.0 AS next_crawl_at,
-           r.duration_ms AS crawl_duration_ms
+           r.duration_ms AS crawl_duration_ms, r.fetched_at / 1000.0 AS fetched_at, r.etag, r.last_modified,
+           r.stale_since / 1000.0 AS stale_since, r.stale_why
     FROM record r JOIN host h ON h.id = r.host_id;
 CREATE VIEW domains AS
     SELECT origin AS domain, json_extract(robots, '$.text') AS robots_txt,
@@ -107,6 +117,10 @@ CREATE VIEW domains AS
 
 -- name: host_by_origin
 SELECT id, origin, waiting, turn_at, state, robots FROM host WHERE origin = ?;
+
+-- name: host_id
+-- Answered by the index alone.
+SELECT id FROM host WHERE origin = ?;
 
 -- name: host_insert
 INSERT INTO host (origin) VALUES (?) RETURNING id;
@@ -130,10 +144,8 @@ SELECT id, turn_at FROM host WHERE waiting > 0 ORDER BY turn_at LIMIT ?;
 SELECT origin, state, robots FROM host WHERE id = ?;
 
 -- name: seen_add
--- Add a batch of (host_id, key) pairs; gives back only those that were new.
-INSERT OR IGNORE INTO seen (host_id, key)
-SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(?)
-RETURNING host_id, key;
+-- Gives back only those that were new.
+INSERT OR IGNORE INTO seen (host_id, key) VALUES (?, ?) RETURNING host_id, key;
 
 -- name: seen_has
 SELECT 1 FROM seen WHERE host_id = ? AND key = ?;
@@ -142,11 +154,11 @@ SELECT 1 FROM seen WHERE host_id = ? AND key = ?;
 DELETE FROM seen WHERE host_id = ? AND key = ?;
 
 -- name: queue_add
-INSERT OR IGNORE INTO queue (host_id, rank, due, key, path, depth, source, found, via, attempt, record_id, chain)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT OR IGNORE INTO queue (host_id, rank, due, key, path, depth, source, found, via, attempt, record_id, chain, hint)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: queue_remove
--- Takes a JSON array of (host_id, rank, due, key).
+-- Takes a JSON array of (host_id, rank, due, key). As an IN (VALUES …) it would scan the whole queue.
 DELETE FROM queue WHERE (host_id, rank, due, key) IN (
     SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]'),
            json_extract(value, '$[3]')
@@ -154,9 +166,10 @@ DELETE FROM queue WHERE (host_id, rank, due, key) IN (
 );
 
 -- name: queue_due
--- The next tasks of one host and rank.
-SELECT rank, due, key, path, depth, source, found, via, attempt, record_id, chain,
-       (SELECT h.origin || r.path FROM record r JOIN host h ON h.id = r.host_id WHERE r.id = queue.via)
+-- The next tasks of one host and rank. The last column is what is held of it, filled in for those visited before.
+SELECT rank, due, key, path, depth, source, found, via, attempt, record_id, chain, hint,
+       (SELECT h.origin || r.path FROM record r JOIN host h ON h.id = r.host_id WHERE r.id = queue.via),
+       NULL
 FROM queue WHERE host_id = ? AND rank = ? AND due <= ? ORDER BY due, key LIMIT ?;
 
 -- name: queue_next_due
@@ -166,28 +179,38 @@ SELECT due FROM queue WHERE host_id = ? AND rank = ? ORDER BY due LIMIT 1;
 SELECT due FROM queue WHERE host_id = ? AND rank = ? AND due > ? ORDER BY due LIMIT 1;
 
 -- name: queue_find
-SELECT rank, due, key, path, depth, source, found, via, attempt, record_id, chain
+SELECT rank, due, key, path, depth, source, found, via, attempt, record_id, chain, hint
 FROM queue WHERE host_id = ? AND key = ?;
 
 -- name: record_put
--- A visit without a page: what a page already stored there stays.
+-- A visit without a page. What is stored there stays, marked as stale when the site was asked for it; a visit that asked
+-- for nothing (asked_at is NULL) leaves its last answer as it was.
 INSERT INTO record (id, host_id, key, path, state, status, http_status, depth, priority, source, via, discovered_at,
-                    last_visit_at, next_visit_at, error_count, error_message, attempt, duration_ms, last_visit, chain)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    last_visit_at, next_visit_at, error_count, error_message, attempt, duration_ms, last_visit, chain,
+                    asked_at, stale_why)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (id) DO UPDATE SET
-    state = excluded.state, status = excluded.status, http_status = excluded.http_status,
+    state = excluded.state,
+    status = CASE WHEN excluded.asked_at IS NULL AND excluded.status <> 'blocked' THEN status ELSE excluded.status END,
+    http_status = CASE WHEN excluded.asked_at IS NULL THEN http_status ELSE excluded.http_status END,
     last_visit_at = excluded.last_visit_at, next_visit_at = excluded.next_visit_at,
-    error_count = CASE excluded.error_count WHEN 0 THEN 0 ELSE error_count + 1 END,
-    error_message = excluded.error_message, attempt = excluded.attempt, duration_ms = excluded.duration_ms,
-    last_visit = excluded.last_visit;
+    error_count = CASE WHEN excluded.asked_at IS NULL THEN error_count
+                       WHEN excluded.error_count = 0 THEN 0 ELSE error_count + 1 END,
+    error_message = CASE WHEN excluded.asked_at IS NULL THEN coalesce(excluded.error_message, error_message)
+                         ELSE excluded.error_message END,
+    attempt = excluded.attempt, duration_ms = CASE WHEN content_id IS NULL THEN excluded.duration_ms ELSE duration_ms END,
+    last_visit = excluded.last_visit, asked_at = coalesce(excluded.asked_at, asked_at),
+    stale_since = CASE WHEN excluded.asked_at IS NULL OR content_id IS NULL THEN stale_since
+                       ELSE coalesce(stale_since, excluded.asked_at) END,
+    stale_why = CASE WHEN excluded.asked_at IS NULL OR content_id IS NULL THEN stale_why ELSE excluded.stale_why END;
 
 -- name: record_put_page
--- A visit that yielded a page.
+-- A visit that brought a page.
 INSERT INTO record (id, host_id, key, path, state, status, http_status, depth, priority, source, via, discovered_at,
                     last_visit_at, next_visit_at, attempt, duration_ms, last_visit, chain,
                     content_id, content_type, content_length, content_hash, title, description, canonical, language,
-                    kind, charset, charset_source, links_count, fetched_at)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    kind, charset, charset_source, links_count, fetched_at, page_status, etag, last_modified)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (id) DO UPDATE SET
     state = excluded.state, status = excluded.status, http_status = excluded.http_status,
     last_visit_at = excluded.last_visit_at, next_visit_at = excluded.next_visit_at, error_count = 0,
@@ -196,7 +219,29 @@ ON CONFLICT (id) DO UPDATE SET
     content_type = excluded.content_type, content_length = excluded.content_length,
     content_hash = excluded.content_hash, title = excluded.title, description = excluded.description,
     canonical = excluded.canonical, language = excluded.language, kind = excluded.kind, charset = excluded.charset,
-    charset_source = excluded.charset_source, links_count = excluded.links_count, fetched_at = excluded.fetched_at;
+    charset_source = excluded.charset_source, links_count = excluded.links_count, fetched_at = excluded.fetched_at,
+    page_status = excluded.page_status, etag = excluded.etag, last_modified = excluded.last_modified,
+    stale_since = NULL, stale_why = NULL;
+
+-- name: record_confirm
+-- The site says that the page stored there is what it has.
+UPDATE record SET
+    state = ?, status = 'fetched', http_status = page_status, last_visit_at = ?, next_visit_at = ?, error_count = 0,
+    error_message = NULL, attempt = ?, last_visit = ?, fetched_at = ?, etag = coalesce(?, etag),
+    last_modified = coalesce(?, last_modified), stale_since = NULL, stale_why = NULL
+WHERE id = ?;
+
+-- name: stored_pages
+-- What is told of some pages as they are stored. Takes a JSON array of record ids.
+SELECT id, content_id, fetched_at, kind, content_hash, title, description, canonical, language, page_status
+FROM record WHERE id IN (SELECT value FROM json_each(?)) AND content_id IS NOT NULL;
+
+-- name: held
+-- What came of earlier visits: the page, unless the last answer was that there is none.
+SELECT fetched_at, page_status, kind, etag, last_modified, content_length FROM record
+WHERE id = :id AND content_id IS NOT NULL AND coalesce(http_status, 0) NOT IN (404, 410)
+UNION ALL
+SELECT asked_at, http_status, NULL, NULL, NULL, 0 FROM record WHERE id = :id AND http_status IN (404, 410);
 
 -- name: visit_add
 -- Visits of one record form a list from the newest back, so they need no index.
@@ -280,7 +325,7 @@ SELECT r.*, h.origin AS origin, c.body AS body,
 FROM record r JOIN host h ON h.id = r.host_id LEFT JOIN content c ON c.id = r.content_id
 WHERE r.id > :after AND r.content_id IS NOT NULL
   AND (:host IS NULL OR h.origin = :host OR h.origin GLOB '*://' || :host OR h.origin GLOB '*://' || :host || ':*')
-  AND (:status IS NULL OR r.http_status = :status)
+  AND (:status IS NULL OR r.page_status = :status)
   AND (:kind IS NULL OR r.kind = :kind)
   AND (:language IS NULL OR r.language = :language OR r.language GLOB :language || '-*')
   AND (:url_glob IS NULL OR h.origin || r.path GLOB :url_glob)
@@ -294,3 +339,14 @@ FROM record r JOIN host h ON h.id = r.host_id WHERE r.state = 'dead' AND r.id > 
 
 -- name: replay
 UPDATE record SET state = 'waiting', attempt = 0 WHERE id = ?;
+
+-- name: revisit
+-- Settled tasks with ids above one and up to another that are worth another visit wait again; gives their rows of the
+-- queue, in the order they were found.
+UPDATE record SET state = 'waiting', attempt = 0, next_visit_at = :now_ms
+WHERE id > :above AND id <= :up_to AND state = 'settled' AND last_visit_at <= :now_ms
+  AND (content_id IS NOT NULL OR http_status IN (404, 410))
+RETURNING host_id, 3 - priority, discovered_at, key, path, depth, source, discovered_at, via, 0, id, chain, NULL;
+
+-- name: round_begin
+UPDATE tally SET count = 0 WHERE name = 'pages_this_round';

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tenax.ledger import Counts, HostLine, LetterRecord, Life, PageFilter, Status, TaskState
 from tenax.ledger.schedule import Entry
 from tenax.ledger.sqlite import rows
-from tenax.ledger.sqlite.schema import queries
+from tenax.ledger.sqlite.schema import key_secret, queries
 from tenax.model import Cursor, Event, HostRecord, Page, Priority
 
 PAGES_AT_ONCE = 200
@@ -21,6 +21,7 @@ class Reader:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._db = connection
         self._sql = queries()
+        self._url_key = rows.keys_by(key_secret(connection))
 
     def meta(self, name: str) -> bytes | None:
         row = self._db.execute(self._sql["meta_get"], (name,)).fetchone()
@@ -56,6 +57,7 @@ class Reader:
             hosts=self._db.execute(self._sql["hosts_count"]).fetchone()[0],
             body_bytes=tally.get("body_bytes", 0),
             wire_bytes=tally.get("wire_bytes", 0),
+            saved_bytes=tally.get("saved_bytes", 0),
             events=self._db.execute(self._sql["highest_ids"]).fetchone()[2],
             outcomes=with_prefix(tally, "outcome:"),
             refusals=with_prefix(tally, "refusal:"),
@@ -74,7 +76,7 @@ class Reader:
         if found is None:
             return None
         host_id, _, _, _, state, robots = found
-        key = rows.url_key(url)
+        key = self._url_key(url)
         row = self._named(self._sql["record_of"], (host_id, key))
         waiting = self._db.execute(self._sql["queue_find"], (host_id, key)).fetchone()
         entry = Entry(*waiting) if waiting else None
@@ -182,7 +184,9 @@ def counts_of(tally: dict[str, int]) -> Counts:
         waiting=tally.get("waiting", 0),
         pages=tally.get("pages", 0),
         articles=tally.get("articles", 0),
+        pages_this_round=tally.get("pages_this_round", 0),
         wire_bytes=tally.get("wire_bytes", 0),
+        saved_bytes=tally.get("saved_bytes", 0),
         outcomes=with_prefix(tally, "outcome:"),
     )
 

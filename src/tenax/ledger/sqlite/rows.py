@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 import struct
-from hashlib import sha256
+from collections.abc import Callable
+from hashlib import blake2b
 from typing import Any
 
 import msgspec
@@ -18,6 +19,7 @@ from tenax.model import (
     Deferred,
     Failed,
     Fetched,
+    Held,
     Hop,
     HostRecord,
     Outcome,
@@ -30,11 +32,15 @@ from tenax.model import (
     RobotsCopy,
     Source,
     Task,
+    Unchanged,
     Visit,
+    Way,
 )
 
 SOURCES = tuple(Source)
 SOURCE_NUMBER = {source: number for number, source in enumerate(SOURCES)}
+WAYS = (None, *Way)
+WHOLE = 8  # in a hint: ask for the whole page
 
 _first_64_bits = struct.Struct(">q").unpack_from
 encode = msgspec.json.Encoder().encode
@@ -45,10 +51,25 @@ _decode_chain = msgspec.json.Decoder(tuple[Hop, ...]).decode
 decode_page = msgspec.json.Decoder(Page).decode
 
 
-def url_key(url: str) -> int:
-    """The first 64 bits of the SHA-256 of a normalised URL, as SQLite stores integers."""
-    key: int = _first_64_bits(sha256(url.encode("utf-8", "surrogatepass")).digest())[0]
-    return key
+def keys_by(secret: bytes) -> Callable[[str], int]:
+    """How one ledger makes 64-bit keys of normalised URLs: BLAKE2b, salted with the ledger's secret.
+
+    A copy of the salted state costs half of what a SHA-256 does, and of what the keyed mode does, which hashes its
+    key anew every time; as the salt is not known outside, it keeps collisions from being aimed just as well.
+    """
+    salted = blake2b(digest_size=8, salt=secret).copy
+
+    def url_key(url: str) -> int:
+        digest = salted()
+        digest.update(url.encode("utf-8", "surrogatepass"))
+        key: int = _first_64_bits(digest.digest())[0]
+        return key
+
+    return url_key
+
+
+def milliseconds(seconds: float) -> int:
+    return int(seconds * 1000)
 
 
 def domain_of(origin: str) -> str:
@@ -87,7 +108,21 @@ def task_of(entry: Entry, origin: str) -> Task:
         due=entry.due / 1000,
         attempt=entry.attempt,
         chain=chain_of(entry.chain),
+        way=WAYS[entry.hint % WHOLE] if entry.hint else None,
+        is_unconditional=bool(entry.hint and entry.hint & WHOLE),
     )
+
+
+def hint_of(plan: Again) -> int | None:
+    """How to visit it then, as the queue holds it; None for as usual."""
+    return (WAYS.index(plan.way) + plan.is_unconditional * WHOLE) or None
+
+
+def held_of(row: tuple[Any, ...] | None) -> Held | None:
+    if row is None:
+        return None
+    at, status, kind, etag, last_modified, body_bytes = row
+    return Held(at / 1000, status, PageKind(kind) if kind else None, etag, last_modified, body_bytes)
 
 
 def chain_of(blob: bytes | None) -> tuple[Hop, ...]:
@@ -112,8 +147,64 @@ def visit_detail(visit: Visit) -> bytes:
             fetch=visit.fetch,
             offered=len(visit.offers),
             refusals=visit.refusals,
+            is_conditional=visit.claim.held is not None and _was_conditional(visit, visit.claim.held),
         )
     )
+
+
+def _was_conditional(visit: Visit, held: Held) -> bool:
+    was_asked = visit.fetch.status is not None and asks_site(visit.outcome)
+    return was_asked and bool(held.etag or held.last_modified) and not visit.claim.task.is_unconditional
+
+
+def asks_site(outcome: Outcome) -> bool:
+    """Whether the page itself was asked for."""
+    match outcome:
+        case Deferred() | Refused():
+            return False
+        case Unchanged(why=why):
+            return not why
+        case _:
+            return True
+
+
+def is_confirmed(outcome: Outcome) -> bool:
+    """The site says that what we hold is what it has."""
+    return isinstance(outcome, Unchanged) and not outcome.why
+
+
+def stale_why(outcome: Outcome) -> str:
+    """What is wrong with a page that was asked for again and did not come."""
+    match outcome:
+        case Failed(why=why) | Rejected(why=why):
+            return why
+        case Redirected(status=status, to=to):
+            return f"HTTP {status} to {to}"
+        case _:
+            return ""
+
+
+def readable(visit: Visit) -> Visit:
+    """The visit with every text that is not Unicode (a header may hold any bytes) made so."""
+    return msgspec.convert(_without_surrogates(msgspec.to_builtins(visit)), Visit)
+
+
+def _without_surrogates(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, dict):
+        return {name: _without_surrogates(part) for name, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_without_surrogates(part) for part in value]
+    return value
+
+
+def told_of(page: Page) -> tuple[object, ...]:
+    """What makes a page that came again news; as `stored_pages` gives it of the stored one."""
+    return (
+        page.kind, bytes.fromhex(page.content_hash), page.title, page.description, page.canonical, page.language,
+        page.status,
+    )  # fmt: skip
 
 
 def state_after(visit: Visit) -> str:
@@ -161,7 +252,7 @@ def trouble_of(visit: Visit) -> str | None:
 def page_of(row: sqlite3.Row | dict[str, Any], text: str, via: str | None) -> Page:
     return Page(
         url=row["origin"] + row["path"],
-        status=row["http_status"],
+        status=row["page_status"],
         content_type=row["content_type"],
         content_hash=row["content_hash"].hex(),
         content_length=row["content_length"],
@@ -179,4 +270,8 @@ def page_of(row: sqlite3.Row | dict[str, Any], text: str, via: str | None) -> Pa
         via=via,
         duration_ms=row["duration_ms"],
         chain=chain_of(row["chain"]),
+        etag=row["etag"],
+        last_modified=row["last_modified"],
+        stale_since=row["stale_since"] / 1000 if row["stale_since"] is not None else None,
+        stale_why=row["stale_why"] or "",
     )

@@ -7,20 +7,21 @@ import fcntl
 import os
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib import resources
-from itertools import accumulate
+from itertools import accumulate, chain
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from tenax.config import LedgerConfig
 from tenax.errors import LedgerBusy, LedgerMissing, LedgerUnusable, StorageFull, TenaxError
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 APPLICATION_ID = 0x7E7A_C001  # marks the file as a Tenax ledger
 
+ROWS_AT_ONCE = (256, 64, 16, 4, 1)
 FULL_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
@@ -40,6 +41,34 @@ def many_rows(name: str, count: int) -> str:
     end = next(place for place, depth in enumerate(depths) if depth == 0) + 1  # where the row's first bracket closes
     row, tail = rest[:end], rest[end:]
     return head + values + ", ".join([row] * count) + tail
+
+
+def insert_rows(connection: sqlite3.Connection, name: str, values: Sequence[tuple[object, ...]]) -> list[Any]:
+    """Many rows by few statements: each gives up the interpreter's lock once, and waits for it once.
+
+    Gives back what the statement returns, if it returns anything.
+    """
+    at = 0
+    returned: list[Any] = []
+    for size in ROWS_AT_ONCE:
+        while len(values) - at >= size:
+            flat = list(chain.from_iterable(values[at : at + size]))
+            returned += connection.execute(many_rows(name, size), flat).fetchall()
+            at += size
+    return returned
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """All of it, or nothing."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
 
 
 class OwnerLock:
@@ -149,6 +178,17 @@ def _check_identity(connection: sqlite3.Connection, file: Path) -> None:
             f"{file} was written by a newer Tenax (its ledger has version {version}, this one knows {SCHEMA_VERSION}); "
             "upgrade Tenax to open it"
         )
+    if version < SCHEMA_VERSION:
+        raise LedgerUnusable(
+            f"{file} was written by an older Tenax (its ledger has version {version}, this one knows {SCHEMA_VERSION} "
+            "only); go on with that Tenax, or start anew in another --out"
+        )
+
+
+def key_secret(connection: sqlite3.Connection) -> bytes:
+    """What the keys of this ledger's URLs are salted with; never leaves the process."""
+    secret: bytes = connection.execute(queries()["meta_get"], ("key_secret",)).fetchone()[0]
+    return secret
 
 
 def translated(error: Exception, file: Path) -> TenaxError:

@@ -12,6 +12,7 @@ import sqlite3
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from heapq import heappop, heappush
 from itertools import islice
 from pathlib import Path
@@ -24,10 +25,12 @@ from tenax.ledger import Admission, Counts, LetterRecord, Life, PageFilter, Stat
 from tenax.ledger.inflow import Inflow
 from tenax.ledger.schedule import Entry, Schedule, Slot
 from tenax.ledger.sqlite import rows
+from tenax.ledger.sqlite.again import REVISITED_AT_ONCE
 from tenax.ledger.sqlite.read import Reader, counts_of
 from tenax.ledger.sqlite.schema import OwnerLock, open_for_reading, open_for_writing, translated
+from tenax.ledger.sqlite.settle import Settling
 from tenax.ledger.sqlite.window import Window
-from tenax.ledger.sqlite.write import Applied, Settling, Writer
+from tenax.ledger.sqlite.write import Applied, Writer
 from tenax.model import Claim, Cursor, Event, HostRecord, Lease, Offer, Page, Visit
 
 T = TypeVar("T")
@@ -37,7 +40,7 @@ EVENTS_KEPT = 500
 """Events held in memory for a relay that is close behind."""
 
 
-class Held(NamedTuple):
+class Taken(NamedTuple):
     """A claim as we keep it."""
 
     claim: Claim
@@ -68,7 +71,7 @@ class SqliteLedger:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="ledger")
         self._schedule = Schedule(turns, config.window_hosts, config.look_ahead)
         self._window = Window(self._schedule, self._thread, clock, self._window_changed)
-        self._held: dict[int, Held] = {}
+        self._held: dict[int, Taken] = {}
         self._expiries: list[tuple[float, int]] = []
         self._lease_number = 0
         self._pending: list[Pending] = []
@@ -133,8 +136,8 @@ class SqliteLedger:
         self._lease_number += 1
         lease = Lease(epoch=self._epoch, number=self._lease_number, expires_at=now + self._config.lease_seconds)
         task = rows.task_of(entry, slot.record.origin)
-        claim = Claim(task=task, host=slot.record, lease=lease)
-        self._held[lease.number] = Held(claim, slot, entry)
+        claim = Claim(task=task, host=slot.record, lease=lease, held=entry.held)
+        self._held[lease.number] = Taken(claim, slot, entry)
         heappush(self._expiries, (lease.expires_at, lease.number))
         return claim
 
@@ -284,6 +287,18 @@ class SqliteLedger:
             self._window.arrived(host_id, entry, now)
         self._changed.set()
         return len(arrivals)
+
+    async def revisit(self, now: float) -> int:
+        highest = await self._in_thread(lambda: self._writer.begin_round(now))
+        self._tally["pages_this_round"] = 0
+        back = 0
+        for above in range(0, highest, REVISITED_AT_ONCE):
+            part = await self._in_thread(partial(self._writer.revisit, above, now))
+            self._tally.update({"waiting": part, "settled": -part})
+            back += part
+        self._window.look_again(now)
+        self._changed.set()
+        return back
 
     async def remember(self, name: str, value: bytes) -> None:
         await self._in_thread(lambda: self._writer.remember(name, value))

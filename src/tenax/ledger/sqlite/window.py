@@ -59,6 +59,11 @@ class Window:
         else:
             self._look_at = min(self._look_at, entry.due / 1000)
 
+    def look_again(self, now: float) -> None:
+        """Tasks wait now at many hosts."""
+        self._schedule.look_again()
+        self._look_at = min(self._look_at, now)
+
     def fill_soon(self, now: float) -> None:
         """Have the thread read what the window asks for, unless it is at it already."""
         wants_hosts = self._look_at <= now
@@ -105,7 +110,8 @@ class Window:
         for rank in range(3):
             if len(due) < limit:
                 asked = (host_id, rank, now_ms, limit - len(due))
-                due.extend(Entry(*row) for row in self._db.execute(sql["queue_due"], asked))
+                due.extend(map(Entry._make, self._db.execute(sql["queue_due"], asked).fetchall()))
+        due = [entry if entry.record_id is None else self._with_held(entry, entry.record_id) for entry in due]
         next_due = None
         if len(due) < limit:
             later = [
@@ -117,6 +123,9 @@ class Window:
         if not due and next_due is not None:
             self._db.execute(sql["host_sleep"], (next_due, host_id))
         return host_id, due, limit, next_due
+
+    def _with_held(self, entry: Entry, record_id: int) -> Entry:
+        return entry._replace(held=rows.held_of(self._db.execute(self._sql["held"], {"id": record_id}).fetchone()))
 
     def _filled(self, future: asyncio.Future[Found]) -> None:
         self.is_filling = False

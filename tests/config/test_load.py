@@ -1,15 +1,13 @@
-"""Every knob: where its value comes from, and how a slip is answered."""
+"""Where a value comes from, and how a slip is answered."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import get_args, get_type_hints
 
 import pytest
 
-from tenax.config import Config, Knob, Section, Setting, knobs, load
+from tenax.config import Config, Setting, Sites, knobs, load
 from tenax.errors import ConfigError
 
 
@@ -17,31 +15,6 @@ def written(tmp_path: Path, text: str) -> Path:
     file = tmp_path / "tenax.toml"
     file.write_text(text, encoding="utf-8")
     return file
-
-
-# ---- the knobs themselves ---------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("knob", list(knobs()), ids=lambda knob: knob.key)
-def test_every_knob_says_what_it_means(knob: Knob) -> None:
-    assert len(knob.meaning) > 15
-    assert knob.meaning.endswith(".")
-    assert re.fullmatch(r"[a-z]+\.[a-z_]+", knob.key)
-    assert knob.variable == "TENAX_" + knob.key.upper().replace(".", "_")
-
-
-@pytest.mark.parametrize("knob", list(knobs()), ids=lambda knob: knob.key)
-def test_a_number_has_its_unit_in_its_name(knob: Knob) -> None:
-    """A float is a measure of something; only shares and rates that say so go without `seconds`."""
-    if knob.type is float:
-        assert re.search(r"seconds|per_second|jitter", knob.name)
-
-
-def test_every_section_is_a_section_and_every_variable_its_own() -> None:
-    sections = get_type_hints(Config).values()
-    assert all(issubclass(section, Section) and section.__doc__ for section in sections)
-    variables = [knob.variable for knob in knobs()]
-    assert len(variables) == len(set(variables))
 
 
 # ---- where values come from -------------------------------------------------------------------------------
@@ -172,12 +145,100 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
         load(binary)
 
 
-def test_every_bound_holds_for_the_default() -> None:
-    """msgspec checks bounds when it converts, not when a struct is made: a default outside of them would go unseen."""
-    for section, section_type in get_type_hints(Config).items():
-        for name, hint in get_type_hints(section_type, include_extras=True).items():
-            _, meta = get_args(hint)
-            default = getattr(section_type(), name)
-            assert meta.ge is None or default >= meta.ge, f"{section}.{name}"
-            assert meta.gt is None or default > meta.gt, f"{section}.{name}"
-            assert meta.le is None or default <= meta.le, f"{section}.{name}"
+def test_a_password_in_a_bad_value_is_not_quoted(tmp_path: Path) -> None:
+    for text in ("[proxy]\nurls = 'http://me:hush@a.test:1'\n", "[site.'a.test']\nproxy.urls = 'me:hush@a.test'\n"):
+        with pytest.raises(ConfigError, match=r"bad value \*\*\* for `proxy.urls`") as slip:
+            load(written(tmp_path, text))
+        assert "hush" not in str(slip.value)
+
+
+# ---- single sites -----------------------------------------------------------------------------------------
+
+SITES = """
+[politeness]
+rate_per_second = 3
+connections_per_host = 4
+robots_ttl_seconds = 60
+
+[site."*.example.org"]
+politeness.rate_per_second = 0.2
+fetch.contact = "mailto:us@example.org"
+
+[site."www.example.org".politeness]
+connections_per_host = 2
+"""
+
+
+def test_a_site_beats_the_file_and_the_variables_and_a_flag_beats_all(tmp_path: Path) -> None:
+    environment = {"TENAX_POLITENESS_RATE_PER_SECOND": "5", "TENAX_POLITENESS_CONNECTIONS_PER_HOST": "6"}
+    flags = {"politeness.connections_per_host": Setting("7", "--per-host")}
+    loaded = load(written(tmp_path, SITES), environment, flags)
+    politeness = Sites(loaded.config).of("www.example.org").politeness
+    assert (politeness.rate_per_second, politeness.connections_per_host) == (0.2, 7)
+    elsewhere = Sites(loaded.config).of("example.com").politeness
+    assert (elsewhere.rate_per_second, elsewhere.connections_per_host) == (5, 7)
+
+
+def test_what_lies_beneath_gives_way_to_a_site_too(tmp_path: Path) -> None:
+    beneath = {
+        "politeness.rate_per_second": Setting(9.0, "demo"),
+        "fetch.contact": Setting("demo", "demo"),
+        "crawl.max_pages": Setting(5, "demo"),
+    }
+    file = written(tmp_path, SITES)
+    loaded = load(file, beneath=beneath)
+    site = Sites(loaded.config).of("a.example.org")
+    assert (site.politeness.rate_per_second, site.fetch.contact) == (0.2, "mailto:us@example.org")
+    assert loaded.config.politeness.rate_per_second == 3
+    assert loaded.sources["politeness.rate_per_second"] == str(file)
+    assert (loaded.config.fetch.contact, loaded.config.crawl.max_pages) == ("demo", 5)
+    assert loaded.sources["crawl.max_pages"] == "demo"
+
+
+def test_the_config_of_one_host_knows_which_table_each_value_came_from(tmp_path: Path) -> None:
+    file = written(tmp_path, SITES)
+    loaded = load(file)
+    here = loaded.at("www.example.org")
+    assert here.sources["politeness.rate_per_second"] == f'{file} [site."*.example.org"]'
+    assert here.sources["politeness.connections_per_host"] == f'{file} [site."www.example.org"]'
+    assert here.sources["politeness.robots_ttl_seconds"] == str(file)
+    assert here.sources["fetch.max_attempts"] == "default"
+    assert here.config.politeness == Sites(loaded.config).of("www.example.org").politeness
+    assert here.config.crawl == loaded.config.crawl
+    assert loaded.at("example.org") == loaded
+
+
+SITE_SLIPS = {
+    '[site."a.test"]\npoliteness.rate_per_sec = 1\n': '[site."a.test"]: unknown key `politeness.rate_per_sec`; '
+    "did you mean `politeness.rate_per_second`?",
+    '[site."a.test"]\nspeed.very = 1\n': '[site."a.test"]: unknown key `speed.very`; `tenax config` lists them all',
+    '[site."a.test"]\nrate_per_second = 1\n': '[site."a.test"]: unknown key `rate_per_second`; did you mean '
+    "`politeness.rate_per_second`?",
+    '[site."a.test"]\ncrawl.max_depth = 1\n': '[site."a.test"]: `crawl.max_depth` holds for the whole crawl',
+    '[site."a.test"]\nbrowser.pages = 1\n': '[site."a.test"]: `browser.pages` holds for the whole crawl',
+    '[site."a.test"]\npoliteness.rate_per_second = "1"\n': "[site.\"a.test\"]: bad value '1' for "
+    "`politeness.rate_per_second`",
+    '[site."a.test"]\npoliteness.rate_per_second = -1\n': '[site."a.test"]: bad value -1 for '
+    "`politeness.rate_per_second`",
+    '[site."a.test"]\npoliteness.rate_per_second = nan\n': '[site."a.test"]: bad value nan',
+    '[site."a.test"]\npoliteness = 1\n': '[site."a.test"]: unknown key `politeness`',
+    "[site.a.test]\npoliteness.rate_per_second = 1\n": '[site."a"]: unknown key `test.politeness`; a name with dots '
+    "stands in quotes",
+    '[site]\n"a.test" = 1\n': '[site."a.test"]: `a.test` must be a table of settings',
+    'site = "a.test"\n': '`site` must be a table, such as [site."example.org"]',
+    '[site."https://a.test/"]\n': '[site."https://a.test/"]: a site is a host name such as example.org',
+    '[site."a.test:8080"]\n': '[site."a.test:8080"]: a site is a host name',
+    '[site."*"]\n': '[site."*"]: a site is a host name',
+    '[site."*a.test"]\n': '[site."*a.test"]: a site is a host name',
+    '[site.""]\n': '[site.""]: a site is a host name',
+    '[site."a.test"]\n[site."A.test."]\n': '[site."A.test."]: this site is named twice',
+}
+
+
+@pytest.mark.parametrize("text", SITE_SLIPS)
+def test_a_slip_in_a_site_names_the_file_the_site_and_the_key(tmp_path: Path, text: str) -> None:
+    file = written(tmp_path, text)
+    with pytest.raises(ConfigError) as slip:
+        load(file)
+    assert str(slip.value).startswith(f"{file}: {SITE_SLIPS[text]}")
+    assert "\n" not in str(slip.value)

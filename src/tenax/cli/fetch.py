@@ -1,0 +1,221 @@
+"""`tenax fetch`: one URL, fetched by the rules, with each decision told."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from tenax.cli import place, settings
+from tenax.cli.parser import add_json, add_out
+from tenax.errors import LedgerMissing, SinkError, UsageError
+
+if TYPE_CHECKING:
+    from tenax.cli.layout import Ink
+    from tenax.model import Outcome, Way
+    from tenax.trial import Step, Trial
+
+NAME = "fetch"
+SENTENCE = (
+    "Fetch one URL and tell each decision about it. For finding out what a site does, and what Tenax makes of it. "
+    "robots.txt and the host's pace hold as in a crawl; nothing is written down."
+)
+EXAMPLES = """\
+  tenax fetch https://example.org/page
+  tenax fetch https://example.org/app --browser             render it in Chromium
+  tenax fetch https://example.org/page --no-cache --json    ask for all of it, whatever is stored
+  tenax fetch https://example.org/page --body page.html     keep what was sent
+  tenax fetch https://example.org/ --proxy socks5://127.0.0.1:1080
+"""
+
+_NAME_COLUMNS = 10
+_AT_THE_END = frozenset({"network", "redirect", "validate", "stale"})
+"""Told when all of it is there: what came back, and what is made of it."""
+_MOST_TEXT_CHARS = 2000
+"""Of the page's text in JSON: enough to see what it is."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("url", metavar="URL", help="any URL, as it stands in a browser or a page")
+    way = parser.add_mutually_exclusive_group()
+    way.add_argument("--browser", action="store_true", help="render it in Chromium (extra `browser`)")
+    way.add_argument("--curl", action="store_true", help="fetch it by curl, with HTTP/2 (extra `curl`)")
+    parser.add_argument("--proxy", metavar="URL", action="append", help="go through this proxy; may be repeated")
+    parser.add_argument("--no-cache", action="store_true", help="ask for the whole page, whatever is stored")
+    parser.add_argument(
+        "--body", metavar="FILE", help="write the decoded body there; - for standard output, the rest to standard error"
+    )
+    add_out(parser, "crawl whose rules, host record and stored copy are used; found when one knows the host")
+    add_json(parser)
+    settings.add_source_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    import asyncio
+
+    from tenax import logs
+    from tenax.cli.layout import Ink
+    from tenax.trial import Wanted, tried
+    from tenax.urls.normalize import spelling_of
+    from tenax.urls.seeds import seed_url
+
+    config = settings.load(args).config
+    logs.configure("warning", config.log.format)
+    wanted = Wanted(args.url, _way(args), args.no_cache, _crawl_of(args), args.out is not None)
+    # Whoever wants the body on standard output wants nothing else there.
+    stream = sys.stderr if args.body == "-" else sys.stdout
+    ink = Ink.on(stream)
+    if args.json:
+        trial = asyncio.run(tried(wanted, config))
+        _print(stream, [_document(trial)])
+    else:
+        url = seed_url(args.url, spelling_of(config.urls)).url
+        trial = asyncio.run(tried(wanted, config, on_step=_teller(args.url, url, stream, ink)))
+        _print(stream, ending(trial, ink))
+    if args.body:
+        _write(args.body, trial)
+    return 0
+
+
+def _way(args: argparse.Namespace) -> Way | None:
+    from tenax.model import Way
+
+    return Way.BROWSER if args.browser else Way.CURL if args.curl else None
+
+
+def _crawl_of(args: argparse.Namespace) -> Path | None:
+    """The crawl that a person means; without one named there need not be any."""
+    try:
+        return place.of_crawl(args.out, args.url)
+    except (LedgerMissing, UsageError):
+        if args.out is not None:
+            raise
+        return None
+
+
+def _write(file: str, trial: Trial) -> None:
+    if not trial.body:
+        raise SinkError(f"nothing came that could be written to {'standard output' if file == '-' else file}")
+    if file == "-":
+        sys.stdout.buffer.write(trial.body)
+        return
+    try:
+        Path(file).write_bytes(trial.body)
+    except OSError as error:
+        raise SinkError(f"{file} cannot be written: {error.strerror}") from None
+
+
+def _document(trial: Trial) -> str:
+    import msgspec
+
+    from tenax.cli.documents import as_json
+
+    stale = msgspec.structs.replace(trial.stale, text="") if trial.stale is not None else None
+    return as_json(msgspec.structs.replace(trial, body=b"", text=trial.text[:_MOST_TEXT_CHARS], stale=stale))
+
+
+def _print(stream: TextIO, lines: Sequence[str]) -> None:
+    for line in lines:
+        print(line, file=stream, flush=True)
+
+
+# ---- in words ---------------------------------------------------------------------------------------------
+
+
+def _teller(asked: str, url: str, stream: TextIO, ink: Ink) -> Callable[[Step], None]:
+    """Prints each decision as it falls: a host's turn may be a minute away, and nobody likes to look at nothing."""
+    from tenax.cli.layout import plain
+    from tenax.cli.spelling import changes
+
+    head = [ink.bold(plain(url))]
+
+    def tell(step: Step) -> None:
+        if step.name in _AT_THE_END:
+            return
+        while head:  # not before the first decision: what cannot be tried at all is a line on standard error
+            _print(stream, [head.pop()])
+        more = ["; ".join(changes(asked, url))] if step.name == "normalise" else []
+        _print(stream, row(step.name, [step.why, *more], ink, step.passed))
+
+    return tell
+
+
+def row(name: str, texts: Sequence[str], ink: Ink, passed: bool | None = None) -> list[str]:
+    """A name and what is to be said about it, in lines that fit; ✓ and ✗ stand before a decision."""
+    from tenax.cli.layout import columns, plain, wrapped
+
+    indent = " " * (_NAME_COLUMNS + 5)
+    lines = [part for text in texts for part in wrapped(plain(text), indent, max(columns(), 80))]
+    mark = " " if passed is None else ink.good("✓") if passed else ink.bad("✗")
+    first, *rest = lines or [indent]
+    return [f"  {ink.cool(f'{name:<{_NAME_COLUMNS}}')} {mark} {first.removeprefix(indent)}", *rest]
+
+
+def ending(trial: Trial, ink: Ink) -> list[str]:
+    """What was measured, what the page holds, how it ended and what a crawl would do now."""
+    from tenax.cli.measurements import measured
+    from tenax.model import Fetched, Redirected, Unchanged
+
+    lines = []
+    for step in [step for step in trial.steps if step.name in _AT_THE_END]:
+        facts = measured(trial.fetch, trial.charset) if step.name == "network" else []
+        lines += row(step.name, facts or [step.why], ink, step.passed)
+    if trial.title or trial.text:
+        lines += row("page", _page(trial), ink)
+    is_good = isinstance(trial.outcome, (Fetched, Unchanged, Redirected))
+    outcome, *more = row("outcome", [outcome_words(trial.outcome)], ink, is_good)
+    return [*lines, ink.bold(outcome), *map(ink.bold, more), *row("next", next_words(trial), ink)]
+
+
+def _page(trial: Trial) -> list[str]:
+    from tenax.cli.words import count, several
+
+    title = f"“{trial.title}”" if trial.title else "without a title"
+    return [f"{title}, {count(len(trial.text))} characters of text, {several(trial.links_count, 'link')}"]
+
+
+def outcome_words(outcome: Outcome) -> str:
+    from tenax.cli.visit_words import outcome_text
+    from tenax.model import Unchanged
+
+    if isinstance(outcome, Unchanged) and outcome.why:
+        return f"not asked for: {outcome.why}"
+    return outcome_text(outcome)
+
+
+def next_words(trial: Trial) -> list[str]:
+    """What a crawl would do with the URL, and with its host."""
+    from tenax.cli.words import moment
+
+    lines = [f"a crawl would {_plan_words(trial)}"]
+    if trial.rest is not None:
+        lines.append(f"and leave the host alone until {moment(trial.rest.until)}: {trial.rest.why}")
+    return lines
+
+
+def _plan_words(trial: Trial) -> str:
+    from tenax.cli.words import moment, several
+    from tenax.model import Again, DeadLetter, Fetched, Redirected, Refused, Unchanged
+
+    match trial.plan, trial.outcome:
+        case Again(at=at, spends_attempt=spends, way=way, is_unconditional=is_whole), _:
+            how = f" by {way}" if way is not None else ""
+            whole = ", asking for the whole page" if is_whole else ""
+            spent = ", with one attempt less" if spends else ""
+            return f"visit it again from {moment(at)} on{how}{whole}{spent}"
+        case DeadLetter(cause=cause), _:
+            return f"give it up, as a dead letter: {cause}"
+        case _, Fetched():
+            return f"store it and go on to {several(trial.offered, 'link')}"
+        case _, Unchanged():
+            return "keep the stored copy"
+        case _, Redirected(to=to, why=""):
+            return f"visit {to}, in its own host's turn"
+        case _, Redirected() | Refused():
+            return "leave it at that"
+        case _ if trial.offered:
+            return f"store nothing, and go on to {several(trial.offered, 'link')}"
+        case _:
+            return "store nothing, and not ask again"

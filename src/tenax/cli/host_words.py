@@ -1,0 +1,88 @@
+"""The state of a host in words: its pace, its rests, its trouble, and how it is visited."""
+
+from __future__ import annotations
+
+from tenax.cli import words
+from tenax.cli.layout import plain
+from tenax.cli.visit_words import way_text
+from tenax.model import HostRecord, RobotsVerdict
+
+
+def robots_lines(host: HostRecord | None, is_allowed: bool | None) -> list[str]:
+    """What robots.txt says, and how old that answer is; it was asked when the host was, not when the URL was."""
+    if host is None or host.robots is None:
+        return ["robots.txt of this host was not asked for yet"]
+    copy = host.robots
+    if copy.verdict is RobotsVerdict.UNREACHABLE:
+        says = f"✗ robots.txt is unreachable ({copy.why}): nothing may be fetched"
+    elif copy.verdict is RobotsVerdict.ALLOW_ALL:
+        says = f"✓ there is no robots.txt (HTTP {copy.http_status}): all is allowed"
+    else:
+        says = "✓ robots.txt allows it" if is_allowed else "✗ robots.txt forbids it"
+    lines = [f"{says}; asked {words.moment(copy.fetched_at)}"]
+    if host.crawl_delay_seconds:
+        lines.append(f"it asks for {words.duration(host.crawl_delay_seconds)} between requests")
+    return lines
+
+
+def state_lines(host: HostRecord, now: float) -> list[str]:
+    """Whatever is not as usual with this host; nothing when all is well."""
+    return [*_breaker(host, now), *_rest(host, now), *_throttle(host), *_strikes(host), *_way(host, now)]
+
+
+def turn_line(host: HostRecord, now: float) -> str | None:
+    """What keeps a task of it waiting, when its turn has not come."""
+    if host.next_at <= now:
+        return None
+    why = f"rests: {plain(host.resting_why)}" if host.resting_why else "keeps its pace"
+    return f"its host's next turn is {words.when(host.next_at, now)}; it {why}"
+
+
+def _breaker(host: HostRecord, now: float) -> list[str]:
+    if host.breaker == "closed":
+        if not host.failures_in_a_row:
+            return []
+        return [f"{words.several(host.failures_in_a_row, 'failure')} in a row: enough of them, and it counts as down"]
+    probe = f"the next probe is due {words.when(host.next_at, now)}"
+    if host.breaker == "half_open":
+        return [
+            f"✗ breaker half-open: {words.several(host.probes_passed, 'probe')} passed, more are asked for; {probe}"
+        ]
+    rest = words.duration(host.breaker_rest_seconds)
+    failures = words.several(host.failures_in_a_row, "failure")
+    return [f"✗ breaker open: down after {failures} in a row, rests for {rest}; {probe}"]
+
+
+def _rest(host: HostRecord, now: float) -> list[str]:
+    """The breaker, when it is open, has said so itself."""
+    if host.next_at <= now or not host.resting_why or host.breaker == "open":
+        return []
+    return [f"✗ rests until {words.when(host.next_at, now).removeprefix('in ')}: {plain(host.resting_why)}"]
+
+
+def _throttle(host: HostRecord) -> list[str]:
+    lines = []
+    if host.rate_per_minute is not None:
+        good = f"; {words.several(host.successes_in_a_row, 'good answer')} since" if host.successes_in_a_row else ""
+        lines.append(f"slowed to {host.rate_per_minute:.3g}/min after a 429{good}")
+    if host.limited_in_a_row:
+        lines.append(f"asked for too much {words.several(host.limited_in_a_row, 'time')} in a row (HTTP 429)")
+    return lines
+
+
+def _strikes(host: HostRecord) -> list[str]:
+    lines = []
+    if host.recent_failures:
+        failures = words.several(len(host.recent_failures), "recent failure")
+        last = words.moment(host.recent_failures[-1])
+        lines.append(f"retry budget: {failures} counted, the last {last}")
+    if host.blocks_in_a_row:
+        refusals = words.several(host.blocks_in_a_row, "refusal")
+        lines.append(f"{refusals} in a row (401, 403, 429, 451): enough of them begin a cooldown")
+    return lines
+
+
+def _way(host: HostRecord, now: float) -> list[str]:
+    if host.way is None or host.way_until <= now:
+        return []
+    return [f"visited {way_text(host.way)} until {words.moment(host.way_until)}, as it was found to need that"]

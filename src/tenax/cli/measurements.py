@@ -1,0 +1,67 @@
+"""What was measured of one fetch, in lines that people can read."""
+
+from __future__ import annotations
+
+from tenax.cli import words
+from tenax.model import AddressClass, FetchRecord, Way
+
+_WAYS = {Way.HTTP: "plain HTTP", Way.CURL: "curl", Way.BROWSER: "the browser"}
+_ADDRESSES: dict[AddressClass, str] = {
+    "public": "a public address",
+    "allowed": "an address of `guard.allow_networks`",
+    "typed": "a private address that was typed as a seed",
+}
+
+
+_CHARSET_SOURCES = {
+    "bom": "by its byte order mark",
+    "header": "by the header",
+    "meta": "by its meta tag",
+    "utf8": "undeclared, but plain from its bytes",
+    "detected": "undeclared, guessed from its bytes",
+    "fallback": "undeclared, for want of anything better",
+}
+
+
+def measured(fetch: FetchRecord, charset: str = "") -> list[str]:
+    """Line by line: what answered, how it was reached, how much came, how fast. No lines when no answer came."""
+    if fetch.status is None:
+        return []
+    lines = [_answer(fetch), _way(fetch), _bytes(fetch), _times(fetch)]
+    if fetch.charset_source:
+        source = _CHARSET_SOURCES.get(fetch.charset_source, fetch.charset_source)
+        lines.insert(1, f"charset {charset or 'known'}, {source}")
+    return lines
+
+
+def _answer(fetch: FetchRecord) -> str:
+    answer = f"{fetch.protocol or 'HTTP'} {fetch.status}"
+    return f"{answer}, {fetch.content_type}" if fetch.content_type else answer
+
+
+def _way(fetch: FetchRecord) -> str:
+    parts = [f"by {_WAYS[fetch.way]}"]
+    parts += [f"through proxy {fetch.proxy}"] if fetch.proxy else []
+    parts += [f"to {_ADDRESSES[fetch.address_class]}"] if fetch.address_class in _ADDRESSES else []
+    unverified = "; its certificate was NOT checked (`fetch.verify_tls` is off)" if fetch.is_unverified else ""
+    return " ".join(parts) + unverified
+
+
+def _bytes(fetch: FetchRecord) -> str:
+    parts = [f"{words.size(fetch.wire_bytes)} received, {words.size(fetch.body_bytes)} decoded"]
+    parts += [f"{words.size(fetch.saved_bytes)} spared by the stored copy"] if fetch.saved_bytes else []
+    return ", ".join(parts)
+
+
+def _times(fetch: FetchRecord) -> str:
+    speed = fetch.kilobytes_per_second
+    download = f"download {_short(fetch.download_seconds)}"
+    if speed is not None and fetch.wire_bytes:
+        download += f" at {speed:,.0f} kB/s"
+    return f"first byte after {_short(fetch.ttfb_seconds)}, {download}, {_short(fetch.total_seconds)} in all"
+
+
+def _short(seconds: float) -> str:
+    if seconds < 0.0095:
+        return f"{seconds * 1000:.1f} ms"
+    return f"{seconds * 1000:.0f} ms" if seconds < 1 else words.duration(seconds)

@@ -1,0 +1,63 @@
+"""Configuration: `sections` and `fetching` declare every knob, `load` lays files, variables and flags over them.
+
+`sites` says what holds for one host; `knobs` is the list that documents and error messages are made of.
+"""
+
+from __future__ import annotations
+
+from tenax.config.fetching import (
+    BrowserConfig,
+    CacheConfig,
+    FetchConfig,
+    GuardConfig,
+    HostsConfig,
+    PolitenessConfig,
+    ProxyConfig,
+    Section,
+    ValidationConfig,
+)
+from tenax.config.knobs import Knob, Setting, knobs, sections
+from tenax.config.load import Loaded, load
+from tenax.config.sections import (
+    Config,
+    CrawlConfig,
+    EventsConfig,
+    LedgerConfig,
+    LogConfig,
+    MetricsConfig,
+    PoolConfig,
+    ResilienceConfig,
+    ScopeName,
+    UrlsConfig,
+)
+from tenax.config.sites import SiteConfig, Sites
+
+__all__ = [
+    "BrowserConfig",
+    "CacheConfig",
+    "Config",
+    "CrawlConfig",
+    "EventsConfig",
+    "FetchConfig",
+    "GuardConfig",
+    "HostsConfig",
+    "Knob",
+    "LedgerConfig",
+    "Loaded",
+    "LogConfig",
+    "MetricsConfig",
+    "PolitenessConfig",
+    "PoolConfig",
+    "ProxyConfig",
+    "ResilienceConfig",
+    "ScopeName",
+    "Section",
+    "Setting",
+    "SiteConfig",
+    "Sites",
+    "UrlsConfig",
+    "ValidationConfig",
+    "knobs",
+    "load",
+    "sections",
+]

@@ -1,0 +1,117 @@
+"""Laying the sources of settings over each other, and remembering where each value came from.
+
+Values come from five places; the later wins: the defaults, a TOML file, `TENAX_SECTION_KEY` variables, the file's
+tables of single sites, command-line flags. A key or a value that is not known is refused in a sentence that names
+both.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tenax.config.knobs import Knob, Setting, checked, knobs, nearest
+from tenax.config.sections import Config
+from tenax.config.sites import SiteConfig, Sites, checked_sites, source_name
+from tenax.errors import ConfigError
+
+
+class Loaded(msgspec.Struct, frozen=True):
+    """A config that remembers the source of each of its values."""
+
+    config: Config
+    sources: dict[str, str]
+    file: str = ""
+    """Where the tables of single sites were read."""
+
+    def at(self, host: str) -> Loaded:
+        """The config as it holds for one host, and which site's table says so."""
+        sites = Sites(self.config)
+        site = sites.of(host)
+        effective = msgspec.structs.replace(
+            self.config, **{name: getattr(site, name) for name in SiteConfig.__struct_fields__}
+        )
+        sources = {key: source_name(self.file, pattern) for key, pattern in sites.patterns(host).items()}
+        return Loaded(effective, {**self.sources, **sources}, self.file)
+
+
+def load(
+    file: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+    flags: Mapping[str, Setting] | None = None,
+    beneath: Mapping[str, Setting] | None = None,
+) -> Loaded:
+    """Lay the sources over the defaults. `flags` maps `section.name` to a value and the flag that gave it.
+
+    `beneath` holds a command's own defaults, which everything else is stronger than.
+    """
+    known = {knob.key: knob for knob in knobs()}
+    flags = flags or {}
+    for key, setting in flags.items():
+        if key not in known:
+            raise ConfigError(f"{setting.source}: unknown key `{key}`{nearest(key, known)}")
+    tables = _tables(file) if file is not None else {}
+    sites = _sites(tables.pop("site", {}), str(file), set(flags))
+    settings = {
+        **(beneath or {}),
+        **_from_tables(tables, str(file), known),
+        **_from_environment(environment or {}, known),
+        **flags,
+    }
+    sections: dict[str, Any] = {"sites": sites}
+    for key, setting in settings.items():
+        section, name = key.split(".")
+        sections.setdefault(section, {})[name] = checked(known[key], setting)
+    sources = {key: settings[key].source if key in settings else "default" for key in known}
+    return Loaded(msgspec.convert(sections, Config), sources, str(file or ""))
+
+
+def _tables(file: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ConfigError(f"{file}: no such file; give --config the path of a TOML file, or leave it out") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{file}: cannot be read: {error}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{file}: not valid TOML: {error}") from None
+
+
+def _from_tables(tables: Mapping[str, Any], file: str, known: Mapping[str, Knob]) -> dict[str, Setting]:
+    settings = {}
+    for section, table in tables.items():
+        if not isinstance(table, dict):
+            raise ConfigError(f"{file}: `{section}` must stand in a section, such as [crawl]")
+        for name, value in table.items():
+            key = f"{section}.{name}"
+            if key not in known:
+                raise ConfigError(f"{file}: unknown key `{key}`{nearest(key, known)}")
+            settings[key] = Setting(tuple(value) if isinstance(value, list) else value, file, is_typed=True)
+    return settings
+
+
+def _sites(tables: Any, file: str, flagged: set[str]) -> dict[str, dict[str, Any]]:
+    """What the file says about single sites, but for knobs that a flag sets: whoever types one means every site."""
+    if not isinstance(tables, dict):
+        raise ConfigError(f'{file}: `site` must be a table, such as [site."example.org"]')
+    sites = checked_sites(tables, file)
+    left = {site: {key: value for key, value in own.items() if key not in flagged} for site, own in sites.items()}
+    return {site: own for site, own in left.items() if own}
+
+
+def _from_environment(environment: Mapping[str, str], known: Mapping[str, Knob]) -> dict[str, Setting]:
+    variables = {knob.variable: knob for knob in known.values()}
+    settings = {}
+    for variable, text in environment.items():
+        if not variable.startswith("TENAX_") or variable.startswith("TENAX_TEST_"):
+            continue
+        knob = variables.get(variable)
+        if knob is None:
+            raise ConfigError(f"unknown variable {variable}{nearest(variable, variables)}")
+        value = tuple(part.strip() for part in text.split(",") if part.strip()) if knob.takes_a_list else text
+        settings[knob.key] = Setting(value, variable)
+    return settings

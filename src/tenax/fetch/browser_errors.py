@@ -1,0 +1,57 @@
+"""What went wrong in Chromium, in our words: each error it names is translated here, once."""
+
+from __future__ import annotations
+
+import re
+
+from tenax.fetch.http_errors import cut_off, dropped
+from tenax.model import Failed, FailureKind
+
+_NAMED = re.compile(r"net::ERR_([A-Z0-9_]+)")
+
+_DROPPED = frozenset({
+    "CONNECTION_ABORTED", "CONNECTION_CLOSED", "CONNECTION_RESET", "EMPTY_RESPONSE", "HTTP2_PING_FAILED",
+    "HTTP2_SERVER_REFUSED_STREAM", "SOCKET_NOT_CONNECTED",
+})  # fmt: skip
+_CUT_OFF = frozenset({"CONTENT_LENGTH_MISMATCH", "INCOMPLETE_CHUNKED_ENCODING"})
+_UNCONNECTED = frozenset({
+    "ADDRESS_UNREACHABLE", "CONNECTION_FAILED", "CONNECTION_REFUSED", "INTERNET_DISCONNECTED",
+    "PROXY_CONNECTION_FAILED", "TUNNEL_CONNECTION_FAILED",
+})  # fmt: skip
+_LATE = frozenset({"CONNECTION_TIMED_OUT", "TIMED_OUT"})
+_SECURE = ("BAD_SSL_", "CERT_", "SSL_")
+
+
+def error_name(message: str) -> str:
+    """`CONNECTION_RESET` of Playwright's long text; empty when it names none."""
+    match = _NAMED.search(message)
+    return match[1] if match else ""
+
+
+def is_cut_off(message: str) -> bool:
+    """Whether a document broke off that had already begun."""
+    name = error_name(message)
+    return name in _CUT_OFF or name in _DROPPED or name in ("CONTENT_DECODING_FAILED", "INVALID_CHUNKED_ENCODING")
+
+
+def failure_in_browser(message: str, *, in_body: bool = False) -> Failed:
+    """The failure that this message means."""
+    name = error_name(message)
+    words = name.replace("_", " ").lower()
+    if name in _CUT_OFF or (in_body and name in _DROPPED):
+        return cut_off()
+    if name in _DROPPED:
+        return dropped()
+    if name in _UNCONNECTED:
+        return Failed(words, FailureKind.CONNECT, is_site_wide=True)
+    if name in _LATE:
+        return Failed("no connection: timed out", FailureKind.TIMEOUT_CONNECT, is_site_wide=True)
+    if name == "NAME_NOT_RESOLVED":
+        return Failed("no such host", FailureKind.DNS)
+    if name.startswith(_SECURE):
+        return Failed(f"TLS: {words}", FailureKind.TLS, is_site_wide=True)
+    if name == "TOO_MANY_REDIRECTS":
+        return Failed("redirect loop", FailureKind.REDIRECT)
+    if name == "ABORTED" or "Download is starting" in message:
+        return Failed("a download, not a page", FailureKind.BAD_RESPONSE)
+    return Failed(f"not a proper answer: {words or 'the browser gave up on it'}", FailureKind.BAD_RESPONSE)

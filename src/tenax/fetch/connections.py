@@ -1,0 +1,223 @@
+"""Connections: opened to addresses the guard has checked, and kept for the next request to the same origin."""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+import socket
+import ssl
+from collections.abc import Callable, Sequence
+from functools import cached_property, lru_cache
+from typing import NamedTuple
+
+from aiohappyeyeballs import AddrInfoType, start_connection
+
+from tenax.fetch.http_errors import failure_of
+from tenax.fetch.proxies import Proxy
+from tenax.fetch.target import Origin
+from tenax.fetch.tunnels import ProxyFailed, tunnel
+from tenax.fetch.wire import Connection
+from tenax.model import AddressClass, FailureKind
+
+KEEP_ALIVE_SECONDS = 10.0
+"""How long an idle connection is kept: some turns of a host at the usual pace, few enough files for a broad crawl."""
+SECOND_ADDRESS_AFTER_SECONDS = 0.25
+"""RFC 8305: a host's next address is tried when the one before has not answered by then."""
+MAX_FILES = 65_536
+_FILES_FOR_OTHERS = 256
+
+
+class Route(NamedTuple):
+    """What a connection is for; only a request with the same may use it again."""
+
+    origin: Origin
+    verify_tls: bool = True
+    proxy: Proxy | None = None
+
+    @property
+    def is_tunnelled(self) -> bool:
+        """False too where an http proxy is asked for the page itself, as is the custom for plain http."""
+        return self.proxy is not None and (self.origin.scheme == "https" or self.proxy.scheme == "socks5")
+
+
+@lru_cache(maxsize=4096)
+def straight(origin: Origin, verify_tls: bool) -> Route:
+    """The route without a proxy. Remembered, because nearly every request wants one."""
+    return Route(origin, verify_tls)
+
+
+class Line(NamedTuple):
+    """A connection, and where it leads."""
+
+    connection: Connection
+    route: Route
+    address_class: AddressClass
+
+
+class Connections:
+    """Open connections of one event loop. Used by many visits at once."""
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        now: Callable[[], float],
+        class_of: Callable[[Origin, str], AddressClass],
+    ) -> None:
+        self._loop = loop
+        self._now = now
+        self._class_of = class_of
+        self._idle: dict[Route, list[tuple[float, Line]]] = {}
+        self._idle_count = 0
+        # Half of the files we may open, with some left for the ledger and the readers.
+        self._max_idle = max((raise_file_limit() - _FILES_FOR_OTHERS) // 2, 16)
+        self._sweep: asyncio.TimerHandle | None = None
+
+    def idle(self, route: Route) -> Line | None:
+        """The connection by this route that was used last, taken out; None when there is none."""
+        kept = self._idle.get(route)
+        while kept:
+            _, line = kept.pop()
+            self._idle_count -= 1
+            if not kept:
+                del self._idle[route]
+            if line.connection.is_open:
+                return line
+        return None
+
+    def keep(self, line: Line) -> None:
+        """Give a connection back after use; one that cannot be used again is let go."""
+        if not line.connection.is_open or self._idle_count >= self._max_idle:
+            line.connection.abort()
+            return
+        self._idle.setdefault(line.route, []).append((self._loop.time(), line))
+        self._idle_count += 1
+        if self._sweep is None:
+            self._sweep = self._loop.call_later(KEEP_ALIVE_SECONDS / 2, self._drop_old)
+
+    async def open(self, route: Route, addresses: Sequence[str]) -> Line:
+        """A new connection straight to one of these addresses. Raises `OSError`, of which `ssl.SSLError` is one."""
+        origin = route.origin
+        sock = await self._connected(addresses, origin.port)
+        tls = self._tls_of(route)
+        try:
+            connected = sock.getpeername()[0] if len(addresses) > 1 else addresses[0]
+            _, connection = await self._loop.create_connection(
+                self._connection, sock=sock, ssl=tls, server_hostname=origin.host if tls is not None else None
+            )
+        except BaseException:
+            sock.close()
+            raise
+        return Line(connection, route, self._class_of(origin, connected))
+
+    async def reach(
+        self, proxy: Proxy, proxy_addresses: Sequence[str], route: Route, address: str
+    ) -> asyncio.Transport:
+        """The first half of a connection by way of a proxy: a bare one to this address. Raises `ProxyFailed`."""
+        target = (address, route.origin.port) if route.is_tunnelled else None
+        try:
+            sock = await self._connected(proxy_addresses, proxy.port)
+            # Verified whatever the request says: the proxy is about to hear a password.
+            return await tunnel(self._loop, sock, proxy, target, self._tls if proxy.scheme == "https" else None)
+        except OSError as error:
+            failed = failure_of(error)
+            if failed.kind is FailureKind.INTERNAL:
+                raise  # our own trouble, not the proxy's
+            is_late = failed.kind is FailureKind.TIMEOUT_CONNECT
+            raise ProxyFailed(proxy, failed.why, failed.kind if is_late else FailureKind.CONNECT) from None
+
+    async def take_over(self, transport: asyncio.Transport, route: Route, address: str) -> Line:
+        """The second half: from here on it is as if we had connected to the host ourselves. Raises `OSError`."""
+        connection = self._connection()
+        tls = self._tls_of(route)
+        if transport.is_closing():
+            raise ConnectionResetError
+        if tls is None:
+            transport.set_protocol(connection)
+        else:
+            transport = await self._secured(transport, connection, tls, route.origin.host)
+        connection.connection_made(transport)
+        return Line(connection, route, self._class_of(route.origin, address))
+
+    async def close(self) -> None:
+        if self._sweep is not None:
+            self._sweep.cancel()
+        for kept in self._idle.values():
+            for _, line in kept:
+                line.connection.abort()
+        self._idle.clear()
+        await asyncio.sleep(0)  # the loop tells each transport that it is closed
+
+    def _connection(self) -> Connection:
+        return Connection(self._loop, self._now)
+
+    async def _secured(
+        self, bare: asyncio.Transport, connection: Connection, tls: ssl.SSLContext, host: str
+    ) -> asyncio.Transport:
+        try:
+            secure = await self._loop.start_tls(bare, connection, tls, server_hostname=host)
+        except TypeError as error:
+            # asyncio trips when TLS within TLS fails, and buries the reason (gh-113214; mended in 3.11.8 and 3.12.2).
+            bare.abort()
+            raise error.__context__ if isinstance(error.__context__, OSError) else ConnectionResetError from None
+        except BaseException:
+            bare.abort()
+            raise
+        if secure is None:
+            raise ConnectionResetError
+        return secure
+
+    async def _connected(self, addresses: Sequence[str], port: int) -> socket.socket:
+        return await start_connection(
+            [_address_info(address, port) for address in addresses],
+            happy_eyeballs_delay=SECOND_ADDRESS_AFTER_SECONDS,
+            loop=self._loop,
+        )
+
+    def _drop_old(self) -> None:
+        """Called by the loop while connections are idle."""
+        limit = self._loop.time() - KEEP_ALIVE_SECONDS
+        for route, kept in list(self._idle.items()):
+            fresh = [(since, line) for since, line in kept if since > limit and line.connection.is_open]
+            for since, line in kept:
+                if since <= limit:
+                    line.connection.abort()
+            self._idle_count -= len(kept) - len(fresh)
+            if fresh:
+                self._idle[route] = fresh
+            else:
+                del self._idle[route]
+        self._sweep = self._loop.call_later(KEEP_ALIVE_SECONDS / 2, self._drop_old) if self._idle else None
+
+    def _tls_of(self, route: Route) -> ssl.SSLContext | None:
+        """For the way to the origin itself; None: it is plain."""
+        if route.origin.scheme != "https":
+            return None
+        return self._tls if route.verify_tls else self._unverified_tls
+
+    @cached_property
+    def _tls(self) -> ssl.SSLContext:
+        """Made when it is first needed: reading the system's certificates takes a tenth of a second."""
+        return ssl.create_default_context()
+
+    @cached_property
+    def _unverified_tls(self) -> ssl.SSLContext:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+        return context
+
+
+def raise_file_limit() -> int:
+    """Allow ourselves as many open files as the system lets us have, within reason; how many that are."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MAX_FILES if hard == resource.RLIM_INFINITY else min(hard, MAX_FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        return wanted
+    return MAX_FILES if soft == resource.RLIM_INFINITY else min(soft, MAX_FILES)
+
+
+def _address_info(address: str, port: int) -> AddrInfoType:
+    if ":" in address:
+        return (socket.AF_INET6, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (address, port, 0, 0))
+    return (socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (address, port))

@@ -1,0 +1,151 @@
+"""libcurl: handles set up to connect where they are told and nowhere else, driven by our event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Callable
+from typing import Any, Final, cast
+
+from curl_cffi import AsyncCurl, Curl, CurlError, CurlHttpVersion, CurlInfo, CurlMOpt, CurlOpt, ffi, lib
+
+from tenax.errors import TenaxError
+from tenax.fetch.connections import KEEP_ALIVE_SECONDS
+from tenax.fetch.curl_errors import Ending
+from tenax.fetch.headers import BROWSER_VERSION
+from tenax.model import Value
+
+_MAX_IDLE_CONNECTIONS: Final = 64
+_MAX_IDLE_HANDLES: Final = 64
+Receiver = Callable[[bytes], int]
+"""Takes what arrived; answers with how much it took, or `curl_answer.STOP`."""
+
+
+class Order(Value, frozen=True):
+    """One request, as libcurl needs it."""
+
+    url: str
+    address: str
+    """The only one that may be connected to, whatever the URL names."""
+    port: int
+    headers: tuple[bytes, ...]
+    connect_timeout_seconds: float
+    is_head: bool = False
+    verify_tls: bool = True
+
+
+class Handles:
+    """Transfers of one event loop; the handles are used again, and libcurl keeps the connections."""
+
+    def __init__(self, is_browser: bool) -> None:
+        """Must be made while the event loop runs."""
+        self._is_browser = is_browser
+        self._certificates = ssl.get_default_verify_paths().cafile or ""
+        self._idle: list[Curl] = []
+        self._multi = cast(Any, AsyncCurl())  # its methods have no types
+        self._multi.setopt(CurlMOpt.MAXCONNECTS, _MAX_IDLE_CONNECTIONS)
+
+    def begin(self, order: Order, on_header: Receiver, on_body: Receiver) -> Transfer:
+        """Start it. The receivers are called from the event loop, and must not raise."""
+        curl = self._idle.pop() if self._idle else self._made()
+        pin = _pinned(curl, order.address, order.port)
+        curl.setopt(CurlOpt.URL, order.url.encode("ascii"))
+        curl.setopt(CurlOpt.HTTPGET, 1)  # takes back an earlier NOBODY
+        curl.setopt(CurlOpt.NOBODY, int(order.is_head))
+        curl.setopt(CurlOpt.HTTPHEADER, order.headers)
+        curl.setopt(CurlOpt.CONNECTTIMEOUT_MS, max(int(order.connect_timeout_seconds * 1000), 1))
+        curl.setopt(CurlOpt.SSL_VERIFYPEER, int(order.verify_tls))
+        curl.setopt(CurlOpt.SSL_VERIFYHOST, 2 if order.verify_tls else 0)
+        curl.setopt(CurlOpt.HEADERFUNCTION, on_header)
+        curl.setopt(CurlOpt.WRITEFUNCTION, on_body)
+        return Transfer(self, curl, pin, self._multi.add_handle(curl))
+
+    def stop(self, curl: Curl) -> None:
+        self._multi.remove_handle(curl)
+
+    def give_back(self, curl: Curl) -> None:
+        curl.clean_handles_and_buffers()
+        if len(self._idle) < _MAX_IDLE_HANDLES:
+            self._idle.append(curl)
+        else:
+            curl.close()
+
+    async def close(self) -> None:
+        await self._multi.close()
+        for curl in self._idle:
+            curl.close()
+        self._idle.clear()
+
+    def _made(self) -> Curl:
+        """A handle with everything that holds for every request: no memory, no ideas of its own."""
+        curl = Curl(cacert=self._certificates)
+        if self._is_browser:
+            curl.impersonate(f"chrome{BROWSER_VERSION}", default_headers=False)
+        for option, value in _ALWAYS:
+            curl.setopt(option, value)
+        return curl
+
+
+class Transfer:
+    """One request on its way. Its future is done when it is over; `end` must be called in any case, once."""
+
+    def __init__(self, handles: Handles, curl: Curl, pin: Any, future: asyncio.Future[None]) -> None:
+        self.future = future
+        self._handles = handles
+        self._curl = curl
+        self._pin = pin
+        """libcurl reads it until the end."""
+
+    @property
+    def seconds_to_send(self) -> float | None:
+        """How long it took until the request was sent; None while there is no connection yet."""
+        microseconds = self._number(CurlInfo.PRETRANSFER_TIME_T)
+        return microseconds / 1_000_000 if microseconds > 0 else None
+
+    def end(self) -> Ending:
+        """Stop it if it still runs, and let the handle serve others."""
+        code = 0
+        if not self.future.done():
+            self._handles.stop(self._curl)
+        elif not self.future.cancelled():
+            error = self.future.exception()
+            if isinstance(error, CurlError):
+                code = int(error.code)
+            elif error is not None:
+                raise error
+        ending = Ending(code, self._number(CurlInfo.OS_ERRNO), self._number(CurlInfo.SSL_VERIFYRESULT)) if code else _OK
+        self._handles.give_back(self._curl)
+        return ending
+
+    def _number(self, info: CurlInfo) -> int:
+        number = self._curl.getinfo(info)
+        return number if isinstance(number, int) else 0
+
+
+_OK: Final = Ending()
+_ALWAYS: Final[tuple[tuple[CurlOpt, str | int], ...]] = (
+    (CurlOpt.PROTOCOLS_STR, "http,https"),
+    (CurlOpt.HTTP_VERSION, CurlHttpVersion.V2TLS),
+    (CurlOpt.FOLLOWLOCATION, 0),
+    (CurlOpt.PATH_AS_IS, 1),
+    (CurlOpt.PROXY, ""),  # not what the environment says
+    (CurlOpt.NOPROXY, "*"),
+    (CurlOpt.NETRC, 0),
+    (CurlOpt.HTTP_CONTENT_DECODING, 0),  # `bodies` decodes, within its caps
+    (CurlOpt.PIPEWAIT, 1),  # one connection to a host is enough where requests can share it
+    (CurlOpt.MAXAGE_CONN, int(KEEP_ALIVE_SECONDS)),
+    (CurlOpt.NOSIGNAL, 1),
+)
+
+
+def _pinned(curl: Curl, address: str, port: int) -> Any:
+    """Whatever host and port the URL names, the connection goes there: nothing is left to look up.
+
+    Unlike CURLOPT_RESOLVE this belongs to the one transfer, and a kept connection is used again only for the same
+    address. It is set by way of the C library: `Curl.setopt` knows no lists but those of headers.
+    """
+    host = f"[{address}]" if ":" in address else address
+    pin = ffi.gc(lib.curl_slist_append(ffi.NULL, f"::{host}:{port}".encode("ascii")), lib.curl_slist_free_all)
+    if curl.setopt(CurlOpt.CONNECT_TO, pin) != 0:
+        raise TenaxError("curl cannot be told where to connect: update curl_cffi")
+    return pin

@@ -1,0 +1,216 @@
+"""Proxies: which one a host's requests go through, and which ones rest because they do not work."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Callable, Collection
+from typing import Literal, TypeAlias, cast
+from urllib.parse import unquote_to_bytes, urlsplit
+
+from tenax.config import ProxyConfig, Sites
+from tenax.errors import ConfigError
+from tenax.model import Value
+
+MAX_HOSTS = 100_000
+"""Hosts whose proxy is remembered; the ones that were given theirs longest ago leave first."""
+MAX_CREDENTIAL_BYTES = 255
+"""RFC 1929; HTTP would take more."""
+
+ProxyScheme: TypeAlias = Literal["http", "https", "socks5"]
+_DEFAULT_PORTS: dict[str, int] = {"http": 80, "https": 443, "socks5": 1080}
+_SHOWN_BANS = 3
+
+
+class Proxy(Value, frozen=True):
+    """One proxy, with the secrets that only it may hear. Neither its name nor its text shows them."""
+
+    name: str
+    """`host:port`; a second one there, for another user, has `#2` after it."""
+    scheme: ProxyScheme
+    host: str
+    port: int
+    user: bytes = b""
+    password: bytes = b""
+
+    def __repr__(self) -> str:
+        return f"Proxy({self.scheme}://{self.name})"
+
+    def __rich_repr__(self) -> list[tuple[str, str]]:
+        return [("name", self.name)]
+
+    @property
+    def authorization(self) -> str:
+        """The header line for the proxy itself (RFC 7617), with its end; empty when it asks for no user."""
+        if not self.user:
+            return ""
+        return f"Proxy-Authorization: Basic {b64encode(self.user + b':' + self.password).decode()}\r\n"
+
+
+def proxies_of(urls: tuple[str, ...]) -> tuple[Proxy, ...]:
+    """The proxies that `proxy.urls` names. Raises `ConfigError`, which does not quote them: they hold secrets."""
+    found: list[Proxy] = []
+    for number, url in enumerate(urls, 1):
+        proxy = _proxy(url, [known.name for known in found])
+        if proxy is None:
+            raise ConfigError(
+                f"bad value in `proxy.urls`, number {number}: a proxy looks like http://user:password@host:3128, "
+                f"with http, https or socks5 before it"
+            )
+        found.append(proxy)
+    return tuple(found)
+
+
+def _proxy(url: str, taken: Collection[str]) -> Proxy | None:
+    try:
+        parts = urlsplit(url)
+        port = parts.port or _DEFAULT_PORTS.get(parts.scheme, 0)
+    except ValueError:
+        return None
+    host = parts.hostname or ""
+    user, password = unquote_to_bytes(parts.username or ""), unquote_to_bytes(parts.password or "")
+    is_plain = host and host.isascii() and host.isprintable() and not set(host) & set(' /\\"<>@')
+    if parts.scheme not in _DEFAULT_PORTS or not is_plain or parts.path not in ("", "/") or parts.query:
+        return None
+    if parts.fragment or max(len(user), len(password)) > MAX_CREDENTIAL_BYTES or b":" in user:
+        return None
+    name = whole = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    nth = 1
+    while name in taken:
+        nth += 1
+        name = f"{whole}#{nth}"
+    return Proxy(name, cast(ProxyScheme, parts.scheme), host, port, user, password)
+
+
+class _Standing:
+    """How a proxy has done so far."""
+
+    __slots__ = ("banned_until", "failures_in_a_row", "requests", "why")
+
+    def __init__(self) -> None:
+        self.requests = 0
+        self.failures_in_a_row = 0
+        self.banned_until = 0.0
+        self.why = ""
+
+
+class Proxies:
+    """The proxies of one section of the configuration. Time is passed in; for one event loop."""
+
+    def __init__(
+        self, config: ProxyConfig, draw: Callable[[], float], standings: dict[Proxy, _Standing] | None = None
+    ) -> None:
+        """`draw` gives a number from 0 to 1 by chance. Pools that share `standings` share their bans."""
+        self.all = proxies_of(config.urls)
+        self._config = config
+        self._draw = draw
+        standings = standings if standings is not None else {}
+        self._standings = {proxy: standings.setdefault(proxy, _Standing()) for proxy in self.all}
+        self._kept: dict[str, Proxy] = {}
+        self._turn = 0
+
+    def choose(self, host: str, now: float, besides: Collection[Proxy] = ()) -> Proxy | None:
+        """The proxy for a request to this host: the one it had, or the strategy's choice. None: all are banned."""
+        proxy = self._kept.get(host)
+        if proxy is None or proxy in besides or not self._is_free(proxy, now):
+            free = [proxy for proxy in self.all if proxy not in besides and self._is_free(proxy, now)]
+            if not free:
+                return None
+            proxy = self._pick(free)
+            self._keep(host, proxy)
+        self._standings[proxy].requests += 1
+        return proxy
+
+    def answered(self, proxy: Proxy, host: str, status: int, now: float) -> bool:
+        """An answer came through. True when it bans the proxy: this is how a site says that it is not wanted."""
+        if status in self._config.ban_statuses:
+            return self._ban(proxy, host, f"answer {status}", now)
+        self._standings[proxy].failures_in_a_row = 0
+        return False
+
+    def failed(self, proxy: Proxy, host: str, why: str, now: float) -> bool:
+        """Nothing came through, and the host is given another one. True when that bans the proxy."""
+        standing = self._standings[proxy]
+        standing.failures_in_a_row += 1
+        if standing.failures_in_a_row >= self._config.ban_failures:
+            return self._ban(proxy, host, why, now)
+        self._forget(host, proxy)
+        return False
+
+    def free_at(self) -> float:
+        """When the first ban ends."""
+        return min(standing.banned_until for standing in self._standings.values())
+
+    def why_none(self) -> str:
+        """The reason for a wait until then, in words."""
+        shown = [f"{proxy.name} ({self._standings[proxy].why})" for proxy in self.all[:_SHOWN_BANS]]
+        more = len(self.all) - len(shown)
+        return f"every proxy is banned: {', '.join(shown)}{f' and {more} more' if more else ''}"
+
+    def _is_free(self, proxy: Proxy, now: float) -> bool:
+        return self._standings[proxy].banned_until <= now
+
+    def _pick(self, free: list[Proxy]) -> Proxy:
+        match self._config.strategy:
+            case "priority":
+                return free[0]
+            case "least-used":
+                return min(free, key=lambda proxy: self._standings[proxy].requests)
+            case "random":
+                return free[min(int(self._draw() * len(free)), len(free) - 1)]
+            case "round-robin":
+                # The next in the configured order, so that one that is banned for a while keeps its place in it.
+                count = len(self.all)
+                proxy = min(free, key=lambda proxy: (self.all.index(proxy) - self._turn) % count)
+                self._turn = self.all.index(proxy) + 1
+                return proxy
+
+    def _ban(self, proxy: Proxy, host: str, why: str, now: float) -> bool:
+        self._forget(host, proxy)
+        standing = self._standings[proxy]
+        standing.failures_in_a_row = 0
+        if standing.banned_until > now:
+            return False  # requests that were under way when it was banned do not make it longer
+        standing.banned_until = now + self._config.ban_seconds
+        standing.why = why
+        return True
+
+    def _keep(self, host: str, proxy: Proxy) -> None:
+        self._kept.pop(host, None)
+        self._kept[host] = proxy
+        if len(self._kept) > MAX_HOSTS:
+            del self._kept[next(iter(self._kept))]
+
+    def _forget(self, host: str, proxy: Proxy) -> None:
+        if self._kept.get(host) == proxy:
+            del self._kept[host]
+
+
+class ProxyPools:
+    """The proxies of each host. Hosts with the same section share a pool, and a ban holds in every pool."""
+
+    def __init__(self, section_of: Callable[[str], ProxyConfig], draw: Callable[[], float]) -> None:
+        """`section_of` gives the section that holds for a host name; its URLs must have passed `proxies_of`."""
+        self._section_of = section_of
+        self._draw = draw
+        self._pools: dict[ProxyConfig, Proxies] = {}
+        self._standings: dict[Proxy, _Standing] = {}
+
+    def of(self, host: str) -> Proxies | None:
+        """None when requests to this host go straight to it."""
+        section = self._section_of(host)
+        if not section.urls:
+            return None
+        pool = self._pools.get(section)
+        if pool is None:
+            pool = self._pools[section] = Proxies(section, self._draw, self._standings)
+        return pool
+
+
+def pools_of(sites: Sites, draw: Callable[[], float]) -> ProxyPools | None:
+    """The pools that a configuration asks for; None when no site has a proxy. Raises `ConfigError`, now or never."""
+    sections = [site.proxy for site in sites]
+    for section in sections:
+        proxies_of(section.urls)
+    if not any(section.urls for section in sections):
+        return None
+    return ProxyPools(lambda host: sites.of(f"[{host}]" if ":" in host else host).proxy, draw)

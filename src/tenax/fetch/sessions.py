@@ -1,0 +1,233 @@
+"""The browsers of this process: one takes pages until it is spent, then another; none runs that nobody needs."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Awaitable, Coroutine
+from contextlib import suppress
+from typing import Any
+
+from tenax import logs
+from tenax.clock import Clock
+from tenax.config import BrowserConfig
+from tenax.fetch.chromium import BrowserBroke, Chromium, resident_bytes
+from tenax.fetch.session_rules import (
+    MAX_OTHER_BYTES,
+    MAX_RENDERER_BYTES,
+    Trouble,
+    Use,
+    after_error,
+    is_over,
+    is_spent,
+    words,
+)
+from tenax.model import Deferred, Failed, FailureKind
+
+BUSY_SECONDS = 5.0
+"""A task that found every page in use comes back after this."""
+WATCH_SECONDS = 0.5
+"""How often the memory of a browser with open pages is looked at: a page can fill it fast."""
+CLOSE_PAGE_SECONDS = 5.0
+
+log = logs.logger(__name__)
+
+
+class Session:
+    """One Chromium, and how much it was used."""
+
+    def __init__(self, chromium: Chromium, now: float) -> None:
+        self.chromium = chromium
+        self.use = Use(now, now)
+        self.failure: asyncio.Future[BrowserBroke] = asyncio.get_running_loop().create_future()
+        """Set when this browser fails: nothing that is open in it will end by itself."""
+
+    @property
+    def is_broken(self) -> bool:
+        return self.failure.done()
+
+
+class Sessions:
+    """At most `browser.pages` pages at the same time. Used by many visits at once."""
+
+    def __init__(self, config: BrowserConfig, gate_url: str, clock: Clock, user_agent: str = "") -> None:
+        """Without a user agent it is Chromium's own."""
+        self._config = config
+        self._user_agent = user_agent
+        self._gate_url = gate_url
+        self._clock = clock
+        self._slots = asyncio.Semaphore(config.pages)
+        self._current: Session | None = None
+        self._sessions: set[Session] = set()
+        """Every Chromium that runs: the current one, and those that are spent and still have pages open."""
+        self._starting: asyncio.Task[Session] | None = None
+        self._trouble = Trouble()
+        self._is_busy = asyncio.Event()
+        self._watch: asyncio.Task[None] | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def take(self, patience_seconds: float) -> Session | Failed | Deferred:
+        """A browser with room for one more page, to be given back. The first use starts one."""
+        if self._trouble.given_up_until > self._clock.now():
+            return self._given_up()
+        try:
+            async with asyncio.timeout(patience_seconds):
+                await self._slots.acquire()
+        except TimeoutError:
+            return Deferred(self._clock.now() + BUSY_SECONDS, "browser: every page of it is in use")
+        try:
+            async with asyncio.timeout(patience_seconds):
+                session = await self._ready()
+        except TimeoutError:
+            self._slots.release()
+            return Deferred(self._clock.now() + BUSY_SECONDS, "browser: it is still starting")
+        except BrowserBroke as error:
+            self._slots.release()
+            return self._given_up() if self._trouble.given_up_until > self._clock.now() else _broken(error)
+        except BaseException:
+            self._slots.release()
+            raise
+        session.use = session.use.with_page(self._clock.now())
+        self._is_busy.set()
+        return session
+
+    def give_back(self, session: Session, closing: Awaitable[object]) -> None:
+        """The page is over. It is closed behind the visit's back; one that will not close takes its browser along."""
+        if not session.is_broken:
+            self._trouble = Trouble()
+        self._keep(self._closed_page(session, closing))
+
+    def broke(self, session: Session, error: BrowserBroke) -> Failed:
+        """This browser failed. It is ended, pages and all; the next page starts another."""
+        if not session.is_broken:
+            session.failure.set_result(error)
+            self._note(error)
+            if session is self._current:
+                self._current = None
+            session.chromium.kill()
+        return _broken(error)
+
+    async def close(self) -> None:
+        if self._watch is not None:
+            self._watch.cancel()
+        if self._starting is not None:
+            self._starting.cancel()
+            await asyncio.gather(self._starting, return_exceptions=True)
+        for session in list(self._sessions):
+            self._keep(self._end(session))
+        while self._tasks:  # the end of a page may be the end of its browser
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    # -- starting and ending --------------------------------------------------------------------------------
+
+    async def _ready(self) -> Session:
+        while True:
+            session = self._current
+            if session is not None and self._is_usable(session):
+                return session
+            if session is not None:
+                self._current = None
+                self._end_if_over(session)
+            if self._starting is None:
+                self._starting = asyncio.get_running_loop().create_task(self._start())
+                self._starting.add_done_callback(self._started)
+            # It is everybody's: it goes on when the visit that began it runs out of time.
+            await asyncio.shield(self._starting)
+
+    def _is_usable(self, session: Session) -> bool:
+        if not session.chromium.is_connected:
+            self.broke(session, BrowserBroke("Chromium is gone"))
+        return not session.is_broken and not is_spent(session.use, self._clock.now(), self._config)
+
+    async def _start(self) -> Session:
+        try:
+            chromium = await Chromium.start(self._config.executable, self._gate_url, self._user_agent)
+        except TimeoutError:
+            raise BrowserBroke("Chromium does not start: no answer in time") from None
+        session = Session(chromium, self._clock.now())
+        self._sessions.add(session)
+        self._current = session
+        if self._watch is None or self._watch.done():
+            self._watch = asyncio.get_running_loop().create_task(self._watching())
+        log.debug("browser started", version=chromium.browser.version)
+        return session
+
+    def _started(self, task: asyncio.Task[Session]) -> None:
+        self._starting = None
+        error = None if task.cancelled() else task.exception()
+        if isinstance(error, BrowserBroke):
+            self._note(error)
+
+    def _note(self, error: BrowserBroke) -> None:
+        self._trouble = after_error(self._trouble, str(error), self._clock.now(), self._config)
+        log.warning("browser failed", why=str(error), in_a_row=self._trouble.errors_in_a_row)
+
+    def _given_up(self) -> Failed:
+        return Failed(words(self._trouble, self._clock.now()), FailureKind.INTERNAL, is_site_wide=True)
+
+    async def _closed_page(self, session: Session, closing: Awaitable[object]) -> None:
+        try:
+            async with asyncio.timeout(CLOSE_PAGE_SECONDS):
+                await closing
+        except TimeoutError:
+            self.broke(session, BrowserBroke("Chromium does not close a page"))
+        finally:
+            session.use = session.use.without_page(self._clock.now())
+            if not any(one.use.pages_open for one in self._sessions):
+                self._is_busy.clear()
+            self._slots.release()
+            self._end_if_over(session)
+
+    def _end_if_over(self, session: Session) -> None:
+        if session.use.pages_open == 0 and session is not self._current:
+            self._keep(self._end(session))
+
+    async def _end(self, session: Session) -> None:
+        if session in self._sessions:
+            self._sessions.discard(session)
+            if session is self._current:
+                self._current = None
+            await session.chromium.close(is_broken=session.is_broken)
+            log.debug("browser ended", pages=session.use.pages_begun)
+
+    def _keep(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    # -- watching -------------------------------------------------------------------------------------------
+
+    async def _watching(self) -> None:
+        """Look after every Chromium that runs: often while pages are open, seldom while it is idle."""
+        while self._sessions:
+            if self._is_busy.is_set():
+                await asyncio.sleep(WATCH_SECONDS)
+            else:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(self._config.health_check_seconds):
+                        await self._is_busy.wait()
+            for session in list(self._sessions):
+                await self._look_after(session)
+
+    async def _look_after(self, session: Session) -> None:
+        if is_over(session.use, self._clock.now(), self._config):
+            return self._keep(self._end(session))
+        try:
+            for process in await session.chromium.processes():
+                held_bytes = resident_bytes(process.pid)
+                if process.kind == "renderer" and held_bytes > MAX_RENDERER_BYTES:
+                    log.warning("page took too much memory", bytes=held_bytes)
+                    with suppress(ProcessLookupError):
+                        os.kill(process.pid, signal.SIGKILL)
+                elif held_bytes > MAX_OTHER_BYTES:
+                    raise BrowserBroke("Chromium took too much memory")
+        except BrowserBroke as error:
+            self.broke(session, error)
+            self._end_if_over(session)
+        return None
+
+
+def _broken(error: BrowserBroke) -> Failed:
+    # Ours, not the host's; but the URL must not pay for it either.
+    return Failed(f"browser: {error}", FailureKind.INTERNAL, is_site_wide=True)

@@ -1,0 +1,105 @@
+"""The breaker: a host that fails time after time is down; it rests, and one probe at a time asks whether it is back.
+
+closed     five failures in a row            →  open
+open       rest over, the probe failed       →  open, for a longer rest
+           rest over, the probe passed       →  closed; half_open when more probes are asked for
+half_open  the next probe passed, or failed  →  as from open
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from tenax.config import HostsConfig, SiteConfig
+from tenax.hosts.rest import asked_seconds, retry_delay_seconds, with_rest
+from tenax.model import Deferred, Failed, FailureKind, HostRecord, Outcome, Refused
+
+# One of these may be the page's own fault; a row of them is the host's.
+_AMBIGUOUS = frozenset(
+    {
+        FailureKind.SERVER_ERROR,
+        FailureKind.TIMEOUT_HEADERS,
+        FailureKind.TIMEOUT_BODY,
+        FailureKind.TIMEOUT_TOTAL,
+    }
+)
+# These say nothing about whether the host is up: we broke, or there is no such host.
+_TELLS_NOTHING = frozenset({FailureKind.INTERNAL, FailureKind.DNS})
+SPREAD = 0.1
+"""Hosts that went down together are not probed in step: a rest is up to this share longer, within the longest."""
+
+
+def must_probe(record: HostRecord) -> bool:
+    """The next request, once its rest is over, must be a probe."""
+    return record.breaker != "closed"
+
+
+def is_trouble(outcome: Outcome) -> bool:
+    """The host's own trouble, as far as we can tell. A 429 is not: whoever can say that is up."""
+    if not isinstance(outcome, Failed) or outcome.kind in (FailureKind.INTERNAL, FailureKind.RATE_LIMITED):
+        return False
+    return outcome.is_site_wide or outcome.kind in _AMBIGUOUS
+
+
+def after_answer(
+    record: HostRecord, outcome: Outcome, now: float, site: SiteConfig, jitter: float, is_late: bool
+) -> HostRecord:
+    """Trouble counts until the breaker opens; any answer starts the count again.
+
+    `is_late`: the answer came during a rest, so it was asked for before that. It opens no breaker a second time, and
+    closes none: the probe decides.
+    """
+    if isinstance(outcome, Failed) and is_trouble(outcome):
+        return _troubled(record, outcome, now, site, jitter, is_late)
+    if isinstance(outcome, (Deferred, Refused)) or (isinstance(outcome, Failed) and outcome.kind in _TELLS_NOTHING):
+        return record
+    if must_probe(record) and not is_late:
+        return _passed(record, site.hosts)  # a page is worth a probe
+    return msgspec.structs.replace(record, failures_in_a_row=0) if record.failures_in_a_row else record
+
+
+def after_probe(record: HostRecord, is_up: bool, why: str, now: float, site: SiteConfig, jitter: float) -> HostRecord:
+    """The record after the host's root was asked for. How soon the next request may start, its pace says."""
+    if is_up:
+        return _passed(record, site.hosts)
+    return _opened(_with_one_more_failure(record), why, 0.0, now, site.hosts, jitter)
+
+
+def _troubled(
+    record: HostRecord, failed: Failed, now: float, site: SiteConfig, jitter: float, is_late: bool
+) -> HostRecord:
+    record = _with_one_more_failure(record)
+    asked = asked_seconds(failed.retry_after_seconds, site.fetch)
+    if must_probe(record) and is_late:
+        return with_rest(record, now + asked, f"down: {failed.why}, asked to wait {asked:.0f} s")
+    if must_probe(record) or record.failures_in_a_row >= site.hosts.breaker_failures:
+        return _opened(record, failed.why, asked, now, site.hosts, jitter)
+    if not failed.is_site_wide:
+        return record
+    wait = retry_delay_seconds(record.failures_in_a_row - 1, site.fetch, jitter)
+    words = f"trouble: {failed.why}, asked to wait {asked:.0f} s" if asked else f"trouble: {failed.why}"
+    return with_rest(record, now + max(wait, asked), words)
+
+
+def _with_one_more_failure(record: HostRecord) -> HostRecord:
+    return msgspec.structs.replace(record, failures_in_a_row=record.failures_in_a_row + 1)
+
+
+def _opened(record: HostRecord, why: str, asked: float, now: float, hosts: HostsConfig, jitter: float) -> HostRecord:
+    """Each time it opens without having been closed, the rest is longer."""
+    again = record.breaker_rest_seconds * hosts.breaker_factor if must_probe(record) else 0.0
+    rest = min(max(again, hosts.breaker_first_seconds), hosts.breaker_longest_seconds)
+    record = msgspec.structs.replace(record, breaker="open", breaker_rest_seconds=rest, probes_passed=0)
+    spread = min(rest * (1 + SPREAD * jitter), hosts.breaker_longest_seconds)
+    return with_rest(
+        record, now + max(spread, asked), f"down: {record.failures_in_a_row} failures in a row, last: {why}"
+    )
+
+
+def _passed(record: HostRecord, hosts: HostsConfig) -> HostRecord:
+    passed = record.probes_passed + 1
+    if passed < hosts.half_open_successes:
+        return msgspec.structs.replace(record, breaker="half_open", probes_passed=passed, failures_in_a_row=0)
+    return msgspec.structs.replace(
+        record, breaker="closed", breaker_rest_seconds=0.0, probes_passed=0, failures_in_a_row=0
+    )

@@ -1,0 +1,33 @@
+"""The retry budget: so many failures within a few minutes, of whatever kind, and the host is left alone for a while."""
+
+from __future__ import annotations
+
+import msgspec
+
+from tenax.config import HostsConfig
+from tenax.hosts.rest import in_words, with_rest
+from tenax.model import Failed, FailureKind, HostRecord, Outcome
+
+# The host is well: it answered, and the answer is final. Or the failure is our own.
+_FREE = frozenset(
+    {
+        FailureKind.NOT_FOUND,
+        FailureKind.GONE,
+        FailureKind.NOT_MODIFIED,
+        FailureKind.REDIRECT,
+        FailureKind.TOO_LARGE,
+        FailureKind.INTERNAL,
+    }
+)
+
+
+def after_answer(record: HostRecord, outcome: Outcome, now: float, hosts: HostsConfig) -> HostRecord:
+    """A failure uses up a part of the budget; only time gives it back."""
+    if not isinstance(outcome, Failed) or outcome.kind in _FREE:
+        return record
+    window = sorted([at for at in record.recent_failures if at > now - hosts.budget_window_seconds] + [now])
+    if len(window) < hosts.budget_failures:
+        return msgspec.structs.replace(record, recent_failures=tuple(window))
+    why = f"retry budget: {len(window)} failures in {in_words(hosts.budget_window_seconds)}"
+    record = msgspec.structs.replace(record, recent_failures=())
+    return with_rest(record, now + hosts.budget_lockout_seconds, why)

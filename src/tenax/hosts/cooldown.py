@@ -1,0 +1,37 @@
+"""The cooldown: a host that shuts us out is left alone. It is not down, so this is kept apart from the breaker."""
+
+from __future__ import annotations
+
+import msgspec
+
+from tenax.config import HostsConfig
+from tenax.hosts.rest import with_rest
+from tenax.hosts.throttle import is_good
+from tenax.model import Failed, FailureKind, HostRecord, Outcome, Rejected
+
+_BLOCKS = frozenset({FailureKind.BLOCKED, FailureKind.RATE_LIMITED})
+# An answer about the page: whoever gives it does not shut us out.
+_LETS_US_IN = frozenset({FailureKind.NOT_FOUND, FailureKind.GONE, FailureKind.TOO_LARGE, FailureKind.REDIRECT})
+
+
+def after_answer(record: HostRecord, outcome: Outcome, now: float, hosts: HostsConfig) -> HostRecord:
+    """Refusals in a row, or one page that plainly shuts us out, begin a cooldown.
+
+    Once a cooldown is over, a single further refusal begins the next one: only an answer that lets us in starts the
+    count again.
+    """
+    if isinstance(outcome, Failed) and outcome.kind in _BLOCKS:
+        blocks = record.blocks_in_a_row + 1
+        record = msgspec.structs.replace(record, blocks_in_a_row=blocks)
+        if blocks < hosts.cooldown_blocks:
+            return record
+        return with_rest(record, now + hosts.cooldown_seconds, f"cooldown: {blocks} refusals in a row")
+    if isinstance(outcome, Rejected) and outcome.is_hard:
+        return with_rest(record, now + hosts.cooldown_seconds, f"cooldown: {outcome.why}")
+    if record.blocks_in_a_row and _lets_us_in(outcome):
+        return msgspec.structs.replace(record, blocks_in_a_row=0)
+    return record
+
+
+def _lets_us_in(outcome: Outcome) -> bool:
+    return is_good(outcome) or (isinstance(outcome, Failed) and outcome.kind in _LETS_US_IN)

@@ -1,0 +1,39 @@
+"""A host's rest: a time before which nobody asks it for anything, and the reason in words."""
+
+from __future__ import annotations
+
+import msgspec
+
+from tenax.config import FetchConfig
+from tenax.model import HostRecord
+
+LONGEST_WORDS = 200
+"""A reason may quote the other side; the record must not grow with it."""
+
+
+def is_resting(record: HostRecord, now: float) -> bool:
+    """Whether it rests for more than its pace. What arrives meanwhile was asked for before the rest began."""
+    return record.next_at > now and bool(record.resting_why)
+
+
+def with_rest(record: HostRecord, until: float, why: str) -> HostRecord:
+    """The record with this rest, unless it rests that long already: a rest is never shortened."""
+    if until <= record.next_at:
+        return record
+    return msgspec.structs.replace(record, next_at=until, resting_why=why[:LONGEST_WORDS])
+
+
+def retry_delay_seconds(attempt: int, fetch: FetchConfig, jitter: float) -> float:
+    """Doubling from the base up to the most, and a random share more, so that retries do not come in step."""
+    wait = min(fetch.retry_base_seconds * 2.0 ** min(attempt, 30), fetch.retry_max_seconds)
+    return wait * (1 + fetch.retry_jitter * jitter)
+
+
+def asked_seconds(retry_after_seconds: float | None, fetch: FetchConfig) -> float:
+    """The Retry-After that we obey; 0 when there is none."""
+    return min(retry_after_seconds or 0.0, fetch.max_retry_after_seconds)
+
+
+def in_words(seconds: float) -> str:
+    """`45 s`, `5 min`."""
+    return f"{seconds / 60:.0f} min" if seconds >= 120 and seconds % 60 == 0 else f"{seconds:.0f} s"

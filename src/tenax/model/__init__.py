@@ -1,0 +1,98 @@
+"""The nouns of the crawl: frozen values that travel between the rooms.
+
+A *task* is a URL due for a visit. A *visit* is one attempt at it and ends in an *outcome*, a value. The
+outcome leads to a *plan*: what happens to the task next. Nothing here does I/O or reads a clock; times are
+seconds since the epoch, as a `tenax.clock.Clock` gives them.
+"""
+
+from __future__ import annotations
+
+from tenax.model.endings import (
+    AddressClass,
+    Again,
+    DeadLetter,
+    Deferred,
+    Done,
+    Failed,
+    FailureKind,
+    Fetched,
+    FetchRecord,
+    Outcome,
+    Plan,
+    Redirected,
+    Refused,
+    Rejected,
+    Unchanged,
+    Validation,
+    label,
+)
+from tenax.model.nouns import (
+    Breaker,
+    Budget,
+    Claim,
+    Held,
+    Hop,
+    HostRecord,
+    Lease,
+    Offer,
+    PageKind,
+    Priority,
+    RobotsCopy,
+    RobotsVerdict,
+    Source,
+    Task,
+    Value,
+    Way,
+)
+from tenax.model.results import (
+    Cursor,
+    Ending,
+    Event,
+    Page,
+    Progress,
+    Resting,
+    Visit,
+)
+
+__all__ = [
+    "AddressClass",
+    "Again",
+    "Breaker",
+    "Budget",
+    "Claim",
+    "Cursor",
+    "DeadLetter",
+    "Deferred",
+    "Done",
+    "Ending",
+    "Event",
+    "Failed",
+    "FailureKind",
+    "FetchRecord",
+    "Fetched",
+    "Held",
+    "Hop",
+    "HostRecord",
+    "Lease",
+    "Offer",
+    "Outcome",
+    "Page",
+    "PageKind",
+    "Plan",
+    "Priority",
+    "Progress",
+    "Redirected",
+    "Refused",
+    "Rejected",
+    "Resting",
+    "RobotsCopy",
+    "RobotsVerdict",
+    "Source",
+    "Task",
+    "Unchanged",
+    "Validation",
+    "Value",
+    "Visit",
+    "Way",
+    "label",
+]

@@ -1,0 +1,116 @@
+"""What a visit yields, and how the crawl is doing."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from tenax.model.endings import FetchRecord, Outcome, Plan
+from tenax.model.nouns import Claim, Hop, HostRecord, Offer, PageKind, Value
+
+
+class Page(Value, frozen=True):
+    """What a visit yields: the readable part of a document."""
+
+    url: str
+    status: int
+    content_type: str
+    content_hash: str
+    """SHA-256 of the visible text, hex."""
+    content_length: int
+    """Bytes of the decoded body."""
+    fetched_at: float
+    title: str = ""
+    description: str = ""
+    canonical: str | None = None
+    language: str | None = None
+    kind: PageKind = PageKind.PAGE
+    charset: str = "utf-8"
+    charset_source: str = ""
+    text: str = ""
+    links_count: int = 0
+    depth: int = 0
+    via: str | None = None
+    duration_ms: int = 0
+    chain: tuple[Hop, ...] = ()
+    etag: str | None = None
+    last_modified: str | None = None
+    stale_since: float | None = None
+    """When asking for it again first failed; None while what we hold is what the site last gave."""
+    stale_why: str = ""
+
+
+class Visit(Value, frozen=True):
+    """The whole effect of one attempt at a task; the ledger commits it all or not at all."""
+
+    claim: Claim
+    outcome: Outcome
+    plan: Plan
+    host: HostRecord
+    """The host as it stands after this visit."""
+    started_at: float
+    finished_at: float
+    page: Page | None = None
+    offers: tuple[Offer, ...] = ()
+    refusals: dict[str, int] = {}
+    """Links that were not offered, counted by reason."""
+    fetch: FetchRecord = FetchRecord()
+    etag: str | None = None
+    """A validator that came with a 304, to be kept in place of the old one; those of a page stand in the page."""
+    last_modified: str | None = None
+
+
+class Event(Value, frozen=True):
+    """What we tell the outside: one committed page, in commit order."""
+
+    seq: int
+    at: float
+    page: Page
+
+
+class Cursor(Value, frozen=True):
+    """How far a sink has come: the last event it holds, and where its own store ended then."""
+
+    seq: int = 0
+    position: int = 0
+
+
+class Resting(Value, frozen=True):
+    """A host that must wait before its next request, for more than its pace."""
+
+    origin: str
+    until: float
+    why: str
+
+
+class Progress(Value, frozen=True):
+    """A running crawl at this moment; counts are of the whole crawl, earlier runs included."""
+
+    now: float
+    elapsed_seconds: float
+    """Since this run began."""
+    pages: int = 0
+    articles: int = 0
+    pages_this_run: int = 0
+    pages_per_second: float = 0.0
+    """Over the last ten seconds."""
+    waiting: int = 0
+    in_flight: int = 0
+    hosts_active: int = 0
+    resting: tuple[Resting, ...] = ()
+    """Some of the hosts that rest, the longest rest first."""
+    hosts_resting: int = 0
+    failures: dict[str, int] = {}
+    """Failed visits by kind, such as `timeout_total`; refusals as `robots`, `guard`."""
+    wire_bytes: int = 0
+    is_stopping: bool = False
+
+
+class Ending(StrEnum):
+    """Why a run ended."""
+
+    COMPLETE = "complete"
+    """Nothing is left to visit."""
+    PAGE_LIMIT = "page_limit"
+    INTERRUPTED = "interrupted"
+    PATIENCE = "patience"
+    """Every host with work left rests for longer than we wait."""

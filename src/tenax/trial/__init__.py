@@ -1,0 +1,11 @@
+"""One URL tried out: fetched by the rules of a crawl, with every decision told, and nothing written down.
+
+`attempt` does what a crawl would do, `telling` says it in words, `notes` are the values that come of it.
+"""
+
+from __future__ import annotations
+
+from tenax.trial.attempt import tried
+from tenax.trial.notes import Step, Trial, Wanted
+
+__all__ = ["Step", "Trial", "Wanted", "tried"]

@@ -1,0 +1,63 @@
+"""What a person wants tried, what a crawl remembers of it, and what came of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tenax.ledger import Life
+from tenax.model import FetchRecord, HostRecord, Outcome, Page, Plan, Resting, Value, Way
+from tenax.urls.admit import Rules
+
+
+class Wanted(Value, frozen=True):
+    """What a person wants tried."""
+
+    url: str
+    way: Way | None = None
+    is_unconditional: bool = False
+    out: Path | None = None
+    """The crawl whose rules, host record and stored copy hold; None: no crawl's, and the URL counts as a seed."""
+    is_out_given: bool = True
+    """False: that crawl was found by itself, and does not matter when it has not met the host."""
+
+
+class Remembered(Value, frozen=True):
+    """What a crawl knows of a URL and its host."""
+
+    out: Path
+    rules: Rules
+    life: Life | None = None
+    host: HostRecord | None = None
+
+
+class Step(Value, frozen=True):
+    """One decision."""
+
+    name: str
+    why: str
+    passed: bool | None = None
+    """None: it decides nothing, it only tells."""
+
+
+class Trial(Value, frozen=True):
+    """What came of it."""
+
+    asked: str
+    """As a person wrote it, without a password."""
+    url: str
+    outcome: Outcome
+    plan: Plan
+    """What a crawl would do next."""
+    steps: tuple[Step, ...] = ()
+    fetch: FetchRecord = FetchRecord()
+    rest: Resting | None = None
+    """Set when a crawl would now leave the host alone for a while."""
+    stale: Page | None = None
+    """The stored copy that serves on, because no page came."""
+    title: str = ""
+    text: str = ""
+    charset: str = ""
+    links_count: int = 0
+    offered: int = 0
+    """Links that a crawl would go on to."""
+    body: bytes = b""

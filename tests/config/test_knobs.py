@@ -1,0 +1,47 @@
+"""The list of knobs: each with its meaning, its unit, a default within its bounds and a variable of its own."""
+
+from __future__ import annotations
+
+import re
+from typing import get_args, get_type_hints
+
+import pytest
+
+from tenax.config import Config, Knob, Section, knobs, sections
+
+
+@pytest.mark.parametrize("knob", list(knobs()), ids=lambda knob: knob.key)
+def test_every_knob_says_what_it_means(knob: Knob) -> None:
+    assert len(knob.meaning) > 15
+    assert knob.meaning.endswith(".")
+    assert re.fullmatch(r"[a-z]+\.[a-z_]+", knob.key)
+    assert knob.variable == "TENAX_" + knob.key.upper().replace(".", "_")
+
+
+@pytest.mark.parametrize("knob", list(knobs()), ids=lambda knob: knob.key)
+def test_a_number_has_its_unit_in_its_name(knob: Knob) -> None:
+    """A float is a measure of something; only shares and rates that say so go without `seconds`."""
+    if knob.type is float:
+        assert re.search(r"seconds|per_second|per_minute|jitter|factor", knob.name)
+
+
+def test_every_section_is_a_section_and_every_variable_its_own() -> None:
+    assert [*sections(), "sites"] == list(Config.__struct_fields__)
+    assert all(issubclass(section, Section) and section.__doc__ for section in sections().values())
+    variables = [knob.variable for knob in knobs()]
+    assert len(variables) == len(set(variables))
+
+
+def test_only_what_holds_passwords_is_secret() -> None:
+    assert [knob.key for knob in knobs() if knob.is_secret] == ["proxy.urls"]
+
+
+def test_every_bound_holds_for_the_default() -> None:
+    """msgspec checks bounds when it converts, not when a struct is made: a default outside of them would go unseen."""
+    for section, section_type in sections().items():
+        for name, hint in get_type_hints(section_type, include_extras=True).items():
+            _, meta = get_args(hint)
+            default = getattr(section_type(), name)
+            assert meta.ge is None or default >= meta.ge, f"{section}.{name}"
+            assert meta.gt is None or default > meta.gt, f"{section}.{name}"
+            assert meta.le is None or default <= meta.le, f"{section}.{name}"

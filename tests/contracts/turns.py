@@ -1,0 +1,79 @@
+"""What every `SharedTurns` promises, as a suite that any backend must pass.
+
+A backend's test file subclasses `TurnsContract` and gives it a `turns` fixture.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tenax.hosts import SharedTurns, Turn
+
+NOW = 1_750_000_000.0
+HOST = Turn("host http://a.example", pace_seconds=2.0, busy_seconds=30.0)
+ADDRESS = Turn("address 93.184.216.34", pace_seconds=0.1)
+
+
+class TurnsContract:
+    def test_a_turn_that_is_free_is_taken_at_once(self, turns: SharedTurns) -> None:
+        assert turns.take([HOST, ADDRESS], NOW) == NOW
+
+    def test_a_turn_is_held_until_the_answer_and_free_a_pace_later(self, turns: SharedTurns) -> None:
+        turns.take([HOST], NOW)
+        assert turns.take([HOST], NOW + 5) == pytest.approx(NOW + 30, abs=1e-5)
+        turns.end([HOST], NOW + 7)
+        assert turns.take([HOST], NOW + 8.9) == pytest.approx(NOW + 9, abs=1e-5)
+        assert turns.take([HOST], NOW + 9.1) == NOW + 9.1
+
+    def test_a_turn_that_nobody_ends_is_free_after_its_longest_time(self, turns: SharedTurns) -> None:
+        turns.take([HOST], NOW)
+        assert turns.take([HOST], NOW + 29.9) > NOW + 29.9
+        assert turns.take([HOST], NOW + 30.1) == NOW + 30.1
+
+    def test_who_comes_at_the_time_that_was_named_is_let_in_and_not_too_early(self, turns: SharedTurns) -> None:
+        now = NOW
+        for pace in (0.1, 0.3, 1 / 3, 0.7, 2.0, 1e-3):
+            turn = Turn("host http://b.example", pace)
+            now = turns.take([turn], now)
+            again_at = turns.take([turn], now)
+            assert again_at >= now + pace
+            assert turns.take([turn], again_at) == again_at
+            now = again_at + 10
+
+    def test_starts_that_may_overlap_are_a_pace_apart(self, turns: SharedTurns) -> None:
+        turns.take([ADDRESS], NOW)
+        assert turns.take([ADDRESS], NOW + 0.05) == pytest.approx(NOW + 0.1, abs=1e-5)
+        turns.end([ADDRESS], NOW + 0.09)
+        assert turns.take([ADDRESS], NOW + 0.11) == NOW + 0.11, "its end moves nothing"
+
+    def test_all_turns_or_none(self, turns: SharedTurns) -> None:
+        other = Turn("host http://b.example", 2.0, 30.0)
+        slow = Turn(ADDRESS.key, 5.0)
+        turns.take([HOST, slow], NOW)
+        assert turns.take([other, slow], NOW + 1) == pytest.approx(NOW + 5, abs=1e-5)
+        assert turns.take([other], NOW + 1) == NOW + 1, "it was not taken with the one that was not free"
+        assert turns.take([HOST, slow], NOW + 1) == pytest.approx(NOW + 30, abs=1e-5), "the later of the two"
+
+    def test_without_a_pace_nobody_waits_and_nothing_is_kept(self, turns: SharedTurns) -> None:
+        free = Turn(HOST.key, 0.0, 30.0)
+        assert turns.take([free], NOW) == NOW
+        assert turns.take([free, Turn(ADDRESS.key, 0.0)], NOW) == NOW
+        assert turns.take([HOST], NOW) == NOW
+        turns.end([free], NOW)
+        assert turns.take([HOST], NOW + 3) > NOW + 3
+        assert turns.take([], NOW) == NOW
+
+    def test_an_answer_that_comes_too_late_lets_nobody_in_too_early(self, turns: SharedTurns) -> None:
+        turns.take([HOST], NOW)
+        turns.take([HOST], NOW + 31)
+        turns.end([HOST], NOW + 30.5)  # the first request's, which was given up
+        assert turns.take([HOST], NOW + 32.6) == pytest.approx(NOW + 33, abs=1e-5)
+
+    def test_an_end_with_a_longer_pace_is_a_rest(self, turns: SharedTurns) -> None:
+        turns.take([HOST], NOW)
+        turns.end([Turn(HOST.key, 45.0, 30.0)], NOW + 1)
+        assert turns.take([HOST], NOW + 40) == pytest.approx(NOW + 46, abs=1e-5)
+
+    def test_an_end_without_a_beginning_is_owed_its_pace_too(self, turns: SharedTurns) -> None:
+        turns.end([HOST], NOW)
+        assert turns.take([HOST], NOW + 1) == pytest.approx(NOW + 2, abs=1e-5)

@@ -1,0 +1,28 @@
+"""Parts for fetching over a web in memory: every name has a public address, and turns are nobody else's."""
+
+from __future__ import annotations
+
+from tenax.clock import Clock
+from tenax.config import GuardConfig
+from tenax.fetch import Transport
+from tenax.fetch.guard import Guard
+from tenax.fetch.names import Found
+from tenax.fetch.transports import Transports
+from tenax.hosts.local_turns import LocalTurns
+from tenax.model import Way
+
+
+class Anywhere:
+    """A resolver that knows every name, each by an address of its own."""
+
+    async def addresses(self, host: str) -> Found:
+        number = sum(host.encode()) % 250
+        return Found((f"93.184.216.{number}",))
+
+    def close(self) -> None: ...
+
+
+def transports_over(clock: Clock, http: Transport, **others: Transport) -> Transports:
+    """These transports, by the names of their ways, behind a guard that lets public names pass."""
+    ways = {Way.HTTP: http, **{Way(name): transport for name, transport in others.items()}}
+    return Transports(ways, Guard(GuardConfig(), clock, (), Anywhere()), LocalTurns(), clock)

@@ -1,0 +1,285 @@
+"""Pages in a real Chromium: what they show, what they try, and that the addresses they may not see stay unseen."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+import pytest_asyncio
+
+from tenax.clock import SteadyClock
+from tenax.config import BrowserConfig, FetchConfig, GuardConfig
+from tenax.errors import ConfigError
+from tenax.fetch import Request, Response
+from tenax.fetch.browser import BrowserTransport
+from tenax.fetch.guard import Guard
+from tenax.model import Deferred, Failed, FailureKind, Refused, Way
+from tests.site.browser import PAGES
+from tests.site.server import Site
+
+CERTIFICATE = Path(__file__).parent.parent / "site" / "self_signed.pem"
+CAP_BYTES = 1024 * 1024
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+on_one_loop = pytest.mark.asyncio(loop_scope="module", loop_factories=["uvloop"])
+"""For what is between the page and Chromium: the loop has no part in it."""
+
+
+class Datagrams(asyncio.DatagramProtocol):
+    """Counts what comes over UDP: STUN and QUIC would."""
+
+    def __init__(self) -> None:
+        self.seen = 0
+
+    def datagram_received(self, data: bytes, addr: object) -> None:
+        self.seen += 1
+
+
+class Place(NamedTuple):
+    """A site, a second one that may be visited too, one that may not, and a browser."""
+
+    site: Site
+    second: Site
+    private: Site
+    datagrams: Datagrams
+    transport: BrowserTransport
+
+    async def get(self, path: str, seconds: float = 20.0) -> Response | Failed | Refused | Deferred:
+        return await self.transport.get(Request(self.site.url(path), CAP_BYTES, seconds))
+
+    async def page(self, path: str, seconds: float = 20.0) -> Response:
+        response = await self.get(path, seconds)
+        assert isinstance(response, Response), (path, response)
+        return response
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def place() -> AsyncIterator[Place]:
+    clock = SteadyClock()
+    async with Site(PAGES) as site, Site(PAGES) as second, Site(PAGES, host="127.0.0.9") as private:
+        loop = asyncio.get_running_loop()
+        udp, datagrams = await loop.create_datagram_endpoint(Datagrams, local_addr=("127.0.0.9", private.port))
+        guard = Guard(GuardConfig(ports=(private.port,)), clock, [site.origin, second.origin])
+        transport = BrowserTransport(BrowserConfig(pages=4, settle_seconds=0.25), FetchConfig(), guard, clock)
+        yield Place(site, second, private, datagrams, transport)
+        await transport.close()
+        await guard.close()
+        udp.close()
+
+
+# ---- what a page shows ------------------------------------------------------------------------------------
+
+
+async def test_a_page_comes_as_its_scripts_made_it(place: Place) -> None:
+    response = await place.page("/rendered")
+    assert b"made by a script \xe2\x80\x93 Tenax/" in response.body
+    assert response.url == place.site.url("/rendered")
+    assert (response.status, response.content_type) == (200, "text/html; charset=utf-8")
+    assert (response.headers["x-robots-tag"], response.headers["etag"]) == ("noarchive", '"1"')
+    assert "content-length" not in response.headers
+    assert (response.way, response.protocol, response.address_class) == (Way.BROWSER, "HTTP/1.1", "typed")
+    assert response.wire_bytes > 200
+    assert response.started_at <= response.answered_at <= response.finished_at
+    hit = next(hit for hit in place.site.hits if hit.path == "/rendered")
+    assert hit.headers["user-agent"].startswith("Tenax/")
+    assert "proxy-authorization" not in hit.headers
+
+
+async def test_no_page_knows_of_another(place: Place) -> None:
+    place.site.hits.clear()
+    await place.page("/rendered")
+    await place.page("/rendered")
+    assert len(place.site.hits) == 2
+    assert not any("cookie" in hit.headers or "if-none-match" in hit.headers for hit in place.site.hits)
+
+
+@on_one_loop
+async def test_pages_that_need_a_browser(place: Place) -> None:
+    words = {
+        "/loads-more": ("/loads-more", b'<p id="p">loaded later</p>'),
+        "/tampers": ("/tampers", b"<p>inner</p>"),
+        "/wants-cookie": ("/wants-cookie", b"<p>let in</p>"),
+        "/script-moves-here": ("/rendered", b"made by a script"),
+        "/moves-state": ("/moves-state", b"same page"),
+        "/to/redirect?to=/rendered": ("/rendered", b"made by a script"),
+        "/workers": ("/workers", b"from a worker"),
+        "/shut": ("/shut", b"challenge"),
+        "/alert": ("/alert", b"after the dialogs"),
+        "/popups": ("/popups", b"words"),
+        "/download": ("/download", b"words"),
+        "/service-worker": ("/service-worker", b"words"),
+        "/closes": ("/closes", b"still here"),
+        "/beforeunload": ("/beforeunload", b"words"),
+    }
+    place.site.hits.clear()
+    responses = await asyncio.gather(*(place.page(path, 60.0) for path in words))
+    for response, (path, (end, text)) in zip(responses, words.items(), strict=True):
+        assert text in response.body, path
+        assert response.url == place.site.url(end), path
+    assert responses[list(words).index("/shut")].status == 403
+    asked = {hit.path for hit in place.site.hits}
+    assert "/sw.js" not in asked, "no service worker"
+    assert not any(path.startswith("/plain?") for path in asked), "no popup"
+
+
+@on_one_loop
+async def test_pictures_films_and_fonts_are_not_asked_for(place: Place) -> None:
+    place.site.hits.clear()
+    await place.page("/heavy")
+    assert [hit.path for hit in place.site.hits] == ["/heavy"]
+
+
+@on_one_loop
+async def test_what_is_no_page_comes_as_it_was_sent(place: Place) -> None:
+    sent = {
+        "/feed.xml": (200, "application/rss+xml", b"<?xml version='1.0'?><rss></rss>"),
+        "/file": (200, "application/octet-stream", b"MZ\0binary"),
+        "/nothing": (204, "", b""),
+        "/not-there": (404, "", b""),
+    }
+    for path, expected in sent.items():
+        response = await place.page(path)
+        assert (response.status, response.content_type, response.body) == expected
+
+
+@on_one_loop
+async def test_passwords_are_asked_for_in_vain(place: Place) -> None:
+    place.site.hits.clear()
+    assert (await place.page("/password")).status == 401
+    assert (await place.page("/like-a-proxy")).status == 407
+    assert [hit.path for hit in place.site.hits] == ["/password", "/like-a-proxy"]
+    assert not any("authorization" in name for hit in place.site.hits for name in hit.headers)
+
+
+# ---- the guard --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("way", ["redirect", "refresh", "script", "replace", "form"])
+async def test_a_page_that_leads_to_a_private_address_is_refused(place: Place, way: str) -> None:
+    outcome = await place.get(f"/to/{way}?to={place.private.url('/data')}")
+    assert outcome == Refused("guard: 127.0.0.9 is not a public address")
+    assert place.private.connections == 0
+
+
+async def test_nothing_in_a_page_reaches_a_private_address(place: Place) -> None:
+    private = place.private.url("/data")
+    bare = f"127.0.0.9:{place.private.port}"
+    ways = ["iframe", "object", "style", "hints", "fetch", "beacon", "websocket", "eventsource", "worker", "popup"]
+    paths = [f"/to/{way}?to={private}" for way in ways]
+    paths += [f"/to/{way}?to={bare}" for way in ("webrtc", "webtransport")]
+    paths += [f"/to/iframe?to={place.site.url('/to/redirect')}?to={private}"]
+    responses = await asyncio.gather(*(place.page(path, 60.0) for path in paths))
+    assert all(b"<p" in response.body for response in responses)
+    assert b'<p id="p">stopped</p>' in responses[ways.index("fetch")].body
+    assert b'<p id="p">stopped</p>' in responses[ways.index("websocket")].body
+    assert place.private.connections == 0
+    assert place.datagrams.seen == 0
+
+
+@on_one_loop
+async def test_what_the_guard_allows_is_reached_the_same_way(place: Place) -> None:
+    """Else the test above would prove nothing."""
+    before = place.second.connections
+    for way in ("iframe", "fetch", "websocket", "worker"):
+        await place.page(f"/to/{way}?to={place.second.url('/data')}")
+        assert place.second.connections > before, way
+        before = place.second.connections
+    assert b"reached" in (await place.page(f"/to/fetch?to={place.second.url('/data')}")).body
+
+
+@on_one_loop
+@pytest.mark.parametrize("way", ["redirect", "refresh", "script"])
+async def test_a_page_that_leads_to_another_host_is_a_redirect(place: Place, way: str) -> None:
+    """The other host has its own turn and its own robots.txt."""
+    place.second.hits.clear()
+    response = await place.page(f"/to/{way}?to={place.second.url('/plain')}")
+    assert (response.status, response.headers["location"]) == (302, place.second.url("/plain"))
+    assert response.is_redirect and response.body == b""
+    assert place.second.hits == []
+
+
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.9/", "http://10.0.0.1/", "http://[::1]/", "file:///etc/passwd", "http://a@127.0.0.1/"]
+)
+async def test_what_may_not_be_visited_is_not_even_opened(place: Place, url: str) -> None:
+    outcome = await place.transport.get(Request(url, CAP_BYTES, 5.0))
+    assert isinstance(outcome, Refused) and outcome.why.startswith("guard: ")
+
+
+# ---- what pages do to the browser -------------------------------------------------------------------------
+
+
+@on_one_loop
+async def test_pages_that_misbehave_fail_alone_and_in_time(place: Place) -> None:
+    kinds = {
+        "/alert/endless": FailureKind.BAD_RESPONSE,
+        "/busy-loop": FailureKind.TIMEOUT_TOTAL,
+        "/silent": FailureKind.TIMEOUT_TOTAL,
+        "/endless": FailureKind.TOO_LARGE,
+        "/grows": FailureKind.TOO_LARGE,
+        "/cut-off": FailureKind.TRUNCATED,
+        "/reset": FailureKind.RESET,
+        "/reloads": FailureKind.REDIRECT,
+    }
+    loop = asyncio.get_running_loop()
+    await place.page("/plain")
+    for paths in (
+        ["/busy-loop", "/silent"],
+        ["/alert/endless", "/endless", "/grows", "/cut-off", "/reset", "/reloads"],
+    ):
+        began = loop.time()
+        seconds = 3.0 if "/silent" in paths else 20.0
+        outcomes = await asyncio.gather(*(place.get(path, seconds) for path in paths))
+        assert loop.time() - began < seconds + 1.0
+        for path, outcome in zip(paths, outcomes, strict=True):
+            assert isinstance(outcome, Failed) and outcome.kind is kinds[path], (path, outcome)
+    assert b"plain words" in (await place.page("/plain")).body
+
+
+@on_one_loop
+async def test_a_page_that_never_stops_loading_is_taken_before_its_deadline(place: Place) -> None:
+    response = await place.page("/waits-for-ever", 3.0)
+    assert b"here already" in response.body
+    assert response.total_seconds < 3.0
+
+
+@on_one_loop
+async def test_a_page_that_eats_memory_is_ended(place: Place) -> None:
+    outcome, other = await asyncio.gather(place.get("/eats-memory", 30.0), place.get("/plain", 30.0))
+    assert isinstance(outcome, Failed) and outcome.kind is FailureKind.INTERNAL and not outcome.is_site_wide
+    assert isinstance(other, Response)
+
+
+# ---- certificates and config ------------------------------------------------------------------------------
+
+
+@on_one_loop
+async def test_a_certificate_nobody_vouches_for() -> None:
+    tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    tls.load_cert_chain(CERTIFICATE)
+    clock = SteadyClock()
+    async with Site(PAGES, tls=tls) as site:
+        guard = Guard(GuardConfig(), clock, [site.origin])
+        fetch = FetchConfig(profile="browser")
+        transport = BrowserTransport(BrowserConfig(settle_seconds=0), fetch, guard, clock)
+        request = Request(site.url("/rendered"), CAP_BYTES, 20.0)
+        refused = await transport.get(request)
+        assert isinstance(refused, Failed) and refused.kind is FailureKind.TLS and refused.is_site_wide
+        taken = await transport.get(Request(site.url("/rendered"), CAP_BYTES, 20.0, verify_tls=False))
+        assert isinstance(taken, Response) and taken.is_unverified
+        agent = site.hits[-1].headers["user-agent"]
+        assert agent.startswith("Mozilla/5.0") and "Headless" not in agent, "this profile was asked for"
+        await transport.close()
+        await guard.close()
+
+
+async def test_a_name_that_cannot_be_sent_is_the_configs_fault() -> None:
+    clock = SteadyClock()
+    guard = Guard(GuardConfig(), clock)
+    with pytest.raises(ConfigError, match=r"fetch\.contact"):
+        BrowserTransport(BrowserConfig(), FetchConfig(contact="a\nb"), guard, clock)
+    await guard.close()

@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+from typing import Literal
+
+import pytest
+
+from tenax.config import FetchConfig
+from tenax.fetch.fallback import other_way
+from tenax.model import Deferred, Failed, FailureKind, Fetched, Outcome, Redirected, Refused, Rejected, Unchanged, Way
+
+HTTP, CURL, BROWSER = Way.HTTP, Way.CURL, Way.BROWSER
+EVERY_WAY = frozenset(Way)
+RESET = Failed("the connection was closed before an answer", FailureKind.RESET, is_site_wide=True)
+SHELL = Rejected("wall: the page asks for JavaScript")
+
+
+def other(
+    outcome: Outcome,
+    way: Way = HTTP,
+    ways: frozenset[Way] = EVERY_WAY,
+    fallbacks: tuple[Literal["curl", "browser"], ...] = ("curl", "browser"),
+) -> Way | None:
+    return other_way(outcome, way, FetchConfig(fallbacks=fallbacks), ways)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "way", "expected"),
+    [
+        (RESET, HTTP, CURL),
+        (RESET, CURL, BROWSER),
+        (RESET, BROWSER, None),
+        (SHELL, HTTP, BROWSER),
+        (SHELL, CURL, BROWSER),
+        (SHELL, BROWSER, None),
+    ],
+)
+def test_which_trouble_leads_where(outcome: Outcome, way: Way, expected: Way | None) -> None:
+    assert other(outcome, way) is expected
+
+
+@pytest.mark.parametrize(
+    ("outcome", "ways", "expected"),
+    [
+        (RESET, {HTTP}, None),
+        (RESET, {HTTP, BROWSER}, BROWSER),
+        (RESET, {HTTP, CURL}, CURL),
+        (SHELL, {HTTP, CURL}, None),
+    ],
+)
+def test_what_is_not_installed_is_passed_over(outcome: Outcome, ways: set[Way], expected: Way | None) -> None:
+    assert other(outcome, HTTP, frozenset(ways)) is expected
+
+
+def test_the_order_is_configured() -> None:
+    assert other(RESET, HTTP, fallbacks=("browser", "curl")) is BROWSER
+    assert other(RESET, BROWSER, fallbacks=("browser", "curl")) is CURL
+    assert other(RESET, CURL, fallbacks=("browser", "curl")) is None
+    assert other(RESET, CURL, fallbacks=("browser",)) is BROWSER
+    assert other(RESET, CURL, fallbacks=("curl",)) is None
+    assert other(RESET, fallbacks=()) is None
+    assert other(SHELL, fallbacks=("curl",)) is None
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [
+        Fetched(200),
+        Unchanged(),
+        Redirected(301, "https://example.org/"),
+        Deferred(1.0, "turn"),
+        Refused("robots: no"),
+        Rejected("wall: access denied", is_hard=True),
+        Rejected("content: image/png"),
+        Rejected("empty"),
+        Rejected("noindex: the page asks not to be kept"),
+        Rejected("partial: a part of a page, which was not asked for"),
+        Rejected("unreadable: too deep"),
+        *(Failed("why", kind) for kind in FailureKind if kind is not FailureKind.RESET),
+    ],
+)
+def test_nothing_else_is_cured_by_another_way(outcome: Outcome) -> None:
+    assert other(outcome) is None

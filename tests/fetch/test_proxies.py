@@ -1,0 +1,251 @@
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import pytest
+from rich.pretty import pretty_repr
+
+from tenax.config import Config, ProxyConfig, Sites
+from tenax.errors import ConfigError
+from tenax.fetch import proxies
+from tenax.fetch.proxies import Proxies, Proxy, ProxyPools, pools_of, proxies_of
+
+Strategy: TypeAlias = Literal["round-robin", "priority", "least-used", "random"]
+
+A, B, C = "http://a.example:1", "http://b.example:2", "socks5://c.example:3"
+
+
+def pool_of(strategy: Strategy = "round-robin", *urls: str, draws: tuple[float, ...] = ()) -> Proxies:
+    chances = iter(draws)
+    section = ProxyConfig(urls=urls or (A, B, C), strategy=strategy)
+    return Proxies(section, lambda: next(chances))
+
+
+def chosen(pool: Proxies, host: str, now: float = 0.0, besides: tuple[Proxy, ...] = ()) -> str:
+    proxy = pool.choose(host, now, besides)
+    return proxy.name[0] if proxy is not None else "-"
+
+
+# ---- what a URL says --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("url", "proxy"),
+    [
+        ("http://proxy.example:3128", Proxy("proxy.example:3128", "http", "proxy.example", 3128)),
+        ("HTTPS://Proxy.Example/", Proxy("proxy.example:443", "https", "proxy.example", 443)),
+        ("socks5://127.0.0.1", Proxy("127.0.0.1:1080", "socks5", "127.0.0.1", 1080)),
+        ("http://[::1]:8080", Proxy("[::1]:8080", "http", "::1", 8080)),
+        ("http://me:pass@h:1", Proxy("h:1", "http", "h", 1, b"me", b"pass")),
+        ("http://me:p%40ss%3A%C3%A9@h:1", Proxy("h:1", "http", "h", 1, b"me", b"p@ss:\xc3\xa9")),
+        ("http://token@h:1", Proxy("h:1", "http", "h", 1, b"token", b"")),
+    ],
+)
+def test_what_a_url_says(url: str, proxy: Proxy) -> None:
+    assert proxies_of((url,)) == (proxy,)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "proxy.example:3128",
+        "socks4://s3cret@h:1",
+        "ftp://h:1",
+        "http://",
+        "http://me:s3cret@",
+        "http://me:s3cret@h:99999",
+        "http://me:s3cret@h:port",
+        "http://me:s3cret@[::1",
+        "http://me:s3cret@h:1/path",
+        "http://me:s3cret@h:1?s3cret",
+        "http://me:s3cret@h h:1",
+        "http://m%3Ae:s3cret@h:1",
+        f"socks5://me:{'s3cret' * 50}@h:1",
+    ],
+)
+def test_a_bad_url_is_named_by_its_place_and_not_quoted(url: str) -> None:
+    with pytest.raises(ConfigError, match=r"`proxy.urls`, number 2") as raised:
+        proxies_of((A, url))
+    assert "s3cret" not in str(raised.value)
+
+
+def test_users_of_one_proxy_are_told_apart() -> None:
+    names = [proxy.name for proxy in proxies_of(("http://u1:p@h:1", "http://u2:p@h:1", "socks5://h:1"))]
+    assert names == ["h:1", "h:1#2", "h:1#3"]
+
+
+def test_no_text_shows_a_secret() -> None:
+    (proxy,) = proxies_of(("http://me:s3cret@h:1",))
+    pool = Proxies(ProxyConfig(urls=("http://me:s3cret@h:1",)), lambda: 0.0)
+    pool.answered(proxy, "x.example", 403, 0.0)
+    shown = f"{proxy} {proxy!r} {[proxy]} {pretty_repr(proxy)} {pool.why_none()}"
+    assert "h:1" in shown
+    assert "s3cret" not in shown and "'me'" not in shown
+    assert proxy.authorization == "Proxy-Authorization: Basic bWU6czNjcmV0\r\n"
+
+
+def test_no_user_no_authorization() -> None:
+    assert proxies_of((A,))[0].authorization == ""
+
+
+# ---- which one a host gets --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("strategy", "draws", "expected"),
+    [
+        ("round-robin", (), "abcabc"),
+        ("priority", (), "aaaaaa"),
+        ("least-used", (), "abcabc"),
+        ("random", (0.99, 0.0, 0.5, 0.34, 0.33, 1.0), "cabbac"),
+    ],
+)
+def test_each_strategy_spreads_new_hosts_its_own_way(
+    strategy: Strategy, draws: tuple[float, ...], expected: str
+) -> None:
+    pool = pool_of(strategy, draws=draws)
+    assert "".join(chosen(pool, f"{number}.example") for number in range(6)) == expected
+
+
+@pytest.mark.parametrize(
+    ("strategy", "expected"), [("round-robin", "bcbcabc"), ("priority", "bbbbaaa"), ("least-used", "bcbcaaa")]
+)
+def test_each_strategy_passes_over_the_banned_until_they_are_back(strategy: Strategy, expected: str) -> None:
+    pool = pool_of(strategy)
+    a = pool.all[0]
+    pool.answered(a, "some.example", 429, 0.0)
+    before = [chosen(pool, f"{number}.example", 299.9) for number in range(4)]
+    after = [chosen(pool, f"{number}.example", 300.0) for number in range(4, 7)]
+    assert "".join(before + after) == expected
+
+
+def test_least_used_counts_requests_and_not_hosts() -> None:
+    pool = pool_of("least-used")
+    assert [chosen(pool, host) for host in ("x", "x", "x", "y", "z", "v", "w")] == list("aaabcbc")
+
+
+@pytest.mark.parametrize("strategy", ["round-robin", "priority", "least-used", "random"])
+def test_a_host_keeps_its_proxy_while_it_works(strategy: Strategy) -> None:
+    pool = pool_of(strategy, draws=(0.5, 0.0, 0.9, 0.9))
+    first = pool.choose("x.example", 0.0)
+    assert first is not None
+    chosen(pool, "y.example")
+    pool.answered(first, "x.example", 200, 0.0)
+    pool.answered(first, "x.example", 404, 0.0)
+    pool.answered(first, "x.example", 500, 0.0)
+    assert all(pool.choose("x.example", float(now)) == first for now in range(5))
+    pool.answered(first, "x.example", 403, 5.0)
+    assert pool.choose("x.example", 6.0) not in (first, None)
+
+
+def test_after_a_failure_a_host_is_given_another() -> None:
+    pool = pool_of()
+    assert [chosen(pool, "x"), chosen(pool, "x")] == ["a", "a"]
+    assert not pool.failed(pool.all[0], "x", "connection refused", 0.0)
+    assert chosen(pool, "x") == "b"
+
+
+def test_one_that_was_tried_is_not_tried_again() -> None:
+    pool = pool_of("priority")
+    a, b, c = pool.all
+    assert [chosen(pool, "x", 0.0, tried) for tried in ((), (a,), (a, b), (a, b, c))] == ["a", "b", "c", "-"]
+
+
+def test_hosts_are_forgotten_when_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(proxies, "MAX_HOSTS", 2)
+    pool = pool_of()
+    assert [chosen(pool, host) for host in ("x", "y", "z", "y", "x")] == ["a", "b", "c", "b", "a"]
+
+
+# ---- bans -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("events", "is_banned"),
+    [
+        (["failed", "failed"], False),
+        (["failed", "failed", "failed"], True),
+        (["failed", "failed", 200, "failed"], False),
+        (["failed", "failed", 404, "failed", "failed"], False),
+        (["failed", "failed", 502, "failed", "failed", "failed"], True),
+        ([403], True),
+        ([429], True),
+        ([503], True),
+        ([500, 502, 504, 401, 451], False),
+    ],
+)
+def test_what_bans_a_proxy(events: list[str | int], is_banned: bool) -> None:
+    pool = pool_of("priority", A)
+    bans = []
+    for event in events:
+        if isinstance(event, int):
+            bans.append(pool.answered(pool.all[0], "x", event, 100.0))
+        else:
+            bans.append(pool.failed(pool.all[0], "x", "connection refused", 100.0))
+    assert bans == [False] * (len(events) - 1) + [is_banned]
+    assert chosen(pool, "x", 100.0) == ("-" if is_banned else "a")
+    assert chosen(pool, "x", 400.0) == "a"
+
+
+def test_a_ban_is_not_made_longer_by_what_was_under_way_and_ends_with_a_clean_slate() -> None:
+    pool = pool_of("priority", A)
+    (a,) = pool.all
+    assert pool.answered(a, "x", 403, 0.0)
+    assert not pool.answered(a, "y", 403, 200.0)
+    assert not pool.failed(a, "y", "no answer", 200.0)
+    assert pool.free_at() == 300.0
+    assert not pool.failed(a, "y", "no answer", 300.0)
+    assert chosen(pool, "y", 300.0) == "a"
+
+
+def test_when_all_are_banned_it_is_said_until_when_and_why() -> None:
+    pool = pool_of("round-robin", A, B, C, "http://d.example")
+    for now, proxy in enumerate(pool.all):
+        pool.answered(proxy, "x", 403 if now else 503, float(now))
+    assert chosen(pool, "x", 10.0) == "-"
+    assert pool.free_at() == 300.0
+    assert pool.why_none() == (
+        "every proxy is banned: a.example:1 (answer 503), b.example:2 (answer 403), c.example:3 (answer 403) and 1 more"
+    )
+
+
+# ---- pools ------------------------------------------------------------------------------------------------
+
+
+def test_each_host_has_the_pool_of_its_section_and_bans_hold_in_all() -> None:
+    sections = {
+        "direct.example": ProxyConfig(),
+        "x.example": ProxyConfig(urls=(A, B)),
+        "y.example": ProxyConfig(urls=(A, B)),
+        "z.example": ProxyConfig(urls=(A, C)),
+    }
+    pools = ProxyPools(sections.__getitem__, lambda: 0.0)
+    x, z = pools.of("x.example"), pools.of("z.example")
+    assert x is not None and z is not None
+    assert pools.of("direct.example") is None
+    assert pools.of("y.example") is x and z is not x
+    x.answered(x.all[0], "x.example", 403, 0.0)
+    assert chosen(z, "z.example") == "c"
+
+
+def test_a_site_of_its_own_has_proxies_of_its_own() -> None:
+    config = Config(sites={"*.far.example": {"proxy.urls": [A]}, "[2001:db8::1]": {"proxy.urls": [B]}})
+    pools = pools_of(Sites(config), lambda: 0.0)
+    assert pools is not None
+    found = {host: pools.of(host) for host in ("near.example", "very.far.example", "2001:db8::1")}
+    assert {host: pool.all[0].name if pool else None for host, pool in found.items()} == {
+        "near.example": None,
+        "very.far.example": "a.example:1",
+        "2001:db8::1": "b.example:2",
+    }
+
+
+def test_without_proxies_there_are_no_pools() -> None:
+    assert pools_of(Sites(Config()), lambda: 0.0) is None
+
+
+def test_a_bad_proxy_of_any_site_is_found_at_the_start() -> None:
+    config = Config(sites={"far.example": {"proxy.urls": ["http://me:s3cret@"]}})
+    with pytest.raises(ConfigError, match=r"`proxy.urls`, number 1"):
+        pools_of(Sites(config), lambda: 0.0)

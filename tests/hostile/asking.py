@@ -1,0 +1,27 @@
+"""What a person is told about a crawl that came to its end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tenax.cli.explain import explanation_of
+from tenax.cli.layout import Ink
+from tenax.cli.story import told
+from tenax.model import Outcome
+from tenax.wiring import open_ledger
+from tests.hostile.crawling import Crawled
+
+
+async def explained(out: Path, url: str) -> str:
+    """What `tenax explain` says, in one line."""
+    ledger = await open_ledger(out, read_only=True)
+    try:
+        lines = told(await explanation_of(ledger, url), Ink())
+    finally:
+        await ledger.close()
+    return " ".join(" ".join(lines).split())
+
+
+async def outcome_of(done: Crawled, url: str) -> Outcome:
+    """How the last visit of this URL ended."""
+    return (await done.life(url)).visits[-1].outcome

@@ -1,0 +1,127 @@
+"""A crawl on a clock turned by hand: real parts and real sockets, and hours that pass in no time.
+
+Whenever nothing is in flight and no host has its turn, the clock leaps to the next turn. So the times in here are
+exact: what lies between two of them is a decision of the crawl, never the speed of the machine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from heapq import heappop, heappush
+from itertools import count
+from pathlib import Path
+
+from tenax.clock import ManualClock
+from tenax.config import Config, Sites
+from tenax.files import LEDGER_FILE
+from tenax.hosts.turns import HostTurns
+from tenax.ledger import Admission
+from tenax.ledger.sqlite import SqliteLedger
+from tenax.model import Ending, Visit
+from tenax.urls.admit import rules_of, seed_offers
+from tenax.wiring import App, build
+from tests.hostile.crawling import Settings, config_for
+
+DEADLINE_SECONDS = 10.0
+PATIENT: Settings = {
+    "crawl.patience_seconds": 1e9,
+    "events.jsonl": "",
+    "ledger.fsync": False,
+    "ledger.lease_seconds": 1e9,
+}
+"""Hours pass between two looks at the clock, so neither patience nor a lease may end with them."""
+
+Happening = Callable[[], Awaitable[None] | None]
+
+
+class Days:
+    """The clock, and what happens in the world at times of its own."""
+
+    def __init__(self) -> None:
+        self.clock = ManualClock()
+        self.started_at = self.clock.now()
+        self._happenings: list[tuple[float, int, Happening]] = []
+        self._numbers = count()
+
+    def time(self) -> float:
+        """Seconds since the beginning."""
+        return self.clock.now() - self.started_at
+
+    def at(self, seconds: float, happening: Happening) -> None:
+        heappush(self._happenings, (seconds, next(self._numbers), happening))
+
+    async def leap(self, to: float) -> None:
+        """Up to this time by the clock, or up to the next happening if that comes first."""
+        seconds = to - self.started_at
+        if self._happenings and self._happenings[0][0] <= seconds:
+            due, _, happening = heappop(self._happenings)
+            self.clock.advance(max(due - self.time(), 0.0))
+            if (more := happening()) is not None:
+                await more
+        else:
+            self.clock.advance(max(seconds - self.time(), 0.0))
+
+
+class LeapingLedger(SqliteLedger):
+    """Where others would wait for work, time passes."""
+
+    days: Days
+
+    async def wait_for_work(self, timeout_seconds: float) -> None:
+        turn = self.next_turn()
+        is_idle = not self._held and not self._pending and not self._writing and not self._window.is_filling
+        if is_idle and turn is not None and turn > self._clock.now():
+            await self.days.leap(turn)
+        else:
+            await super().wait_for_work(min(timeout_seconds, 0.05))
+
+
+class ByHand:
+    """A crawl that is ready to run, and every visit it made."""
+
+    def __init__(self, app: App, ledger: LeapingLedger, visits: list[Visit]) -> None:
+        self.app = app
+        self.ledger = ledger
+        self.visits = visits
+
+    async def run(self) -> Ending:
+        async with asyncio.timeout(DEADLINE_SECONDS):
+            return await self.app.engine.run()
+
+    def stop(self) -> None:
+        self.app.engine.stop()
+
+    @property
+    def stored(self) -> set[str]:
+        """The URLs of the pages that this run stored."""
+        return {visit.page.url for visit in self.visits if visit.page is not None}
+
+
+@asynccontextmanager
+async def crawl_by_hand(
+    seeds: Sequence[str], out: Path, days: Days, settings: Settings | None = None, *, ports: Sequence[int] = ()
+) -> AsyncIterator[ByHand]:
+    """A crawl in this directory: new, or the one that is there already."""
+    config = config_for(seeds, {**PATIENT, **(settings or {})}, ports)
+    rules = rules_of(seeds, config, 2026)
+    ledger = await _opened(out, days, config)
+    visits: list[Visit] = []
+
+    def note(visit: Visit, admission: Admission) -> None:
+        visits.append(visit)
+
+    app = await build(out, ledger, rules, config, days.clock, (), note)
+    try:
+        await ledger.admit(seed_offers(rules))
+        yield ByHand(app, ledger, visits)
+    finally:
+        await app.close()
+
+
+async def _opened(out: Path, days: Days, config: Config) -> LeapingLedger:
+    ledger = await LeapingLedger.open(out / LEDGER_FILE, config.ledger, days.clock, HostTurns(Sites(config)))
+    assert isinstance(ledger, LeapingLedger)
+    ledger.days = days
+    return ledger

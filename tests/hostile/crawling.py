@@ -1,0 +1,124 @@
+"""A whole crawl of local sites: in this process, or as the program that its users run."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import tenax
+from tenax.clock import Clock, SteadyClock
+from tenax.config import Config, Setting, load
+from tenax.errors import NoSeedReachable
+from tenax.ledger import Life, PageFilter, Status
+from tenax.model import Ending, HostRecord, Page, Value
+from tenax.wiring import open_ledger
+from tests.e2e.program import start
+
+Settings = Mapping[str, Any]
+"""Knobs by `section.name`; the same for both kinds of crawl."""
+
+LOCAL: Settings = {
+    "guard.allow_networks": ("127.0.0.0/8",),
+    "politeness.rate_per_second": 0.0,
+    "politeness.address_rate_per_second": 0.0,
+    "politeness.share_turns": False,
+    "crawl.patience_seconds": 2.0,
+    "fetch.fallbacks": (),
+    "resilience.network_probes": (),
+    "pool.processes": 0,
+    "ledger.group_seconds": 0.0,
+}
+"""As fast as it goes, with no regard for other crawls of this machine: a test says what it wants otherwise."""
+
+
+class Crawled(Value, frozen=True):
+    """A crawl that came to its end, and what it left behind."""
+
+    out: Path
+    ending: Ending | None
+    """None when no seed answered at all."""
+    pages: dict[str, Page]
+    """By URL."""
+    letters: dict[str, str]
+    """Dead letters: the cause by URL."""
+    status: Status
+
+    async def life(self, url: str) -> Life:
+        ledger = await open_ledger(self.out, read_only=True)
+        try:
+            found = await ledger.life(url)
+        finally:
+            await ledger.close()
+        assert found is not None, f"{url} is not known to the crawl"
+        return found
+
+    async def host(self, origin: str) -> HostRecord:
+        ledger = await open_ledger(self.out, read_only=True)
+        try:
+            found = await ledger.host(origin)
+        finally:
+            await ledger.close()
+        assert found is not None, f"{origin} is not known to the crawl"
+        return found
+
+
+def settings_for(seeds: Sequence[str], settings: Settings, ports: Sequence[int] = ()) -> Settings:
+    """These settings on top of `LOCAL`; the ports of the seeds and those given besides are open to everyone."""
+    open_ports = tuple(sorted({80, 443, *ports, *(port for seed in seeds if (port := urlsplit(seed).port))}))
+    return {**LOCAL, "guard.ports": open_ports, **settings}
+
+
+def config_for(seeds: Sequence[str], settings: Settings | None = None, ports: Sequence[int] = ()) -> Config:
+    wanted = settings_for(seeds, settings or {}, ports)
+    return load(flags={key: Setting(value, "the test", is_typed=True) for key, value in wanted.items()}).config
+
+
+async def crawl(
+    seeds: Sequence[str],
+    out: Path,
+    settings: Settings | None = None,
+    *,
+    ports: Sequence[int] = (),
+    clock: Clock | None = None,
+) -> Crawled:
+    """Crawl to an end in this process. A crawl that is in `out` already goes on."""
+    config = config_for(seeds, settings, ports)
+    async with tenax.Crawl(seeds, config, out=out, clock=clock) as running:
+        try:
+            ending = await running.run()
+        except NoSeedReachable:
+            ending = None
+    return await crawled(out, ending, clock)
+
+
+async def crawled(out: Path, ending: Ending | None = None, clock: Clock | None = None) -> Crawled:
+    """What is in the directory of a crawl that does not run."""
+    ledger = await open_ledger(out, read_only=True, clock=clock or SteadyClock())
+    try:
+        return Crawled(
+            out,
+            ending,
+            {page.url: page async for page in ledger.pages(PageFilter())},
+            {letter.url: letter.cause async for letter in ledger.dead_letters()},
+            await ledger.status(),
+        )
+    finally:
+        await ledger.close()
+
+
+def start_crawl(
+    seeds: Sequence[str], out: Path, settings: Settings | None = None, *, ports: Sequence[int] = ()
+) -> subprocess.Popen[str]:
+    """The same as a process of its own; see `tests.e2e.program` for how to wait for its end, or end it."""
+    flags = [f"{key}={_typed(value)}" for key, value in settings_for(seeds, settings or {}, ports).items()]
+    return start("crawl", *seeds, *(word for flag in flags for word in ("--set", flag)), "--out", out)
+
+
+def _typed(value: object) -> str:
+    """As a person types it."""
+    if isinstance(value, tuple):
+        return ",".join(map(str, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,272 @@
+"""Politeness as the server sees it: the time of each request as it arrives, whoever of us sent it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Callable
+from datetime import UTC, datetime
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from tenax.model import Ending, label
+from tests.e2e.program import ended
+from tests.hostile.by_hand import Days, crawl_by_hand
+from tests.hostile.crawling import crawl, crawled, start_crawl
+from tests.site.dns import NameServer, says
+from tests.site.politeness import gaps, now_and_then, nth, reopen, shut, slow, too_many_requests, unavailable
+from tests.site.robots import page, pages, rules
+from tests.site.server import Exchange, Site
+
+NOISE_SECONDS = 0.05
+"""How much later than it was sent a request may be noticed, when several share two cores."""
+
+
+async def until(condition: Callable[[], bool], what: str, seconds: float = 40.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"waited in vain for {what}"
+        await asyncio.sleep(0.01)
+
+
+async def kill(process: subprocess.Popen[str]) -> None:
+    os.killpg(process.pid, signal.SIGKILL)
+    assert (await asyncio.to_thread(ended, process)).code == -signal.SIGKILL
+
+
+# ---- 8 workers, one host, 2 s delay → gaps ≥ 2 s as seen by the server, also across processes and after a restart
+
+
+async def test_8_workers_one_host_2_s_delay_across_processes_and_after_a_restart(tmp_path: Path) -> None:
+    """Two crawls of one host, each with four visits in flight at most; one of them is killed just after a 429."""
+    delay, rest = 2.0, 4.0
+    paths = [f"/{who}/{number}" for who in "ab" for number in range(8)]
+    manners = {"/robots.txt": rules("User-agent: *\nDisallow: /x\n"), **dict.fromkeys(paths, slow(2.5, page()))}
+    settings = {
+        "politeness.rate_per_second": 1 / delay,
+        "politeness.address_rate_per_second": 10.0,
+        "politeness.connections_per_host": 4,
+        "politeness.share_turns": True,
+        "crawl.concurrency": 4,
+        "crawl.patience_seconds": 60.0,
+        "hosts.throttle_factor": 0.99,
+    }
+    limited = now_and_then(manners, too_many_requests(f"{rest:.0f}"), nth({4}))
+    async with Site(limited, host="127.0.0.41") as site:
+        seeds = {who: [site.url(path) for path in paths if path.startswith(f"/{who}")] for who in "ab"}
+        first, second = (start_crawl(seeds[who], tmp_path / who, settings) for who in "ab")
+        await until(lambda: len(site.hits) >= 4, "the 429")
+        await kill(first)
+        killed_at = time.monotonic()
+        first = start_crawl(seeds["a"], tmp_path / "a", settings)
+
+        def both_go_on() -> bool:
+            later = {hit.path[:3] for hit in site.hits if hit.at > killed_at}
+            return len(site.hits) >= 7 and {"/a/", "/b/"} <= later
+
+        await until(both_go_on, "requests of both after the restart")
+        await kill(first)
+        await kill(second)
+        waits = gaps(site.hits)
+    assert min(waits) >= delay - NOISE_SECONDS, waits
+    assert waits[3] >= rest - NOISE_SECONDS, waits
+    # Who finds the other's turn waits for it once, and does not try all that it has.
+    for who in "ab":
+        assert (await crawled(tmp_path / who)).status.outcomes["deferred"] <= 3 * len(waits)
+
+
+async def test_8_workers_one_host_one_connection(tmp_path: Path) -> None:
+    """One request after the other: then the delay counts from the answer, and the server sees no noise at all."""
+    paths = [f"/{number}" for number in range(12)]
+    async with Site(dict.fromkeys(paths, slow(0.02, page()))) as site:
+        settings = {"politeness.rate_per_second": 10.0, "crawl.concurrency": 8}
+        done = await crawl([site.url(path) for path in paths], tmp_path, settings)
+        assert len(done.pages) == len(paths)
+        assert min(gaps(site.hits)) >= 0.1
+        assert site.connections <= 2
+
+
+# ---- 429 with Retry-After → that host rests, others unaffected; without → growing backoff with jitter, slow recovery
+
+
+async def test_429_with_retry_after_rests_that_host_and_others_are_unaffected(tmp_path: Path) -> None:
+    days, paths = Days(), [f"/{number}" for number in range(6)]
+    limited = now_and_then(pages(*paths), too_many_requests("600"), nth({3}))
+    async with Site(limited, now=days.time) as site, Site(pages(*paths), "127.0.0.2", now=days.time) as other:
+        seeds = [site.url("/"), other.url("/")]
+        async with crawl_by_hand(seeds, tmp_path, days, {"politeness.rate_per_second": 1.0}) as crawling:
+            assert await crawling.run() is Ending.COMPLETE
+            assert len(crawling.stored) == 2 * (1 + len(paths))
+    # robots.txt is asked for first and is not there; then the front page, a page, and the 429.
+    waits = gaps(site.hits)
+    assert waits[:4] == [pytest.approx(1.0), pytest.approx(1.0), pytest.approx(1.0), pytest.approx(630, abs=31)]
+    assert waits[3] >= 600
+    assert waits[4:] == pytest.approx([4.0] * 4)
+    assert gaps(other.hits) == pytest.approx([1.0] * 7)
+
+
+async def test_429_without_retry_after_backs_off_further_each_time_and_recovers_slowly(tmp_path: Path) -> None:
+    """45 s give or take a tenth, then 5 minutes, then 15. The pace is slowed down to one page a minute, and returns to
+    the usual ten seconds by tenths."""
+    days, paths = Days(), [f"/{number}" for number in range(120)]
+    limited = now_and_then(pages(*paths), too_many_requests(), nth({2, 3, 4}))
+    settings = {"politeness.rate_per_second": 0.1, "hosts.throttle_successes": 4}
+    async with (
+        Site(limited, now=days.time) as site,
+        crawl_by_hand([site.url("/")], tmp_path, days, settings) as crawling,
+    ):
+        assert await crawling.run() is Ending.COMPLETE
+        assert len(crawling.stored) == 1 + len(paths)
+    waits = gaps(site.hits)
+    first, second, third, *later = waits[2:]
+    assert 40.5 <= first <= 49.5
+    assert (second, third) == pytest.approx((300.0, 900.0))
+    paces = list(Counter(round(wait, 2) for wait in later))
+    assert (paces[0], paces[-1]) == (60.0, 10.0)
+    assert paces == sorted(paces, reverse=True)
+    assert all(slower / faster == pytest.approx(1.1, rel=0.01) for slower, faster in pairwise(paces[:-2]))
+
+
+async def test_the_rests_after_a_429_have_jitter(tmp_path: Path) -> None:
+    """Six hosts that say it at the same moment are not asked again at the same moment."""
+    days = Days()
+    again: list[float] = []
+    for number in range(6):
+        limited = now_and_then(pages("/a"), too_many_requests(), nth({1}))
+        async with Site(limited, now=days.time) as site:
+            settings = {"politeness.rate_per_second": 1.0}
+            async with crawl_by_hand([site.url("/")], tmp_path / str(number), days, settings) as crawling:
+                await crawling.run()
+        again.append(gaps(site.hits)[1])
+    assert all(40.5 <= wait <= 49.5 for wait in again)
+    assert len({round(wait, 3) for wait in again}) > 1
+
+
+# ---- 20 connect errors in a row → breaker opens, one probe per interval, closes on success; the 2-hour outage of
+# ---- spec/page-fetcher.md loses nothing (see test_outage)
+
+
+async def test_20_connect_errors_in_a_row_open_the_breaker_and_one_probe_per_interval_closes_it(
+    tmp_path: Path,
+) -> None:
+    days, paths = Days(), [f"/{number}" for number in range(40)]
+    is_sick = False
+    manners = now_and_then({"/robots.txt": rules(""), **pages(*paths)}, unavailable, lambda _: is_sick)
+    settings = {
+        "politeness.rate_per_second": 1.0,
+        "hosts.breaker_failures": 20,
+        "hosts.budget_failures": 1000,
+        "politeness.robots_ttl_seconds": 86_400.0,
+    }
+
+    async def half_back() -> None:
+        """Somebody listens again, but only to say that nobody is in."""
+        nonlocal is_sick
+        is_sick = True
+        await reopen(site)
+
+    def back() -> None:
+        nonlocal is_sick
+        is_sick = False
+
+    async with (
+        Site(manners, "127.0.0.42", now=days.time) as site,
+        crawl_by_hand([site.url("/")], tmp_path, days, settings) as crawling,
+    ):
+        days.at(5.5, lambda: shut(site))
+        days.at(6000.0, half_back)
+        days.at(8000.0, back)
+        assert await crawling.run() is Ending.COMPLETE
+        visits = crawling.visits
+        assert len(crawling.stored) == 1 + len(paths)
+    assert Counter(label(visit.outcome) for visit in visits)["failed:connect"] == 20
+    probes = [hit for hit in site.hits if hit.method == "HEAD"]
+    assert {hit.path for hit in probes} == {"/"}
+    assert gaps(probes) == pytest.approx([300.0] * (len(probes) - 1), rel=0.01)
+    assert 6000 <= probes[0].at <= 6300
+    assert 8000 <= probes[-1].at <= 8300
+    # While it is down nothing but the probe is asked for; the first page comes a pace after the one that passed.
+    pages_at = [hit.at for hit in site.hits if hit.method == "GET"]
+    assert [at for at in pages_at if 5.5 < at < probes[-1].at] == []
+    assert min(at for at in pages_at if at > 8000) - probes[-1].at == pytest.approx(1.0)
+
+
+# ---- two names on one address → the address's budget holds too
+
+
+async def test_two_names_on_one_address_share_its_budget(tmp_path: Path) -> None:
+    """Each host may be asked twenty times a second, and the address that both live at five times."""
+    paths = ["/a", "/b", "/c"]
+    async with NameServer() as names, Site({"/robots.txt": rules(""), **pages(*paths)}) as site:
+        seeds = [f"http://{name}.test:{site.port}/" for name in ("one", "two")]
+        for name in ("one.test", "two.test"):
+            names.knows(name, says("127.0.0.1"))
+        settings = {
+            "guard.nameservers": (names.address,),
+            "politeness.rate_per_second": 20.0,
+            "politeness.address_rate_per_second": 5.0,
+        }
+        done = await crawl(seeds, tmp_path, settings)
+        assert len(done.pages) == 2 * (1 + len(paths))
+        by_name = Counter(hit.headers["host"] for hit in site.hits)
+        assert set(by_name.values()) == {2 + len(paths)}
+        assert min(gaps(site.hits)) >= 0.2 - NOISE_SECONDS
+
+
+# ---- one host with a million URLs and a thousand small hosts → the small ones are not starved
+
+
+async def test_one_host_with_very_many_urls_does_not_starve_a_hundred_small_ones(tmp_path: Path) -> None:
+    """As fast as it goes, with a window too small for all: when the last small host is done, the large one, which has
+    thousands of URLs and was there first, has had not much more than its turns."""
+    large = [f"/large/{number}" for number in range(1500)]
+    small = ["/a", "/b", "/c"]
+    async with Site({**pages(*small), **dict.fromkeys(large, page())}, host="0.0.0.0") as site:
+        origins = [f"http://127.0.1.{number}:{site.port}" for number in range(100)]
+        seeds = [f"http://127.0.0.1:{site.port}{path}" for path in large] + [f"{origin}/" for origin in origins]
+        settings = {
+            "crawl.concurrency": 4,
+            "crawl.max_pages": 700,
+            "ledger.window_hosts": 10,
+            "ledger.fsync": False,
+        }
+        await crawl(seeds, tmp_path, settings)
+        hosts = [hit.headers["host"].partition(":")[0] for hit in site.hits if hit.path != "/robots.txt"]
+    asked = Counter(hosts)
+    assert {asked[f"127.0.1.{number}"] for number in range(100)} == {1 + len(small)}
+    last_small = max(number for number, host in enumerate(hosts) if host != "127.0.0.1")
+    assert hosts[:last_small].count("127.0.0.1") <= 250
+
+
+# ---- the wall clock jumps an hour → delays unaffected
+
+
+async def test_the_wall_clock_jumps_an_hour_and_delays_are_unaffected(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An hour ahead after the third request, two hours back after the sixth."""
+    started_at, jump = datetime.now(UTC).timestamp() - time.monotonic(), 0.0
+    monkeypatch.setattr(time, "time", lambda: started_at + time.monotonic() + jump)
+    asked = 0
+
+    def jumping(exchange: Exchange) -> bool:
+        nonlocal asked, jump
+        asked += 1
+        jump = {3: 3600.0, 6: -3600.0}.get(asked, jump)
+        return False
+
+    paths = [f"/{number}" for number in range(8)]
+    manners = now_and_then({"/robots.txt": rules(""), **pages(*paths)}, unavailable, jumping)
+    async with Site(manners) as site:
+        done = await crawl([site.url("/")], tmp_path, {"politeness.rate_per_second": 5.0})
+        assert done.ending is Ending.COMPLETE
+        assert len(done.pages) == 1 + len(paths)
+        waits = gaps(site.hits)
+    assert min(waits) >= 0.2
+    assert max(waits) <= 1.0

@@ -1,0 +1,106 @@
+"""A host's history, told as a table: what it answers, visit by visit, each at the moment its turn has come."""
+
+from __future__ import annotations
+
+import msgspec
+
+from tenax.config import BrowserConfig, FetchConfig, HostsConfig, PolitenessConfig, SiteConfig
+from tenax.hosts.rules import after_probe, after_visit, must_probe
+from tenax.model import (
+    Deferred,
+    Failed,
+    FailureKind,
+    Fetched,
+    HostRecord,
+    Outcome,
+    Redirected,
+    Refused,
+    Rejected,
+    Unchanged,
+    Way,
+)
+
+NOW = 1000.0
+HOST = HostRecord("https://example.org", "example.org")
+SITE = SiteConfig()
+
+OK = Fetched(200)
+REFUSED = Failed("connection refused", FailureKind.CONNECT, is_site_wide=True)
+RESET = Failed("the connection was closed before an answer", FailureKind.RESET, is_site_wide=True)
+HTTP_403 = Failed("HTTP 403", FailureKind.BLOCKED, status=403)
+HTTP_404 = Failed("HTTP 404", FailureKind.NOT_FOUND, status=404)
+HTTP_429 = Failed("HTTP 429", FailureKind.RATE_LIMITED, status=429)
+HTTP_500 = Failed("HTTP 500", FailureKind.SERVER_ERROR, status=500)
+HTTP_503 = Failed("HTTP 503", FailureKind.SERVER_ERROR, is_site_wide=True, status=503)
+
+ALL = (
+    OK,
+    Unchanged(),
+    Redirected(301, "https://example.org/x"),
+    Deferred(NOW, "turn"),
+    Refused("robots: no"),
+    Rejected("empty"),
+    Rejected("wall: access denied", is_hard=True),
+    *(Failed("why", kind) for kind in FailureKind),
+    *(Failed("why" * 500, kind, is_site_wide=True, retry_after_seconds=7.0) for kind in FailureKind),
+)
+
+
+def host(**fields: object) -> HostRecord:
+    return msgspec.structs.replace(HOST, **fields)
+
+
+def site(
+    politeness: PolitenessConfig = SITE.politeness,
+    hosts: HostsConfig = SITE.hosts,
+    fetch: FetchConfig = SITE.fetch,
+    browser: BrowserConfig = SITE.browser,
+) -> SiteConfig:
+    return SiteConfig(politeness=politeness, hosts=hosts, fetch=fetch, browser=browser)
+
+
+def after(
+    record: HostRecord,
+    outcome: Outcome,
+    now: float = NOW,
+    requests: int = 1,
+    jitter: float = 0.0,
+    config: SiteConfig = SITE,
+    way: Way = Way.HTTP,
+    other_way: Way | None = None,
+) -> HostRecord:
+    return after_visit(record, outcome, now, requests, config, jitter, way, other_way)
+
+
+def asking_to_wait(failed: Failed, seconds: float) -> Failed:
+    return msgspec.structs.replace(failed, retry_after_seconds=seconds)
+
+
+class History:
+    """Turns the clock to the host's next turn before each visit; `rest` is how long the last one made it wait."""
+
+    def __init__(self, record: HostRecord = HOST, config: SiteConfig = SITE, now: float = NOW) -> None:
+        self.record = record
+        self.config = config
+        self.now = now
+
+    @property
+    def rest(self) -> float:
+        return round(self.record.next_at - self.now, 3)
+
+    def visit(self, outcome: Outcome, jitter: float = 0.5) -> HostRecord:
+        assert not must_probe(self.record), "ask whether it is back first"
+        self._turn()
+        self.record = after(self.record, outcome, self.now, jitter=jitter, config=self.config)
+        return self.record
+
+    def probe(self, is_up: bool, why: str = "connection refused") -> HostRecord:
+        """As the loop does: the probe teaches the host, and its visit ends as deferred."""
+        assert must_probe(self.record)
+        self._turn()
+        record = after_probe(self.record, is_up, why, self.now, self.config, 0.0)
+        self.record = after(record, Deferred(self.now, "probe"), self.now, config=self.config)
+        return self.record
+
+    def _turn(self) -> None:
+        self.now = max(self.now, self.record.next_at)

@@ -1,0 +1,60 @@
+"""A process that takes turns with others, for the tests: `python machine_worker.py DIRECTORY PACE SECONDS THREADS`.
+
+Each thread prints a line for each of its requests: when it was allowed to start, and when it was answered, by the
+clock that all processes of the machine share. With 0 threads it takes one turn, says so, and never ends it.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from pathlib import Path
+
+from tenax.clock import SteadyClock
+from tenax.hosts import Turn
+from tenax.hosts.machine import MachineTurns
+
+
+def request_again_and_again(directory: Path, turn: Turn, seconds: float, said: list[str]) -> None:
+    clock = SteadyClock()
+    turns = MachineTurns(directory, clock)
+    offset = clock.now() - time.monotonic()
+    stop_at = clock.now() + seconds
+    while (now := clock.now()) < stop_at:
+        again_at = turns.take([turn], now)
+        if again_at > now:
+            time.sleep(min(again_at - now, 0.01))
+            continue
+        started_at = time.monotonic()
+        time.sleep(0.001)
+        answered_at = clock.now()
+        said.append(f"{started_at!r} {answered_at - offset!r}")
+        turns.end([turn], answered_at)
+    turns.close()
+
+
+def main() -> None:
+    directory, pace, seconds, threads = Path(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4])
+    turn = Turn("host http://a.example", pace, busy_seconds=seconds)
+    if threads == 0:
+        clock = SteadyClock()
+        turns = MachineTurns(directory, clock)
+        now = clock.now()
+        assert turns.take([turn], now) == now
+        sys.stdout.write("taken\n")
+        sys.stdout.flush()
+        time.sleep(3600)
+    said: list[str] = []
+    workers = [
+        threading.Thread(target=request_again_and_again, args=(directory, turn, seconds, said)) for _ in range(threads)
+    ]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    sys.stdout.write("\n".join(said))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import pytest
+
+from tenax.config import HostsConfig
+from tenax.model import Failed, FailureKind, Outcome, Redirected, Rejected, Unchanged
+from tests.hosts.history import (
+    HOST,
+    HTTP_403,
+    HTTP_404,
+    HTTP_429,
+    HTTP_500,
+    HTTP_503,
+    NOW,
+    OK,
+    REFUSED,
+    History,
+    after,
+    host,
+    site,
+)
+
+WALL = Rejected("wall: access denied", is_hard=True)
+
+
+def test_five_refusals_in_a_row() -> None:
+    history, table = History(), []
+    for _ in range(6):
+        history.visit(HTTP_403)
+        table.append((history.rest, history.record.resting_why))
+    assert table == [
+        *[(1, "")] * 4,
+        (900, "cooldown: 5 refusals in a row"),
+        (900, "cooldown: 6 refusals in a row"),
+    ]
+    assert (history.record.breaker, history.record.failures_in_a_row) == ("closed", 0), "it is not down"
+    history.visit(OK)
+    assert (history.record.blocks_in_a_row, history.rest) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "blocks"),
+    [
+        (HTTP_403, 4),
+        (HTTP_429, 4),
+        (OK, 0),
+        (Unchanged(), 0),
+        (Redirected(302, "https://example.org/x"), 0),
+        (HTTP_404, 0),
+        (Failed("HTTP 410", FailureKind.GONE), 0),
+        # it may be the same wall in other clothes
+        (Rejected("wall: enable JavaScript"), 3),
+        (HTTP_500, 3),
+        (HTTP_503, 3),
+        (REFUSED, 3),
+        (Failed("HTTP 400", FailureKind.CLIENT_ERROR), 3),
+    ],
+)
+def test_what_is_in_a_row(outcome: Outcome, blocks: int) -> None:
+    assert after(host(blocks_in_a_row=3), outcome).blocks_in_a_row == blocks
+
+
+def test_a_page_that_shuts_us_out_begins_one_at_once() -> None:
+    record = after(HOST, WALL)
+    assert (record.next_at, record.resting_why) == (NOW + 900, "cooldown: wall: access denied")
+    assert (record.breaker, record.error_count, record.recent_failures) == ("closed", 0, ())
+
+
+def test_429s_and_403s_make_one_row() -> None:
+    history = History(host(blocks_in_a_row=3))
+    history.visit(HTTP_429)
+    history.visit(HTTP_403)
+    assert (history.rest, history.record.resting_why) == (900, "cooldown: 5 refusals in a row")
+
+
+def test_the_numbers_are_knobs() -> None:
+    knobs = site(hosts=HostsConfig(cooldown_blocks=1, cooldown_seconds=60))
+    assert after(HOST, HTTP_403, config=knobs).next_at == NOW + 60
+    assert after(HOST, WALL, config=knobs).next_at == NOW + 60

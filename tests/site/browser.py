@@ -1,0 +1,157 @@
+"""Pages that only a browser understands, and what they try to do to it."""
+
+from __future__ import annotations
+
+import asyncio
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from tests.site.server import Exchange, Manner
+
+HTML = {"Content-Type": "text/html; charset=utf-8"}
+PAGES: dict[str, Manner] = {}
+
+
+def page(path: str, html: str, headers: dict[str, str] | None = None, status: str = "200 OK") -> None:
+    """A page with this body; `{to}` in it is what the query `to` says."""
+
+    async def show(exchange: Exchange) -> None:
+        body = "<!doctype html><title>A page</title><body>" + html.replace("{to}", target(exchange))
+        await exchange.answer(body.encode(), status, HTML | (headers or {}))
+
+    PAGES[path] = show
+
+
+def target(exchange: Exchange) -> str:
+    return unquote(parse_qs(urlsplit(exchange.path).query).get("to", [""])[0])
+
+
+page("/plain", "<p>plain words</p>")
+page(
+    "/rendered",
+    "<p id=p>before</p><script>document.getElementById('p').textContent = 'made by a script – ' + "
+    "navigator.userAgent + (document.cookie ? ' cookie' : ' no cookie')</script>",
+    {"Set-Cookie": "id=1; Path=/", "X-Robots-Tag": "noarchive", "ETag": '"1"'},
+)
+page(
+    "/loads-more", "<p id=p>before</p><script>fetch('/data').then(a => a.text()).then(t => p.textContent = t)</script>"
+)
+page(
+    "/tampers",
+    "<p>inner</p><script>Object.defineProperty(Element.prototype, 'outerHTML', {get: () => 'evil'})</script>",
+)
+page(
+    "/wants-cookie",
+    "<p>let in</p><script>if (!document.cookie) { document.cookie = 'ok=1'; location.reload() }</script>",
+)
+page("/script-moves-here", "<script>location.href = '/rendered'</script>")
+page("/moves-state", "<p>same page</p><script>history.pushState({}, '', '/other')</script>")
+page("/reloads", "<script>location.href = '/reloads?' + Math.random()</script>")
+page("/workers", "<p id=p>words</p><script>new Worker('/worker.js').onmessage = e => p.textContent = e.data</script>")
+page("/shut", "<p>go away</p><script>document.body.append('challenge')</script>", status="403 Forbidden")
+
+# ---- how a page may reach another address -----------------------------------------------------------------
+
+page("/to/refresh", "<meta http-equiv=refresh content='0; url={to}'>")
+page("/to/script", "<script>location = '{to}'</script>")
+page("/to/replace", "<script>setTimeout(() => location.replace('{to}'), 100)</script>")
+page("/to/iframe", "<p>page</p><iframe src='{to}'></iframe>")
+page("/to/object", "<p>page</p><object data='{to}'></object><embed src='{to}'>")
+page("/to/style", "<p>page</p><link rel=stylesheet href='{to}'><script src='{to}'></script>")
+page(
+    "/to/hints",
+    "<p>page</p><link rel=preconnect href='{to}'><link rel=dns-prefetch href='{to}'><link rel=prefetch href='{to}'>",
+)
+page(
+    "/to/fetch",
+    "<p id=p>page</p><script>fetch('{to}', {mode: 'no-cors'}).then(() => p.textContent = 'reached')"
+    ".catch(e => p.textContent = 'stopped')</script>",
+)
+page("/to/beacon", "<p>page</p><script>navigator.sendBeacon('{to}', 'x')</script>")
+page(
+    "/to/websocket",
+    "<p id=p>page</p><script>const s = new WebSocket('{to}'.replace('http', 'ws')); s.onopen = () => p.textContent = "
+    "'reached'; s.onerror = () => p.textContent = 'stopped'</script>",
+)
+page("/to/eventsource", "<p>page</p><script>new EventSource('{to}')</script>")
+page(
+    "/to/worker",
+    "<p>page</p><script>new Worker(URL.createObjectURL(new Blob([\"fetch('{to}', {mode: 'no-cors'})\"])))</script>",
+)
+page(
+    "/to/form",
+    "<form action='{to}' method=post><input name=a value=b></form><script>document.forms[0].submit()</script>",
+)
+page("/to/popup", "<p>page</p><script>window.open('{to}')</script>")
+page(
+    "/to/webrtc",
+    "<p>page</p><script>const c = new RTCPeerConnection({iceServers: [{urls: 'stun:{to}'}, "
+    "{urls: 'turn:{to}', username: 'a', credential: 'b'}]}); c.createDataChannel('a'); "
+    "c.createOffer().then(o => c.setLocalDescription(o))</script>",
+)
+page("/to/webtransport", "<p>page</p><script>new WebTransport('https://{to}/')</script>")
+
+# ---- what a page may do to the browser --------------------------------------------------------------------
+
+page("/alert", "<script>alert(1); confirm(2); prompt(3); print()</script><p>after the dialogs</p>")
+page("/alert/endless", "<p>words</p><script>for (;;) alert('again')</script>")
+page("/popups", "<p>words</p><script>for (let i = 0; i < 30; i++) window.open('/plain?' + i)</script>")
+page(
+    "/download", "<p>words</p><a id=a href='/file' download>x</a><script>a.click()</script><iframe src=/file></iframe>"
+)
+page("/busy-loop", "<p>words</p><script>for (;;);</script>")
+page("/service-worker", "<p>words</p><script>navigator.serviceWorker?.register('/sw.js')</script>")
+page("/closes", "<script>window.close(); window.open('', '_self').close()</script><p>still here</p>")
+page(
+    "/heavy",
+    "<p>words</p><img src=/picture.png><video src=/film.mp4></video><style>@font-face {font-family: f; "
+    "src: url(/f.woff)} p {font-family: f; background: url(/back.png)}</style><link rel=icon href=/icon.png>",
+)
+page("/grows", "<script>document.body.append('x'.repeat(3_000_000))</script>")
+page("/eats-memory", "<script>const a = []; for (;;) a.push(new Uint8Array(1 << 24).fill(1))</script>")
+page("/waits-for-ever", "<p>here already</p><script async src=/silent></script>")
+page("/beforeunload", "<p>words</p><script>onbeforeunload = e => { e.preventDefault(); return 'stay' }</script>")
+
+
+def _sent(path: str, body: bytes, headers: dict[str, str], status: str = "200 OK") -> None:
+    async def send(exchange: Exchange) -> None:
+        await exchange.answer(body, status, headers)
+
+    PAGES[path] = send
+
+
+_sent("/data", b"loaded later", {"Content-Type": "text/plain", "Access-Control-Allow-Origin": "*"})
+_sent("/file", b"MZ\0binary", {"Content-Type": "application/octet-stream", "Content-Disposition": "attachment"})
+_sent("/feed.xml", b"<?xml version='1.0'?><rss></rss>", {"Content-Type": "application/rss+xml"})
+_sent("/sw.js", b"self.addEventListener('fetch', () => {})", {"Content-Type": "text/javascript"})
+_sent("/worker.js", b"postMessage('from a worker')", {"Content-Type": "text/javascript"})
+_sent("/not-there", b"", {}, "404 Not Found")
+_sent("/nothing", b"", {}, "204 No Content")
+_sent("/password", b"no", {"WWW-Authenticate": 'Basic realm="x"', **HTML}, "401 Unauthorized")
+_sent("/like-a-proxy", b"no", {"Proxy-Authenticate": 'Basic realm="gate"', **HTML}, "407 Proxy Authentication Required")
+
+
+async def _redirect(exchange: Exchange) -> None:
+    await exchange.answer(b"moved", "302 Found", {"Location": target(exchange)})
+
+
+async def _cut_off(exchange: Exchange) -> None:
+    await exchange.send(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 9000\r\n\r\n<p>half a page")
+    await asyncio.sleep(0.05)
+    exchange.hang_up()
+
+
+async def _endless(exchange: Exchange) -> None:
+    await exchange.send(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>" + b"words " * 2000)
+    while True:
+        await exchange.send(b"<p>" + b"words " * 20_000)
+
+
+async def _silent(exchange: Exchange) -> None:
+    await asyncio.sleep(3600)
+
+
+async def _reset(exchange: Exchange) -> None:
+    exchange.reset()
+
+
+PAGES |= {"/to/redirect": _redirect, "/cut-off": _cut_off, "/endless": _endless, "/silent": _silent, "/reset": _reset}

@@ -1,0 +1,70 @@
+"""Sites that count the seconds between our requests, and say so when they have had enough."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection
+from itertools import pairwise
+
+from tests.site.server import Exchange, Hit, Manner, Site
+
+
+def gaps(hits: list[Hit]) -> list[float]:
+    """Seconds between each request and the next."""
+    return [later.at - earlier.at for earlier, later in pairwise(hits)]
+
+
+def slow(seconds: float, manner: Manner) -> Manner:
+    """The same answer, later: what else is in flight meanwhile overlaps with it."""
+
+    async def answer(exchange: Exchange) -> None:
+        await asyncio.sleep(seconds)
+        await manner(exchange)
+
+    return answer
+
+
+def too_many_requests(retry_after: str | None = None) -> Manner:
+    async def answer(exchange: Exchange) -> None:
+        headers = {"Retry-After": retry_after} if retry_after is not None else {}
+        await exchange.answer(b"slow down", "429 Too Many Requests", headers)
+
+    return answer
+
+
+async def unavailable(exchange: Exchange) -> None:
+    await exchange.answer(b"" if exchange.method == "HEAD" else b"gone fishing", "503 Service Unavailable")
+
+
+def now_and_then(manners: dict[str, Manner], other: Manner, is_now: Callable[[Exchange], bool]) -> dict[str, Manner]:
+    """These manners, but for the moments when every path has the same other one."""
+
+    def torn(manner: Manner) -> Manner:
+        async def answer(exchange: Exchange) -> None:
+            await (other if is_now(exchange) else manner)(exchange)
+
+        return answer
+
+    return {path: torn(manner) for path, manner in manners.items()}
+
+
+def nth(numbers: Collection[int]) -> Callable[[Exchange], bool]:
+    """True for these requests of all, counted from 1."""
+    asked = 0
+
+    def is_now(exchange: Exchange) -> bool:
+        nonlocal asked
+        asked += 1
+        return asked in numbers
+
+    return is_now
+
+
+async def shut(site: Site) -> None:
+    """Nobody listens any more, and what was open is cut off."""
+    await site.__aexit__(None, None, None)
+
+
+async def reopen(site: Site) -> None:
+    """Back, at the same address and port."""
+    await site.__aenter__()

@@ -1,0 +1,100 @@
+"""Sites whose manners are in their robots.txt: what it says, what it turns into, and when it changes its mind."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+from collections.abc import Callable
+
+from tests.site.manners import GZIP_HEAD, zeros
+from tests.site.server import Exchange, Manner
+
+HTML = {"Content-Type": "text/html; charset=utf-8"}
+TEXT = {"Content-Type": "text/plain"}
+
+
+def page(*hrefs: str, head: str = "", headers: dict[str, str] | None = None) -> Manner:
+    """A page with these links."""
+    links = "".join(f'<p><a href="{href}">{href}</a> leads on.</p>' for href in hrefs)
+    words = "<p>Plain words that make this a page worth keeping, and nothing else. </p>" * 20
+    body = f"<!doctype html><title>A page</title>{head}<h1>Here</h1>{words}{links}".encode()
+
+    async def show(exchange: Exchange) -> None:
+        await exchange.answer(b"" if exchange.method == "HEAD" else body, headers=HTML | (headers or {}))
+
+    return show
+
+
+def pages(*paths: str) -> dict[str, Manner]:
+    """A front page, and the pages it leads to."""
+    leaf = page("/")
+    return {"/": page(*paths), **{path.partition("?")[0]: leaf for path in paths}}
+
+
+def rules(text: str | bytes, headers: dict[str, str] | None = None) -> Manner:
+    """A robots.txt as it should be sent, whatever it says."""
+    body = text.encode() if isinstance(text, str) else text
+
+    async def send(exchange: Exchange) -> None:
+        await exchange.answer(body, headers=headers or TEXT)
+
+    return send
+
+
+def status(words: str, headers: dict[str, str] | None = None) -> Manner:
+    async def send(exchange: Exchange) -> None:
+        await exchange.answer(b"User-agent: *\nDisallow: /\n", words, headers)
+
+    return send
+
+
+def moved(to: str) -> Manner:
+    async def send(exchange: Exchange) -> None:
+        await exchange.answer(b"", "301 Moved Permanently", {"Location": to})
+
+    return send
+
+
+def one_after_the_other(*manners: Manner) -> Manner:
+    """A new answer each time; the last one stays."""
+    asked = 0
+
+    async def answer(exchange: Exchange) -> None:
+        nonlocal asked
+        asked += 1
+        await manners[min(asked, len(manners)) - 1](exchange)
+
+    return answer
+
+
+def changing(choose: Callable[[], Manner]) -> Manner:
+    """As the world is when it is asked."""
+
+    async def answer(exchange: Exchange) -> None:
+        await choose()(exchange)
+
+    return answer
+
+
+async def reset(exchange: Exchange) -> None:
+    exchange.reset()
+
+
+async def cut_off(exchange: Exchange) -> None:
+    await exchange.send(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nUser-agent: *\nAllow: /\n")
+    exchange.hang_up()
+
+
+async def garbage(exchange: Exchange) -> None:
+    await exchange.send(b"220 mail.example ESMTP\r\n\r\n")
+    exchange.hang_up()
+
+
+async def silent(exchange: Exchange) -> None:
+    await asyncio.sleep(3600)
+
+
+async def bomb(exchange: Exchange) -> None:
+    """Rules first, so that whoever takes the beginning for the whole is seen to obey them."""
+    head = gzip.compress(b"User-agent: *\nAllow: /\n")
+    await exchange.answer(head + zeros(500, GZIP_HEAD), headers={**TEXT, "Content-Encoding": "gzip"})
