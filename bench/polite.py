@@ -36,8 +36,9 @@ QUICK_SECONDS, QUICK_WARM_UP_SECONDS, QUICK_ROUNDS = 15.0, 5.0, 1
 PACE_SECONDS = 1.0
 ONE_HOST_PAGES = 5000
 IN_FLIGHT, IN_FLIGHT_BROAD = 64, 256
-SPARE_PAGES = 10
-"""More than a host can be asked for, so that none runs dry."""
+SPARE_SHARE, SPARE_PAGES = 1.2, 5
+"""A host has so much more than it is likely to be asked for, so that none runs dry. Much more would not be fair: in the
+crawl of one host there is a new link for each page, and a new link costs more than a known one."""
 
 SHARE_BAR = 0.95
 CPU_RATIO_BAR = 1.15
@@ -123,7 +124,7 @@ def measure(report: Report, chosen: argparse.Namespace) -> None:
     runs: list[Broad] = []
     singles = [_one_host()]
     for hosts in [hosts for _ in range(rounds) for hosts in sizes]:
-        crawled = _many_hosts(hosts, warm_up + seconds)
+        crawled = _many_hosts(hosts, warm_up + seconds, singles[-1].pages_per_second)
         singles.append(_one_host())
         runs.append(Broad(hosts, crawled, (singles[-2], singles[-1]), warm_up, seconds))
         say(f"{hosts:,} hosts: {runs[-1].share:.1%} of the ideal, {runs[-1].cpu_ratio:.3f}× the CPU of one host")
@@ -147,9 +148,10 @@ def _one_host() -> Crawled:
     return crawled
 
 
-def _many_hosts(hosts: int, seconds: float) -> Crawled:
+def _many_hosts(hosts: int, seconds: float, most_per_second: float) -> Crawled:
     """Each at its pace for so long, and a moment longer."""
-    pages = int(seconds / PACE_SECONDS) + SPARE_PAGES
+    visits = seconds * min(1 / PACE_SECONDS, most_per_second / hosts)
+    pages = max(int(visits * SPARE_SHARE) + SPARE_PAGES, site.LINKS_A_PAGE + 1)
     flags = ["--rate", str(1 / PACE_SECONDS), "--scope", "host", "--concurrency", str(IN_FLIGHT_BROAD)]
     return _crawl(site.build(pages), [address_of(number) for number in range(hosts)], flags, seconds)
 

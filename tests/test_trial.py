@@ -30,7 +30,7 @@ from tenax.model import (
 from tenax.trial import Trial, Wanted, tried
 from tenax.trial.telling import of_host, span
 from tests.hostile.crawling import Settings, config_for, crawl
-from tests.site.hostile import EVERY_END, in_turn, page, serves
+from tests.site.hostile import EVERY_END, in_turn, moves, page, serves
 from tests.site.proxies import LocalProxy
 from tests.site.server import Site
 
@@ -124,6 +124,14 @@ async def test_a_redirect_is_not_followed_but_told(site: Site) -> None:
     assert done.outcome == Redirected(302, site.url("/page"))
     assert step(done, "redirect") == "Location: /page"
     assert [hit.path for hit in site.hits] == ["/robots.txt", "/moved"]
+
+
+async def test_a_target_that_is_no_text_can_be_told() -> None:
+    async with Site({"/": moves("/caf\xe9\x9b")}) as site:
+        done = await trial(site, "/")
+    assert done.outcome == Redirected(302, site.url("/caf%E9%9B"))
+    assert step(done, "redirect") == "Location: /caf??"
+    assert b"caf" in msgspec.json.encode(done)
 
 
 async def test_what_robots_txt_closes_is_not_asked_for(site: Site) -> None:

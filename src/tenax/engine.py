@@ -14,6 +14,7 @@ from tenax.clock import Clock
 from tenax.config import CrawlConfig, SiteConfig, Sites
 from tenax.errors import LeaseLost, NoSeedReachable, TenaxError
 from tenax.fetch.fallback import other_way
+from tenax.fetch.headers import validator
 from tenax.fetch.pipeline import Answer, Pipeline
 from tenax.fetch.redirects import Elsewhere
 from tenax.fetch.retry import plan_for
@@ -35,6 +36,7 @@ from tenax.model import (
     Rejected,
     Source,
     Task,
+    Unchanged,
     Visit,
 )
 from tenax.network import HOLD as NETWORK
@@ -191,6 +193,7 @@ class Engine:
         site = self.sites.of_origin(claim.host.origin)
         host = self._learned(claim, answer, outcome, site)
         now = self.clock.now()
+        held_etag, held_date = _validators(outcome, answer)
         plan = plan_for(
             outcome, claim.task, now, site, random.random(), host.next_at, self.pipeline.ways_of(site), answer.way
         )  # fmt: skip
@@ -205,6 +208,8 @@ class Engine:
             offers=offers,
             refusals=reading.refusals if reading is not None else {},
             fetch=_measured(answer, reading),
+            etag=held_etag,
+            last_modified=held_date,
         )
 
     def _learned(self, claim: Claim, answer: Answer, outcome: Outcome, site: SiteConfig) -> HostRecord:
@@ -285,15 +290,15 @@ class Engine:
             via=task.via,
             duration_ms=int(seconds * 1000),
             chain=answer.chain,
-            etag=response.headers.get("ETag"),
-            last_modified=response.headers.get("Last-Modified"),
+            etag=validator(response.headers.get("ETag")),
+            last_modified=validator(response.headers.get("Last-Modified")),
         )
 
     def _may_claim(self) -> bool:
         flying = len(self.in_flight)
         if flying >= self.crawl.concurrency or self._holds:
             return False
-        return not self.crawl.max_pages or self.ledger.counts().pages + flying < self.crawl.max_pages
+        return not self.crawl.max_pages or self.ledger.counts().pages_this_round + flying < self.crawl.max_pages
 
     def _ending(self) -> Ending | None:
         """Why to end now, if there is a reason."""
@@ -302,7 +307,7 @@ class Engine:
         if self.in_flight or NETWORK in self._holds:
             return None
         counts = self.ledger.counts()
-        if self.crawl.max_pages and counts.pages >= self.crawl.max_pages:
+        if self.crawl.max_pages and counts.pages_this_round >= self.crawl.max_pages:
             return Ending.PAGE_LIMIT
         if counts.waiting == 0:
             return Ending.COMPLETE
@@ -323,3 +328,11 @@ def _measured(answer: Answer, reading: Reading | None) -> FetchRecord:
         validation=reading.validation,
         evidence=reading.evidence,
     )
+
+
+def _validators(outcome: Outcome, answer: Answer) -> tuple[str | None, str | None]:
+    """What a 304 says of the copy that we hold: its ETag and its date."""
+    if not isinstance(outcome, Unchanged) or answer.response is None:
+        return None, None
+    headers = answer.response.headers
+    return validator(headers.get("ETag")), validator(headers.get("Last-Modified"))

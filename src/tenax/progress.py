@@ -8,7 +8,7 @@ from tenax.clock import Clock
 from tenax.engine import Engine
 from tenax.hosts.memory import MemoryHosts
 from tenax.ledger import Ledger
-from tenax.model import Progress, Resting, Visit
+from tenax.model import Progress, Resting, Unchanged, Visit
 
 RATE_WINDOW_SECONDS = 10.0
 SHOWN_RESTING = 5
@@ -27,7 +27,7 @@ class Meter:
         self._lately: deque[float] = deque()
 
     def visited(self, visit: Visit) -> None:
-        if visit.page is not None:
+        if visit.page is not None or isinstance(visit.outcome, Unchanged):
             self._pages += 1
             self._lately.append(visit.finished_at)
 

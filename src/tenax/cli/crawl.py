@@ -56,6 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from tenax.cli import running
     from tenax.cli.orders import Orders
+    from tenax.logs import masked
 
     loaded = settings.load(args)
     out = Path(args.out) if args.out else place.of_seed(args.urls[0])
@@ -67,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
         is_quiet=args.quiet,
         program=program(),
         resume=command_to_resume(args.argv),
-        examples=((args.urls[0], "the life of one URL"),),
+        examples=((masked(args.urls[0]), "the life of one URL"),),
     )
     return running.run(running.crawl_and_tell(orders, loaded))
 

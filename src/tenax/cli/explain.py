@@ -60,6 +60,7 @@ async def explanation_of(ledger: Ledger, asked: str) -> Explanation:
     from tenax.cli.spelling import changes
     from tenax.cli.story import Explanation
     from tenax.clock import SteadyClock
+    from tenax.logs import masked
     from tenax.rulebook import kept_rules
     from tenax.urls.normalize import spelling_of
     from tenax.urls.seeds import seed_url
@@ -74,7 +75,7 @@ async def explanation_of(ledger: Ledger, asked: str) -> Explanation:
     # A URL that was never taken is judged as if a seed linked to it.
     depth = life.depth if life is not None else 1
     return Explanation(
-        asked=asked,
+        asked=masked(asked),
         url=url.url,
         now=SteadyClock().now(),
         changes=changes(asked, url.url),

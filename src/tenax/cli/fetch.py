@@ -26,8 +26,7 @@ EXAMPLES = """\
   tenax fetch https://example.org/page
   tenax fetch https://example.org/app --browser             render it in Chromium
   tenax fetch https://example.org/page --no-cache --json    ask for all of it, whatever is stored
-  tenax fetch https://example.org/page --body page.html     keep what was sent
-  tenax fetch https://example.org/ --proxy socks5://127.0.0.1:1080
+  tenax fetch https://example.org/ --proxy socks5://127.0.0.1:1080 --body page.html
 """
 
 _NAME_COLUMNS = 10

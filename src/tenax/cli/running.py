@@ -61,7 +61,7 @@ def view_for(loaded: Loaded, orders: Orders) -> View:
     if is_live:
         from tenax.cli.live import Picture
 
-        return Picture(orders.seeds, orders.out, max_pages=loaded.config.crawl.max_pages)
+        return Picture(tuple(map(logs.masked, orders.seeds)), orders.out, max_pages=loaded.config.crawl.max_pages)
     return Lines(orders.out)
 
 

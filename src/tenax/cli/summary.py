@@ -11,6 +11,7 @@ from tenax.cli.layout import Ink, columns, pairs, plain
 from tenax.cli.orders import Orders
 from tenax.files import LEDGER_FILE
 from tenax.ledger import Status
+from tenax.logs import masked
 from tenax.model import Ending, Progress, Value
 
 _REASONS_SHOWN = 5
@@ -62,7 +63,7 @@ def brief(report: Report, ink: Ink) -> list[str]:
 def closing_line(report: Report, ink: Ink) -> str:
     """How the run ended, in one line."""
     if report.ending is Ending.COMPLETE and not report.status.pages:
-        seed = shlex.quote(report.orders.seeds[0])
+        seed = shlex.quote(masked(report.orders.seeds[0]))
         advice = f"`{report.orders.program} explain {seed} --out {_shell(report.out)}` says why"
         return ink.warm("Nothing could be stored.") + f" {plain(advice)}"
     match report.ending:

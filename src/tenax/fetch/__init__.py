@@ -73,7 +73,9 @@ class Response(Value, frozen=True):
 
     @property
     def content_type(self) -> str:
-        return self.headers.get("Content-Type", "")
+        """As sent; bytes that are no text are replaced, for this is stored."""
+        text = self.headers.get("Content-Type", "")
+        return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
     @property
     def ttfb_seconds(self) -> float:
@@ -88,7 +90,7 @@ class Response(Value, frozen=True):
         """The measurements, to be kept with the visit."""
         return FetchRecord(
             status=self.status,
-            content_type=self.headers.get("Content-Type"),
+            content_type=self.content_type or None,
             wire_bytes=self.wire_bytes,
             body_bytes=len(self.body),
             ttfb_seconds=self.ttfb_seconds,

@@ -79,6 +79,11 @@ def conditional_headers(held: Held | None) -> Pairs:
     return tuple((name, value) for name, value in validators if value and _is_validator(value))
 
 
+def validator(value: str | None) -> str | None:
+    """An ETag or a date worth keeping: one that could be sent back."""
+    return value if value and _is_validator(value) else None
+
+
 def safe_across(headers: Iterable[tuple[str, str]], from_origin: Origin, to_origin: Origin) -> Pairs:
     """What of a request's headers may go along to where it was redirected.
 

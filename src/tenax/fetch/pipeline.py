@@ -16,7 +16,7 @@ from tenax.fetch import Request, Response
 from tenax.fetch.cache import copy_that_serves
 from tenax.fetch.classify import outcome_of, retry_after_seconds
 from tenax.fetch.decide import decision
-from tenax.fetch.headers import conditional_headers, standing_headers
+from tenax.fetch.headers import conditional_headers, safe_across, standing_headers
 from tenax.fetch.policy import AskRobots, ProbeFirst, policy
 from tenax.fetch.redirects import Elsewhere, SameUrl, Stop, next_hop
 from tenax.fetch.target import Origin, origin_of
@@ -97,7 +97,7 @@ class Pipeline:
         self._standing: dict[int, tuple[tuple[str, str], ...]] = {}
 
     def ways_of(self, site: SiteConfig) -> frozenset[Way]:
-        """How this site can be fetched. Only plain HTTP goes through proxies, and a site with proxies by no way else."""
+        """How this site can be fetched. Only plain HTTP goes through proxies; a site with proxies has no other way."""
         return _PLAIN if site.proxy.urls else self._transports.available
 
     async def fetch(self, task: Task, host: HostRecord, held: Held | None = None) -> Answer:
@@ -162,17 +162,21 @@ class Pipeline:
         chain: tuple[Hop, ...] = ()
         requests = 0
         visited: set[Origin | None] = set()
+        own = origin_of(host.origin)
         while True:
             origin = origin_of(url)
-            is_own = origin == origin_of(host.origin)
+            is_own = origin == own
             manners = Manners()
             if origin not in visited:
                 manners = _manners(host, site) if is_own else self._manners_of_stranger(url)
             visited.add(origin)
             verify_tls = site.fetch.verify_tls and is_own
+            standing = self._headers_of(site)
+            if not is_own and own is not None and origin is not None:
+                standing = safe_across(standing, own, origin)
             timeout = min(ROBOTS_TIMEOUT_SECONDS, site.fetch.total_timeout_seconds)
             request = Request(
-                url, site.fetch.max_body_bytes, timeout, verify_tls=verify_tls, standing=self._headers_of(site)
+                url, site.fetch.max_body_bytes, timeout, verify_tls=verify_tls, standing=standing
             )  # fmt: skip
             answer = await self._transports.get(way, request, manners)
             if isinstance(answer, Deferred):
@@ -313,7 +317,7 @@ def _manners(host: HostRecord, site: SiteConfig) -> Manners:
     return Manners(
         pace,
         site.politeness.connections_per_host,
-        1 / rate if rate else 0.0,
+        min(1 / rate, pace) if rate else 0.0,  # who may ask one host so often may ask its address so often
         site.fetch.connect_timeout_seconds,
         site.fetch.max_retry_after_seconds,
     )

@@ -115,7 +115,9 @@ def of_answer(answer: Answer, url: str) -> Iterator[Step]:
         yield Step("spelling", f"the site wants it written {response.url}, and was asked for that")
     yield Step("network", f"{response.protocol} {response.status} by {in_words(response.way)}")
     if response.is_redirect:
-        yield Step("redirect", f"Location: {response.headers.get('Location', 'none')}")
+        # Bytes that are no text are replaced: this may be told as JSON.
+        location = response.headers.get("Location", "none").encode("utf-8", "replace").decode()
+        yield Step("redirect", f"Location: {location}")
 
 
 def of_reading(reading: Reading) -> Step:
