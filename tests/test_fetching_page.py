@@ -70,7 +70,7 @@ def test_the_numbers_of_the_page_are_the_defaults() -> None:
         f"{fetch.body_timeout_seconds:g} s of silence within a body, {fetch.total_timeout_seconds:g} s in all",
         f"A body may have {fetch.max_body_bytes >> 20} MB, decoded",
         f"turn: {fetch.max_redirects} in a row, every hop kept",
-        f"{politeness.address_rate_per_second:g} requests a second to one address",
+        f"{politeness.address_factor:g} times as often as one host",
         f"else {hosts.throttle_first_seconds:g} s, give or take a tenth",
         f"at least {hosts.throttle_second_seconds / 60:g} min (`hosts.throttle_second_seconds`)",
         f"at least {hosts.throttle_third_seconds / 60:g} min (`hosts.throttle_third_seconds`)",

@@ -23,7 +23,7 @@ Settings = Mapping[str, Any]
 LOCAL: Settings = {
     "guard.allow_networks": ("127.0.0.0/8",),
     "politeness.rate_per_second": 0.0,
-    "politeness.address_rate_per_second": 0.0,
+    "politeness.address_factor": 0.0,
     "politeness.share_turns": False,
     "crawl.patience_seconds": 2.0,
     "fetch.fallbacks": (),

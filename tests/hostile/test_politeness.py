@@ -50,7 +50,7 @@ async def test_8_workers_one_host_2_s_delay_across_processes_and_after_a_restart
     manners = {"/robots.txt": rules("User-agent: *\nDisallow: /x\n"), **dict.fromkeys(paths, slow(2.5, page()))}
     settings = {
         "politeness.rate_per_second": 1 / delay,
-        "politeness.address_rate_per_second": 10.0,
+        "politeness.address_factor": 10.0,
         "politeness.connections_per_host": 4,
         "politeness.share_turns": True,
         "crawl.concurrency": 4,
@@ -210,7 +210,7 @@ async def test_two_names_on_one_address_share_its_budget(tmp_path: Path) -> None
         settings = {
             "guard.nameservers": (names.address,),
             "politeness.rate_per_second": 20.0,
-            "politeness.address_rate_per_second": 5.0,
+            "politeness.address_factor": 0.25,
         }
         done = await crawl(seeds, tmp_path, settings)
         assert len(done.pages) == 2 * (1 + len(paths))

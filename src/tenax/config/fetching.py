@@ -18,12 +18,12 @@ class PolitenessConfig(Section, frozen=True):
     rate_per_second: Annotated[
         float, Meta(ge=0, description="Requests per second to one host; 0 lifts the limit, for sites of your own.")
     ] = 1.0
-    address_rate_per_second: Annotated[
+    address_factor: Annotated[
         float,
         Meta(
             ge=0,
-            description="Requests per second to one address, whatever the names of the hosts that share it; "
-            "0 lifts the limit.",
+            description="One address may be asked this many times as often as one host on it, whatever the names of "
+            "the hosts that share it; 0 lifts the limit.",
         ),
     ] = 10.0
     share_turns: Annotated[

@@ -313,11 +313,11 @@ def _manners(host: HostRecord, site: SiteConfig) -> Manners:
     pace = pace_seconds(host, site.politeness)
     if pace == 0:
         return Manners()
-    rate = site.politeness.address_rate_per_second
+    factor = site.politeness.address_factor
     return Manners(
         pace,
         site.politeness.connections_per_host,
-        min(1 / rate, pace) if rate else 0.0,  # who may ask one host so often may ask its address so often
+        pace / factor if factor else 0.0,
         site.fetch.connect_timeout_seconds,
         site.fetch.max_retry_after_seconds,
     )
