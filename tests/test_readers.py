@@ -117,6 +117,18 @@ async def test_other_rules_give_other_answers_at_the_same_time(kind: str) -> Non
     assert [len(reading.offers) for reading in readings] == [n % 2 for n in range(20)]
 
 
+@pytest.mark.parametrize("kind", KINDS)
+async def test_rules_hold_until_others_come(kind: str) -> None:
+    """A reader is sent rules only when they are new to it."""
+    wide = rules_of(["https://a.test/"], Config(), 2026)
+    narrow = rules_of(["https://other.test/"], Config(), 2026)
+    async with started(KINDS[kind]()) as readers:
+        async with asyncio.timeout(30):
+            turns = [wide, wide, narrow, narrow, wide]
+            readings = [await readers.read(job(n, f"/{n}/x"), rules) for n, rules in enumerate(turns)]
+    assert [len(reading.offers) for reading in readings] == [1, 1, 0, 0, 1]
+
+
 # ---- what the ledger has already --------------------------------------------------------------------------
 
 

@@ -112,10 +112,13 @@ def _base(base_href: str | None, fetched_url: str) -> str:
 def serve(channel: socket.socket) -> None:
     stream = channel.makefile("rb", buffering=1024 * 1024)
     reader = Reader()
+    rules: Rules | None = None
     while header := stream.read(HEADER.size):
         work = decode_work(stream.read(HEADER.unpack(header)[0]))
         reader.committed(work.committed)
-        answer = encode_readings(tuple(reader.read(job, work.rules) for job in work.jobs))
+        rules = work.rules or rules
+        assert rules is not None, "the first work comes with rules"
+        answer = encode_readings(tuple([reader.read(job, rules) for job in work.jobs]))
         channel.sendall(HEADER.pack(len(answer)) + answer)
 
 

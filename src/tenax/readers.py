@@ -194,6 +194,8 @@ class Channel:
         self._socket = ours
         self.committed: list[int] = []
         """Jobs read here whose visits were committed since it was last told."""
+        self._rules: Rules | None = None
+        """As the reader has them."""
 
     @classmethod
     async def open(cls) -> Channel:
@@ -209,7 +211,8 @@ class Channel:
         return cls(process, ours)
 
     async def ask(self, rules: Rules, jobs: tuple[Job, ...]) -> tuple[Reading, ...]:
-        payload = encode_work(Work(rules, jobs, tuple(self.committed)))
+        payload = encode_work(Work(None if rules is self._rules else rules, jobs, tuple(self.committed)))
+        self._rules = rules
         self.committed.clear()
         loop = asyncio.get_running_loop()
         async with asyncio.timeout(READ_DEADLINE_SECONDS):

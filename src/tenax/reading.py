@@ -59,7 +59,8 @@ class Reading(Value, frozen=True):
 class Work(Value, frozen=True):
     """What is sent to a reader: documents, and the rules their links are judged by."""
 
-    rules: Rules
+    rules: Rules | None
+    """None: the same as the last time. A crawl of a hundred thousand seeds has long ones."""
     jobs: tuple[Job, ...]
     committed: tuple[int, ...] = ()
     """Earlier jobs of this reader whose visits are in the ledger by now, and so are the links they offered."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from subprocess import PIPE
 
-from bench.measure import cost_of, interleaved, processes_of, pss_of_tree, rss_of_tree
+from bench.measure import cost_of, cpu_of_tree, interleaved, processes_of, pss_of_tree, rss_of_tree
 
 SPIN = "import time\nwhile time.process_time() < 0.4: pass\n"
 HOLD = "import sys; block = b'x' * 60_000_000; print('holding', flush=True); sys.stdin.read()"
@@ -42,6 +45,20 @@ def test_memory_of_all_processes_together() -> None:
 def test_the_peak_is_seen_while_it_lasts(tmp_path: Path) -> None:
     cost = cost_of(python(f"block = b'x' * 60_000_000\n{SPIN}"), log=tmp_path / "log")
     assert 60 < cost.peak_pss_mb <= cost.peak_rss_mb < 110
+
+
+def test_someone_may_stand_beside_a_command_and_end_it(tmp_path: Path) -> None:
+    spent: list[float] = []
+
+    def beside(session: int, ended: threading.Event) -> None:
+        while not ended.is_set() and cpu_of_tree(session) < 0.3:
+            ended.wait(0.01)
+        spent.append(cpu_of_tree(session))
+        os.kill(session, signal.SIGTERM)
+
+    cost = cost_of(python("while True: pass"), log=tmp_path / "log", timeout_seconds=20, beside=beside)
+    assert cost.exit_code == -signal.SIGTERM
+    assert 0.3 <= spent[0] <= cost.cpu_seconds + 0.02
 
 
 def test_a_command_that_hangs_is_ended(tmp_path: Path) -> None:

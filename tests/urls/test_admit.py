@@ -217,6 +217,19 @@ def test_memory_changes_no_answer(pages: list[tuple[str, list[str]]]) -> None:
         assert (offers, refusals) == admit_links(RULES, page, base, 0, followed(*hrefs))
 
 
+@given(st.sampled_from(_BASES), st.lists(st.sampled_from(_HREFS), max_size=8), st.sets(st.sampled_from(_HREFS)))
+@settings(max_examples=200, deadline=None)
+def test_a_link_is_known_by_its_url_however_it_is_written(base: str, hrefs: list[str], before: set[str]) -> None:
+    """What is left out is what a fresh look at each link would find in the known URLs: no more, no less."""
+    spelling = spelling_of(RULES.urls)
+    twins = {"https://example.org//example.org/b", "https://example.org/a/x:y", "https://example.org/https:e"}
+    known = {url.url for href in before if (url := normalize(href, base, spelling)) is not None} | twins
+    offers, _ = admit_links(RULES, "https://example.org/elsewhere", base, 0, followed(*hrefs), known)
+    fresh = (normalize(href, base, spelling) for href in hrefs)
+    allowed = (url.url for url in fresh if url is not None and refusal(RULES, url, 1) is None)
+    assert urls(offers) == list(dict.fromkeys(url for url in allowed if url not in known))
+
+
 def test_known_links_are_left_out_but_count() -> None:
     rules = with_crawl(CrawlConfig(max_links_per_page=3), "https://example.org/")
     known = {PAGE, "https://example.org/a", "https://example.org/b"}

@@ -99,7 +99,8 @@ def admit_links(
     `known` or `known_before` are neither: they are left out, but count towards the page's limit.
     """
     judge = _judge_of(rules)
-    rooted, relative = judge.remembered(base)
+    here, directory = place_of(base) or ("", "")
+    rooted, relative = judge.remembered(here, directory)
     below = depth + 1
     is_too_deep = below > rules.max_depth
     priorities = priorities_at(below)
@@ -113,7 +114,14 @@ def admit_links(
         if is_nofollow:
             refusals["nofollow"] = refusals.get("nofollow", 0) + 1
             continue
-        link = rooted.get(href) or relative.get(href) or judge.link(href, base, rooted, relative)
+        link = rooted.get(href) or relative.get(href)
+        if link is None:
+            # Most links are written as we spell them: one that is known needs no judgement, and takes no memory.
+            plain = here + href if href[:1] == "/" != href[1:2] else _as_written(href, directory)
+            if plain in known or plain in known_before:
+                left_out.add(plain)
+                continue
+            link = judge.link(href, base, rooted, relative)
         url = link[0]
         # Asked first, because it ends most looks: on a site half read, most links of a page are known.
         if url in known or url in known_before:
@@ -164,12 +172,10 @@ class _Judge:
         knob = trap(url, self.rules.urls, self.rules.year)
         return f"trap:{knob}" if knob else None
 
-    def remembered(self, base: str) -> tuple[dict[str, Link], dict[str, Link]]:
+    def remembered(self, origin: str, directory: str) -> tuple[dict[str, Link], dict[str, Link]]:
         """Links known by their href: those that depend on the base's origin only, and on its directory only."""
-        place = place_of(base)
-        if place is None:
+        if not origin:
             return {}, {}
-        origin, directory = place
         if self._room <= 0:
             self._links.clear()
             self._room = MAX_REMEMBERED_LINKS
@@ -210,6 +216,13 @@ class _Judge:
 @lru_cache(maxsize=4)
 def _judge_of(rules: Rules) -> _Judge:
     return _Judge(rules)
+
+
+def _as_written(href: str, directory: str) -> str:
+    """The URL of an href that does not start at the root, if it is written as a crawl spells it; else no URL."""
+    if href.startswith(("http://", "https://")):
+        return href
+    return directory + href if href[:1].isalnum() and ":" not in href else ""
 
 
 def _why_unusable(href: str) -> str:
