@@ -49,8 +49,9 @@ PURE = (
     *("tenax.hosts.ways", "tenax.hosts.rest", "tenax.hosts.robots", "tenax.hosts.turns", "tenax.hosts.local_turns"),
     *("tenax.ledger.schedule", "tenax.ledger.inflow", "tenax.fetch.addresses", "tenax.fetch.bodies"),
     *("tenax.fetch.cache", "tenax.fetch.classify", "tenax.fetch.decide", "tenax.fetch.fallback", "tenax.fetch.headers"),
+    "tenax.fetch.limits",
     *("tenax.fetch.policy", "tenax.fetch.proxies", "tenax.fetch.redirects", "tenax.fetch.retry", "tenax.fetch.target"),
-    *("tenax.fetch.validate", "tenax.fetch.signatures", "tenax.fetch.wall_words", "tenax.fetch.session_rules"),
+    *("tenax.fetch.validate", "tenax.fetch.signatures", "tenax.fetch.wall_words", "tenax.fetch.browser.session_rules"),
 )
 # What pure rooms may use besides each other: nouns, failures, knobs, and the front pages that declare protocols.
 PURE_ENOUGH = frozenset(
@@ -68,12 +69,12 @@ USES_IMPURE = {
 
 # Where a library may be named, so that another can take its place.
 HOMES = {
-    "aiohappyeyeballs": ("tenax.fetch.connections", "tenax.fetch.gate"),
+    "aiohappyeyeballs": ("tenax.fetch.dial",),
     "brotli": ("tenax.fetch.bodies",),
     "can_ada": ("tenax.urls.normalize", "tenax.fetch.redirects"),
-    "curl_cffi": ("tenax.fetch.curl_handles",),
-    "httptools": ("tenax.fetch.wire", "tenax.fetch.http_errors"),
-    "playwright": ("tenax.fetch.browser", "tenax.fetch.chromium", "tenax.fetch.rendering"),
+    "curl_cffi": ("tenax.fetch.curl.handles",),
+    "httptools": ("tenax.fetch.http.wire", "tenax.fetch.failures"),
+    "playwright": ("tenax.fetch.browser",),
     "prometheus_client": ("tenax.metrics",),
     "protego": ("tenax.hosts.robots",),
     "publicsuffixlist": ("tenax.urls.scope",),

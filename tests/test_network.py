@@ -361,6 +361,7 @@ async def test_a_network_that_stays_away_for_too_long_ends_the_run() -> None:
     clock, held = ManualClock(), Held()
     with nobody() as port:
         network = network_of(port, clock, held, patience_seconds=600)
+        network.watch.note(ANSWER, "http://a.test")
         network.watch.looked(True, clock.now())
         fail(network.watch, "a", "b", "c")
         clock.advance(60)
@@ -379,6 +380,7 @@ async def test_a_host_that_answers_ends_the_wait() -> None:
     clock, held = ManualClock(), Held()
     with nobody() as port:
         network = network_of(port, clock, held)
+        network.watch.note(ANSWER, "http://a.test")
         network.watch.looked(True, clock.now())
         await network.look()
         assert held.calls == [("network", True)]
@@ -396,3 +398,16 @@ async def test_without_probes_a_look_changes_nothing() -> None:
     assert await network.look() == Look()
     assert not network.watch.is_down
     assert held.calls == []
+
+
+async def test_a_crawl_that_has_reached_no_public_host_asks_nobody_outside() -> None:
+    clock, held = ManualClock(), Held()
+    async with listener() as port:
+        network = network_of(port, clock, held)
+        network.watch.note(ANSWER, "http://127.0.0.1", is_public=False)
+        fail(network.watch, "a", "b", "c", "a", "b", "c")
+        assert network.watch.is_suspect
+        assert not network.watch.is_look_due(clock.now())
+        assert await network.look() == Look()
+        network.watch.note(ANSWER, "http://public.test")
+        assert (await network.look()).is_up

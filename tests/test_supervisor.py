@@ -13,6 +13,7 @@ import pytest
 from tenax.clock import ManualClock, SteadyClock
 from tenax.config import ResilienceConfig
 from tenax.errors import LedgerSilent, LedgerUnusable, Stalled, StorageFull, TenaxError
+from tenax.model import Fetched
 from tenax.network import Network, NetworkWatch
 from tenax.supervisor import Supervisor
 
@@ -244,6 +245,7 @@ async def test_a_stall_without_network_waits_for_it_and_is_not_hopeless() -> Non
     resilience = ResilienceConfig(stall_seconds=60, network_probes=(probe,))
     watch = NetworkWatch(resilience)
     network = Network(watch, resilience, clock, lambda reason, is_held: held.append(is_held), poll_seconds=TICK)
+    watch.note(Fetched(200), "http://a.test")
     assert (await network.look()).is_up
     server.close()
     await server.wait_closed()

@@ -218,7 +218,7 @@ async def test_by_a_proxy_whose_password_nobody_sees(site: Site) -> None:
 async def test_a_way_that_cannot_be_gone(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UsageError, match="only plain HTTP goes through proxies"):
         await trial(site, "/page", {"proxy.urls": ("http://127.0.0.1:1",)}, way=Way.BROWSER)
-    monkeypatch.setattr("tenax.fetch.curl.find_spec", lambda name: None)
+    monkeypatch.setattr("tenax.fetch.curl.transport.find_spec", lambda name: None)
     with pytest.raises(UsageError, match=r"pip install 'tenax\[curl\]'"):
         await trial(site, "/page", way=Way.CURL)
     assert site.hits == []

@@ -78,6 +78,11 @@ class NetworkWatch:
         enough = min(self._most_hosts, max(len(self._answering), 1))
         return self._failures >= min(FEWEST_FAILURES, self._most_hosts) and len(self._unreached) >= enough
 
+    @property
+    def may_look(self) -> bool:
+        """A crawl that stays within this machine or a private network has nothing to ask of the world outside."""
+        return self._has_probes and self._is_public_reached
+
     def note(self, outcome: Outcome, origin: str, is_public: bool = True) -> None:
         """A visit ended. `is_public`: the host's address is one that anyone can reach, so its answers prove a network.
 
@@ -103,10 +108,10 @@ class NetworkWatch:
         return self.is_down or (self._is_proven and self.is_suspect)
 
     def is_look_due(self, now: float) -> bool:
-        if not self._has_probes:
+        if not self.may_look:
             return False
         if self._looked_at is None:
-            return self._is_public_reached or self.is_suspect
+            return True
         if self.is_down:
             return now - self._looked_at >= self._check_seconds
         return self.is_suspect and now - self._looked_at >= SOONEST_LOOK_SECONDS
@@ -171,7 +176,7 @@ class Network:
 
     async def look(self) -> Look:
         """Look now, whatever the reason; the crawl is held or let go accordingly."""
-        if not self._probes:
+        if not self.watch.may_look:
             return Look()
         self._last = await look(self._probes)
         self.watch.looked(self._last.is_up, self._clock.now())

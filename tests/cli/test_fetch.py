@@ -164,7 +164,7 @@ async def test_what_cannot_be_tried_is_one_line(
 
 
 async def test_a_missing_extra(site: Site, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tenax.fetch.curl.find_spec", lambda name: None)
+    monkeypatch.setattr("tenax.fetch.curl.transport.find_spec", lambda name: None)
     told = await fetch(capsys, site.url("/page"), "--curl")
     assert (told.code, told.out) == (2, "")
     assert told.err == "tenax: curl_cffi is missing: pip install 'tenax[curl]'\n"

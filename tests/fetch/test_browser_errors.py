@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tenax.fetch.browser_errors import error_name, failure_in_browser, is_cut_off
+from tenax.fetch.browser.errors import error_name, failure_in_browser, is_cut_off
 from tenax.model import FailureKind
 
 

@@ -15,11 +15,11 @@ import pytest
 from tenax.clock import ManualClock
 from tenax.config import BrowserConfig, FetchConfig, GuardConfig
 from tenax.fetch import Request, Response
-from tenax.fetch import sessions as sessions_module
 from tenax.fetch.browser import BrowserTransport, browser_missing
-from tenax.fetch.chromium import found
+from tenax.fetch.browser import sessions as sessions_module
+from tenax.fetch.browser.chromium import found
+from tenax.fetch.browser.session_rules import GIVEN_UP_SECONDS, IDLE_SECONDS
 from tenax.fetch.guard import Guard
-from tenax.fetch.session_rules import GIVEN_UP_SECONDS, IDLE_SECONDS
 from tenax.model import Deferred, Failed, FailureKind, Refused
 from tests.site.browser import PAGES
 from tests.site.server import Site
@@ -171,14 +171,14 @@ async def test_an_idle_browser_that_died_is_noticed_and_replaced(lab: Lab) -> No
 
 @on_one_loop
 async def test_a_browser_that_hangs_is_ended(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tenax.fetch.chromium.ANSWER_SECONDS", 0.3)
+    monkeypatch.setattr("tenax.fetch.browser.chromium.ANSWER_SECONDS", 0.3)
     monkeypatch.setattr(sessions_module, "WATCH_SECONDS", 0.1)
     transport = lab.transport(BrowserConfig(settle_seconds=0, health_check_seconds=0.05))
     assert isinstance(await lab.get(transport), Response)
     [browser] = lab.browsers()
     os.kill(browser, signal.SIGSTOP)
     await until(lambda: browser not in lab.browsers())
-    monkeypatch.setattr("tenax.fetch.chromium.ANSWER_SECONDS", 5.0)
+    monkeypatch.setattr("tenax.fetch.browser.chromium.ANSWER_SECONDS", 5.0)
     assert isinstance(await lab.get(transport), Response)
 
 
@@ -233,8 +233,8 @@ def test_what_is_missing_is_said_in_one_line(tmp_path: Path, monkeypatch: pytest
     assert browser_missing() is None, "the tests need a Chromium: scripts/test provides it"
     nowhere = str(tmp_path / "chromium")
     assert browser_missing(nowhere) == f"no Chromium found: `browser.executable` names {nowhere}, which cannot be run"
-    monkeypatch.setattr("tenax.fetch.chromium._PLACES", ())
+    monkeypatch.setattr("tenax.fetch.browser.chromium._PLACES", ())
     assert found() is None
     assert (browser_missing() or "").startswith("no Chromium found: install it (Debian and Ubuntu: apt-get install")
-    monkeypatch.setattr("tenax.fetch.chromium.find_spec", lambda name: None)
+    monkeypatch.setattr("tenax.fetch.browser.chromium.find_spec", lambda name: None)
     assert browser_missing() == "the browser is not installed: pip install 'tenax[browser]'"

@@ -7,7 +7,7 @@ from curl_cffi import CurlECode
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenax.fetch.curl_errors import Ending, failure_of_ending
+from tenax.fetch.curl.errors import Ending, failure_of_ending
 from tenax.model import FailureKind
 
 NOTHING, BEGUN, HEADERS = (False, False), (True, False), (True, True)

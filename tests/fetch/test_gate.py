@@ -11,8 +11,8 @@ import pytest
 
 from tenax.clock import ManualClock
 from tenax.config import GuardConfig
-from tenax.fetch import gate as gate_module
-from tenax.fetch.gate import Gate, Passage
+from tenax.fetch.browser import gate as gate_module
+from tenax.fetch.browser.gate import Gate, Passage
 from tenax.fetch.guard import Guard
 from tenax.fetch.target import Origin
 from tenax.model import Failed, FailureKind, Refused

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tenax.config import BrowserConfig
-from tenax.fetch.session_rules import (
+from tenax.fetch.browser.session_rules import (
     GIVEN_UP_SECONDS,
     IDLE_SECONDS,
     Trouble,

@@ -15,9 +15,9 @@ import pytest
 from tenax.clock import Clock, ManualClock, SteadyClock
 from tenax.config import FetchConfig, GuardConfig, ProxyConfig
 from tenax.fetch import Request, Response
-from tenax.fetch.connections import MAX_FILES, raise_file_limit
 from tenax.fetch.guard import Guard
 from tenax.fetch.http import HttpTransport
+from tenax.fetch.http.connections import MAX_FILES, raise_file_limit
 from tenax.fetch.names import Found, NameUnknown
 from tenax.fetch.proxies import ProxyPools, ProxyScheme
 from tenax.fetch.target import origin_of

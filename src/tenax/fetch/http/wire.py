@@ -8,23 +8,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Final, cast
+from typing import cast
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
 from tenax.fetch import Request
 from tenax.fetch.bodies import Body, decoded, too_large
+from tenax.fetch.failures import body_timeout, cut_off, dropped, failure_of, headers_timeout, total_timeout
 from tenax.fetch.headers import Headers
-from tenax.fetch.http_errors import body_timeout, cut_off, dropped, failure_of, headers_timeout, total_timeout
+from tenax.fetch.limits import MAX_HEAD_BYTES, MAX_HEADERS, SMALL_BODY_BYTES, TIMER_SLACK_SECONDS
 from tenax.model import Failed, FailureKind, Value
-
-MAX_HEAD_BYTES: Final = 256 * 1024
-"""Status line and headers together. Policies of real sites are long; 200 headers of 64 KB are not taken."""
-MAX_HEADERS: Final = 256
-SMALL_BODY_BYTES: Final = 64 * 1024
-"""The body of a redirect or an error is read up to this size, to keep the connection; a larger one is not awaited."""
-TIMER_SLACK_SECONDS: Final = 0.01
-"""Loops call a little too early."""
 
 
 class Received(Value, frozen=True):

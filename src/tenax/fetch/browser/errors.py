@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tenax.fetch.http_errors import cut_off, dropped
+from tenax.fetch.failures import cut_off, dropped
 from tenax.model import Failed, FailureKind
 
 _NAMED = re.compile(r"net::ERR_([A-Z0-9_]+)")

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 from tenax.clock import Clock
 from tenax.config import BrowserConfig, FetchConfig
 from tenax.fetch import Request, Response
-from tenax.fetch.chromium import BrowserBroke, browser_missing
-from tenax.fetch.gate import Gate, Passage
+from tenax.fetch.browser.chromium import BrowserBroke
+from tenax.fetch.browser.gate import Gate, Passage
+from tenax.fetch.browser.rendering import Rendered, Rendering
+from tenax.fetch.browser.sessions import Session, Sessions
+from tenax.fetch.failures import total_timeout
 from tenax.fetch.guard import Guard
 from tenax.fetch.headers import Headers, standing_headers, user_agent
-from tenax.fetch.http_errors import total_timeout
-from tenax.fetch.rendering import Rendered, Rendering
-from tenax.fetch.sessions import Session, Sessions
 from tenax.fetch.target import Origin, target_of
 from tenax.model import Deferred, Failed, Refused, Way
 
@@ -186,4 +186,4 @@ class _Page:
                 await self._context.close()
 
 
-__all__ = ["BrowserTransport", "browser_missing"]
+__all__ = ["BrowserTransport"]

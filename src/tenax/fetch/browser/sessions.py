@@ -12,8 +12,8 @@ from typing import Any
 from tenax import logs
 from tenax.clock import Clock
 from tenax.config import BrowserConfig
-from tenax.fetch.chromium import BrowserBroke, Chromium, resident_bytes
-from tenax.fetch.session_rules import (
+from tenax.fetch.browser.chromium import BrowserBroke, Chromium, resident_bytes
+from tenax.fetch.browser.session_rules import (
     MAX_OTHER_BYTES,
     MAX_RENDERER_BYTES,
     Trouble,

@@ -10,9 +10,9 @@ from typing import Any, Final, cast
 from curl_cffi import AsyncCurl, Curl, CurlError, CurlHttpVersion, CurlInfo, CurlMOpt, CurlOpt, ffi, lib
 
 from tenax.errors import TenaxError
-from tenax.fetch.connections import KEEP_ALIVE_SECONDS
-from tenax.fetch.curl_errors import Ending
+from tenax.fetch.curl.errors import Ending
 from tenax.fetch.headers import BROWSER_VERSION
+from tenax.fetch.limits import KEEP_ALIVE_SECONDS
 from tenax.model import Value
 
 _MAX_IDLE_CONNECTIONS: Final = 64

@@ -8,7 +8,7 @@ from typing import Final
 from tenax.fetch import Request
 from tenax.fetch.bodies import Body, too_large
 from tenax.fetch.headers import Headers
-from tenax.fetch.wire import MAX_HEAD_BYTES, MAX_HEADERS, SMALL_BODY_BYTES
+from tenax.fetch.limits import MAX_HEAD_BYTES, MAX_HEADERS, SMALL_BODY_BYTES
 from tenax.model import Failed, FailureKind
 
 STOP: Final = 0xFFFF_FFFF

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from tenax.fetch import Request
 from tenax.fetch.bodies import too_large
-from tenax.fetch.browser_errors import error_name, failure_in_browser, is_cut_off
-from tenax.fetch.gate import Passage
+from tenax.fetch.browser.errors import error_name, failure_in_browser, is_cut_off
+from tenax.fetch.browser.gate import Passage
 from tenax.fetch.guard import Guard
 from tenax.fetch.target import Origin, origin_of
 from tenax.model import Failed, FailureKind, Refused, Value

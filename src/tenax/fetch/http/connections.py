@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import resource
-import socket
 import ssl
 from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from aiohappyeyeballs import AddrInfoType, start_connection
-
-from tenax.fetch.http_errors import failure_of
+from tenax.fetch.dial import connected
+from tenax.fetch.failures import failure_of
+from tenax.fetch.http.wire import Connection
+from tenax.fetch.limits import KEEP_ALIVE_SECONDS
 from tenax.fetch.proxies import Proxy
 from tenax.fetch.target import Origin
 from tenax.fetch.tunnels import ProxyFailed, tunnel
-from tenax.fetch.wire import Connection
 from tenax.model import AddressClass, FailureKind
 
-KEEP_ALIVE_SECONDS = 10.0
-"""How long an idle connection is kept: some turns of a host at the usual pace, few enough files for a broad crawl."""
-SECOND_ADDRESS_AFTER_SECONDS = 0.25
-"""RFC 8305: a host's next address is tried when the one before has not answered by then."""
 MAX_FILES = 65_536
 _FILES_FOR_OTHERS = 256
 
@@ -97,17 +92,17 @@ class Connections:
     async def open(self, route: Route, addresses: Sequence[str]) -> Line:
         """A new connection straight to one of these addresses. Raises `OSError`, of which `ssl.SSLError` is one."""
         origin = route.origin
-        sock = await self._connected(addresses, origin.port)
+        sock = await connected(addresses, origin.port)
         tls = self._tls_of(route)
         try:
-            connected = sock.getpeername()[0] if len(addresses) > 1 else addresses[0]
+            peer = sock.getpeername()[0] if len(addresses) > 1 else addresses[0]
             _, connection = await self._loop.create_connection(
                 self._connection, sock=sock, ssl=tls, server_hostname=origin.host if tls is not None else None
             )
         except BaseException:
             sock.close()
             raise
-        return Line(connection, route, self._class_of(origin, connected))
+        return Line(connection, route, self._class_of(origin, peer))
 
     async def reach(
         self, proxy: Proxy, proxy_addresses: Sequence[str], route: Route, address: str
@@ -115,7 +110,7 @@ class Connections:
         """The first half of a connection by way of a proxy: a bare one to this address. Raises `ProxyFailed`."""
         target = (address, route.origin.port) if route.is_tunnelled else None
         try:
-            sock = await self._connected(proxy_addresses, proxy.port)
+            sock = await connected(proxy_addresses, proxy.port)
             # Verified whatever the request says: the proxy is about to hear a password.
             return await tunnel(self._loop, sock, proxy, target, self._tls if proxy.scheme == "https" else None)
         except OSError as error:
@@ -166,13 +161,6 @@ class Connections:
             raise ConnectionResetError
         return secure
 
-    async def _connected(self, addresses: Sequence[str], port: int) -> socket.socket:
-        return await start_connection(
-            [_address_info(address, port) for address in addresses],
-            happy_eyeballs_delay=SECOND_ADDRESS_AFTER_SECONDS,
-            loop=self._loop,
-        )
-
     def _drop_old(self) -> None:
         """Called by the loop while connections are idle."""
         limit = self._loop.time() - KEEP_ALIVE_SECONDS
@@ -215,9 +203,3 @@ def raise_file_limit() -> int:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
         return wanted
     return MAX_FILES if soft == resource.RLIM_INFINITY else min(soft, MAX_FILES)
-
-
-def _address_info(address: str, port: int) -> AddrInfoType:
-    if ":" in address:
-        return (socket.AF_INET6, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (address, port, 0, 0))
-    return (socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (address, port))

@@ -10,14 +10,14 @@ import msgspec
 from tenax.clock import Clock
 from tenax.config import FetchConfig
 from tenax.fetch import Request, Response
-from tenax.fetch.connections import Connections, Line, Route, straight
+from tenax.fetch.failures import connect_timeout, failure_of, total_timeout
 from tenax.fetch.guard import Guard
 from tenax.fetch.headers import standing_headers
-from tenax.fetch.http_errors import connect_timeout, failure_of, total_timeout
+from tenax.fetch.http.connections import Connections, Line, Route, straight
+from tenax.fetch.http.wire import Received
 from tenax.fetch.proxies import Proxies, Proxy, ProxyPools
 from tenax.fetch.target import Target, target_of
 from tenax.fetch.tunnels import ProxyFailed, wrong_credentials
-from tenax.fetch.wire import Received
 from tenax.logs import logger
 from tenax.model import Deferred, Failed, FailureKind, Refused
 

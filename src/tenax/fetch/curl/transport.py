@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Final
 from tenax.clock import Clock
 from tenax.config import FetchConfig
 from tenax.fetch import Request, Response
-from tenax.fetch.curl_answer import CurlAnswer
-from tenax.fetch.curl_errors import OK, TIMED_OUT, failure_of_ending
+from tenax.fetch.curl.answer import CurlAnswer
+from tenax.fetch.curl.errors import OK, TIMED_OUT, failure_of_ending
+from tenax.fetch.failures import body_timeout, connect_timeout, dropped, headers_timeout, total_timeout
 from tenax.fetch.guard import Guard
 from tenax.fetch.headers import standing_headers
-from tenax.fetch.http_errors import body_timeout, connect_timeout, dropped, headers_timeout, total_timeout
+from tenax.fetch.limits import TIMER_SLACK_SECONDS
 from tenax.fetch.target import Target, target_of
-from tenax.fetch.wire import TIMER_SLACK_SECONDS
 from tenax.model import Failed, FailureKind, Refused, Way
 
 if TYPE_CHECKING:
-    from tenax.fetch.curl_handles import Handles, Transfer
+    from tenax.fetch.curl.handles import Handles, Transfer
 
 MAX_ADDRESSES: Final = 4
 """Of a host that has more, the first ones are tried, one after the other."""
@@ -137,7 +137,7 @@ class CurlTransport:
         self, request: Request, target: Target, address: str, connect_seconds: float, answer: CurlAnswer
     ) -> Transfer:
         # Imported when it is first needed: it takes a tenth of a second, and it may not be installed.
-        from tenax.fetch.curl_handles import Handles, Order
+        from tenax.fetch.curl.handles import Handles, Order
 
         if self._opened is None:
             self._opened = Handles(self._is_browser)

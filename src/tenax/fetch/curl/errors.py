@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 from typing import Final
 
-from tenax.fetch.http_errors import cut_off, dropped, failure_of
+from tenax.fetch.failures import cut_off, dropped, failure_of
 from tenax.model import Failed, FailureKind, Value
 
 # https://curl.se/libcurl/c/libcurl-errors.html, by number: this file can be read without the library.

@@ -6,7 +6,7 @@ import ssl
 import pytest
 from httptools import HttpParserError, HttpParserInvalidStatusError
 
-from tenax.fetch.http_errors import connect_timeout, failure_of, total_timeout
+from tenax.fetch.failures import connect_timeout, failure_of, total_timeout
 from tenax.model import FailureKind
 
 

@@ -17,14 +17,11 @@ import secrets
 import socket
 import struct
 from base64 import b64encode
-from collections.abc import Sequence
 from typing import NamedTuple
 
-from aiohappyeyeballs import AddrInfoType, start_connection
-
-from tenax.fetch.connections import SECOND_ADDRESS_AFTER_SECONDS
+from tenax.fetch.dial import connected
+from tenax.fetch.failures import connect_timeout, failure_of
 from tenax.fetch.guard import Guard
-from tenax.fetch.http_errors import connect_timeout, failure_of
 from tenax.fetch.target import Origin, target_of
 from tenax.model import Failed, Refused
 
@@ -226,7 +223,7 @@ class Gate:
             return addresses
         try:
             async with asyncio.timeout(self._connect_timeout_seconds):
-                sock = await _opened(addresses, origin.port)
+                sock = await connected(addresses, origin.port)
             passage.note(origin, sock.getpeername()[0])
             return await asyncio.open_connection(sock=sock, limit=PIECE_BYTES)
         except TimeoutError as error:
@@ -235,16 +232,6 @@ class Gate:
             failed = failure_of(error)
         passage.note(origin, failed)
         return failed
-
-
-async def _opened(addresses: Sequence[str], port: int) -> socket.socket:
-    infos: list[AddrInfoType] = [
-        (socket.AF_INET6, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (address, port, 0, 0))
-        if ":" in address
-        else (socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (address, port))
-        for address in addresses
-    ]
-    return await start_connection(infos, happy_eyeballs_delay=SECOND_ADDRESS_AFTER_SECONDS)
 
 
 async def _joined(client: Streams, site: Streams, passage: Passage, body_bytes: int | None = None) -> None:

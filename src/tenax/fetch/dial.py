@@ -1,0 +1,23 @@
+"""Connecting: a socket to whichever of a host's checked addresses answers first."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Sequence
+
+from aiohappyeyeballs import AddrInfoType, start_connection
+
+SECOND_ADDRESS_AFTER_SECONDS = 0.25
+"""RFC 8305: a host's next address is tried when the one before has not answered by then."""
+
+
+async def connected(addresses: Sequence[str], port: int) -> socket.socket:
+    """A socket to the first of these addresses that answers. Raises `OSError`."""
+    infos = [_address_info(address, port) for address in addresses]
+    return await start_connection(infos, happy_eyeballs_delay=SECOND_ADDRESS_AFTER_SECONDS)
+
+
+def _address_info(address: str, port: int) -> AddrInfoType:
+    if ":" in address:
+        return (socket.AF_INET6, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (address, port, 0, 0))
+    return (socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (address, port))
