@@ -6,9 +6,9 @@ import sqlite3
 from collections import Counter
 from collections.abc import Sequence
 
+from tenax.ledger import rows
+from tenax.ledger.rows import milliseconds
 from tenax.ledger.schedule import Entry
-from tenax.ledger.sqlite import rows
-from tenax.ledger.sqlite.rows import milliseconds
 from tenax.ledger.sqlite.schema import insert_rows, queries, transaction
 from tenax.ledger.sqlite.settle import ROUND
 from tenax.model import Source

@@ -5,9 +5,8 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 
-from tenax.ledger import Counts, HostLine, LetterRecord, Life, PageFilter, Status, TaskState
+from tenax.ledger import HostLine, LetterRecord, Life, PageFilter, Status, TaskState, rows
 from tenax.ledger.schedule import Entry
-from tenax.ledger.sqlite import rows
 from tenax.ledger.sqlite.schema import key_secret, queries
 from tenax.model import Cursor, Event, HostRecord, Page, Priority
 
@@ -32,7 +31,7 @@ class Reader:
 
     def events(self, after: int, limit: int) -> list[Event]:
         found = self._db.execute(self._sql["events_after"], (after, limit)).fetchall()
-        return [Event(seq=seq, at=at, page=_with_text(page, body)) for seq, at, page, body in found]
+        return [Event(seq=seq, at=at, page=rows.event_page(page, body)) for seq, at, page, body in found]
 
     def host(self, origin: str) -> HostRecord | None:
         row = self._db.execute(self._sql["host_by_origin"], (origin,)).fetchone()
@@ -59,8 +58,8 @@ class Reader:
             wire_bytes=tally.get("wire_bytes", 0),
             saved_bytes=tally.get("saved_bytes", 0),
             events=self._db.execute(self._sql["highest_ids"]).fetchone()[2],
-            outcomes=with_prefix(tally, "outcome:"),
-            refusals=with_prefix(tally, "refusal:"),
+            outcomes=rows.with_prefix(tally, "outcome:"),
+            refusals=rows.with_prefix(tally, "refusal:"),
             busiest=tuple(busiest),
             due_now=due_now,
             next_due=self._db.execute(self._sql["hosts_next_turn"]).fetchone()[0],
@@ -177,25 +176,3 @@ class Reader:
         cursor = self._db.cursor()
         cursor.row_factory = sqlite3.Row
         return cursor.execute(sql, parameters).fetchall()
-
-
-def counts_of(tally: dict[str, int]) -> Counts:
-    return Counts(
-        waiting=tally.get("waiting", 0),
-        pages=tally.get("pages", 0),
-        articles=tally.get("articles", 0),
-        pages_this_round=tally.get("pages_this_round", 0),
-        wire_bytes=tally.get("wire_bytes", 0),
-        saved_bytes=tally.get("saved_bytes", 0),
-        outcomes=with_prefix(tally, "outcome:"),
-    )
-
-
-def with_prefix(tally: dict[str, int], prefix: str) -> dict[str, int]:
-    return {name.removeprefix(prefix): count for name, count in tally.items() if name.startswith(prefix) and count}
-
-
-def _with_text(page: bytes, body: bytes | None) -> Page:
-    import msgspec
-
-    return msgspec.structs.replace(rows.decode_page(page), text=rows.unpack(body))

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import msgspec
 
+from tenax.ledger import rows
+from tenax.ledger.rows import milliseconds
 from tenax.ledger.schedule import Entry
-from tenax.ledger.sqlite import rows
-from tenax.ledger.sqlite.rows import milliseconds
 from tenax.ledger.sqlite.schema import insert_rows, queries
 from tenax.model import Again, DeadLetter, Event, PageKind, RobotsCopy, Unchanged, Visit, label
 

@@ -21,12 +21,11 @@ from typing import NamedTuple, TypeVar
 from tenax.clock import Clock
 from tenax.config import LedgerConfig
 from tenax.errors import LeaseLost, LedgerUnusable
-from tenax.ledger import Admission, Counts, LetterRecord, Life, PageFilter, Status, Turns
+from tenax.ledger import Admission, Counts, LetterRecord, Life, PageFilter, Status, Turns, rows
 from tenax.ledger.inflow import Inflow
 from tenax.ledger.schedule import Entry, Schedule, Slot
-from tenax.ledger.sqlite import rows
 from tenax.ledger.sqlite.again import REVISITED_AT_ONCE
-from tenax.ledger.sqlite.read import Reader, counts_of
+from tenax.ledger.sqlite.read import Reader
 from tenax.ledger.sqlite.schema import OwnerLock, open_for_reading, open_for_writing, translated
 from tenax.ledger.sqlite.settle import Settling
 from tenax.ledger.sqlite.window import Window
@@ -172,7 +171,7 @@ class SqliteLedger:
         return self._window.next_turn()
 
     def counts(self) -> Counts:
-        return counts_of(self._tally)
+        return rows.counts_of(self._tally)
 
     def _take_back_expired(self, now: float) -> None:
         while self._expiries and self._expiries[0][0] <= now:

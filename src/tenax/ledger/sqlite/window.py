@@ -9,8 +9,8 @@ from concurrent.futures import Executor
 from typing import NamedTuple
 
 from tenax.clock import Clock
+from tenax.ledger import rows
 from tenax.ledger.schedule import Entry, Schedule
-from tenax.ledger.sqlite import rows
 from tenax.ledger.sqlite.schema import queries
 from tenax.model import HostRecord
 

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from tenax.ledger import Admission
+from tenax.ledger import Admission, rows
 from tenax.ledger.inflow import Inflow
+from tenax.ledger.rows import milliseconds
 from tenax.ledger.schedule import Entry
-from tenax.ledger.sqlite import again, rows
-from tenax.ledger.sqlite.rows import milliseconds
+from tenax.ledger.sqlite import again
 from tenax.ledger.sqlite.schema import insert_rows, key_secret, queries, transaction
 from tenax.ledger.sqlite.settle import Settler, Settling
 from tenax.model import Cursor, Event, Offer

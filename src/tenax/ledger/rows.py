@@ -1,17 +1,16 @@
-"""How values become rows and rows become values."""
+"""How values become rows and rows become values, for any backend that keeps them in tables."""
 
 from __future__ import annotations
 
-import sqlite3
 import struct
 from collections.abc import Callable
 from hashlib import blake2b
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 from isal import isal_zlib
 
-from tenax.ledger import VisitRecord
+from tenax.ledger import Counts, VisitRecord
 from tenax.ledger.schedule import Entry
 from tenax.model import (
     Again,
@@ -36,6 +35,13 @@ from tenax.model import (
     Visit,
     Way,
 )
+
+
+class Row(Protocol):
+    """A row whose columns have names."""
+
+    def __getitem__(self, name: str, /) -> Any: ...
+
 
 SOURCES = tuple(Source)
 SOURCE_NUMBER = {source: number for number, source in enumerate(SOURCES)}
@@ -249,7 +255,7 @@ def trouble_of(visit: Visit) -> str | None:
             return None
 
 
-def page_of(row: sqlite3.Row | dict[str, Any], text: str, via: str | None) -> Page:
+def page_of(row: Row, text: str, via: str | None) -> Page:
     return Page(
         url=row["origin"] + row["path"],
         status=row["page_status"],
@@ -275,3 +281,24 @@ def page_of(row: sqlite3.Row | dict[str, Any], text: str, via: str | None) -> Pa
         stale_since=row["stale_since"] / 1000 if row["stale_since"] is not None else None,
         stale_why=row["stale_why"] or "",
     )
+
+
+def counts_of(tally: dict[str, int]) -> Counts:
+    return Counts(
+        waiting=tally.get("waiting", 0),
+        pages=tally.get("pages", 0),
+        articles=tally.get("articles", 0),
+        pages_this_round=tally.get("pages_this_round", 0),
+        wire_bytes=tally.get("wire_bytes", 0),
+        saved_bytes=tally.get("saved_bytes", 0),
+        outcomes=with_prefix(tally, "outcome:"),
+    )
+
+
+def with_prefix(tally: dict[str, int], prefix: str) -> dict[str, int]:
+    return {name.removeprefix(prefix): count for name, count in tally.items() if name.startswith(prefix) and count}
+
+
+def event_page(page: bytes, body: bytes | None) -> Page:
+    """The page of an event, its text put back."""
+    return msgspec.structs.replace(decode_page(page), text=unpack(body))
