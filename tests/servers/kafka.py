@@ -1,0 +1,94 @@
+"""A broker that speaks Kafka's protocol: librdkafka's own cluster for tests, which real clients connect to over TCP.
+
+Debian and PyPI ship no Kafka broker. Where a real one is at hand, `TENAX_TEST_KAFKA=host:port` names it and the same
+tests run against that; a test that takes brokers down needs the one that is ours.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from pathlib import Path
+from types import TracebackType
+
+import confluent_kafka
+
+_PRODUCER = 0
+
+
+class KafkaBroker:
+    """One broker, and topics with as many partitions as wished."""
+
+    def __init__(self, partitions: int = 4) -> None:
+        self._partitions = partitions
+        self._real = os.environ.get("TENAX_TEST_KAFKA", "")
+
+    @property
+    def is_ours(self) -> bool:
+        return not self._real
+
+    @property
+    def servers(self) -> str:
+        """As clients want it: `host:port`."""
+        if self._real:
+            return self._real
+        bootstraps: bytes = self._library.rd_kafka_mock_cluster_bootstraps(self._cluster)
+        return bootstraps.decode()
+
+    def __enter__(self) -> KafkaBroker:
+        if self._real:
+            return self
+        self._library = _library()
+        words = ctypes.create_string_buffer(512)
+        self._handle = self._library.rd_kafka_new(_PRODUCER, None, words, len(words))
+        if not self._handle:
+            raise RuntimeError(f"no Kafka handle: {words.value.decode()}")
+        self._cluster = self._library.rd_kafka_mock_cluster_new(self._handle, 1)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if not self._real:
+            self._library.rd_kafka_mock_cluster_destroy(self._cluster)
+            self._library.rd_kafka_destroy(self._handle)
+
+    def create(self, topic: str) -> None:
+        if not self._real:
+            self._library.rd_kafka_mock_topic_create(self._cluster, topic.encode(), self._partitions, 1)
+
+    def down(self) -> None:
+        """Connections break and none is taken; what was written stays."""
+        self._library.rd_kafka_mock_broker_set_down(self._cluster, 1)
+
+    def up(self) -> None:
+        self._library.rd_kafka_mock_broker_set_up(self._cluster, 1)
+
+    def fail_next(self, api_key: int, *errors: int) -> None:
+        """The next requests of this kind (0 is Produce) are answered with these errors of Kafka's protocol."""
+        codes = (ctypes.c_int * len(errors))(*errors)
+        self._library.rd_kafka_mock_push_request_errors_array(
+            self._cluster, ctypes.c_int16(api_key), ctypes.c_size_t(len(errors)), codes
+        )
+
+
+def _library() -> ctypes.CDLL:
+    """The librdkafka that the installed client carries."""
+    folder = Path(confluent_kafka.__file__).parent.parent / "confluent_kafka.libs"
+    library = ctypes.CDLL(str(next(folder.glob("librdkafka*.so*"))))
+    pointer, text = ctypes.c_void_p, ctypes.c_char_p
+    signatures: dict[str, tuple[object, list[object]]] = {
+        "rd_kafka_new": (pointer, [ctypes.c_int, pointer, text, ctypes.c_size_t]),
+        "rd_kafka_destroy": (None, [pointer]),
+        "rd_kafka_mock_cluster_new": (pointer, [pointer, ctypes.c_int]),
+        "rd_kafka_mock_cluster_destroy": (None, [pointer]),
+        "rd_kafka_mock_cluster_bootstraps": (text, [pointer]),
+        "rd_kafka_mock_topic_create": (ctypes.c_int, [pointer, text, ctypes.c_int, ctypes.c_int]),
+        "rd_kafka_mock_broker_set_down": (ctypes.c_int, [pointer, ctypes.c_int32]),
+        "rd_kafka_mock_broker_set_up": (ctypes.c_int, [pointer, ctypes.c_int32]),
+        "rd_kafka_mock_push_request_errors_array": (None, [pointer, ctypes.c_int16, ctypes.c_size_t, pointer]),
+    }
+    for name, (result, arguments) in signatures.items():
+        function = getattr(library, name)
+        function.restype, function.argtypes = result, arguments
+    return library
