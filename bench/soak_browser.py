@@ -10,6 +10,7 @@ import argparse
 import asyncio
 import os
 import statistics
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -24,7 +25,7 @@ from tenax.config import BrowserConfig, FetchConfig, GuardConfig
 from tenax.fetch import Request, Response
 from tenax.fetch.browser import BrowserTransport, browser_missing
 from tenax.fetch.guard import Guard
-from tenax.model import label
+from tenax.model import Deferred, label
 
 PAGES, QUICK_PAGES = 1000, 100
 AT_ONCE = 2
@@ -33,6 +34,7 @@ WARM_SHARE = 0.2
 """The first part of the run, in which caches fill; memory is compared after it."""
 DEADLINE_SECONDS = 20.0
 BAD_DEADLINE_SECONDS = 4.0
+DEFERRED_SECONDS = 1.0
 BAD_EVERY = 25
 GOOD = """<!doctype html><title>{n}</title><div id=d></div><script>
 for (let i = 0; i < 300; i++) { const p = document.createElement("p"); p.textContent = "words of page {n} " + i;
@@ -61,7 +63,10 @@ def measure(report: Report, chosen: argparse.Namespace) -> None:
         raise BenchError(missing)
     report.is_partial = chosen.pages is not None
     wanted = chosen.pages or (QUICK_PAGES if chosen.quick else PAGES)
-    soak = asyncio.run(_render(wanted))
+    with tempfile.TemporaryDirectory() as place:  # a place of its own: others may start browsers meanwhile
+        os.environ["TMPDIR"], tempfile.tempdir = place, place
+        soak = asyncio.run(_render(wanted))
+        soak.folders_left = len(list(Path(place).iterdir()))
     _tell(report, soak, wanted)
 
 
@@ -78,10 +83,13 @@ class Sample:
 class Soak:
     seconds: float = 0.0
     outcomes: Counter[str] = field(default_factory=Counter)
+    deferred: int = 0
+    """Times that a browser took too long to start to be waited for."""
     surprises: list[str] = field(default_factory=list)
     samples: list[Sample] = field(default_factory=list)
     groups: set[int] = field(default_factory=set)
     left_over: int = 0
+    folders_left: int = 0
 
     def memory(self, of: str) -> tuple[float, float]:
         """Medians of the first and the last third after the warm part."""
@@ -119,7 +127,10 @@ async def _visit(transport: BrowserTransport, origin: str, numbers: Iterator[int
         name = names[number // BAD_EVERY % len(names)]
         path, expected = (f"/bad/{name}", BAD[name][1]) if is_bad else (f"/good/{number}", "fetched")
         seconds = BAD_DEADLINE_SECONDS if name == "loop" and is_bad else DEADLINE_SECONDS
-        answer = await transport.get(Request(origin + path, 4 * MEGABYTE, seconds))
+        request = Request(origin + path, 4 * MEGABYTE, seconds)
+        while isinstance(answer := await transport.get(request), Deferred):
+            soak.deferred += 1
+            await asyncio.sleep(DEFERRED_SECONDS)  # as a crawl would: it comes again
         outcome = "fetched" if isinstance(answer, Response) else label(answer)
         if isinstance(answer, Response) and f"words of page {number} 299".encode() not in answer.body:
             outcome = "incomplete"
@@ -191,6 +202,7 @@ def _tell(report: Report, soak: Soak, wanted: int) -> None:
     report.figure("browsers", len(soak.groups))
     report.figure("browser_mb", {"first": first, "last": last, "peak": max(one.browser_mb for one in soak.samples)})
     report.figure("own_mb", {"first": own_first, "last": own_last})
+    report.figure("deferred", soak.deferred)
     report.figure("outcomes", dict(sorted(soak.outcomes.items())))
     report.at_least("pages", soak.outcomes.total(), wanted)
     report.at_most("surprises", len(soak.surprises), 0)
@@ -198,6 +210,7 @@ def _tell(report: Report, soak: Soak, wanted: int) -> None:
     report.at_most("browser memory, last over first", last / first, 1.25)
     report.at_most("own memory grown, MB", own_last - own_first, 25)
     report.at_most("processes left", soak.left_over, 0)
+    report.at_most("folders left", soak.folders_left, 0)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from tenax.cli.parser import EXIT_CODES
 from tenax.cli.settings import FLAGS
 from tenax.cli.verbs import VERBS
 from tenax.config import Config, Knob, knobs
-from tenax.metrics import METRICS
+from tenax.metrics import METRICS, PAGE_FETCHER_METRICS, Metric
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "bench" / "results"
@@ -108,6 +108,13 @@ def _accepts(knob: Knob) -> str:
     return " ".join([kind, *(words.format(bound) for bound, words in bounds if bound is not None)])
 
 
+def page_fetcher_knobs() -> str:
+    """The page-fetcher's own, by the name of their variable."""
+    own = [knob for knob in knobs() if knob.section == "page_fetcher"]
+    rows = [[f"`{knob.variables[-1]}`", _default(knob), _accepts(knob), knob.meaning] for knob in own]
+    return _table(("variable", "default", "accepts", "meaning"), rows)
+
+
 def exit_codes() -> dict[int, str]:
     """Every code the program ends with, and its meaning, as `tenax --help` lists them."""
     return {int(code): meaning for code, meaning in _EXIT_CODE.findall(EXIT_CODES)}
@@ -117,8 +124,8 @@ def exit_code_table() -> str:
     return _table(("code", "meaning"), [[f"`{code}`", meaning] for code, meaning in exit_codes().items()])
 
 
-def metric_table() -> str:
-    rows = [[f"`{one.name}`", one.type, f"`{one.label}`" if one.label else "", one.meaning] for one in METRICS]
+def metric_table(table: Sequence[Metric] = METRICS) -> str:
+    rows = [[f"`{one.name}`", one.type, f"`{one.label}`" if one.label else "", one.meaning] for one in table]
     return _table(("metric", "type", "label", "meaning"), rows)
 
 
@@ -207,6 +214,39 @@ def ledger_tables() -> str:
     return _with_bars(measured, _table(head, rows))
 
 
+def hosts_tables() -> str:
+    measured = result("hosts")
+    if measured is None:
+        return NOT_MEASURED
+    names = ("cpu_ms", "wall_ms", "open_seconds", "rss_open_mb", "rss_half_mb", "rss_mb")
+    rows = [
+        [f"{int(key.removeprefix('hosts_')):,}", *(number(one[name]) for name in names)]
+        for key, one in measured["figures"].items()
+        if key.startswith("hosts_")
+    ]
+    head = (
+        "hosts", "CPU ms a visit", "wall ms a visit", "s to open", "RSS, MB: opened", "half way", "in the end",
+    )  # fmt: skip
+    return _with_bars(measured, _table(head, rows))
+
+
+def page_fetcher_tables() -> str:
+    measured = result("page_fetcher")
+    if measured is None:
+        return NOT_MEASURED
+    names = {
+        "tenax": "`tenax page-fetcher`",
+        "recipe": "httpx, redis and aiokafka in one loop, as the plan writes it",
+        "recipe, 64 at once": "the same, 64 loops at once",
+    }
+    figures = measured["figures"]
+    rows = [
+        [words, number(figures[key]["urls_per_second"]), number(figures[key]["cpu_ms"])]
+        for key, words in names.items()
+    ]  # fmt: skip
+    return _with_bars(measured, _table(("", "URLs/s", "CPU ms a URL"), rows))
+
+
 def startup_tables() -> str:
     measured = result("startup")
     if measured is None:
@@ -240,6 +280,26 @@ def polite_tables() -> str:
         "of one host's", "closest two",
     )  # fmt: skip
     about = f"{number(figures['seconds'])} s each, medians of {_counted(figures['rounds'], 'round')}."
+    return _with_bars(measured, f"{about}\n\n{_table(head, rows)}")
+
+
+def simulate_tables() -> str:
+    measured = result("simulate")
+    if measured is None:
+        return NOT_MEASURED
+    figures = measured["figures"]
+    rows = []
+    for key, one in figures.items():
+        if key.startswith("workers_"):
+            rows.append([
+                f"{int(key.removeprefix('workers_')):,}", number(one["pages_per_second"]),
+                f"{one['share_of_ideal']:.1%}", f"{number(one['overdue_seconds'])} s", _times(one["overdue_vs_fair"]),
+                number(one["hosts_leased_per_second"]), number(one["transactions_per_second"]),
+            ])  # fmt: skip
+    head = (
+        "workers", "pages/s", "of the ideal", "longest overdue", "of a fair round", "hosts leased/s", "transactions/s",
+    )  # fmt: skip
+    about = f"{figures['hosts']:,} hosts; the window of a worker takes {number(figures['window_mb'])} MB."
     return _with_bars(measured, f"{about}\n\n{_table(head, rows)}")
 
 
@@ -301,10 +361,15 @@ PARTS: dict[str, Callable[[], str]] = {
     "knobs": knob_tables,
     "exit-codes": exit_code_table,
     "metrics": metric_table,
+    "page-fetcher-knobs": page_fetcher_knobs,
+    "page-fetcher-metrics": lambda: metric_table(PAGE_FETCHER_METRICS),
     "commands": command_reference,
     "bench-crawl": crawl_tables,
+    "bench-hosts": hosts_tables,
     "bench-ledger": ledger_tables,
+    "bench-page-fetcher": page_fetcher_tables,
     "bench-polite": polite_tables,
+    "bench-simulate": simulate_tables,
     "bench-startup": startup_tables,
     "soak-kill": kill_tables,
     "speed": speed_claim,

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from tenax.clock import Clock, ManualClock, SteadyClock
+from tenax.clock import Clock, ManualClock, ShiftedClock, SteadyClock
 
 
 def test_the_steady_clock_tells_the_time_of_day() -> None:
@@ -41,3 +41,11 @@ def test_the_manual_clock_moves_when_told_to() -> None:
     assert isinstance(clock, ManualClock)
     clock.advance(2.5)
     assert clock.now() == 102.5
+
+
+def test_a_shifted_clock_keeps_its_distance() -> None:
+    other = ManualClock(100.0)
+    clock = ShiftedClock(other, -2.5)
+    assert clock.now() == 97.5
+    other.advance(10.0)
+    assert clock.now() == 107.5

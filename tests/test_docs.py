@@ -26,7 +26,7 @@ from tenax.cli.where import page_filter
 from tenax.config import knobs, load
 from tenax.errors import TenaxError
 from tenax.ledger.sqlite.schema import queries
-from tenax.metrics import METRICS
+from tenax.metrics import METRICS, PAGE_FETCHER_METRICS
 from tenax.urls.admit import rules_of
 
 ROOT = Path(__file__).parent.parent
@@ -103,6 +103,11 @@ def test_every_knob_is_documented(key: str) -> None:
 @pytest.mark.parametrize("name", [metric.name for metric in METRICS])
 def test_every_metric_is_documented(name: str) -> None:
     assert f"| `{name}` |" in PAGES["docs/configuration.md"]
+
+
+@pytest.mark.parametrize("name", [metric.name for metric in PAGE_FETCHER_METRICS])
+def test_every_metric_of_the_page_fetcher_is_documented(name: str) -> None:
+    assert f"| `{name}` |" in PAGES["docs/page-fetcher.md"]
 
 
 @pytest.mark.parametrize("verb", [verb.NAME for verb in VERBS])
@@ -235,6 +240,7 @@ def test_commands_are_understood(words: list[str], tmp_path: Path, monkeypatch: 
             monkeypatch.delenv(name)
         monkeypatch.chdir(tmp_path)
         (tmp_path / "site.toml").touch()
+        (tmp_path / "seeds.yaml").touch()
         _understood(arguments)
     elif program.startswith("scripts/"):
         assert (ROOT / program).exists()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from tenax.errors import NoSeedReachable
 from tenax.fetch import Request, Response
 from tenax.fetch.headers import Headers
 from tenax.fetch.pipeline import Pipeline
-from tenax.hosts.memory import MemoryHosts
+from tenax.hosts.memory import MemoryHosts, OwnHosts
 from tenax.hosts.turns import HostTurns
 from tenax.ledger import Admission, Life, TaskState
 from tenax.ledger.sqlite import SqliteLedger
@@ -24,6 +25,7 @@ from tenax.model import (
     Ending,
     Failed,
     FailureKind,
+    Fetched,
     Hop,
     Redirected,
     Refused,
@@ -153,7 +155,7 @@ async def crawl_of(tmp_path: Path, clock: ManualClock) -> AsyncIterator[Making]:
             visits.append(visit)
 
         engine = Engine(
-            ledger, MemoryHosts(), pipeline, readers, Rulebook(ledger, rules), clock, crawl, sites,
+            ledger, OwnHosts(MemoryHosts()), pipeline, readers, Rulebook(ledger, rules), clock, crawl, sites,
             NetworkWatch(DEFAULTS.resilience), note,
         )  # fmt: skip
         await ledger.admit(seed_offers(rules))
@@ -162,6 +164,14 @@ async def crawl_of(tmp_path: Path, clock: ManualClock) -> AsyncIterator[Making]:
     yield made
     for ledger in ledgers:
         await ledger.close()
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    for _ in range(10_000):
+        if condition():
+            return
+        await asyncio.sleep(0.001)
+    raise AssertionError("it never came to that")
 
 
 SMALL: dict[str, Answered] = {
@@ -218,6 +228,72 @@ async def test_a_bug_of_ours_on_a_page_is_an_outcome_of_that_page(
     assert life.visits[-1].outcome == Failed("ZeroDivisionError in Tenax itself", FailureKind.INTERNAL)
     assert sorted(crawl.stored) == ["/", "/b"]
     assert "visit failed inside" in caplog.text
+
+
+async def test_a_bug_of_ours_makes_nobody_forget_what_the_host_said_meanwhile(crawl_of: Making) -> None:
+    class Broken(InlineReaders):
+        async def read(self, job: Job, rules: Rules) -> Reading:
+            if job.url.endswith("/b"):
+                await until(lambda: "/a" in crawl.outcomes)
+                raise ZeroDivisionError("ours")
+            return await super().read(job, rules)
+
+    crawl = await crawl_of({"/": linking("/a", "/b"), "/a": (429, "90"), "/b": linking()}, readers=Broken())
+    crawl.web.gate.clear()
+    running = asyncio.ensure_future(crawl.run())
+    await until(lambda: crawl.web.asked[1:] == [SITE + "/"])
+    crawl.web.gate.set()
+    await until(lambda: crawl.outcomes.get("/") == "fetched")
+    crawl.web.gate.clear()
+    await until(lambda: len(crawl.web.asked) == 4)
+    crawl.web.gate.set()
+    await until(lambda: "/b" in crawl.outcomes)
+    crawl.engine.stop()
+    await running
+    assert crawl.outcomes == {"/": "fetched", "/a": "failed:rate_limited", "/b": "failed:internal"}
+    host = await crawl.ledger.host(SITE)
+    assert host is not None
+    assert (host.limited_in_a_row, host.resting_why) == (1, "rate limited: asked to wait 90 s")
+
+
+async def test_neither_the_host_nor_the_url_pays_for_our_own_network(crawl_of: Making, clock: ManualClock) -> None:
+    lost = Failed("no such host", FailureKind.DNS)
+    crawl = await crawl_of({"/": lost})
+    watch = crawl.engine.network
+    watch.note(Fetched(200), "https://b.test")
+    watch.looked(True, clock.now())
+    for _ in range(3):
+        watch.note(lost, "https://b.test")
+    running = asyncio.ensure_future(crawl.run())
+    await until(lambda: len(crawl.visits) >= 6)
+    crawl.engine.stop()
+    await running
+    life = await crawl.life("/")
+    assert (life.state, life.attempt, label(life.visits[-1].outcome)) == (TaskState.WAITING, 0, "failed:dns")
+    assert life.host is not None
+    assert (life.host.failures_in_a_row, life.host.error_count, life.host.resting_why) == (0, 0, "")
+
+
+async def test_a_host_that_goes_down_or_shuts_us_out_is_told_once(
+    crawl_of: Making, clock: ManualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    paths = [f"/{number}" for number in range(8)]
+    wrong = Failed("HTTP 500", FailureKind.SERVER_ERROR, status=500)
+    pages = {"/": linking(*paths), **dict.fromkeys(paths, wrong)}
+    crawl = await crawl_of(pages, CrawlConfig(patience_seconds=5.0))
+    with caplog.at_level(logging.INFO, "tenax.engine"):
+        assert await crawl.run() is Ending.PATIENCE
+        [down] = [record for record in caplog.records if "down" in record.message]
+        assert (down.__dict__["host"], down.__dict__["why"]) == (SITE, "down: 5 failures in a row, last: HTTP 500")
+        crawl.web.pages.update(dict.fromkeys([SITE + path for path in paths], (403, "")))
+        while await crawl.run() is Ending.PATIENCE:
+            clock.advance(1000)
+    told = [record.message for record in caplog.records if record.name == "tenax.engine"]
+    assert told == [
+        "the host is down, and is probed until it is back",
+        "the host is back",
+        "the host shuts us out, and is left alone for a while",
+    ]
 
 
 async def test_a_document_that_no_reader_survives_is_rejected(crawl_of: Making) -> None:

@@ -210,6 +210,22 @@ def test_our_own_outage_is_not_the_hosts() -> None:
     assert not watch.is_ours(UNREACHED)
 
 
+@pytest.mark.parametrize("hosts", [1, 2000])
+def test_a_crawl_that_is_left_with_dead_hosts_does_not_suspect_the_network_for_ever(hosts: int) -> None:
+    """Twenty failures a second, for 200 s; the probes are there whenever they are looked at."""
+    watch, ours = proven(network_failures=10), 0
+    for number in range(4000):
+        now = 1000.0 + number / 20
+        fail(watch, str(number % hosts))
+        ours += watch.is_ours(UNREACHED)
+        if watch.is_look_due(now):
+            watch.looked(True, now)
+    assert ours < 800
+    watch.note(ANSWER, "http://alive.test")
+    fail(watch, *map(str, range(10)))
+    assert watch.is_suspect, "after an answer it is as watchful as before"
+
+
 def test_memory_is_bounded() -> None:
     watch = watch_of(network_failures=10)
     for number in range(1000):

@@ -64,6 +64,19 @@ async def test_several_private_seeds_are_said_in_one_line() -> None:
     assert notice.startswith("http://10.0.0.1, http://10.0.0.2 are not public addresses; allowed because you typed")
 
 
+async def test_of_hundreds_of_seeds_a_few_are_named() -> None:
+    private = [f"http://10.0.{number}.1/" for number in range(200)]
+    missing = [f"https://nowhere-{number}.test/" for number in range(100)]
+    found = await surveyed(*private, *missing)
+    assert len(found.allowed_origins) == 200
+    assert found.notices == (
+        "there is no host called nowhere-0.test; there is no host called nowhere-1.test; there is no host called "
+        "nowhere-2.test and 97 more; their pages are tried again later",
+        "http://10.0.0.1, http://10.0.1.1, http://10.0.2.1 and 197 more are not public addresses; allowed because you "
+        "typed them, these origins only",
+    )
+
+
 async def test_a_network_that_is_allowed_anyway_is_no_news() -> None:
     guard = GuardConfig(allow_networks=("10.0.0.0/8",))
     assert await surveyed("http://10.0.0.1/", guard=guard) == Surveyed()

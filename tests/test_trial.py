@@ -101,7 +101,6 @@ ENDS = [
     ("/gone", Failed("HTTP 410", FailureKind.GONE, status=410), Done),
     ("/500", Failed("HTTP 500", FailureKind.SERVER_ERROR, status=500), Again),
     ("/403", Failed("HTTP 403", FailureKind.BLOCKED, status=403), DeadLetter),
-    ("/loop", Failed("redirect loop", FailureKind.REDIRECT, status=302), DeadLetter),
     ("/bomb/gzip", Failed("larger than 10485760 bytes", FailureKind.TOO_LARGE), DeadLetter),
     ("/reset", Failed("the connection was closed before an answer", FailureKind.RESET, is_site_wide=True), Again),
     ("/wall", Rejected("challenge: the site checks the browser first"), Done),
@@ -117,6 +116,13 @@ async def test_every_end_is_told(site: Site, path: str, outcome: object, plan: t
     done = await trial(site, path)
     assert done.outcome == outcome
     assert isinstance(done.plan, plan)
+
+
+async def test_a_redirect_to_itself_is_a_loop(site: Site) -> None:
+    done = await trial(site, "/loop")
+    why = f"redirect loop, HTTP 302 to {site.url('/loop')}"
+    assert done.outcome == Failed(why, FailureKind.REDIRECT, status=302)
+    assert isinstance(done.plan, DeadLetter)
 
 
 async def test_a_redirect_is_not_followed_but_told(site: Site) -> None:
@@ -206,18 +212,18 @@ async def test_tls_that_nobody_vouches_for() -> None:
     assert taken.fetch.is_unverified
 
 
-async def test_by_a_proxy_whose_password_nobody_sees(site: Site) -> None:
+@pytest.mark.parametrize("way", Way)
+async def test_by_a_proxy_whose_password_nobody_sees(site: Site, way: Way) -> None:
     async with LocalProxy("http", user="me", password="hunter2") as proxy:
-        done = await trial(site, "/page", {"proxy.urls": (proxy.url("me", "hunter2"),)})
-        failed = await trial(site, "/page", {"proxy.urls": (proxy.url("me", "hunter3"),)})
+        done = await trial(site, "/page", {"proxy.urls": (proxy.url("me", "hunter2"),)}, way=way)
+        failed = await trial(site, "/page", {"proxy.urls": (proxy.url("me", "hunter3"),)}, way=way)
+    assert done.fetch.way is way
     assert done.fetch.proxy == proxy.name
     assert isinstance(failed.outcome, Failed)
     assert b"hunter" not in msgspec.json.encode((done, failed))
 
 
 async def test_a_way_that_cannot_be_gone(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(UsageError, match="only plain HTTP goes through proxies"):
-        await trial(site, "/page", {"proxy.urls": ("http://127.0.0.1:1",)}, way=Way.BROWSER)
     monkeypatch.setattr("tenax.fetch.curl.transport.find_spec", lambda name: None)
     with pytest.raises(UsageError, match=r"pip install 'tenax\[curl\]'"):
         await trial(site, "/page", way=Way.CURL)

@@ -22,6 +22,17 @@ class SteadyClock:
         return time.monotonic() + self._offset
 
 
+class ShiftedClock:
+    """Another clock, so many seconds ahead: the time of a server, which all who share it agree on."""
+
+    def __init__(self, clock: Clock, seconds: float) -> None:
+        self._clock = clock
+        self._seconds = seconds
+
+    def now(self) -> float:
+        return self._clock.now() + self._seconds
+
+
 class ManualClock:
     """A clock for tests and simulations; it moves when told to."""
 

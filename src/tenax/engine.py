@@ -13,13 +13,14 @@ import msgspec
 from tenax.clock import Clock
 from tenax.config import CrawlConfig, SiteConfig, Sites
 from tenax.errors import LeaseLost, NoSeedReachable, TenaxError
-from tenax.fetch.fallback import other_way
+from tenax.fetch.answer import Answer
 from tenax.fetch.headers import validator
-from tenax.fetch.pipeline import Answer, Pipeline
+from tenax.fetch.learn import learned
+from tenax.fetch.pipeline import Pipeline
 from tenax.fetch.redirects import Elsewhere
 from tenax.fetch.retry import plan_for
 from tenax.hosts import Hosts
-from tenax.hosts.rules import after_probe, after_visit, pace_seconds, with_robots
+from tenax.hosts.rules import pace_seconds
 from tenax.ledger import Admission, Ledger
 from tenax.model import (
     Claim,
@@ -138,7 +139,7 @@ class Engine:
     async def visit(self, claim: Claim) -> Visit:
         """One attempt at a task. Whatever goes wrong in here becomes an outcome: no page may stop the crawl."""
         started_at = self.clock.now()
-        host = self.hosts.adopt(claim.host)
+        host = await self.hosts.adopt(claim.host)
         try:
             answer = await self.pipeline.fetch(claim.task, host, claim.held)
             reading = await self._read(claim, answer)
@@ -147,19 +148,19 @@ class Engine:
             raise
         except Exception as error:
             log.exception("visit failed inside", extra={"url": claim.task.url})
-            return self._given_up(claim, host, error, started_at)
+            return await self._given_up(claim, error, started_at)
 
-    def _given_up(self, claim: Claim, host: HostRecord, error: Exception, started_at: float) -> Visit:
+    async def _given_up(self, claim: Claim, error: Exception, started_at: float) -> Visit:
         """A visit that broke us: the host is left as it was, but for a pause, and the task tries again a few times."""
         now = self.clock.now()
-        site = self.sites.of_origin(host.origin)
+        site = self.sites.of_origin(claim.host.origin)
         outcome = Failed(why=f"{type(error).__name__} in Tenax itself", kind=FailureKind.INTERNAL)
-        turn = now + pace_seconds(host, site.politeness)
+        host = await self._paused(claim, now, site)
         return Visit(
             claim=claim,
             outcome=outcome,
-            plan=plan_for(outcome, claim.task, now, site, random.random(), host.next_at, self.pipeline.ways_of(site)),
-            host=msgspec.structs.replace(host, next_at=max(host.next_at, turn)),
+            plan=plan_for(outcome, claim.task, now, site, random.random(), host.next_at, self.pipeline.ways),
+            host=host,
             started_at=started_at,
             finished_at=now,
         )
@@ -191,11 +192,17 @@ class Engine:
         if isinstance(outcome, Failed):
             self._last_failure = f"{claim.task.origin}: {outcome.why}"
         site = self.sites.of_origin(claim.host.origin)
-        host = self._learned(claim, answer, outcome, site)
+        self.network.note(outcome, claim.host.origin, answer.record.address_class == "public")
+        if isinstance(outcome, Failed) and self.network.is_ours(outcome):
+            # Neither the host nor the URL pays for our own network: both only wait for their turn.
+            outcome = msgspec.structs.replace(outcome, is_site_wide=True)
+            host = await self._paused(claim, answer.answered_at, site)
+        else:
+            host = await self._learned(claim, answer, outcome, site)
         now = self.clock.now()
         held_etag, held_date = _validators(outcome, answer)
         plan = plan_for(
-            outcome, claim.task, now, site, random.random(), host.next_at, self.pipeline.ways_of(site), answer.way
+            outcome, claim.task, now, site, random.random(), host.next_at, self.pipeline.ways, answer.way
         )  # fmt: skip
         return Visit(
             claim=claim,
@@ -212,28 +219,30 @@ class Engine:
             last_modified=held_date,
         )
 
-    def _learned(self, claim: Claim, answer: Answer, outcome: Outcome, site: SiteConfig) -> HostRecord:
-        """What is known of the host after this visit."""
-        # The host as it is now, not as it was when we set out: other visits may have come back meanwhile.
-        host = self.hosts.get(claim.host.origin) or claim.host
-        self.network.note(outcome, host.origin, answer.record.address_class == "public")
-        if self.network.is_ours(outcome):
-            # Our network's failure teaches nothing about the host: it only waits for its turn.
-            turn = answer.answered_at + pace_seconds(host, site.politeness)
-            host = msgspec.structs.replace(host, next_at=max(host.next_at, turn))
-            self.hosts.put(host)
-            return host
-        if answer.robots is not None:
-            host = with_robots(host, answer.robots, site.politeness)
-        if answer.probe is not None:
-            now = self.clock.now()
-            host = after_probe(host, answer.probe.is_up, answer.probe.why, now, site, random.random())
-        other = other_way(outcome, answer.way, site.fetch, self.pipeline.ways_of(site))
-        host = after_visit(
-            host, outcome, answer.answered_at, answer.requests, site, random.random(), answer.way, other
-        )  # fmt: skip
-        self.hosts.put(host)
-        return host
+    async def _paused(self, claim: Claim, since: float, site: SiteConfig) -> HostRecord:
+        """What went wrong is not the host's doing: it waits for its next turn, and nothing else changes."""
+
+        def rule(host: HostRecord) -> HostRecord:
+            turn = since + pace_seconds(host, site.politeness)
+            return msgspec.structs.replace(host, next_at=max(host.next_at, turn))
+
+        return await self.hosts.learn(claim.host.origin, claim.host, rule)
+
+    async def _learned(self, claim: Claim, answer: Answer, outcome: Outcome, site: SiteConfig) -> HostRecord:
+        """What is known of the host after this visit: of the host as it is now, not as it was when we set out."""
+        now, jitter, ways = self.clock.now(), random.random(), self.pipeline.ways
+        before = claim.host
+
+        def rule(host: HostRecord) -> HostRecord:
+            nonlocal before
+            before = host
+            return learned(host, answer, outcome, now, site, jitter, ways)
+
+        host = await self.hosts.learn(claim.host.origin, claim.host, rule)
+        await self.pipeline.tell_others(host, site)
+        _tell_change(before, host, now)
+        # Other visits may have taught us more meanwhile; what is committed last must not be the older.
+        return self.hosts.get(claim.host.origin) or host
 
     async def _outcome(
         self, claim: Claim, answer: Answer, reading: Reading | None
@@ -316,6 +325,20 @@ class Engine:
         if rest_seconds > HOPELESS_REST_SECONDS and all(name.startswith("failed:") for name in counts.outcomes):
             raise NoSeedReachable(f"no seed answers: {self._last_failure}; check the URL, or run it again later")
         return Ending.PATIENCE if rest_seconds > self.crawl.patience_seconds else None
+
+
+def _tell_change(before: HostRecord, host: HostRecord, now: float) -> None:
+    """An outage, its end, and being shut out are worth a line; that an outage goes on is not."""
+    if (before.breaker == "closed") != (host.breaker == "closed"):
+        log.info(
+            "the host is back" if host.breaker == "closed" else "the host is down, and is probed until it is back",
+            extra={"host": host.origin, "why": host.resting_why, "rest_seconds": round(max(host.next_at - now, 0))},
+        )
+    elif host.next_at > before.next_at and host.resting_why.startswith("cooldown"):
+        log.info(
+            "the host shuts us out, and is left alone for a while",
+            extra={"host": host.origin, "why": host.resting_why, "rest_seconds": round(host.next_at - now)},
+        )
 
 
 def _measured(answer: Answer, reading: Reading | None) -> FetchRecord:

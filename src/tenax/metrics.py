@@ -7,8 +7,9 @@ prometheus-client is imported when the metrics are served, and reads the counter
 from __future__ import annotations
 
 import errno
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from tenax.errors import ConfigError
@@ -24,7 +25,7 @@ class Metric(Value, frozen=True):
 
     name: str
     """As it is exposed: a counter ends in `_total`."""
-    type: Literal["counter", "gauge"]
+    type: Literal["counter", "gauge", "histogram"]
     meaning: str
     label: str | None = None
 
@@ -50,6 +51,74 @@ METRICS: tuple[Metric, ...] = (
     Metric("crawler_hosts_active", "gauge", "Hosts with a visit going on, or due for one."),
     Metric("crawler_hosts_resting", "gauge", "Hosts that must wait for longer than their pace."),
 )
+
+
+PAGE_FETCHER_METRICS: tuple[Metric, ...] = (
+    Metric("page_fetcher_pages_fetched_total", "counter", "Pages stored in Redis and told to Kafka."),
+    Metric("page_fetcher_pages_failed_total", "counter", "URLs given up because of themselves, after their retries."),
+    Metric("page_fetcher_pages_skipped_robots_total", "counter", "URLs not fetched because robots.txt forbids it."),
+    Metric(
+        "page_fetcher_pages_requeued_total",
+        "counter",
+        "URLs put back at the end of the queue because their host is in trouble or rests.",
+    ),
+    Metric("page_fetcher_retries_total", "counter", "Visits that will be repeated because of the URL itself."),
+    Metric("page_fetcher_dlq_enqueued_total", "counter", "Items sent to the dead letter queue."),
+    Metric("page_fetcher_circuit_breaker_opened_total", "counter", "Times that a host was found to be down."),
+    Metric("page_fetcher_circuit_breaker_closed_total", "counter", "Times that a host was found to be back."),
+    Metric(
+        "page_fetcher_circuit_breaker_probes_total",
+        "counter",
+        "Hosts asked whether they are back, by result.",
+        "result",
+    ),
+    Metric("page_fetcher_input_queue_size", "gauge", "URLs in the queue."),
+    Metric("page_fetcher_dlq_size", "gauge", "Items in the dead letter queue."),
+    Metric(
+        "page_fetcher_circuit_breaker_state",
+        "gauge",
+        "1 while nothing is taken from the queue because its hosts are down, 2 while one is probed then, else 0.",
+    ),
+    Metric(
+        "page_fetcher_circuit_breaker_consecutive_failures", "gauge", "Failures in a row of the host that has the most."
+    ),
+    Metric(
+        "page_fetcher_circuit_breaker_current_backoff_seconds",
+        "gauge",
+        "Time between two probes of the host that is left alone longest; 0 when none is down.",
+    ),
+    Metric("page_fetcher_in_hand", "gauge", "URLs taken from the queue and not settled yet."),
+    Metric("page_fetcher_fetch_duration_seconds", "histogram", "Time of one request to a page, its body included."),
+    Metric("page_fetcher_content_size_bytes", "histogram", "Sizes of the pages fetched, decoded."),
+)
+
+
+class Histogram:
+    """Numbers counted by size."""
+
+    def __init__(self, bounds: Sequence[float]) -> None:
+        self.bounds = tuple(bounds)
+        self.counts = [0] * (len(bounds) + 1)
+        self.sum = 0.0
+
+    def note(self, value: float) -> None:
+        self.counts[bisect_left(self.bounds, value)] += 1
+        self.sum += value
+
+    def buckets(self) -> list[tuple[str, float]]:
+        """How many were so large at most, as Prometheus wants it."""
+        total, found = 0, []
+        for bound, count in zip([*map(str, self.bounds), "+Inf"], self.counts, strict=True):
+            total += count
+            found.append((bound, float(total)))
+        return found
+
+
+class Numbers(Protocol):
+    """What an exporter asks, from a thread of its own."""
+
+    def values(self) -> Mapping[str, float | Mapping[str, int] | Histogram]:
+        """Every metric's value by its name; a labelled one as values by label."""
 
 
 class MetricsServer(Protocol):
@@ -117,38 +186,51 @@ class Metrics:
 
     def registry(self) -> CollectorRegistry:
         """A registry of our own that asks these counters; the library's global one is left alone."""
-        from prometheus_client import CollectorRegistry
-
-        registry = CollectorRegistry(auto_describe=False)
-        registry.register(_Collector(self))
-        return registry
+        return registry_of(self, METRICS)
 
     def serve(self, port: int, host: str = "127.0.0.1") -> MetricsServer:
         """Answer Prometheus on this port (0: any free one) from a thread of its own until closed."""
-        from prometheus_client import start_http_server
+        return serve(self, METRICS, port, host)
 
-        try:
-            server, thread = start_http_server(port, addr=host, registry=self.registry())
-        except OSError as error:
-            raise ConfigError(_cannot_serve(port, host, error)) from None
-        return _Server(server, thread)
+
+def registry_of(numbers: Numbers, table: Sequence[Metric]) -> CollectorRegistry:
+    from prometheus_client import CollectorRegistry
+
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(_Collector(numbers, table))
+    return registry
+
+
+def serve(numbers: Numbers, table: Sequence[Metric], port: int, host: str = "127.0.0.1") -> MetricsServer:
+    """Answer Prometheus on this port (0: any free one) from a thread of its own until closed."""
+    from prometheus_client import start_http_server
+
+    try:
+        server, thread = start_http_server(port, addr=host, registry=registry_of(numbers, table))
+    except OSError as error:
+        raise ConfigError(_cannot_serve(port, host, error)) from None
+    return _Server(server, thread)
 
 
 class _Collector:
-    """Turns the table and the counters into what prometheus-client writes out."""
+    """Turns a table and its counters into what prometheus-client writes out."""
 
-    def __init__(self, metrics: Metrics) -> None:
-        self._metrics = metrics
+    def __init__(self, numbers: Numbers, table: Sequence[Metric]) -> None:
+        self._numbers = numbers
+        self._table = table
 
     def collect(self) -> Iterator[Family]:
-        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 
-        values = self._metrics.values()
-        for metric in METRICS:
+        values = self._numbers.values()
+        for metric in self._table:
+            value = values[metric.name]
+            if isinstance(value, Histogram):
+                yield HistogramMetricFamily(metric.name, metric.meaning, value.buckets(), value.sum)
+                continue
             family_type = CounterMetricFamily if metric.type == "counter" else GaugeMetricFamily
             family = family_type(metric.name, metric.meaning, labels=[metric.label] if metric.label else [])
-            value = values[metric.name]
-            if isinstance(value, dict):
+            if isinstance(value, Mapping):
                 for label, count in sorted(value.items()):
                     family.add_metric([label], count)
             else:

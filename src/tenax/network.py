@@ -23,11 +23,12 @@ HOLD = "network"
 CONNECT_SECONDS = 3.0
 SOONEST_LOOK_SECONDS = 5.0
 """Least time between two looks while the network is there."""
+MOST_DOUBLINGS = 10
 FEWEST_FAILURES = 3
 """One host, or two, prove little by failing once."""
 
 # Nobody was reached.
-_UNREACHED = frozenset({FailureKind.DNS, FailureKind.CONNECT, FailureKind.TIMEOUT_CONNECT})
+_UNREACHED = frozenset({FailureKind.DNS, FailureKind.CONNECT, FailureKind.TIMEOUT_CONNECT, FailureKind.PROXY})
 # What a connection dies of when the network goes away under it. It may as well be the host's doing.
 _CUT_OFF = frozenset({
     FailureKind.RESET, FailureKind.TIMEOUT_HEADERS, FailureKind.TIMEOUT_BODY, FailureKind.TIMEOUT_TOTAL,
@@ -63,6 +64,7 @@ class NetworkWatch:
         self._answering: set[str] = set()  # hosts that have answered, as many as are needed to call a crawl broad
         self._unreached: set[str] = set()  # since any host last answered
         self._failures = 0
+        self._wrongly = 0  # suspicions in a row that a look found to be wrong; any answer of a host ends the row
         self._is_public_reached = False
         self._is_proven = False
         self._looked_at: float | None = None
@@ -74,9 +76,16 @@ class NetworkWatch:
 
     @property
     def is_suspect(self) -> bool:
-        """Too many hosts in a row could not be reached: all that a small crawl knows, or as many as configured."""
+        """Too many hosts in a row could not be reached: all that a small crawl knows, or as many as configured.
+
+        Each time that proves wrong, twice as many failures are needed for the next time. Else a crawl that is left with
+        nothing but dead hosts would suspect the network for ever, and never give one of them up.
+        """
         enough = min(self._most_hosts, max(len(self._answering), 1))
-        return self._failures >= min(FEWEST_FAILURES, self._most_hosts) and len(self._unreached) >= enough
+        failures = min(FEWEST_FAILURES, self._most_hosts)
+        if self._wrongly:
+            failures = max(failures, enough) << min(self._wrongly, MOST_DOUBLINGS)
+        return self._failures >= failures and len(self._unreached) >= enough
 
     @property
     def may_look(self) -> bool:
@@ -93,7 +102,7 @@ class NetworkWatch:
             if len(self._unreached) < self._most_hosts:
                 self._unreached.add(origin)
         elif _is_answer(outcome):
-            self._failures = 0
+            self._failures = self._wrongly = 0
             self._unreached.clear()
             if len(self._answering) < self._most_hosts:
                 self._answering.add(origin)
@@ -118,6 +127,7 @@ class NetworkWatch:
 
     def looked(self, is_up: bool, now: float) -> None:
         """What a look at the probes found. A suspicion that was looked into is settled, either way."""
+        self._wrongly += self.is_suspect and is_up
         self._looked_at = now
         self._is_proven |= is_up
         self._failures = 0

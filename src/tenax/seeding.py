@@ -12,6 +12,9 @@ from tenax.fetch.names import Lookup, NameUnknown, lookup_of
 from tenax.model import Value
 from tenax.urls.normalize import WebUrl
 
+MOST_NAMED = 3
+"""Of seeds that there is something to say about."""
+
 
 class Surveyed(Value, frozen=True):
     """What is known about the seeds' hosts."""
@@ -34,7 +37,7 @@ async def survey(
     troubles = {seed.host: one for seed, one in zip(by_origin.values(), found, strict=True) if isinstance(one, str)}
     if len(troubles) == len(by_origin):
         raise NoSeedReachable(_none_found(troubles))
-    allowed, notices = [], [f"{why}; its pages are tried again later" for why in troubles.values()]
+    allowed: list[str] = []
     private: list[str] = []
     networks = tuple(network(text) for text in guard.allow_networks)
     for (origin, seed), addresses in zip(by_origin.items(), found, strict=True):
@@ -42,13 +45,11 @@ async def survey(
             continue
         literals = [address(one) for one in addresses]
         if not all(one is not None and is_public(one, networks) for one in literals):
-            allowed.append(origin)
             private.append(origin)
-        elif seed.port not in guard.ports:
-            allowed.append(origin)
-    if private:
-        notices.append(_allowed(private))
-    return Surveyed(tuple(allowed), tuple(notices))
+        elif seed.port in guard.ports:
+            continue
+        allowed.append(origin)
+    return Surveyed(tuple(allowed), (*_untraceable(list(troubles.values())), *_allowed(private)))
 
 
 async def _addresses(host: str, lookup: Lookup) -> tuple[str, ...] | str:
@@ -72,7 +73,21 @@ def _none_found(troubles: dict[str, str]) -> str:
     return f"{first}; is this machine connected to the network?"
 
 
-def _allowed(private: list[str]) -> str:
+def _untraceable(troubles: Sequence[str]) -> list[str]:
+    if len(troubles) <= MOST_NAMED:
+        return [f"{why}; its pages are tried again later" for why in troubles]
+    return [f"{_some(troubles, '; ')}; their pages are tried again later"]
+
+
+def _allowed(private: Sequence[str]) -> list[str]:
+    if not private:
+        return []
     if len(private) == 1:
-        return f"{private[0]} is not a public address; allowed because you typed it, this one origin only"
-    return f"{', '.join(private)} are not public addresses; allowed because you typed them, these origins only"
+        return [f"{private[0]} is not a public address; allowed because you typed it, this one origin only"]
+    return [f"{_some(private, ', ')} are not public addresses; allowed because you typed them, these origins only"]
+
+
+def _some(texts: Sequence[str], sign: str) -> str:
+    """The first few, and how many more there are: a crawl may have thousands of seeds."""
+    more = len(texts) - MOST_NAMED
+    return sign.join(texts) if more <= 0 else f"{sign.join(texts[:MOST_NAMED])} and {more:,} more"

@@ -22,8 +22,10 @@ from tenax.fetch.pipeline import Pipeline
 from tenax.fetch.proxies import pools_of
 from tenax.fetch.transports import Transports
 from tenax.files import LEDGER_FILE
+from tenax.hosts import AskedTurns
+from tenax.hosts.at_once import AtOnce
 from tenax.hosts.machine import open_turns
-from tenax.hosts.memory import MemoryHosts
+from tenax.hosts.memory import MemoryHosts, OwnHosts
 from tenax.hosts.turns import HostTurns
 from tenax.ledger import Admission, Ledger
 from tenax.ledger.sqlite import SqliteLedger, owned
@@ -112,7 +114,7 @@ async def build(
     readers = readers_of(config.pool)
     rulebook = Rulebook(ledger, rules)
     watch = NetworkWatch(config.resilience)
-    engine = Engine(ledger, hosts, pipeline, readers, rulebook, clock, config.crawl, sites, watch, on_visit)
+    engine = Engine(ledger, OwnHosts(hosts), pipeline, readers, rulebook, clock, config.crawl, sites, watch, on_visit)
     relays = _relays(out, ledger, config)
     supervisor = Supervisor(
         clock,
@@ -132,15 +134,22 @@ async def build(
     return app
 
 
-def transports_of(config: Config, sites: Sites, clock: Clock, allowed_origins: Iterable[str]) -> Transports:
-    """Every way of fetching that is wanted and installed. Must be called while the event loop runs."""
+def transports_of(
+    config: Config, sites: Sites, clock: Clock, allowed_origins: Iterable[str], turns: AskedTurns | None = None
+) -> Transports:
+    """Every way of fetching that is wanted and installed; `turns` instead of those shared on this machine.
+
+    Must be called while the event loop runs.
+    """
     guard = Guard(config.guard, clock, allowed_origins)
-    ways: dict[Way, Transport] = {Way.HTTP: HttpTransport(config.fetch, guard, clock, pools_of(sites, random.random))}
+    pools = pools_of(sites, random.random)
+    ways: dict[Way, Transport] = {Way.HTTP: HttpTransport(config.fetch, guard, clock, pools)}
     if why_missing(Way.CURL, config) is None:
-        ways[Way.CURL] = CurlTransport(config.fetch, guard, clock)
+        ways[Way.CURL] = CurlTransport(config.fetch, guard, clock, pools)
     if why_missing(Way.BROWSER, config) is None:
-        ways[Way.BROWSER] = BrowserTransport(config.browser, config.fetch, guard, clock)
-    return Transports(ways, guard, open_turns(config.politeness, clock), clock)
+        ways[Way.BROWSER] = BrowserTransport(config.browser, config.fetch, guard, clock, pools)
+    sharing = next((site.politeness for site in sites if site.politeness.share_turns), config.politeness)
+    return Transports(ways, guard, turns or AtOnce(open_turns(sharing, clock)), clock)
 
 
 def why_missing(way: Way, config: Config) -> str | None:

@@ -39,3 +39,10 @@ def test_pairs_stand_under_each_other() -> None:
 def test_a_url_is_never_cut_by_wrapping() -> None:
     url = "https://example.org/" + "x" * 100
     assert any(url in line for line in layout.wrapped(f"found on {url} yesterday", "    ", 40))
+
+
+def test_what_a_stream_cannot_show_is_replaced() -> None:
+    written = io.BytesIO()
+    narrow = io.TextIOWrapper(written, encoding="ascii")
+    layout.show(["✓ café"], narrow)
+    assert written.getvalue() == b"? caf?\n"

@@ -67,6 +67,15 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         ),
         (["crawl", "file:///etc/passwd"], "not a scheme we fetch"),
         (["crawl", "https://example.org", "--rate", "fast"], "--rate: bad value 'fast'"),
+        (["crawl", "https://example.org", "--rate=-1"], "`politeness.rate_per_second`: it takes a number, 0 or more"),
+        (["crawl", "https://example.org", "--scope", "world"], "it takes host, domain, prefix or any"),
+        (["config", "--set", "crawl.concurrency=0"], "it takes a whole number, 1 or more, at most 10000"),
+        (["config", "--set", "hosts.throttle_factor=nan"], "it takes a number, more than 0, less than 1"),
+        (["config", "--set", "fetch.verify_tls=perhaps"], "it takes true or false"),
+        (["config", "--set", "guard.ports=http"], "it takes a list of whole numbers"),
+        (["config", "--set", "fetch.fallbacks=wget"], "it takes a list of curl or browser"),
+        (["config", "--host", ""], "give a host such as www.example.org"),
+        (["config", "--config", "."], ".: cannot be read: Is a directory"),
         (["export", "--format", "pdf"], "pdf"),
         (["export", "--where", "colour=red"], "no field `colour`"),
         (["status"], "no crawl in"),
@@ -108,6 +117,16 @@ def test_help_imports_no_machinery() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment()
     )
     assert answer.stderr.strip() == "set()"
+
+
+def test_a_full_disk_behind_standard_output_is_one_clear_line() -> None:
+    with Path("/dev/full").open("wb") as full:
+        answer = subprocess.run(
+            [sys.executable, "-m", "tenax", "config"], stdout=full, stderr=subprocess.PIPE, check=False,
+            env=environment(),
+        )  # fmt: skip
+    assert answer.stderr == b"tenax: standard output: the disk is full; the crawl itself is unharmed\n"
+    assert answer.returncode == errors.StorageFull.exit_code
 
 
 def test_a_reader_that_leaves_early_is_no_error() -> None:

@@ -64,7 +64,7 @@ def text_of(life: Life | None, **changes: object) -> str:
 def test_a_stored_page_tells_its_way() -> None:
     page = Page(
         URL, 200, "text/html", "ab" * 32, 3000, NOW - 10, title="The\x1b[2J title\u202e", language="en",
-        charset_source="header", text="x" * 1203, links_count=50, chain=(Hop("https://example.org/old", 301),),
+        charset_source="header", text="x" * 1203, links_count=50,
     )  # fmt: skip
     visits = (
         VisitRecord(NOW - 20, Failed("no answer in 5 s", FailureKind.TIMEOUT_TOTAL), Again(NOW - 15, True)),
@@ -72,21 +72,21 @@ def test_a_stored_page_tells_its_way() -> None:
             NOW - 10, Fetched(200), Done(), 1, FetchRecord(200, "text/html", 1000, 3000, 0.12, 0.3), 50, {"scope": 3}
         ),
     )
-    text = text_of(life(page=page, visits=visits), changes=("fragment dropped",), asked=f"{URL}#top")
+    chain = (Hop("https://example.org/old", 301), Hop("https://example.org/older", 307))
+    text = text_of(life(page=page, visits=visits, chain=chain), changes=("fragment dropped",), asked=f"{URL}#top")
     for part in (
         "Visited and stored, as a page.",
         f"normalised from {URL}#top fragment dropped",
-        "found as a link on https://example.org/ depth 1, priority medium",
+        "found as a link on https://example.org/ https://example.org/old answered HTTP 301 and led on "
+        "https://example.org/older answered HTTP 307 and led on depth 1, priority medium",
         "✓ scope: inside the scope `host`: example.org",
         "✓ robots.txt allows it",
         "visit 1 failed, timed out: no answer in 5 s → again from",
         "one attempt spent",
-        "visit 2 fetched, HTTP 200 after 1 failed attempt text/html, 1.0 kB received, 3.0 kB decoded",
-        "first byte after 120 ms",
-        "whole in 300 ms",
+        "visit 2 fetched, HTTP 200 after 1 failed attempt HTTP 200, text/html, by plain HTTP 1.0 kB received, ",
+        "3.0 kB decoded, first byte after 120 ms, download 180 ms at 5.6 kB/s, 300 ms in all",
         "50 links offered; not followed: 3 out of scope → done",
         "stored “The title” page, 1,203 characters of text, 50 links, en, utf-8 by header",
-        "redirected here from https://example.org/old (HTTP 301)",
     ):
         assert part in text
     assert "\x1b" not in text
@@ -137,11 +137,11 @@ def test_a_visit_tells_its_whole_fetch_record() -> None:
     visit = VisitRecord(NOW, rejected, plan, 2, fetch, is_conditional=True)
     text = text_of(life(visits=(visit,)))
     for part in (
-        "answered with HTTP 200, but not kept: javascript: it needs a browser",
+        "answered, but not kept: javascript: it needs a browser",
         "after 2 failed attempts, asked for only if it has changed",
-        "40.0 kB received, 90.0 kB decoded, first byte after 100 ms, whole in 300 ms, 200 kB/s; HTTP/2, by curl,",
-        "from a public address, through the proxy p1.example:8080, its certificate was not checked",
-        "it may be no page yet; evidence: enable JS; charset by meta",
+        "HTTP/2 200, text/html, by curl through the proxy p1.example:8080 to a public address; its certificate was NOT",
+        "40.0 kB received, 90.0 kB decoded, first byte after 100 ms, download 200 ms at 200 kB/s, 300 ms in all",
+        "it may be no page yet; evidence: enable JS; charset by its meta tag",
         "→ again from",
         "on, in the browser, asking for the whole page, one attempt spent",
     ):
@@ -151,7 +151,8 @@ def test_a_visit_tells_its_whole_fetch_record() -> None:
 def test_a_304_says_what_it_saved() -> None:
     visit = VisitRecord(NOW, Unchanged(), Done(), 0, FetchRecord(304, saved_bytes=30_000), is_conditional=True)
     text = text_of(life(visits=(visit,)))
-    assert "unchanged, HTTP 304 (saved 30.0 kB) asked for only if it has changed" in text
+    assert "unchanged, HTTP 304 asked for only if it has changed" in text
+    assert "0 B received, 0 B decoded, 30.0 kB spared by the stored copy" in text
 
 
 def test_a_stale_page_says_since_when_and_why() -> None:

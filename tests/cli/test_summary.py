@@ -44,7 +44,8 @@ def test_it_says_what_came_of_it_where_it_is_and_what_to_try() -> None:
     for part in (
         "Crawl complete: nothing is left to visit.",
         "1,204  (812 articles, 1,004 in this run)",
-        "1 min 42 s   9.8 pages/s   18.2 MB received",
+        "received      18.2 MB\n",
+        "time          1 min 42 s   9.8 pages/s\n",
         "failures      12 timed out",
         "3 closed by robots.txt",
         "not followed  310 out of scope",

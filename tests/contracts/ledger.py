@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 import msgspec
 import pytest
 
-from tenax.clock import ManualClock
+from tenax.clock import Clock, ManualClock
 from tenax.errors import LeaseLost
 from tenax.ledger import Ledger, PageFilter, TaskState
 from tenax.model import (
@@ -64,7 +64,7 @@ def offer(url: str, **fields: object) -> Offer:
     return msgspec.structs.replace(Offer(url=url, origin=origin), **fields)
 
 
-def page_of(claim: Claim, clock: ManualClock, **fields: object) -> Page:
+def page_of(claim: Claim, clock: Clock, **fields: object) -> Page:
     page = Page(
         url=claim.task.url,
         status=200,
@@ -83,7 +83,7 @@ def page_of(claim: Claim, clock: ManualClock, **fields: object) -> Page:
 
 def visit_of(
     claim: Claim,
-    clock: ManualClock,
+    clock: Clock,
     outcome: Outcome | None = None,
     plan: Plan | None = None,
     offers: tuple[Offer, ...] = (),
@@ -229,6 +229,57 @@ class LedgerContract:
         claim = await claimed(ledger)
         assert claim.host.resting_why == "rate limited"
 
+    async def test_a_wall_clock_set_back_between_two_runs_holds_nobody_up(
+        self, opened: Opened, clock: ManualClock
+    ) -> None:
+        """By a day: what is due is due, a rest lasts as long as it did, and robots.txt is asked for again in time."""
+        ledger = await opened()
+        await ledger.admit([offer("https://a.test/1"), offer("https://a.test/2")])
+        robots = RobotsCopy(RobotsVerdict.RULES, clock.now() - 600, clock.now() + 3000, "User-agent: *\nDisallow: /x")
+        rest = visit_of(
+            await claimed(ledger), clock, Failed("HTTP 429", FailureKind.RATE_LIMITED), Again(clock.now() + 600),
+            next_at=clock.now() + 600, resting_why="rate limited", robots=robots, recent_failures=(clock.now(),),
+        )  # fmt: skip
+        await ledger.commit(rest)
+        await ledger.admit([offer("https://b.test/1"), offer("https://c.test/1", due=clock.now() + 60)])
+        await ledger.close()
+        clock.advance(-86_400)
+        ledger = await opened()
+        assert await drain(ledger, clock, most=1) == ["https://b.test/1"]
+        assert await claim_soon(ledger) is None
+        host = await ledger.host("https://a.test")
+        assert host is not None and host.robots is not None
+        assert host.next_at == pytest.approx(clock.now() + 600)
+        assert host.robots.expires_at == pytest.approx(clock.now() + 3000)
+        assert host.robots.text == robots.text
+        assert host.recent_failures == pytest.approx((clock.now(),))
+        clock.advance(61)
+        assert await drain(ledger, clock, most=1) == ["https://c.test/1"]
+        clock.advance(538)
+        assert await claim_soon(ledger) is None
+        clock.advance(2)
+        assert (await claimed(ledger)).task.origin == "https://a.test"
+
+    async def test_a_clock_that_is_set_back_is_noticed_after_a_crash_and_only_once(
+        self, opened: Opened, clock: ManualClock
+    ) -> None:
+        ledger = await opened()
+        for hour in range(3):
+            clock.advance(3600)
+            await ledger.admit([offer(f"https://a{hour}.test/1")])
+        await claimed(ledger)  # so that it does not end well
+        await ledger.close()
+        clock.advance(-5000)
+        ledger = await opened()
+        await ledger.admit([offer("https://b.test/1", due=clock.now() + 4000)])
+        assert sorted(await drain(ledger, clock, most=3)) == [f"https://a{hour}.test/1" for hour in range(3)]
+        await ledger.close()
+        clock.advance(-100)
+        ledger = await opened()
+        life = await ledger.life("https://b.test/1")
+        assert life is not None and life.due is not None
+        assert life.due > clock.now() + 4000, "a small correction moves nothing"
+
     async def test_one_visit_of_a_host_at_a_time(self, opened: Opened, clock: ManualClock, manners: Manners) -> None:
         manners.pace = 0.0
         ledger = await opened()
@@ -262,6 +313,34 @@ class LedgerContract:
         await ledger.admit([offer(f"https://h{n}.test/{m}") for n in range(70) for m in range(3)])
         assert Counter(await drain(ledger, clock)).total() == 210
 
+    async def test_large_hosts_that_fill_the_window_do_not_starve_small_ones(
+        self, opened: Opened, clock: ManualClock
+    ) -> None:
+        ledger = await opened()
+        await ledger.admit([offer(f"https://large{n}.test/{m}") for n in range(20) for m in range(100)])
+        await drain(ledger, clock, most=40)
+        await ledger.admit([offer(f"https://small{n}.test/{m}") for n in range(30) for m in range(2)])
+        urls = await drain(ledger, clock, most=400)
+        assert sum("small" in url for url in urls) == 60
+
+    async def test_hosts_that_rest_leave_the_window_to_others(self, opened: Opened, clock: ManualClock) -> None:
+        ledger = await opened()
+        await ledger.admit([offer(f"https://tired{n}.test/{m}") for n in range(40) for m in range(3)])
+        until = clock.now() + 3600
+        for _ in range(40):
+            clock.advance(0.2)
+            await ledger.commit(visit_of(await claimed(ledger), clock, next_at=until, resting_why="rate limited"))
+        await ledger.admit([offer("https://awake.test/1"), offer("https://tired1.test/new")])
+        clock.advance(1.0)
+        awake = await claimed(ledger)
+        assert awake.task.url == "https://awake.test/1"
+        await ledger.commit(visit_of(awake, clock))
+        assert await claim_soon(ledger) is None, "new work wakes nobody"
+        turn = ledger.next_turn()
+        assert turn is not None and turn <= until
+        clock.advance(until - clock.now() + 1)
+        assert (await claimed(ledger)).task.origin.startswith("https://tired")
+
     async def test_a_task_is_not_claimed_before_it_is_due(self, opened: Opened, clock: ManualClock) -> None:
         ledger = await opened()
         await ledger.admit([offer("https://a.test/later", due=clock.now() + 50)])
@@ -285,15 +364,15 @@ class LedgerContract:
         self, opened: Opened, clock: ManualClock
     ) -> None:
         ledger = await opened()
-        await ledger.admit([offer("https://a.test/1"), offer("https://b.test/1")])
+        await ledger.admit([offer("https://a.test/1"), offer("https://a.test/2")])
         await claimed(ledger)
         await ledger.close()
         clock.advance(0.4)
         ledger = await opened()
         assert await claim_soon(ledger) is None
-        clock.advance(0.9)
+        clock.advance(0.5)
         assert await claim_soon(ledger) is None
-        clock.advance(0.1)
+        clock.advance(0.6)
         assert await claim_soon(ledger) is not None
 
     async def test_a_process_that_ended_well_leaves_no_doubt(self, opened: Opened, clock: ManualClock) -> None:

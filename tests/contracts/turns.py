@@ -20,7 +20,8 @@ class TurnsContract:
 
     def test_a_turn_is_held_until_the_answer_and_free_a_pace_later(self, turns: SharedTurns) -> None:
         turns.take([HOST], NOW)
-        assert turns.take([HOST], NOW + 5) == pytest.approx(NOW + 30, abs=1e-5)
+        assert turns.take([HOST], NOW + 5) == pytest.approx(NOW + 7, abs=1e-5), "if it were answered now"
+        assert turns.take([HOST], NOW + 29) == pytest.approx(NOW + 30, abs=1e-5), "in the end it is given up"
         turns.end([HOST], NOW + 7)
         assert turns.take([HOST], NOW + 8.9) == pytest.approx(NOW + 9, abs=1e-5)
         assert turns.take([HOST], NOW + 9.1) == NOW + 9.1
@@ -52,7 +53,7 @@ class TurnsContract:
         turns.take([HOST, slow], NOW)
         assert turns.take([other, slow], NOW + 1) == pytest.approx(NOW + 5, abs=1e-5)
         assert turns.take([other], NOW + 1) == NOW + 1, "it was not taken with the one that was not free"
-        assert turns.take([HOST, slow], NOW + 1) == pytest.approx(NOW + 30, abs=1e-5), "the later of the two"
+        assert turns.take([HOST, slow], NOW + 1) == pytest.approx(NOW + 5, abs=1e-5), "the later of the two"
 
     def test_without_a_pace_nobody_waits_and_nothing_is_kept(self, turns: SharedTurns) -> None:
         free = Turn(HOST.key, 0.0, 30.0)
@@ -69,10 +70,31 @@ class TurnsContract:
         turns.end([HOST], NOW + 30.5)  # the first request's, which was given up
         assert turns.take([HOST], NOW + 32.6) == pytest.approx(NOW + 33, abs=1e-5)
 
-    def test_an_end_with_a_longer_pace_is_a_rest(self, turns: SharedTurns) -> None:
+    def test_a_host_that_asked_to_be_left_alone_is_left_alone(self, turns: SharedTurns) -> None:
         turns.take([HOST], NOW)
-        turns.end([Turn(HOST.key, 45.0, 30.0)], NOW + 1)
+        turns.end([HOST], NOW + 1)
+        turns.hold(HOST.key, NOW + 46, NOW + 1)
         assert turns.take([HOST], NOW + 40) == pytest.approx(NOW + 46, abs=1e-5)
+        assert turns.take([ADDRESS], NOW + 40) == NOW + 40
+        assert turns.take([HOST], NOW + 46.1) == NOW + 46.1
+
+    def test_a_rest_is_never_shortened(self, turns: SharedTurns) -> None:
+        turns.take([HOST], NOW)
+        turns.hold(HOST.key, NOW + 60, NOW + 1)
+        turns.hold(HOST.key, NOW + 20, NOW + 2)
+        turns.end([HOST], NOW + 3)  # another request, that was in flight all the while
+        assert turns.take([HOST], NOW + 31) == pytest.approx(NOW + 60, abs=1e-5)
+
+    def test_a_rest_needs_no_request_before_it(self, turns: SharedTurns) -> None:
+        turns.hold(HOST.key, NOW + 60, NOW)
+        assert turns.take([HOST, ADDRESS], NOW + 1) == pytest.approx(NOW + 60, abs=1e-5)
+
+    def test_our_own_pace_is_ours_to_change(self, turns: SharedTurns) -> None:
+        """It is told to others; it does not come back to us when we know better."""
+        turns.hold(HOST.key, NOW, NOW, pace_seconds=30.0)
+        turns.take([HOST], NOW)
+        turns.end([HOST], NOW + 1)
+        assert turns.take([HOST], NOW + 3.1) == NOW + 3.1
 
     def test_an_end_without_a_beginning_is_owed_its_pace_too(self, turns: SharedTurns) -> None:
         turns.end([HOST], NOW)

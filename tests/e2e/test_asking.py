@@ -27,7 +27,7 @@ STORIES = {
         ["Settled without a page: not fetched: ", "robots.txt does not allow it", "✗ robots.txt forbids it"],
     ),
     "a redirect": ("{5}/old-address", ["redirected, HTTP 301, to http://127.0.0.6", "/older-address", "→ done"]),
-    "where it led": ("{5}/found-at-last", ["by a redirect of", "redirected here from", "(HTTP 301)"]),
+    "where it led": ("{5}/found-at-last", ["by a redirect of", "answered HTTP 301 and led on"]),
     "a redirect out of scope": ("{5}/cloud", ["to http://169.254.169.254/latest/meta-data/; not followed: scope"]),
     "a redirect into what is closed": ("{0}/side-door", ["redirected, HTTP 302, to http://127.0.0.1"]),
     "a dead letter": ("{2}/cut-short", ["Given up: the body ends too early (tried 3 times)", "visit 3", "given up:"]),

@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tenax.errors import SinkError, StorageFull
-from tenax.events.jsonl import JsonlSink, line_of
+from tenax.events.jsonl import JsonlSink
+from tenax.events.lines import line_of
 from tenax.model import Cursor, Event, Hop, Page, PageKind
 
 PAGE = Page(

@@ -131,3 +131,41 @@ async def test_the_end_does_not_wait_for_the_pause() -> None:
     relay.end()
     await asyncio.wait_for(running, 10)
     assert sink.told == [1, 2]
+
+
+class StuckSink(Sink):
+    """Takes nothing until it is let go."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.free = asyncio.Event()
+
+    async def write(self, events: Sequence[Event]) -> Cursor:
+        await self.free.wait()
+        return await super().write(events)
+
+
+async def test_a_sink_that_takes_nothing_holds_up_the_end_for_a_moment_only() -> None:
+    outbox, sink = Outbox(3), StuckSink()
+    relay = Relay(outbox, sink, last_seconds=0.01)
+    await relay.open()
+    relay.end()
+    await relay.run()
+    await relay.close()
+    assert (outbox.cursors["memory"], sink.told) == (Cursor(), [])
+    sink.free.set()
+    await carried(outbox, sink)
+    assert (outbox.cursors["memory"].seq, sink.told) == (3, [1, 2, 3])
+
+
+async def test_a_sink_that_comes_back_goes_on_where_it_was() -> None:
+    outbox, sink = Outbox(3), StuckSink()
+    relay = Relay(outbox, sink, pause_seconds=0.001)
+    await relay.open()
+    running = asyncio.ensure_future(relay.run())
+    await outbox.asked.wait()
+    outbox.add(2)
+    sink.free.set()
+    relay.end()
+    await running
+    assert sink.told == [1, 2, 3, 4, 5]

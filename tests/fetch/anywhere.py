@@ -8,6 +8,7 @@ from tenax.fetch import Transport
 from tenax.fetch.guard import Guard
 from tenax.fetch.names import Found
 from tenax.fetch.transports import Transports
+from tenax.hosts.at_once import AtOnce
 from tenax.hosts.local_turns import LocalTurns
 from tenax.model import Way
 
@@ -25,4 +26,4 @@ class Anywhere:
 def transports_over(clock: Clock, http: Transport, **others: Transport) -> Transports:
     """These transports, by the names of their ways, behind a guard that lets public names pass."""
     ways = {Way.HTTP: http, **{Way(name): transport for name, transport in others.items()}}
-    return Transports(ways, Guard(GuardConfig(), clock, (), Anywhere()), LocalTurns(), clock)
+    return Transports(ways, Guard(GuardConfig(), clock, (), Anywhere()), AtOnce(LocalTurns()), clock)

@@ -6,10 +6,6 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 import uvloop
 
-from tenax.clock import SteadyClock
-from tenax.config import FetchConfig, GuardConfig
-from tenax.fetch.guard import Guard
-from tenax.fetch.http import HttpTransport
 from tests.site.manners import MANNERS
 from tests.site.server import Site
 
@@ -25,11 +21,3 @@ def pytest_asyncio_loop_factories(
 async def site() -> AsyncIterator[Site]:
     async with Site(MANNERS) as site:
         yield site
-
-
-@pytest.fixture
-async def transport(site: Site) -> AsyncIterator[HttpTransport]:
-    clock = SteadyClock()
-    transport = HttpTransport(FetchConfig(), Guard(GuardConfig(), clock, [site.origin]), clock)
-    yield transport
-    await transport.close()

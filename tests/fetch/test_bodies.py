@@ -49,6 +49,13 @@ def test_however_it_arrives_it_is_the_same_body(data: bytes, coding: str, step: 
     assert decoded(sent, coding, CAP_BYTES) == data
 
 
+@given(data=st.binary(max_size=50), rest=st.binary(max_size=6), step=st.integers(1, 30))
+def test_what_follows_a_gzip_stream_is_padding_however_it_arrives(data: bytes, rest: bytes, step: int) -> None:
+    sent = gzip.compress(data) + rest
+    assert fed(sent, "gzip", step) == decoded(sent, "gzip", CAP_BYTES)
+    assert fed(gzip.compress(data) + b"\0" + rest, "gzip", step) == data
+
+
 @given(
     data=st.binary(min_size=1, max_size=2000),
     coding=st.sampled_from(["gzip", "deflate", "br", "zstd"]),

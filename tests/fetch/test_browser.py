@@ -5,24 +5,31 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 import pytest_asyncio
 
 from tenax.clock import SteadyClock
-from tenax.config import BrowserConfig, FetchConfig, GuardConfig
+from tenax.config import BrowserConfig, FetchConfig, GuardConfig, ProxyConfig
 from tenax.errors import ConfigError
 from tenax.fetch import Request, Response
 from tenax.fetch.browser import BrowserTransport
 from tenax.fetch.guard import Guard
+from tenax.fetch.headers import standing_headers
+from tenax.fetch.proxies import ProxyPools, ProxyScheme
 from tenax.model import Deferred, Failed, FailureKind, Refused, Way
+from tenax.version import __version__
 from tests.site.browser import PAGES
+from tests.site.proxies import LocalProxy
 from tests.site.server import Site
 
 CERTIFICATE = Path(__file__).parent.parent / "site" / "self_signed.pem"
 CAP_BYTES = 1024 * 1024
+UNTIL_QUIET = 10.0
+"""Seconds; a page is quiet sooner, however busy the machine is."""
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 on_one_loop = pytest.mark.asyncio(loop_scope="module", loop_factories=["uvloop"])
@@ -48,11 +55,13 @@ class Place(NamedTuple):
     datagrams: Datagrams
     transport: BrowserTransport
 
-    async def get(self, path: str, seconds: float = 20.0) -> Response | Failed | Refused | Deferred:
-        return await self.transport.get(Request(self.site.url(path), CAP_BYTES, seconds))
+    async def get(
+        self, path: str, seconds: float = 60.0, settle: float = 0.25
+    ) -> Response | Failed | Refused | Deferred:
+        return await self.transport.get(Request(self.site.url(path), CAP_BYTES, seconds, settle_seconds=settle))
 
-    async def page(self, path: str, seconds: float = 20.0) -> Response:
-        response = await self.get(path, seconds)
+    async def page(self, path: str, seconds: float = 60.0, settle: float = 0.25) -> Response:
+        response = await self.get(path, seconds, settle)
         assert isinstance(response, Response), (path, response)
         return response
 
@@ -64,7 +73,7 @@ async def place() -> AsyncIterator[Place]:
         loop = asyncio.get_running_loop()
         udp, datagrams = await loop.create_datagram_endpoint(Datagrams, local_addr=("127.0.0.9", private.port))
         guard = Guard(GuardConfig(ports=(private.port,)), clock, [site.origin, second.origin])
-        transport = BrowserTransport(BrowserConfig(pages=4, settle_seconds=0.25), FetchConfig(), guard, clock)
+        transport = BrowserTransport(BrowserConfig(pages=4), FetchConfig(), guard, clock)
         yield Place(site, second, private, datagrams, transport)
         await transport.close()
         await guard.close()
@@ -111,16 +120,20 @@ async def test_pages_that_need_a_browser(place: Place) -> None:
         "/alert": ("/alert", b"after the dialogs"),
         "/popups": ("/popups", b"words"),
         "/download": ("/download", b"words"),
+        "/starts/download": ("/starts/download", b"words"),
+        "/starts/nothing": ("/starts/nothing", b"words"),
+        "/starts/mail": ("/starts/mail", b"words"),
         "/service-worker": ("/service-worker", b"words"),
         "/closes": ("/closes", b"still here"),
         "/beforeunload": ("/beforeunload", b"words"),
     }
     place.site.hits.clear()
-    responses = await asyncio.gather(*(place.page(path, 60.0) for path in words))
+    responses = await asyncio.gather(*(place.page(path, settle=UNTIL_QUIET) for path in words))
     for response, (path, (end, text)) in zip(responses, words.items(), strict=True):
         assert text in response.body, path
         assert response.url == place.site.url(end), path
     assert responses[list(words).index("/shut")].status == 403
+    assert {hit.headers["user-agent"] for hit in place.site.hits} == {f"Tenax/{__version__}"}
     asked = {hit.path for hit in place.site.hits}
     assert "/sw.js" not in asked, "no service worker"
     assert not any(path.startswith("/plain?") for path in asked), "no popup"
@@ -131,6 +144,29 @@ async def test_pictures_films_and_fonts_are_not_asked_for(place: Place) -> None:
     place.site.hits.clear()
     await place.page("/heavy")
     assert [hit.path for hit in place.site.hits] == ["/heavy"]
+
+
+@on_one_loop
+async def test_what_is_not_needed_to_render_is_not_asked_for(place: Place) -> None:
+    """Prefetches, speculation, icons, beacons, reports, a service worker: the site hears of none of them."""
+    before = place.second.connections
+    place.site.hits.clear()
+    response = await place.page(f"/hints?to={place.second.url('/')}", settle=UNTIL_QUIET)
+    assert b'<p id="p">loaded later</p>' in response.body
+    assert sorted(hit.path.partition("?")[0] for hit in place.site.hits) == ["/data", "/hints", "/needed.js"]
+    assert place.second.connections == before, "no connection is made on a hint"
+
+
+@on_one_loop
+@pytest.mark.parametrize("path", ["/asks-much", "/asks-much/worker", "/asks-much/frame"])
+async def test_what_a_page_asks_for_is_bounded(place: Place, path: str) -> None:
+    place.site.hits.clear()
+    request = Request(place.site.url(path), CAP_BYTES, 60.0, settle_seconds=UNTIL_QUIET, max_subrequests=20)
+    response = await place.transport.get(request)
+    assert isinstance(response, Response) and b"words" in response.body
+    data = [hit for hit in place.site.hits if hit.path.startswith("/data?")]
+    assert 15 <= len(data) <= 20
+    assert len(place.site.hits) <= 21
 
 
 @on_one_loop
@@ -172,7 +208,7 @@ async def test_nothing_in_a_page_reaches_a_private_address(place: Place) -> None
     paths = [f"/to/{way}?to={private}" for way in ways]
     paths += [f"/to/{way}?to={bare}" for way in ("webrtc", "webtransport")]
     paths += [f"/to/iframe?to={place.site.url('/to/redirect')}?to={private}"]
-    responses = await asyncio.gather(*(place.page(path, 60.0) for path in paths))
+    responses = await asyncio.gather(*(place.page(path, settle=UNTIL_QUIET) for path in paths))
     assert all(b"<p" in response.body for response in responses)
     assert b'<p id="p">stopped</p>' in responses[ways.index("fetch")].body
     assert b'<p id="p">stopped</p>' in responses[ways.index("websocket")].body
@@ -185,10 +221,10 @@ async def test_what_the_guard_allows_is_reached_the_same_way(place: Place) -> No
     """Else the test above would prove nothing."""
     before = place.second.connections
     for way in ("iframe", "fetch", "websocket", "worker"):
-        await place.page(f"/to/{way}?to={place.second.url('/data')}")
+        await place.page(f"/to/{way}?to={place.second.url('/data')}", settle=UNTIL_QUIET)
         assert place.second.connections > before, way
         before = place.second.connections
-    assert b"reached" in (await place.page(f"/to/fetch?to={place.second.url('/data')}")).body
+    assert b"reached" in (await place.page(f"/to/fetch?to={place.second.url('/data')}", settle=UNTIL_QUIET)).body
 
 
 @on_one_loop
@@ -254,6 +290,90 @@ async def test_a_page_that_eats_memory_is_ended(place: Place) -> None:
     assert isinstance(other, Response)
 
 
+# ---- proxies ----------------------------------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def behind(*urls: str, private: Site, **settings: Any) -> AsyncIterator[BrowserTransport]:
+    """A browser whose pages all go through these proxies."""
+    clock = SteadyClock()
+    section = ProxyConfig(urls=urls, strategy="priority", **settings)
+    pools = ProxyPools(lambda _: section, lambda: 0.0)
+    guard = Guard(GuardConfig(allow_networks=("127.0.0.1/32",), ports=(*range(1024, 65_536),)), clock)
+    transport = BrowserTransport(BrowserConfig(settle_seconds=UNTIL_QUIET), FetchConfig(), guard, clock, pools)
+    try:
+        yield transport
+    finally:
+        await transport.close()
+        await guard.close()
+        assert private.connections == 0
+
+
+@on_one_loop
+@pytest.mark.parametrize("scheme", ["http", "socks5"])
+async def test_a_site_with_proxies_is_rendered_through_its_proxy(place: Place, scheme: ProxyScheme) -> None:
+    tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    tls.load_cert_chain(CERTIFICATE)
+    async with (
+        Site(PAGES) as plain,
+        Site(PAGES, tls=tls) as secure,
+        LocalProxy(scheme, user="me", password="s3cret") as proxy,
+        behind(proxy.url("me", "s3cret"), private=place.private) as transport,
+    ):
+        for site in (plain, secure):
+            for path, words in (("/loads-more", b"loaded later"), ("/rendered", b"made by a script")):
+                request = Request(site.url(path), CAP_BYTES, 60.0, verify_tls=False)
+                response = await transport.get(request)
+                assert isinstance(response, Response) and words in response.body, response
+                assert (response.proxy, response.address_class) == (proxy.name, "allowed")
+                assert b"s3cret" not in response.body
+            assert not any("proxy" in name for hit in site.hits for name in hit.headers)
+        private = place.private.url("/data")
+        reached = await transport.get(Request(plain.url(f"/to/fetch?to={private}"), CAP_BYTES, 60.0))
+        assert isinstance(reached, Response) and b"stopped" in reached.body
+    targets = [asked.target.removeprefix("http://").partition("/")[0] for asked in proxy.asked]
+    assert set(targets) == {f"127.0.0.1:{plain.port}", f"127.0.0.1:{secure.port}"}, "no proxy heard of the private one"
+    assert targets.count(f"127.0.0.1:{plain.port}") == plain.connections, "nothing went past the proxy"
+
+
+@on_one_loop
+async def test_a_proxy_is_judged_by_the_page_that_came_through_it(place: Place) -> None:
+    async with (
+        Site(PAGES) as site,
+        LocalProxy("socks5") as proxy,
+        behind(proxy.url(), private=place.private, ban_failures=2) as transport,
+    ):
+
+        async def get(path: str) -> Response | Failed | Refused | Deferred:
+            return await transport.get(Request(site.url(path), CAP_BYTES, 60.0))
+
+        failed = await get("/reset")
+        assert isinstance(failed, Failed) and failed.kind is FailureKind.RESET
+        assert failed.why.endswith(f", through proxy {proxy.name}")
+        assert isinstance(await get("/plain"), Response), "one failure is none"
+        assert isinstance(await get("/alert/endless"), Failed), "the page's own fault"
+        assert isinstance(await get("/plain"), Response)
+        shut = await get("/shut")
+        assert isinstance(shut, Response) and shut.status == 403
+        hits = len(site.hits)
+        banned = await get("/plain")
+        assert isinstance(banned, Deferred) and f"every proxy is banned: {proxy.name} (answer 403)" in banned.why
+        assert len(site.hits) == hits, "a host with proxies is never asked without one"
+
+
+@on_one_loop
+async def test_a_proxy_that_is_broken_is_nobody_s_fault(place: Place) -> None:
+    async with (
+        Site(PAGES) as site,
+        LocalProxy(user="me", password="s3cret") as proxy,
+        behind(proxy.url("me", "wrong"), private=place.private) as transport,
+    ):
+        failed = await transport.get(Request(site.url("/plain"), CAP_BYTES, 60.0))
+    assert isinstance(failed, Failed) and failed.kind is FailureKind.PROXY
+    assert failed.why == f"proxy {proxy.name}: it does not accept our user and password"
+    assert site.connections == 0
+
+
 # ---- certificates and config ------------------------------------------------------------------------------
 
 
@@ -266,15 +386,35 @@ async def test_a_certificate_nobody_vouches_for() -> None:
         guard = Guard(GuardConfig(), clock, [site.origin])
         fetch = FetchConfig(profile="browser")
         transport = BrowserTransport(BrowserConfig(settle_seconds=0), fetch, guard, clock)
-        request = Request(site.url("/rendered"), CAP_BYTES, 20.0)
+        request = Request(site.url("/rendered"), CAP_BYTES, 60.0)
         refused = await transport.get(request)
         assert isinstance(refused, Failed) and refused.kind is FailureKind.TLS and refused.is_site_wide
-        taken = await transport.get(Request(site.url("/rendered"), CAP_BYTES, 20.0, verify_tls=False))
+        taken = await transport.get(Request(site.url("/rendered"), CAP_BYTES, 60.0, verify_tls=False))
         assert isinstance(taken, Response) and taken.is_unverified
         agent = site.hits[-1].headers["user-agent"]
         assert agent.startswith("Mozilla/5.0") and "Headless" not in agent, "this profile was asked for"
         await transport.close()
         await guard.close()
+
+
+@on_one_loop
+@pytest.mark.parametrize(
+    ("fetch", "begins"),
+    [
+        (FetchConfig(contact="mailto:us@a.example"), "Tenax/"),
+        (FetchConfig(user_agent="Somebody/1.0"), "Somebody/1.0"),
+        (FetchConfig(profile="browser"), "Mozilla/5.0 (X11; Linux x86_64)"),
+        (FetchConfig(profile="browser", user_agent="Somebody/1.0"), "Somebody/1.0"),
+    ],
+)
+async def test_a_site_is_told_the_name_that_is_set_for_it(place: Place, fetch: FetchConfig, begins: str) -> None:
+    place.site.hits.clear()
+    request = Request(place.site.url("/rendered"), CAP_BYTES, 60.0, standing=standing_headers(fetch))
+    response = await place.transport.get(request)
+    assert isinstance(response, Response)
+    agent = place.site.hits[0].headers["user-agent"]
+    assert agent.startswith(begins) and fetch.contact in agent and "Headless" not in agent
+    assert f"made by a script – {agent}".encode() in response.body
 
 
 async def test_a_name_that_cannot_be_sent_is_the_configs_fault() -> None:

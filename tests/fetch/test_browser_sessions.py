@@ -5,116 +5,47 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sys
+import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
-from tenax.clock import ManualClock
-from tenax.config import BrowserConfig, FetchConfig, GuardConfig
-from tenax.fetch import Request, Response
-from tenax.fetch.browser import BrowserTransport, browser_missing
+import tenax
+from tenax.config import BrowserConfig
+from tenax.fetch import Response
+from tenax.fetch.browser import browser_missing
 from tenax.fetch.browser import sessions as sessions_module
 from tenax.fetch.browser.chromium import found
 from tenax.fetch.browser.session_rules import GIVEN_UP_SECONDS, IDLE_SECONDS
-from tenax.fetch.guard import Guard
 from tenax.model import Deferred, Failed, FailureKind, Refused
-from tests.site.browser import PAGES
-from tests.site.server import Site
+from tests.fetch.browser_lab import Lab, opened_lab, until
 
-MARK = "TENAX_TEST_BROWSERS"
-"""In the environment of every process a browser here is made of."""
-
+SOURCE = str(Path(tenax.__file__).parents[1])
 
 on_one_loop = pytest.mark.asyncio(loop_factories=["uvloop"])
 """For what takes long and has nothing to do with the loop."""
 
 
-class Running(NamedTuple):
-    pid: int
-    group: int
-    command: bytes
-    environment: bytes
+def inside(folder: Path) -> list[Path]:
+    return list(folder.iterdir())
 
 
-def _running() -> Iterator[Running]:
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdecimal() and entry.name != str(os.getpid()):
-            with suppress(OSError):
-                command = (entry / "cmdline").read_bytes()
-                if command:  # else it is dead, and only its parent has not looked yet
-                    group, environment = os.getpgid(int(entry.name)), (entry / "environ").read_bytes()
-                    yield Running(int(entry.name), group, command, environment)
-
-
-class Lab:
-    """A site, a clock turned by hand, and the processes that a browser left on this machine."""
-
-    def __init__(self, site: Site, guard: Guard, clock: ManualClock, mark: str) -> None:
-        self.site = site
-        self.clock = clock
-        self._guard = guard
-        self._mark = f"{MARK}={mark}".encode()
-        self._transports: list[BrowserTransport] = []
-        self._groups: set[int] = set()
-
-    def transport(self, config: BrowserConfig) -> BrowserTransport:
-        transport = BrowserTransport(config, FetchConfig(), self._guard, self.clock)
-        self._transports.append(transport)
-        return transport
-
-    async def close(self) -> None:
-        for transport in self._transports:
-            await transport.close()
-        await self._guard.close()
-
-    async def get(
-        self, transport: BrowserTransport, path: str = "/plain", seconds: float = 20.0
-    ) -> Response | Failed | Refused | Deferred:
-        return await transport.get(Request(self.site.url(path), 100_000, seconds))
-
-    def processes(self, kind: str = "") -> list[int]:
-        """Of every kind: the driver (`run-driver`), Chromium itself, its renderers (`--type=renderer`)."""
-        return [pid for pid, command in self._commands().items() if kind.encode() in command]
-
-    def _commands(self) -> dict[int, bytes]:
-        everyone = list(_running())
-        self._groups |= {one.group for one in everyone if self._mark in one.environment and b"-pipe" in one.command}
-        # A renderer writes its title over its environment; it is known by the group it is in.
-        return {one.pid: one.command for one in everyone if self._mark in one.environment or one.group in self._groups}
-
-    def is_empty_after(self, seconds: float) -> bool:
-        self.clock.advance(seconds)
-        return self.processes() == []
-
-    def browsers(self) -> list[int]:
-        return [pid for pid in self.processes("--remote-debugging-pipe") if pid not in self.processes("--type=")]
-
-    def kill(self, pids: list[int]) -> None:
-        assert pids
-        for pid in pids:
-            os.kill(pid, signal.SIGKILL)
-
-
-async def until(is_so: Callable[[], bool], seconds: float = 10.0) -> None:
-    async with asyncio.timeout(seconds):
-        while not is_so():  # noqa: ASYNC110 - other processes have no event for us
-            await asyncio.sleep(0.02)
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A place for temporary files. Not pytest's own, which has too long a name for sockets, and must be there first."""
+    with tempfile.TemporaryDirectory() as place:
+        monkeypatch.setenv("TMPDIR", place)
+        monkeypatch.setattr(tempfile, "tempdir", None)
+        yield Path(place)
 
 
 @pytest.fixture
 async def lab(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Lab]:
-    mark = os.urandom(8).hex()
-    monkeypatch.setenv(MARK, mark)
-    clock = ManualClock()
-    async with Site(PAGES) as site:
-        guard = Guard(GuardConfig(), clock, [site.origin])
-        lab = Lab(site, guard, clock, mark)
+    async with opened_lab(monkeypatch) as lab:
         yield lab
-        await lab.close()
-        await until(lambda: not lab.processes(), 3.0)
 
 
 @on_one_loop
@@ -158,6 +89,16 @@ async def test_every_process_can_be_killed(lab: Lab) -> None:
         assert page.why.startswith("browser: ")
         assert isinstance(await lab.get(transport), Response), "the next page starts another"
     assert browser not in lab.browsers()
+
+
+@on_one_loop
+async def test_no_secret_of_ours_is_in_chromium_s_environment(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TENAX_PROXY_URLS", "http://me:hunter2@proxy.example")
+    monkeypatch.setenv("https_proxy", "http://me:hunter2@proxy.example")
+    assert isinstance(await lab.get(lab.transport(BrowserConfig(settle_seconds=0))), Response)
+    [browser] = lab.browsers()
+    environment = Path(f"/proc/{browser}/environ").read_bytes()  # noqa: ASYNC240 - this file is no disk's
+    assert b"PATH=" in environment and b"hunter2" not in environment
 
 
 @on_one_loop
@@ -209,7 +150,8 @@ async def test_closing_ends_pages_that_are_still_open(lab: Lab) -> None:
 @on_one_loop
 async def test_a_browser_that_does_not_start_is_given_up_for_a_while(lab: Lab, tmp_path: Path) -> None:
     broken = tmp_path / "chromium"
-    broken.write_text(f"#!/bin/sh\necho x >> {tmp_path}/tries\necho 'FATAL: No usable sandbox!' >&2\nexit 1\n")
+    says = "[12:12:1116/0452:FATAL:content/zygote.cc:313] No usable sandbox!"
+    broken.write_text(f"#!/bin/sh\necho x >> {tmp_path}/tries\necho '{says}' >&2\nexit 1\n")
     broken.chmod(0o755)
     transport = lab.transport(BrowserConfig(executable=str(broken)))
 
@@ -219,14 +161,69 @@ async def test_a_browser_that_does_not_start_is_given_up_for_a_while(lab: Lab, t
     for number in (1, 2, 3):
         failed = await lab.get(transport)
         assert isinstance(failed, Failed) and (failed.kind, failed.is_site_wide) == (FailureKind.INTERNAL, True)
-        assert "sandbox" in failed.why and tries() == number
+        assert failed.why.endswith("Chromium does not start: No usable sandbox!") or number == 3
+        assert "No usable sandbox!" in failed.why and tries() == number
+    lab.clock.advance(100.0)
     given_up = await lab.get(transport)
     assert isinstance(given_up, Failed) and given_up.is_site_wide
+    assert given_up.retry_after_seconds == GIVEN_UP_SECONDS - 100.0, "nobody comes back before that"
     assert "3 times in a row" in given_up.why and "browser.executable" in given_up.why
     assert tries() == 3, "nobody tries now"
     lab.clock.advance(GIVEN_UP_SECONDS)
     await lab.get(transport)
     assert tries() == 4
+
+
+@on_one_loop
+async def test_a_driver_that_does_not_start_is_the_browser_s_trouble(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Playwright raises what has no type of its own when its driver ends at once."""
+    monkeypatch.setenv("PLAYWRIGHT_NODEJS_PATH", "/bin/false")
+    transport = lab.transport(BrowserConfig())
+    failed = await lab.get(transport)
+    assert isinstance(failed, Failed) and (failed.kind, failed.is_site_wide) == (FailureKind.INTERNAL, True)
+    assert failed.why.startswith("browser: Chromium does not start: ")
+
+
+@on_one_loop
+async def test_a_page_that_breaks_every_browser_is_blamed_in_the_end(lab: Lab) -> None:
+    """Else one page would keep all others from being rendered, for ever."""
+    transport = lab.transport(BrowserConfig(settle_seconds=0))
+    blamed = []
+    for _ in range(3):
+        assert isinstance(await lab.get(transport), Response)
+        visit = asyncio.ensure_future(lab.get(transport, "/waits-for-ever"))
+        lab.site.hits.clear()
+        await until(lambda: any(hit.path == "/silent" for hit in lab.site.hits))
+        lab.kill(lab.browsers())
+        failed = await visit
+        assert isinstance(failed, Failed) and failed.kind is FailureKind.INTERNAL
+        blamed.append(not failed.is_site_wide)
+    assert blamed == [False, False, True]
+
+
+@on_one_loop
+async def test_no_file_outlives_the_browser_and_what_a_killed_process_left_is_removed(
+    lab: Lab, temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = (
+        "import asyncio\nfrom tenax.fetch.browser.chromium import Chromium\nasync def main():\n"
+        "    await Chromium.start('', 'http://127.0.0.1:1')\n    print('started', flush=True)\n"
+        "    await asyncio.sleep(60)\nasyncio.run(main())"
+    )
+    monkeypatch.setenv("PYTHONPATH", SOURCE)
+    other = await asyncio.create_subprocess_exec(sys.executable, "-c", script, stdout=asyncio.subprocess.PIPE)
+    assert other.stdout is not None
+    assert await other.stdout.readline() == b"started\n"
+    other.kill()
+    await other.wait()
+    await until(lambda: not lab.processes("-pipe"))
+    [left] = inside(temporary)
+    transport = lab.transport(BrowserConfig(settle_seconds=0))
+    assert isinstance(await lab.get(transport), Response)
+    [own] = inside(temporary)
+    assert own != left
+    await transport.close()
+    assert inside(temporary) == []
 
 
 def test_what_is_missing_is_said_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,9 +7,12 @@ from curl_cffi import CurlECode
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenax.fetch.curl.errors import Ending, failure_of_ending
+from tenax.fetch.curl.errors import Ending, failure_of_ending, proxy_failure_of
+from tenax.fetch.proxies import Proxy, ProxyScheme
 from tenax.model import FailureKind
 
+UNKNOWN_USER = "it does not accept our user and password"
+_SCHEMES: tuple[ProxyScheme, ...] = ("http", "socks5")
 NOTHING, BEGUN, HEADERS = (False, False), (True, False), (True, True)
 
 
@@ -45,6 +48,49 @@ def test_each_code_has_its_kind(
     has_begun, has_headers = progress
     failed = failure_of_ending(ending, has_begun=has_begun, has_headers=has_headers)
     assert (failed.kind, failed.is_site_wide) == (kind, is_site_wide), failed.why
+
+
+HTTP, SOCKS = (Proxy("p:1", scheme, "p", 1, b"me") for scheme in _SCHEMES)
+CUT = "it closed the connection"
+
+
+@pytest.mark.parametrize(
+    ("ending", "proxy", "why"),
+    [
+        (Ending(CurlECode.COULDNT_CONNECT, errno.ECONNREFUSED), HTTP, "connection refused"),
+        (Ending(CurlECode.COULDNT_CONNECT, errno.EHOSTUNREACH), SOCKS, "no route to host"),
+        (Ending(CurlECode.COULDNT_CONNECT, errno.EMFILE), HTTP, None),
+        (Ending(CurlECode.COULDNT_CONNECT, connections=1), HTTP, "not a proper answer to CONNECT"),
+        (Ending(CurlECode.COULDNT_CONNECT, connections=1, connect_status=502), HTTP, "answer 502 to CONNECT"),
+        (Ending(CurlECode.COULDNT_CONNECT, connections=1, connect_status=407), HTTP, UNKNOWN_USER),
+        (Ending(CurlECode.PROXY, connections=1, socks_error=33), SOCKS, UNKNOWN_USER),
+        (Ending(CurlECode.PROXY, connections=1, socks_error=2), SOCKS, "not a SOCKS5 proxy"),
+        (Ending(CurlECode.PROXY, connections=1, socks_error=15), SOCKS, CUT),
+        (Ending(CurlECode.PROXY, connections=1, socks_error=20), SOCKS, "SOCKS5: general failure"),
+        (Ending(CurlECode.PROXY, connections=1, socks_error=1), SOCKS, "not a proper SOCKS5 answer"),
+        (Ending(CurlECode.RECV_ERROR, connections=1), HTTP, CUT),
+        (Ending(CurlECode.RECV_ERROR, connections=1, connect_status=200), HTTP, None),
+        (Ending(CurlECode.RECV_ERROR), HTTP, None),
+        (Ending(CurlECode.GOT_NOTHING, connections=1), SOCKS, None),
+        (Ending(CurlECode.SSL_CONNECT_ERROR, connections=1), HTTP, "TLS: no secure connection"),
+        (Ending(CurlECode.SSL_CONNECT_ERROR, connections=1, is_cut=True), HTTP, CUT),
+        (Ending(CurlECode.SSL_CONNECT_ERROR, connections=1, is_cut=True), SOCKS, None),
+        (
+            Ending(CurlECode.PEER_FAILED_VERIFICATION, connections=1, proxy_certificate_error=10),
+            HTTP,
+            "TLS: certificate has expired",
+        ),
+        (Ending(CurlECode.PEER_FAILED_VERIFICATION, 0, 10, connections=1, connect_status=200), HTTP, None),
+        (Ending(CurlECode.TOO_LARGE, connections=1, connect_status=200), HTTP, "not a proper answer to CONNECT"),
+    ],
+)
+def test_what_is_the_proxys_fault(ending: Ending, proxy: Proxy, why: str | None) -> None:
+    failed = proxy_failure_of(ending, proxy, has_begun=False)
+    assert (failed.why if failed is not None else None) == why
+
+
+def test_a_head_too_long_is_the_sites_when_it_has_begun() -> None:
+    assert proxy_failure_of(Ending(CurlECode.TOO_LARGE, connections=1), HTTP, has_begun=True) is None
 
 
 @pytest.mark.parametrize(

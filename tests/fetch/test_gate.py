@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import re
-from base64 import b64encode
 from collections.abc import AsyncIterator
+from contextlib import suppress
 
 import pytest
 
 from tenax.clock import ManualClock
 from tenax.config import GuardConfig
 from tenax.fetch.browser import gate as gate_module
-from tenax.fetch.browser.gate import Gate, Passage
+from tenax.fetch.browser import passage as passage_module
+from tenax.fetch.browser.gate import Gate
+from tenax.fetch.browser.upstream import Upstream
 from tenax.fetch.guard import Guard
 from tenax.fetch.target import Origin
 from tenax.model import Failed, FailureKind, Refused
+from tests.fetch.gate_client import admit, dialled, request_of, said_to
 from tests.site.manners import PAGE
 from tests.site.server import Exchange, Site
 
@@ -30,35 +32,11 @@ async def private() -> AsyncIterator[Site]:
 async def gate(site: Site, private: Site) -> AsyncIterator[Gate]:
     clock = ManualClock()
     guard = Guard(GuardConfig(ports=(site.port, private.port)), clock, [site.origin])
-    gate = Gate(guard, connect_timeout_seconds=2.0)
+    gate = Gate(Upstream(guard, clock))
     await gate.open()
     yield gate
     await gate.close()
     await guard.close()
-
-
-async def said_to(gate: Gate, text: str, passage: Passage | None = None) -> bytes:
-    """The whole answer to a request; the line of the secret stands where the text says so."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", int(gate.url.rpartition(":")[2]))
-    writer.write(request_of(text, passage))
-    try:
-        async with asyncio.timeout(5):
-            head = await reader.readuntil(b"\r\n\r\n")
-            length = re.search(rb"(?i)content-length: (\d+)", head)
-            return head + (await reader.readexactly(int(length[1])) if length else await reader.read())
-    except ConnectionResetError:
-        return b""
-    except asyncio.IncompleteReadError as error:
-        return error.partial
-    finally:
-        writer.close()
-
-
-def request_of(text: str, passage: Passage | None) -> bytes:
-    secret = ""
-    if passage is not None:
-        secret = b64encode(f"{passage.user}:{passage.password}".encode()).decode()
-    return text.replace("\n", "\r\n").replace("SECRET", f"Proxy-Authorization: Basic {secret}").encode()
 
 
 # ---- who may pass -----------------------------------------------------------------------------------------
@@ -68,7 +46,7 @@ def request_of(text: str, passage: Passage | None) -> bytes:
     "credentials", ["", "Proxy-Authorization: Basic cGFnZTpndWVzcw==\n", "Proxy-Authorization: \n", "X: y\n"]
 )
 async def test_who_knows_no_secret_is_not_served(gate: Gate, site: Site, credentials: str) -> None:
-    gate.admit(1000)
+    admit(gate, 1000)
     for line in (f"GET {site.url('/page')} HTTP/1.1", f"CONNECT 127.0.0.1:{site.port} HTTP/1.1"):
         answer = await said_to(gate, f"{line}\n{credentials}\n")
         assert answer.startswith(b"HTTP/1.1 407 ")
@@ -76,7 +54,7 @@ async def test_who_knows_no_secret_is_not_served(gate: Gate, site: Site, credent
 
 
 async def test_a_secret_is_void_when_its_page_is_over(gate: Gate, site: Site) -> None:
-    passage = gate.admit(1000)
+    passage = admit(gate, 1000)
     gate.dismiss(passage)
     answer = await said_to(gate, f"GET {site.url('/page')} HTTP/1.1\nSECRET\n\n", passage)
     assert answer.startswith(b"HTTP/1.1 407 ") and site.connections == 0
@@ -94,7 +72,7 @@ async def test_nonsense_ends_the_connection(gate: Gate, nonsense: str) -> None:
 
 
 async def test_a_plain_request_reaches_the_site_without_what_was_for_the_gate(gate: Gate, site: Site) -> None:
-    passage = gate.admit(100_000)
+    passage = admit(gate, 100_000)
     text = (
         f"GET {site.url('/page')}?a=1 HTTP/1.1\nHost: elsewhere.example\nSECRET\nProxy-Connection: keep-alive\n"
         "User-Agent: Tenax\nUpgrade: h2c\n\n"
@@ -105,12 +83,12 @@ async def test_a_plain_request_reaches_the_site_without_what_was_for_the_gate(ga
     assert hit.path == "/page?a=1"
     assert hit.headers == {"host": f"127.0.0.1:{site.port}", "user-agent": "Tenax", "connection": "close"}
     assert passage.received_bytes == len(answer.replace(b"Connection: close\r\n", b""))
-    assert passage.address(Origin("http", "127.0.0.1", site.port)) == "127.0.0.1"
+    assert passage.reached(Origin("http", "127.0.0.1", site.port)) == ("127.0.0.1", None)
 
 
 async def test_nothing_follows_a_request_to_the_site(gate: Gate, site: Site) -> None:
     """A second request on the same connection would take the secret along."""
-    passage = gate.admit(1_000_000)
+    passage = admit(gate, 1_000_000)
     one = f"GET {site.url('/silent')} HTTP/1.1\nSECRET\n\n"
     assert await said_to(gate, one + one, passage) == b""
     assert len(site.hits) <= 1
@@ -123,11 +101,12 @@ async def test_a_body_is_passed_on_and_nothing_more(gate: Gate) -> None:
         await exchange.answer(b"taken")
 
     async with Site({"/form": take}) as site:
-        guard = Guard(GuardConfig(), ManualClock(), [site.origin])
-        own = Gate(guard, 2.0)
+        clock = ManualClock()
+        guard = Guard(GuardConfig(), clock, [site.origin])
+        own = Gate(Upstream(guard, clock))
         await own.open()
         text = f"POST {site.url('/form')} HTTP/1.1\nSECRET\nContent-Length: 3\n\na=b"
-        bodies.append(await said_to(own, text, own.admit(1000)))
+        bodies.append(await said_to(own, text, admit(own, 1000)))
         await own.close()
         await guard.close()
         assert bodies[0].endswith(b"taken")
@@ -135,8 +114,8 @@ async def test_a_body_is_passed_on_and_nothing_more(gate: Gate) -> None:
 
 
 async def test_a_tunnel_carries_bytes_both_ways(gate: Gate, site: Site) -> None:
-    passage = gate.admit(100_000)
-    reader, writer = await asyncio.open_connection("127.0.0.1", int(gate.url.rpartition(":")[2]))
+    passage = admit(gate, 100_000)
+    reader, writer = await dialled(gate)
     writer.write(request_of(f"CONNECT 127.0.0.1:{site.port} HTTP/1.1\nSECRET\n\n", passage))
     assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 200 ")
     for _ in range(2):
@@ -154,7 +133,7 @@ async def test_a_tunnel_carries_bytes_both_ways(gate: Gate, site: Site) -> None:
 
 
 async def test_a_private_address_is_refused_and_sees_nothing(gate: Gate, private: Site) -> None:
-    passage = gate.admit(1000)
+    passage = admit(gate, 1000)
     origin = Origin("http", "127.0.0.9", private.port)
     assert await said_to(gate, f"GET {private.url('/')} HTTP/1.1\nSECRET\n\n", passage) == b""
     answer = await said_to(gate, f"CONNECT 127.0.0.9:{private.port} HTTP/1.1\nSECRET\n\n", passage)
@@ -169,7 +148,7 @@ async def test_a_private_address_is_refused_and_sees_nothing(gate: Gate, private
      "localhost:22", "127.0.0.1:99999", "127.0.0.1", "127.0.0.1\\@a:80", ""],
 )  # fmt: skip
 async def test_no_spelling_opens_the_gate(gate: Gate, target: str) -> None:
-    passage = gate.admit(1000)
+    passage = admit(gate, 1000)
     for line in (f"CONNECT {target} HTTP/1.1", f"GET http://{target}/ HTTP/1.1", f"GET https://{target}/ HTTP/1.1"):
         answer = await said_to(gate, f"{line}\nSECRET\n\n", passage)
         assert answer == b"" or answer.startswith((b"HTTP/1.1 403 ", b"HTTP/1.1 502 ")), line
@@ -179,16 +158,17 @@ async def test_no_spelling_opens_the_gate(gate: Gate, target: str) -> None:
     "line", ["GET ftp://127.0.0.1/ HTTP/1.1", "GET /page HTTP/1.1", "GET file:///etc/passwd HTTP/1.1"]
 )
 async def test_only_http_passes(gate: Gate, line: str) -> None:
-    assert await said_to(gate, f"{line}\nSECRET\n\n", gate.admit(1000)) == b""
+    assert await said_to(gate, f"{line}\nSECRET\n\n", admit(gate, 1000)) == b""
 
 
 async def test_a_site_that_does_not_listen_is_named_as_such(gate: Gate, site: Site) -> None:
     async with Site({}) as gone:
         port = gone.port
-    guard = Guard(GuardConfig(), ManualClock(), [f"https://127.0.0.1:{port}"])
-    own = Gate(guard, 2.0)
+    clock = ManualClock()
+    guard = Guard(GuardConfig(), clock, [f"https://127.0.0.1:{port}"])
+    own = Gate(Upstream(guard, clock))
     await own.open()
-    passage = own.admit(1000)
+    passage = admit(own, 1000)
     answer = await said_to(own, f"CONNECT 127.0.0.1:{port} HTTP/1.1\nSECRET\n\n", passage)
     denial = passage.denial(Origin("https", "127.0.0.1", port))
     assert answer.startswith(b"HTTP/1.1 502 ")
@@ -201,7 +181,7 @@ async def test_a_site_that_does_not_listen_is_named_as_such(gate: Gate, site: Si
 
 
 async def test_a_page_that_takes_too_much_is_cut_off(gate: Gate, site: Site) -> None:
-    passage = gate.admit(200_000)
+    passage = admit(gate, 200_000)
     answer = await said_to(gate, f"GET {site.url('/endless')} HTTP/1.1\nSECRET\n\n", passage)
     assert passage.is_too_large and len(answer) <= 200_000
     again = await said_to(gate, f"GET {site.url('/page')} HTTP/1.1\nSECRET\n\n", passage)
@@ -209,8 +189,8 @@ async def test_a_page_that_takes_too_much_is_cut_off(gate: Gate, site: Site) -> 
 
 
 async def test_connections_of_one_page_are_limited(gate: Gate, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gate_module, "CONNECTIONS_AT_ONCE", 3)
-    passage, other = gate.admit(100_000), gate.admit(100_000)
+    monkeypatch.setattr(passage_module, "CONNECTIONS_AT_ONCE", 3)
+    passage, other = admit(gate, 100_000), admit(gate, 100_000)
     silent = f"GET {site.url('/silent')} HTTP/1.1\nSECRET\n\n"
     waiting = [asyncio.ensure_future(said_to(gate, silent, passage)) for _ in range(3)]
     while len(site.hits) < 3:  # noqa: ASYNC110 - the site has no event for it
@@ -222,11 +202,33 @@ async def test_connections_of_one_page_are_limited(gate: Gate, site: Site, monke
     assert await asyncio.gather(*waiting) == [b""] * 3
 
 
+async def test_so_many_connections_and_no_more(gate: Gate, site: Site) -> None:
+    passage = admit(gate, 100_000, max_connections=2)
+    page = f"GET {site.url('/page')} HTTP/1.1\nSECRET\n\n"
+    answers = [(await said_to(gate, page, passage))[:12] for _ in range(4)]
+    assert answers == [b"HTTP/1.1 200"] * 2 + [b"HTTP/1.1 503"] * 2
+    assert site.connections == 2
+
+
+async def test_a_page_that_sends_too_much_is_shown_out(gate: Gate, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(passage_module, "SENT_BYTES", 1000)
+    passage = admit(gate, 100_000)
+    reader, writer = await dialled(gate)
+    writer.write(request_of(f"CONNECT 127.0.0.1:{site.port} HTTP/1.1\nSECRET\n\n", passage))
+    assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 200 ")
+    writer.write(b"POST / HTTP/1.1\r\nContent-Length: 2000\r\n\r\n" + b"x" * 2000)
+    with suppress(ConnectionResetError):
+        assert await reader.read() == b""
+    writer.close()
+    page = f"GET {site.url('/page')} HTTP/1.1\nSECRET\n\n"
+    assert (await said_to(gate, page, passage)).startswith(b"HTTP/1.1 503 ")
+
+
 async def test_a_cut_off_body_does_not_look_whole(gate: Gate, site: Site) -> None:
     """Without a length only the way the connection ends tells them apart."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", int(gate.url.rpartition(":")[2]))
+    reader, writer = await dialled(gate)
     text = f"GET {site.url('/truncated/no-length')} HTTP/1.1\nSECRET\n\n"
-    writer.write(request_of(text, gate.admit(100_000)))
+    writer.write(request_of(text, admit(gate, 100_000)))
     with pytest.raises(ConnectionResetError):
         await reader.read()
     writer.close()
@@ -237,6 +239,6 @@ async def test_strangers_who_say_nothing_are_shown_out(gate: Gate, site: Site, m
     monkeypatch.setattr(gate_module, "STRANGERS_AT_ONCE", 2)
     answers = await asyncio.gather(*(said_to(gate, "GET ") for _ in range(5)))
     assert answers == [b""] * 5
-    assert (await said_to(gate, f"GET {site.url('/page')} HTTP/1.1\nSECRET\n\n", gate.admit(100_000)))[
+    assert (await said_to(gate, f"GET {site.url('/page')} HTTP/1.1\nSECRET\n\n", admit(gate, 100_000)))[
         :12
     ] == b"HTTP/1.1 200"

@@ -193,6 +193,27 @@ async def test_one_look_up_serves_all_who_wait_and_outlives_the_impatient() -> N
     assert names.asked == ["slow.example"]
 
 
+@pytest.mark.parametrize(
+    ("url", "address", "expected"),
+    [
+        ("http://any.example", "8.8.8.8", "public"),
+        ("http://any.example", "2606:4700::1111", "public"),
+        ("http://any.example", "10.1.2.3", "allowed"),
+        ("http://typed.example", "127.0.0.1", "typed"),
+        ("http://typed.example", "10.1.2.3", "allowed"),
+        ("http://typed.example", "8.8.8.8", "public"),
+        ("http://any.example", "127.0.0.1", ""),
+        ("http://any.example", "any.example", ""),
+    ],
+)
+async def test_the_class_of_an_address(url: str, address: str, expected: str) -> None:
+    knobs = GuardConfig(allow_networks=("10.0.0.0/8",))
+    guard = Guard(knobs, ManualClock(), ["http://typed.example"], Names())
+    origin = origin_of(url)
+    assert origin is not None
+    assert guard.class_of(origin, address) == expected
+
+
 async def test_a_look_up_in_flight_does_not_outlive_the_guard() -> None:
     names = Names()
     names.gate.clear()

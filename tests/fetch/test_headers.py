@@ -1,21 +1,16 @@
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
-
 import pytest
 
 from tenax.config import FetchConfig
 from tenax.errors import ConfigError
 from tenax.fetch.bodies import decoded
-from tenax.fetch.headers import conditional_headers, safe_across, standing_headers
-from tenax.fetch.target import Origin
+from tenax.fetch.headers import Profile, conditional_headers, standing_headers
 from tenax.model import Failed, Held
 from tenax.version import __version__
 
-Profile: TypeAlias = Literal["honest", "browser"]
 PROFILES: tuple[Profile, ...] = ("honest", "browser")
 BROWSER = FetchConfig(profile="browser")
-HERE = Origin("https", "example.org", 443)
 
 
 @pytest.mark.parametrize(
@@ -93,37 +88,3 @@ def test_what_asks_for_news_only(etag: str | None, last_modified: str | None, se
 
 def test_nothing_held_nothing_asked() -> None:
     assert conditional_headers(None) == ()
-
-
-SECRETS = (
-    ("Authorization", "Basic YTpi"),
-    ("cookie", "id=1"),
-    ("X-Api-Key", "k"),
-    ("X-Auth-Token", "t"),
-    ("X-My-Own", "who knows"),
-    ("If-None-Match", '"1"'),
-    ("Referer", "https://example.org/private"),
-)
-PLAIN = (("User-Agent", "Mine/1"), ("ACCEPT", "*/*"), ("Sec-Fetch-Mode", "navigate"))
-FOR_THE_PROXY = (("Proxy-Authorization", "Basic YTpi"),)
-
-
-@pytest.mark.parametrize(
-    ("to", "kept"),
-    [
-        (HERE, PLAIN + SECRETS),
-        (Origin("https", "www.example.org", 443), PLAIN),
-        (Origin("https", "example.org.evil.example", 443), PLAIN),
-        (Origin("http", "example.org", 80), PLAIN),
-        (Origin("http", "example.org", 443), PLAIN),
-        (Origin("https", "example.org", 8443), PLAIN),
-    ],
-)
-def test_credentials_stay_at_home(to: Origin, kept: tuple[tuple[str, str], ...]) -> None:
-    assert safe_across(PLAIN + SECRETS + FOR_THE_PROXY, HERE, to) == kept
-
-
-@pytest.mark.parametrize("fetch", [FetchConfig(), BROWSER])
-def test_the_standing_headers_go_everywhere(fetch: FetchConfig) -> None:
-    standing = standing_headers(fetch)
-    assert safe_across(standing, HERE, Origin("http", "elsewhere.example", 80)) == standing

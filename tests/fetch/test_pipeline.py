@@ -10,8 +10,9 @@ import pytest
 from tenax.clock import ManualClock
 from tenax.config import CacheConfig, Config, FetchConfig, PolitenessConfig, Sites, UrlsConfig
 from tenax.fetch import Request, Response
+from tenax.fetch.answer import Answer
 from tenax.fetch.headers import Headers
-from tenax.fetch.pipeline import ROBOTS_TIMEOUT_SECONDS, Answer, Pipeline
+from tenax.fetch.pipeline import ROBOTS_TIMEOUT_SECONDS, Pipeline
 from tenax.hosts.robots import MAX_ROBOTS_REDIRECTS
 from tenax.model import (
     Deferred,
@@ -212,7 +213,7 @@ async def test_one_redirect_more_and_there_are_no_rules() -> None:
     endless: dict[str, Scripted] = {ROBOTS: redirect("/1")}
     endless |= {f"{SITE}/{n}": redirect(f"/{n + 1}") for n in range(1, 20)}
     answer, web = await fetched(endless)
-    assert len(web.asked) == MAX_ROBOTS_REDIRECTS + 1
+    assert len(web.asked) == answer.requests == MAX_ROBOTS_REDIRECTS + 1
     assert answer.robots is not None
     assert answer.robots.verdict is RobotsVerdict.ALLOW_ALL
 
@@ -316,16 +317,17 @@ async def test_a_redirect_to_another_spelling_of_itself_is_followed_at_once() ->
     assert answer.requests == 2
     assert answer.response is not None
     assert answer.response.url == f"{PAGE}?utm_source=self"
+    assert answer.chain == (Hop(PAGE, 302),)
 
 
 @pytest.mark.parametrize(
     ("location", "why"),
     [
-        ("/page", "redirect loop"),
-        ("/a", "redirect loop"),
-        ("file:///etc/passwd", "redirect to something that is no http or https URL"),
-        ("javascript:alert(1)", "redirect to something that is no http or https URL"),
-        ("", "redirect without a target"),
+        ("/page", f"redirect loop, HTTP 302 to {PAGE}"),
+        ("/a", f"redirect loop, HTTP 302 to {SITE}/a"),
+        ("file:///etc/passwd", "redirect to something that is no http or https URL, HTTP 302"),
+        ("javascript:alert(1)", "redirect to something that is no http or https URL, HTTP 302"),
+        ("", "redirect without a target, HTTP 302"),
     ],
 )
 async def test_a_redirect_that_leads_nowhere(location: str, why: str) -> None:
@@ -339,7 +341,8 @@ async def test_redirects_end() -> None:
     most = FetchConfig().max_redirects
     chain = tuple(Hop(f"{SITE}/{number}", 302) for number in range(most))
     answer, _ = await fetched({PAGE: redirect("/next")}, robots=rules(), chain=chain)
-    assert answer.outcome == Failed(f"more than {most} redirects", FailureKind.REDIRECT, status=302)
+    why = f"more than {most} redirects, HTTP 302 to {SITE}/next"
+    assert answer.outcome == Failed(why, FailureKind.REDIRECT, status=302)
     answer, _ = await fetched({PAGE: redirect("/next")}, robots=rules(), chain=chain[:-1])
     assert answer.outcome == Redirected(302, f"{SITE}/next")
 
@@ -446,3 +449,39 @@ async def test_a_turn_that_another_crawl_has_taken_is_waited_for() -> None:
     assert isinstance(second.outcome, Deferred)
     assert second.outcome.until == pytest.approx(first.answered_at + 1.0)
     assert (len(web.asked), second.requests) == (1, 0)
+
+
+# ---- proxies that fail ------------------------------------------------------------------------------------
+
+NO_PROXY = Failed("proxy p.example:3128: connection refused", FailureKind.PROXY)
+
+
+async def test_a_probe_that_no_proxy_would_carry_says_nothing_about_the_host() -> None:
+    answer, _ = await fetched({f"{SITE}/": NO_PROXY}, host=down())
+    assert (answer.outcome, answer.probe) == (NO_PROXY, None)
+
+
+async def test_a_robots_txt_that_no_proxy_would_carry_is_not_unreachable() -> None:
+    answer, _ = await fetched({ROBOTS: NO_PROXY})
+    assert (answer.outcome, answer.robots) == (NO_PROXY, None)
+
+
+# ---- a browser that fails ---------------------------------------------------------------------------------
+
+NO_BROWSER = Failed("browser: Chromium is gone", FailureKind.INTERNAL, is_site_wide=True)
+RENDERER_CRASHED = Failed("the page brought the browser's renderer down", FailureKind.INTERNAL)
+
+
+async def test_a_probe_that_the_browser_failed_says_nothing_about_the_host() -> None:
+    answer, _ = await fetched({f"{SITE}/": NO_BROWSER}, host=down())
+    assert (answer.outcome, answer.probe) == (NO_BROWSER, None)
+
+
+async def test_a_robots_txt_that_the_browser_failed_is_not_unreachable() -> None:
+    answer, _ = await fetched({ROBOTS: NO_BROWSER})
+    assert (answer.outcome, answer.robots) == (NO_BROWSER, None)
+
+
+async def test_a_page_that_broke_its_renderer_has_come_from_a_host_that_is_back() -> None:
+    answer, _ = await fetched({f"{SITE}/": RENDERER_CRASHED}, host=down())
+    assert answer.probe is not None and answer.probe.is_up

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from typing import Literal, TypeAlias
 
 import pytest
@@ -61,6 +62,7 @@ def test_what_a_url_says(url: str, proxy: Proxy) -> None:
         "http://me:s3cret@h:1?s3cret",
         "http://me:s3cret@h h:1",
         "http://m%3Ae:s3cret@h:1",
+        "http://me:s3cret%00@h:1",
         f"socks5://me:{'s3cret' * 50}@h:1",
     ],
 )
@@ -158,6 +160,13 @@ def test_hosts_are_forgotten_when_there_are_too_many(monkeypatch: pytest.MonkeyP
     assert [chosen(pool, host) for host in ("x", "y", "z", "y", "x")] == ["a", "b", "c", "b", "a"]
 
 
+def test_ten_thousand_proxies_are_no_burden() -> None:
+    began = time.process_time()
+    pool = pool_of("round-robin", *(f"http://p{number}.example" for number in range(10_000)))
+    assert chosen(pool, "x.example") == "p"
+    assert time.process_time() - began < 1.0
+
+
 # ---- bans -------------------------------------------------------------------------------------------------
 
 
@@ -208,6 +217,16 @@ def test_when_all_are_banned_it_is_said_until_when_and_why() -> None:
     assert pool.why_none() == (
         "every proxy is banned: a.example:1 (answer 503), b.example:2 (answer 403), c.example:3 (answer 403) and 1 more"
     )
+
+
+def test_a_host_that_none_brings_us_to_rests_longer_each_time_until_one_does() -> None:
+    pool = pool_of("priority", A)
+    assert [pool.rest_seconds("x") for _ in range(5)] == [5.0, 20.0, 80.0, 300.0, 300.0]
+    assert pool.rest_seconds("y") == 5.0
+    pool.answered(pool.all[0], "x", 404, 0.0)
+    assert pool.rest_seconds("x") == 5.0
+    short = Proxies(ProxyConfig(urls=(A,), ban_seconds=2.0), lambda: 0.0)
+    assert short.rest_seconds("x") == 2.0, "a ban is the longest"
 
 
 # ---- pools ------------------------------------------------------------------------------------------------

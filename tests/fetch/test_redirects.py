@@ -14,7 +14,7 @@ TASK = "https://example.org/a/b"
 
 
 def hop(location: str | None, chain: tuple[Hop, ...] = (), asked: tuple[str, ...] = (TASK,), limit: int = 5) -> object:
-    return next_hop(TASK, asked, chain, 301, location, limit, SPELLING)
+    return next_hop(tuple(Hop(url, 301) for url in asked), chain, location, limit, SPELLING)
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,12 @@ def test_a_target_becomes_a_task_of_its_own(location: str, url: str, origin: str
 
 
 def test_another_spelling_is_asked_for_at_once() -> None:
-    assert hop("/a/b?utm_source=x#part") == SameUrl("https://example.org/a/b?utm_source=x")
+    spelled = "https://example.org/a/b?utm_source=x"
+    assert hop("/a/b?utm_source=x#part") == SameUrl(spelled)
+    before = (Hop("https://example.org/old", 302),)
+    assert hop("/c", chain=before, asked=(TASK, spelled)) == Elsewhere(
+        "https://example.org/c", "https://example.org", (*before, Hop(TASK, 301), Hop(spelled, 301))
+    )
 
 
 def test_credentials_are_left_behind() -> None:
@@ -49,7 +54,7 @@ def test_credentials_are_left_behind() -> None:
     ["file:///etc/passwd", "data:text/html,hi", "ftp://example.org/", "javascript:alert(1)", "http://", "http://a b/"],
 )
 def test_where_no_crawler_goes(location: str) -> None:
-    assert hop(location) == Stop("redirect to something that is no http or https URL", location)
+    assert hop(location) == Stop("redirect to something that is no http or https URL")
 
 
 @pytest.mark.parametrize(
@@ -63,7 +68,7 @@ def test_where_no_crawler_goes(location: str) -> None:
     ],
 )
 def test_https_is_forced_where_it_is_configured(location: str, url: str) -> None:
-    found = next_hop(TASK, (TASK,), (), 301, location, 5, SPELLING, ("BBC.co.uk",))
+    found = next_hop((Hop(TASK, 301),), (), location, 5, SPELLING, ("BBC.co.uk",))
     assert isinstance(found, Elsewhere)
     assert found.url == url
 

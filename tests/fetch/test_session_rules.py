@@ -4,11 +4,15 @@ import pytest
 
 from tenax.config import BrowserConfig
 from tenax.fetch.browser.session_rules import (
+    BROKEN_BROWSERS,
     GIVEN_UP_SECONDS,
     IDLE_SECONDS,
+    Suspicion,
     Trouble,
     Use,
+    after_break,
     after_error,
+    is_culprit,
     is_over,
     is_spent,
     words,
@@ -65,3 +69,25 @@ def test_three_errors_in_a_row_and_nobody_tries_for_a_while() -> None:
 def test_the_first_error_after_a_rest_gives_up_again() -> None:
     trouble = after_error(Trouble(3, NOW, "it fell over"), "again", NOW + 1, CONFIG)
     assert trouble.given_up_until == NOW + 1 + GIVEN_UP_SECONDS
+
+
+@pytest.mark.parametrize(
+    ("good_pages_at_each_break", "blamed"),
+    [
+        ([5], False),
+        ([5, 6], False),
+        ([5, 6, 7], True),
+        ([0, 0, 1], True),
+        ([5, 5, 5], False),
+        ([0] * 50, False),
+        ([0] * 50 + [1], True),
+    ],
+)
+def test_a_page_is_blamed_when_browsers_break_on_it_and_on_no_other(
+    good_pages_at_each_break: list[int], blamed: bool
+) -> None:
+    suspicion = Suspicion()
+    for good_pages in good_pages_at_each_break:
+        suspicion = after_break(suspicion, good_pages)
+    assert is_culprit(suspicion, good_pages_at_each_break[-1]) is blamed
+    assert BROKEN_BROWSERS == 3

@@ -16,7 +16,7 @@ from tenax.fetch.wall_words import folded, parts_of, said_in
 from tenax.model import Way
 from tenax.parse.document import read_document, read_with_dom
 from tenax.parse.facts import Facts, read_facts
-from tests.pages import good_pages, wall_pages
+from tests.pages import good_pages, hard_pages, wall_pages
 
 HTML = "text/html; charset=utf-8"
 KNOWN_MISSES = {"56 long consent list"}
@@ -42,6 +42,27 @@ def test_there_are_300_good_pages_of_every_length() -> None:
 def test_no_good_page_is_turned_away() -> None:
     verdicts = {page.name: judge(page.html) for page in good_pages()}
     assert {name: verdict for name, verdict in verdicts.items() if verdict.status != "valid"} == {}
+
+
+def test_nor_is_one_that_is_hard_to_tell_from_a_wall() -> None:
+    verdicts = {page.name: judge(page.html) for page in hard_pages()}
+    assert len(verdicts) >= 200
+    assert {name: verdict for name, verdict in verdicts.items() if verdict.status != "valid"} == {}
+
+
+@pytest.mark.parametrize(
+    ("title", "body", "why"),
+    [
+        ("Lindenhof", "<h1>Lindenhof</h1><p>Please log in to continue.</p>", "login"),
+        ("Lindenhof", "<p>Lindenhof</p><p>Your request has been blocked. You have been blocked.</p>", "blocked"),
+        ("shop.example", "<h1>shop.example</h1><p>Verify you are human by completing the action below.</p>", "captcha"),
+        ("Shop", "<h1>Shop</h1><p>Please enable JavaScript to continue using this site.</p>", "javascript"),
+        ("Slow down", "<h1>Slow down</h1><p>You have made too many requests. Come back later.</p>", "limited"),
+        ("Loading", "<h1>Loading</h1><script>start()</script>", "shell"),
+    ],
+)
+def test_a_wall_below_the_site_s_name_is_a_wall(title: str, body: str, why: str) -> None:
+    assert judge(f"<title>{title}</title>{body}").why.partition(":")[0] == why
 
 
 def test_no_good_page_is_turned_away_when_a_browser_rendered_it() -> None:

@@ -8,17 +8,13 @@ from tenax.cli.explain import explanation_of
 from tenax.cli.layout import Ink
 from tenax.cli.story import told
 from tenax.model import Outcome
-from tenax.wiring import open_ledger
-from tests.hostile.crawling import Crawled
+from tests.hostile.crawling import Crawled, ledger_in
 
 
 async def explained(out: Path, url: str) -> str:
     """What `tenax explain` says, in one line."""
-    ledger = await open_ledger(out, read_only=True)
-    try:
+    async with ledger_in(out) as ledger:
         lines = told(await explanation_of(ledger, url), Ink())
-    finally:
-        await ledger.close()
     return " ".join(" ".join(lines).split())
 
 

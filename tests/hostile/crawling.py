@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import tenax
-from tenax.clock import Clock, SteadyClock
+from tenax.clock import Clock
 from tenax.config import Config, Setting, load
 from tenax.errors import NoSeedReachable
-from tenax.ledger import Life, PageFilter, Status
+from tenax.ledger import Ledger, Life, PageFilter, Status
 from tenax.model import Ending, HostRecord, Page, Value
 from tenax.wiring import open_ledger
 from tests.e2e.program import start
@@ -47,22 +48,26 @@ class Crawled(Value, frozen=True):
     status: Status
 
     async def life(self, url: str) -> Life:
-        ledger = await open_ledger(self.out, read_only=True)
-        try:
+        async with ledger_in(self.out) as ledger:
             found = await ledger.life(url)
-        finally:
-            await ledger.close()
         assert found is not None, f"{url} is not known to the crawl"
         return found
 
     async def host(self, origin: str) -> HostRecord:
-        ledger = await open_ledger(self.out, read_only=True)
-        try:
+        async with ledger_in(self.out) as ledger:
             found = await ledger.host(origin)
-        finally:
-            await ledger.close()
         assert found is not None, f"{origin} is not known to the crawl"
         return found
+
+
+@asynccontextmanager
+async def ledger_in(out: Path, clock: Clock | None = None) -> AsyncIterator[Ledger]:
+    """The ledger of a crawl, to look at."""
+    ledger = await open_ledger(out, read_only=True, clock=clock)
+    try:
+        yield ledger
+    finally:
+        await ledger.close()
 
 
 def settings_for(seeds: Sequence[str], settings: Settings, ports: Sequence[int] = ()) -> Settings:
@@ -96,8 +101,7 @@ async def crawl(
 
 async def crawled(out: Path, ending: Ending | None = None, clock: Clock | None = None) -> Crawled:
     """What is in the directory of a crawl that does not run."""
-    ledger = await open_ledger(out, read_only=True, clock=clock or SteadyClock())
-    try:
+    async with ledger_in(out, clock) as ledger:
         return Crawled(
             out,
             ending,
@@ -105,8 +109,6 @@ async def crawled(out: Path, ending: Ending | None = None, clock: Clock | None =
             {letter.url: letter.cause async for letter in ledger.dead_letters()},
             await ledger.status(),
         )
-    finally:
-        await ledger.close()
 
 
 def start_crawl(

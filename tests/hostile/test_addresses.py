@@ -1,6 +1,6 @@
 """The guard, as a whole crawl meets it: whatever a page, a name server or a proxy says, nobody private is reached.
 
-What a browser may reach (refresh, script, iframe, fetch(), WebSocket) is in tests/fetch/test_browser.py.
+What a browser may reach (refresh, script, iframe, fetch(), WebSocket) is in tests/hostile/test_browser.py.
 """
 
 from __future__ import annotations

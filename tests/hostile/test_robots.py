@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ssl
 import time
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -13,6 +12,7 @@ from tenax.hosts.robots import MAX_ROBOTS_BYTES
 from tenax.model import Ending, HostRecord, RobotsVerdict, label
 from tests.hostile.by_hand import Days, crawl_by_hand
 from tests.hostile.crawling import Crawled, crawl, crawled
+from tests.site.certificates import tls_of
 from tests.site.dns import NameServer, Says
 from tests.site.politeness import gaps
 from tests.site.robots import (
@@ -30,8 +30,6 @@ from tests.site.robots import (
     status,
 )
 from tests.site.server import Manner, Site
-
-CERTIFICATE = Path(__file__).parents[1] / "site" / "self_signed.pem"
 
 
 def asked(site: Site) -> list[str]:
@@ -131,13 +129,13 @@ async def test_bom_mixed_line_ends_long_lines_and_nul_bytes_are_parsed(tmp_path:
     ],
 )
 async def test_the_worst_file_is_parsed_in_linear_time(tmp_path: Path, line: bytes) -> None:
-    """500 KiB of what makes careless patterns go back and forth; seconds would be minutes then."""
+    """500 KiB of what makes careless patterns go back and forth; seconds of CPU would be minutes then."""
     body = b"User-agent: *\n" + line * (MAX_ROBOTS_BYTES // len(line))
     paths = [f"/{'a' * 200}-{number}" for number in range(5)]
-    started = time.monotonic()
+    started = time.process_time()
     seen = await visited(body, tmp_path, *paths)
     assert seen == set(paths)
-    assert time.monotonic() - started < 6
+    assert time.process_time() - started < 6
 
 
 # ---- 404/403/401/410 → allow all. 500/503/429/timeout/DNS/TLS/reset → disallow all, retried with backoff; last good
@@ -168,7 +166,7 @@ async def test_500_503_429_timeout_reset_disallow_all(tmp_path: Path, robots: Ma
 
 
 async def test_tls_disallows_all(tmp_path: Path) -> None:
-    async with Site({"/robots.txt": rules(""), **pages("/a")}, tls=tls()) as site:
+    async with Site({"/robots.txt": rules(""), **pages("/a")}, tls=tls_of("self_signed")) as site:
         done = await crawl([site.url("/")], tmp_path)
         assert site.hits == []
     await assert_hands_off(done, site.origin)
@@ -338,7 +336,7 @@ async def test_http_and_https_and_other_ports_have_separate_rules(tmp_path: Path
             for text, secured in [
                 ("User-agent: *\nDisallow: /a\n", None),
                 ("User-agent: *\nDisallow: /b\n", None),
-                ("User-agent: *\nDisallow: /\nAllow: /$\n", tls()),
+                ("User-agent: *\nDisallow: /\nAllow: /$\n", tls_of("self_signed")),
             ]
         ]
         done = await crawl([site.url("/") for site in sites], tmp_path, {"fetch.verify_tls": False})
@@ -429,9 +427,3 @@ async def test_meta_robots_and_x_robots_tag(
     assert (site.url("/") in done.pages) is is_stored
     assert (site.url("/linked") in done.pages) is is_followed
     assert done.letters == {}
-
-
-def tls() -> ssl.SSLContext:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(CERTIFICATE)
-    return context

@@ -3,7 +3,7 @@ from __future__ import annotations
 import msgspec
 
 from tenax.hosts.memory import MemoryHosts
-from tenax.model import HostRecord
+from tenax.model import HostRecord, RobotsCopy, RobotsVerdict
 
 
 def record(name: str = "a", next_at: float = 0.0, pages: int = 0) -> HostRecord:
@@ -49,3 +49,17 @@ def test_the_host_seen_longest_ago_leaves_first() -> None:
     hosts.release("http://a.example")
     hosts.put(record("c"))
     assert [hosts.get(f"http://{name}.example") is not None for name in "abc"] == [True, False, True]
+
+
+def test_huge_robots_txts_do_not_fill_the_memory() -> None:
+    hosts = MemoryHosts(capacity=1000, robots_chars=10_000)
+    for number in range(100):
+        robots = RobotsCopy(RobotsVerdict.RULES, 0.0, 1.0, "#" * 3000)
+        hosts.adopt(msgspec.structs.replace(record(f"h{number}"), robots=robots))
+        hosts.release(f"http://h{number}.example")
+        hosts.adopt(record(f"h{number}"))
+        hosts.release(f"http://h{number}.example")
+    assert len(hosts) == 3
+    for number in range(100):
+        hosts.put(record(f"small{number}"))
+    assert len(hosts) == 103, "what has none takes no part of it"

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import gc
 import time
+import weakref
 
 import pytest
 from hypothesis import given
@@ -14,6 +16,7 @@ from tenax.hosts.robots import (
     RobotsAnswer,
     RobotsNoAnswer,
     RobotsRedirectedAway,
+    Shelf,
     copy_of,
     matcher,
     readable,
@@ -284,3 +287,29 @@ def test_the_same_text_is_parsed_once() -> None:
     first = RobotsCopy(RobotsVerdict.RULES, 0, 1, "User-agent: *\nDisallow: /once")
     second = RobotsCopy(RobotsVerdict.RULES, 5, 6, "User-agent: *\nDisallow: /once")
     assert matcher(first) is matcher(second)
+
+
+def test_what_is_not_kept_is_gone_at_once() -> None:
+    """Not when the next full collection comes along: in a crawl that takes hours."""
+    gc.disable()
+    try:
+        robots = Robots("User-agent: *\nDisallow: /x")
+        rules = weakref.ref(robots._rules._user_agents["*"])
+        assert rules() is not None
+        del robots
+        assert rules() is None
+    finally:
+        gc.enable()
+
+
+def test_what_is_kept_parsed_is_bounded_and_what_was_asked_for_last_stays() -> None:
+    shelf = Shelf(most_chars=1000)
+    texts = [f"User-agent: *\nDisallow: /{number:04}" for number in range(100)]
+    first = shelf.rules_of(texts[0])
+    for text in texts:
+        shelf.rules_of(text)
+        assert shelf.rules_of(texts[0]) is first
+        assert shelf.chars <= 1000
+    huge = "#" * 5000
+    assert shelf.rules_of(huge) is shelf.rules_of(huge), "one at least is kept, whatever its size"
+    assert shelf.chars == 5000

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenax.ledger.schedule import Entry, Schedule, Slot
-from tenax.model import HostRecord
+from tenax.ledger.schedule import SPARE_TURNS, Entry, Schedule, Slot
+from tenax.model import HostRecord, RobotsCopy, RobotsVerdict
 
 HIGH, MEDIUM, LOW = 0, 1, 2
 NOW = 1000.0
@@ -228,9 +229,55 @@ def test_idle_hosts_make_room_and_busy_ones_stay() -> None:
     frontier.fill(NOW)
     assert frontier.schedule.room == 0
     assert frontier.take(NOW) is not None
-    frontier.schedule.dismiss_idle()
+    frontier.schedule.make_room(NOW)
     assert (1 in frontier.schedule, 2 in frontier.schedule, 3 in frontier.schedule) == (True, True, False)
     assert (frontier.schedule.room, len(frontier.schedule)) == (1, 2)
+
+
+def test_who_rests_or_had_its_share_makes_room_and_nothing_of_it_is_lost() -> None:
+    frontier = Frontier(Manners(), window=4, look_ahead=4)
+    for host in (1, 2, 3, 4):
+        frontier.add(host, *(entry(key) for key in range(20)))
+    frontier.next_at[2] = NOW + 60
+    frontier.next_at[3] = NOW + 8
+    frontier.enter(1, 2, 3)
+    frontier.fill(NOW)
+    now = NOW
+    for _ in range(4):
+        taken = frontier.take(now)
+        assert taken is not None
+        frontier.settle(*taken, now)
+        now += 1.0
+    frontier.enter(4)  # it comes in, and is not served yet
+    frontier.schedule.make_room(now)
+    assert [host for host in (1, 2, 3, 4) if host in frontier.schedule] == [3, 4]
+    frontier.enter(1, 2)
+    assert len(drained(frontier, now)) == 76
+
+
+def test_a_huge_robots_txt_takes_many_places() -> None:
+    schedule = Schedule(Manners(), 100, 4)
+    huge = RobotsCopy(RobotsVerdict.RULES, NOW, NOW, "#" * 500 * 1024)
+    schedule.enter(1, record())
+    assert schedule.room == 99
+    schedule.fill(1, [entry(1)], 4, None)
+    taken = schedule.take(NOW)
+    assert taken is not None
+    schedule.settle(taken[0], 1, msgspec.structs.replace(record(), robots=huge))
+    assert schedule.room == 100 - 32
+    schedule.make_room(NOW)
+    assert schedule.room == 100
+
+
+def test_turns_of_hosts_that_left_are_not_kept_until_they_come() -> None:
+    schedule = Schedule(Manners(), 10, 4)
+    for host in range(5000):
+        schedule.enter(host, record(NOW + 86_400))
+        schedule.fill(host, [entry(1)], 4, None)
+        if not schedule.room:
+            schedule.make_room(NOW)
+    assert len(schedule) <= 10
+    assert len(schedule._heap) <= 2 * 10 + SPARE_TURNS + 1
 
 
 def test_an_answer_for_a_host_that_has_left_is_dropped() -> None:

@@ -1,14 +1,15 @@
 """Pages to try the validation on: 300 good short ones and 60 walls, from patterns of real ones.
 
 `texts` holds what the good pages say, `tricky` those that speak of walls without being one, `layouts` what they are
-dressed in, `walls` the walls. Every third text and every third wall is held out: the rules were written without
-looking at how those fare.
+dressed in, `walls` the walls. `hard` holds more good pages, found by looking for what the rules would turn away.
+Every third text and every third wall is held out: the rules were written without looking at how those fare.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+from tests.pages.hard import HARD
 from tests.pages.layouts import LAYOUTS
 from tests.pages.texts import TEXTS
 from tests.pages.tricky import TRICKY
@@ -47,6 +48,15 @@ def good_pages() -> list[GoodPage]:
             name = f"{number:03} {kind} {language} {dress}: {title}"
             pages.append(GoodPage(name, layout(language, title, body), number % 3 == 2))
     return pages
+
+
+def hard_pages() -> list[GoodPage]:
+    """Each in every layout; they are beside the 300."""
+    return [
+        GoodPage(f"{language} {dress}: {title}", layout(language, title, body), False)
+        for language, title, body in HARD
+        for dress, layout in LAYOUTS.items()
+    ]
 
 
 def wall_pages() -> list[WallPage]:

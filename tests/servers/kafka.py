@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import ctypes
 import os
+import time
 from pathlib import Path
 from types import TracebackType
 
 import confluent_kafka
+from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
 
 _PRODUCER = 0
 
@@ -70,6 +72,22 @@ class KafkaBroker:
         self._library.rd_kafka_mock_push_request_errors_array(
             self._cluster, ctypes.c_int16(api_key), ctypes.c_size_t(len(errors)), codes
         )
+
+
+def read(servers: str, topic: str, most: int, seconds: float = 20.0) -> list[tuple[bytes, bytes]]:
+    """Keys and values in a topic from its beginning, each partition in its order; fewer than `most` after that time."""
+    consumer = Consumer({"bootstrap.servers": servers, "group.id": topic, "log_level": 0})
+    partitions = consumer.list_topics(topic, seconds).topics[topic].partitions
+    consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in partitions])
+    found: list[tuple[bytes, bytes]] = []
+    end = time.monotonic() + seconds
+    while len(found) < most and time.monotonic() < end:
+        for message in consumer.consume(500, 0.05):
+            key, value = message.key(), message.value()
+            if message.error() is None and isinstance(key, bytes) and isinstance(value, bytes):
+                found.append((key, value))
+    consumer.close()
+    return found
 
 
 def _library() -> ctypes.CDLL:

@@ -4,19 +4,10 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from confluent_kafka import Consumer, Producer
+from confluent_kafka import Producer
 
-from tests.servers.kafka import KafkaBroker
-from tests.servers.postgres import PostgresServer
+from tests.servers.kafka import KafkaBroker, read
 from tests.servers.redis import RedisServer
-
-
-def test_postgres_keeps_what_it_was_told_across_a_restart() -> None:
-    with PostgresServer() as server:
-        server.create("one")
-        server.psql("CREATE TABLE t AS SELECT 1 AS a", "one")
-        server.restart()
-        assert server.psql("SELECT a FROM t", "one") == "1"
 
 
 def test_redis_keeps_what_it_was_told_across_a_restart() -> None:
@@ -38,23 +29,6 @@ def test_a_broker_that_was_down_takes_what_waited_for_it(kafka: KafkaBroker) -> 
     if kafka.is_ours:
         kafka.up()
     assert producer.flush(20) == 0
-    told = _read(kafka, "servers", 100)
+    told = [value for _, value in read(kafka.servers, "servers", 100)]
     assert len(told) == 100
     assert all(int(one) + 1 == int(after) for one, after in pairwise(told))
-
-
-def _read(kafka: KafkaBroker, topic: str, most: int) -> list[bytes]:
-    consumer = Consumer(
-        {"bootstrap.servers": kafka.servers, "group.id": topic, "auto.offset.reset": "earliest", "log_level": 0}
-    )
-    consumer.subscribe([topic])
-    values: list[bytes] = []
-    for _ in range(200):
-        message = consumer.poll(0.1)
-        value = message.value() if message is not None and message.error() is None else None
-        if value is not None:
-            values.append(value)
-        if len(values) >= most:
-            break
-    consumer.close()
-    return values

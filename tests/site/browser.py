@@ -98,6 +98,9 @@ page("/popups", "<p>words</p><script>for (let i = 0; i < 30; i++) window.open('/
 page(
     "/download", "<p>words</p><a id=a href='/file' download>x</a><script>a.click()</script><iframe src=/file></iframe>"
 )
+page("/starts/download", "<p>words</p><script>location = '/file'</script>")
+page("/starts/nothing", "<p>words</p><script>location = '/nothing'</script>")
+page("/starts/mail", "<p>words</p><script>location = 'mailto:us@a.example'</script>")
 page("/busy-loop", "<p>words</p><script>for (;;);</script>")
 page("/service-worker", "<p>words</p><script>navigator.serviceWorker?.register('/sw.js')</script>")
 page("/closes", "<script>window.close(); window.open('', '_self').close()</script><p>still here</p>")
@@ -106,6 +109,40 @@ page(
     "<p>words</p><img src=/picture.png><video src=/film.mp4></video><style>@font-face {font-family: f; "
     "src: url(/f.woff)} p {font-family: f; background: url(/back.png)}</style><link rel=icon href=/icon.png>",
 )
+page(
+    "/hints",
+    "<link rel=prefetch href=/later/1><link rel=prefetch as=script href=/later/2.js><link rel=prerender href=/later/3>"
+    "<link rel=preconnect href='{to}'><link rel=dns-prefetch href='{to}'><link rel=next href=/later/4>"
+    "<link rel=icon href=/icon.png><link rel=apple-touch-icon href=/touch.png><link rel=manifest href=/app.json>"
+    "<link rel=search type=application/opensearchdescription+xml href=/search.xml>"
+    "<link rel=preload as=image href=/later/5.png><link rel=preload as=script href=/needed.js>"
+    '<script type=speculationrules>{"prefetch": [{"urls": ["/later/6"], "eagerness": "immediate"}, '
+    '{"where": {"href_matches": "/*"}, "eagerness": "immediate"}], '
+    '"prerender": [{"urls": ["/later/7"], "eagerness": "immediate"}]}</script>'
+    "<p id=p>before</p><a href=/later/8 ping=/ping>more</a><img src=/later/9.png loading=lazy>"
+    "<video poster=/poster.png><track src=/words.vtt default></video><script src=/needed.js></script><script>"
+    "navigator.sendBeacon('/beacon', 'x'); navigator.serviceWorker?.register('/sw.js'); new Image().src = '/pixel.gif';"
+    "addEventListener('pagehide', () => navigator.sendBeacon('/beacon/end', 'x'));"
+    "try { fetchLater('/later/10', {activateAfter: 0}) } catch {} try { new SharedWorker('/later/11.js') } catch {};"
+    "document.querySelector('a').dispatchEvent(new PointerEvent('pointerdown'));"
+    "fetch('/data').then(a => a.text()).then(t => p.textContent = t)</script>",
+    {
+        "Link": "</later/12>; rel=prefetch, </later/13.png>; rel=preload; as=image",
+        "Speculation-Rules": '"/later/14.json"',
+        "Report-To": '{"group": "a", "max_age": 99, "endpoints": [{"url": "/reports"}]}',
+        "Reporting-Endpoints": 'a="/reports"',
+        "NEL": '{"report_to": "a", "max_age": 99, "success_fraction": 1}',
+        "Content-Security-Policy-Report-Only": "script-src 'none'; report-uri /reports; report-to a",
+    },
+)
+_MANY = "for (let i = 0; i < 300; i++) fetch('{origin}/data?' + i, {mode: 'no-cors'})"
+page("/asks-much", f"<p>words</p><script>{_MANY.replace('{origin}', '')}</script>")
+page(
+    "/asks-much/worker",
+    '<p>words</p><script>const many = "' + _MANY + "\".replace('{origin}', location.origin);"
+    "new Worker(URL.createObjectURL(new Blob([many])))</script>",
+)
+page("/asks-much/frame", "<p>words</p><iframe sandbox=allow-scripts src=/asks-much></iframe>")
 page("/grows", "<script>document.body.append('x'.repeat(3_000_000))</script>")
 page("/eats-memory", "<script>const a = []; for (;;) a.push(new Uint8Array(1 << 24).fill(1))</script>")
 page("/waits-for-ever", "<p>here already</p><script async src=/silent></script>")
@@ -123,6 +160,7 @@ _sent("/data", b"loaded later", {"Content-Type": "text/plain", "Access-Control-A
 _sent("/file", b"MZ\0binary", {"Content-Type": "application/octet-stream", "Content-Disposition": "attachment"})
 _sent("/feed.xml", b"<?xml version='1.0'?><rss></rss>", {"Content-Type": "application/rss+xml"})
 _sent("/sw.js", b"self.addEventListener('fetch', () => {})", {"Content-Type": "text/javascript"})
+_sent("/needed.js", b"", {"Content-Type": "text/javascript"})
 _sent("/worker.js", b"postMessage('from a worker')", {"Content-Type": "text/javascript"})
 _sent("/not-there", b"", {}, "404 Not Found")
 _sent("/nothing", b"", {}, "204 No Content")

@@ -7,8 +7,9 @@ import gzip
 import sys
 import zlib
 from collections.abc import Callable
+from typing import Literal
 
-import brotli as brotli_codec
+import brotli
 
 from tests.site.server import Exchange, Manner
 
@@ -108,178 +109,109 @@ async def etag(exchange: Exchange) -> None:
         await exchange.answer(PAGE, headers={"ETag": '"1"'})
 
 
-@manner("/429")
-async def too_many(exchange: Exchange) -> None:
-    await exchange.answer(b"slow down", "429 Too Many Requests", {"Retry-After": "7"})
+OK = b"HTTP/1.1 200 OK\r\n"
+CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
+HALF = OK + b"Content-Length: 1000\r\n\r\nhalf"
+HINTS = b"HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n"
 
 
-@manner("/999")
-async def odd_status(exchange: Exchange) -> None:
-    await exchange.answer(b"no", "999 Request denied")
+def says(*pieces: bytes, pause_seconds: float = 0.0, then: Literal["stay", "hang up", "reset"] = "stay") -> Manner:
+    """Just these bytes, whatever HTTP thinks of them."""
+
+    async def speak(exchange: Exchange) -> None:
+        for piece in pieces:
+            await exchange.send(piece)
+            await asyncio.sleep(pause_seconds)
+        if then == "hang up":
+            exchange.hang_up()
+        elif then == "reset":
+            exchange.reset()
+
+    return speak
 
 
-@manner("/no-reason")
-async def no_reason(exchange: Exchange) -> None:
-    await exchange.answer(PAGE, "200")
+def goes_on(start: bytes, more: bytes, pause_seconds: float = 0.0) -> Manner:
+    """The same again and again, without end."""
+
+    async def speak(exchange: Exchange) -> None:
+        await exchange.send(start)
+        while True:
+            await exchange.send(more)
+            await asyncio.sleep(pause_seconds)
+
+    return speak
 
 
-@manner("/folded")
-async def folded(exchange: Exchange) -> None:
-    await exchange.send(
-        b"HTTP/1.1 200 OK\r\nX-Long: first\r\n  second\r\nX-Bytes: \xe9\xff\r\nContent-Length: 4\r\n\r\npage"
-    )
+def answers(body: bytes = b"", status: str = "200 OK", **headers: str) -> Manner:
+    """A proper answer; underscores in a header's name stand for hyphens."""
+    sent = {name.replace("_", "-"): value for name, value in headers.items()}
+
+    async def answer(exchange: Exchange) -> None:
+        await exchange.answer(body, status, sent)
+
+    return answer
 
 
-@manner("/no-length")
-async def no_length(exchange: Exchange) -> None:
-    await exchange.send(b"HTTP/1.0 200 OK\r\n\r\n" + PAGE)
-    exchange.hang_up()
-
-
-@manner("/empty")
-async def empty(exchange: Exchange) -> None:
-    await exchange.answer()
-
-
-@manner("/upgrade")
-async def upgrade(exchange: Exchange) -> None:
-    await exchange.send(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\nhello")
-
-
-@manner("/garbage")
-async def garbage(exchange: Exchange) -> None:
-    await exchange.send(b"SSH-2.0-OpenSSH_9.2\r\n\r\n")
-    exchange.hang_up()
-
-
-@manner("/headers-huge")
-async def huge_headers(exchange: Exchange) -> None:
-    await exchange.send(b"HTTP/1.1 200 OK\r\n")
-    for number in range(200):
-        await exchange.send(b"X-%d: %s\r\n" % (number, b"a" * 64 * 1024))
-    await exchange.send(b"Content-Length: 4\r\n\r\npage")
-
-
-@manner("/headers-many")
-async def many_headers(exchange: Exchange) -> None:
-    await exchange.answer(PAGE, headers={f"X-{number}": "a" for number in range(5000)})
-
-
-@manner("/headers-endless")
-async def endless_headers(exchange: Exchange) -> None:
-    await exchange.send(b"HTTP/1.1 200 OK\r\n")
-    while True:
-        await exchange.send(b"X-More: a\r\n")
-        await asyncio.sleep(0.02)
-
-
-@manner("/silent")
-async def silent(exchange: Exchange) -> None:
-    await asyncio.sleep(3600)
-
-
-@manner("/drip")
-async def drip(exchange: Exchange) -> None:
-    await exchange.send(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
-    while True:
-        await exchange.send(b"a")
-        await asyncio.sleep(0.02)
-
-
-@manner("/drip/chunked")
-async def drip_chunked(exchange: Exchange) -> None:
-    await exchange.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
-    while True:
-        await exchange.send(b"1\r\na\r\n")
-        await asyncio.sleep(0.02)
-
-
-@manner("/large")
-async def large(exchange: Exchange) -> None:
-    await exchange.send(b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n" + b"a" * 1000)
-    await asyncio.sleep(3600)
-
-
-@manner("/large/silent")
-async def silent_in_the_body(exchange: Exchange) -> None:
-    await exchange.send(b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n" + b"a" * 1000)
-    await asyncio.sleep(3600)
-
-
-@manner("/endless")
-async def endless(exchange: Exchange) -> None:
-    await exchange.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
-    while True:
-        await exchange.send(b"10000\r\n" + b"a" * 65536 + b"\r\n")
-
-
-@manner("/truncated")
-async def truncated(exchange: Exchange) -> None:
-    await exchange.send(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nhalf")
-    exchange.hang_up()
-
-
-@manner("/truncated/chunked")
-async def chunked_without_end(exchange: Exchange) -> None:
-    await exchange.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n")
-    exchange.hang_up()
-
-
-@manner("/truncated/gzip")
-async def truncated_gzip(exchange: Exchange) -> None:
-    await exchange.answer(gzip.compress(PAGE)[:-20], headers={"Content-Encoding": "gzip"})
-
-
-@manner("/truncated/reset")
-async def reset_in_the_body(exchange: Exchange) -> None:
-    await exchange.send(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nhalf")
-    await asyncio.sleep(0.05)
-    exchange.reset()
-
-
-@manner("/truncated/no-length")
-async def reset_in_a_body_without_length(exchange: Exchange) -> None:
-    await exchange.send(b"HTTP/1.1 200 OK\r\n\r\nhalf")
-    await asyncio.sleep(0.05)
-    exchange.reset()
-
-
-@manner("/truncated/404")
-async def truncated_error(exchange: Exchange) -> None:
-    await exchange.send(b"HTTP/1.1 404 Not Found\r\nContent-Length: 1000\r\n\r\nhalf")
-    exchange.hang_up()
-
-
-@manner("/chunked-nonsense")
-async def nonsense_chunks(exchange: Exchange) -> None:
-    await exchange.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\nzz!\r\n")
-    exchange.hang_up()
-
-
-@manner("/damaged/gzip")
-async def damaged_gzip(exchange: Exchange) -> None:
-    await exchange.answer(b"this is no gzip at all", headers={"Content-Encoding": "gzip"})
-
-
-@manner("/brotli")
-async def brotli(exchange: Exchange) -> None:
-    await exchange.answer(brotli_codec.compress(b"page"), headers={"Content-Encoding": "br"})
-
-
-@manner("/reset")
-async def reset(exchange: Exchange) -> None:
-    exchange.reset()
-
-
-@manner("/hang-up")
-async def hang_up(exchange: Exchange) -> None:
-    exchange.hang_up()
-
-
-@manner("/hang-up/in-headers")
-async def hang_up_in_headers(exchange: Exchange) -> None:
-    await exchange.send(b"HTTP/1.1 200 OK\r\nContent-Le")
-    exchange.hang_up()
+MANNERS.update(
+    {
+        "/429": answers(b"slow down", "429 Too Many Requests", Retry_After="7"),
+        "/999": answers(b"no", "999 Request denied"),
+        "/no-reason": answers(PAGE, "200"),
+        "/empty": answers(),
+        "/brotli": answers(brotli.compress(b"page"), Content_Encoding="br"),
+        "/redirect": answers(b"moved", "302 Found", Location="/page", Set_Cookie="seen=1"),
+        "/redirect/bomb": answers(BOMBS["/bomb/gzip"][1], "302 Found", Location="/page", Content_Encoding="gzip"),
+        "/headers-many": answers(PAGE, **{f"X-{number}": "a" for number in range(5000)}),
+        # Odd, but whole.
+        "/folded": says(OK + b"X-Long: first\r\n  second\r\nX-Bytes: \xe9\xff\r\nContent-Length: 4\r\n\r\npage"),
+        "/no-length": says(b"HTTP/1.0 200 OK\r\n\r\n" + PAGE, then="hang up"),
+        "/bare-lines": says(b"HTTP/1.1 200 OK\nX-Empty:\nContent-Length: 4\n\npage"),
+        "/lengths": says(
+            OK + b"Content-Length: 99\r\nTransfer-Encoding: chunked\r\n\r\n4\r\npage\r\n0\r\nX-Late: 1\r\n\r\n"
+        ),
+        "/robots-tags": says(
+            OK + b"X-Robots-Tag: noindex\r\nx-robots-tag: other: nofollow\r\nContent-Length: 4\r\n\r\npage"
+        ),
+        # No HTTP.
+        "/upgrade": says(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\nhello"),
+        "/garbage": says(b"SSH-2.0-OpenSSH_9.2\r\n\r\n", then="hang up"),
+        "/chunked-nonsense": says(CHUNKED + b"4\r\nhalf\r\nzz!\r\n", then="hang up"),
+        "/damaged/gzip": answers(b"this is no gzip at all", Content_Encoding="gzip"),
+        # Half of it.
+        "/truncated": says(HALF, then="hang up"),
+        "/truncated/chunked": says(CHUNKED + b"4\r\nhalf\r\n", then="hang up"),
+        "/truncated/gzip": answers(gzip.compress(PAGE)[:-20], Content_Encoding="gzip"),
+        "/truncated/reset": says(HALF, pause_seconds=0.05, then="reset"),
+        "/truncated/no-length": says(OK + b"\r\nhalf", pause_seconds=0.05, then="reset"),
+        "/truncated/404": says(b"HTTP/1.1 404 Not Found\r\nContent-Length: 1000\r\n\r\nhalf", then="hang up"),
+        "/reset": says(then="reset"),
+        "/hang-up": says(then="hang up"),
+        "/hang-up/in-headers": says(OK + b"Content-Le", then="hang up"),
+        # Too much of it, or for too long.
+        "/headers-huge": says(
+            OK,
+            *(b"X-%d: %s\r\n" % (number, b"a" * 64 * 1024) for number in range(200)),
+            b"Content-Length: 4\r\n\r\npage",
+        ),
+        "/headers-endless": goes_on(OK, b"X-More: a\r\n", 0.02),
+        "/silent": says(b"", pause_seconds=3600.0),
+        "/drip": goes_on(OK + b"Content-Length: 100000\r\n\r\n", b"a", 0.02),
+        "/drip/chunked": goes_on(CHUNKED, b"1\r\na\r\n", 0.02),
+        "/large": says(OK + b"Content-Length: 99999999999\r\n\r\n" + b"a" * 1000, pause_seconds=3600.0),
+        "/large/silent": says(OK + b"Content-Length: 9999\r\n\r\n" + b"a" * 1000, pause_seconds=3600.0),
+        "/endless": goes_on(CHUNKED, b"10000\r\n" + b"a" * 65536 + b"\r\n"),
+        "/early-hints/endless": goes_on(HINTS, HINTS * 100),
+        # Answers that are not the answer yet, and answers that nobody asked for: whoever took those for the next one
+        # would store the wrong page.
+        "/early-hints": says(
+            b"HTTP/1.1 100 Continue\r\n\r\n" + HINTS, OK + b"Content-Length: %d\r\n\r\n" % len(PAGE) + PAGE
+        ),
+        "/unasked": says(OK + b"Content-Length: 4\r\n\r\npage" + OK + b"Content-Length: 4\r\n\r\nevil"),
+        "/unasked/late": says(
+            OK + b"Content-Length: 4\r\n\r\npage", OK + b"Content-Length: 4\r\n\r\nevil", pause_seconds=0.02
+        ),
+    }
+)
 
 
 @manner("/once-per-connection")
@@ -289,61 +221,3 @@ async def once_per_connection(exchange: Exchange) -> None:
         exchange.hang_up()
     else:
         await exchange.answer(PAGE)
-
-
-@manner("/redirect")
-async def redirect(exchange: Exchange) -> None:
-    await exchange.answer(b"moved", "302 Found", {"Location": "/page", "Set-Cookie": "seen=1"})
-
-
-@manner("/redirect/bomb")
-async def redirect_with_a_bomb(exchange: Exchange) -> None:
-    coding, data = BOMBS["/bomb/gzip"]
-    await exchange.answer(data, "302 Found", {"Location": "/page", "Content-Encoding": coding})
-
-
-@manner("/early-hints")
-async def early_hints(exchange: Exchange) -> None:
-    """Answers that are not the answer yet."""
-    await exchange.send(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n")
-    await exchange.answer(PAGE)
-
-
-@manner("/early-hints/endless")
-async def endless_early_hints(exchange: Exchange) -> None:
-    while True:
-        await exchange.send(b"HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n" * 100)
-
-
-@manner("/unasked")
-async def unasked_answer(exchange: Exchange) -> None:
-    """A second answer right behind the first: whoever took it for the next one would store the wrong page."""
-    one = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n%s"
-    await exchange.send(one % b"page" + one % b"evil")
-
-
-@manner("/unasked/late")
-async def unasked_late(exchange: Exchange) -> None:
-    await exchange.answer(b"page")
-    await asyncio.sleep(0.02)
-    await exchange.send(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil")
-
-
-@manner("/lengths")
-async def both_lengths(exchange: Exchange) -> None:
-    await exchange.send(
-        b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\nTransfer-Encoding: chunked\r\n\r\n"
-        b"4\r\npage\r\n0\r\nX-Late: 1\r\n\r\n"
-    )
-
-
-@manner("/bare-lines")
-async def bare_lines(exchange: Exchange) -> None:
-    await exchange.send(b"HTTP/1.1 200 OK\nX-Empty:\nContent-Length: 4\n\npage")
-
-
-@manner("/robots-tags")
-async def robots_tags(exchange: Exchange) -> None:
-    await exchange.send(
-        b"HTTP/1.1 200 OK\r\nX-Robots-Tag: noindex\r\nx-robots-tag: other: nofollow\r\nContent-Length: 4\r\n\r\npage"
-    )

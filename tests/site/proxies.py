@@ -8,11 +8,12 @@ import ssl
 from collections.abc import Mapping
 from ipaddress import ip_address
 from pathlib import Path
-from types import TracebackType
 from typing import Literal
 from urllib.parse import urlsplit
 
 from tenax.fetch.proxies import ProxyScheme
+from tests.site.listening import Listening
+from tests.site.server import headers_of
 
 VOUCHED = Path(__file__).parent / "vouched.pem"
 """A certificate for `secure.example`, `proxy.example` and 127.0.0.1; it vouches for itself."""
@@ -35,7 +36,7 @@ class Asked:
         self.headers = dict(headers or {})
 
 
-class LocalProxy:
+class LocalProxy(Listening):
     """Serves one scheme on a port of its own: CONNECT and whole requests, or SOCKS5."""
 
     def __init__(
@@ -49,29 +50,14 @@ class LocalProxy:
         names: Mapping[str, str] | None = None,
     ) -> None:
         """`refusal` is the status or SOCKS5 reply that every tunnel gets; `names` is what it resolves by itself."""
+        super().__init__(tls=vouched_tls() if scheme == "https" else None)
         self.asked: list[Asked] = []
-        self.connections = 0
         self.refusal = refusal
         self.manner: Manner = manner
         self._scheme = scheme
         self._user = user
         self._password = password
         self._names = dict(names or {})
-
-    async def __aenter__(self) -> LocalProxy:
-        self._tasks: set[asyncio.Task[None]] = set()
-        tls = vouched_tls() if self._scheme == "https" else None
-        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, ssl=tls)
-        self.port: int = self._server.sockets[0].getsockname()[1]
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._server.close()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
 
     @property
     def name(self) -> str:
@@ -80,20 +66,7 @@ class LocalProxy:
     def url(self, user: str = "", password: str = "") -> str:
         return f"{self._scheme}://{f'{user}:{password}@' if user else ''}{self.name}"
 
-    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
-        self.connections += 1
-        try:
-            await self._serve(reader, writer)
-        except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
-            pass  # the other side left, or the test is over
-        finally:
-            self._tasks.discard(task)
-            writer.transport.abort()
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, connection: int) -> None:
         match self.manner:
             case "hangs-up":
                 await reader.read(1)
@@ -122,9 +95,7 @@ class LocalProxy:
             while True:
                 lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").rstrip().split("\r\n")
                 method, target, _ = lines[0].split(" ")
-                headers = {
-                    name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines[1:])
-                }
+                headers = headers_of(lines[1:])
                 self.asked.append(Asked(method, target, headers))
                 if not self._is_known(headers.get("proxy-authorization", "")):
                     writer.write(b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n")

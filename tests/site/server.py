@@ -8,7 +8,8 @@ import ssl
 import struct
 import time
 from collections.abc import Awaitable, Callable
-from types import TracebackType
+
+from tests.site.listening import Listening
 
 Manner = Callable[["Exchange"], Awaitable[None]]
 
@@ -22,6 +23,11 @@ class Hit:
         self.headers = headers
         self.connection = connection
         self.at = at
+
+
+def headers_of(lines: list[str]) -> dict[str, str]:
+    """By their names in lower case."""
+    return {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
 
 
 class Exchange:
@@ -54,7 +60,7 @@ class Exchange:
         self._writer.close()
 
 
-class Site:
+class Site(Listening):
     """Serves the manners by path on a port of its own, and remembers what it was asked."""
 
     def __init__(
@@ -65,53 +71,19 @@ class Site:
         tls: ssl.SSLContext | None = None,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
+        super().__init__(host, port, tls)
         self.hits: list[Hit] = []
-        self.connections = 0
         self._manners = manners
-        self._host = host
-        self._port = port
-        self._tls = tls
         self._now = now
-
-    async def __aenter__(self) -> Site:
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._server = await asyncio.start_server(self._accept, self._host, self._port, ssl=self._tls)
-        self._port = self._server.sockets[0].getsockname()[1]
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._server.close()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-
-    @property
-    def port(self) -> int:
-        return self._port
 
     @property
     def origin(self) -> str:
-        return f"{'https' if self._tls else 'http'}://{self._host}:{self._port}"
+        return f"{'https' if self.tls else 'http'}://{self.host}:{self.port}"
 
     def url(self, path: str) -> str:
         return self.origin + path
 
-    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
-        self.connections += 1
-        try:
-            await self._serve(reader, writer, self.connections)
-        except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
-            pass  # the other side left, or the test is over
-        finally:
-            self._tasks.discard(task)
-            writer.close()
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, connection: int) -> None:
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, connection: int) -> None:
         nth = 0
         while not writer.is_closing():
             first = await reader.readexactly(1)
@@ -121,7 +93,7 @@ class Site:
             head = (first + await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
             request_line, *lines = head.rstrip().split("\r\n")
             nth += 1
-            headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+            headers = headers_of(lines)
             method, path, *_ = request_line.split(" ")
             hit = Hit(method, path, headers, connection, self._now())
             self.hits.append(hit)

@@ -41,6 +41,7 @@ def _failed(error: Exception, *, shows_traceback: bool) -> int:
     known = _ours(error)
     if known is not None:
         _complain(str(known))
+        _flush_or_let_go()
         return known.exit_code
     from tenax.cli import crash
 
@@ -62,6 +63,14 @@ def _complain(text: str) -> None:
 
     with contextlib.suppress(OSError):  # nobody may be listening, and the exit code still speaks
         print(f"tenax: {plain(masked(text))}", file=sys.stderr, flush=True)
+
+
+def _flush_or_let_go() -> None:
+    """What could not be written would be tried again at the end, and make an exit code of its own."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _let_go_of_stdout()
 
 
 def _let_go_of_stdout() -> None:

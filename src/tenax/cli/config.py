@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
     from tenax.cli.layout import Ink, show
 
     loaded = settings.load(args)
-    if args.host:
+    if args.host is not None:
         loaded = loaded.at(_host_name(args.host))
     if args.json:
         show([as_json(loaded)])

@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     pace = parser.add_argument_group("how fast")
     pace.add_argument("--rate", metavar="R", help="requests per second to one host (default: 1; 0: no limit)")
     pace.add_argument("--per-host", metavar="N", help="requests in flight to one host (default: 1)")
-    pace.add_argument("--concurrency", metavar="N", help="visits in flight, all hosts together (default: 32)")
+    pace.add_argument("--concurrency", metavar="N", help="visits in flight, all hosts together (default: 256)")
     where = parser.add_argument_group("output")
     where.add_argument("--out", metavar="DIR", help="directory of the crawl (default: tenax-HOST)")
     where.add_argument("--fresh", action="store_true", help="set the crawl in that directory aside and begin anew")

@@ -100,9 +100,9 @@ def _robots_allow(host: object, url: str) -> bool | None:
 
 def _is_private(host: str) -> bool:
     """Whether the host is written as an address that only this machine or network has. Names are not looked up."""
-    import ipaddress
+    from tenax.fetch.addresses import address, is_public
 
-    try:
-        return not ipaddress.ip_address(host.strip("[]")).is_global
-    except ValueError:
+    literal = address(host.strip("[]"))
+    if literal is None:
         return host == "localhost" or host.endswith(".localhost")
+    return not is_public(literal)

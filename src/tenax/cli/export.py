@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import errno
 import os
 import sys
 from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from tenax.cli import place
+from tenax.cli.outputs import STANDARD_OUTPUT, told_plainly
 from tenax.cli.parser import add_out
-from tenax.errors import SinkError, StorageFull
 
 if TYPE_CHECKING:
     from tenax.ledger import PageFilter
@@ -79,7 +78,7 @@ async def _write_lines(pages: AsyncIterator[Page], format: str, output: str | No
 
     number = 0
     line_of = csv_line if format == "csv" else json_line
-    with _opened(output) as file, _told_plainly(output or "standard output"):
+    with _opened(output) as file, _plainly(output or STANDARD_OUTPUT):
         if format == "csv":
             file.write(CSV_HEAD)
         async for page in pages:
@@ -93,7 +92,7 @@ async def _write_files(pages: AsyncIterator[Page], target: Path) -> int:
     from tenax.cli.formats import markdown_name
 
     number = 0
-    with _told_plainly(os.fspath(target)):
+    with _plainly(os.fspath(target)):
         async for page in pages:
             _write_file(page, target / markdown_name(page.url))
             number += 1
@@ -114,18 +113,9 @@ def _opened(output: str | None) -> Iterator[TextIO]:
             sys.stdout.reconfigure(encoding="utf-8", errors="replace")
         yield sys.stdout
         return
-    with _told_plainly(output), Path(output).open("w", encoding="utf-8", newline="") as file:
+    with _plainly(output), Path(output).open("w", encoding="utf-8", newline="") as file:
         yield file
 
 
-@contextmanager
-def _told_plainly(target: str) -> Iterator[None]:
-    """Trouble with the output as a sentence; a reader that went away is no trouble."""
-    try:
-        yield
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise StorageFull(f"{target}: the disk is full; the crawl itself is unharmed") from None
-        raise SinkError(f"{target}: cannot be written: {error.strerror or error}; choose another with -o") from None
+def _plainly(target: str) -> AbstractContextManager[None]:
+    return told_plainly(target, "; choose another with -o")

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from tenax.cli import place, settings
+from tenax.cli.outputs import STANDARD_OUTPUT, told_plainly
 from tenax.cli.parser import add_json, add_out
 from tenax.errors import LedgerMissing, SinkError, UsageError
 
 if TYPE_CHECKING:
     from tenax.cli.layout import Ink
-    from tenax.model import Outcome, Way
+    from tenax.model import Way
     from tenax.trial import Step, Trial
 
 NAME = "fetch"
@@ -55,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     import asyncio
 
     from tenax import logs
-    from tenax.cli.layout import Ink
+    from tenax.cli.layout import Ink, show
     from tenax.trial import Wanted, tried
     from tenax.urls.normalize import spelling_of
     from tenax.urls.seeds import seed_url
@@ -68,11 +69,11 @@ def run(args: argparse.Namespace) -> int:
     ink = Ink.on(stream)
     if args.json:
         trial = asyncio.run(tried(wanted, config))
-        _print(stream, [_document(trial)])
+        show([_document(trial)], stream)
     else:
         url = seed_url(args.url, spelling_of(config.urls)).url
         trial = asyncio.run(tried(wanted, config, on_step=_teller(args.url, url, stream, ink)))
-        _print(stream, ending(trial, ink))
+        show(ending(trial, ink), stream)
     if args.body:
         _write(args.body, trial)
     return 0
@@ -96,14 +97,14 @@ def _crawl_of(args: argparse.Namespace) -> Path | None:
 
 def _write(file: str, trial: Trial) -> None:
     if not trial.body:
-        raise SinkError(f"nothing came that could be written to {'standard output' if file == '-' else file}")
+        raise SinkError(f"nothing came that could be written to {STANDARD_OUTPUT if file == '-' else file}")
     if file == "-":
-        sys.stdout.buffer.write(trial.body)
+        with told_plainly(STANDARD_OUTPUT):
+            sys.stdout.buffer.write(trial.body)
+            sys.stdout.buffer.flush()
         return
-    try:
+    with told_plainly(file, "; choose another with --body"):
         Path(file).write_bytes(trial.body)
-    except OSError as error:
-        raise SinkError(f"{file} cannot be written: {error.strerror}") from None
 
 
 def _document(trial: Trial) -> str:
@@ -115,17 +116,12 @@ def _document(trial: Trial) -> str:
     return as_json(msgspec.structs.replace(trial, body=b"", text=trial.text[:_MOST_TEXT_CHARS], stale=stale))
 
 
-def _print(stream: TextIO, lines: Sequence[str]) -> None:
-    for line in lines:
-        print(line, file=stream, flush=True)
-
-
 # ---- in words ---------------------------------------------------------------------------------------------
 
 
 def _teller(asked: str, url: str, stream: TextIO, ink: Ink) -> Callable[[Step], None]:
     """Prints each decision as it falls: a host's turn may be a minute away, and nobody likes to look at nothing."""
-    from tenax.cli.layout import plain
+    from tenax.cli.layout import plain, show
     from tenax.cli.spelling import changes
 
     head = [ink.bold(plain(url))]
@@ -134,9 +130,9 @@ def _teller(asked: str, url: str, stream: TextIO, ink: Ink) -> Callable[[Step], 
         if step.name in _AT_THE_END:
             return
         while head:  # not before the first decision: what cannot be tried at all is a line on standard error
-            _print(stream, [head.pop()])
+            show([head.pop()], stream)
         more = ["; ".join(changes(asked, url))] if step.name == "normalise" else []
-        _print(stream, row(step.name, [step.why, *more], ink, step.passed))
+        show(row(step.name, [step.why, *more], ink, step.passed), stream)
 
     return tell
 
@@ -155,33 +151,27 @@ def row(name: str, texts: Sequence[str], ink: Ink, passed: bool | None = None) -
 def ending(trial: Trial, ink: Ink) -> list[str]:
     """What was measured, what the page holds, how it ended and what a crawl would do now."""
     from tenax.cli.measurements import measured
+    from tenax.cli.visit_words import outcome_text
     from tenax.model import Fetched, Redirected, Unchanged
 
     lines = []
     for step in [step for step in trial.steps if step.name in _AT_THE_END]:
-        facts = measured(trial.fetch, trial.charset) if step.name == "network" else []
+        facts = measured(trial.fetch) if step.name == "network" else []
         lines += row(step.name, facts or [step.why], ink, step.passed)
     if trial.title or trial.text:
         lines += row("page", _page(trial), ink)
     is_good = isinstance(trial.outcome, (Fetched, Unchanged, Redirected))
-    outcome, *more = row("outcome", [outcome_words(trial.outcome)], ink, is_good)
+    outcome, *more = row("outcome", [outcome_text(trial.outcome)], ink, is_good)
     return [*lines, ink.bold(outcome), *map(ink.bold, more), *row("next", next_words(trial), ink)]
 
 
 def _page(trial: Trial) -> list[str]:
+    from tenax.cli.measurements import charset_words
     from tenax.cli.words import count, several
 
     title = f"“{trial.title}”" if trial.title else "without a title"
-    return [f"{title}, {count(len(trial.text))} characters of text, {several(trial.links_count, 'link')}"]
-
-
-def outcome_words(outcome: Outcome) -> str:
-    from tenax.cli.visit_words import outcome_text
-    from tenax.model import Unchanged
-
-    if isinstance(outcome, Unchanged) and outcome.why:
-        return f"not asked for: {outcome.why}"
-    return outcome_text(outcome)
+    facts = f"{title}, {count(len(trial.text))} characters of text, {several(trial.links_count, 'link')}"
+    return [facts, *charset_words(trial.fetch.charset_source, trial.charset)]
 
 
 def next_words(trial: Trial) -> list[str]:
@@ -195,12 +185,13 @@ def next_words(trial: Trial) -> list[str]:
 
 
 def _plan_words(trial: Trial) -> str:
+    from tenax.cli.measurements import WAYS
     from tenax.cli.words import moment, several
     from tenax.model import Again, DeadLetter, Fetched, Redirected, Refused, Unchanged
 
     match trial.plan, trial.outcome:
         case Again(at=at, spends_attempt=spends, way=way, is_unconditional=is_whole), _:
-            how = f" by {way}" if way is not None else ""
+            how = f" {WAYS[way]}" if way is not None else ""
             whole = ", asking for the whole page" if is_whole else ""
             spent = ", with one attempt less" if spends else ""
             return f"visit it again from {moment(at)} on{how}{whole}{spent}"

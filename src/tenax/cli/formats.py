@@ -11,7 +11,7 @@ import re
 from datetime import UTC, datetime
 from urllib.parse import unquote
 
-from tenax.events.jsonl import line_of
+from tenax.events.lines import line_of
 from tenax.logs import inert_json, plain
 from tenax.model import Page
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tenax.cli import words
 from tenax.cli.layout import plain
-from tenax.cli.visit_words import way_text
+from tenax.cli.measurements import WAYS
 from tenax.model import HostRecord, RobotsVerdict
 
 
@@ -85,4 +85,4 @@ def _strikes(host: HostRecord) -> list[str]:
 def _way(host: HostRecord, now: float) -> list[str]:
     if host.way is None or host.way_until <= now:
         return []
-    return [f"visited {way_text(host.way)} until {words.moment(host.way_until)}, as it was found to need that"]
+    return [f"visited {WAYS[host.way]} until {words.moment(host.way_until)}, as it was found to need that"]

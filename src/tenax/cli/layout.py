@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import TextIO
 
+from tenax.cli.outputs import STANDARD_OUTPUT, told_plainly
 from tenax.logs import plain
 
 __all__ = ["Ink", "pairs", "plain", "shortened", "show", "table", "wrapped"]
@@ -47,11 +48,14 @@ class Ink:
         return f"\x1b[{code}m{text}\x1b[0m" if self._is_coloured and text else text
 
 
-def show(lines: Iterable[str]) -> None:
+def show(lines: Iterable[str], stream: TextIO | None = None) -> None:
     """Print lines whatever the terminal's encoding; what it cannot show is replaced, never a crash."""
-    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-    for line in lines:
-        print(line.encode(encoding, "replace").decode(encoding))
+    stream = stream or sys.stdout
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    with told_plainly(STANDARD_OUTPUT):
+        for line in lines:
+            print(line.encode(encoding, "replace").decode(encoding), file=stream)
+        stream.flush()
 
 
 def columns() -> int:

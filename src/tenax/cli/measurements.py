@@ -5,14 +5,12 @@ from __future__ import annotations
 from tenax.cli import words
 from tenax.model import AddressClass, FetchRecord, Way
 
-_WAYS = {Way.HTTP: "plain HTTP", Way.CURL: "curl", Way.BROWSER: "the browser"}
+WAYS = {Way.HTTP: "by plain HTTP", Way.CURL: "by curl", Way.BROWSER: "in the browser"}
 _ADDRESSES: dict[AddressClass, str] = {
     "public": "a public address",
     "allowed": "an address of `guard.allow_networks`",
     "typed": "a private address that was typed as a seed",
 }
-
-
 _CHARSET_SOURCES = {
     "bom": "by its byte order mark",
     "header": "by the header",
@@ -23,15 +21,15 @@ _CHARSET_SOURCES = {
 }
 
 
-def measured(fetch: FetchRecord, charset: str = "") -> list[str]:
-    """Line by line: what answered, how it was reached, how much came, how fast. No lines when no answer came."""
-    if fetch.status is None:
-        return []
-    lines = [_answer(fetch), _way(fetch), _bytes(fetch), _times(fetch)]
-    if fetch.charset_source:
-        source = _CHARSET_SOURCES.get(fetch.charset_source, fetch.charset_source)
-        lines.insert(1, f"charset {charset or 'known'}, {source}")
-    return lines
+def measured(fetch: FetchRecord) -> list[str]:
+    """Line by line: what answered and how it was reached, how much came, how fast. No lines when no answer came."""
+    return [] if fetch.status is None else [_answer(fetch), _carried(fetch), _bytes(fetch), _times(fetch)]
+
+
+def charset_words(source: str, charset: str = "") -> list[str]:
+    """What told the charset that a text was read in, in a line; none when nothing was read."""
+    name = f"{charset}, " if charset else ""
+    return [f"charset {name}{_CHARSET_SOURCES.get(source, source)}"] if source else []
 
 
 def _answer(fetch: FetchRecord) -> str:
@@ -39,9 +37,9 @@ def _answer(fetch: FetchRecord) -> str:
     return f"{answer}, {fetch.content_type}" if fetch.content_type else answer
 
 
-def _way(fetch: FetchRecord) -> str:
-    parts = [f"by {_WAYS[fetch.way]}"]
-    parts += [f"through proxy {fetch.proxy}"] if fetch.proxy else []
+def _carried(fetch: FetchRecord) -> str:
+    parts = [WAYS[fetch.way]]
+    parts += [f"through the proxy {fetch.proxy}"] if fetch.proxy else []
     parts += [f"to {_ADDRESSES[fetch.address_class]}"] if fetch.address_class in _ADDRESSES else []
     unverified = "; its certificate was NOT checked (`fetch.verify_tls` is off)" if fetch.is_unverified else ""
     return " ".join(parts) + unverified
@@ -57,7 +55,7 @@ def _times(fetch: FetchRecord) -> str:
     speed = fetch.kilobytes_per_second
     download = f"download {_short(fetch.download_seconds)}"
     if speed is not None and fetch.wire_bytes:
-        download += f" at {speed:,.0f} kB/s"
+        download += f" at {speed:,.0f} kB/s" if speed >= 10 else f" at {speed:.1f} kB/s"
     return f"first byte after {_short(fetch.ttfb_seconds)}, {download}, {_short(fetch.total_seconds)} in all"
 
 

@@ -27,6 +27,8 @@ FLAGS = {
     "per_host": "politeness.connections_per_host",
     "proxy": "proxy.urls",
     "metrics_port": "metrics.port",
+    "redis": "page_fetcher.redis_url",
+    "kafka": "page_fetcher.kafka_bootstrap_servers",
     "log_format": "log.format",
     "log_level": "log.level",
 }

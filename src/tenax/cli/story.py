@@ -126,7 +126,9 @@ def _found(life: Life) -> Moment:
         Source.REDIRECT: f"by a redirect of {life.via or 'a page'}",
         Source.REPLAY: "put back by a person",
     }[life.source]
-    return Moment("found", (how, f"depth {life.depth}, priority {life.priority.name.lower()}"), life.discovered_at)
+    hops = [f"{hop.url} answered HTTP {hop.status} and led on" for hop in life.chain]
+    place = f"depth {life.depth}, priority {life.priority.name.lower()}"
+    return Moment("found", (how, *hops, place), life.discovered_at)
 
 
 def _judged(explanation: Explanation) -> Moment:
@@ -153,7 +155,6 @@ def _stored(page: Page) -> Moment:
     facts += [f"{page.charset} by {page.charset_source}" if page.charset_source else page.charset]
     lines = [f"“{page.title}”" if page.title else "without a title", ", ".join(facts)]
     lines += [f"canonical {page.canonical}"] if page.canonical and page.canonical != page.url else []
-    lines += [f"redirected here from {hop.url} (HTTP {hop.status})" for hop in page.chain]
     if page.etag or page.last_modified:
         validators = [f"ETag {page.etag}"] if page.etag else []
         validators += [f"Last-Modified {page.last_modified}"] if page.last_modified else []

@@ -37,7 +37,11 @@ class Report(Value, frozen=True):
 def summary(report: Report, ink: Ink) -> list[str]:
     status, progress = report.status, report.progress
     lines = ["", closing_line(report, ink), ""]
-    rows = [("pages", _pages(report, ink)), ("time", _time(progress))]
+    rows = [
+        ("pages", _pages(report, ink)),
+        ("received", words.size(progress.wire_bytes)),
+        ("time", _time(progress)),
+    ]
     if unchanged := status.outcomes.get("unchanged", 0):
         saved = f" (saved {words.size(status.saved_bytes)})" if status.saved_bytes else ""
         rows.append(("unchanged", words.several(unchanged, "visit") + saved))
@@ -87,10 +91,10 @@ def _pages(report: Report, ink: Ink) -> str:
 
 
 def _time(progress: Progress) -> str:
+    """Of this run; all else in the summary is counted over every run of the crawl."""
     seconds = progress.elapsed_seconds
     speed = progress.pages_this_run / seconds if seconds > 0 else 0.0
-    received = words.size(progress.wire_bytes)
-    return f"{words.duration(seconds)}   {speed:,.1f} pages/s   {received} received"
+    return f"{words.duration(seconds)}   {speed:,.1f} pages/s"
 
 
 def _block(name: str, counts: dict[str, int]) -> list[tuple[str, str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tenax.cli import config, crawl, dead_letters, demo, explain, export, fetch, status
+from tenax.cli import config, crawl, dead_letters, demo, explain, export, fetch, page_fetcher, schedule, status
 from tenax.cli.parser import Verb
 
-VERBS: tuple[Verb, ...] = (crawl, demo, explain, status, export, dead_letters, fetch, config)
+VERBS: tuple[Verb, ...] = (crawl, demo, explain, status, export, dead_letters, fetch, page_fetcher, schedule, config)

@@ -25,6 +25,7 @@ _KINDS = {
     "client_error": "refused by the site",
     "not_modified": "answered 304 for nothing",
     "redirect": "redirect led nowhere",
+    "proxy": "proxy trouble",
     "internal": "internal error",
     "robots": "closed by robots.txt",
     "guard": "private address",
@@ -95,11 +96,6 @@ def duration(seconds: float) -> str:
     if hours:
         return f"{hours} h {minute:02} min"
     return f"{minutes} min {second:02} s" if minutes else f"{second} s"
-
-
-def brief_duration(seconds: float) -> str:
-    """`120 ms`, and from a second on as `duration` says it."""
-    return f"{seconds * 1000:.0f} ms" if seconds < 1 else duration(seconds)
 
 
 def stopwatch(seconds: float) -> str:

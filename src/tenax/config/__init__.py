@@ -1,6 +1,7 @@
 """Configuration: `sections` and `fetching` declare every knob, `load` lays files, variables and flags over them.
 
-`sites` says what holds for one host; `knobs` is the list that documents and error messages are made of.
+`services` declares those of the jobs beside the crawl. `sites` says what holds for one host; `knobs` is the list that
+documents and error messages are made of.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from tenax.config.sections import (
     ScopeName,
     UrlsConfig,
 )
+from tenax.config.services import PageFetcherConfig
 from tenax.config.sites import SiteConfig, Sites
 
 __all__ = [
@@ -46,6 +48,7 @@ __all__ = [
     "Loaded",
     "LogConfig",
     "MetricsConfig",
+    "PageFetcherConfig",
     "PolitenessConfig",
     "PoolConfig",
     "ProxyConfig",

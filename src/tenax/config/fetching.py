@@ -48,6 +48,9 @@ class PolitenessConfig(Section, frozen=True):
     robots_retry_seconds: Annotated[
         float, Meta(ge=1, description="How long to wait before asking an unreachable robots.txt again.")
     ] = 60.0
+    robots_longest_retry_seconds: Annotated[
+        float, Meta(ge=1, description="That wait doubles each time, up to this.")
+    ] = 3600.0
     robots_on_unreachable: Annotated[
         Literal["disallow", "allow"],
         Meta(description="What an unreachable robots.txt means; RFC 9309 says disallow."),
@@ -213,6 +216,10 @@ class BrowserConfig(Section, frozen=True):
     settle_seconds: Annotated[
         float, Meta(ge=0, description="How long a loaded page may go on changing before it is taken as it is.")
     ] = 2.0
+    max_requests_per_page: Annotated[
+        int,
+        Meta(ge=1, description="What one page may ask for besides itself, scripts, styles and data; no more is sent."),
+    ] = 200
     learn_seconds: Annotated[
         float, Meta(ge=0, description="How long a host that needed the browser goes straight to it.")
     ] = 86_400.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -14,7 +14,13 @@ from tenax.config.sections import Config
 from tenax.errors import ConfigError
 from tenax.logs import MASK, masked
 
-_SECRETS = frozenset({"proxy.urls"})
+_SECRETS = frozenset({"proxy.urls", "page_fetcher.redis_url"})
+_KINDS = {
+    int: ("a whole number", "whole numbers"),
+    float: ("a number", "numbers"),
+    bool: ("true or false", "truth values"),
+    str: ("a text", "texts"),
+}
 
 
 class Knob(msgspec.Struct, frozen=True):
@@ -35,6 +41,12 @@ class Knob(msgspec.Struct, frozen=True):
     @property
     def variable(self) -> str:
         return f"TENAX_{self.section}_{self.name}".upper()
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Every variable of the environment that sets it."""
+        own = f"{self.section}_{self.name}".upper()
+        return (self.variable, own) if self.section == "page_fetcher" else (self.variable,)
 
     @property
     def takes_a_list(self) -> bool:
@@ -83,16 +95,33 @@ def checked(knob: Knob, setting: Setting) -> Any:
     is_text = isinstance(setting.value, (str, tuple)) and not setting.is_typed
     try:
         value = msgspec.convert(setting.value, knob.hint, strict=not is_text)
-    except msgspec.ValidationError as error:
-        raise _bad_value(knob, setting, str(error)) from None
+    except msgspec.ValidationError:
+        raise _bad_value(knob, setting) from None
     if isinstance(value, float) and not math.isfinite(value):
-        raise _bad_value(knob, setting, "Expected a finite number")
+        raise _bad_value(knob, setting)
     return value
 
 
-def _bad_value(knob: Knob, setting: Setting, why: str) -> ConfigError:
+def _bad_value(knob: Knob, setting: Setting) -> ConfigError:
     value = MASK if knob.is_secret else masked(repr(setting.value))
-    return ConfigError(f"{setting.source}: bad value {value} for `{knob.key}`: {why}")
+    return ConfigError(f"{setting.source}: bad value {value} for `{knob.key}`: it takes {_wanted(knob)}")
+
+
+def _wanted(knob: Knob) -> str:
+    """What the knob takes, for whoever gave something else."""
+    if knob.takes_a_list:
+        item = get_args(knob.type)[0]
+        return f"a list of {_either(item)}" if get_origin(item) is Literal else f"a list of {_KINDS[item][1]}"
+    if get_origin(knob.type) is Literal:
+        return _either(knob.type)
+    _, meta = get_args(knob.hint)
+    bounds = [(meta.ge, "{} or more"), (meta.gt, "more than {}"), (meta.le, "at most {}"), (meta.lt, "less than {}")]
+    return ", ".join([_KINDS[knob.type][0], *(words.format(bound) for bound, words in bounds if bound is not None)])
+
+
+def _either(kind: Any) -> str:
+    *first, last = get_args(kind)
+    return f"{', '.join(first)} or {last}"
 
 
 def nearest(word: str, known: Mapping[str, Any]) -> str:

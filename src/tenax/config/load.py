@@ -2,7 +2,7 @@
 
 Values come from five places; the later wins: the defaults, a TOML file, `TENAX_SECTION_KEY` variables, the file's
 tables of single sites, command-line flags. A key or a value that is not known is refused in a sentence that names
-both.
+both. A knob of the page-fetcher has a second variable, `PAGE_FETCHER_KEY`: the name that its neighbours know.
 """
 
 from __future__ import annotations
@@ -75,8 +75,10 @@ def _tables(file: Path) -> dict[str, Any]:
         return tomllib.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ConfigError(f"{file}: no such file; give --config the path of a TOML file, or leave it out") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{file}: cannot be read: {error}") from None
+    except OSError as error:
+        raise ConfigError(f"{file}: cannot be read: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise ConfigError(f"{file}: not valid TOML: it is not written in UTF-8") from None
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{file}: not valid TOML: {error}") from None
 
@@ -104,10 +106,11 @@ def _sites(tables: Any, file: str, flagged: set[str]) -> dict[str, dict[str, Any
 
 
 def _from_environment(environment: Mapping[str, str], known: Mapping[str, Knob]) -> dict[str, Setting]:
-    variables = {knob.variable: knob for knob in known.values()}
+    variables = {name: knob for knob in known.values() for name in knob.variables}
     settings = {}
-    for variable, text in environment.items():
-        if not variable.startswith("TENAX_") or variable.startswith("TENAX_TEST_"):
+    # In their order, so that of two names for one knob TENAX_PAGE_FETCHER_… is the stronger.
+    for variable, text in sorted(environment.items()):
+        if not variable.startswith(("TENAX_", "PAGE_FETCHER_")) or variable.startswith("TENAX_TEST_"):
             continue
         knob = variables.get(variable)
         if knob is None:

@@ -17,6 +17,7 @@ from tenax.config.fetching import (
     Section,
     ValidationConfig,
 )
+from tenax.config.services import PageFetcherConfig
 
 ScopeName = Literal["host", "domain", "prefix", "any"]
 LogFormat = Literal["auto", "text", "json"]
@@ -47,8 +48,13 @@ class CrawlConfig(Section, frozen=True):
         Meta(description="Never URLs that match one of these; same forms as `include`, and stronger."),
     ] = ()
     concurrency: Annotated[
-        int, Meta(ge=1, le=10_000, description="Visits in flight at the same time, all hosts together.")
-    ] = 32
+        int,
+        Meta(
+            ge=1,
+            le=10_000,
+            description="Visits in flight at the same time, all hosts together; each may hold a body in memory.",
+        ),
+    ] = 256
     max_links_per_page: Annotated[
         int, Meta(ge=1, description="Links taken from one page at most; the rest are counted, not followed.")
     ] = 1000
@@ -198,5 +204,6 @@ class Config(Section, frozen=True):
     events: EventsConfig = EventsConfig()
     log: LogConfig = LogConfig()
     metrics: MetricsConfig = MetricsConfig()
+    page_fetcher: PageFetcherConfig = PageFetcherConfig()
     sites: dict[str, dict[str, Any]] = {}
     """What differs for single sites: knobs by `section.name` under a host's name or `*.name`; see `Sites`."""

@@ -13,14 +13,14 @@ What this room promises:
 - **Only checked addresses are connected to**, for pages, redirects and robots.txt alike, and by tunnels through
   proxies. Only an http proxy that is asked for an http page looks the checked name up by itself. No text names one.
 - **A proxy's secrets are for the proxy.** No origin hears them, no text shows them. A host with proxies is never
-  asked without one.
+  asked without one. What a proxy fails at is a failure of its own kind, and not the host's.
 """
 
 from __future__ import annotations
 
 from typing import Literal, Protocol
 
-from tenax.fetch.headers import Headers
+from tenax.fetch.headers import Headers, Profile
 from tenax.model import AddressClass, Deferred, Failed, FetchRecord, Refused, Value, Way
 
 
@@ -43,6 +43,14 @@ class Request(Value, frozen=True):
     """False: any certificate will do, and the answer says so."""
     standing: tuple[tuple[str, str], ...] = ()
     """Headers of this site instead of those that every request of the transport carries."""
+    profile: Profile | None = None
+    """Whose handshake goes with them, of this site instead of the transport's."""
+    connect_timeout_seconds: float | None = None
+    """For look-up and connection, of this site instead of the transport's."""
+    settle_seconds: float | None = None
+    """How long a rendered page may go on changing, of this site instead of the browser's."""
+    max_subrequests: int | None = None
+    """What a rendered page may ask for besides itself, of this site instead of the browser's."""
 
 
 class Response(Value, frozen=True):

@@ -165,7 +165,10 @@ class _Gzip:
                 if len(data) < len(_GZIP_MAGIC):
                     break
                 if not data.startswith(_GZIP_MAGIC):
-                    raise zlib.error("not gzip")
+                    if not self._members:
+                        raise zlib.error("not gzip")
+                    self._is_over = True
+                    break
                 self._stream = isal_zlib.decompressobj(_GZIP)
             stream = self._stream
             yield from _inflated(stream, data)
@@ -173,7 +176,6 @@ class _Gzip:
             if stream.eof:
                 self._stream = None
                 self._members = _one_more(self._members)
-                self._is_over = len(data) >= len(_GZIP_MAGIC) and not data.startswith(_GZIP_MAGIC)
         self._between = b"" if self._is_over or self._stream is not None else data
 
     @property

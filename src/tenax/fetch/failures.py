@@ -45,7 +45,7 @@ def body_timeout(seconds: float) -> Failed:
 
 
 def connect_timeout(seconds: float) -> Failed:
-    return _site_wide(f"no connection within {seconds:g} s", FailureKind.TIMEOUT_CONNECT)
+    return _site_wide(f"no connection within {seconds:.3g} s", FailureKind.TIMEOUT_CONNECT)
 
 
 def cut_off() -> Failed:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from tenax.config import FetchConfig
 from tenax.errors import ConfigError
-from tenax.fetch.target import Origin
 from tenax.model import Held
 from tenax.version import __version__
 
 Pairs: TypeAlias = tuple[tuple[str, str], ...]
+Profile: TypeAlias = Literal["honest", "browser"]
+"""Who we say we are: by our own name, or as a browser."""
 
 ACCEPT: Final = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 ACCEPT_LANGUAGE: Final = "en,*;q=0.5"
@@ -38,11 +39,6 @@ _BROWSER: Final[Pairs] = (
 )
 
 _LONGEST_VALIDATOR: Final = 1024
-# What says nothing about who we are to one site. Any other header may be a key to it: nobody can list those.
-_HARMLESS: Final = frozenset(
-    {"accept", "accept-encoding", "accept-language", "cache-control", "pragma", "upgrade-insecure-requests"}
-    | {"user-agent", "sec-fetch-dest", "sec-fetch-mode", "sec-fetch-site", "sec-fetch-user"}
-)
 
 
 def standing_headers(fetch: FetchConfig) -> Pairs:
@@ -82,17 +78,6 @@ def conditional_headers(held: Held | None) -> Pairs:
 def validator(value: str | None) -> str | None:
     """An ETag or a date worth keeping: one that could be sent back."""
     return value if value and _is_validator(value) else None
-
-
-def safe_across(headers: Iterable[tuple[str, str]], from_origin: Origin, to_origin: Origin) -> Pairs:
-    """What of a request's headers may go along to where it was redirected.
-
-    Within one origin that is everything but what was for the proxy; to another host, scheme or port only what
-    tells nothing: no credentials, no cookies, no keys under names of their own, no validators of another page.
-    """
-    if from_origin == to_origin:
-        return tuple((name, value) for name, value in headers if name.lower() != "proxy-authorization")
-    return tuple((name, value) for name, value in headers if name.lower() in _HARMLESS)
 
 
 def _is_validator(value: str) -> bool:

@@ -13,13 +13,13 @@ import msgspec
 from tenax.clock import Clock
 from tenax.config import SiteConfig, Sites
 from tenax.fetch import Request, Response
+from tenax.fetch.answer import Answer, Probe
 from tenax.fetch.cache import copy_that_serves
 from tenax.fetch.classify import outcome_of, retry_after_seconds
 from tenax.fetch.decide import decision
-from tenax.fetch.headers import conditional_headers, safe_across, standing_headers
+from tenax.fetch.headers import conditional_headers, standing_headers
 from tenax.fetch.policy import AskRobots, ProbeFirst, policy
 from tenax.fetch.redirects import Elsewhere, SameUrl, Stop, next_hop
-from tenax.fetch.target import Origin, origin_of
 from tenax.fetch.transports import Manners, Transports
 from tenax.hosts.robots import (
     MAX_ROBOTS_REDIRECTS,
@@ -29,60 +29,27 @@ from tenax.hosts.robots import (
     RobotsRedirectedAway,
     copy_of,
 )
-from tenax.hosts.rules import lasting, pace_seconds, usual_way
+from tenax.hosts.rules import asked_of_all, lasting, pace_seconds, usual_way
 from tenax.model import (
     Deferred,
     Failed,
     FailureKind,
-    FetchRecord,
     Held,
     Hop,
     HostRecord,
     Outcome,
     Redirected,
     Refused,
-    RobotsCopy,
     RobotsVerdict,
     Task,
     Unchanged,
-    Value,
     Way,
 )
 from tenax.urls.normalize import Spelling, normalize
 
 ROBOTS_TIMEOUT_SECONDS = 10.0
 PROBE_TIMEOUT_SECONDS = 10.0
-_PLAIN = frozenset({Way.HTTP})
 _TIMEOUTS = frozenset({FailureKind.TIMEOUT_HEADERS, FailureKind.TIMEOUT_BODY, FailureKind.TIMEOUT_TOTAL})
-
-
-class Probe(Value, frozen=True):
-    """What a host that was down said to one small request."""
-
-    is_up: bool
-    why: str
-
-
-class Answer(Value, frozen=True):
-    """What a fetch came to."""
-
-    outcome: Outcome
-    answered_at: float
-    """When the last answer's headers were here, or when we gave up on it."""
-    requests: int = 0
-    """Sent to the host, robots.txt included: each takes its share of the pace."""
-    way: Way = Way.HTTP
-    robots: RobotsCopy | None = None
-    """The host's robots.txt, when this visit asked for it."""
-    probe: Probe | None = None
-    """When this visit only asked whether the host is back."""
-    response: Response | None = None
-    """The page's own answer, when one came."""
-    record: FetchRecord = FetchRecord()
-    elsewhere: Elsewhere | None = None
-    """Where a redirect leads."""
-    chain: tuple[Hop, ...] = ()
-    """Every redirect up to here, this visit's included."""
 
 
 class Pipeline:
@@ -96,9 +63,16 @@ class Pipeline:
         self._elsewhere = sites.of("")
         self._standing: dict[int, tuple[tuple[str, str], ...]] = {}
 
-    def ways_of(self, site: SiteConfig) -> frozenset[Way]:
-        """How this site can be fetched. Only plain HTTP goes through proxies; a site with proxies has no other way."""
-        return _PLAIN if site.proxy.urls else self._transports.available
+    @property
+    def ways(self) -> frozenset[Way]:
+        """Those that are at hand."""
+        return self._transports.available
+
+    async def tell_others(self, host: HostRecord, site: SiteConfig) -> None:
+        """What this host asked of us holds for every crawl of this machine."""
+        asked = asked_of_all(host, site.politeness)
+        if asked is not None and site.politeness.share_turns:
+            await self._transports.tell_others(host.origin, *asked)
 
     async def fetch(self, task: Task, host: HostRecord, held: Held | None = None) -> Answer:
         now = self._clock.now()
@@ -122,29 +96,32 @@ class Pipeline:
 
     async def _probe(self, host: HostRecord, site: SiteConfig) -> Answer:
         """One HEAD of the root. Any answer but that of a broken server means that somebody is there."""
-        way = self._way(host, site)
+        way = self._way(host)
         timeout = min(PROBE_TIMEOUT_SECONDS, site.fetch.total_timeout_seconds)
         request = Request(
             f"{host.origin}/", site.fetch.max_body_bytes, timeout, verify_tls=site.fetch.verify_tls,
             method="GET" if way is Way.BROWSER else "HEAD", standing=self._headers_of(site),
+            connect_timeout_seconds=site.fetch.connect_timeout_seconds, profile=site.fetch.profile,
         )  # fmt: skip
         answer = await self._transports.get(way, request, _manners(host, site))
         now = self._clock.now()
         match answer:
             case Deferred() | Refused():
                 return Answer(answer, now)
-            case Failed(why=why):
-                probe = Probe(False, why)
+            case Failed() if _is_unasked(answer):
+                return Answer(answer, now, 1, way)
+            case Failed(why=why, kind=kind):
+                probe = Probe(kind is FailureKind.INTERNAL, why)  # a page that broke us has come
             case Response(status=status):
                 probe = Probe(status < 500, f"HTTP {status}")
         says = "it is back" if probe.is_up else f"still down: {probe.why}"
         return Answer(Deferred(now, f"probe: {says}"), now, 1, way, probe=probe)
 
     async def _ask_robots_first(self, host: HostRecord, site: SiteConfig) -> Answer:
-        way = self._way(host, site)
+        way = self._way(host)
         answer, requests = await self._ask_robots(host, site, way)
         now = self._clock.now()
-        if isinstance(answer, (Refused, Deferred)):
+        if isinstance(answer, (Refused, Deferred)) or (isinstance(answer, Failed) and _is_unasked(answer)):
             return Answer(answer, now, requests, way)
         asked = RobotsNoAnswer(answer.why) if isinstance(answer, Failed) else answer
         robots = lasting(copy_of(asked, host.robots, site.politeness, now), host, site.politeness, now, requests)
@@ -157,28 +134,22 @@ class Pipeline:
     async def _ask_robots(
         self, host: HostRecord, site: SiteConfig, way: Way
     ) -> tuple[AskedRobots | Failed | Refused | Deferred, int]:
-        """Follow the file's redirects, across hosts too (RFC 9309, 2.3.1.2): one turn of each host for its part."""
-        url = f"{host.origin}/robots.txt"
+        """Follow the file's redirects, across hosts too (RFC 9309, 2.3.1.2): one turn of each host for its part.
+
+        Each host is asked by its own settings: what is set for the first is none of the others' business.
+        """
+        origin, url = host.origin, f"{host.origin}/robots.txt"
         chain: tuple[Hop, ...] = ()
         requests = 0
-        visited: set[Origin | None] = set()
-        own = origin_of(host.origin)
+        visited: set[str] = set()
         while True:
-            origin = origin_of(url)
-            is_own = origin == own
-            manners = Manners()
-            if origin not in visited:
-                manners = _manners(host, site) if is_own else self._manners_of_stranger(url)
+            is_own = origin == host.origin
+            here = site if is_own else self._sites.of_origin(origin)
+            # Of a host that we only meet on the way no record is at hand: it has its configured pace.
+            keeper = host if is_own else HostRecord(origin=origin, domain="")
+            manners = Manners() if origin in visited else _manners(keeper, here)
             visited.add(origin)
-            verify_tls = site.fetch.verify_tls and is_own
-            standing = self._headers_of(site)
-            if not is_own and own is not None and origin is not None:
-                standing = safe_across(standing, own, origin)
-            timeout = min(ROBOTS_TIMEOUT_SECONDS, site.fetch.total_timeout_seconds)
-            request = Request(
-                url, site.fetch.max_body_bytes, timeout, verify_tls=verify_tls, standing=standing
-            )  # fmt: skip
-            answer = await self._transports.get(way, request, manners)
+            answer = await self._transports.get(way, self._request_for_robots(url, here), manners)
             if isinstance(answer, Deferred):
                 return answer, requests
             requests += is_own
@@ -189,52 +160,54 @@ class Pipeline:
             if not answer.is_redirect:
                 wait = retry_after_seconds(answer, site.fetch.max_retry_after_seconds)
                 return RobotsAnswer(answer.status, answer.body, answer.content_type, wait), requests
-            location = answer.headers.get("Location")
-            hop = next_hop(
-                url, (url,), chain, answer.status, location, MAX_ROBOTS_REDIRECTS, self._spelling,
-                site.fetch.https_domains,
-            )  # fmt: skip
+            location, own = answer.headers.get("Location"), (Hop(url, answer.status),)
+            hop = next_hop(own, chain, location, MAX_ROBOTS_REDIRECTS, self._spelling, site.fetch.https_domains)
             if not isinstance(hop, Elsewhere):
                 return RobotsRedirectedAway(answer.status), requests
-            chain, url = hop.chain, hop.url
+            chain, url, origin = hop.chain, hop.url, hop.origin
 
-    def _manners_of_stranger(self, url: str) -> Manners:
-        """For a host that we only meet on the way: its configured pace, whatever its record may say."""
-        origin = origin_of(url)
-        stranger = HostRecord(origin=f"{origin.scheme}://{origin.authority}" if origin is not None else url, domain="")
-        return _manners(stranger, self._sites.of_origin(stranger.origin))
+    def _request_for_robots(self, url: str, site: SiteConfig) -> Request:
+        fetch = site.fetch
+        return Request(
+            url,
+            fetch.max_body_bytes,
+            min(ROBOTS_TIMEOUT_SECONDS, fetch.total_timeout_seconds),
+            verify_tls=fetch.verify_tls,
+            standing=self._headers_of(site),
+            profile=fetch.profile,
+            connect_timeout_seconds=fetch.connect_timeout_seconds,
+        )
 
     # -- the page -------------------------------------------------------------------------------------------
 
     async def _get(self, task: Task, host: HostRecord, held: Held | None, site: SiteConfig) -> Answer:
         """The page. A redirect that only spells the same URL otherwise is followed here; any other ends the visit."""
-        way = self._way(host, site, task.way)
-        asked: tuple[str, ...] = (task.url,)
+        way = self._way(host, task.way)
+        url, own = task.url, tuple[Hop, ...]()
         while True:
-            request = self._request(asked[-1], task, held, site)
+            request = self._request(url, task, held, site)
             # The second spelling belongs to the same turn: the host itself asked for it.
-            manners = _manners(host, site) if len(asked) == 1 else Manners()
+            manners = Manners() if own else _manners(host, site)
             answer = await self._transports.get(way, request, manners)
-            if isinstance(answer, Deferred):
-                return Answer(answer, self._clock.now(), len(asked) - 1, chain=task.chain)
             if not isinstance(answer, Response):
-                return Answer(answer, self._clock.now(), len(asked), way, chain=task.chain)
+                sent = len(own) + (not isinstance(answer, Deferred))
+                return Answer(answer, self._clock.now(), sent, way, chain=(*task.chain, *own))
             outcome = self._outcome(answer, request, held, site)
             if outcome is not None:
-                return _ended(outcome, answer, asked, task.chain, held)
+                return _ended(outcome, answer, len(own) + 1, (*task.chain, *own), held)
+            own = (*own, Hop(url, answer.status))
             location = answer.headers.get("Location") if answer.is_redirect else answer.url
-            hop = next_hop(
-                task.url, asked, task.chain, answer.status, location, site.fetch.max_redirects, self._spelling,
-                site.fetch.https_domains,
-            )  # fmt: skip
+            fetch = site.fetch
+            hop = next_hop(own, task.chain, location, fetch.max_redirects, self._spelling, fetch.https_domains)
             match hop:
                 case SameUrl(exact_url=exact_url):
-                    asked = (*asked, exact_url)
-                case Stop(why=why):
-                    failed = Failed(why, FailureKind.REDIRECT, status=answer.status)
-                    return _ended(failed, answer, asked, (*task.chain, Hop(asked[-1], answer.status)))
-                case Elsewhere(url=url, chain=chain):
-                    return _ended(Redirected(answer.status, url), answer, asked, chain, elsewhere=hop)
+                    url = exact_url
+                case Stop(why=why, to=to):
+                    words = f"{why}, HTTP {answer.status}" + (f" to {to}" if to else "")
+                    failed = Failed(words, FailureKind.REDIRECT, status=answer.status)
+                    return _ended(failed, answer, len(own), (*task.chain, *own))
+                case Elsewhere(url=to, chain=chain):
+                    return _ended(Redirected(answer.status, to), answer, len(own), chain, elsewhere=hop)
 
     def _outcome(self, answer: Response, request: Request, held: Held | None, site: SiteConfig) -> Outcome | None:
         """How the visit ends with this answer; None when it leads elsewhere."""
@@ -260,6 +233,10 @@ class Pipeline:
             fetch.body_timeout_seconds,
             verify_tls=fetch.verify_tls,
             standing=self._headers_of(site),
+            connect_timeout_seconds=fetch.connect_timeout_seconds,
+            profile=fetch.profile,
+            settle_seconds=site.browser.settle_seconds,
+            max_subrequests=site.browser.max_requests_per_page,
         )
 
     def _headers_of(self, site: SiteConfig) -> tuple[tuple[str, str], ...]:
@@ -271,15 +248,15 @@ class Pipeline:
             headers = self._standing[id(site)] = standing_headers(site.fetch)
         return headers
 
-    def _way(self, host: HostRecord, site: SiteConfig, wanted: Way | None = None) -> Way:
+    def _way(self, host: HostRecord, wanted: Way | None = None) -> Way:
         way = wanted or usual_way(host, self._clock.now())
-        return way if way in self.ways_of(site) else Way.HTTP
+        return way if way in self.ways else Way.HTTP
 
 
 def _ended(
     outcome: Outcome,
     response: Response,
-    asked: tuple[str, ...],
+    requests: int,
     chain: tuple[Hop, ...],
     held: Held | None = None,
     elsewhere: Elsewhere | None = None,
@@ -290,13 +267,18 @@ def _ended(
     return Answer(
         outcome,
         response.answered_at,
-        len(asked),
+        requests,
         response.way,
         response=response,
         record=record,
         elsewhere=elsewhere,
         chain=chain,
     )
+
+
+def _is_unasked(failed: Failed) -> bool:
+    """A proxy or the browser failed, not the host: whatever was to be asked is as unknown as before."""
+    return failed.kind is FailureKind.PROXY or (failed.kind is FailureKind.INTERNAL and failed.is_site_wide)
 
 
 def _trouble_of_host(failed: Failed) -> Failed | None:
@@ -320,4 +302,5 @@ def _manners(host: HostRecord, site: SiteConfig) -> Manners:
         pace / factor if factor else 0.0,
         site.fetch.connect_timeout_seconds,
         site.fetch.max_retry_after_seconds,
+        site.politeness.share_turns,
     )

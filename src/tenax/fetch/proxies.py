@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Callable, Collection
-from typing import Literal, TypeAlias, cast
+from typing import Literal, TypeAlias, TypeVar, cast
 from urllib.parse import unquote_to_bytes, urlsplit
 
 from tenax.config import ProxyConfig, Sites
@@ -12,13 +12,17 @@ from tenax.errors import ConfigError
 from tenax.model import Value
 
 MAX_HOSTS = 100_000
-"""Hosts whose proxy is remembered; the ones that were given theirs longest ago leave first."""
+"""Hosts that something is remembered of; the ones that it was noted of longest ago leave first."""
+FIRST_REST_SECONDS = 5.0
+REST_FACTOR = 4.0
+"""A host that no proxy brings us to is left alone for the first time, and each further time so many times longer."""
 MAX_CREDENTIAL_BYTES = 255
 """RFC 1929; HTTP would take more."""
 
 ProxyScheme: TypeAlias = Literal["http", "https", "socks5"]
 _DEFAULT_PORTS: dict[str, int] = {"http": 80, "https": 443, "socks5": 1080}
 _SHOWN_BANS = 3
+_T = TypeVar("_T")
 
 
 class Proxy(Value, frozen=True):
@@ -48,16 +52,16 @@ class Proxy(Value, frozen=True):
 
 def proxies_of(urls: tuple[str, ...]) -> tuple[Proxy, ...]:
     """The proxies that `proxy.urls` names. Raises `ConfigError`, which does not quote them: they hold secrets."""
-    found: list[Proxy] = []
+    found: dict[str, Proxy] = {}
     for number, url in enumerate(urls, 1):
-        proxy = _proxy(url, [known.name for known in found])
+        proxy = _proxy(url, found)
         if proxy is None:
             raise ConfigError(
                 f"bad value in `proxy.urls`, number {number}: a proxy looks like http://user:password@host:3128, "
                 f"with http, https or socks5 before it"
             )
-        found.append(proxy)
-    return tuple(found)
+        found[proxy.name] = proxy
+    return tuple(found.values())
 
 
 def _proxy(url: str, taken: Collection[str]) -> Proxy | None:
@@ -72,6 +76,8 @@ def _proxy(url: str, taken: Collection[str]) -> Proxy | None:
     if parts.scheme not in _DEFAULT_PORTS or not is_plain or parts.path not in ("", "/") or parts.query:
         return None
     if parts.fragment or max(len(user), len(password)) > MAX_CREDENTIAL_BYTES or b":" in user:
+        return None
+    if b"\0" in user + password:  # where some libraries take it to end
         return None
     name = whole = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     nth = 1
@@ -105,7 +111,10 @@ class Proxies:
         self._draw = draw
         standings = standings if standings is not None else {}
         self._standings = {proxy: standings.setdefault(proxy, _Standing()) for proxy in self.all}
+        self._places = {proxy: place for place, proxy in enumerate(self.all)}
         self._kept: dict[str, Proxy] = {}
+        self._rests: dict[str, float] = {}
+        """Of hosts that no proxy brought us to when we last asked."""
         self._turn = 0
 
     def choose(self, host: str, now: float, besides: Collection[Proxy] = ()) -> Proxy | None:
@@ -116,12 +125,13 @@ class Proxies:
             if not free:
                 return None
             proxy = self._pick(free)
-            self._keep(host, proxy)
+            _remember(self._kept, host, proxy)
         self._standings[proxy].requests += 1
         return proxy
 
     def answered(self, proxy: Proxy, host: str, status: int, now: float) -> bool:
         """An answer came through. True when it bans the proxy: this is how a site says that it is not wanted."""
+        self._rests.pop(host, None)
         if status in self._config.ban_statuses:
             return self._ban(proxy, host, f"answer {status}", now)
         self._standings[proxy].failures_in_a_row = 0
@@ -135,6 +145,16 @@ class Proxies:
             return self._ban(proxy, host, why, now)
         self._forget(host, proxy)
         return False
+
+    def rest_seconds(self, host: str) -> float:
+        """Every proxy has declined to bring us to this host: how long it is left alone, up to the length of a ban.
+
+        What all of them say of a host is believed, and held against none of them: else a few hosts that are gone would
+        ban every proxy.
+        """
+        rest = min(self._rests.get(host, FIRST_REST_SECONDS / REST_FACTOR) * REST_FACTOR, self._config.ban_seconds)
+        _remember(self._rests, host, rest)
+        return rest
 
     def free_at(self) -> float:
         """When the first ban ends."""
@@ -160,8 +180,8 @@ class Proxies:
             case "round-robin":
                 # The next in the configured order, so that one that is banned for a while keeps its place in it.
                 count = len(self.all)
-                proxy = min(free, key=lambda proxy: (self.all.index(proxy) - self._turn) % count)
-                self._turn = self.all.index(proxy) + 1
+                proxy = min(free, key=lambda proxy: (self._places[proxy] - self._turn) % count)
+                self._turn = self._places[proxy] + 1
                 return proxy
 
     def _ban(self, proxy: Proxy, host: str, why: str, now: float) -> bool:
@@ -174,15 +194,16 @@ class Proxies:
         standing.why = why
         return True
 
-    def _keep(self, host: str, proxy: Proxy) -> None:
-        self._kept.pop(host, None)
-        self._kept[host] = proxy
-        if len(self._kept) > MAX_HOSTS:
-            del self._kept[next(iter(self._kept))]
-
     def _forget(self, host: str, proxy: Proxy) -> None:
         if self._kept.get(host) == proxy:
             del self._kept[host]
+
+
+def _remember(hosts: dict[str, _T], host: str, value: _T) -> None:
+    hosts.pop(host, None)
+    hosts[host] = value
+    if len(hosts) > MAX_HOSTS:
+        del hosts[next(iter(hosts))]
 
 
 class ProxyPools:

@@ -31,36 +31,34 @@ class Stop(Value, frozen=True):
 
     why: str
     to: str = ""
-    """The target, as far as it could be read."""
+    """The target, when it is a URL."""
 
 
 def next_hop(
-    task_url: str,
-    asked: tuple[str, ...],
+    own: tuple[Hop, ...],
     chain: tuple[Hop, ...],
-    status: int,
     location: str | None,
     max_redirects: int,
     spelling: Spelling,
     https_domains: tuple[str, ...] = (),
 ) -> Elsewhere | SameUrl | Stop:
-    """`asked` holds the exact URLs requested in this visit, oldest first; `chain` the hops before it.
+    """`own` are the hops of this visit: the task's URL first, then each spelling of it; `chain` those before it.
 
     Redirects to http of the `https_domains` and of what is below them are read as redirects to https.
     """
     if not location:
         return Stop("redirect without a target")
-    exact_url = _resolved(location, asked[-1], https_domains)
+    exact_url = _resolved(location, own[-1].url, https_domains)
     target = normalize(exact_url, None, spelling) if exact_url is not None else None
     if exact_url is None or target is None:
-        return Stop("redirect to something that is no http or https URL", location[:2048])
-    if exact_url in asked or any(hop.url == target.url for hop in chain):
+        return Stop("redirect to something that is no http or https URL")
+    if any(hop.url == exact_url for hop in own) or any(hop.url == target.url for hop in chain):
         return Stop("redirect loop", target.url)
-    if len(chain) + len(asked) > max_redirects:
+    if len(chain) + len(own) > max_redirects:
         return Stop(f"more than {max_redirects} redirects", target.url)
-    if target.url == task_url:
+    if target.url == own[0].url:
         return SameUrl(exact_url)
-    return Elsewhere(target.url, target.origin, (*chain, Hop(task_url, status)))
+    return Elsewhere(target.url, target.origin, (*chain, *own))
 
 
 def _resolved(location: str, base: str, https_domains: tuple[str, ...]) -> str | None:

@@ -50,8 +50,8 @@ def _after_failure(
     failed: Failed, task: Task, now: float, site: SiteConfig, jitter: float, host_next_at: float
 ) -> Plan:
     asked_for = now + asked_seconds(failed.retry_after_seconds, site.fetch)
-    if failed.kind is FailureKind.RESET and failed.is_site_wide:
-        # Every way was tried; the next round begins with the one its host is usually visited by.
+    if (failed.kind is FailureKind.RESET and failed.is_site_wide) or failed.kind is FailureKind.PROXY:
+        # Every way was tried, or this one is barred; the next round begins with the one its host is usually visited by.
         return msgspec.structs.replace(_again(task, max(host_next_at, asked_for)), way=None)
     if failed.is_site_wide or failed.kind is FailureKind.RATE_LIMITED:
         return _again(task, max(host_next_at, asked_for))

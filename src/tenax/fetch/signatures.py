@@ -120,7 +120,7 @@ javascriptを有効にしてください|请启用javascript|请开启javascript
     "consent": """
 before you continue|before you continue to google|before you continue to youtube|we value your privacy
 your privacy is important to us|your privacy matters to us|we care about your privacy|bevor sie fortfahren
-bevor du fortfährst|wir respektieren ihre privatsphäre|zustimmung|mit werbung weiterlesen|avant de continuer
+bevor du fortfährst|wir respektieren ihre privatsphäre|mit werbung weiterlesen|avant de continuer
 votre vie privée nous importe|le respect de votre vie privée est notre priorité|antes de continuar
 valoramos tu privacidad|valoramos su privacidad|prima di continuare|il rispetto della tua privacy è la nostra priorità
 a sua privacidade é importante para nós|voordat je verdergaat|wij waarderen uw privacy|zanim przejdziesz dalej
@@ -171,7 +171,7 @@ verify you are human|verify you're human|verify that you are human|verify that y
 verify that you are not a robot|verifying you are human|confirm you are human|confirm you are a human
 confirm that you're human|prove you are human|prove that you are human|prove you're not a robot
 complete the security check|complete the captcha|solve this captcha|complete the action below
-enter the characters you see|type the characters you see|type the characters below|press & hold
+enter the characters you see|type the characters you see|type the characters below|press & hold to confirm
 make sure you're not a robot|really you sending the requests|i am not a robot|i'm not a robot
 complete the check below|slide to verify|drag the slider
 bestätigen sie, dass sie ein mensch sind|dass sie kein roboter sind|dass du kein roboter bist

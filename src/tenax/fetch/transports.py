@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import msgspec
-
 from tenax.clock import Clock
 from tenax.fetch import Request, Response, Transport
 from tenax.fetch.classify import retry_after_seconds
 from tenax.fetch.guard import Guard
 from tenax.fetch.target import target_of
-from tenax.hosts import SharedTurns, Turn
+from tenax.hosts import AskedTurns, Turn, host_key
+from tenax.hosts.at_once import AtOnce
+from tenax.hosts.local_turns import LocalTurns
 from tenax.model import Deferred, Failed, Refused, Value, Way
 
 _ASK_FOR_REST = frozenset({429, 503})
@@ -28,15 +28,18 @@ class Manners(Value, frozen=True):
     connect_timeout_seconds: float = 10.0
     longest_rest_seconds: float = 0.0
     """How long a host that asks to be left alone is left alone at most."""
+    shares_turns: bool = True
+    """False: other crawls on this machine are not asked whose turn it is."""
 
 
 class Transports:
     """Used by many visits at once. Owns the guard and the transports, and closes them."""
 
-    def __init__(self, ways: Mapping[Way, Transport], guard: Guard, turns: SharedTurns, clock: Clock) -> None:
+    def __init__(self, ways: Mapping[Way, Transport], guard: Guard, turns: AskedTurns, clock: Clock) -> None:
         self._ways = ways
         self._guard = guard
         self._turns = turns
+        self._own_turns: AskedTurns = AtOnce(LocalTurns())
         self._clock = clock
         self.available = frozenset(ways)
 
@@ -54,36 +57,41 @@ class Transports:
         # With one connection the turn is held until the answer is there; with several they may overlap.
         busy = request.total_timeout_seconds if manners.connections == 1 else 0.0
         turns = (
-            Turn(f"host {target.origin.scheme}://{target.origin.authority}", manners.pace_seconds, busy),
+            Turn(host_key(f"{target.origin.scheme}://{target.origin.authority}"), manners.pace_seconds, busy),
             Turn(f"address {min(addresses)}", manners.address_pace_seconds),
         )
+        shared = self._turns if manners.shares_turns else self._own_turns
         now = self._clock.now()
-        free_at = self._turns.take(turns, now)
+        free_at = await shared.take(turns, now)
         if free_at > now:
             return Deferred(free_at, "turn: another request to this host or its address goes first")
         try:
             answer = await transport.get(request)
         except BaseException:
-            self._turns.end(turns, self._clock.now())
+            await shared.end(turns, self._clock.now())
             raise
         if isinstance(answer, Response):
-            self._turns.end((_rested(turns[0], answer, manners), turns[1]), answer.answered_at)
+            await shared.end(turns, answer.answered_at)
+            if rest := _rest_seconds(answer, manners):
+                # Other crawls, and this one if it is killed now, must know of it too.
+                await shared.hold(turns[0].key, answer.answered_at + rest, answer.answered_at)
         else:
-            self._turns.end(turns, self._clock.now())
+            await shared.end(turns, self._clock.now())
         return answer
+
+    async def tell_others(self, origin: str, until: float, pace_seconds: float) -> None:
+        """Other crawls of this machine leave this host alone until then, and ask no faster than this afterwards."""
+        await self._turns.hold(host_key(origin), until, self._clock.now(), pace_seconds)
 
     async def close(self) -> None:
         for transport in self._ways.values():
             await transport.close()
         await self._guard.close()
-        self._turns.close()
+        await self._turns.close()
 
 
-def _rested(turn: Turn, answer: Response, manners: Manners) -> Turn:
-    """The host's turn with what it asks for: other crawls, and this one if it is killed now, must know of it too."""
+def _rest_seconds(answer: Response, manners: Manners) -> float:
+    """How long the host asks to be left alone; 0 when it does not."""
     if answer.status not in _ASK_FOR_REST:
-        return turn
-    rest = retry_after_seconds(answer, manners.longest_rest_seconds) or 0.0
-    if rest <= turn.pace_seconds:
-        return turn
-    return msgspec.structs.replace(turn, pace_seconds=rest, busy_seconds=rest)
+        return 0.0
+    return retry_after_seconds(answer, manners.longest_rest_seconds) or 0.0

@@ -19,22 +19,24 @@ MAX_REPLY_BYTES: Final = 16 * 1024
 """A proxy's answer to CONNECT, with its headers."""
 
 _STATUS_LINE = re.compile(rb"HTTP/1\.[01] ([1-9][0-9]{2})[ \r]")
-_SOCKS_REPLIES = {
+_SOCKS_REPLIES: Final = {
     1: "general failure",
     2: "not allowed",
     3: "network unreachable",
     4: "host unreachable",
     5: "connection refused",
     6: "took too long",
+    7: "command not supported",
+    8: "address type not supported",
 }
 
 
 class ProxyFailed(Exception):
-    """The proxy did not bring us to the target: nothing was sent to it."""
+    """The proxy did not bring us to the target: nothing was sent to it, and nothing was learned about it."""
 
-    def __init__(self, proxy: Proxy, why: str, kind: FailureKind = FailureKind.CONNECT, *, declined: bool = False):
+    def __init__(self, proxy: Proxy, why: str, *, declined: bool = False) -> None:
         super().__init__(why)
-        self.failed = Failed(f"proxy {proxy.name}: {why}", kind, is_site_wide=True)
+        self.failed = Failed(f"proxy {proxy.name}: {why}", FailureKind.PROXY)
         self.why = why
         self.declined = declined
         """True: it works, and would not or could not reach this very target. That may be the target's fault."""
@@ -79,13 +81,9 @@ async def _connect(talk: _Talk, proxy: Proxy, host: str, port: int) -> None:
     talk.transport.write(f"CONNECT {goal} HTTP/1.1\r\nHost: {goal}\r\n{proxy.authorization}\r\n".encode("ascii"))
     reply = await talk.until(b"\r\n\r\n", MAX_REPLY_BYTES)
     line = _STATUS_LINE.match(reply) if reply is not None else None
-    if line is None:
-        raise ProxyFailed(proxy, "not a proper answer to CONNECT")
-    status = int(line[1])
-    if status == 407:
-        raise ProxyFailed(proxy, wrong_credentials(proxy))
+    status = int(line[1]) if line is not None else 0
     if not 200 <= status < 300:
-        raise ProxyFailed(proxy, f"answer {status} to CONNECT", declined=True)
+        raise connect_refused(proxy, status)
 
 
 async def _socks5(talk: _Talk, proxy: Proxy, host: str, port: int) -> None:
@@ -98,7 +96,7 @@ async def _socks5(talk: _Talk, proxy: Proxy, host: str, port: int) -> None:
         talk.transport.write(bytes((1, len(user))) + user + bytes((len(password),)) + password)
         method = (await talk.exactly(2))[1]
     if method != 0:
-        raise ProxyFailed(proxy, wrong_credentials(proxy))
+        raise wrong_credentials(proxy)
     goal = address(host)
     if goal is None:
         raise ProxyFailed(proxy, "not an address")
@@ -107,14 +105,32 @@ async def _socks5(talk: _Talk, proxy: Proxy, host: str, port: int) -> None:
     if version != 5:
         raise ProxyFailed(proxy, "not a proper SOCKS5 answer")
     if reply != 0:
-        raise ProxyFailed(proxy, f"SOCKS5: {_SOCKS_REPLIES.get(reply, f'reply {reply}')}", declined=True)
+        raise socks_refused(proxy, reply)
     # Where the proxy's own end is bound; of no use to us.
     length = {1: 4, 4: 16}.get(kind) or (await talk.exactly(1))[0]
     await talk.exactly(length + 2)
 
 
-def wrong_credentials(proxy: Proxy) -> str:
-    return "it does not accept our user and password" if proxy.user else "it wants a user and a password"
+# ---- what a proxy says when it says no --------------------------------------------------------------------
+
+
+def wrong_credentials(proxy: Proxy) -> ProxyFailed:
+    return ProxyFailed(
+        proxy, "it does not accept our user and password" if proxy.user else "it wants a user and a password"
+    )
+
+
+def connect_refused(proxy: Proxy, status: int) -> ProxyFailed:
+    """This status to a CONNECT; 0: nothing that is a status."""
+    if status == 407:
+        return wrong_credentials(proxy)
+    if status == 0:
+        return ProxyFailed(proxy, "not a proper answer to CONNECT")
+    return ProxyFailed(proxy, f"answer {status} to CONNECT", declined=True)
+
+
+def socks_refused(proxy: Proxy, reply: int) -> ProxyFailed:
+    return ProxyFailed(proxy, f"SOCKS5: {_SOCKS_REPLIES.get(reply, f'reply {reply}')}", declined=True)
 
 
 class _Talk(asyncio.Protocol):

@@ -28,12 +28,14 @@ MARKED_CHARS: Final = 1_500
 """What a page may have of its own and still be the wall that a mark says it is."""
 HEADED_REST_CHARS: Final = 160
 """What a wall may say besides, when its headline is a wall's; half of a longer text."""
-REST_CHARS: Final = 40
+REST_CHARS: Final = 30
 """The same when its headline is not."""
 SHELL_CHARS: Final = 200
 """A shell may show a name and a menu around the empty place."""
 LINE_CHARS: Final = 60
 """A text so short is its own headline."""
+NAME_CHARS: Final = 12
+"""What a page must have of its own besides its name: a site's name above "please log in" is a wall."""
 NOTHING: Final = -1
 """No rest is small enough: not even none."""
 REFRESH_SECONDS: Final = 10
@@ -125,9 +127,8 @@ class _Look:
         kind = self._strongest_kind(said)
         if kind is None:
             return None
-        phrases = [phrase for phrase, _ in said]
         widget = next((maker for mark, sort, maker in WIDGETS if sort == kind and mark in self.facts.marks), "")
-        if self._rest(kind, phrases) > self._most_rest(kind, phrases, bool(widget)):
+        if self._rest(kind, [phrase for phrase, _ in said]) > self._most_rest(kind, said, bool(widget)):
             return None
         seen = (next((phrase for phrase, sort in said if sort == kind), ""), widget)
         return self._rejected(kind, ", ".join(filter(None, seen)) or f"headline: {self.document.title or self.text}")
@@ -137,22 +138,33 @@ class _Look:
         kinds = [kind for kind in (self.headline_kind, *(kind for _, kind in said)) if kind is not None]
         return next((kind for kind in kinds if kind in HARD), kinds[0] if kinds else None)
 
-    def _most_rest(self, kind: Kind, phrases: list[str], has_widget: bool) -> int:
+    def _most_rest(self, kind: Kind, said: list[tuple[str, Kind]], has_widget: bool) -> int:
         """How many characters of its own the page may have and still be nothing but a wall."""
-        if not phrases and not has_widget:
+        heads = "\n".join((self.title, *self.headings))
+        if not has_widget and not any(phrase in self._below_heads() for phrase, _ in said):
             # A headline alone: "Access Denied" may be the name of a song. Then the song is described below it.
             return REST_CHARS
-        heads = "\n".join((self.title, *self.headings))
-        if self.headline_kind is not None or any(phrase in heads for phrase in phrases):
+        if self.headline_kind is not None or any(phrase in heads for phrase, _ in said):
             return max(HEADED_REST_CHARS, len(self.text) // 2)
         if self.headings and not self.is_small:
             return NOTHING
-        if kind == "consent" and len(phrases) < 2 and not has_widget:
+        if kind == "consent" and len(said) < 2 and not has_widget:
             # A page about its own cookies says as much.
             return NOTHING
-        if kind in HARD and len(phrases) > 1 and not self.headings:
+        if name := self._name():
+            return min(len(name) + NAME_CHARS, REST_CHARS)
+        if not self.headings and sum(sort in HARD for _, sort in said) > 1:
             return HEADED_REST_CHARS
         return 2 * REST_CHARS if has_widget else REST_CHARS
+
+    def _below_heads(self) -> str:
+        """The text without the lines that are its headings."""
+        return "\n".join(line for line in self.text.splitlines() if line.strip() not in self.headings)
+
+    def _name(self) -> str:
+        """The title, when it stands above the text as well, as a heading or as its first line; walls seldom do that."""
+        first = self.text.partition("\n")[0].strip()
+        return next((name for name in parts_of(self.title) if name and name in (first, *self.headings)), "")
 
     def _rest(self, kind: Kind, phrases: list[str]) -> int:
         """How many characters of the text are in sentences of its own."""
@@ -190,7 +202,8 @@ class _Look:
         if facts.is_unbuilt and len(text) <= (SHELL_CHARS if says_so else LINE_CHARS):
             return says_so[0][0] if says_so else "an empty place for an application"
         if len(text) <= LINE_CHARS and text.strip(" .…").startswith(LOADING):
-            return self.document.text
+            name = self._name()
+            return "" if name and len(text) > len(name) + NAME_CHARS else self.document.text
         return "" if text or facts.shown or facts.is_large else "only scripts"
 
     def _rejected(self, kind: Kind, evidence: str) -> Verdict:

@@ -11,8 +11,8 @@ What this room promises:
   in `resting_why`. Nobody waits in a slot; the ledger simply does not hand the host out before then.
 - **A rest is never shortened.** A late answer of an earlier request does not wake a host that was told to rest.
 - **One turn for all crawls of a machine.** Each crawl knows its own visits only; a `SharedTurns` is asked before every
-  request and knows those of the others, and how long a host asked one of them to stay away (Retry-After). Killing a
-  crawl frees what it held after `busy_seconds` at the latest.
+  request and knows those of the others, and what a host asked of one of them: to stay away (429, Retry-After), or to
+  come less often. Killing a crawl frees what it held after `busy_seconds` at the latest.
 - **robots.txt by RFC 9309.** Rules are rules, 4xx means there are none, no answer means hands off.
 
 `robots` and `rules` are pure; `memory` holds the records of the hosts that are active now; `machine` shares turns with
@@ -21,7 +21,7 @@ the other processes of this user, `local_turns` within this one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from tenax.model import HostRecord, Value
@@ -30,14 +30,17 @@ from tenax.model import HostRecord, Value
 class Hosts(Protocol):
     """The records of the hosts now being visited, shared by all visits in flight."""
 
-    def adopt(self, record: HostRecord) -> HostRecord:
+    async def adopt(self, record: HostRecord) -> HostRecord:
         """A visit begins: the newer of this record, from its claim, and ours. Each `adopt` needs one `release`."""
 
     def get(self, origin: str) -> HostRecord | None:
-        """What we hold of this host; None when no visit is in flight and it was not seen lately."""
+        """What this process holds of the host; None when no visit is in flight and it was not seen lately."""
 
-    def put(self, record: HostRecord) -> None:
-        """From now on this is what we know of the host."""
+    async def learn(self, origin: str, fallback: HostRecord, rule: Callable[[HostRecord], HostRecord]) -> HostRecord:
+        """From now on we know of the host what the rule makes of what is known; that, or `fallback`, is handed to it.
+
+        Where others share the records, the rule is asked again when one of them was faster.
+        """
 
     def release(self, origin: str) -> None:
         """A visit is committed: the ledger holds what it learned, and the record may be dropped here."""
@@ -55,16 +58,42 @@ class Turn(Value, frozen=True):
     a pace apart."""
 
 
+def host_key(origin: str) -> str:
+    """Whose turn it is to ask this host."""
+    return f"host {origin}"
+
+
 class SharedTurns(Protocol):
-    """Whose turn it is at a host or an address, whoever asks. Neither call waits for anything."""
+    """Whose turn it is at a host or an address, whoever asks. No call waits for anything."""
 
     def take(self, turns: Sequence[Turn], now: float) -> float:
-        """All of these turns at once, or none: `now` when they were taken, else the earliest time to try again."""
+        """All of these turns at once, or none: `now` when they were taken, else the earliest time to try again.
+
+        That is a guess while a request of another is in flight: it may be answered sooner than it must.
+        """
 
     def end(self, turns: Sequence[Turn], answered_at: float) -> None:
-        """The request is answered: the next may start a pace after that. A longer pace than was taken is a rest."""
+        """The request is answered: the next may start a pace after that."""
+
+    def hold(self, key: str, until: float, now: float, pace_seconds: float = 0.0) -> None:
+        """A host asked this of us: nobody takes its turn before `until`, whatever ends meanwhile.
+
+        From then on, and for some minutes more, other crawls keep this pace where theirs is faster; ours we know.
+        """
 
     def close(self) -> None: ...
 
 
-__all__ = ["Hosts", "SharedTurns", "Turn"]
+class AskedTurns(Protocol):
+    """The same of whom we must ask, and wait for the answer: turns may be kept on another machine."""
+
+    async def take(self, turns: Sequence[Turn], now: float) -> float: ...
+
+    async def end(self, turns: Sequence[Turn], answered_at: float) -> None: ...
+
+    async def hold(self, key: str, until: float, now: float, pace_seconds: float = 0.0) -> None: ...
+
+    async def close(self) -> None: ...
+
+
+__all__ = ["AskedTurns", "Hosts", "SharedTurns", "Turn", "host_key"]

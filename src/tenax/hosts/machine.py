@@ -4,8 +4,8 @@ Two crawls with ledgers of their own know nothing of each other, yet a host sees
 line in this table is taken, under a lock that the kernel releases when its process dies. Times in it are those of the
 machine's monotonic clock, which all processes read alike and nobody can set.
 
-The table has a fixed size. A key hashes to a bucket of 16 lines; a new key takes the line in it that passed first. A
-line whose time lies ahead is never given away: when all 16 do, the new key waits for the first of them.
+Nobody waits here for longer than a millisecond, for this is called on the event loop. What could not be written because
+another process held the lock is written later, and until then the turn counts as taken.
 """
 
 from __future__ import annotations
@@ -17,44 +17,37 @@ import os
 import stat
 import struct
 import time
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import lru_cache
-from hashlib import blake2b
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import NamedTuple
 
 from tenax import logs
 from tenax.clock import Clock
 from tenax.config import PolitenessConfig
 from tenax.hosts import SharedTurns, Turn
-from tenax.hosts.local_turns import LocalTurns
+from tenax.hosts.local_turns import LocalTurns, again_at
+from tenax.hosts.turn_table import BUCKET_BYTES, TABLE_BYTES, Line, Place, Table, place_of
 
-_FILE = "turns-1"
+_FILE = "turns-2"
 """The number is that of the layout: another layout is another file."""
-_BUCKETS = 4096
-_LINES = 16
-# A bucket: the keys of its lines, then from when on each is free and when it was taken.
-_KEYS = struct.Struct(f"={_LINES}Q")
-_TIMES = struct.Struct(f"={_LINES * 2}d")
-_KEY = struct.Struct("=Q")
-_LINE = struct.Struct("=dd")
-_BUCKET_BYTES = _KEYS.size + _TIMES.size
-_FILE_BYTES = _BUCKETS * _BUCKET_BYTES
 
 _FLOCK = struct.Struct("hhqqi4x")  # struct flock of Linux on 64 bits
 _UNLOCK = _FLOCK.pack(fcntl.F_UNLCK, os.SEEK_SET, 0, 0, 0)
-_NAP_SECONDS = 0.0001
-_NAPS = 5
-_PATIENT_NAPS = 250
-"""A bucket is locked for some microseconds, unless the scheduler puts its owner aside. Ending a turn is worth a wait
-for that; taking one is not, for it can be tried again."""
+_NAP_SECONDS = 0.00005
+_PATIENCE_SECONDS = 0.001
+"""A bucket is locked for some microseconds, unless the scheduler puts its owner aside. The event loop waits as well."""
 _LOCKED_SECONDS = 0.005
+_MOST_LATE = 1000
+"""What could not be written is kept for later up to this number; beyond, turns end by themselves."""
 
-_OTHER_BOOT_SECONDS = 60.0
-"""A line taken this far ahead of now was taken before the machine was started again, and means nothing."""
 _LATER_SECONDS = 1e-6
 """The difference of two clocks is rounded; who comes at the time that was named must not come too early."""
+_PACE_HOLDS_SECONDS = 600.0
+"""So long after it was last told, the pace that a crawl has learned holds for the others: that crawl may have ended."""
+_COURTESY_SECONDS = 0.05
+"""Who had the last turn leaves so much time to another who waits for one, or it would always be there first."""
 _TOUCH_SECONDS = 3600.0
 """So often the file is marked as used: cleaners of /tmp take away what looks forgotten."""
 
@@ -75,14 +68,6 @@ def open_turns(politeness: PolitenessConfig, clock: Clock, directory: Path | Non
         return LocalTurns()
 
 
-class _Place(NamedTuple):
-    """Where in the file a key belongs."""
-
-    key: int
-    bucket: int
-    lock: bytes
-
-
 class MachineTurns:
     """`SharedTurns` in a file. Of one thread: another thread, like another process, opens its own."""
 
@@ -90,8 +75,8 @@ class MachineTurns:
         """Raises `OSError` when the directory is not ours alone, or its file cannot be had, mapped or locked."""
         self._file = _opened(directory)
         try:
-            self._table = mmap.mmap(self._file, _FILE_BYTES)
-            self._lock([_place("")], _PATIENT_NAPS)
+            self._table = Table(mmap.mmap(self._file, TABLE_BYTES))
+            self._lock([place_of("")])
             self._unlock()
         except BaseException:
             os.close(self._file)
@@ -99,6 +84,8 @@ class MachineTurns:
         # The clock we are given moves by the monotonic clock, so this difference holds for as long as we live.
         self._offset = _ahead_seconds(clock)
         self._touched_at = float("-inf")
+        self._me = int.from_bytes(os.urandom(8), "little")
+        self._late: deque[tuple[list[Place], Callable[[], None]]] = deque(maxlen=_MOST_LATE)
 
     def take(self, turns: Sequence[Turn], now: float) -> float:
         paced = [turn for turn in turns if turn.pace_seconds > 0]
@@ -108,94 +95,131 @@ class MachineTurns:
         if at - self._touched_at > _TOUCH_SECONDS:
             self._touched_at = at
             os.utime(self._file)
-        places = [_place(turn.key) for turn in paced]
-        if not self._lock(places, _NAPS):
+        self._catch_up()
+        places = [place_of(turn.key) for turn in paced]
+        if not self._lock(places):
             return now + _LOCKED_SECONDS
         try:
-            lines: list[int] = []
-            free_at = at
-            for place in places:
-                line, line_free_at = self._line(place, at, lines)
-                lines.append(line)
-                free_at = max(free_at, line_free_at)
-            if free_at > at:
-                return free_at + self._offset + _LATER_SECONDS
-            for turn, place, line in zip(paced, places, lines, strict=True):
-                self._write(place, line, at + max(turn.pace_seconds, turn.busy_seconds), at)
-            return now
+            again = self._take(paced, places, at)
         finally:
             self._unlock()
+        return now if again <= at else again + self._offset + _LATER_SECONDS
 
     def end(self, turns: Sequence[Turn], answered_at: float) -> None:
         held = [turn for turn in turns if turn.pace_seconds > 0 and turn.busy_seconds > 0]
-        if not held:
-            return
-        at = answered_at - self._offset
-        places = [_place(turn.key) for turn in held]
-        if not self._lock(places, _PATIENT_NAPS):
-            return  # the turn will end by itself
-        try:
-            for turn, place in zip(held, places, strict=True):
-                self._end(turn, place, at)
-        finally:
-            self._unlock()
+        if held:
+            places = [place_of(turn.key) for turn in held]
+            self._write_soon(places, partial(self._end, held, places, answered_at - self._offset))
+
+    def hold(self, key: str, until: float, now: float, pace_seconds: float = 0.0) -> None:
+        place, offset = place_of(key), self._offset
+        self._write_soon([place], partial(self._hold, place, until - offset, now - offset, pace_seconds))
 
     def close(self) -> None:
+        self._catch_up()
         self._table.close()
         os.close(self._file)
 
-    def _end(self, turn: Turn, place: _Place, at: float) -> None:
-        keys = _KEYS.unpack_from(self._table, place.bucket)
-        if place.key in keys:
-            line = keys.index(place.key)
-            _, taken_at = self._times(place, line)
-            # Should it have been taken again meanwhile, that start is owed its pace as well.
-            self._write(place, line, max(at, taken_at) + turn.pace_seconds, taken_at)
+    # -- with the lock --------------------------------------------------------------------------------------
+
+    def _take(self, turns: Sequence[Turn], places: Sequence[Place], at: float) -> float:
+        """All of them, when they are free; else when to try again."""
+        numbers: list[int] = []
+        lines: list[Line | None] = []
+        again = at
+        for turn, place in zip(turns, places, strict=True):
+            number, line, opens_at = self._table.find(place, at, numbers)
+            numbers.append(number)
+            lines.append(line)
+            if line is None:
+                again = max(again, opens_at)
+            elif opens_at > at:
+                again = max(again, again_at(turn, line, at))
+                if line.taken_by != self._me:
+                    self._table.wait(place, number, self._me)
+            elif self._is_unkind(line, at):
+                again = max(again, opens_at + _COURTESY_SECONDS)
+        if again > at:
+            return again
+        for turn, place, number, line in zip(turns, places, numbers, lines, strict=True):
+            free_at = at + self._pace(turn, line, at)
+            busy_until = at + turn.busy_seconds if turn.busy_seconds else 0.0
+            if line is None:
+                self._table.write(place, number, Line(free_at, at, busy_until, self._me))
+            else:
+                self._table.turn(place, number, free_at, at, busy_until, self._me, 0)
+        return at
+
+    def _end(self, turns: Sequence[Turn], places: Sequence[Place], at: float) -> None:
+        for turn, place in zip(turns, places, strict=True):
+            number, line, opens_at = self._table.find(place, at)
+            if line is not None:
+                # Should it have been taken again meanwhile, that start is owed its pace as well.
+                free_at = max(at, line.taken_at) + self._pace(turn, line, at)
+                self._table.turn(place, number, free_at, line.taken_at, 0.0, line.taken_by, line.waiting)
+            elif opens_at <= at:
+                self._table.write(place, number, Line(at + turn.pace_seconds, at, 0.0, self._me))
+
+    def _hold(self, place: Place, until: float, at: float, pace_seconds: float) -> None:
+        number, line, opens_at = self._table.find(place, at)
+        if line is None and opens_at > at:
             return
-        line, free_at = self._line(place, at, ())
-        if free_at <= at:
-            self._write(place, line, at + turn.pace_seconds, at)
+        line = line if line is not None else Line(at, at)
+        line = line._replace(rest_until=max(line.rest_until, until))
+        if line.owner == self._me or line.pace_until <= at or line.pace_seconds <= pace_seconds:
+            pace_until = max(until, at) + _PACE_HOLDS_SECONDS + 2 * pace_seconds
+            line = line._replace(pace_seconds=pace_seconds, pace_until=pace_until, owner=self._me)
+        self._table.write(place, number, line)
 
-    def _line(self, place: _Place, at: float, besides: Sequence[int]) -> tuple[int, float]:
-        """The line of this key, or the one it may have, and from when on that is free."""
-        keys = _KEYS.unpack_from(self._table, place.bucket)
-        if place.key in keys:
-            line = keys.index(place.key)
-            free_at, taken_at = self._times(place, line)
-            return line, (at if taken_at > at + _OTHER_BOOT_SECONDS else free_at)
-        times = _TIMES.unpack_from(self._table, place.bucket + _KEYS.size)
-        free_at, line = min(
-            (0.0 if times[2 * line + 1] > at + _OTHER_BOOT_SECONDS else times[2 * line], line)
-            for line in range(_LINES)
-            if line not in besides
-        )
-        return line, free_at
+    def _pace(self, turn: Turn, line: Line | None, at: float) -> float:
+        """The turn's own, or the slower one that another crawl has learned."""
+        if line is None or line.pace_until <= at or line.owner == self._me:
+            return turn.pace_seconds
+        return max(turn.pace_seconds, line.pace_seconds)
 
-    def _times(self, place: _Place, line: int) -> tuple[float, float]:
-        """From when on it is free, and when it was taken."""
-        free_at, taken_at = _LINE.unpack_from(self._table, place.bucket + _KEYS.size + line * _LINE.size)
-        return free_at, taken_at
+    def _is_unkind(self, line: Line, at: float) -> bool:
+        """To take it again, though another came in vain meanwhile and has not had the time to come back."""
+        is_awaited = line.waiting not in (0, self._me)
+        return is_awaited and line.taken_by == self._me and at < line.opens_at + _COURTESY_SECONDS
 
-    def _write(self, place: _Place, line: int, free_at: float, taken_at: float) -> None:
-        # The key goes first: whoever is killed in between leaves a line that is free, and has sent nothing.
-        _KEY.pack_into(self._table, place.bucket + line * _KEY.size, place.key)
-        _LINE.pack_into(self._table, place.bucket + _KEYS.size + line * _LINE.size, free_at, taken_at)
+    # -- the lock -------------------------------------------------------------------------------------------
 
-    def _lock(self, places: Sequence[_Place], naps: int) -> bool:
+    def _write_soon(self, places: list[Place], write: Callable[[], None]) -> None:
+        """Now if the lock can be had, else before the next turn is taken."""
+        self._catch_up()
+        if self._late or not self._lock(places):
+            self._late.append((places, write))
+            return
+        try:
+            write()
+        finally:
+            self._unlock()
+
+    def _catch_up(self) -> None:
+        """Write what is late, in its order, as far as the locks can be had at once."""
+        while self._late and self._lock(self._late[0][0], patience_seconds=0.0):
+            try:
+                self._late.popleft()[1]()
+            finally:
+                self._unlock()
+
+    def _lock(self, places: Sequence[Place], patience_seconds: float = _PATIENCE_SECONDS) -> bool:
         """The buckets of these keys are ours until `_unlock`; False when another keeps one of them for too long.
 
         The locks belong to the open file, not to the process, so that two crawls within one process are kept apart.
         """
+        give_up_at = 0.0
         while True:
             try:
                 for place in places:
-                    fcntl.fcntl(self._file, fcntl.F_OFD_SETLK, place.lock)
+                    fcntl.fcntl(self._file, fcntl.F_OFD_SETLK, _lock_on(place.bucket))
                 return True
             except BlockingIOError:
                 self._unlock()
-            if naps == 0:
+            now = time.monotonic()
+            give_up_at = give_up_at or now + patience_seconds
+            if now >= give_up_at:
                 return False
-            naps -= 1
             time.sleep(_NAP_SECONDS)
 
     def _unlock(self) -> None:
@@ -212,10 +236,8 @@ def _ahead_seconds(clock: Clock) -> float:
 
 
 @lru_cache(maxsize=8192)
-def _place(key: str) -> _Place:
-    number = int.from_bytes(blake2b(key.encode(), digest_size=8).digest(), "little")
-    bucket = number % _BUCKETS * _BUCKET_BYTES
-    return _Place(number, bucket, _FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, bucket, _BUCKET_BYTES, 0))
+def _lock_on(bucket: int) -> bytes:
+    return _FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, bucket, BUCKET_BYTES, 0)
 
 
 def _opened(directory: Path) -> int:
@@ -231,9 +253,9 @@ def _opened(directory: Path) -> int:
     try:
         found = os.fstat(file)
         _check_ours(found)
-        if found.st_size < _FILE_BYTES:
+        if found.st_size < TABLE_BYTES:
             # Not a hole: on a full disk, writing into one through the mapping would kill us. New bytes are zeros.
-            os.posix_fallocate(file, 0, _FILE_BYTES)
+            os.posix_fallocate(file, 0, TABLE_BYTES)
     except BaseException:
         os.close(file)
         raise

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from collections import OrderedDict
 
 import msgspec
 from protego import Protego
@@ -93,9 +93,9 @@ def _unreachable(
             why = f"{why}: using the last good copy"
             return msgspec.structs.replace(previous, expires_at=retry_at, http_status=status, why=why)
     elif previous is not None:
-        # Each refusal in a row doubles the wait, up to how long a good copy would have served.
+        # Each refusal in a row doubles the wait.
         waited = previous.expires_at - previous.fetched_at
-        retry_at = max(retry_at, now + min(2 * waited, politeness.robots_ttl_seconds))
+        retry_at = max(retry_at, now + min(2 * waited, politeness.robots_longest_retry_seconds))
     if politeness.robots_on_unreachable == "allow":
         return RobotsCopy(RobotsVerdict.ALLOW_ALL, now, retry_at, http_status=status, why=f"{why}: allowed by config")
     return RobotsCopy(RobotsVerdict.UNREACHABLE, now, retry_at, http_status=status, why=why)
@@ -171,6 +171,11 @@ class Robots:
         prepared, self._has_allow = _as_the_rfc_reads_it(text)
         self._rules = Protego.parse(prepared)
 
+    def __del__(self) -> None:
+        # The parts of a parser refer to each other. Left alone they would stay until the next full collection, which a
+        # crawl has once in many hours: by then they are the rules of half the web.
+        vars(self._rules).clear()
+
     def allows(self, url: str) -> bool:
         return bool(self._rules.can_fetch(url, PRODUCT_TOKEN))
 
@@ -199,7 +204,8 @@ class _Everything(Robots):
 
 _NO_RULES = Robots("")
 _HANDS_OFF = _Everything()
-_LARGE_CHARS = 32 * 1024
+_SHELF_CHARS = 4 * 1024 * 1024
+"""Of the files whose rules are kept parsed. Parsed, a file takes ten times its size: some 40 MB in all."""
 
 
 def matcher(copy: RobotsCopy) -> Robots:
@@ -208,9 +214,28 @@ def matcher(copy: RobotsCopy) -> Robots:
         return _HANDS_OFF
     if copy.verdict is RobotsVerdict.ALLOW_ALL or not copy.text:
         return _NO_RULES
-    return _parsed(copy.text) if len(copy.text) < _LARGE_CHARS else _parsed_large(copy.text)
+    return _SHELF.rules_of(copy.text)
 
 
-# Two shelves, so that a few huge files can neither fill the memory nor push the small ones out.
-_parsed = lru_cache(maxsize=2048)(Robots)
-_parsed_large = lru_cache(maxsize=32)(Robots)
+class Shelf:
+    """Parsed rules, those asked for last; bounded by the length of their texts, for one may be huge."""
+
+    def __init__(self, most_chars: int = _SHELF_CHARS) -> None:
+        self._most_chars = most_chars
+        self._rules: OrderedDict[str, Robots] = OrderedDict()
+        self.chars = 0
+
+    def rules_of(self, text: str) -> Robots:
+        rules = self._rules.get(text)
+        if rules is not None:
+            self._rules.move_to_end(text)
+            return rules
+        rules = self._rules[text] = Robots(text)
+        self.chars += len(text)
+        while self.chars > self._most_chars and len(self._rules) > 1:
+            oldest, _ = self._rules.popitem(last=False)
+            self.chars -= len(oldest)
+        return rules
+
+
+_SHELF = Shelf()

@@ -11,11 +11,11 @@ import msgspec
 from tenax.config import PolitenessConfig, SiteConfig
 from tenax.hosts import breaker, budget, cooldown, throttle, ways
 from tenax.hosts.breaker import must_probe
-from tenax.hosts.rest import is_resting, with_rest
+from tenax.hosts.rest import asked_seconds, is_resting, with_rest
 from tenax.hosts.robots import matcher
-from tenax.hosts.throttle import pace_seconds
+from tenax.hosts.throttle import asked_of_all, pace_seconds
 from tenax.hosts.ways import usual_way
-from tenax.model import Deferred, Failed, Fetched, HostRecord, Outcome, RobotsCopy, RobotsVerdict, Way
+from tenax.model import Deferred, Failed, FailureKind, Fetched, HostRecord, Outcome, RobotsCopy, RobotsVerdict, Way
 
 
 def with_robots(record: HostRecord, copy: RobotsCopy, politeness: PolitenessConfig) -> HostRecord:
@@ -69,6 +69,8 @@ def after_visit(
         return _waiting(record, outcome.until, answered_at)
     if requests == 0 and not isinstance(outcome, Failed):
         return record
+    if isinstance(outcome, Failed) and outcome.kind is FailureKind.PROXY:
+        return _after_turn(_unreached(record, outcome, answered_at, site), answered_at, requests, site.politeness)
     is_late = is_resting(record, answered_at)
     is_echo = throttle.is_echo(record, outcome, is_late)
     record = throttle.after_answer(record, outcome, answered_at, site, jitter, is_late)
@@ -84,6 +86,12 @@ def after_probe(record: HostRecord, is_up: bool, why: str, now: float, site: Sit
     """The record after one small request to a host that `must_probe`; `why` says what came of it."""
     record = breaker.after_probe(record, is_up, why, now, site, jitter)
     return _after_turn(record, now, 1, site.politeness)
+
+
+def _unreached(record: HostRecord, failed: Failed, now: float, site: SiteConfig) -> HostRecord:
+    """No proxy brought us to the host: it is blamed for nothing, and left alone when all of them said no."""
+    asked = asked_seconds(failed.retry_after_seconds, site.fetch)
+    return with_rest(record, now + asked, failed.why) if asked else record
 
 
 def _waiting(record: HostRecord, until: float, now: float) -> HostRecord:
@@ -103,8 +111,17 @@ def _after_turn(
         next_at=max(record.next_at, now + pace_seconds(record, politeness) * requests),
         resting_why=record.resting_why if record.next_at > now else "",
         page_count=record.page_count + isinstance(outcome, Fetched),
-        error_count=record.error_count + isinstance(outcome, Failed),
+        error_count=record.error_count + (isinstance(outcome, Failed) and outcome.kind is not FailureKind.INTERNAL),
     )
 
 
-__all__ = ["after_probe", "after_visit", "lasting", "must_probe", "pace_seconds", "usual_way", "with_robots"]
+__all__ = [
+    "after_probe",
+    "after_visit",
+    "asked_of_all",
+    "lasting",
+    "must_probe",
+    "pace_seconds",
+    "usual_way",
+    "with_robots",
+]

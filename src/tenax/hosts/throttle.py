@@ -26,6 +26,16 @@ def _usual_pace_seconds(record: HostRecord, politeness: PolitenessConfig) -> flo
     return max(1 / politeness.rate_per_second, record.crawl_delay_seconds or 0.0)
 
 
+def asked_of_all(record: HostRecord, politeness: PolitenessConfig) -> tuple[float, float] | None:
+    """What this host asked for that other crawls cannot know: how long it rests after a 429, and at what pace it is to
+    be visited then, or by its Crawl-delay. None: nothing but what is configured."""
+    if politeness.rate_per_second == 0:
+        return None
+    pace = pace_seconds(record, politeness)
+    until = record.next_at if record.limited_in_a_row else 0.0
+    return (until, pace) if until or pace > 1 / politeness.rate_per_second else None
+
+
 def is_good(outcome: Outcome) -> bool:
     """The host gave what was asked for, or said where or that it still stands."""
     if isinstance(outcome, Failed):

@@ -15,8 +15,9 @@ What every backend promises, and `tests/contracts/ledger.py` checks:
 - **Once.** A URL is admitted at most once, however often and by however many pages it is offered. Admission is exact.
 - **All or nothing.** `commit` writes a visit's whole effect (page, links, plan, host, dead letter, events) in one
   transaction and returns when it is durable. Kill the process at any instruction: the visit happened or it did not.
-- **Nothing claimed is lost.** A claim is a lease. When its holder dies, `open` gives the task back at once; when its
-  time runs out, another claim may take it, and the late holder's commit raises `LeaseLost` and writes nothing.
+- **Nothing claimed is lost.** A claim is a lease. When its holder dies the task is given back: at the next `open`, or,
+  where many work at once, when no sign of life came in time. When its time runs out, another claim may take it, and the
+  late holder's commit raises `LeaseLost` and writes nothing.
 - **Fair.** Hosts take turns: the one whose turn came first is served first, and no host is claimed before its
   `next_at` or beyond its connections. Within a host: higher priority first, then the earlier due time.
 - **A page is kept until a better one comes.** A visit that brings a page replaces the one we hold. A 304 leaves it, and
@@ -43,6 +44,7 @@ from tenax.model import (
     Cursor,
     Event,
     FetchRecord,
+    Hop,
     HostRecord,
     Offer,
     Outcome,
@@ -96,6 +98,8 @@ class Life(Value, frozen=True):
     depth: int
     priority: Priority
     via: str | None = None
+    chain: tuple[Hop, ...] = ()
+    """The redirects that led to it, oldest first."""
     due: float | None = None
     """For a waiting task: not before this time."""
     attempt: int = 0

@@ -8,7 +8,7 @@ class Inflow:
 
     def __init__(self, per_second: float, sources_kept: int = 10_000) -> None:
         self._gap_seconds = 1 / per_second if per_second else 0.0
-        self._sources_kept = sources_kept
+        self._sources_kept = self._look_at_size = sources_kept
         self._free_at: dict[int, float] = {}
 
     def due(self, source: int, now: float) -> float:
@@ -16,7 +16,9 @@ class Inflow:
             return now
         # A second's worth may come at once; after that, one every gap.
         due = max(self._free_at.get(source, 0.0), now - 1.0) + self._gap_seconds
-        if source not in self._free_at and len(self._free_at) >= self._sources_kept:
+        if source not in self._free_at and len(self._free_at) >= self._look_at_size:
             self._free_at = {kept: at for kept, at in self._free_at.items() if at > now}
+            # Those that are left say something yet. Not to look through them all at every new one:
+            self._look_at_size = max(self._sources_kept, 2 * len(self._free_at))
         self._free_at[source] = due
         return max(due, now)

@@ -3,16 +3,25 @@
 A *slot* is a host in the window, with its next few tasks in the order it serves them. Slots stand in a heap by the
 time of their next turn, so taking a turn costs the logarithm of the window, however many hosts or URLs are known.
 Politeness is a place in this queue: nobody sleeps. Nothing here does I/O; the backend fills slots when asked to.
+
+When more hosts have work than the window has places, `make_room` lets those leave that need none just now. So memory is
+bounded by the window, however many hosts are known, and no host has more than its share of tasks before others come in.
 """
 
 from __future__ import annotations
 
 from bisect import insort
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
 from tenax.ledger import Turns
 from tenax.model import Held, HostRecord
+
+AWAY_SECONDS = 5.0
+"""Who has its next turn later than this needs no place in a crowded window until then."""
+PLACE_CHARS = 16 * 1024
+"""A host takes one place in the window for each such part of its robots.txt, which is held with it."""
+SPARE_TURNS = 64
 
 
 class Entry(NamedTuple):
@@ -45,7 +54,9 @@ class Entry(NamedTuple):
 class Slot:
     """A host in the window."""
 
-    __slots__ = ("entries", "has_more", "held", "host_id", "in_flight", "next_at", "record", "turn_at", "wake_at")
+    __slots__ = (
+        "entries", "has_more", "held", "host_id", "in_flight", "next_at", "record", "served", "turn_at", "wake_at",
+    )  # fmt: skip
 
     def __init__(self, host_id: int, record: HostRecord) -> None:
         self.host_id = host_id
@@ -54,6 +65,8 @@ class Slot:
         self.held: set[int] = set()
         """Keys taken from the backend and not yet committed: in `entries` or in flight."""
         self.in_flight = 0
+        self.served = 0
+        """Tasks taken since the host entered the window."""
         self.next_at = record.next_at
         self.has_more = True
         """The backend may hold tasks that are due and not in `entries`."""
@@ -61,6 +74,11 @@ class Slot:
         """When the earliest task that is not due yet becomes due."""
         self.turn_at: float | None = None
         """Its place in the heap; None when it stands in no queue."""
+
+
+def places(record: HostRecord) -> int:
+    """How many places of the window a host takes: a few with huge robots.txts must not fill the memory."""
+    return 1 + (len(record.robots.text) // PLACE_CHARS if record.robots is not None else 0)
 
 
 class Schedule:
@@ -71,6 +89,7 @@ class Schedule:
         self._window_hosts = window_hosts
         self._look_ahead = look_ahead
         self._slots: dict[int, Slot] = {}
+        self._places = 0
         self._heap: list[tuple[float, int, Slot]] = []
         self._hungry: dict[int, Slot] = {}
         self._ticket = 0
@@ -85,8 +104,8 @@ class Schedule:
 
     @property
     def room(self) -> int:
-        """How many more hosts the window takes."""
-        return self._window_hosts - len(self._slots)
+        """How many more hosts the window takes; below 0 when some of them have grown in it."""
+        return self._window_hosts - self._places
 
     @property
     def has_hungry(self) -> bool:
@@ -97,6 +116,7 @@ class Schedule:
         slot = Slot(host_id, record)
         slot.next_at = max(slot.next_at, self.unknown_until + self._turns.pace_seconds(record))
         self._slots[host_id] = slot
+        self._places += places(record)
         self._hungry[host_id] = slot
 
     def hungry(self) -> list[tuple[int, int]]:
@@ -157,6 +177,7 @@ class Schedule:
                 continue
             entry = slot.entries.pop(0)
             slot.in_flight += 1
+            slot.served += 1
             slot.next_at = max(slot.next_at, now + self._turns.pace_seconds(slot.record))
             if slot.has_more and len(slot.entries) * 2 < self._share(slot):
                 self._hungry[slot.host_id] = slot
@@ -168,6 +189,7 @@ class Schedule:
         """A visit of this host was committed; its task is no longer here."""
         slot.held.discard(key)
         slot.in_flight -= 1
+        self._places += places(record) - places(slot.record)
         slot.record = record
         slot.next_at = max(slot.next_at, record.next_at) if slot.in_flight else record.next_at
         self._place(slot)
@@ -184,12 +206,19 @@ class Schedule:
             heappop(self._heap)
         return self._heap[0][0] if self._heap else None
 
-    def dismiss_idle(self) -> None:
-        """Make room: hosts with nothing in hand leave, also those with more to do, who had their share for now."""
+    def make_room(self, now: float) -> None:
+        """Hosts leave that have nothing in hand, rest for a while, or had their share: they wait in the backend.
+
+        Whoever has just come in and was not served yet stays.
+        """
         for slot in list(self._slots.values()):
-            if not slot.in_flight and not slot.entries:
+            is_fresh = not slot.served and slot.host_id in self._hungry
+            if slot.in_flight or is_fresh:
+                continue
+            if not slot.entries or slot.next_at > now + AWAY_SECONDS or slot.served >= self._share(slot):
                 slot.turn_at = None
                 self._hungry.pop(slot.host_id, None)
+                self._places -= places(slot.record)
                 del self._slots[slot.host_id]
 
     def _share(self, slot: Slot) -> int:
@@ -217,3 +246,10 @@ class Schedule:
             slot.turn_at = turn_at
             self._ticket += 1
             heappush(self._heap, (turn_at, self._ticket, slot))
+            if len(self._heap) > 2 * len(self._slots) + SPARE_TURNS:
+                self._forget_old_turns()
+
+    def _forget_old_turns(self) -> None:
+        """A turn that was moved, or whose host left, may lie a day ahead: it must not be kept until then."""
+        self._heap = [one for one in self._heap if one[2].turn_at == one[0]]
+        heapify(self._heap)

@@ -32,6 +32,8 @@ class FailureKind(StrEnum):
     """304 for a page that we do not hold; to be asked for again, without conditions."""
     REDIRECT = "redirect"
     """A loop, too many hops, or a Location that leads nowhere we may go."""
+    PROXY = "proxy"
+    """A proxy did not bring us to the host, which has heard nothing of us: no fault of the host, nor of the URL."""
     INTERNAL = "internal"
     """We broke on this page; the crawl goes on."""
 

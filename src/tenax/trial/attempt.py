@@ -10,17 +10,17 @@ from datetime import UTC, datetime
 import msgspec
 
 from tenax.clock import Clock, SteadyClock
-from tenax.config import Config, SiteConfig, Sites
+from tenax.config import Config, Sites
 from tenax.errors import UsageError
+from tenax.fetch.answer import Answer
 from tenax.fetch.cache import copy_that_serves
-from tenax.fetch.fallback import other_way
 from tenax.fetch.guard import Guard
-from tenax.fetch.pipeline import Answer, Pipeline
+from tenax.fetch.learn import learned
+from tenax.fetch.pipeline import Pipeline
 from tenax.fetch.policy import policy
 from tenax.fetch.retry import plan_for
 from tenax.fetch.target import origin_of
 from tenax.files import LEDGER_FILE
-from tenax.hosts.rules import after_probe, after_visit, with_robots
 from tenax.logs import masked
 from tenax.model import (
     Deferred,
@@ -65,7 +65,7 @@ async def tried(
     """
     clock, sites = clock or SteadyClock(), Sites(config)
     url = seed_url(wanted.url, spelling_of(config.urls))
-    _check_way(wanted.way, config, sites.of_origin(url.origin))
+    _check_way(wanted.way, config)
     crawl = await _remembered(wanted, url)
     is_typed = crawl is None or any(seed.startswith(f"{url.origin}/") for seed in crawl.rules.seeds)
     allowed_origins = (url.origin,) if is_typed else ()
@@ -82,12 +82,10 @@ async def tried(
         await guard.close()
 
 
-def _check_way(way: Way | None, config: Config, site: SiteConfig) -> None:
+def _check_way(way: Way | None, config: Config) -> None:
     missing = why_missing(way, config) if way is not None else None
     if missing is not None:
         raise UsageError(missing)
-    if way not in (None, Way.HTTP) and site.proxy.urls:
-        raise UsageError(f"only plain HTTP goes through proxies; leave out --{way}, or the proxies of this host")
 
 
 async def _remembered(wanted: Wanted, url: WebUrl) -> Remembered | None:
@@ -147,7 +145,7 @@ class _Attempt:
         outcome = self._outcome(answer, reading)
         self._learn(answer, outcome)
         stale = self._stale(outcome)
-        now, ways = self._clock.now(), self._pipeline.ways_of(self._site)
+        now, ways = self._clock.now(), self._pipeline.ways
         plan = plan_for(outcome, task, now, self._site, random.random(), self._host.next_at, ways, answer.way)
         host = self._host
         trial = Trial(
@@ -181,7 +179,9 @@ class _Attempt:
 
     def _task(self, now: float) -> Task:
         task = Task(self._url.url, self._url.origin, self._depth, Priority.HIGH, Source.SEED, None, now, now)
-        return msgspec.structs.replace(task, way=self._wanted.way, is_unconditional=self._wanted.is_unconditional)
+        chain = self._life.chain if self._life is not None else ()
+        wanted = self._wanted
+        return msgspec.structs.replace(task, way=wanted.way, is_unconditional=wanted.is_unconditional, chain=chain)
 
     def _held(self) -> Held | None:
         page = self._life.page if self._life is not None else None
@@ -240,20 +240,15 @@ class _Attempt:
 
     def _learn(self, answer: Answer, outcome: Outcome) -> None:
         """What the host's answer changes in its record, as in a crawl."""
-        site, now, jitter = self._site, self._clock.now(), random.random()
+        now, jitter = self._clock.now(), random.random()
+        self._host = learned(self._host, answer, outcome, now, self._site, jitter, self._pipeline.ways)
         if answer.robots is not None:
             self._has_asked_robots = True
-            self._host = with_robots(self._host, answer.robots, site.politeness)
             if answer.robots.verdict is RobotsVerdict.UNREACHABLE:
                 self._tell([telling.of_robots(self._host, self._url.url, now, self._has_asked_robots)])
         if answer.probe is not None:
-            self._host = after_probe(self._host, answer.probe.is_up, answer.probe.why, now, site, jitter)
             says = "it is back" if answer.probe.is_up else "it is still down"
             self._tell([Step("probe", f"{says}: {answer.probe.why}", answer.probe.is_up)])
-        other = other_way(outcome, answer.way, site.fetch, self._pipeline.ways_of(site))
-        self._host = after_visit(
-            self._host, outcome, answer.answered_at, answer.requests, site, jitter, answer.way, other
-        )  # fmt: skip
 
     # -- what came back -------------------------------------------------------------------------------------
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Set
 
 from tenax.config import SiteConfig
+from tenax.fetch.answer import Answer
 from tenax.fetch.cache import copy_that_serves
 from tenax.fetch.headers import conditional_headers
-from tenax.fetch.pipeline import Answer
 from tenax.hosts.robots import matcher
 from tenax.hosts.rules import must_probe, pace_seconds, usual_way
 from tenax.logs import masked

@@ -106,6 +106,22 @@ def normalize(href: str, base: str | None, spelling: Spelling) -> WebUrl | None:
     return WebUrl(url, origin, protocol[:-1], host, number, path, query)
 
 
+def as_written(href: str) -> WebUrl | None:
+    """The URL as a browser would ask for it: escaped, without fragment and userinfo, and nothing else changed.
+
+    For URLs that somebody wants just so. None as for `normalize`.
+    """
+    url = normalize(href, None, _AS_IT_IS)
+    if url is None:
+        return None
+    parsed = parse(href.partition("#")[0])
+    path, search = parsed.pathname, parsed.search
+    return WebUrl(url.origin + path + search, url.origin, url.scheme, url.host, url.port, path, search[1:])
+
+
+_AS_IT_IS = Spelling()
+
+
 def place_of(base: str) -> tuple[str, str] | None:
     """The origin of a base URL, and its directory with its slash: all that a rooted and a relative link depend on."""
     if plain := _PLAIN_BASE.fullmatch(base):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import shutil
 import signal
 from contextlib import suppress
@@ -11,6 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tenax.fetch.browser.folder import Folder, remove_left_folders
 from tenax.model import Value
 
 if TYPE_CHECKING:
@@ -42,6 +44,8 @@ SWITCHES = (
     "--disable-sync",
     "--no-first-run",
     "--no-pings",
+    # The one asks when a page is over, the other unseen by whoever watches over the page.
+    "--disable-blink-features=FetchLaterAPI,SharedWorker",
     # One renderer a page, its frames included: with no cookies to steal, a process for each site is only a cost.
     "--disable-site-isolation-trials",
     "--disable-gpu",
@@ -51,6 +55,11 @@ SWITCHES = (
 )
 # Playwright wants pages to have their way; we want Chromium's own manners back.
 _UNWANTED = ["--disable-popup-blocking", "--disable-ipc-flooding-protection", "--enable-unsafe-swiftshader"]
+# Settings of ours in the environment, and everybody's proxies: they may hold passwords, which are not for Chromium.
+_SECRETIVE = re.compile(r"^TENAX_|_PROXY$", re.IGNORECASE)
+# What it writes as it ends, as Playwright quotes it, and where in its source that is.
+_SAID = re.compile(r"\[pid=[0-9]+\]\[err\] (.+)")
+_WHERE = re.compile(r"^\[[^\]]*\] ")
 
 
 class BrowserBroke(Exception):
@@ -88,44 +97,40 @@ def browser_missing(executable: str = "") -> str | None:
 class Chromium:
     """A running Chromium and the program that drives it; both are gone after `close`."""
 
-    def __init__(self, driver: Playwright, browser: Browser, control: CDPSession) -> None:
+    def __init__(self, driver: Playwright, browser: Browser, control: CDPSession, folder: Folder) -> None:
         self.browser = browser
         self._driver = driver
         self._control = control
+        self._folder = folder
         self._pid = 0
 
     @classmethod
-    async def start(cls, executable: str, gate_url: str, user_agent: str = "") -> Chromium:
+    async def start(cls, executable: str, gate_url: str) -> Chromium:
         """Raises `BrowserBroke`."""
-        from playwright.async_api import Error, async_playwright
+        from playwright.async_api import async_playwright
 
         path = found(executable)
         if path is None:
             raise BrowserBroke(browser_missing(executable) or "no Chromium found")
-        named = [f"--user-agent={user_agent}"] if user_agent else []
-        driver = None
+        driver, folder = None, None
         try:
             async with asyncio.timeout(START_SECONDS):
+                await asyncio.to_thread(remove_left_folders)
+                folder = Folder.make()
                 driver = await async_playwright().start()
-                browser = await driver.chromium.launch(
-                    executable_path=path,
-                    args=[*SWITCHES, f"--proxy-server={gate_url}", *named],
-                    ignore_default_args=_UNWANTED,
-                    chromium_sandbox=os.geteuid() != 0,  # it refuses to start with one for root
-                    handle_sigint=False,
-                    handle_sigterm=False,
-                    handle_sighup=False,
-                    timeout=0,
-                )
-                chromium = cls(driver, browser, await browser.new_browser_cdp_session())
+                browser = await _launched(driver, folder, path, [*SWITCHES, f"--proxy-server={gate_url}"])
+                chromium = cls(driver, browser, await browser.new_browser_cdp_session(), folder)
                 processes = await chromium.processes()
                 chromium._pid = next(process.pid for process in processes if process.kind == "browser")
                 return chromium
-        except (Error, OSError, StopIteration) as error:
-            await _stopped(driver)
+        except TimeoutError:
+            await _gone(driver, folder)
+            raise BrowserBroke("Chromium does not start: no answer in time") from None
+        except Exception as error:  # when its driver dies, what Playwright raises has no type of its own
+            await _gone(driver, folder)
             raise BrowserBroke(f"Chromium does not start: {_cause(error)}") from None
         except BaseException:
-            await _stopped(driver)
+            await _gone(driver, folder)
             raise
 
     @property
@@ -161,7 +166,7 @@ class Chromium:
                 async with asyncio.timeout(CLOSE_SECONDS):
                     await self.browser.close()
         self.kill()
-        await _stopped(self._driver)
+        await _gone(self._driver, self._folder)
 
     def kill(self) -> None:
         """Every process of it, now. Playwright starts it as the leader of a group of its own."""
@@ -179,17 +184,44 @@ def resident_bytes(pid: int) -> int:
     return (int(fields[1]) - int(fields[2])) * os.sysconf("SC_PAGE_SIZE")
 
 
-async def _stopped(driver: Playwright | None) -> None:
-    if driver is None:
-        return
-    with suppress(Exception):  # it may be gone already; what it raises then has no type of its own
-        async with asyncio.timeout(CLOSE_SECONDS):
-            await driver.stop()
+async def _launched(driver: Playwright, folder: Folder, executable: str, switches: list[str]) -> Browser:
+    surroundings: dict[str, str | float | bool] = {
+        name: value for name, value in os.environ.items() if not _SECRETIVE.search(name)
+    }
+    context = await driver.chromium.launch_persistent_context(
+        folder.profile,
+        executable_path=executable,
+        args=switches,
+        ignore_default_args=_UNWANTED,
+        chromium_sandbox=os.geteuid() != 0,  # it refuses to start with one for root
+        artifacts_dir=folder.path,
+        env={**surroundings, "TMPDIR": str(folder.path)},
+        handle_sigint=False,
+        handle_sigterm=False,
+        handle_sighup=False,
+        timeout=0,
+    )
+    # The profile is only a place for files: every page has a context of its own, which leaves none.
+    await asyncio.gather(*(page.close() for page in context.pages))
+    assert context.browser is not None, "only those on a telephone have none"
+    return context.browser
+
+
+async def _gone(driver: Playwright | None, folder: Folder | None) -> None:
+    """End the driver, and Chromium with it, and remove what they wrote."""
+    if driver is not None:
+        with suppress(Exception):  # it may be gone already; what it raises then has no type of its own
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await driver.stop()
+    if folder is not None:
+        await asyncio.to_thread(folder.remove)
 
 
 def _cause(error: BaseException) -> str:
     """The line in which Chromium says what is wrong, out of the long text that Playwright makes of it."""
-    lines = [line.strip(" │║╔╗╚╝═-\t") for line in str(error).splitlines()]
-    telling = [line for line in lines if "sandbox" in line.lower() or "ERROR" in line or "error while loading" in line]
-    chosen = next(iter(telling or [line for line in lines if line]), type(error).__name__)
-    return "".join(char if char.isprintable() else " " for char in chosen)[:160]
+    said = _SAID.findall(str(error))
+    telling = [line for line in said if "FATAL" in line or "sandbox" in line or "error while loading" in line]
+    message = str(error).partition("\n")[0].removeprefix("BrowserType.launch_persistent_context: ")
+    chosen = next(iter(telling or said), message or type(error).__name__)
+    words = _WHERE.sub("", chosen)
+    return "".join(char if char.isprintable() else " " for char in words)[:160]

@@ -16,7 +16,6 @@ _DROPPED = frozenset({
 _CUT_OFF = frozenset({"CONTENT_LENGTH_MISMATCH", "INCOMPLETE_CHUNKED_ENCODING"})
 _UNCONNECTED = frozenset({
     "ADDRESS_UNREACHABLE", "CONNECTION_FAILED", "CONNECTION_REFUSED", "INTERNET_DISCONNECTED",
-    "PROXY_CONNECTION_FAILED", "TUNNEL_CONNECTION_FAILED",
 })  # fmt: skip
 _LATE = frozenset({"CONNECTION_TIMED_OUT", "TIMED_OUT"})
 _SECURE = ("BAD_SSL_", "CERT_", "SSL_")
@@ -42,6 +41,10 @@ def failure_in_browser(message: str, *, in_body: bool = False) -> Failed:
         return cut_off()
     if name in _DROPPED:
         return dropped()
+    if name == "PROXY_CONNECTION_FAILED":
+        return Failed("browser: it does not reach its gate", FailureKind.INTERNAL, is_site_wide=True)
+    if name == "TUNNEL_CONNECTION_FAILED":  # of a gate that had no other reason
+        return Failed("the page has used up its connections", FailureKind.BAD_RESPONSE)
     if name in _UNCONNECTED:
         return Failed(words, FailureKind.CONNECT, is_site_wide=True)
     if name in _LATE:

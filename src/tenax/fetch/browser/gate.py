@@ -2,9 +2,9 @@
 
 Chromium is started with no network but this. Whatever a page does (redirect, frame, script, WebSocket), the bytes go
 through here, and only to addresses the guard gave. A secure connection passes as it is: the handshake is Chromium's.
+A page of a site with proxies goes on from here through one of them; Chromium hears neither of it nor of its password.
 
 Each page has a `Passage` of its own, with a secret that only its Chromium is told; who does not know one is not served.
-The passage counts, limits, remembers what was refused, and takes every connection with it when it is closed.
 
 A target that is refused looks to Chromium like a proxy that says no: 403 to a CONNECT, and no answer at all to a plain
 request, because an answer would be taken for the page.
@@ -13,34 +13,27 @@ request, because an answer would be taken for the page.
 from __future__ import annotations
 
 import asyncio
-import secrets
 import socket
 import struct
 from base64 import b64encode
 from typing import NamedTuple
 
-from tenax.fetch.dial import connected
-from tenax.fetch.failures import connect_timeout, failure_of
-from tenax.fetch.guard import Guard
-from tenax.fetch.target import Origin, target_of
-from tenax.model import Failed, Refused
+from tenax.fetch.browser.passage import Denial, Passage, Reached
+from tenax.fetch.browser.upstream import PIECE_BYTES, Line, Streams, Upstream
+from tenax.fetch.proxies import Proxy
+from tenax.fetch.target import Origin, Target, target_of
+from tenax.fetch.tunnels import ProxyFailed, wrong_credentials
+from tenax.model import Refused
 
-CONNECTIONS_AT_ONCE = 64
-"""Of one page; Chromium itself uses half of that."""
-CONNECTIONS_IN_ALL = 1000
-"""Of one page: more is no page any more."""
 STRANGERS_AT_ONCE = 64
 """Connections that have not shown a secret yet."""
 HEAD_SECONDS = 10.0
 HEAD_BYTES = 64 * 1024
-PIECE_BYTES = 64 * 1024
 
 # What is between Chromium and the gate, and not for the site.
 _HOP_BY_HOP = frozenset(
     {"connection", "keep-alive", "proxy-authorization", "proxy-connection", "te", "upgrade", "host"}
 )
-
-Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 class Asked(NamedTuple):
@@ -54,63 +47,11 @@ class Asked(NamedTuple):
         return next((value for key, value in self.headers if key.lower() == name), None)
 
 
-class Passage:
-    """One page's right to pass: what it used, what it was refused, and its end."""
-
-    def __init__(self, max_bytes: int) -> None:
-        self.user = "page"
-        self.password = secrets.token_urlsafe(24)
-        self.received_bytes = 0
-        """From the sites, as they came over the wire."""
-        self.is_too_large = False
-        self._max_bytes = max_bytes
-        self._connections = 0
-        self._open: set[asyncio.Task[None]] = set()
-        self._ends: dict[tuple[str, int], str | Refused | Failed] = {}
-        self._is_closed = False
-
-    def denial(self, origin: Origin) -> Refused | Failed | None:
-        """Why the last connection to this origin did not come about, if it did not."""
-        end = self._ends.get((origin.host, origin.port))
-        return None if isinstance(end, str) else end
-
-    def address(self, origin: Origin) -> str:
-        """Where the last connection to this origin leads; empty when there was none."""
-        end = self._ends.get((origin.host, origin.port))
-        return end if isinstance(end, str) else ""
-
-    def close(self) -> None:
-        """End every connection of the page, at once."""
-        self._is_closed = True
-        for task in self._open:
-            task.cancel()
-
-    def enter(self, task: asyncio.Task[None]) -> bool:
-        """Whether one more connection may begin."""
-        if self._is_closed or len(self._open) >= CONNECTIONS_AT_ONCE or self._connections >= CONNECTIONS_IN_ALL:
-            return False
-        self._connections += 1
-        self._open.add(task)
-        task.add_done_callback(self._open.discard)
-        return True
-
-    def note(self, origin: Origin, end: str | Refused | Failed) -> None:
-        """What a connection came to: the address, or why there is none."""
-        self._ends[(origin.host, origin.port)] = end
-
-    def let_in(self, byte_count: int) -> None:
-        self.received_bytes += byte_count
-        if self.received_bytes > self._max_bytes:
-            self.is_too_large = True
-            self.close()
-
-
 class Gate:
     """Listens on loopback for the browsers of one process."""
 
-    def __init__(self, guard: Guard, connect_timeout_seconds: float) -> None:
-        self._guard = guard
-        self._connect_timeout_seconds = connect_timeout_seconds
+    def __init__(self, upstream: Upstream) -> None:
+        self._upstream = upstream
         self._server: asyncio.Server | None = None
         self._passages: dict[str, Passage] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -125,9 +66,9 @@ class Gate:
         assert self._server is not None, "the gate is not open"
         return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
 
-    def admit(self, max_bytes: int) -> Passage:
-        """A passage for one page that may receive so much over the wire."""
-        passage = Passage(max_bytes)
+    def admit(self, page_host: str, max_bytes: int, max_connections: int, connect_timeout_seconds: float) -> Passage:
+        """A passage for one page of this host, which may receive so much over the wire."""
+        passage = Passage(page_host, max_bytes, max_connections, connect_timeout_seconds)
         self._passages[_credentials(passage)] = passage
         return passage
 
@@ -191,13 +132,13 @@ class Gate:
             return _say(writer, "403 Forbidden")
         # It does not say what will be spoken; a person who typed either scheme as a seed meant this very port.
         spoken = "http" if target.origin.port == 80 else "https"
-        upstream = await self._connected(target.origin._replace(scheme=spoken), passage)
-        if isinstance(upstream, Refused) and target.origin.port != 80:
-            upstream = await self._connected(target.origin._replace(scheme="http"), passage)
-        if not isinstance(upstream, tuple):
-            return _say(writer, "403 Forbidden" if isinstance(upstream, Refused) else "502 Bad Gateway")
+        line = await self._line(target.origin._replace(scheme=spoken), passage)
+        if isinstance(line, Refused) and target.origin.port != 80:
+            line = await self._line(target.origin._replace(scheme="http"), passage)
+        if not isinstance(line, Line):
+            return _say(writer, "403 Forbidden" if isinstance(line, Refused) else "502 Bad Gateway")
         writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
-        return await _joined((reader, writer), upstream, passage)
+        return await _joined((reader, writer), line, passage)
 
     async def _forward(
         self, asked: Asked, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, passage: Passage
@@ -207,38 +148,45 @@ class Gate:
         length = asked.header("content-length") or "0"
         if target is None or target.origin.scheme != "http" or not (length.isascii() and length.isdecimal()):
             return
-        upstream = await self._connected(target.origin, passage)
-        if not isinstance(upstream, tuple):
+        line = await self._line(target.origin, passage, is_plain=True)
+        if not isinstance(line, Line):
             return
-        headers = [(name, value) for name, value in asked.headers if name.lower() not in _HOP_BY_HOP]
-        headers = [("Host", target.origin.authority), *headers, ("Connection", "close")]
-        lines = "".join(f"{name}: {value}\r\n" for name, value in headers)
-        upstream[1].write(f"{asked.method} {target.path} HTTP/1.1\r\n{lines}\r\n".encode("latin-1"))
-        await _joined((reader, writer), upstream, passage, int(length))
-
-    async def _connected(self, origin: Origin, passage: Passage) -> Streams | Refused | Failed:
-        addresses = await self._guard.check(origin, self._connect_timeout_seconds)
-        if not isinstance(addresses, tuple):
-            passage.note(origin, addresses)
-            return addresses
+        head = _passed_on(asked, target, None if line.is_tunnelled else line.proxy)
+        passage.let_out(len(head))
+        line.streams[1].write(head)
         try:
-            async with asyncio.timeout(self._connect_timeout_seconds):
-                sock = await connected(addresses, origin.port)
-            passage.note(origin, sock.getpeername()[0])
-            return await asyncio.open_connection(sock=sock, limit=PIECE_BYTES)
-        except TimeoutError as error:
-            failed = failure_of(error) if error.errno else connect_timeout(self._connect_timeout_seconds)
-        except OSError as error:
-            failed = failure_of(error)
-        passage.note(origin, failed)
-        return failed
+            await _joined((reader, writer), line, passage, int(length))
+        except ProxyFailed as error:
+            if line.proxy is not None:
+                self._upstream.failed(line.proxy, target.origin.host, passage.page_host, error.why)
+            passage.note(target.origin, error.failed)
+
+    async def _line(self, origin: Origin, passage: Passage, *, is_plain: bool = False) -> Line | Denial:
+        seconds = passage.connect_timeout_seconds
+        line = await self._upstream.line(origin, passage.page_host, seconds, is_plain=is_plain)
+        passage.note(origin, Reached(line.address, line.proxy) if isinstance(line, Line) else line)
+        return line
 
 
-async def _joined(client: Streams, site: Streams, passage: Passage, body_bytes: int | None = None) -> None:
-    """Carry bytes both ways until one side ends. `body_bytes`: so many go to the site, and nothing after them."""
-    upward = asyncio.ensure_future(_sent(client[0], site[1], body_bytes))
+def _passed_on(asked: Asked, target: Target, proxy: Proxy | None) -> bytes:
+    """The request as the site gets it; with a proxy, as one is asked for a page itself (RFC 9112, 3.2.2)."""
+    origin = target.origin
+    headers = [(name, value) for name, value in asked.headers if name.lower() not in _HOP_BY_HOP]
+    headers = [("Host", origin.authority), *headers, ("Connection", "close")]
+    lines = "".join(f"{name}: {value}\r\n" for name, value in headers)
+    path = target.path if proxy is None else f"http://{origin.authority}{target.path}"
+    secret = "" if proxy is None else proxy.authorization
+    return f"{asked.method} {path} HTTP/1.1\r\n{lines}{secret}\r\n".encode("latin-1")
+
+
+async def _joined(client: Streams, line: Line, passage: Passage, body_bytes: int | None = None) -> None:
+    """Carry bytes both ways until one side ends. `body_bytes`: so many go to the site, and nothing after them.
+
+    Raises `ProxyFailed` when it is the proxy that answers, because it does not know us.
+    """
+    upward = asyncio.ensure_future(_sent(client[0], line.streams[1], passage, body_bytes))
     try:
-        downward = asyncio.ensure_future(_received(site[0], client[1], passage, is_plain=body_bytes is not None))
+        downward = asyncio.ensure_future(_received(line, client[1], passage, is_plain=body_bytes is not None))
         try:
             done, _ = await asyncio.wait({upward, downward}, return_when=asyncio.FIRST_COMPLETED)
             for end in done:
@@ -249,29 +197,32 @@ async def _joined(client: Streams, site: Streams, passage: Passage, body_bytes: 
     finally:
         upward.cancel()
         await asyncio.gather(upward, return_exceptions=True)
-        site[1].close()
+        line.streams[1].close()
 
 
-async def _sent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, body_bytes: int | None) -> None:
+async def _sent(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, passage: Passage, body_bytes: int | None
+) -> None:
     left = body_bytes
     while data := await reader.read(PIECE_BYTES):
         if left is not None:
             if len(data) > left:
                 return  # a second request where none may be: Chromium sends it again on a connection of its own
             left -= len(data)
+        passage.let_out(len(data))
         writer.write(data)
         await writer.drain()
 
 
-async def _received(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, passage: Passage, *, is_plain: bool
-) -> None:
+async def _received(line: Line, writer: asyncio.StreamWriter, passage: Passage, *, is_plain: bool) -> None:
     if is_plain:
         # Whatever the site says: Chromium must not send a second request this way.
-        status = await reader.readuntil(b"\n")
+        status = await line.streams[0].readuntil(b"\n")
+        if line.proxy is not None and not line.is_tunnelled and status.split()[1:2] == [b"407"]:
+            raise wrong_credentials(line.proxy)
         passage.let_in(len(status))
         writer.write(status + b"Connection: close\r\n")
-    while data := await reader.read(PIECE_BYTES):
+    while data := await line.streams[0].read(PIECE_BYTES):
         passage.let_in(len(data))
         writer.write(data)
         await writer.drain()

@@ -3,6 +3,8 @@
 The main document is stopped twice on its way. Before it is asked for: only the page's own origin is, because another
 host has its own turn and its own robots.txt; a page that leads elsewhere, by Location, meta refresh or script, ends as
 a redirect. And when its headers are here: what no browser shows as a page is taken as it is.
+
+Everything else the page asks for is stopped once, to be counted, and let go when the page may need it.
 """
 
 from __future__ import annotations
@@ -16,7 +18,9 @@ from typing import TYPE_CHECKING, Any
 from tenax.fetch import Request
 from tenax.fetch.bodies import too_large
 from tenax.fetch.browser.errors import error_name, failure_in_browser, is_cut_off
-from tenax.fetch.browser.gate import Passage
+from tenax.fetch.browser.page_rules import Document, is_needed
+from tenax.fetch.browser.passage import Denial, Passage
+from tenax.fetch.browser.stages import LOADED, QUIET, READ, Stages
 from tenax.fetch.guard import Guard
 from tenax.fetch.target import Origin, origin_of
 from tenax.model import Failed, FailureKind, Refused, Value
@@ -32,13 +36,7 @@ MAX_SPARE_SECONDS = 1.0
 PIECE_BYTES = 256 * 1024
 _LOOKUP_SECONDS = 5.0
 
-_UNWANTED = ("Image", "Media", "Font", "Ping", "CSPViolationReport", "Other")
-_INTERCEPTED = [
-    {"resourceType": "Document", "requestStage": "Request"},
-    {"resourceType": "Document", "requestStage": "Response"},
-    *({"resourceType": kind, "requestStage": "Request"} for kind in _UNWANTED),
-]
-_PAGES = ("text/html", "application/xhtml+xml", "")
+_INTERCEPTED = [{"requestStage": "Request"}, {"resourceType": "Document", "requestStage": "Response"}]
 _PROTOCOLS = {"h2": "HTTP/2", "h3": "HTTP/3", "http/1.1": "HTTP/1.1", "http/1.0": "HTTP/1.0"}
 
 # In a world of its own, where the page's scripts cannot have changed what these names mean. A text that is too long
@@ -64,27 +62,6 @@ class Rendered(Value, frozen=True):
     protocol: str = ""
 
 
-class _Document(Value, frozen=True):
-    """The answer to one request for the main document."""
-
-    url: str
-    status: int
-    headers: tuple[tuple[str, str], ...]
-
-    def header(self, name: str) -> str:
-        return next((value for key, value in self.headers if key.lower() == name), "")
-
-    @property
-    def is_shown(self) -> bool:
-        """Whether a browser makes a page of it. The rest would be a download, a viewer, or nothing at all."""
-        kind = self.header("content-type").partition(";")[0].strip().lower()
-        return (
-            kind in _PAGES
-            and self.status not in (204, 205)
-            and not self.header("content-disposition").lower().startswith("attachment")
-        )
-
-
 class Rendering:
     """Renders one request in one page; made for it, and thrown away after it."""
 
@@ -98,6 +75,7 @@ class Rendering:
         *,
         settle_seconds: float,
         max_navigations: int,
+        max_requests: int,
         now: Callable[[], float],
     ) -> None:
         self._page = page
@@ -107,18 +85,23 @@ class Rendering:
         self._guard = guard
         self._settle_seconds = settle_seconds
         self._navigations_left = max_navigations + 1
+        self._requests_left = max_requests
         self._now = now
         self._loop = asyncio.get_running_loop()
-        self._end: asyncio.Future[Rendered | Failed | Refused] = self._loop.create_future()
+        self._end: asyncio.Future[Rendered | Denial] = self._loop.create_future()
         self._tasks: set[asyncio.Task[None]] = set()
         self._main_frame = ""
+        self._stages = Stages("", self._shown)
         self._answered_at = 0.0
-        self._document: _Document | None = None
-        self._redirect: _Document | None = None
+        self._document: Document | None = None
+        """What is shown, or will be as the first."""
+        self._next: Document | None = None
+        """What will be shown instead."""
+        self._redirect: Document | None = None
         self._dialogs = 0
         self._passwords_told = 0
 
-    async def run(self, deadline: float) -> Rendered | Failed | Refused:
+    async def run(self, deadline: float) -> Rendered | Denial:
         """The deadline is of the loop's clock; whoever calls keeps it. Raises Playwright's `Error`."""
         try:
             await self._prepare()
@@ -135,6 +118,8 @@ class Rendering:
     async def _prepare(self) -> None:
         tree = await self._control.send("Page.getFrameTree")
         self._main_frame = tree["frameTree"]["frame"]["id"]
+        self._stages = Stages(self._main_frame, self._shown)
+        await self._stages.watch(self._control)
         self._control.on("Fetch.requestPaused", lambda event: self._begin(self._paused(event)))
         self._control.on("Fetch.authRequired", lambda event: self._begin(self._asked_who(event)))
         await self._control.send("Fetch.enable", {"handleAuthRequests": True, "patterns": _INTERCEPTED})
@@ -154,43 +139,45 @@ class Rendering:
         except Error:
             self._ended(_closed())
 
-    async def _driven(self, deadline: float) -> Rendered | Failed | Refused:
+    async def _driven(self, deadline: float) -> Rendered | Denial:
         from playwright.async_api import Error
 
-        try:
-            await self._page.goto(self._request.url, wait_until="domcontentloaded", timeout=0)
-        except Error as error:
-            if "interrupted by another navigation" not in error.message:
-                return self._failed(error.message)
-            await self._page.wait_for_load_state("domcontentloaded", timeout=0)
+        error = (await self._control.send("Page.navigate", {"url": self._request.url})).get("errorText")
+        if error:
+            return self._failed(error)
+        await self._stages.until(READ)
         spare = min(MAX_SPARE_SECONDS, self._request.total_timeout_seconds / 10)
         await self._settled(deadline - spare)
         while True:
+            await self._stages.until(READ)
             try:
                 return await self._taken()
             except Error:  # it went on to another document just now
-                await self._page.wait_for_load_state("domcontentloaded", timeout=0)
                 await asyncio.sleep(0.05)
 
     async def _settled(self, latest: float) -> None:
-        """Loaded, and then quiet; not waiting longer than it may."""
+        """Loaded, and then quiet, and not about to go on; not waiting longer than it may."""
         with suppress(TimeoutError):
             async with asyncio.timeout_at(latest):
-                await self._page.wait_for_load_state("load", timeout=0)
-            async with asyncio.timeout_at(min(latest, self._loop.time() + self._settle_seconds)):
-                await self._page.wait_for_load_state("networkidle", timeout=0)
+                await self._stages.until(LOADED, settled=True)
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(self._settle_seconds):
+                        await self._stages.until(QUIET, settled=True)
+                await self._stages.until(LOADED, settled=True)
 
     async def _taken(self) -> Rendered | Failed:
         world = await self._control.send("Page.createIsolatedWorld", {"frameId": self._main_frame})
         script = _TAKE.replace("LIMIT", str(self._request.max_body_bytes))
         where = {"contextId": world["executionContextId"], "expression": script, "returnByValue": True}
-        protocol, html = (await self._control.send("Runtime.evaluate", where))["result"]["value"]
+        taken = (await self._control.send("Runtime.evaluate", where))["result"]
+        # Without a value: it is longer than any text in a browser may be.
+        protocol, html = taken.get("value", ("", None))
         body = html.encode("utf-8", "replace") if html is not None else b""
         if html is None or len(body) > self._request.max_body_bytes:
             return too_large(self._request.max_body_bytes)
         return self._rendered(self._document, body, is_rendered=True, protocol=_PROTOCOLS.get(protocol, ""))
 
-    def _failed(self, message: str) -> Rendered | Failed | Refused:
+    def _failed(self, message: str) -> Rendered | Denial:
         """Why the main document did not come."""
         if error_name(message) == "HTTP_RESPONSE_CODE_FAILURE" and self._document is not None:
             return self._rendered(self._document)  # an error with nothing to show
@@ -199,7 +186,7 @@ class Rendering:
         return denial or failure_in_browser(message, in_body=self._document is not None)
 
     def _rendered(
-        self, document: _Document | None, body: bytes = b"", is_rendered: bool = False, protocol: str = ""
+        self, document: Document | None, body: bytes = b"", is_rendered: bool = False, protocol: str = ""
     ) -> Rendered | Failed:
         if document is None:
             return Failed("no document came", FailureKind.BAD_RESPONSE)
@@ -208,24 +195,31 @@ class Rendering:
     # -- what Chromium asks on the way ----------------------------------------------------------------------
 
     async def _paused(self, event: dict[str, Any]) -> None:
-        url = event["request"]["url"]
-        is_answered = "responseStatusCode" in event or "responseErrorReason" in event
-        if event["resourceType"] == "Other" and not _is_icon(event):
+        is_main = event["resourceType"] == "Document" and event["frameId"] == self._main_frame
+        if is_main and "responseStatusCode" in event:
+            await self._main_answered(event, event["request"]["url"])
+        elif "responseStatusCode" in event or "responseErrorReason" in event:
+            if is_main:
+                self._stages.stays()
             await self._go_on(event)
-        elif event["resourceType"] != "Document":
-            await self._stop(event, "BlockedByClient")
-        elif event["frameId"] != self._main_frame:
-            await self._go_on(event)
-        elif not is_answered:
-            await self._main_asked_for(event, url)
-        elif "responseStatusCode" in event:
-            await self._main_answered(event, url)
+        elif is_main:
+            await self._main_asked_for(event, event["request"]["url"])
         else:
-            await self._go_on(event)
+            await (self._go_on(event) if self._is_let_go(event) else self._stop(event, "BlockedByClient"))
+
+    def _is_let_go(self, event: dict[str, Any]) -> bool:
+        asked = event["request"]
+        if not asked["url"].startswith(("http:", "https:")):
+            return True  # it asks nobody
+        if not is_needed(event["resourceType"], asked["headers"], asked["initialPriority"]):
+            return False
+        self._requests_left -= 1
+        return self._requests_left >= 0
 
     async def _main_asked_for(self, event: dict[str, Any], url: str) -> None:
         if not url.startswith(("http:", "https:")):
             return await (self._go_on(event) if url.startswith(("blob:", "about:")) else self._stop(event))
+        self._stages.leaves()
         origin = origin_of(url)
         if origin is None:
             self._ended(Refused("guard: not a plain http or https URL"))
@@ -239,7 +233,7 @@ class Rendering:
             return await self._stop(event)
         return await self._go_on(event)
 
-    async def _elsewhere(self, url: str, origin: Origin, by_location: bool) -> Rendered | Failed | Refused:
+    async def _elsewhere(self, url: str, origin: Origin, by_location: bool) -> Rendered | Denial:
         """The page leads to another host. Where that may not be connected to at all, this is where it ends."""
         checked = await self._guard.check(origin, _LOOKUP_SECONDS)
         if isinstance(checked, Refused):
@@ -247,24 +241,30 @@ class Rendering:
         if by_location and self._redirect is not None:
             return self._rendered(self._redirect)
         here = self._document.url if self._document is not None else self._request.url
-        return self._rendered(_Document(here, 302, (("Location", url),)))
+        return self._rendered(Document(here, 302, (("Location", url),)))
 
     async def _main_answered(self, event: dict[str, Any], url: str) -> None:
         headers = tuple((one["name"], one["value"]) for one in event.get("responseHeaders", ()))
-        document = _Document(url, event["responseStatusCode"], headers)
+        document = Document(url, event["responseStatusCode"], headers)
         self._answered_at = self._answered_at or self._now()
         if document.status in (301, 302, 303, 307, 308) and document.header("location"):
             self._redirect = document
             return await self._go_on(event)
+        is_first = self._document is None
+        if is_first:
+            self._document = document
         if document.is_shown:
-            self._document = document
+            self._next = document
             return await self._go_on(event)
-        if self._document is None:
-            self._document = document
+        if is_first:
             self._ended(await self._as_sent(event, document))
+        self._stages.stays()
         return await self._stop(event)  # a page that is here stays when its script asks for a download
 
-    async def _as_sent(self, event: dict[str, Any], document: _Document) -> Rendered | Failed:
+    def _shown(self) -> None:
+        self._document, self._next = self._next or self._document, None
+
+    async def _as_sent(self, event: dict[str, Any], document: Document) -> Rendered | Failed:
         """The body itself, decoded, piece by piece: it stops at its cap."""
         handle = (await self._control.send("Fetch.takeResponseBodyAsStream", {"requestId": event["requestId"]}))[
             "stream"
@@ -312,7 +312,7 @@ class Rendering:
 
     # -- ending ---------------------------------------------------------------------------------------------
 
-    def _ended(self, outcome: Rendered | Failed | Refused) -> None:
+    def _ended(self, outcome: Rendered | Denial) -> None:
         """The first end counts."""
         if not self._end.done():
             self._end.set_result(outcome)
@@ -320,7 +320,13 @@ class Rendering:
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
         task = self._loop.create_task(self._quietly(work))
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._over)
+
+    def _over(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if error is not None and not self._end.done():
+            self._end.set_exception(error)  # a mistake of ours must not look like a page that takes for ever
 
     async def _quietly(self, work: Coroutine[Any, Any, None]) -> None:
         """What Chromium asked may be over by the time we answer."""
@@ -328,12 +334,6 @@ class Rendering:
 
         with suppress(Error):
             await work
-
-
-def _is_icon(event: dict[str, Any]) -> bool:
-    """Chromium asks for a site's icon as for something other; workers' scripts come under that name too."""
-    headers = {name.lower(): value for name, value in event["request"]["headers"].items()}
-    return str(headers.get("accept", "")).startswith("image/")
 
 
 def _crashed() -> Failed:

@@ -8,6 +8,8 @@ from tenax.model import Value
 IDLE_SECONDS = 60.0
 """A browser nobody used for so long is ended; the next page starts another."""
 GIVEN_UP_SECONDS = 300.0
+BROKEN_BROWSERS = 3
+"""A page that was open in so many browsers when they broke is taken for the cause."""
 MAX_RENDERER_BYTES = 1024 * 1024 * 1024
 """A page that takes more memory has its renderer ended, and fails alone."""
 MAX_OTHER_BYTES = 2 * 1024 * 1024 * 1024
@@ -61,3 +63,22 @@ def words(trouble: Trouble, now: float) -> str:
         f"the browser failed {trouble.errors_in_a_row} times in a row ({trouble.why}): "
         f"it is tried again in {wait:.0f} s; does the Chromium of `browser.executable` start by hand?"
     )
+
+
+class Suspicion(Value, frozen=True):
+    """How often a browser broke while this page was open in it, though others rendered other pages well."""
+
+    breaks: int = 0
+    good_before: int = 0
+    """How many pages had been rendered well when it was first suspected."""
+
+
+def after_break(suspicion: Suspicion, good_pages: int) -> Suspicion:
+    """One more browser broke; `good_pages` have been rendered well so far."""
+    first = suspicion.good_before if suspicion.breaks else good_pages
+    return Suspicion(suspicion.breaks + 1, first)
+
+
+def is_culprit(suspicion: Suspicion, good_pages: int) -> bool:
+    """Whether the page is to blame. Where no page goes well at all, none is."""
+    return suspicion.breaks >= BROKEN_BROWSERS and good_pages > suspicion.good_before

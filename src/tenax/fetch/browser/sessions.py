@@ -16,9 +16,12 @@ from tenax.fetch.browser.chromium import BrowserBroke, Chromium, resident_bytes
 from tenax.fetch.browser.session_rules import (
     MAX_OTHER_BYTES,
     MAX_RENDERER_BYTES,
+    Suspicion,
     Trouble,
     Use,
+    after_break,
     after_error,
+    is_culprit,
     is_over,
     is_spent,
     words,
@@ -30,6 +33,8 @@ BUSY_SECONDS = 5.0
 WATCH_SECONDS = 0.5
 """How often the memory of a browser with open pages is looked at: a page can fill it fast."""
 CLOSE_PAGE_SECONDS = 5.0
+MAX_SUSPECTS = 1000
+"""Pages that are remembered for having been open in a browser that broke; the oldest are forgotten first."""
 
 log = logs.logger(__name__)
 
@@ -51,10 +56,8 @@ class Session:
 class Sessions:
     """At most `browser.pages` pages at the same time. Used by many visits at once."""
 
-    def __init__(self, config: BrowserConfig, gate_url: str, clock: Clock, user_agent: str = "") -> None:
-        """Without a user agent it is Chromium's own."""
+    def __init__(self, config: BrowserConfig, gate_url: str, clock: Clock) -> None:
         self._config = config
-        self._user_agent = user_agent
         self._gate_url = gate_url
         self._clock = clock
         self._slots = asyncio.Semaphore(config.pages)
@@ -63,6 +66,8 @@ class Sessions:
         """Every Chromium that runs: the current one, and those that are spent and still have pages open."""
         self._starting: asyncio.Task[Session] | None = None
         self._trouble = Trouble()
+        self._good_pages = 0
+        self._suspects: dict[str, Suspicion] = {}
         self._is_busy = asyncio.Event()
         self._watch: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -71,42 +76,48 @@ class Sessions:
         """A browser with room for one more page, to be given back. The first use starts one."""
         if self._trouble.given_up_until > self._clock.now():
             return self._given_up()
+        session, has_room = None, False
         try:
             async with asyncio.timeout(patience_seconds):
-                await self._slots.acquire()
-        except TimeoutError:
-            return Deferred(self._clock.now() + BUSY_SECONDS, "browser: every page of it is in use")
-        try:
-            async with asyncio.timeout(patience_seconds):
+                has_room = await self._slots.acquire()
                 session = await self._ready()
         except TimeoutError:
-            self._slots.release()
-            return Deferred(self._clock.now() + BUSY_SECONDS, "browser: it is still starting")
+            why = "it is still starting" if has_room else "every page of it is in use"
+            return Deferred(self._clock.now() + BUSY_SECONDS, f"browser: {why}")
         except BrowserBroke as error:
-            self._slots.release()
             return self._given_up() if self._trouble.given_up_until > self._clock.now() else _broken(error)
-        except BaseException:
-            self._slots.release()
-            raise
+        finally:
+            if has_room and session is None:
+                self._slots.release()
         session.use = session.use.with_page(self._clock.now())
         self._is_busy.set()
         return session
 
-    def give_back(self, session: Session, closing: Awaitable[object]) -> None:
+    def give_back(self, session: Session, url: str, closing: Awaitable[object]) -> None:
         """The page is over. It is closed behind the visit's back; one that will not close takes its browser along."""
         if not session.is_broken:
             self._trouble = Trouble()
+            self._good_pages += 1
+            self._suspects.pop(url, None)
         self._keep(self._closed_page(session, closing))
 
-    def broke(self, session: Session, error: BrowserBroke) -> Failed:
-        """This browser failed. It is ended, pages and all; the next page starts another."""
+    def broke(self, session: Session, error: BrowserBroke, url: str = "") -> Failed:
+        """This browser failed. It is ended, pages and all; the next page starts another.
+
+        No page is blamed for it that may be innocent: it comes again, and spends no attempt.
+        """
         if not session.is_broken:
             session.failure.set_result(error)
             self._note(error)
             if session is self._current:
                 self._current = None
             session.chromium.kill()
-        return _broken(error)
+        suspicion = after_break(self._suspects.pop(url, Suspicion()), self._good_pages)
+        if url:
+            self._suspects[url] = suspicion
+        if len(self._suspects) > MAX_SUSPECTS:
+            del self._suspects[next(iter(self._suspects))]
+        return _broken(error, is_culprit=is_culprit(suspicion, self._good_pages))
 
     async def close(self) -> None:
         if self._watch is not None:
@@ -141,10 +152,7 @@ class Sessions:
         return not session.is_broken and not is_spent(session.use, self._clock.now(), self._config)
 
     async def _start(self) -> Session:
-        try:
-            chromium = await Chromium.start(self._config.executable, self._gate_url, self._user_agent)
-        except TimeoutError:
-            raise BrowserBroke("Chromium does not start: no answer in time") from None
+        chromium = await Chromium.start(self._config.executable, self._gate_url)
         session = Session(chromium, self._clock.now())
         self._sessions.add(session)
         self._current = session
@@ -164,7 +172,9 @@ class Sessions:
         log.warning("browser failed", why=str(error), in_a_row=self._trouble.errors_in_a_row)
 
     def _given_up(self) -> Failed:
-        return Failed(words(self._trouble, self._clock.now()), FailureKind.INTERNAL, is_site_wide=True)
+        now = self._clock.now()
+        wait = self._trouble.given_up_until - now
+        return Failed(words(self._trouble, now), FailureKind.INTERNAL, is_site_wide=True, retry_after_seconds=wait)
 
     async def _closed_page(self, session: Session, closing: Awaitable[object]) -> None:
         try:
@@ -218,7 +228,7 @@ class Sessions:
                 held_bytes = resident_bytes(process.pid)
                 if process.kind == "renderer" and held_bytes > MAX_RENDERER_BYTES:
                     log.warning("page took too much memory", bytes=held_bytes)
-                    with suppress(ProcessLookupError):
+                    with suppress(ProcessLookupError, PermissionError):
                         os.kill(process.pid, signal.SIGKILL)
                 elif held_bytes > MAX_OTHER_BYTES:
                     raise BrowserBroke("Chromium took too much memory")
@@ -228,6 +238,6 @@ class Sessions:
         return None
 
 
-def _broken(error: BrowserBroke) -> Failed:
+def _broken(error: BrowserBroke, *, is_culprit: bool = False) -> Failed:
     # Ours, not the host's; but the URL must not pay for it either.
-    return Failed(f"browser: {error}", FailureKind.INTERNAL, is_site_wide=True)
+    return Failed(f"browser: {error}", FailureKind.INTERNAL, is_site_wide=not is_culprit)

@@ -7,76 +7,96 @@ from collections.abc import Coroutine
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from tenax.clock import Clock
 from tenax.config import BrowserConfig, FetchConfig
 from tenax.fetch import Request, Response
 from tenax.fetch.browser.chromium import BrowserBroke
-from tenax.fetch.browser.gate import Gate, Passage
+from tenax.fetch.browser.gate import Gate
+from tenax.fetch.browser.passage import Denial, Passage, Reached
 from tenax.fetch.browser.rendering import Rendered, Rendering
 from tenax.fetch.browser.sessions import Session, Sessions
-from tenax.fetch.failures import total_timeout
+from tenax.fetch.browser.upstream import Upstream
+from tenax.fetch.failures import failure_of, total_timeout
 from tenax.fetch.guard import Guard
-from tenax.fetch.headers import Headers, standing_headers, user_agent
+from tenax.fetch.headers import Headers, standing_headers
+from tenax.fetch.proxies import ProxyPools
 from tenax.fetch.target import Origin, target_of
-from tenax.model import Deferred, Failed, Refused, Way
+from tenax.model import Failed, FailureKind, Refused, Way
 
 if TYPE_CHECKING:
-    from playwright.async_api import BrowserContext
+    from playwright.async_api import BrowserContext, CDPSession, Page
 
 WIRE_FACTOR = 4
 """All that a page brings over the wire, scripts and styles too, may be this many times the largest body."""
-WAITING_SHARE = 0.5
+WAITING_SHARE = 0.25
 """Of a request's time: waiting for a free page takes no more of it."""
 
 # They speak of the body on the wire; what we hand on is another.
 _OF_THE_WIRE = frozenset({"content-encoding", "content-length", "transfer-encoding", "connection", "keep-alive"})
+# Under this name a plain client plays the browser; Chromium need not play.
+_STOCK_BROWSER = dict(standing_headers(FetchConfig(profile="browser")))["User-Agent"]
+# The page did not come through, or not all of it: the host's fault or the proxy's. Some in a row are the proxy's.
+_NOT_THROUGH = frozenset({FailureKind.RESET, FailureKind.TRUNCATED, FailureKind.TIMEOUT_CONNECT})
 
 
 class BrowserTransport:
-    """A `Transport` that renders. A page is asked for with GET; of the request's own headers none is sent.
+    """A `Transport` that renders. A page is asked for with GET; of the request's headers only our name is sent.
 
     It follows the page within its origin, as scripts and cookies want it, and the `url` of the answer is where that
     ended. A page that leads to another origin is a redirect, also where a script or a meta refresh does it.
     """
 
-    def __init__(self, browser: BrowserConfig, fetch: FetchConfig, guard: Guard, clock: Clock) -> None:
-        """The guard is shared, and not closed here. Chromium starts with the first request."""
-        standing_headers(fetch)  # a text that cannot be sent is the config's fault, and known now
-        is_honest = fetch.profile == "honest" or fetch.user_agent
-        self._user_agent = user_agent(fetch) if is_honest else ""
+    def __init__(
+        self,
+        browser: BrowserConfig,
+        fetch: FetchConfig,
+        guard: Guard,
+        clock: Clock,
+        pools: ProxyPools | None = None,
+    ) -> None:
+        """Guard and pools are shared, and not closed here. Chromium starts with the first request."""
+        self._standing = standing_headers(fetch)  # a text that cannot be sent is the config's fault, and known now
         self._browser = browser
         self._fetch = fetch
         self._guard = guard
         self._clock = clock
-        self._gate = Gate(guard, fetch.connect_timeout_seconds)
+        self._upstream = Upstream(guard, clock, pools)
+        self._gate = Gate(self._upstream)
         self._sessions: Sessions | None = None
         self._opening = asyncio.Lock()
 
-    async def get(self, request: Request) -> Response | Failed | Refused | Deferred:
+    async def get(self, request: Request) -> Response | Denial:
         target = target_of(request.url)
         if target is None:
             return Refused("guard: not a plain http or https URL")
-        checked = await self._guard.check(target.origin, self._fetch.connect_timeout_seconds)
+        origin = target.origin
+        deadline = asyncio.get_running_loop().time() + request.total_timeout_seconds
+        checked = await self._guard.check(origin, self._patience(request))
         if not isinstance(checked, tuple):
             return checked
-        started_at = self._clock.now()
-        deadline = asyncio.get_running_loop().time() + request.total_timeout_seconds
-        sessions = await self._opened()
+        wait = self._upstream.wait(origin.host)
+        if wait is not None:
+            return wait
+        try:
+            sessions = await self._opened()
+        except OSError as error:
+            return _no_gate(error)
         session = await sessions.take(request.total_timeout_seconds * WAITING_SHARE)
         if not isinstance(session, Session):
             return session
-        passage = self._gate.admit(request.max_body_bytes * WIRE_FACTOR)
+        started_at = self._clock.now()  # waiting for us is no time of the site's
+        passage = self._admitted(request, origin)
         page = _Page(session, passage, self._gate.url)
         try:
             rendered = await self._or_broken(session, self._rendered(page, request, deadline))
         except BrowserBroke as error:
-            return sessions.broke(session, error)
+            return sessions.broke(session, error, request.url)
         finally:
             self._gate.dismiss(passage)
-            sessions.give_back(session, page.close())
-        if not isinstance(rendered, Rendered):
-            return rendered
-        return self._response(rendered, request, passage, target.origin, started_at)
+            sessions.give_back(session, request.url, page.close())
+        return self._judged(rendered, request, passage, origin, started_at)
 
     async def close(self) -> None:
         if self._sessions is not None:
@@ -87,12 +107,27 @@ class BrowserTransport:
         async with self._opening:
             if self._sessions is None:
                 await self._gate.open()
-                self._sessions = Sessions(self._browser, self._gate.url, self._clock, self._user_agent)
+                self._sessions = Sessions(self._browser, self._gate.url, self._clock)
         return self._sessions
 
+    def _patience(self, request: Request) -> float:
+        """Seconds for a look-up, and for a connection."""
+        return min(
+            request.connect_timeout_seconds or self._fetch.connect_timeout_seconds, request.total_timeout_seconds
+        )
+
+    def _max_requests(self, request: Request) -> int:
+        return request.max_subrequests or self._browser.max_requests_per_page
+
+    def _admitted(self, request: Request, origin: Origin) -> Passage:
+        # A plain http request has a connection of its own: the page, where it leads, and all that it asks for.
+        connections = 1 + self._fetch.max_redirects + self._max_requests(request)
+        max_bytes = request.max_body_bytes * WIRE_FACTOR
+        return self._gate.admit(origin.host, max_bytes, connections, self._patience(request))
+
     async def _or_broken(
-        self, session: Session, rendering: Coroutine[Any, Any, Rendered | Failed | Refused]
-    ) -> Rendered | Failed | Refused:
+        self, session: Session, rendering: Coroutine[Any, Any, Rendered | Denial]
+    ) -> Rendered | Denial:
         """A browser that is gone tells nobody: who waits for a page of it is told here."""
         work = asyncio.ensure_future(rendering)
         waiting: set[asyncio.Future[Any]] = {work, session.failure}
@@ -105,26 +140,29 @@ class BrowserTransport:
             work.cancel()
             await asyncio.gather(work, return_exceptions=True)
 
-    async def _rendered(self, page: _Page, request: Request, deadline: float) -> Rendered | Failed | Refused:
+    async def _rendered(self, page: _Page, request: Request, deadline: float) -> Rendered | Denial:
         from playwright.async_api import Error
 
-        chromium = page.session.chromium
+        chromium, settle = page.session.chromium, request.settle_seconds
+        rendering = None
         try:
             async with asyncio.timeout_at(deadline):
-                context = await page.open(verify_tls=request.verify_tls, is_honest=bool(self._user_agent))
-                tab = await context.new_page()
+                tab, control = await page.open(request, self._name(request))
                 rendering = Rendering(
                     tab,
-                    await context.new_cdp_session(tab),
+                    control,
                     request,
                     page.passage,
                     self._guard,
-                    settle_seconds=self._browser.settle_seconds,
+                    settle_seconds=self._browser.settle_seconds if settle is None else settle,
                     max_navigations=self._fetch.max_redirects,
+                    max_requests=self._max_requests(request),
                     now=self._clock.now,
                 )
                 outcome = await rendering.run(deadline)
         except TimeoutError:
+            if rendering is None:
+                raise BrowserBroke("Chromium opens no page in time") from None
             return total_timeout(request.total_timeout_seconds)
         except Error as error:
             await chromium.processes()
@@ -133,9 +171,32 @@ class BrowserTransport:
             await chromium.processes()  # when all of Chromium is gone, the page is not to blame
         return outcome
 
+    def _name(self, request: Request) -> str:
+        """Who we say we are. Empty: who would say it is a browser can leave that to Chromium."""
+        name = dict(request.standing or self._standing)["User-Agent"]
+        return "" if name == _STOCK_BROWSER else name
+
+    def _judged(
+        self, rendered: Rendered | Denial, request: Request, passage: Passage, origin: Origin, started_at: float
+    ) -> Response | Denial:
+        """What came of the page, after its proxy has been given its due."""
+        reached = passage.reached(origin)
+        proxy = reached.proxy if reached is not None else None
+        if isinstance(rendered, Rendered):
+            if proxy is not None:
+                self._upstream.answered(proxy, origin.host, rendered.status)
+            return self._response(rendered, request, passage, origin, started_at)
+        if proxy is None or not isinstance(rendered, Failed):
+            return rendered
+        is_silent = rendered.kind is FailureKind.TIMEOUT_TOTAL and passage.received_bytes == 0
+        if is_silent or rendered.kind in _NOT_THROUGH:
+            self._upstream.failed(proxy, origin.host, origin.host, rendered.why)
+        return msgspec.structs.replace(rendered, why=f"{rendered.why}, through proxy {proxy.name}")
+
     def _response(
         self, rendered: Rendered, request: Request, passage: Passage, origin: Origin, started_at: float
     ) -> Response:
+        reached = passage.reached(origin) or Reached("", None)
         headers = [pair for pair in rendered.headers if pair[0].lower() not in _OF_THE_WIRE]
         if rendered.is_rendered:
             headers = [pair for pair in headers if pair[0].lower() != "content-type"]
@@ -153,8 +214,9 @@ class BrowserTransport:
             finished_at=self._clock.now(),
             protocol=rendered.protocol,
             way=Way.BROWSER,
-            address_class=self._guard.class_of(origin, passage.address(origin)),
-            is_unverified=not request.verify_tls,
+            address_class=self._guard.class_of(origin, reached.address),
+            proxy=reached.proxy.name if reached.proxy is not None else "",
+            is_unverified=not request.verify_tls and origin.scheme == "https",
         )
 
 
@@ -167,16 +229,18 @@ class _Page:
         self._gate_url = gate_url
         self._context: BrowserContext | None = None
 
-    async def open(self, *, verify_tls: bool, is_honest: bool) -> BrowserContext:
+    async def open(self, request: Request, user_agent: str) -> tuple[Page, CDPSession]:
+        """An empty page, and the means to watch it."""
         chromium = self.session.chromium
-        self._context = await chromium.browser.new_context(
+        self._context = context = await chromium.browser.new_context(
             proxy={"server": self._gate_url, "bypass": "<-loopback>"},
-            user_agent=None if is_honest else await chromium.user_agent(),
+            user_agent=user_agent or await chromium.user_agent(),
             accept_downloads=False,
             service_workers="block",
-            ignore_https_errors=not verify_tls,
+            ignore_https_errors=not request.verify_tls,
         )
-        return self._context
+        page = await context.new_page()
+        return page, await context.new_cdp_session(page)
 
     async def close(self) -> None:
         from playwright.async_api import Error
@@ -184,6 +248,10 @@ class _Page:
         if self._context is not None:
             with suppress(Error):
                 await self._context.close()
+
+
+def _no_gate(error: OSError) -> Failed:
+    return Failed(f"browser: no gate: {failure_of(error).why}", FailureKind.INTERNAL, is_site_wide=True)
 
 
 __all__ = ["BrowserTransport"]

@@ -8,7 +8,7 @@ from typing import Final
 from tenax.fetch import Request
 from tenax.fetch.bodies import Body, too_large
 from tenax.fetch.headers import Headers
-from tenax.fetch.limits import MAX_HEAD_BYTES, MAX_HEADERS, SMALL_BODY_BYTES
+from tenax.fetch.limits import BODILESS, MAX_HEAD_BYTES, MAX_HEADERS, SMALL_BODY_BYTES
 from tenax.model import Failed, FailureKind
 
 STOP: Final = 0xFFFF_FFFF
@@ -103,7 +103,7 @@ class CurlAnswer:
         self.answered_at, self.heard_at = self._now(), self._tick()
         max_bytes = self._request.max_body_bytes if self.status < 300 else SMALL_BODY_BYTES
         length = headers.get("content-length", "")
-        if self._request.method == "HEAD":
+        if self._request.method == "HEAD" or self.status in BODILESS:
             return taken
         if length.isdecimal() and int(length[:20]) > max_bytes and "transfer-encoding" not in headers:
             self._failed = too_large(max_bytes)

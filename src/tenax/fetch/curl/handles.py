@@ -10,15 +10,16 @@ from typing import Any, Final, cast
 from curl_cffi import AsyncCurl, Curl, CurlError, CurlHttpVersion, CurlInfo, CurlMOpt, CurlOpt, ffi, lib
 
 from tenax.errors import TenaxError
-from tenax.fetch.curl.errors import Ending
+from tenax.fetch.curl.errors import STOPPED, Ending
 from tenax.fetch.headers import BROWSER_VERSION
 from tenax.fetch.limits import KEEP_ALIVE_SECONDS
+from tenax.fetch.proxies import Proxy
 from tenax.model import Value
 
 _MAX_IDLE_CONNECTIONS: Final = 64
 _MAX_IDLE_HANDLES: Final = 64
 Receiver = Callable[[bytes], int]
-"""Takes what arrived; answers with how much it took, or `curl_answer.STOP`."""
+"""Takes what arrived; answers with how much it took, or `answer.STOP`."""
 
 
 class Order(Value, frozen=True):
@@ -32,6 +33,10 @@ class Order(Value, frozen=True):
     connect_timeout_seconds: float
     is_head: bool = False
     verify_tls: bool = True
+    proxy: Proxy | None = None
+    """It is asked for a tunnel to the address."""
+    proxy_addresses: tuple[str, ...] = ()
+    """The only ones that the proxy may be connected to at."""
 
 
 class Handles:
@@ -49,6 +54,7 @@ class Handles:
         """Start it. The receivers are called from the event loop, and must not raise."""
         curl = self._idle.pop() if self._idle else self._made()
         pin = _pinned(curl, order.address, order.port)
+        _by_way_of(curl, order.proxy, order.proxy_addresses)
         curl.setopt(CurlOpt.URL, order.url.encode("ascii"))
         curl.setopt(CurlOpt.HTTPGET, 1)  # takes back an earlier NOBODY
         curl.setopt(CurlOpt.NOBODY, int(order.is_head))
@@ -104,18 +110,35 @@ class Transfer:
 
     def end(self) -> Ending:
         """Stop it if it still runs, and let the handle serve others."""
-        code = 0
         if not self.future.done():
+            ending = self._ending(STOPPED)
             self._handles.stop(self._curl)
-        elif not self.future.cancelled():
-            error = self.future.exception()
-            if isinstance(error, CurlError):
-                code = int(error.code)
-            elif error is not None:
-                raise error
-        ending = Ending(code, self._number(CurlInfo.OS_ERRNO), self._number(CurlInfo.SSL_VERIFYRESULT)) if code else _OK
+        elif self.future.cancelled():
+            ending = Ending(STOPPED)  # all of libcurl was closed
+        else:
+            ending = self._ended(self.future.exception())
         self._handles.give_back(self._curl)
         return ending
+
+    def _ended(self, error: BaseException | None) -> Ending:
+        if error is None:
+            return _OK
+        if not isinstance(error, CurlError):
+            raise error
+        return self._ending(int(error.code), str(error))
+
+    def _ending(self, code: int, words: str = "") -> Ending:
+        return Ending(
+            code,
+            self._number(CurlInfo.OS_ERRNO),
+            self._number(CurlInfo.SSL_VERIFYRESULT),
+            # Of its texts we only ask this, which no number tells.
+            any(sign in words for sign in _CUT_OFF),
+            self._number(CurlInfo.NUM_CONNECTS),
+            self._number(CurlInfo.HTTP_CONNECTCODE),
+            self._number(CurlInfo.PROXY_ERROR),
+            self._number(CurlInfo.PROXY_SSL_VERIFYRESULT),
+        )
 
     def _number(self, info: CurlInfo) -> int:
         number = self._curl.getinfo(info)
@@ -123,13 +146,17 @@ class Transfer:
 
 
 _OK: Final = Ending()
+_CUT_OFF: Final = ("closed abruptly", "SSL_ERROR_SYSCALL")
+_BASIC: Final = 1
 _ALWAYS: Final[tuple[tuple[CurlOpt, str | int], ...]] = (
     (CurlOpt.PROTOCOLS_STR, "http,https"),
     (CurlOpt.HTTP_VERSION, CurlHttpVersion.V2TLS),
     (CurlOpt.FOLLOWLOCATION, 0),
     (CurlOpt.PATH_AS_IS, 1),
-    (CurlOpt.PROXY, ""),  # not what the environment says
-    (CurlOpt.NOPROXY, "*"),
+    (CurlOpt.HTTPPROXYTUNNEL, 1),  # no proxy is asked for a page itself: it would look the name up
+    (CurlOpt.SUPPRESS_CONNECT_HEADERS, 1),
+    (CurlOpt.PROXYAUTH, _BASIC),
+    (CurlOpt.SOCKS5_AUTH, _BASIC),
     (CurlOpt.NETRC, 0),
     (CurlOpt.HTTP_CONTENT_DECODING, 0),  # `bodies` decodes, within its caps
     (CurlOpt.PIPEWAIT, 1),  # one connection to a host is enough where requests can share it
@@ -138,14 +165,35 @@ _ALWAYS: Final[tuple[tuple[CurlOpt, str | int], ...]] = (
 )
 
 
+def _by_way_of(curl: Curl, proxy: Proxy | None, addresses: tuple[str, ...]) -> None:
+    """Through this proxy, or through none, whatever the environment says. Its addresses are looked up by us too."""
+    # A handle serves many: what one request had must be taken back for the next.
+    curl.setopt(CurlOpt.NOPROXY, "*" if proxy is None else "")
+    curl.setopt(CurlOpt.PROXYUSERNAME, proxy.user if proxy is not None and proxy.user else ffi.NULL)
+    curl.setopt(CurlOpt.PROXYPASSWORD, proxy.password if proxy is not None and proxy.user else ffi.NULL)
+    if proxy is None:
+        curl.setopt(CurlOpt.PROXY, "")
+        return
+    place = f"{_bracketed(proxy.host)}:{proxy.port}"
+    curl.setopt(CurlOpt.PROXY, f"{proxy.scheme}://{place}")
+    if addresses != (proxy.host,):
+        # The plus: forgotten after a while. One entry serves every transfer, and all name the same proxy.
+        curl.setopt(CurlOpt.RESOLVE, [f"+{place}:{','.join(_bracketed(address) for address in addresses)}"])
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
 def _pinned(curl: Curl, address: str, port: int) -> Any:
     """Whatever host and port the URL names, the connection goes there: nothing is left to look up.
 
-    Unlike CURLOPT_RESOLVE this belongs to the one transfer, and a kept connection is used again only for the same
-    address. It is set by way of the C library: `Curl.setopt` knows no lists but those of headers.
+    That is also where a proxy is asked to bring us. Unlike CURLOPT_RESOLVE this belongs to the one transfer, and a kept
+    connection is used again only for the same address. It is set by way of the C library: `Curl.setopt` knows no lists
+    but those of headers.
     """
-    host = f"[{address}]" if ":" in address else address
-    pin = ffi.gc(lib.curl_slist_append(ffi.NULL, f"::{host}:{port}".encode("ascii")), lib.curl_slist_free_all)
+    goal = f"::{_bracketed(address)}:{port}".encode("ascii")
+    pin = ffi.gc(lib.curl_slist_append(ffi.NULL, goal), lib.curl_slist_free_all)
     if curl.setopt(CurlOpt.CONNECT_TO, pin) != 0:
         raise TenaxError("curl cannot be told where to connect: update curl_cffi")
     return pin

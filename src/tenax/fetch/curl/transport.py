@@ -10,13 +10,16 @@ from tenax.clock import Clock
 from tenax.config import FetchConfig
 from tenax.fetch import Request, Response
 from tenax.fetch.curl.answer import CurlAnswer
-from tenax.fetch.curl.errors import OK, TIMED_OUT, failure_of_ending
+from tenax.fetch.curl.errors import OK, STOPPED, TIMED_OUT, Ending, failure_of_ending, proxy_failure_of
+from tenax.fetch.detours import Detours
 from tenax.fetch.failures import body_timeout, connect_timeout, dropped, headers_timeout, total_timeout
 from tenax.fetch.guard import Guard
-from tenax.fetch.headers import standing_headers
+from tenax.fetch.headers import Profile, standing_headers
 from tenax.fetch.limits import TIMER_SLACK_SECONDS
+from tenax.fetch.proxies import Proxy, ProxyPools
 from tenax.fetch.target import Target, target_of
-from tenax.model import Failed, FailureKind, Refused, Way
+from tenax.fetch.tunnels import ProxyFailed
+from tenax.model import Deferred, Failed, FailureKind, Refused, Value, Way
 
 if TYPE_CHECKING:
     from tenax.fetch.curl.handles import Handles, Transfer
@@ -31,89 +34,145 @@ def curl_missing() -> str | None:
     return None if find_spec("curl_cffi") is not None else "curl_cffi is missing: pip install 'tenax[curl]'"
 
 
-class CurlTransport:
-    """A `Transport` without memory: no cookies, no cache, no redirects, no proxies, no look-ups of its own."""
+class _Call(Value, frozen=True):
+    """One request to one address, by one proxy if there is one."""
 
-    def __init__(self, fetch: FetchConfig, guard: Guard, clock: Clock) -> None:
-        """Must be made while the event loop runs. The guard is shared, and not closed with it."""
+    request: Request
+    target: Target
+    started_at: float
+    deadline: float
+    """In the loop's time."""
+    address: str
+    connect_seconds: float
+    proxy: Proxy | None = None
+    proxy_addresses: tuple[str, ...] = ()
+
+
+class CurlTransport:
+    """A `Transport` without memory: no cookies, no cache, no redirects, no look-ups of its own.
+
+    Proxies are asked for tunnels to the checked address, for plain http too.
+    """
+
+    def __init__(self, fetch: FetchConfig, guard: Guard, clock: Clock, pools: ProxyPools | None = None) -> None:
+        """Must be made while the event loop runs. Guard and pools are shared, and not closed with it."""
         self._guard = guard
         self._clock = clock
+        self._detours = Detours(pools, clock)
         self._connect_timeout_seconds = fetch.connect_timeout_seconds
         self._loop = asyncio.get_running_loop()
-        self._is_browser = fetch.profile == "browser"
+        self._profile: Profile = fetch.profile
         self._standing = standing_headers(fetch)
-        self._opened: Handles | None = None
+        self._opened: dict[Profile, Handles] = {}
 
-    async def get(self, request: Request) -> Response | Failed | Refused:
+    async def get(self, request: Request) -> Response | Failed | Refused | Deferred:
         target = target_of(request.url)
         if target is None:
             return Refused("guard: not a plain http or https URL")
         started_at = self._clock.now()
         deadline = self._loop.time() + request.total_timeout_seconds
-        checked = await self._guard.check(target.origin, self._connect_timeout_seconds)
-        if not isinstance(checked, tuple):
-            return checked
-        addresses = checked[:MAX_ADDRESSES]
-        failed = Failed("no connection", FailureKind.CONNECT, is_site_wide=True)
-        for address in addresses:
-            patience_seconds = self._connect_timeout_seconds / len(addresses)
-            carried = await self._carry(request, target, address, patience_seconds, deadline)
-            if isinstance(carried, CurlAnswer):
-                return self._response(request, target, address, carried, started_at)
-            failed = carried
-            if failed.kind not in _UNCONNECTED:
-                break
-        return failed
+        patience_seconds = self._patience(request)
+        addresses = await self._guard.check(target.origin, patience_seconds)
+        if not isinstance(addresses, tuple):
+            return addresses
+        pool = self._detours.of(target.origin.host)
+        if pool is None:
+            return await self._straight(request, target, addresses[:MAX_ADDRESSES], started_at, deadline)
+
+        async def carry(proxy: Proxy, address: str) -> Response | Failed:
+            found = await self._found(proxy, patience_seconds)
+            return await self._carry(
+                _Call(request, target, started_at, deadline, address, patience_seconds, proxy, found)
+            )
+
+        return await self._detours.get(pool, target.origin.host, addresses, deadline, carry)
 
     async def close(self) -> None:
-        opened, self._opened = self._opened, None
-        if opened is not None:
-            await opened.close()
+        opened, self._opened = self._opened, {}
+        for handles in opened.values():
+            await handles.close()
 
-    def _response(
-        self, request: Request, target: Target, address: str, answer: CurlAnswer, started_at: float
-    ) -> Response:
+    async def _straight(
+        self, request: Request, target: Target, addresses: tuple[str, ...], started_at: float, deadline: float
+    ) -> Response | Failed:
+        """To one address after the other until one can be connected to."""
+        answer: Response | Failed = Failed("no connection", FailureKind.CONNECT, is_site_wide=True)
+        connect_seconds = self._patience(request) / len(addresses)
+        for address in addresses:
+            answer = await self._carry(_Call(request, target, started_at, deadline, address, connect_seconds))
+            if isinstance(answer, Response) or answer.kind not in _UNCONNECTED:
+                break
+        return answer
+
+    def _patience(self, request: Request) -> float:
+        """Seconds for the look-up, and for the connection."""
+        return min(request.connect_timeout_seconds or self._connect_timeout_seconds, request.total_timeout_seconds)
+
+    async def _found(self, proxy: Proxy, patience_seconds: float) -> tuple[str, ...]:
+        try:
+            async with asyncio.timeout(patience_seconds):
+                return await self._guard.addresses_of_proxy(proxy.host)
+        except TimeoutError:
+            raise ProxyFailed(proxy, "the name look-up took too long") from None
+        except OSError as error:
+            raise ProxyFailed(proxy, error.strerror or "the name look-up failed") from None
+
+    # -- one transfer ---------------------------------------------------------------------------------------
+
+    async def _carry(self, call: _Call) -> Response | Failed:
+        """Raises `ProxyFailed` when the call has a proxy."""
+        answer = CurlAnswer(call.request, self._clock.now, self._loop.time)
+        transfer = self._begun(call, answer)
+        late: Failed | None = None
+        try:
+            late = await self._outlast(transfer, answer, call)
+            is_sent = late is not None and transfer.seconds_to_send is not None
+        finally:
+            ending = transfer.end()
+        result = self._result(call, answer, ending, late, is_sent=is_sent)
+        return self._response(call, result) if isinstance(result, CurlAnswer) else result
+
+    def _result(
+        self, call: _Call, answer: CurlAnswer, ending: Ending, late: Failed | None, *, is_sent: bool
+    ) -> CurlAnswer | Failed:
+        if ending.code == OK:
+            return answer.whole() if answer.headers is not None else dropped()
+        is_late = late is not None or ending.code == TIMED_OUT
+        if call.proxy is not None and is_late and not is_sent and not ending.has_tunnel:
+            raise ProxyFailed(call.proxy, connect_timeout(self._patience(call.request)).why)
+        if late is not None or ending.code == STOPPED:
+            return answer.after(late or dropped())
+        if ending.code == TIMED_OUT:
+            return connect_timeout(self._patience(call.request))
+        has_begun, has_headers = answer.has_begun, answer.headers is not None
+        if call.proxy is not None:
+            declined = proxy_failure_of(ending, call.proxy, has_begun=has_begun)
+            if declined is not None:
+                raise declined
+        return answer.after(failure_of_ending(ending, has_begun=has_begun, has_headers=has_headers))
+
+    def _response(self, call: _Call, answer: CurlAnswer) -> Response:
         assert answer.headers is not None
+        origin = call.target.origin
         return Response(
-            request.url,
+            call.request.url,
             answer.status,
             answer.headers,
             answer.content,
             answer.wire_bytes,
-            started_at,
+            call.started_at,
             answer.answered_at,
             self._clock.now(),
             protocol=answer.protocol,
             way=Way.CURL,
-            address_class=self._guard.class_of(target.origin, address),
-            is_unverified=target.origin.scheme == "https" and not request.verify_tls,
+            address_class=self._guard.class_of(origin, call.address),
+            proxy=call.proxy.name if call.proxy is not None else "",
+            is_unverified=origin.scheme == "https" and not call.request.verify_tls,
         )
 
-    async def _carry(
-        self, request: Request, target: Target, address: str, connect_seconds: float, deadline: float
-    ) -> CurlAnswer | Failed:
-        """One transfer, to one address."""
-        answer = CurlAnswer(request, self._clock.now, self._loop.time)
-        transfer = self._begun(request, target, address, connect_seconds, answer)
-        late: Failed | None = None
-        try:
-            late = await self._outlast(transfer, answer, request, deadline)
-        finally:
-            ending = transfer.end()
-        if late is not None:
-            return answer.after(late)
-        if ending.code == OK:
-            return answer.whole() if answer.headers is not None else dropped()
-        if ending.code == TIMED_OUT:
-            return connect_timeout(self._connect_timeout_seconds)
-        return answer.after(
-            failure_of_ending(ending, has_begun=answer.has_begun, has_headers=answer.headers is not None)
-        )
-
-    async def _outlast(
-        self, transfer: Transfer, answer: CurlAnswer, request: Request, deadline: float
-    ) -> Failed | None:
+    async def _outlast(self, transfer: Transfer, answer: CurlAnswer, call: _Call) -> Failed | None:
         """Wait until it is over; what took too long, if something did."""
+        request = call.request
         began = self._loop.time()
         while not transfer.future.done():
             now = self._loop.time()
@@ -126,31 +185,32 @@ class CurlTransport:
                     sent_at + request.headers_timeout_seconds,
                     headers_timeout(request.headers_timeout_seconds),
                 )
-            if deadline <= until:
-                until, late = deadline, total_timeout(request.total_timeout_seconds)
+            if call.deadline <= until:
+                until, late = call.deadline, total_timeout(request.total_timeout_seconds)
             if until - TIMER_SLACK_SECONDS <= now:
                 return late
             await asyncio.wait((transfer.future,), timeout=until - now)
         return None
 
-    def _begun(
-        self, request: Request, target: Target, address: str, connect_seconds: float, answer: CurlAnswer
-    ) -> Transfer:
+    def _begun(self, call: _Call, answer: CurlAnswer) -> Transfer:
         # Imported when it is first needed: it takes a tenth of a second, and it may not be installed.
         from tenax.fetch.curl.handles import Handles, Order
 
-        if self._opened is None:
-            self._opened = Handles(self._is_browser)
-        origin = target.origin
+        request, origin = call.request, call.target.origin
+        profile = request.profile or self._profile
+        if profile not in self._opened:
+            # Each has its own connections: one with another handshake must not serve.
+            self._opened[profile] = Handles(profile == "browser")
         standing = request.standing or self._standing
-        headers = tuple(f"{name}: {value}".encode("ascii") for name, value in (*standing, *request.headers))
         order = Order(
-            f"{origin.scheme}://{origin.authority}{target.path}",
-            address,
+            f"{origin.scheme}://{origin.authority}{call.target.path}",
+            call.address,
             origin.port,
-            headers,
-            connect_seconds,
+            tuple(f"{name}: {value}".encode("ascii") for name, value in (*standing, *request.headers)),
+            call.connect_seconds,
             request.method == "HEAD",
             request.verify_tls,
+            call.proxy,
+            call.proxy_addresses,
         )
-        return self._opened.begin(order, answer.on_header, answer.on_body)
+        return self._opened[profile].begin(order, answer.on_header, answer.on_body)

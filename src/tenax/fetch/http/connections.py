@@ -117,8 +117,7 @@ class Connections:
             failed = failure_of(error)
             if failed.kind is FailureKind.INTERNAL:
                 raise  # our own trouble, not the proxy's
-            is_late = failed.kind is FailureKind.TIMEOUT_CONNECT
-            raise ProxyFailed(proxy, failed.why, failed.kind if is_late else FailureKind.CONNECT) from None
+            raise ProxyFailed(proxy, failed.why) from None
 
     async def take_over(self, transport: asyncio.Transport, route: Route, address: str) -> Line:
         """The second half: from here on it is as if we had connected to the host ourselves. Raises `OSError`."""
@@ -140,6 +139,7 @@ class Connections:
             for _, line in kept:
                 line.connection.abort()
         self._idle.clear()
+        self._max_idle = self._idle_count = 0  # what is still under way is not kept
         await asyncio.sleep(0)  # the loop tells each transport that it is closed
 
     def _connection(self) -> Connection:

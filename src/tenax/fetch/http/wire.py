@@ -16,7 +16,7 @@ from tenax.fetch import Request
 from tenax.fetch.bodies import Body, decoded, too_large
 from tenax.fetch.failures import body_timeout, cut_off, dropped, failure_of, headers_timeout, total_timeout
 from tenax.fetch.headers import Headers
-from tenax.fetch.limits import MAX_HEAD_BYTES, MAX_HEADERS, SMALL_BODY_BYTES, TIMER_SLACK_SECONDS
+from tenax.fetch.limits import BODILESS, MAX_HEAD_BYTES, MAX_HEADERS, SMALL_BODY_BYTES, TIMER_SLACK_SECONDS
 from tenax.model import Failed, FailureKind, Value
 
 
@@ -94,6 +94,8 @@ class Connection(asyncio.Protocol):
         self._asked_at = self._heard_at = self._loop.time()
         self._timer: asyncio.TimerHandle | None = None
         self._head_bytes = 0
+        self._framing_bytes = 0
+        """Since the headers, or since the last piece of the body: a chunk's extensions, and trailers."""
         self._wire_bytes = 0
         self._status = 0
         self._answered_at = 0.0
@@ -167,11 +169,14 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         if self._is_over:
-            self.abort()  # nobody asked
+            if data.strip(b"\r\n"):  # an empty line too many is forgiven, as the parser forgives it
+                self.abort()  # nobody asked
             return
         had_headers = self._headers is not None
         self._heard_at = self._loop.time()
-        if not had_headers:
+        if had_headers:
+            self._framing_bytes += len(data)
+        else:
             self._head_bytes += len(data)
         try:
             self._parser.feed_data(data)
@@ -180,9 +185,11 @@ class Connection(asyncio.Protocol):
         except HttpParserError as error:
             if not self._is_over:
                 self._fail(failure_of(error, in_body=self._headers is not None))
-        if self._is_over or had_headers:
+        if self._is_over or (had_headers and self._framing_bytes <= MAX_HEAD_BYTES):
             return
-        if self._headers is None:
+        if had_headers:
+            self._fail(Failed("the trailers are too long", FailureKind.BAD_RESPONSE))
+        elif self._headers is None:
             if self._head_bytes > MAX_HEAD_BYTES:
                 self._fail(Failed("the headers are too long", FailureKind.BAD_RESPONSE))
         elif self._timer is not None and self._request is not None:
@@ -227,7 +234,7 @@ class Connection(asyncio.Protocol):
             self._end(Failed("switched to another protocol", FailureKind.BAD_RESPONSE), keeps_connection=False)
         elif self._request.method == "HEAD":
             self._give(b"", keeps_connection=False)  # the parser would wait for the body that the length announces
-        else:
+        elif status not in BODILESS:
             self._expect_body(headers, self._request.max_body_bytes if status < 300 else SMALL_BODY_BYTES)
 
     def _expect_body(self, headers: Headers, max_bytes: int) -> None:
@@ -243,6 +250,7 @@ class Connection(asyncio.Protocol):
     def on_body(self, data: bytes) -> None:
         if self._is_over:
             return
+        self._framing_bytes = 0
         self._wire_bytes += len(data)
         if self._body is None:
             self._pieces.append(data)

@@ -136,6 +136,16 @@ UPDATE host SET waiting = waiting + ?, turn_at = min(turn_at, ?) WHERE id = ?;
 -- Nothing is due there before this time.
 UPDATE host SET turn_at = max(turn_at, ?) WHERE id = ?;
 
+-- name: turns_earlier
+UPDATE host SET turn_at = turn_at - :ahead WHERE turn_at > :now;
+
+-- name: hosts_after
+-- Those that something was learned of.
+SELECT id, origin, state, robots FROM host WHERE id > ? AND state IS NOT NULL ORDER BY id LIMIT ?;
+
+-- name: host_rewrite
+UPDATE host SET state = ?, robots = coalesce(?, robots) WHERE id = ?;
+
 -- name: hosts_with_work
 -- Who waits longest for a turn; answered by the index alone.
 SELECT id, turn_at FROM host WHERE waiting > 0 ORDER BY turn_at LIMIT ?;
@@ -177,6 +187,10 @@ SELECT due FROM queue WHERE host_id = ? AND rank = ? ORDER BY due LIMIT 1;
 
 -- name: queue_next_due_after
 SELECT due FROM queue WHERE host_id = ? AND rank = ? AND due > ? ORDER BY due LIMIT 1;
+
+-- name: queue_earlier
+-- Looks through the whole queue: only after the wall clock was set back.
+UPDATE queue SET due = due - :ahead_ms WHERE due > :now_ms;
 
 -- name: queue_find
 SELECT rank, due, key, path, depth, source, found, via, attempt, record_id, chain, hint

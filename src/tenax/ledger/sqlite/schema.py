@@ -204,6 +204,10 @@ def translated(error: Exception, file: Path) -> TenaxError:
     code = getattr(error, "sqlite_errorname", "")
     if code == "SQLITE_FULL" or code == "SQLITE_IOERR_WRITE":
         return _full(file)
+    if code.startswith("SQLITE_BUSY"):
+        return LedgerBusy(
+            f"another program is writing to {file}; wait for it or stop it, and run the same command again"
+        )
     if code in ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM") or code.startswith("SQLITE_READONLY"):
         return LedgerUnusable(f"{file} cannot be written; check its permissions and those of its directory")
     if code in ("SQLITE_CORRUPT", "SQLITE_NOTADB") or code.startswith("SQLITE_CORRUPT"):

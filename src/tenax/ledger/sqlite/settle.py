@@ -13,10 +13,14 @@ from tenax.ledger import rows
 from tenax.ledger.rows import milliseconds
 from tenax.ledger.schedule import Entry
 from tenax.ledger.sqlite.schema import insert_rows, queries
-from tenax.model import Again, DeadLetter, Event, PageKind, RobotsCopy, Unchanged, Visit, label
+from tenax.model import Again, DeadLetter, Event, PageKind, Unchanged, Visit, label
 
 ROUND = "round_began"
 """The name under which the time is kept since when pages count as visited anew, in milliseconds."""
+
+
+ROBOTS_REMEMBERED = 10_000
+"""Hosts of which we know what robots.txt was written last; of others it is written once more."""
 
 
 class Settling(NamedTuple):
@@ -67,7 +71,7 @@ class Settler:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._db = connection
         self._sql = queries()
-        self._robots_written: dict[int, RobotsCopy | None] = {}
+        self._robots_written: dict[int, int] = {}
         self._record_id, self._visit_id, self._content_id = connection.execute(self._sql["highest_ids"]).fetchone()
         began = connection.execute(self._sql["meta_get"], (ROUND,)).fetchone()
         self.round_began = int(began[0]) if began else 0
@@ -160,11 +164,12 @@ class Settler:
         learned = []
         for host_id, record in newest.items():
             robots = None
-            if record.robots is not None and self._robots_written.get(host_id) is not record.robots:
+            # By its hash: the copies themselves, kept here, would be all of the web's robots.txts in time.
+            if record.robots is not None and self._robots_written.get(host_id) != (mark := hash(record.robots)):
                 robots = rows.encode(record.robots)
-                if len(self._robots_written) > 10_000:
+                if len(self._robots_written) >= ROBOTS_REMEMBERED:
                     self._robots_written.clear()
-                self._robots_written[host_id] = record.robots
+                self._robots_written[host_id] = mark
             learned.append((record.next_at, rows.host_state(record), robots, host_id))
         return learned
 

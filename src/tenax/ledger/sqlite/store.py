@@ -13,7 +13,6 @@ from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from heapq import heappop, heappush
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -27,6 +26,7 @@ from tenax.ledger.schedule import Entry, Schedule, Slot
 from tenax.ledger.sqlite.again import REVISITED_AT_ONCE
 from tenax.ledger.sqlite.read import Reader
 from tenax.ledger.sqlite.schema import OwnerLock, open_for_reading, open_for_writing, translated
+from tenax.ledger.sqlite.set_back import SEEN, bring_back
 from tenax.ledger.sqlite.settle import Settling
 from tenax.ledger.sqlite.window import Window
 from tenax.ledger.sqlite.write import Applied, Writer
@@ -71,7 +71,6 @@ class SqliteLedger:
         self._schedule = Schedule(turns, config.window_hosts, config.look_ahead)
         self._window = Window(self._schedule, self._thread, clock, self._window_changed)
         self._held: dict[int, Taken] = {}
-        self._expiries: list[tuple[float, int]] = []
         self._lease_number = 0
         self._pending: list[Pending] = []
         self._group_open = False
@@ -105,6 +104,7 @@ class SqliteLedger:
             self._db = open_for_reading(self._file)
         else:
             self._db, self._lock = open_for_writing(self._file, self._config)
+            bring_back(self._db, self._clock.now())
             self._writer = Writer(self._db, Inflow(self._links_per_second))
         self._reader = Reader(self._db)
         self._window.connect(self._db)
@@ -137,7 +137,6 @@ class SqliteLedger:
         task = rows.task_of(entry, slot.record.origin)
         claim = Claim(task=task, host=slot.record, lease=lease, held=entry.held)
         self._held[lease.number] = Taken(claim, slot, entry)
-        heappush(self._expiries, (lease.expires_at, lease.number))
         return claim
 
     async def wait_for_work(self, timeout_seconds: float) -> None:
@@ -174,11 +173,10 @@ class SqliteLedger:
         return rows.counts_of(self._tally)
 
     def _take_back_expired(self, now: float) -> None:
-        while self._expiries and self._expiries[0][0] <= now:
-            _, number = heappop(self._expiries)
-            held = self._held.pop(number, None)
-            if held is not None:
-                self._schedule.put_back(held.slot, held.entry)
+        # Every lease is as long as the others, so the first that was given is the first to end.
+        while self._held and (first := next(iter(self._held.values()))).claim.lease.expires_at <= now:
+            del self._held[first.claim.lease.number]
+            self._schedule.put_back(first.slot, first.entry)
 
     def _window_changed(self, error: BaseException | None) -> None:
         if error is not None:
@@ -319,6 +317,7 @@ class SqliteLedger:
         try:
             if self._is_at_rest and not self._read_only:
                 self._writer.remember("ended", str(self._epoch).encode())
+                self._writer.remember(SEEN, repr(self._clock.now()).encode())
             self._db.close()
         except sqlite3.Error as error:
             raise translated(error, self._file) from None

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from tenax.clock import Clock
 from tenax.ledger import rows
-from tenax.ledger.schedule import Entry, Schedule
-from tenax.ledger.sqlite.schema import queries
+from tenax.ledger.schedule import AWAY_SECONDS, Entry, Schedule, places
+from tenax.ledger.sqlite.schema import queries, transaction
 from tenax.model import HostRecord
 
 LOOK_PAUSE_SECONDS = 0.1
@@ -41,6 +41,7 @@ class Window:
         self._changed = changed
         self._sql = queries()
         self._look_at = 0.0
+        self._crowded_until = 0.0
         self.is_filling = False
 
     def connect(self, connection: sqlite3.Connection) -> None:
@@ -71,39 +72,56 @@ class Window:
             return
         room = self._room(now) if wants_hosts else 0
         hungry = self._schedule.hungry()
-        if not hungry and not room:
+        if not hungry and room <= 0:
             return
         self.is_filling = True
         future = asyncio.get_running_loop().run_in_executor(self._thread, self._read_window, hungry, room, now)
         future.add_done_callback(self._filled)
 
     def _room(self, now: float) -> int:
-        """How many hosts may come in now; when the window is full, those with nothing in hand make room."""
-        self._look_at = NEVER
-        if not self._schedule.room:
-            self._schedule.dismiss_idle()
-        if not self._schedule.room:
-            self._look_at = now + LOOK_PAUSE_SECONDS
+        """How many hosts may come in now. When the window is full some leave it, but not at every look."""
+        if self._schedule.room <= 0 and self._crowded_until <= now:
+            self._schedule.make_room(now)
+            self._crowded_until = now + LOOK_PAUSE_SECONDS
+        self._look_at = NEVER if self._schedule.room > 0 else self._crowded_until
         return self._schedule.room
 
     def _read_window(self, hungry: list[tuple[int, int]], room: int, now: float) -> Found:
         """Hosts outside of the window whose turn has come, and the tasks that hosts inside of it ask for."""
+        asleep: list[tuple[float, int]] = []
+        hosts, look_at = self._read_hosts(room, now, asleep) if room > 0 else ([], NEVER)
+        tasks = [self._read_tasks(host, limit, now, asleep) for host, limit in hungry]
+        if asleep:
+            with transaction(self._db):
+                self._db.executemany(self._sql["host_sleep"], asleep)
+        return Found(hosts, look_at, tasks)
+
+    def _read_hosts(
+        self, room: int, now: float, asleep: list[tuple[float, int]]
+    ) -> tuple[list[tuple[int, HostRecord]], float]:
+        """Who comes in, and when to look again. Who has new work but rests is put to sleep until it may be asked."""
         hosts: list[tuple[int, HostRecord]] = []
         look_at = NEVER
         # Those inside may all stand before the first one outside.
         limit = len(self._schedule) + room + 1
-        waiting = self._db.execute(self._sql["hosts_with_work"], (limit,)).fetchall() if room else []
+        waiting = self._db.execute(self._sql["hosts_with_work"], (limit,)).fetchall()
         for host_id, turn_at in waiting:
             if host_id in self._schedule:
                 continue
-            if turn_at > now or len(hosts) == room:
-                look_at = max(turn_at, now + LOOK_PAUSE_SECONDS)
-                break
-            found = self._db.execute(self._sql["host_by_id"], (host_id,)).fetchone()
-            hosts.append((host_id, rows.host_record(*found)))
-        return Found(hosts, look_at, [self._read_tasks(host, limit, now) for host, limit in hungry])
+            if turn_at > now or room <= 0:
+                return hosts, min(look_at, max(turn_at, now + LOOK_PAUSE_SECONDS))
+            record = rows.host_record(*self._db.execute(self._sql["host_by_id"], (host_id,)).fetchone())
+            if record.next_at > now + AWAY_SECONDS:
+                asleep.append((record.next_at, host_id))
+                look_at = min(look_at, record.next_at)
+            else:
+                hosts.append((host_id, record))
+                room -= places(record)
+        return hosts, look_at if len(waiting) < limit else now + LOOK_PAUSE_SECONDS
 
-    def _read_tasks(self, host_id: int, limit: int, now: float) -> tuple[int, list[Entry], int, float | None]:
+    def _read_tasks(
+        self, host_id: int, limit: int, now: float, asleep: list[tuple[float, int]]
+    ) -> tuple[int, list[Entry], int, float | None]:
         """What is due at a host, best first, and when the next task is."""
         sql, now_ms = self._sql, int(now * 1000)
         due: list[Entry] = []
@@ -121,7 +139,7 @@ class Window:
             ]
             next_due = min(later) / 1000 if later else None
         if not due and next_due is not None:
-            self._db.execute(sql["host_sleep"], (next_due, host_id))
+            asleep.append((next_due, host_id))
         return host_id, due, limit, next_due
 
     def _with_held(self, entry: Entry, record_id: int) -> Entry:

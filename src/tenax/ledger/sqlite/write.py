@@ -14,6 +14,7 @@ from tenax.ledger.rows import milliseconds
 from tenax.ledger.schedule import Entry
 from tenax.ledger.sqlite import again
 from tenax.ledger.sqlite.schema import insert_rows, key_secret, queries, transaction
+from tenax.ledger.sqlite.set_back import SEEN, SEEN_EVERY_SECONDS
 from tenax.ledger.sqlite.settle import Settler, Settling
 from tenax.model import Cursor, Event, Offer
 
@@ -60,6 +61,7 @@ class Writer:
         self._known: set[str] = set()
         self._known_before: set[str] = set()
         self._settler = Settler(connection)
+        self._seen_at = 0.0
 
     # -- the transaction ------------------------------------------------------------------------------------
 
@@ -89,6 +91,9 @@ class Writer:
                 # A host that was just visited has its next turn already; for the others, new work is a reason to look.
                 [(count, FAR if host in visited else now, host) for host, count in waiting.items() if count],
             )
+            if now - self._seen_at > SEEN_EVERY_SECONDS:
+                self._seen_at = now
+                self.remember(SEEN, repr(now).encode())
             tally["waiting"] = waiting.total()
             self._db.executemany(self._sql["tally_add"], [(name, count) for name, count in tally.items() if count])
         return Applied(admissions, arrivals, told, tally)

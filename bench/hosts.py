@@ -1,0 +1,252 @@
+"""What a visit costs, and how much memory a crawl holds, when the ledger knows a million hosts.
+
+Each host has one task or two, and is visited in its turn, as a crawl does it but for the network: claim, take the turn
+that all crawls of the machine share, read robots.txt, learn from the answer, commit. One host in twenty says 429, one
+is down, one has a page that breaks it, one shuts us out; one in ten has a robots.txt of its own, with a Crawl-delay.
+Every page links to a page of one of the larger hosts. Filling the ledger and crawling it are processes of their own, on
+a real file with fsync at every group of commits.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import uvloop
+
+from bench.report import WORKPLACE, BenchError, Report, run, say, short, table
+from tenax.clock import Clock, SteadyClock
+from tenax.config import Config, LedgerConfig, SiteConfig, Sites
+from tenax.fetch.retry import plan_for
+from tenax.hosts import SharedTurns, Turn, host_key
+from tenax.hosts.machine import MachineTurns
+from tenax.hosts.memory import MemoryHosts
+from tenax.hosts.robots import matcher
+from tenax.hosts.rules import after_visit, asked_of_all, pace_seconds, with_robots
+from tenax.hosts.turns import HostTurns
+from tenax.ledger.sqlite import SqliteLedger
+from tenax.memory import settle_memory
+from tenax.model import (
+    Claim,
+    Deferred,
+    Failed,
+    FailureKind,
+    Fetched,
+    HostRecord,
+    Offer,
+    Outcome,
+    Page,
+    Rejected,
+    RobotsCopy,
+    RobotsVerdict,
+    Visit,
+    Way,
+)
+
+SIZES, QUICK_SIZES = (10_000, 1_000_000), (5_000, 50_000)
+POPULAR = 100_000
+"""Hosts that are linked to."""
+IN_FLIGHT = 64
+ADMITTED_AT_ONCE = 20_000
+SITE = SiteConfig()
+PLAIN = frozenset({Way.HTTP})
+RULES = "User-agent: *\nCrawl-delay: 2\n" + "".join(f"Disallow: /private-{{0}}/{part}/\n" for part in range(30))
+ANSWERS: dict[int, Outcome] = {
+    0: Failed("HTTP 429", FailureKind.RATE_LIMITED, status=429),
+    1: Failed("connection refused", FailureKind.CONNECT, is_site_wide=True),
+    2: Failed("HTTP 500", FailureKind.SERVER_ERROR, status=500),
+    4: Rejected("wall: access denied", is_hard=True),
+}
+
+COST_RATIO_BAR = 1.5
+GROWTH_BAR_MB = 30.0
+MEMORY_BAR_MB = 400.0
+OPEN_BAR_SECONDS = 1.0
+
+
+def main() -> None:
+    if len(sys.argv) > 2 and sys.argv[1] in ("--fill", "--crawl"):
+        settle_memory()  # as a crawl does, and on the event loop of a crawl
+        home, hosts = Path(sys.argv[2]), int(sys.argv[3])
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            figures = runner.run(fill(home, hosts) if sys.argv[1] == "--fill" else crawl(home, hosts))
+        print(json.dumps(figures))
+        return
+    run("hosts", measure)
+
+
+def measure(report: Report, chosen: argparse.Namespace) -> None:
+    sizes = QUICK_SIZES if chosen.quick else SIZES
+    WORKPLACE.mkdir(exist_ok=True)
+    found = {}
+    for size in sizes:
+        say(f"{size:,} hosts…")
+        with tempfile.TemporaryDirectory(dir=WORKPLACE, prefix="hosts-") as home:
+            _child("--fill", home, size)
+            found[size] = _child("--crawl", home, size)
+    names = ("cpu_ms", "wall_ms", "open_seconds", "rss_open_mb", "rss_half_mb", "rss_mb")
+    head = ["hosts", "CPU ms a visit", "wall ms a visit", "s to open", "RSS MB: opened", "half way", "in the end"]
+    table(head, [[f"{size:,}", *(short(one[name]) for name in names)] for size, one in found.items()])
+    for size, one in found.items():
+        report.figure(f"hosts_{size}", dict(one))
+    few, many = found[sizes[0]], found[sizes[-1]]
+    report.at_most("cpu_most_hosts_vs_few", many["cpu_ms"] / few["cpu_ms"], COST_RATIO_BAR)
+    if not chosen.quick:  # a small run ends while its caches are still filling up to their bounds
+        report.at_most("growth_mb_second_half", many["rss_mb"] - many["rss_half_mb"], GROWTH_BAR_MB)
+    report.below("memory_mb", many["rss_mb"], MEMORY_BAR_MB)
+    report.at_most("open_seconds", many["open_seconds"], OPEN_BAR_SECONDS)
+
+
+def _child(what: str, home: str, size: int) -> dict[str, float]:
+    command = [sys.executable, "-m", "bench.hosts", what, home, str(size)]
+    child = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    if child.returncode != 0:
+        raise BenchError(f"the run with {size:,} hosts ended with {child.returncode}")
+    result: dict[str, float] = json.loads(child.stdout.splitlines()[-1])
+    return result
+
+
+# ---- the crowd --------------------------------------------------------------------------------------------
+
+
+def origin_of(number: int) -> str:
+    return f"https://www.host-{number}.example"
+
+
+def number_of(origin: str) -> int:
+    return int(origin.removeprefix("https://www.host-").removesuffix(".example"))
+
+
+def offers(hosts: int) -> Iterator[Offer]:
+    for number in range(hosts):
+        origin = origin_of(number)
+        yield Offer(f"{origin}/", origin)
+        if number % 2:
+            yield Offer(f"{origin}/second", origin)
+
+
+def robots_of(number: int, now: float) -> RobotsCopy:
+    if number % 10 != 3:
+        return RobotsCopy(RobotsVerdict.ALLOW_ALL, now, now + 3600, http_status=404)
+    return RobotsCopy(RobotsVerdict.RULES, now, now + 3600, RULES.format(number), 200)
+
+
+class Crowd:
+    """Visits hosts by the rules; what they answer is decided by their number."""
+
+    def __init__(self, hosts: int, memory: MemoryHosts, turns: SharedTurns, clock: Clock) -> None:
+        self.memory = memory
+        self._hosts = hosts
+        self._turns = turns
+        self._clock = clock
+
+    def visited(self, claim: Claim) -> Visit:
+        now, number = self._clock.now(), number_of(claim.task.origin)
+        host = self.memory.adopt(claim.host)
+        if host.robots is None:
+            host = with_robots(host, robots_of(number, now), SITE.politeness)
+        outcome, requests = self._asked(host, number, now)
+        host = after_visit(host, outcome, now, requests, SITE, 0.5)
+        self.memory.put(host)
+        asked = asked_of_all(host, SITE.politeness)
+        if asked is not None:
+            self._turns.hold(host_key(host.origin), asked[0], now, asked[1])
+        plan = plan_for(outcome, claim.task, now, SITE, 0.5, host.next_at, PLAIN)
+        if not isinstance(outcome, Fetched):
+            return Visit(claim, outcome, plan, host, now, now)
+        page = Page(claim.task.url, 200, "text/html", "ab" * 32, 9000, now, "A usual title", text="A few words." * 20)
+        linked = origin_of(number * 7919 % min(self._hosts, POPULAR))
+        return Visit(claim, outcome, plan, host, now, now, page, (Offer(f"{linked}/", linked),))
+
+    def _asked(self, host: HostRecord, number: int, now: float) -> tuple[Outcome, int]:
+        pace = pace_seconds(host, SITE.politeness)
+        turns = (Turn(host_key(host.origin), pace, 30.0), Turn(f"address {number}", pace / 10))
+        free_at = self._turns.take(turns, now)
+        if free_at > now:
+            return Deferred(free_at, "turn: another request to this host or its address goes first"), 0
+        assert host.robots is not None
+        assert matcher(host.robots).allows(f"{host.origin}/")
+        self._turns.end(turns, now)
+        return ANSWERS.get(number % 20, Fetched(200)), 1
+
+
+async def visit_all(ledger: SqliteLedger, crowd: Crowd, visits: int) -> None:
+    """So many visits, some of them in flight at a time."""
+    gate = asyncio.Semaphore(IN_FLIGHT)
+
+    async def commit(visit: Visit) -> None:
+        await ledger.commit(visit)
+        crowd.memory.release(visit.host.origin)
+        gate.release()
+
+    async with asyncio.TaskGroup() as group:
+        while visits:
+            await gate.acquire()
+            claim = await ledger.claim()
+            if claim is None:
+                gate.release()
+                await ledger.wait_for_work(0.5)
+                continue
+            visits -= 1
+            group.create_task(commit(crowd.visited(claim)))
+
+
+# ---- the two processes ------------------------------------------------------------------------------------
+
+
+async def fill(home: Path, hosts: int) -> dict[str, float]:
+    ledger = await opened(home, SteadyClock())
+    batch: list[Offer] = []
+    for offer in offers(hosts):
+        batch.append(offer)
+        if len(batch) == ADMITTED_AT_ONCE:
+            await ledger.admit(batch)
+            batch = []
+    await ledger.admit(batch)
+    await ledger.close()
+    return {}
+
+
+async def crawl(home: Path, hosts: int) -> dict[str, float]:
+    """As many visits as there are hosts; the figures of this one process."""
+    clock = SteadyClock()
+    began = time.monotonic()
+    ledger = await opened(home, clock)
+    open_seconds, rss_open = time.monotonic() - began, rss_mb()
+    crowd = Crowd(hosts, MemoryHosts(), MachineTurns(home / "turns", clock), clock)
+    began, cpu = time.monotonic(), time.process_time()
+    await visit_all(ledger, crowd, hosts // 2)
+    rss_half = rss_mb()
+    await visit_all(ledger, crowd, hosts // 2)
+    wall, cpu = time.monotonic() - began, time.process_time() - cpu
+    figures = {
+        "cpu_ms": cpu / hosts * 1000,
+        "wall_ms": wall / hosts * 1000,
+        "open_seconds": open_seconds,
+        "rss_open_mb": rss_open,
+        "rss_half_mb": rss_half,
+        "rss_mb": rss_mb(),
+    }
+    await ledger.close()
+    return figures
+
+
+async def opened(home: Path, clock: Clock, config: LedgerConfig | None = None) -> SqliteLedger:
+    return await SqliteLedger.open(home / "tenax.db", config or LedgerConfig(), clock, HostTurns(Sites(Config())))
+
+
+def rss_mb() -> float:
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1_000_000
+
+
+if __name__ == "__main__":
+    main()

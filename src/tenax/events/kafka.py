@@ -1,0 +1,230 @@
+"""Events to Kafka: acknowledged by every replica, in order for each URL, at least once.
+
+The producer is librdkafka's, idempotent: what it sends again after an error is neither doubled nor overtaken. A broker
+that is away is waited for as long as it takes; meanwhile events stay in the ledger. What a run that was killed had sent
+without moving its cursor is sent again by the next one: `seq` tells a reader what it has already.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import threading
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from tenax.errors import ConfigError
+from tenax.events.lines import line_of, url_hash
+from tenax.logs import logger
+from tenax.model import Cursor, Event, Page
+
+if TYPE_CHECKING:
+    from confluent_kafka import KafkaError, Producer
+    from confluent_kafka import Message as Delivered
+
+log = logger(__name__)
+
+POLL_SECONDS = 0.1
+LOOK_SECONDS = 5.0
+PAUSES_SECONDS = (1.0, 2.0, 5.0, 10.0, 30.0)
+"""Between tries of what Kafka refused for a reason that a person may cure."""
+MAX_MESSAGE_BYTES = 1_000_000
+"""What brokers take by default; the rest of a megabyte is for the headers."""
+SMALL_TEXT = 1000
+"""Characters of title and description that are told of a page too large for Kafka."""
+_SERVERS = re.compile(r"[\w.\[\]:-]+:[0-9]{1,5}(,[\w.\[\]:-]+:[0-9]{1,5})*")
+
+
+class Message(NamedTuple):
+    key: bytes
+    value: bytes
+
+
+class KafkaProducer:
+    """Sends messages and knows which of them every replica has. Used by one event loop."""
+
+    def __init__(self, servers: str, max_message_bytes: int = MAX_MESSAGE_BYTES, compression: str = "lz4") -> None:
+        """`compression` is a codec that every reader must have: not all of them bring more than gzip."""
+        try:
+            from confluent_kafka import KafkaException, Producer
+        except ImportError:
+            raise ConfigError('Kafka needs an extra: pip install "tenax[kafka]"') from None
+        if not _SERVERS.fullmatch(servers):
+            raise ConfigError(f"Kafka cannot be at {servers!r}: name brokers as host:port, with commas between them")
+        self.servers = servers
+        self._loop = asyncio.get_running_loop()
+        settings: dict[str, str | int | float | bool] = {
+            "bootstrap.servers": servers,
+            "enable.idempotence": True,
+            "acks": "all",
+            "message.timeout.ms": 0,  # a broker that is away is waited for
+            "message.max.bytes": max_message_bytes,
+            "linger.ms": 2,
+            "compression.type": compression,
+            "client.id": "tenax",
+            "allow.auto.create.topics": True,
+        }
+        try:
+            self._producer: Producer = Producer({**settings, "error_cb": self._troubled, "logger": _QUIET})
+        except KafkaException as error:
+            raise ConfigError(f"Kafka cannot be used as {servers!r}: {error.args[0].str()}") from None
+        self._ending = threading.Event()
+        self._thread = threading.Thread(target=self._poll, name="kafka", daemon=True)
+        self._is_troubled = False
+        self._thread.start()
+
+    async def look(self) -> bool:
+        """Whether a broker answers now; says so when none does, because everything else only waits."""
+        from confluent_kafka import KafkaException
+
+        try:
+            await asyncio.to_thread(self._producer.list_topics, None, LOOK_SECONDS)
+        except KafkaException as error:
+            log.warning("Kafka does not answer; what it is to be told waits", servers=self.servers, why=str(error))
+            return False
+        return True
+
+    async def send(self, topic: str, messages: Sequence[tuple[bytes, bytes]]) -> list[KafkaError | None]:
+        """Send them in order; for each, None when every replica has it, or why it will never be taken."""
+        batch = _Batch(self._loop, len(messages))
+        for number, (key, value) in enumerate(messages):
+            await self._produce(topic, key, value, batch, number)
+        return await batch.done
+
+    async def _produce(self, topic: str, key: bytes, value: bytes, batch: _Batch, number: int) -> None:
+        from confluent_kafka import KafkaException
+
+        def delivered(error: KafkaError | None, message: Delivered) -> None:
+            if error is None and self._is_troubled:
+                self._is_troubled = False
+                log.info("Kafka is back", servers=self.servers)
+            batch.settle(number, error)
+
+        while True:
+            try:
+                self._producer.produce(topic, value, key, on_delivery=delivered)
+                return
+            except BufferError:
+                # librdkafka holds all it may: Kafka is slower than we are, or away.
+                await asyncio.sleep(POLL_SECONDS)
+            except KafkaException as error:
+                batch.settle(number, error.args[0])
+                return
+
+    async def close(self) -> None:
+        """End now; what was not acknowledged may or may not arrive."""
+        self._ending.set()
+        await asyncio.to_thread(self._thread.join)
+        self._producer.purge()
+        await asyncio.to_thread(self._producer.flush, 1.0)
+
+    def _poll(self) -> None:
+        while not self._ending.is_set():
+            self._producer.poll(POLL_SECONDS)
+
+    def _troubled(self, error: KafkaError) -> None:
+        """Called from the thread for every connection that breaks; a person hears of it once."""
+        if not self._is_troubled:
+            self._is_troubled = True
+            log.warning("Kafka is in trouble; what it is to be told waits", servers=self.servers, why=error.str())
+
+
+class _Batch:
+    """Messages sent together; settled from the producer's thread."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, count: int) -> None:
+        self._loop = loop
+        self._open = count
+        self._lock = threading.Lock()
+        self._errors: list[KafkaError | None] = [None] * count
+        self.done: asyncio.Future[list[KafkaError | None]] = loop.create_future()
+        if not count:
+            self.done.set_result([])
+
+    def settle(self, number: int, error: KafkaError | None) -> None:
+        with self._lock:
+            self._errors[number] = error
+            self._open -= 1
+            is_last = self._open == 0
+        if is_last and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._finish)
+
+    def _finish(self) -> None:
+        if not self.done.done():
+            self.done.set_result(self._errors)
+
+
+class KafkaSink:
+    """Tells every page to one topic, keyed by the URL's hash: all that is told of a URL stays in order."""
+
+    name = "kafka"
+
+    def __init__(self, servers: str, topic: str, with_text: bool, max_message_bytes: int = MAX_MESSAGE_BYTES) -> None:
+        self._servers = servers
+        self._topic = topic
+        self._with_text = with_text
+        self._max_message_bytes = max_message_bytes
+        self._producer: KafkaProducer | None = None
+
+    async def open(self, cursor: Cursor, is_behind: bool) -> None:
+        self._producer = KafkaProducer(self._servers, self._max_message_bytes)
+        await self._producer.look()
+
+    async def write(self, events: Sequence[Event]) -> Cursor:
+        assert self._producer is not None
+        messages = [self._message(event.page, event.seq, self._with_text) for event in events]
+        tries = 0
+        while failed := await self._failed(messages):
+            number, error = failed
+            if _is_too_large(error):
+                log.warning(
+                    "a page is too large for Kafka, it is told without its text",
+                    url=events[number].page.url,
+                    bytes=len(messages[number].value),
+                )
+                messages[number] = self._message(_small(events[number].page), events[number].seq, with_text=False)
+            else:
+                log.error("Kafka refuses an event, it is sent again later", topic=self._topic, why=error.str())
+                await asyncio.sleep(PAUSES_SECONDS[min(tries, len(PAUSES_SECONDS) - 1)])
+                tries += 1
+            # From the first that failed on, so that a later event of the same URL is not the last one told.
+            messages, events = messages[number:], events[number:]
+        return Cursor(seq=events[-1].seq)
+
+    async def close(self) -> None:
+        if self._producer is not None:
+            await self._producer.close()
+            self._producer = None
+
+    async def _failed(self, messages: Sequence[Message]) -> tuple[int, KafkaError] | None:
+        """The first message that was not taken, and why."""
+        assert self._producer is not None
+        errors = await self._producer.send(self._topic, messages)
+        return next(((number, error) for number, error in enumerate(errors) if error is not None), None)
+
+    def _message(self, page: Page, seq: int, with_text: bool) -> Message:
+        return Message(url_hash(page.url).encode(), line_of(page, seq, with_text))
+
+
+def _is_too_large(error: KafkaError) -> bool:
+    from confluent_kafka import KafkaError as Codes
+
+    return error.code() == Codes.MSG_SIZE_TOO_LARGE
+
+
+def _small(page: Page) -> Page:
+    """What any broker takes: the page without its text, and no more of the rest than a reader needs to find it."""
+    return msgspec.structs.replace(
+        page, text="", title=page.title[:SMALL_TEXT], description=page.description[:SMALL_TEXT], chain=()
+    )
+
+
+# librdkafka tells of every broken connection, in its own words; what a person must know comes through `_troubled`.
+_QUIET = logging.getLogger("tenax.kafka.librdkafka")
+_QUIET.addHandler(logging.NullHandler())
+_QUIET.propagate = False
+
+__all__ = ["KafkaProducer", "KafkaSink", "Message"]

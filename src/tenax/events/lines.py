@@ -1,0 +1,80 @@
+"""A page as the outside sees it: one line of JSON."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from hashlib import sha256
+
+import msgspec
+
+from tenax.model import Hop, Page
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Line(msgspec.Struct):
+    """A page as the outside sees it; every field is always there, but for the text when it is not wanted, and what is
+    said of a page that is stale."""
+
+    url: str
+    url_hash: str
+    """SHA-256 of the URL, hex."""
+    status: int
+    title: str
+    description: str
+    kind: str
+    language: str | None
+    canonical: str | None
+    content_type: str
+    content_length: int
+    content_hash: str
+    charset: str
+    links_count: int
+    depth: int
+    via: str | None
+    redirects: tuple[Hop, ...]
+    fetched_at: str
+    duration_ms: int
+    seq: int | None
+    stale_since: str | msgspec.UnsetType = msgspec.UNSET
+    stale_why: str | msgspec.UnsetType = msgspec.UNSET
+    text: str | msgspec.UnsetType = msgspec.UNSET
+
+
+def line_of(page: Page, seq: int | None, with_text: bool = True) -> bytes:
+    """One line, without its end."""
+    return _encode(
+        Line(
+            url=page.url,
+            url_hash=url_hash(page.url),
+            status=page.status,
+            title=page.title,
+            description=page.description,
+            kind=page.kind,
+            language=page.language,
+            canonical=page.canonical,
+            content_type=page.content_type,
+            content_length=page.content_length,
+            content_hash=page.content_hash,
+            charset=page.charset,
+            links_count=page.links_count,
+            depth=page.depth,
+            via=page.via,
+            redirects=page.chain,
+            fetched_at=_time(page.fetched_at),
+            duration_ms=page.duration_ms,
+            seq=seq,
+            stale_since=_time(page.stale_since) if page.stale_since is not None else msgspec.UNSET,
+            stale_why=page.stale_why if page.stale_since is not None else msgspec.UNSET,
+            text=page.text if with_text else msgspec.UNSET,
+        )
+    )
+
+
+def _time(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
+
+
+def url_hash(url: str) -> str:
+    """SHA-256 of the URL, hex: what neighbours know a page by."""
+    return sha256(url.encode("utf-8", "surrogatepass")).hexdigest()

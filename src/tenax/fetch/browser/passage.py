@@ -1,0 +1,84 @@
+"""A page's right to pass the gate: it counts, limits, remembers what was refused, and ends every connection with it."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from typing import NamedTuple, TypeAlias
+
+from tenax.fetch.proxies import Proxy
+from tenax.fetch.target import Origin
+from tenax.model import Deferred, Failed, Refused
+
+CONNECTIONS_AT_ONCE = 64
+"""Of one page; Chromium itself uses half of that."""
+SENT_BYTES = 4 * 1024 * 1024
+"""By one page, requests and all: whoever sends more is not asking for a page any more."""
+
+Denial: TypeAlias = Refused | Failed | Deferred
+
+
+class Reached(NamedTuple):
+    """Where a connection leads, and by which proxy."""
+
+    address: str
+    proxy: Proxy | None
+
+
+class Passage:
+    """One page's right to pass: what it used, what it was refused, and its end."""
+
+    def __init__(self, page_host: str, max_bytes: int, max_connections: int, connect_timeout_seconds: float) -> None:
+        self.user = "page"
+        self.password = secrets.token_urlsafe(24)
+        self.page_host = page_host
+        self.connect_timeout_seconds = connect_timeout_seconds
+        self.received_bytes = 0
+        """From the sites, as they came over the wire."""
+        self.is_too_large = False
+        self._max_bytes = max_bytes
+        self._connections_left = max_connections
+        self._sent_bytes = 0
+        self._open: set[asyncio.Task[None]] = set()
+        self._ends: dict[tuple[str, int], Reached | Denial] = {}
+        self._is_closed = False
+
+    def denial(self, origin: Origin) -> Denial | None:
+        """Why the last connection to this origin did not come about, if it did not."""
+        end = self._ends.get((origin.host, origin.port))
+        return None if isinstance(end, Reached) else end
+
+    def reached(self, origin: Origin) -> Reached | None:
+        """Where the last connection to this origin leads; None when there was none."""
+        end = self._ends.get((origin.host, origin.port))
+        return end if isinstance(end, Reached) else None
+
+    def close(self) -> None:
+        """End every connection of the page, at once."""
+        self._is_closed = True
+        for task in self._open:
+            task.cancel()
+
+    def enter(self, task: asyncio.Task[None]) -> bool:
+        """Whether one more connection may begin."""
+        if self._is_closed or len(self._open) >= CONNECTIONS_AT_ONCE or not self._connections_left:
+            return False
+        self._connections_left -= 1
+        self._open.add(task)
+        task.add_done_callback(self._open.discard)
+        return True
+
+    def note(self, origin: Origin, end: Reached | Denial) -> None:
+        """What a connection came to."""
+        self._ends[(origin.host, origin.port)] = end
+
+    def let_in(self, byte_count: int) -> None:
+        self.received_bytes += byte_count
+        if self.received_bytes > self._max_bytes:
+            self.is_too_large = True
+            self.close()
+
+    def let_out(self, byte_count: int) -> None:
+        self._sent_bytes += byte_count
+        if self._sent_bytes > SENT_BYTES:
+            self.close()

@@ -1,0 +1,66 @@
+"""Every key in Redis, how long it lives, and what it is for. Pure.
+
+The names are those that other programs around a crawler use, so that they can look at ours and we at theirs.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+ACTIVE_WORKERS: Final = "crawler:active_workers"
+"""A set of worker ids."""
+PAGES_CRAWLED: Final = "crawler:stats:pages_crawled"
+PAGES_FAILED: Final = "crawler:stats:pages_failed"
+BYTES_DOWNLOADED: Final = "crawler:stats:bytes_downloaded"
+VISITED: Final = "crawler:visited_urls"
+"""A set of URL keys, in front of the ledger."""
+
+TURN_SECONDS: Final = 60.0
+"""A turn is forgotten after this, or when it is free again, whichever is later."""
+RECORD_SECONDS: Final = 3600
+ROBOTS_TEXT_SECONDS: Final = 3600
+ROBOTS_COPY_SECONDS: Final = 86_400
+WORKER_SECONDS: Final = 120
+VISITED_SECONDS: Final = 86_400
+
+
+def domain_of(origin: str) -> str:
+    """The host of an origin, with its port where that is not the usual one: what keys are named by."""
+    return origin.partition("://")[2]
+
+
+def scheme_of(origin: str) -> str:
+    return origin.partition("://")[0]
+
+
+def turn(key: str) -> str:
+    """Of a turn's key: `host https://a.example` and `address 93.184.216.34`."""
+    kind, _, name = key.partition(" ")
+    return f"rate_limit:{domain_of(name)}" if kind == "host" else f"rate_limit:{kind}:{name}"
+
+
+def lock(key: str) -> str:
+    """Held by a worker whose request to that host is in flight."""
+    kind, _, name = key.partition(" ")
+    return f"crawler:domain:{domain_of(name)}:lock" if kind == "host" else ""
+
+
+def circuit(origin: str) -> str:
+    """What is known of a host: `record:https` and the like, and the breaker in plain words."""
+    return f"circuit:{domain_of(origin)}"
+
+
+def robots_copy(origin: str) -> str:
+    return f"robots:{domain_of(origin)}"
+
+
+def robots_text(origin: str) -> str:
+    return f"crawler:domain:{domain_of(origin)}:robots"
+
+
+def delay(origin: str) -> str:
+    return f"crawler:domain:{domain_of(origin)}:delay"
+
+
+def worker(worker_id: str) -> str:
+    return f"crawler:worker:{worker_id}"

@@ -1,0 +1,75 @@
+"""Which workers are alive: each says so every half minute, and is believed for two."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from tenax.clock import Clock
+from tenax.hosts.redis import keys
+from tenax.hosts.redis.reach import Reach
+
+if TYPE_CHECKING:
+    from redis.asyncio import Redis
+
+
+class Presence:
+    """One worker's sign of life, and how many others give theirs."""
+
+    def __init__(self, reach: Reach, worker_id: str, clock: Clock) -> None:
+        self._reach = reach
+        self._worker_id = worker_id
+        self._clock = clock
+        self._counts = {keys.PAGES_CRAWLED: 0, keys.PAGES_FAILED: 0, keys.BYTES_DOWNLOADED: 0}
+        self.workers = 1
+        """Alive when last asked, this one included."""
+
+    def note(self, *, pages: int = 0, failures: int = 0, downloaded_bytes: int = 0) -> None:
+        """To be added to the counters of all workers with the next sign of life."""
+        self._counts[keys.PAGES_CRAWLED] += pages
+        self._counts[keys.PAGES_FAILED] += failures
+        self._counts[keys.BYTES_DOWNLOADED] += downloaded_bytes
+
+    async def beat(self, current_url: str = "", status: str = "active") -> None:
+        name, now_ms = keys.worker(self._worker_id), int(self._clock.now() * 1000)
+        counts = {key: count for key, count in self._counts.items() if count}
+
+        async def ask(redis: Redis) -> list[Any]:
+            async with redis.pipeline(transaction=True) as told:
+                told.hset(name, mapping={"lastHeartbeat": now_ms, "status": status, "currentUrl": current_url})
+                told.expire(name, keys.WORKER_SECONDS)
+                told.sadd(keys.ACTIVE_WORKERS, self._worker_id)
+                for key, count in counts.items():
+                    told.incrby(key, count)
+                told.smembers(keys.ACTIVE_WORKERS)
+                return await told.execute()
+
+        told = await self._reach.call(ask)
+        if told is None:
+            return
+        for key, count in counts.items():
+            self._counts[key] -= count
+        await self._count_alive([member.decode("utf-8", "replace") for member in told[-1]])
+
+    async def leave(self) -> None:
+        async def ask(redis: Redis) -> object:
+            async with redis.pipeline(transaction=True) as told:
+                told.delete(keys.worker(self._worker_id))
+                told.srem(keys.ACTIVE_WORKERS, self._worker_id)
+                return await told.execute()
+
+        await self._reach.call(ask)
+
+    async def _count_alive(self, members: list[str]) -> None:
+        async def ask(redis: Redis) -> list[int]:
+            async with redis.pipeline(transaction=False) as asked:
+                for member in members:
+                    asked.exists(keys.worker(member))
+                return cast(list[int], await asked.execute())
+
+        alive = await self._reach.call(ask)
+        if alive is None:
+            return
+        gone = [member for member, is_alive in zip(members, alive, strict=True) if not is_alive]
+        self.workers = max(len(members) - len(gone), 1)
+        if gone:
+            await self._reach.call(lambda redis: cast(Any, redis.srem(keys.ACTIVE_WORKERS, *gone)))

@@ -1,0 +1,142 @@
+"""Reaching Redis: every call in one place, which notices when it is away and when it is back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from tenax.clock import Clock
+from tenax.errors import ConfigError
+from tenax.logs import logger, masked
+
+if TYPE_CHECKING:
+    from redis.asyncio import Redis
+
+log = logger(__name__)
+
+T = TypeVar("T")
+
+FAILURES = 5
+"""Calls in a row that fail before Redis is left alone for a while."""
+REST_SECONDS = 10.0
+CALL_SECONDS = 2.0
+"""A call that takes longer has failed; a visit waits for no more than this."""
+OPEN_SECONDS = 5.0
+
+
+class Reach:
+    """One Redis. `call` gives None while it is away; nothing is raised."""
+
+    def __init__(self, url: str, clock: Clock, call_seconds: float = CALL_SECONDS) -> None:
+        self.url = url
+        self._clock = clock
+        self._call_seconds = call_seconds
+        self._failures = 0
+        self._rests_until = 0.0
+        self._is_away = False
+        self.away_since = 0.0
+        """When it was last noticed to be away."""
+        self._on_return: list[Callable[[], Awaitable[None]]] = []
+        self.client: Redis = _client(url, call_seconds)
+
+    @classmethod
+    async def open(cls, url: str, clock: Clock, call_seconds: float = CALL_SECONDS) -> Reach:
+        """Raises `ConfigError` when it cannot be right; a server that is merely away is waited for."""
+        reach = cls(url, clock, call_seconds)
+        await reach._check()
+        return reach
+
+    @property
+    def is_away(self) -> bool:
+        return self._is_away
+
+    def on_return(self, told: Callable[[], Awaitable[None]]) -> None:
+        """Called each time Redis is back, before anything else is asked of it."""
+        self._on_return.append(told)
+
+    async def call(self, ask: Callable[[Redis], Awaitable[T]]) -> T | None:
+        """What Redis answers; None when it is away, or is left alone for a while because it was."""
+        if self._clock.now() < self._rests_until:
+            return None
+        from redis.exceptions import RedisError
+
+        try:
+            async with asyncio.timeout(self._call_seconds):
+                answer = await ask(self.client)
+        except (RedisError, OSError, TimeoutError) as error:
+            self._failed(error)
+            return None
+        self._failures = 0
+        if self._is_away:
+            await self._returned()
+        return answer
+
+    async def offset_seconds(self) -> float:
+        """How far the server's clock is ahead of ours; 0 when it does not say."""
+        before = self._clock.now()
+        told: Any = await self.call(lambda redis: redis.time())
+        if told is None:
+            return 0.0
+        return float(told[0]) + float(told[1]) / 1e6 - (before + self._clock.now()) / 2
+
+    async def close(self) -> None:
+        await self.client.aclose()
+
+    async def _check(self) -> None:
+        from redis.exceptions import AuthenticationError, RedisError, ResponseError
+
+        shown = masked(self.url)
+        try:
+            async with asyncio.timeout(OPEN_SECONDS):
+                await self.client.ping()
+        except AuthenticationError:
+            raise ConfigError(f"Redis at {shown} does not know this user and password") from None
+        except ResponseError as error:
+            raise ConfigError(f"Redis at {shown} refuses us: {error}") from None
+        except (RedisError, OSError, TimeoutError) as error:
+            raise ConfigError(f"Redis at {shown} does not answer: {_words(error)}; check the address") from None
+
+    def _failed(self, error: BaseException) -> None:
+        self._failures += 1
+        if self._failures >= FAILURES:
+            self._rests_until = self._clock.now() + REST_SECONDS
+        if not self._is_away:
+            self._is_away = True
+            self.away_since = self._clock.now()
+            log.warning("Redis is away; turns are given out here, slower", redis=masked(self.url), why=_words(error))
+
+    async def _returned(self) -> None:
+        self._is_away = False
+        log.info("Redis is back", redis=masked(self.url))
+        for told in self._on_return:
+            await told()
+
+
+def _client(url: str, call_seconds: float) -> Redis:
+    try:
+        from redis.asyncio import Redis
+        from redis.asyncio.retry import Retry
+        from redis.backoff import NoBackoff
+    except ImportError:
+        raise ConfigError('Redis needs an extra: pip install "tenax[redis]"') from None
+    try:
+        return Redis.from_url(
+            url,
+            socket_connect_timeout=call_seconds,
+            socket_timeout=call_seconds,
+            retry=Retry(NoBackoff(), 1),
+            health_check_interval=30,
+            max_connections=64,
+            client_name="tenax",
+        )
+    except ValueError as error:
+        raise ConfigError(
+            f"{masked(url)!r} is no address of a Redis: {error}; it looks like redis://host:6379/0"
+        ) from None
+
+
+def _words(error: BaseException) -> str:
+    if isinstance(error, TimeoutError):
+        return "no answer in time"
+    return masked(str(error)) or type(error).__name__

@@ -1,0 +1,184 @@
+"""Turns given out by Redis: whoever asks, from whichever machine, all or none of them at once."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+import msgspec
+
+from tenax.hosts import Turn
+from tenax.hosts.local_turns import AGAIN_SECONDS, LocalTurns
+from tenax.hosts.redis import keys
+from tenax.hosts.redis.reach import Reach
+
+if TYPE_CHECKING:
+    from redis.asyncio import Redis
+
+PACE_HOLDS_SECONDS = 600.0
+"""So long after it was last told, the pace that a worker has learned holds for the others: it may have ended."""
+
+# Times are written with six digits after the point, rounded up: Lua's own way of writing a number would leave less, and
+# nobody may come too early.
+_COMMON = """
+local function written(time)
+  return string.format('%.6f', math.ceil(time * 1000000) / 1000000)
+end
+local function entry_of(key)
+  local found = redis.call('HMGET', key, 'free', 'taken', 'busy', 'rest', 'pace', 'pace_until', 'owner')
+  local entry = {owner = found[7] or ''}
+  for number, name in ipairs({'free', 'taken', 'busy', 'rest', 'pace', 'pace_until'}) do
+    entry[name] = tonumber(found[number] or '0')
+  end
+  return entry
+end
+local function pace_of(entry, pace, me, now)
+  if entry.pace_until <= now or entry.owner == me then return pace end
+  return math.max(pace, entry.pace)
+end
+local function keep(key, entry, now, least)
+  redis.call('HSET', key, 'free', written(entry.free), 'taken', written(entry.taken),
+    'busy', written(entry.busy), 'rest', written(entry.rest),
+    'pace', written(entry.pace), 'pace_until', written(entry.pace_until),
+    'owner', entry.owner)
+  local until_ = math.max(entry.free, entry.busy, entry.rest, entry.pace_until)
+  redis.call('PEXPIRE', key, math.ceil(math.max(least, until_ - now) * 1000))
+end
+"""
+
+_TAKE = (
+    _COMMON
+    + """
+local now, me, again_least, least = tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
+local entries, again = {}, now
+local count = #KEYS / 2
+for number = 1, count do
+  local pace = tonumber(ARGV[3 + 2 * number])
+  local entry = entry_of(KEYS[number])
+  entries[number] = entry
+  if math.max(entry.free, entry.busy, entry.rest) > now then
+    local answered = math.min(entry.busy, now + math.max(pace, again_least))
+    again = math.max(again, entry.free, entry.rest, answered)
+  end
+end
+if again > now then return written(again) end
+for number = 1, count do
+  local pace, busy = tonumber(ARGV[3 + 2 * number]), tonumber(ARGV[4 + 2 * number])
+  local entry = entries[number]
+  entry.free = now + pace_of(entry, pace, me, now)
+  entry.taken = now
+  entry.busy = busy > 0 and now + busy or 0
+  keep(KEYS[number], entry, now, least)
+  local lock = KEYS[count + number]
+  if lock ~= '' and busy > 0 then redis.call('SET', lock, me, 'PX', math.ceil(busy * 1000)) end
+end
+return '0'
+"""
+)
+
+_END = (
+    _COMMON
+    + """
+local answered, me, least = tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[3])
+local count = #KEYS / 2
+for number = 1, count do
+  local entry = entry_of(KEYS[number])
+  local pace = pace_of(entry, tonumber(ARGV[3 + number]), me, answered)
+  entry.free = math.max(answered, entry.taken) + pace
+  entry.busy = 0
+  keep(KEYS[number], entry, answered, least)
+  local lock = KEYS[count + number]
+  if lock ~= '' and redis.call('GET', lock) == me then redis.call('DEL', lock) end
+end
+return 1
+"""
+)
+
+_HOLD = (
+    _COMMON
+    + """
+local until_, now, me = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
+local pace, holds, least = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
+local entry = entry_of(KEYS[1])
+entry.rest = math.max(entry.rest, until_)
+if entry.owner == me or entry.pace_until <= now or entry.pace <= pace then
+  entry.pace, entry.owner = pace, me
+  entry.pace_until = math.max(until_, now) + holds + 2 * pace
+end
+keep(KEYS[1], entry, now, least)
+return 1
+"""
+)
+
+
+class RedisTurns:
+    """`SharedTurns` in Redis. Needs no clock of the server: everyone hands in the time that they agree on."""
+
+    def __init__(self, reach: Reach, worker_id: str, workers: Callable[[], int]) -> None:
+        """`workers` tells how many share the turns, as far as was last known."""
+        self._reach = reach
+        self._worker_id = worker_id
+        self._workers = workers
+        self._own = LocalTurns()
+        self._scripts = {name: reach.client.register_script(text) for name, text in _SCRIPTS.items()}
+
+    async def take(self, turns: Sequence[Turn], now: float) -> float:
+        paced = [turn for turn in turns if turn.pace_seconds > 0]
+        if not paced:
+            return now
+        arguments = [part for turn in paced for part in (repr(turn.pace_seconds), repr(turn.busy_seconds))]
+        told = await self._run(
+            "take", _names(paced), [repr(now), self._worker_id, AGAIN_SECONDS, keys.TURN_SECONDS, *arguments]
+        )
+        if told is None:
+            return self._take_here(paced, now)
+        again = float(told)
+        if again > now:
+            return again
+        # Known here too, should Redis go away before it has passed.
+        self._own.take([self._slowed(turn) for turn in paced], now)
+        return now
+
+    async def end(self, turns: Sequence[Turn], answered_at: float) -> None:
+        held = [turn for turn in turns if turn.pace_seconds > 0 and turn.busy_seconds > 0]
+        if not held:
+            return
+        paces = [repr(turn.pace_seconds) for turn in held]
+        self._own.end([self._slowed(turn) for turn in held], answered_at)
+        await self._run("end", _names(held), [repr(answered_at), self._worker_id, keys.TURN_SECONDS, *paces])
+
+    async def hold(self, key: str, until: float, now: float, pace_seconds: float = 0.0) -> None:
+        self._own.hold(key, until, now, pace_seconds)
+        await self._run(
+            "hold",
+            [keys.turn(key)],
+            [repr(until), repr(now), self._worker_id, repr(pace_seconds), PACE_HOLDS_SECONDS, keys.TURN_SECONDS],
+        )
+
+    async def close(self) -> None:
+        self._own.close()
+
+    async def _run(self, name: str, names: list[str], arguments: list[Any]) -> Any:
+        script = self._scripts[name]
+
+        def ask(redis: Redis) -> Awaitable[Any]:
+            return cast(Awaitable[Any], script(keys=names, args=arguments, client=redis))
+
+        return await self._reach.call(ask)
+
+    def _take_here(self, turns: Sequence[Turn], now: float) -> float:
+        """Redis is away: at a pace that stays right when every other worker does the same."""
+        slow = [self._slowed(turn) for turn in turns]
+        # What others did just before, nobody can say now: a whole pace of silence first.
+        silent_until = self._reach.away_since + max(turn.pace_seconds for turn in slow)
+        return silent_until if now < silent_until else self._own.take(slow, now)
+
+    def _slowed(self, turn: Turn) -> Turn:
+        return msgspec.structs.replace(turn, pace_seconds=turn.pace_seconds * max(self._workers(), 1))
+
+
+def _names(turns: Sequence[Turn]) -> list[str]:
+    return [*(keys.turn(turn.key) for turn in turns), *(keys.lock(turn.key) for turn in turns)]
+
+
+_SCRIPTS = {"take": _TAKE, "end": _END, "hold": _HOLD}

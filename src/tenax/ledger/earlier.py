@@ -1,0 +1,25 @@
+"""Times of a clock that was set back: what lies ahead of now by the old clock is brought back by as much."""
+
+from __future__ import annotations
+
+import msgspec
+
+from tenax.model import HostRecord
+
+
+def earlier(record: HostRecord, ahead: float, now: float) -> HostRecord:
+    """The record with every time that lies ahead of now brought back by so many seconds; no rest is shortened by it."""
+
+    def back(at: float) -> float:
+        return at - ahead if at > now else at
+
+    robots = record.robots
+    if robots is not None:
+        robots = msgspec.structs.replace(robots, fetched_at=back(robots.fetched_at), expires_at=back(robots.expires_at))
+    return msgspec.structs.replace(
+        record,
+        robots=robots,
+        next_at=back(record.next_at),
+        way_until=back(record.way_until),
+        recent_failures=tuple(map(back, record.recent_failures)),
+    )

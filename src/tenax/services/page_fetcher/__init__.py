@@ -1,0 +1,113 @@
+"""The page-fetcher: URLs from a queue in, pages and events out, and whatever cannot be fetched to its own queue.
+
+A URL is *taken* from the queue into the *hand*: it leaves the one list and enters another, this fetcher's own, in one
+step. It is *settled* when its page is stored and told, when it was given up, or when it stands in the queue again; only
+then does it leave that list. What this room promises:
+
+- **No URL is lost.** Kill the process at any instruction: what it held goes back to the queue as soon as it counts as
+  dead. A URL may be fetched twice, and told twice, never not at all.
+- **Stored before told, told before settled.** Whoever reads an event finds its page.
+- **One truth about a host.** Pace, rests, robots.txt and breaker are those of a crawl, shared with all who use the same
+  Redis. Nobody sleeps in a slot: a URL whose host must wait waits in hand, or goes back to the queue.
+- **An outage costs nothing.** While the hosts of the queue are down nothing is taken from it, one HEAD at a time asks
+  whether they are back, and no URL is given up for it.
+- **Nothing in the queue stops the loop.** What is no URL goes to the dead letters, with its reason.
+- **Redis or Kafka away: everything waits.**
+
+`items`, `hand`, `intake`, `rests`, `settling`, `events` and `manners` are thought. `fetcher` is the loop, `holdings`
+keeps account of what is ours, `outlet` carries it out, `upkeep` gives signs of life, `redis_queue` keeps the lists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+from typing import NamedTuple, Protocol
+
+
+class Taken(NamedTuple):
+    """What came out of the queue."""
+
+    items: list[bytes]
+    left: int
+    """In the queue, after this."""
+
+
+class Letter(NamedTuple):
+    """An item given up for good, and why, as JSON."""
+
+    item: bytes
+    reason: bytes
+
+
+class Sizes(NamedTuple):
+    queue: int
+    dead_letters: int
+
+
+class Standing(Enum):
+    """What the server thinks of us."""
+
+    KNOWN = 0
+    FORGOTTEN = 1
+    """It lost its memory: we are new to it."""
+    GIVEN_UP = 2
+    """We counted as dead, and what we held was given to others."""
+
+
+class Queue(Protocol):
+    """The lists. Every call waits for as long as the server is away; each is one step there, whole or not at all."""
+
+    async def take(self, most: int) -> Taken:
+        """Up to so many items, now ours; none when the queue is empty."""
+
+    async def wait(self, seconds: float) -> bytes | None:
+        """The next item, as soon as there is one; None after that time."""
+
+    async def settle(self, done: Sequence[bytes] = (), back: Sequence[bytes] = (), dead: Sequence[Letter] = ()) -> None:
+        """These are no longer ours: finished, at the end of the queue again, or given up."""
+
+    async def store(self, pages: Sequence[tuple[str, bytes]]) -> None:
+        """Keep these bodies under their keys, for as long as pages are kept."""
+
+    async def beat(self, url: str) -> Standing:
+        """A sign of life, with a URL that is being fetched; what became of us since the last one."""
+
+    async def hold(self, items: Sequence[bytes]) -> None:
+        """These are ours, though the server has forgotten it."""
+
+    async def recover(self) -> int:
+        """What the dead held goes back to the head of the queue; how many items that were."""
+
+    @property
+    def fetchers(self) -> int:
+        """How many share the queue, this one included, as far as was last known."""
+
+    @property
+    def troubles(self) -> int:
+        """How often the server was away so far. What we asked for at such a moment may have happened all the same."""
+
+    async def ours(self) -> list[bytes]:
+        """Everything that is ours by the server's account."""
+
+    async def newest(self, most: int) -> list[bytes]:
+        """The last items of the queue, left where they are."""
+
+    async def sizes(self) -> Sizes: ...
+
+    async def leave(self) -> int:
+        """Whatever is ours goes back to the head of the queue, and we are gone; how many items that were."""
+
+    async def close(self) -> None: ...
+
+
+class Log(Protocol):
+    """Where events go."""
+
+    async def tell(self, events: Sequence[tuple[bytes, bytes]]) -> None:
+        """These keys and values, in order; returns when every replica has them, however long that takes."""
+
+    async def close(self) -> None: ...
+
+
+__all__ = ["Letter", "Log", "Queue", "Sizes", "Standing", "Taken"]

@@ -1,0 +1,55 @@
+"""What is told of a page: where it is kept, and enough to know whether it is whole."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from hashlib import sha256
+
+import msgspec
+
+from tenax.events.lines import url_hash
+
+_encode = msgspec.json.Encoder().encode
+
+
+class WebpageEvent(msgspec.Struct, frozen=True):
+    """A page fetched, as readers of the topic know it; every field is always there."""
+
+    type: str
+    url: str
+    cache_key: str
+    """Where the body is kept, decoded but otherwise as it came."""
+    status_code: int
+    content_type: str | None
+    content_length: int
+    """Bytes of the body."""
+    content_hash: str
+    """SHA-256 of the body, hex."""
+    fetched_at: str
+    """ISO 8601, UTC."""
+
+
+class Told(msgspec.Struct, frozen=True):
+    """A page on its way out."""
+
+    item: bytes
+    cache_key: str
+    body: bytes
+    key: bytes
+    event: bytes
+
+
+def told_of(item: bytes, url: str, status: int, content_type: str, body: bytes, fetched_at: float) -> Told:
+    name = url_hash(url)
+    cache_key = f"webpage:{name}"
+    event = WebpageEvent(
+        type="webpage_fetched",
+        url=url,
+        cache_key=cache_key,
+        status_code=status,
+        content_type=content_type or None,
+        content_length=len(body),
+        content_hash=sha256(body).hexdigest(),
+        fetched_at=datetime.fromtimestamp(fetched_at, UTC).isoformat(timespec="milliseconds"),
+    )
+    return Told(item, cache_key, body, name.encode(), _encode(event))

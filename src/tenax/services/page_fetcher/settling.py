@@ -1,0 +1,95 @@
+"""What becomes of an item after a visit: kept, skipped, asked for again, put back, or given up."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TypeAlias
+
+import msgspec
+
+from tenax.fetch import Response
+from tenax.fetch.answer import Answer
+from tenax.model import Again, DeadLetter, Deferred, Failed, Fetched, Plan, Redirected, Refused, Rejected, Value
+from tenax.services.page_fetcher.items import Item, elsewhere
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Keep(Value, frozen=True):
+    """The page is to be stored and told."""
+
+    response: Response
+
+
+class Skip(Value, frozen=True):
+    """robots.txt does not allow it."""
+
+    why: str
+
+
+class Wait(Value, frozen=True):
+    """It is asked for again from this time on."""
+
+    item: Item
+    at: float
+    is_retry: bool = False
+    """It spent one of its attempts."""
+
+
+class PutBack(Value, frozen=True):
+    """Its host is in trouble, which is not its fault: it goes to the end of the queue."""
+
+    why: str
+
+
+class GiveUp(Value, frozen=True):
+    """For good."""
+
+    why: str
+    status: int | None
+    attempts: int
+
+
+Step: TypeAlias = Keep | Skip | Wait | PutBack | GiveUp
+
+
+def step_after(item: Item, answer: Answer, plan: Plan) -> Step:
+    """The next step after a visit that came to `answer`, by the plan that a crawl would have for it."""
+    outcome, task = answer.outcome, item.task
+    match outcome:
+        case Fetched() if answer.response is not None:
+            return Keep(answer.response)
+        case Redirected() if answer.elsewhere is not None:
+            there = answer.elsewhere
+            onward = msgspec.structs.replace(task, chain=there.chain)
+            return Wait(elsewhere(item, there.url, there.origin, onward), answer.answered_at)
+        case Refused(why=why) if why.startswith("robots"):
+            return Skip(why)
+        case Refused(why=why):
+            return GiveUp(why, None, task.attempt)
+        case Failed(why=why, is_site_wide=True):
+            return PutBack(why)
+    status = outcome.status if isinstance(outcome, Failed) else answer.record.status
+    match plan:
+        case Again(at=at, spends_attempt=spends, way=way):
+            again = msgspec.structs.replace(task, attempt=task.attempt + spends, way=way)
+            return Wait(msgspec.structs.replace(item, task=again), at, spends)
+        case DeadLetter(cause=cause):
+            return GiveUp(cause, status, task.attempt + 1)
+        case _:
+            why = outcome.why if isinstance(outcome, (Failed, Rejected, Deferred)) else "no page"
+            return GiveUp(why, status, task.attempt + 1)
+
+
+class Reason(msgspec.Struct, frozen=True):
+    """Why an item was given up, as whoever looks at the dead letters sees it."""
+
+    reason: str
+    status_code: int | None
+    attempts: int
+    failed_at: str
+
+
+def reason_of(why: str, status: int | None, attempts: int, now: float) -> bytes:
+    at = datetime.fromtimestamp(now, UTC).isoformat(timespec="seconds")
+    return _encode(Reason(why, status, attempts, at))

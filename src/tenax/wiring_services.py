@@ -1,0 +1,80 @@
+"""From a config to a running service: which backends it stands on."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol
+
+from tenax.clock import Clock, ShiftedClock, SteadyClock
+from tenax.config import Config, Sites
+from tenax.events.kafka import KafkaProducer
+from tenax.fetch.pipeline import Pipeline
+from tenax.hosts.memory import MemoryHosts
+from tenax.hosts.redis import Reach, RedisHosts, RedisTurns
+from tenax.services.page_fetcher.fetcher import PageFetcher
+from tenax.services.page_fetcher.manners import config_of, share_of_a_host
+from tenax.services.page_fetcher.redis_queue import RedisQueue, worker_name
+from tenax.services.page_fetcher.sparing import SparingHosts
+from tenax.services.page_fetcher.topic import Topic
+from tenax.services.pausing import Pause, pause
+from tenax.services.schedule import Seed
+from tenax.services.schedule.agenda import Agenda
+from tenax.services.schedule.redis_marks import RedisMarks
+from tenax.urls.normalize import Spelling
+from tenax.wiring import transports_of
+
+
+class Closing(Protocol):
+    async def close(self) -> None: ...
+
+
+class PageFetcherApp:
+    """The parts of one page-fetcher, put together; closed in the order they are given."""
+
+    def __init__(self, fetcher: PageFetcher, parts: Sequence[Closing]) -> None:
+        self.fetcher = fetcher
+        self._parts = parts
+
+    async def close(self) -> None:
+        for part in self._parts:
+            await part.close()
+
+
+async def open_page_fetcher(config: Config, clock: Clock | None = None, pause: Pause = pause) -> PageFetcherApp:
+    """Everything a page-fetcher needs, ready to run. Raises `ConfigError` when a server cannot be used as named."""
+    steady, own, worker = clock or SteadyClock(), config.page_fetcher, worker_name()
+    parts: list[Closing] = []
+    try:
+        queue = await RedisQueue.open(own, steady, worker)
+        parts.append(queue)
+        reach = await Reach.open(own.redis_url, steady)
+        parts.append(reach)
+        # Turns are shared with other machines, whose clocks may differ: all of them live in the time of Redis.
+        clock = clock or ShiftedClock(steady, await reach.offset_seconds())
+        # Readers of these events may have no codec but those of their language; the events are small.
+        producer = KafkaProducer(own.kafka_bootstrap_servers, compression="none")
+        topic = Topic(producer, own.webpage_log_topic)
+        parts.append(topic)
+        await producer.look()
+        sites = Sites(config_of(config))
+        turns = RedisTurns(reach, worker, lambda: queue.fetchers)
+        transports = transports_of(config_of(config), sites, clock, (), turns)
+        parts.append(transports)
+    except BaseException:
+        for part in reversed(parts):
+            await part.close()
+        raise
+    near = MemoryHosts()
+    hosts = SparingHosts(
+        RedisHosts(reach, near), near, clock, lambda origin: sites.of_origin(origin).politeness.rate_per_second == 0
+    )
+    pipeline = Pipeline(transports, clock, sites, Spelling())
+    fetcher = PageFetcher(queue, topic, hosts, pipeline, sites, clock, own, share_of_a_host(config), pause)
+    return PageFetcherApp(fetcher, parts[::-1])
+
+
+async def open_agenda(seeds: Sequence[Seed], config: Config) -> tuple[Agenda, Callable[[], Awaitable[None]]]:
+    """A scheduler for these seeds, and what closes it. Raises `ConfigError` when Redis cannot be used as named."""
+    own = config.page_fetcher
+    marks = await RedisMarks.open(own.redis_url, own.input_queue)
+    return Agenda(seeds, marks, SteadyClock()), marks.close

@@ -1,0 +1,133 @@
+"""Events to Kafka, against a broker that speaks its protocol."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from itertools import count
+from typing import Any
+
+import msgspec
+import pytest
+
+from tenax.errors import ConfigError
+from tenax.events.kafka import KafkaProducer, KafkaSink, Message
+from tenax.events.lines import url_hash
+from tenax.model import Cursor, Event, Page
+from tests.servers.kafka import KafkaBroker, read
+from tests.servers.processes import free_port
+
+_topics = count(1)
+PRODUCE = 0  # Kafka's number for that request
+NOT_ENOUGH_REPLICAS, TOPIC_AUTHORIZATION_FAILED = 19, 29
+
+
+@pytest.fixture
+def topic(kafka: KafkaBroker) -> str:
+    name = f"pages{next(_topics)}"
+    kafka.create(name)
+    return name
+
+
+def event(seq: int, url: str = "", **fields: object) -> Event:
+    page = Page(
+        url=url or f"https://a.test/{seq}",
+        status=200,
+        content_type="text/html",
+        content_hash="ab" * 32,
+        content_length=5,
+        fetched_at=1_750_000_000.0,
+        title="Ein Titel",
+        text="Grüße, мир, 世界",
+    )
+    return Event(seq=seq, at=1_750_000_000.0, page=msgspec.structs.replace(page, **fields))
+
+
+@asynccontextmanager
+async def sink_of(servers: str, topic: str, with_text: bool = True, most: int = 1_000_000) -> AsyncIterator[KafkaSink]:
+    sink = KafkaSink(servers, topic, with_text, most)
+    await sink.open(Cursor(), False)
+    try:
+        yield sink
+    finally:
+        await sink.close()
+
+
+async def told(kafka: KafkaBroker, topic: str, most: int) -> list[tuple[bytes, dict[str, Any]]]:
+    """What a consumer of the topic sees, in the order of each partition."""
+    found = await asyncio.to_thread(read, kafka.servers, topic, most)
+    return [(key, msgspec.json.decode(value)) for key, value in found]
+
+
+async def test_every_event_is_acknowledged_and_keyed_by_its_url(kafka: KafkaBroker, topic: str) -> None:
+    async with sink_of(kafka.servers, topic) as sink:
+        assert await sink.write([event(n) for n in range(1, 101)]) == Cursor(100)
+    pages = await told(kafka, topic, 100)
+    assert sorted(page["seq"] for _, page in pages) == list(range(1, 101))
+    assert all(key == url_hash(page["url"]).encode() for key, page in pages)
+    assert pages[0][1]["text"] == "Grüße, мир, 世界"
+
+
+async def test_what_is_told_of_one_url_stays_in_order(kafka: KafkaBroker, topic: str) -> None:
+    async with sink_of(kafka.servers, topic) as sink:
+        for first in range(1, 200, 40):
+            await sink.write([event(n, f"https://a.test/{n % 5}") for n in range(first, first + 40)])
+    pages = await told(kafka, topic, 200)
+    for url in {page["url"] for _, page in pages}:
+        numbers = [page["seq"] for _, page in pages if page["url"] == url]
+        assert numbers == sorted(numbers) and len(numbers) == 40
+
+
+async def test_a_broker_that_is_away_is_waited_for(kafka: KafkaBroker, topic: str) -> None:
+    assert kafka.is_ours
+    async with sink_of(kafka.servers, topic) as sink:
+        await sink.write([event(1)])
+        kafka.down()
+        writing = asyncio.ensure_future(sink.write([event(n) for n in range(2, 50)]))
+        done, _ = await asyncio.wait([writing], timeout=0.5)
+        assert not done
+        kafka.up()
+        assert await writing == Cursor(49)
+    pages = await told(kafka, topic, 49)
+    assert sorted(page["seq"] for _, page in pages) == list(range(1, 50))
+
+
+async def test_an_error_that_passes_doubles_nothing(kafka: KafkaBroker, topic: str) -> None:
+    assert kafka.is_ours
+    async with sink_of(kafka.servers, topic) as sink:
+        kafka.fail_next(PRODUCE, NOT_ENOUGH_REPLICAS, NOT_ENOUGH_REPLICAS)
+        assert await sink.write([event(n, "https://a.test/") for n in range(1, 21)]) == Cursor(20)
+    pages = await told(kafka, topic, 20)
+    assert [page["seq"] for _, page in pages] == list(range(1, 21))
+
+
+async def test_a_page_too_large_is_told_without_its_text(
+    kafka: KafkaBroker, topic: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with sink_of(kafka.servers, topic, most=20_000) as sink:
+        with caplog.at_level(logging.WARNING):
+            large = event(2, text="x" * 100_000, description="y" * 50_000)
+            assert await sink.write([event(1), large, event(3)]) == Cursor(3)
+    pages = {page["seq"]: page for _, page in await told(kafka, topic, 4)}
+    assert sorted(pages) == [1, 2, 3]
+    assert "text" not in pages[2] and pages[2]["title"] == "Ein Titel" and len(pages[2]["description"]) == 1000
+    assert "a page is too large for Kafka, it is told without its text" in caplog.text
+
+
+async def test_a_broker_that_never_answers_stops_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        producer = KafkaProducer(f"127.0.0.1:{free_port()}")
+        sending = asyncio.ensure_future(producer.send("pages", [Message(b"k", b"v")]))
+        done, _ = await asyncio.wait([sending], timeout=0.5)
+        assert not done
+        sending.cancel()
+        await producer.close()
+    assert "Kafka is in trouble; what it is to be told waits" in caplog.text
+
+
+@pytest.mark.parametrize("servers", ["", "not a port:x", "kafka", "kafka:9092,", "http://kafka:9092"])
+async def test_servers_that_cannot_be_are_a_config_error(servers: str) -> None:
+    with pytest.raises(ConfigError, match="name brokers as host:port, with commas between them"):
+        KafkaProducer(servers)

@@ -1,0 +1,111 @@
+"""A site, a clock turned by hand, browsers, and every process that they leave on this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tenax.clock import ManualClock
+from tenax.config import BrowserConfig, FetchConfig, GuardConfig
+from tenax.fetch import Request, Response
+from tenax.fetch.browser import BrowserTransport
+from tenax.fetch.guard import Guard
+from tenax.model import Deferred, Failed, Refused
+from tests.site.browser import PAGES
+from tests.site.server import Site
+
+MARK = "BROWSERS_OF_THIS_TEST"
+"""In the environment of every process a browser here is made of."""
+
+
+class Running(NamedTuple):
+    pid: int
+    group: int
+    command: bytes
+    environment: bytes
+
+
+def _running() -> Iterator[Running]:
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal() and entry.name != str(os.getpid()):
+            with suppress(OSError):
+                command = (entry / "cmdline").read_bytes()
+                if command:  # else it is dead, and only its parent has not looked yet
+                    group, environment = os.getpgid(int(entry.name)), (entry / "environ").read_bytes()
+                    yield Running(int(entry.name), group, command, environment)
+
+
+class Lab:
+    """A site, a clock turned by hand, and the processes that a browser left on this machine."""
+
+    def __init__(self, site: Site, guard: Guard, clock: ManualClock, mark: str) -> None:
+        self.site = site
+        self.clock = clock
+        self._guard = guard
+        self._mark = f"{MARK}={mark}".encode()
+        self._transports: list[BrowserTransport] = []
+        self._groups: set[int] = set()
+
+    def transport(self, config: BrowserConfig) -> BrowserTransport:
+        transport = BrowserTransport(config, FetchConfig(), self._guard, self.clock)
+        self._transports.append(transport)
+        return transport
+
+    async def close(self) -> None:
+        for transport in self._transports:
+            await transport.close()
+        await self._guard.close()
+
+    async def get(
+        self, transport: BrowserTransport, path: str = "/plain", seconds: float = 60.0
+    ) -> Response | Failed | Refused | Deferred:
+        return await transport.get(Request(self.site.url(path), 100_000, seconds))
+
+    def processes(self, kind: str = "") -> list[int]:
+        """Of every kind: the driver (`run-driver`), Chromium itself, its renderers (`--type=renderer`)."""
+        return [pid for pid, command in self._commands().items() if kind.encode() in command]
+
+    def _commands(self) -> dict[int, bytes]:
+        everyone = list(_running())
+        self._groups |= {one.group for one in everyone if self._mark in one.environment and b"-pipe" in one.command}
+        # A renderer writes its title over its environment; it is known by the group it is in.
+        return {one.pid: one.command for one in everyone if self._mark in one.environment or one.group in self._groups}
+
+    def is_empty_after(self, seconds: float) -> bool:
+        self.clock.advance(seconds)
+        return self.processes() == []
+
+    def browsers(self) -> list[int]:
+        return [pid for pid in self.processes("--remote-debugging-pipe") if pid not in self.processes("--type=")]
+
+    def kill(self, pids: list[int]) -> None:
+        assert pids
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
+
+
+async def until(is_so: Callable[[], bool], seconds: float = 10.0) -> None:
+    async with asyncio.timeout(seconds):
+        while not is_so():  # noqa: ASYNC110 - other processes have no event for us
+            await asyncio.sleep(0.02)
+
+
+@asynccontextmanager
+async def opened_lab(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Lab]:
+    """In the end nothing of it may run any more."""
+    mark = os.urandom(8).hex()
+    monkeypatch.setenv(MARK, mark)
+    clock = ManualClock()
+    async with Site(PAGES) as site:
+        guard = Guard(GuardConfig(), clock, [site.origin])
+        lab = Lab(site, guard, clock, mark)
+        yield lab
+        await lab.close()
+        await until(lambda: not lab.processes(), 3.0)

@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+import tenax
+from tenax.fetch.browser.folder import Folder, remove_left_folders
+
+SOURCE = str(Path(tenax.__file__).parents[1])
+OWNER = (
+    "import sys; from tenax.fetch.browser.folder import Folder; print(Folder.make().path, flush=True); sys.stdin.read()"
+)
+
+
+@pytest.fixture(autouse=True)
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Not pytest's own, which has too long a name for sockets, and must be there before it."""
+    with tempfile.TemporaryDirectory() as place:
+        monkeypatch.setattr(tempfile, "tempdir", place)
+        yield Path(place)
+
+
+@contextmanager
+def owner(temporary: Path) -> Iterator[tuple[Path, subprocess.Popen[str]]]:
+    """Another process that has made itself a folder."""
+    with subprocess.Popen(
+        [sys.executable, "-c", OWNER],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "TMPDIR": str(temporary), "PYTHONPATH": SOURCE},
+    ) as process:
+        assert process.stdout is not None
+        yield Path(process.stdout.readline().strip()), process
+        process.kill()
+
+
+def test_a_folder_is_there_until_it_is_removed(temporary: Path) -> None:
+    folder = Folder.make()
+    assert folder.path.parent == temporary and folder.path.stat().st_mode & 0o777 == 0o700
+    preferences = json.loads((folder.profile / "Default" / "Preferences").read_bytes())
+    assert preferences["net"]["network_prediction_options"] == 2, "never"
+    remove_left_folders()
+    assert folder.profile.is_dir(), "somebody lives there"
+    folder.remove()
+    assert list(temporary.iterdir()) == []
+
+
+def test_what_a_killed_process_left_is_removed_and_nothing_else(temporary: Path) -> None:
+    own = Folder.make()
+    with owner(temporary) as (alive, _), owner(temporary) as (dead, process):
+        assert len(list(temporary.iterdir())) == 3
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        assert dead.is_dir()
+        remove_left_folders()
+        assert sorted(temporary.iterdir()) == sorted([own.path, alive])
+        assert alive.is_dir() and own.path.is_dir()
+    own.remove()
+
+
+def test_a_name_alone_does_not_make_it_ours(temporary: Path) -> None:
+    elsewhere = temporary / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "kept").write_text("kept")
+    (temporary / "tenax-browser-link").symlink_to(elsewhere)
+    (temporary / "tenax-browser-file").write_text("a file")
+    remove_left_folders()
+    assert {path.name for path in temporary.iterdir()} == {"elsewhere", "tenax-browser-link", "tenax-browser-file"}
+    assert (elsewhere / "kept").read_text() == "kept"
+
+
+def test_one_that_is_taken_away_while_it_is_made_is_made_anew(temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever starts at the same moment finds it before it is locked."""
+    made, really_made = [], tempfile.mkdtemp
+
+    def made_and_taken(prefix: str, dir: Path) -> str:
+        made.append(really_made(prefix=prefix, dir=dir))
+        if len(made) == 1:
+            remove_left_folders()
+        return made[-1]
+
+    monkeypatch.setattr(tempfile, "mkdtemp", made_and_taken)
+    folder = Folder.make()
+    assert len(made) == 2 and str(folder.path) == made[1]
+    folder.remove()
+    assert list(temporary.iterdir()) == []
+
+
+def test_where_the_usual_place_has_too_long_a_name_for_sockets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = tmp_path / ("long" * 10)
+    place.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(place))
+    folder = Folder.make()
+    assert len(f"{folder.path}/org.chromium.Chromium.XXXXXX/SingletonSocket") <= 107
+    folder.remove()

@@ -1,0 +1,61 @@
+"""What a visit teaches about its host, in its order: robots.txt, the probe, the answer."""
+
+from __future__ import annotations
+
+from tenax.config import Config, Sites
+from tenax.fetch.answer import Answer, Probe
+from tenax.fetch.learn import learned
+from tenax.model import (
+    Deferred,
+    Failed,
+    FailureKind,
+    Fetched,
+    HostRecord,
+    Outcome,
+    RobotsCopy,
+    RobotsVerdict,
+    Way,
+)
+
+NOW = 1_750_000_000.0
+SITE = Sites(Config()).of("")
+HOST = HostRecord(origin="http://a.example", domain="a.example")
+WAYS = frozenset({Way.HTTP, Way.CURL})
+
+
+def after(host: HostRecord, answer: Answer, outcome: Outcome | None = None, jitter: float = 0.0) -> HostRecord:
+    return learned(host, answer, outcome or answer.outcome, NOW, SITE, jitter, WAYS)
+
+
+def test_a_page_gives_the_host_its_next_turn() -> None:
+    record = after(HOST, Answer(Fetched(200), NOW, 1))
+    assert (record.next_at, record.page_count) == (NOW + 1, 1)
+
+
+def test_a_robots_txt_is_there_before_the_turn_is_counted() -> None:
+    copy = RobotsCopy(RobotsVerdict.RULES, NOW, NOW + 3600, "User-agent: *\nCrawl-delay: 7")
+    record = after(HOST, Answer(Deferred(NOW, "robots.txt was asked first"), NOW, 1, robots=copy))
+    assert record.robots == copy
+    assert record.next_at == NOW + 7, "its own delay holds for the very next request"
+
+
+def test_a_probe_is_judged_before_the_answer_that_it_is_part_of() -> None:
+    down = HostRecord(
+        origin=HOST.origin, domain=HOST.domain, breaker="open", breaker_rest_seconds=30.0, failures_in_a_row=5
+    )
+    back = after(down, Answer(Deferred(NOW, "probe: it is back"), NOW, 1, probe=Probe(True, "HTTP 200")))
+    assert (back.breaker, back.failures_in_a_row) == ("closed", 0)
+    still = after(down, Answer(Deferred(NOW, "probe: still down"), NOW, 1, probe=Probe(False, "refused")))
+    assert (still.breaker, still.breaker_rest_seconds, still.next_at) == ("open", 60.0, NOW + 60)
+
+
+def test_the_outcome_may_be_another_than_that_of_the_answer() -> None:
+    """A reader may have found no page in what came."""
+    trouble = Failed("HTTP 503", FailureKind.SERVER_ERROR, is_site_wide=True, status=503)
+    assert after(HOST, Answer(Fetched(200), NOW, 1), trouble).failures_in_a_row == 1
+
+
+def test_a_reset_sends_the_host_another_way_if_there_is_one() -> None:
+    reset = Failed("reset", FailureKind.RESET, is_site_wide=True)
+    assert after(HOST, Answer(reset, NOW, 1)).way is Way.CURL
+    assert learned(HOST, Answer(reset, NOW, 1), reset, NOW, SITE, 0.0, frozenset({Way.HTTP})).way is None

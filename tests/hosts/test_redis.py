@@ -1,0 +1,293 @@
+"""Hosts in Redis: turns like everyone else's, records that several workers change at once, and Redis going away."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from itertools import count
+from typing import TypeVar
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tenax.clock import ManualClock, SteadyClock
+from tenax.errors import ConfigError
+from tenax.hosts import SharedTurns, Turn
+from tenax.hosts.local_turns import LocalTurns
+from tenax.hosts.redis import Presence, Reach, RedisHosts, RedisTurns
+from tenax.hosts.redis.reach import FAILURES, REST_SECONDS
+from tenax.model import HostRecord, RobotsCopy, RobotsVerdict
+from tests.contracts.turns import TurnsContract
+from tests.servers.processes import free_port
+from tests.servers.redis import RedisServer
+
+ORIGIN = "https://a.example"
+T = TypeVar("T")
+
+
+class Asked:
+    """Turns that must be waited for, as the suite of those at hand wants them."""
+
+    def __init__(self, url: str) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._reach = Reach(url, SteadyClock())
+        self._turns = RedisTurns(self._reach, "one", lambda: 1)
+
+    def take(self, turns: Sequence[Turn], now: float) -> float:
+        return self._loop.run_until_complete(self._turns.take(turns, now))
+
+    def end(self, turns: Sequence[Turn], answered_at: float) -> None:
+        self._loop.run_until_complete(self._turns.end(turns, answered_at))
+
+    def hold(self, key: str, until: float, now: float, pace_seconds: float = 0.0) -> None:
+        self._loop.run_until_complete(self._turns.hold(key, until, now, pace_seconds))
+
+    def close(self) -> None:
+        self._loop.run_until_complete(self._turns.close())
+        self._loop.run_until_complete(self._reach.close())
+        self._loop.close()
+
+
+@pytest.fixture
+def turns(redis: str) -> Iterator[SharedTurns]:
+    asked = Asked(redis)
+    yield asked
+    asked.close()
+
+
+class TestRedisTurns(TurnsContract):
+    pass
+
+
+Step = tuple[str, int, float, float, float]
+"""What, of which turn, how much later, its pace, how long it may be busy."""
+_names = count(1)
+_steps = st.lists(
+    st.tuples(
+        st.sampled_from(["take", "end", "hold"]),
+        st.integers(0, 2),
+        st.floats(0.0, 5.0),
+        st.sampled_from([0.1, 1.0, 2.5]),
+        st.sampled_from([0.0, 3.0]),
+    ),
+    max_size=30,
+)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(steps=_steps)
+def test_random_histories_give_the_same_answers_as_turns_at_hand(turns: SharedTurns, steps: list[Step]) -> None:
+    near, prefix = LocalTurns(), f"host https://h{next(_names)}-"
+    now = 1_750_000_000.0
+    for what, which, later, pace, busy in steps:
+        now += later
+        turn = Turn(f"{prefix}{which}", pace, busy)
+        if what == "take":
+            assert turns.take([turn], now) == pytest.approx(near.take([turn], now), abs=1e-5)
+        elif what == "end":
+            turns.end([turn], now)
+            near.end([turn], now)
+        else:
+            turns.hold(turn.key, now + later, now)
+            near.hold(turn.key, now + later, now)
+
+
+# ---- several workers ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+async def reaches() -> AsyncIterator[Callable[[str], Reach]]:
+    opened: list[Reach] = []
+
+    def reach(url: str) -> Reach:
+        opened.append(Reach(url, ManualClock(), call_seconds=30.0))
+        return opened[-1]
+
+    yield reach
+    for one in opened:
+        await one.close()
+
+
+async def test_a_pace_that_one_worker_has_learned_is_kept_by_the_others(
+    redis: str, reaches: Callable[[str], Reach]
+) -> None:
+    one, two = (RedisTurns(reaches(redis), name, lambda: 2) for name in ("one", "two"))
+    turn, now = Turn(f"host {ORIGIN}", 1.0, 30.0), 1_750_000_000.0
+    await one.hold(turn.key, now, now, pace_seconds=10.0)
+    assert await two.take([turn], now + 1) == now + 1
+    await two.end([turn], now + 2)
+    assert await two.take([turn], now + 5) == pytest.approx(now + 12, abs=1e-5)
+
+
+async def test_keys_are_the_ones_that_neighbours_know(redis: str, reaches: Callable[[str], Reach]) -> None:
+    reach = reaches(redis)
+    hosts, turns = RedisHosts(reach), RedisTurns(reach, "worker-1", lambda: 1)
+    robots = RobotsCopy(RobotsVerdict.RULES, 1.0, 2.0, "User-agent: *\nCrawl-delay: 3", 200)
+    record = HostRecord(ORIGIN, "a.example")
+    await hosts.adopt(record)
+    await hosts.learn(
+        ORIGIN,
+        record,
+        lambda host: msgspec.structs.replace(
+            host, robots=robots, crawl_delay_seconds=3.0, breaker="half_open", failures_in_a_row=5, probes_passed=1,
+            recent_failures=(7.5,),
+        ),
+    )  # fmt: skip
+    await turns.take([Turn(f"host {ORIGIN}", 1.0, 30.0), Turn("address 93.184.216.34", 0.1)], 1_750_000_000.0)
+    client = reach.client
+    assert await client.hmget("circuit:a.example", "state", "failureCount", "successCount", "lastFailureAt") == [
+        b"half-open", b"5", b"1", b"7500",
+    ]  # fmt: skip
+    assert await client.get("crawler:domain:a.example:robots") == robots.text.encode()
+    assert await client.get("crawler:domain:a.example:delay") == b"3.0"
+    assert await client.get("crawler:domain:a.example:lock") == b"worker-1"
+    lives = {
+        "circuit:a.example": 3600, "robots:a.example": 86_400, "crawler:domain:a.example:robots": 3600,
+        "rate_limit:a.example": 60, "rate_limit:address:93.184.216.34": 60, "crawler:domain:a.example:lock": 30,
+    }  # fmt: skip
+    assert {name: await client.ttl(name) for name in lives} == pytest.approx(lives, abs=2)
+
+
+async def test_what_one_worker_learns_another_knows(redis: str, reaches: Callable[[str], Reach]) -> None:
+    one, two = RedisHosts(reaches(redis)), RedisHosts(reaches(redis))
+    record = HostRecord(ORIGIN, "a.example")
+    robots = RobotsCopy(RobotsVerdict.RULES, 1.0, 2.0, "User-agent: *", 200)
+    await one.adopt(record)
+    learned = await one.learn(
+        ORIGIN,
+        record,
+        lambda host: msgspec.structs.replace(host, next_at=50.0, breaker="open", robots=robots, page_count=3),
+    )
+    assert await two.adopt(record) == learned
+
+
+async def test_no_change_is_lost_when_many_make_one_at_once(redis: str, reaches: Callable[[str], Reach]) -> None:
+    workers = [RedisHosts(reaches(redis)) for _ in range(4)]
+    record = HostRecord(ORIGIN, "a.example")
+
+    def one_more(host: HostRecord) -> HostRecord:
+        return msgspec.structs.replace(host, page_count=host.page_count + 1, next_at=host.next_at + 1)
+
+    async def work(hosts: RedisHosts) -> None:
+        await hosts.adopt(record)
+        for _ in range(25):
+            await hosts.learn(ORIGIN, record, one_more)
+            await asyncio.sleep(random.random() / 500)
+
+    await asyncio.gather(*map(work, workers))
+    last = await RedisHosts(reaches(redis)).adopt(record)
+    assert last.page_count == 100
+
+
+async def test_workers_that_stop_are_counted_no_longer(redis: str, reaches: Callable[[str], Reach]) -> None:
+    reach = reaches(redis)
+    one, two = Presence(reach, "one", ManualClock()), Presence(reach, "two", ManualClock())
+    await one.beat()
+    two.note(pages=3, failures=1, downloaded_bytes=500)
+    await two.beat("https://a.example/1")
+    assert two.workers == 2
+    assert await reach.client.hget("crawler:worker:two", "currentUrl") == b"https://a.example/1"
+    assert await reach.client.mget("crawler:stats:pages_crawled", "crawler:stats:bytes_downloaded") == [b"3", b"500"]
+    assert 110 < await reach.client.ttl("crawler:worker:two") <= 120
+    await reach.client.delete("crawler:worker:one")  # as when it has not been heard of for two minutes
+    await two.beat()
+    assert two.workers == 1
+    assert await reach.client.smembers("crawler:active_workers") == {b"two"}
+    assert await reach.client.get("crawler:stats:pages_crawled") == b"3"
+    await two.leave()
+    assert await reach.client.keys("crawler:*worker*") == []
+
+
+# ---- away ---------------------------------------------------------------------------------------------------
+
+
+async def test_without_redis_turns_are_slower_and_never_too_early(caplog: pytest.LogCaptureFixture) -> None:
+    clock = ManualClock()
+    turn = Turn(f"host {ORIGIN}", 2.0, 30.0)
+    with RedisServer() as server:
+        reach = Reach(server.url, clock, call_seconds=1.0)
+        turns = RedisTurns(reach, "one", lambda: 3)
+        assert await turns.take([turn], clock.now()) == clock.now()
+        await turns.end([turn], clock.now())
+        server.kill()
+        with caplog.at_level(logging.WARNING):
+            clock.advance(2.0)
+            went = clock.now()
+            assert await turns.take([turn], went) >= went + 4.0, "three workers: a third of the pace"
+            stranger = Turn("host https://b.example", 2.0, 30.0)
+            assert await turns.take([stranger], went) == pytest.approx(went + 6.0), "who asked it last, nobody knows"
+            clock.advance(6.0)
+            assert await turns.take([stranger], clock.now()) == clock.now()
+            assert await turns.take([stranger], clock.now()) > clock.now()
+        assert caplog.text.count("Redis is away; turns are given out here, slower") == 1
+        server.start()
+        clock.advance(REST_SECONDS)
+        assert await turns.take([Turn("host https://c.example", 2.0)], clock.now()) == clock.now()
+        assert not reach.is_away
+        await reach.close()
+
+
+async def test_without_redis_records_come_from_memory_and_go_back_to_it() -> None:
+    clock = ManualClock()
+    record = HostRecord(ORIGIN, "a.example")
+    with RedisServer() as server:
+        reach = Reach(server.url, clock, call_seconds=1.0)
+        hosts = RedisHosts(reach)
+        await hosts.adopt(record)
+        await hosts.learn(ORIGIN, record, lambda host: msgspec.structs.replace(host, next_at=10.0, page_count=1))
+        server.kill()
+
+        def one_more(host: HostRecord) -> HostRecord:
+            return msgspec.structs.replace(host, next_at=host.next_at + 1, page_count=host.page_count + 1)
+
+        for _ in range(FAILURES + 1):
+            learned = await hosts.learn(ORIGIN, record, one_more)
+        assert (learned.page_count, hosts.get(ORIGIN)) == (FAILURES + 2, learned)
+        server.start()  # with nothing in it: it was killed
+        clock.advance(REST_SECONDS)
+        learned = await hosts.learn(ORIGIN, record, lambda host: msgspec.structs.replace(host, next_at=99.0))
+        assert learned.page_count == FAILURES + 2
+        other = Reach(server.url, clock)
+        assert await RedisHosts(other).adopt(record) == learned
+        await other.close()
+        await reach.close()
+
+
+async def test_a_flushed_redis_forgets_nothing_that_we_know(redis: str, reaches: Callable[[str], Reach]) -> None:
+    reach = reaches(redis)
+    hosts, record = RedisHosts(reach), HostRecord(ORIGIN, "a.example")
+    await hosts.adopt(record)
+    await hosts.learn(
+        ORIGIN, record, lambda host: msgspec.structs.replace(host, next_at=500.0, breaker="open", page_count=1)
+    )
+    await reach.client.flushall()
+    learned = await hosts.learn(
+        ORIGIN, record, lambda host: msgspec.structs.replace(host, page_count=host.page_count + 1)
+    )
+    assert (learned.next_at, learned.breaker, learned.page_count) == (500.0, "open", 2)
+    assert await RedisHosts(reaches(redis)).adopt(record) == learned
+
+
+@pytest.mark.parametrize(
+    ("url", "says"),
+    [
+        ("http://127.0.0.1:1", "is no address of a Redis"),
+        (f"redis://:secret@127.0.0.1:{free_port()}", "does not answer"),
+    ],
+)
+async def test_a_redis_that_cannot_be_is_one_clear_line(url: str, says: str) -> None:
+    with pytest.raises(ConfigError, match=says) as raised:
+        await Reach.open(url, ManualClock())
+    assert "secret" not in str(raised.value)
+
+
+async def test_a_wrong_password_is_one_clear_line() -> None:
+    with RedisServer("--requirepass", "right") as server:
+        for url in (server.url, server.url.replace("redis://", "redis://:wrong@")):
+            with pytest.raises(ConfigError, match=r"does not know this user and password|refuses us") as raised:
+                await Reach.open(url, ManualClock())
+            assert "wrong@" not in str(raised.value)

@@ -1,0 +1,126 @@
+"""A page-fetcher with everything around it: real Redis, a broker, local sites, and a look at every list."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from hashlib import sha256
+from itertools import count
+from typing import Any
+
+from redis import Redis
+
+from tenax.clock import Clock
+from tenax.config import Config, Setting, load
+from tenax.services.page_fetcher.fetcher import PageFetcher
+from tenax.services.pausing import Pause, pause
+from tenax.wiring_services import open_page_fetcher
+from tests.servers.kafka import KafkaBroker
+from tests.site.server import Site
+
+DEADLINE_SECONDS = 20.0
+QUEUE, DLQ = "crawler_queue", "page_fetcher_dlq"
+Settings = Mapping[str, Any]
+
+_numbers = count(1)
+
+
+class Lab:
+    """The servers of one test, and what stands in their lists."""
+
+    def __init__(self, redis_url: str, kafka: KafkaBroker) -> None:
+        self.redis_url = redis_url
+        self.kafka = kafka
+        self.topic = f"webpage_log_{next(_numbers)}"
+        self.redis = Redis.from_url(redis_url)
+        kafka.create(self.topic)
+
+    def settings(self, sites: Sequence[Site], settings: Settings | None = None) -> dict[str, Any]:
+        own = {
+            "redis_url": self.redis_url,
+            "kafka_bootstrap_servers": self.kafka.servers,
+            "webpage_log_topic": self.topic,
+            "rate_limit_per_second": 0.0,
+            "poll_timeout_seconds": 0.2,
+            "grace_seconds": 5.0,
+        }
+        return {
+            **{f"page_fetcher.{name}": value for name, value in own.items()},
+            "guard.allow_networks": ("127.0.0.0/8",),
+            "guard.ports": tuple(sorted({80, 443, *(site.port for site in sites)})),
+            "politeness.address_factor": 0.0,
+            "fetch.fallbacks": (),
+            **(settings or {}),
+        }
+
+    def config(self, sites: Sequence[Site], settings: Settings | None = None) -> Config:
+        flags = self.settings(sites, settings)
+        return load(flags={key: Setting(value, "the test", is_typed=True) for key, value in flags.items()}).config
+
+    def enqueue(self, *items: str | bytes) -> None:
+        self.redis.rpush(QUEUE, *items)
+
+    @property
+    def queue(self) -> list[bytes]:
+        return self._list(QUEUE)
+
+    @property
+    def dead(self) -> list[bytes]:
+        return self._list(DLQ)
+
+    @property
+    def held(self) -> list[bytes]:
+        """What is in the lists of all fetchers."""
+        return [item for key in self.redis.scan_iter(f"{QUEUE}:processing:*", _type="list") for item in self._list(key)]
+
+    def reason(self, item: str | bytes) -> dict[str, Any]:
+        found = self.redis.hget(f"{DLQ}:reasons", item)
+        assert isinstance(found, bytes), f"no reason for {item!r}"
+        reason: dict[str, Any] = json.loads(found)
+        return reason
+
+    def page(self, url: str) -> bytes | None:
+        found = self.redis.get(f"webpage:{sha256(url.encode()).hexdigest()}")
+        assert found is None or isinstance(found, bytes)
+        return found
+
+    def _list(self, key: str | bytes) -> list[bytes]:
+        found = self.redis.lrange(key, 0, -1)
+        assert isinstance(found, list)
+        return [item for item in found if isinstance(item, bytes)]
+
+    @property
+    def is_settled(self) -> bool:
+        return not self.queue and not self.held
+
+    @asynccontextmanager
+    async def fetching(
+        self,
+        sites: Sequence[Site],
+        settings: Settings | None = None,
+        clock: Clock | None = None,
+        pause: Pause = pause,
+    ) -> AsyncIterator[PageFetcher]:
+        """A fetcher that runs until the block ends, and is stopped gently then."""
+        app = await open_page_fetcher(self.config(sites, settings), clock, pause)
+        running = asyncio.ensure_future(app.fetcher.run())
+        try:
+            yield app.fetcher
+            app.fetcher.stop()
+            async with asyncio.timeout(DEADLINE_SECONDS):
+                await running
+        finally:
+            running.cancel()
+            await asyncio.wait([running])
+            await app.close()
+
+
+async def until(is_so: Callable[[], bool], seconds: float = DEADLINE_SECONDS) -> None:
+    """Wait for something to become true; fails when it does not."""
+    async with asyncio.timeout(seconds):
+        while True:
+            if is_so():
+                return
+            await asyncio.sleep(0.01)

@@ -1,0 +1,47 @@
+"""What stands in the queue, read; any bytes at all."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tenax.services.page_fetcher.items import Bad, Item, read
+
+NOW = 1_750_000_000.0
+
+
+@pytest.mark.parametrize(
+    ("raw", "asked_for", "origin"),
+    [
+        (b"http://a.example", "http://a.example/", "http://a.example"),
+        (b"HTTPS://A.Example:443/b?z=1&a=2#c", "https://a.example/b?z=1&a=2", "https://a.example"),
+        (b" http://a.example:8080/ \n", "http://a.example:8080/", "http://a.example:8080"),
+        (
+            b"http://user:word@a.example/x;sid=1?utm_source=y",
+            "http://a.example/x;sid=1?utm_source=y",
+            "http://a.example",
+        ),
+        ("http://bücher.example/ä".encode(), "http://xn--bcher-kva.example/%C3%A4", "http://xn--bcher-kva.example"),
+        (b"http://a.example./", "http://a.example/", "http://a.example"),
+    ],
+)
+def test_a_url_is_asked_for_as_it_is_written(raw: bytes, asked_for: str, origin: str) -> None:
+    item = read(raw, NOW)
+    assert isinstance(item, Item)
+    assert (item.task.url, item.task.origin) == (asked_for, origin)
+    assert item.url == raw.decode().strip()
+    assert item.raw == raw
+
+
+@given(st.binary(max_size=300) | st.text(max_size=200).map(lambda text: f"http://{text}".encode("utf-8", "replace")))
+def test_whatever_comes_is_an_item_or_a_reason(raw: bytes) -> None:
+    item = read(raw, NOW)
+    if isinstance(item, Bad):
+        assert item.why.startswith("not a")
+        assert len(item.why) < 300
+    else:
+        assert item.task.url.startswith(item.task.origin)
+        again = read(item.task.url.encode(), NOW)
+        assert isinstance(again, Item)
+        assert again.task.url == item.task.url

@@ -1,0 +1,161 @@
+"""Redis and Kafka away, and back: everything waits, nothing is lost, and a person hears of it once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+
+from tenax.clock import SteadyClock
+from tenax.services.page_fetcher.redis_queue import RedisQueue
+from tests.servers.kafka import KafkaBroker, read
+from tests.servers.redis import RedisServer
+from tests.services.lab import QUEUE, Lab, until
+from tests.site.politeness import slow
+from tests.site.robots import page, rules
+from tests.site.server import Site
+
+PATHS = [f"/{number}" for number in range(60)]
+MANNERS = {"/robots.txt": rules(""), **{path: slow(0.02, page("/")) for path in PATHS}}
+
+
+@pytest.fixture
+def own_redis() -> Iterator[RedisServer]:
+    """One that can be taken down without the other tests noticing."""
+    with RedisServer() as server:
+        yield server
+
+
+@pytest.fixture
+def own_broker() -> Iterator[KafkaBroker]:
+    with KafkaBroker() as broker:
+        if not broker.is_ours:
+            pytest.fail("this test takes brokers down, and needs the one that is ours")
+        yield broker
+
+
+async def test_kafka_away_and_back(redis: str, own_broker: KafkaBroker, caplog: pytest.LogCaptureFixture) -> None:
+    lab = Lab(redis, own_broker)
+    async with Site(MANNERS) as site, lab.fetching([site]) as fetcher:
+        lab.enqueue(site.url("/0"))
+        await until(lambda: lab.is_settled)
+        own_broker.down()
+        lab.enqueue(*(site.url(path) for path in PATHS[1:]))
+        await until(lambda: not lab.queue and len(site.hits) == len(PATHS) + 1)
+        await until(lambda: not fetcher.in_flight)
+        assert len(lab.held) == len(PATHS) - 1, "not told, so not settled"
+        own_broker.up()
+        await until(lambda: lab.is_settled)
+    assert len(read(own_broker.servers, lab.topic, len(PATHS))) == len(PATHS)
+    assert [record.message for record in caplog.records].count(
+        "Kafka is in trouble; what it is to be told waits"
+    ) == 1  # fmt: skip
+    lab.redis.close()
+
+
+async def test_what_kafka_refuses_is_told_again(redis: str, own_broker: KafkaBroker) -> None:
+    lab = Lab(redis, own_broker)
+    produce, not_authorised = 0, 29
+    async with Site(MANNERS) as site, lab.fetching([site]):
+        own_broker.fail_next(produce, not_authorised)
+        lab.enqueue(site.url("/0"))
+        await until(lambda: lab.is_settled)
+    assert len(read(own_broker.servers, lab.topic, 1)) == 1
+    lab.redis.close()
+
+
+async def test_a_redis_that_is_full_is_waited_for(own_redis: RedisServer, kafka: KafkaBroker) -> None:
+    lab = Lab(own_redis.url, kafka)
+    async with Site(MANNERS) as site, lab.fetching([site]):
+        lab.enqueue(*(site.url(path) for path in PATHS[:5]))
+        lab.redis.config_set("maxmemory", "1")
+        await asyncio.sleep(0.5)
+        assert not any(lab.page(site.url(path)) for path in PATHS[3:5]), "nothing can be written"
+        lab.redis.config_set("maxmemory", "0")
+        await until(lambda: lab.is_settled)
+    assert all(lab.page(site.url(path)) is not None for path in PATHS[:5])
+    lab.redis.close()
+
+
+async def test_redis_away_and_back(
+    own_redis: RedisServer, kafka: KafkaBroker, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It keeps what it was told; whatever was on its way at that moment is done again."""
+    caplog.set_level("INFO")
+    lab = Lab(own_redis.url, kafka)
+    async with Site(MANNERS) as site:
+        urls = [site.url(path) for path in PATHS]
+        lab.enqueue(*urls)
+        async with lab.fetching([site]):
+            await until(lambda: len(site.hits) > 10)
+            await asyncio.to_thread(own_redis.stop)
+            await asyncio.sleep(0.3)
+            await asyncio.to_thread(own_redis.start)
+            await until(lambda: lab.is_settled)
+    assert all(lab.page(url) is not None for url in urls)
+    assert lab.dead == []
+    messages = [record.message for record in caplog.records if record.name == "tenax.services.redis_link"]
+    assert messages.count("Redis is away; everything waits for it") == messages.count("Redis is back") == 1
+    lab.redis.close()
+
+
+async def test_redis_that_lost_its_memory_loses_nothing_that_is_held(
+    own_redis: RedisServer, kafka: KafkaBroker
+) -> None:
+    lab = Lab(own_redis.url, kafka)
+    async with Site(MANNERS) as site:
+        urls = [site.url(path) for path in PATHS]
+        lab.enqueue(*urls)
+        settings = {"page_fetcher.heartbeat_seconds": 0.1, "page_fetcher.concurrency": 1}
+        async with lab.fetching([site], settings) as fetcher:
+            await until(lambda: not lab.queue and len(site.hits) > 3)
+            lab.redis.flushall()
+            await until(lambda: len(lab.held) == len(fetcher.holdings) > 0)
+        found = len([url for url in urls if lab.page(url) is not None])
+        left = {item.decode() for item in lab.queue}
+        told = {value.split(b'"')[7].decode() for _, value in read(kafka.servers, lab.topic, len(urls), 3.0)}
+    assert found > 0
+    assert told | left == set(urls)
+    lab.redis.close()
+
+
+async def test_a_fetcher_that_counted_as_dead_drops_what_others_have_now(lab: Lab) -> None:
+    paths = PATHS[:20]
+    async with Site({"/robots.txt": rules(""), **{path: slow(0.1, page("/")) for path in paths}}) as site:
+        lab.enqueue(*(site.url(path) for path in paths))
+        settings = {"page_fetcher.concurrency": 1, "page_fetcher.heartbeat_seconds": 0.2}
+        async with lab.fetching([site], settings) as one:
+            await until(lambda: len(one.holdings) == len(paths) and len(site.hits) == 2)
+            # As if it had been paused for longer than it is believed to be alive, and given up meanwhile.
+            [name] = [key.decode() for key in lab.redis.scan_iter("crawler:worker:*")]
+            worker = name.removeprefix("crawler:worker:")
+            lab.redis.set(f"{QUEUE}:processing:{worker}:given_up", "1")
+            lab.redis.rename(f"{QUEUE}:processing:{worker}", "elsewhere")
+            await until(lambda: len(one.holdings) == 0)
+            asked = len(site.hits)
+            lab.redis.rename("elsewhere", QUEUE)
+            await until(lambda: lab.is_settled)
+    assert asked < 10, "it went on with what was in flight, and with nothing else"
+    assert {hit.path for hit in site.hits} == {"/robots.txt", *paths}
+
+
+async def test_what_the_dead_held_goes_back_to_the_head_in_its_order(lab: Lab) -> None:
+    async with Site(MANNERS) as site:
+        lab.enqueue("http://127.0.0.1:1/last")
+        lab.redis.rpush(f"{QUEUE}:processing:gone", site.url("/1"), site.url("/2"))
+        lab.redis.sadd(f"{QUEUE}:processing", "gone", "alive")
+        lab.redis.rpush(f"{QUEUE}:processing:alive", site.url("/3"))
+        lab.redis.set("crawler:worker:alive", "1")
+        config = lab.config([site]).page_fetcher
+        queue = await RedisQueue.open(config, SteadyClock(), "me")
+        try:
+            assert await queue.recover() == 2
+            assert lab.queue == [site.url("/1").encode(), site.url("/2").encode(), b"http://127.0.0.1:1/last"]
+            assert lab.held == [site.url("/3").encode()]
+            taken = await queue.take(2)
+            assert (taken.items, taken.left) == ([site.url("/1").encode(), site.url("/2").encode()], 1)
+            assert await queue.leave() == 2
+        finally:
+            await queue.close()
+    assert lab.queue[:2] == [site.url("/1").encode(), site.url("/2").encode()]

@@ -1,0 +1,70 @@
+"""Which changes of a host's record the others hear of, where its limit is lifted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+import pytest
+
+from tenax.clock import ManualClock
+from tenax.hosts.memory import MemoryHosts, OwnHosts
+from tenax.model import HostRecord, RobotsCopy, RobotsVerdict
+from tenax.services.page_fetcher.sparing import FRESH_SECONDS, SparingHosts, is_nothing_new
+
+NOW = 1_750_000_000.0
+HOST = HostRecord(origin="http://a.example", domain="", next_at=NOW - 1, page_count=3)
+
+
+class Counting(OwnHosts):
+    """Hosts that count how often they are asked."""
+
+    asked = told = 0
+
+    async def adopt(self, record: HostRecord) -> HostRecord:
+        self.asked += 1
+        return await super().adopt(record)
+
+    async def learn(self, origin: str, fallback: HostRecord, rule: Callable[[HostRecord], HostRecord]) -> HostRecord:
+        self.told += 1
+        return await super().learn(origin, fallback, rule)
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_quiet"),
+    [
+        ({"page_count": 4, "next_at": NOW}, True),
+        ({"successes_in_a_row": 4, "next_at": NOW - 0.5}, True),
+        ({"next_at": NOW + 2, "resting_why": "trouble"}, False),
+        ({"failures_in_a_row": 1}, False),
+        ({"error_count": 1, "recent_failures": (NOW,)}, False),
+        ({"breaker": "open"}, False),
+        ({"robots": RobotsCopy(RobotsVerdict.ALLOW_ALL, NOW, NOW + 9)}, False),
+        ({"rate_per_minute": 5.0}, False),
+    ],
+)
+def test_pages_are_counted_quietly(changes: dict[str, object], is_quiet: bool) -> None:
+    assert is_nothing_new(HOST, msgspec.structs.replace(HOST, **changes), NOW) is is_quiet
+
+
+@pytest.mark.parametrize(("is_unpaced", "asked", "told"), [(True, 1, 1), (False, 5, 6)])
+async def test_only_unpaced_hosts_are_spared(is_unpaced: bool, asked: int, told: int) -> None:
+    near, clock = MemoryHosts(), ManualClock(NOW)
+    shared = Counting(near)
+    hosts = SparingHosts(shared, near, clock, lambda origin: is_unpaced)
+    for _ in range(5):
+        record = await hosts.adopt(HOST)
+        record = await hosts.learn(HOST.origin, record, _one_page_more)
+        hosts.release(HOST.origin)
+    assert record.page_count == 8
+    await hosts.learn(HOST.origin, record, lambda record: msgspec.structs.replace(record, breaker="open"))
+    found = hosts.get(HOST.origin)
+    assert found is not None and found.breaker == "open"
+    assert (shared.asked, shared.told) == (asked, told)
+    clock.advance(FRESH_SECONDS)
+    await hosts.adopt(HOST)
+    assert shared.asked == asked + 1
+
+
+def _one_page_more(record: HostRecord) -> HostRecord:
+    return msgspec.structs.replace(record, page_count=record.page_count + 1)

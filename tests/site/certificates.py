@@ -1,0 +1,16 @@
+"""Certificates of local sites: each vouches for itself, and none is secret."""
+
+from __future__ import annotations
+
+import ssl
+from pathlib import Path
+from typing import Literal
+
+HERE = Path(__file__).parent
+
+
+def tls_of(name: Literal["self_signed", "expired", "vouched"]) -> ssl.SSLContext:
+    """For a server that shows this certificate."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(HERE / f"{name}.pem")
+    return context
