@@ -23,7 +23,7 @@ def redis(redis_server: RedisServer) -> Iterator[str]:
     redis_server.say("FLUSHALL")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def kafka_broker() -> Iterator[KafkaBroker]:
     with KafkaBroker() as broker:
         yield broker

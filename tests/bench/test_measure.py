@@ -13,7 +13,7 @@ from subprocess import PIPE
 from bench.measure import cost_of, cpu_of_tree, interleaved, processes_of, pss_of_tree, rss_of_tree
 
 SPIN = "import time\nwhile time.process_time() < 0.4: pass\n"
-HOLD = "import sys; block = b'x' * 60_000_000; print('holding', flush=True); sys.stdin.read()"
+HOLD = "import sys; block = b'x' * 60_000_000; sys.stdout.write('holding\\n'); sys.stdout.flush(); sys.stdin.read()"
 
 
 def python(code: str) -> list[str]:

@@ -24,18 +24,12 @@ class KafkaBroker:
     def __init__(self, partitions: int = 4) -> None:
         self._partitions = partitions
         self._real = os.environ.get("TENAX_TEST_KAFKA", "")
+        self.servers = self._real
+        """As clients want it: `host:port`."""
 
     @property
     def is_ours(self) -> bool:
         return not self._real
-
-    @property
-    def servers(self) -> str:
-        """As clients want it: `host:port`."""
-        if self._real:
-            return self._real
-        bootstraps: bytes = self._library.rd_kafka_mock_cluster_bootstraps(self._cluster)
-        return bootstraps.decode()
 
     def __enter__(self) -> KafkaBroker:
         if self._real:
@@ -46,6 +40,8 @@ class KafkaBroker:
         if not self._handle:
             raise RuntimeError(f"no Kafka handle: {words.value.decode()}")
         self._cluster = self._library.rd_kafka_mock_cluster_new(self._handle, 1)
+        bootstraps: bytes = self._library.rd_kafka_mock_cluster_bootstraps(self._cluster)
+        self.servers = bootstraps.decode()
         return self
 
     def __exit__(
