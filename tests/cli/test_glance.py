@@ -19,6 +19,12 @@ RESTS = HostLine(
 )
 
 
+@pytest.fixture(autouse=True)
+def wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A terminal on which nothing is wrapped."""
+    monkeypatch.setenv("COLUMNS", "100")
+
+
 def text_of(**changes: object) -> str:
     plain = Status(
         created_at=NOW - 100,

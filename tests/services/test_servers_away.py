@@ -82,7 +82,7 @@ async def test_redis_away_and_back(
     own_redis: RedisServer, kafka: KafkaBroker, caplog: pytest.LogCaptureFixture
 ) -> None:
     """It keeps what it was told; whatever was on its way at that moment is done again."""
-    caplog.set_level("INFO")
+    caplog.set_level("INFO", "tenax")
     lab = Lab(own_redis.url, kafka)
     async with Site(MANNERS) as site:
         urls = [site.url(path) for path in PATHS]
@@ -96,7 +96,9 @@ async def test_redis_away_and_back(
     assert all(lab.page(url) is not None for url in urls)
     assert lab.dead == []
     messages = [record.message for record in caplog.records if record.name == "tenax.services.redis_link"]
-    assert messages.count("Redis is away; everything waits for it") == messages.count("Redis is back") == 1
+    # Once, or once more when a call that was on its way hears of the end only after the return.
+    assert messages.count("Redis is away; everything waits for it") == messages.count("Redis is back")
+    assert messages.count("Redis is back") in (1, 2)
     lab.redis.close()
 
 

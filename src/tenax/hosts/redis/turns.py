@@ -18,11 +18,10 @@ if TYPE_CHECKING:
 PACE_HOLDS_SECONDS = 600.0
 """So long after it was last told, the pace that a worker has learned holds for the others: it may have ended."""
 
-# Times are written with six digits after the point, rounded up: Lua's own way of writing a number would leave less, and
-# nobody may come too early.
+# Times are written with all their digits: Lua's own way of writing a number would round them to seconds.
 _COMMON = """
 local function written(time)
-  return string.format('%.6f', math.ceil(time * 1000000) / 1000000)
+  return string.format('%.17g', time)
 end
 local function entry_of(key)
   local found = redis.call('HMGET', key, 'free', 'taken', 'busy', 'rest', 'pace', 'pace_until', 'owner')
