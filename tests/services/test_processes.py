@@ -44,7 +44,7 @@ async def test_killed_in_the_middle_no_url_is_lost(lab: Lab) -> None:
         urls = [site.url(path) for path in PATHS]
         lab.enqueue(*urls)
         settings = {
-            "page_fetcher.dead_after_seconds": 0.5,
+            "page_fetcher.dead_after_seconds": 2.0,
             "page_fetcher.heartbeat_seconds": 0.1,
             "politeness.connections_per_host": 4,
         }
