@@ -26,6 +26,14 @@ Settings = Mapping[str, Any]
 
 _numbers = count(1)
 
+_COUNT = """
+local count = redis.call('LLEN', ARGV[1])
+for _, key in ipairs(redis.call('KEYS', ARGV[1] .. ':processing:*')) do
+  if redis.call('TYPE', key).ok == 'list' then count = count + redis.call('LLEN', key) end
+end
+return count
+"""
+
 
 class Lab:
     """The servers of one test, and what stands in their lists."""
@@ -93,7 +101,8 @@ class Lab:
 
     @property
     def is_settled(self) -> bool:
-        return not self.queue and not self.held
+        """Nothing waits and nothing is held, at one moment: items go from either to the other between two looks."""
+        return bool(self.redis.eval(_COUNT, 0, QUEUE) == 0)
 
     @asynccontextmanager
     async def fetching(

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import sqlite3
 
-import msgspec
-
 from tenax import logs
 from tenax.ledger import rows
+from tenax.ledger.earlier import earlier
 from tenax.ledger.sqlite.schema import queries, transaction
-from tenax.model import HostRecord
 
 SEEN = "seen_at"
 """The name under which the time is kept that the last run has seen."""
@@ -52,21 +50,3 @@ def _bring_back_hosts(db: sqlite3.Connection, ahead: float, now: float) -> None:
             copy = rows.encode(record.robots) if record.robots is not None else None
             learned.append((rows.host_state(record), copy, host_id))
         db.executemany(sql["host_rewrite"], learned)
-
-
-def earlier(record: HostRecord, ahead: float, now: float) -> HostRecord:
-    """The record with every time that lies ahead of now brought back by so many seconds."""
-
-    def back(at: float) -> float:
-        return at - ahead if at > now else at
-
-    robots = record.robots
-    if robots is not None:
-        robots = msgspec.structs.replace(robots, fetched_at=back(robots.fetched_at), expires_at=back(robots.expires_at))
-    return msgspec.structs.replace(
-        record,
-        robots=robots,
-        next_at=back(record.next_at),
-        way_until=back(record.way_until),
-        recent_failures=tuple(map(back, record.recent_failures)),
-    )
