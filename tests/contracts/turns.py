@@ -26,6 +26,16 @@ class TurnsContract:
         assert turns.take([HOST], NOW + 8.9) == pytest.approx(NOW + 9, abs=1e-5)
         assert turns.take([HOST], NOW + 9.1) == NOW + 9.1
 
+    @pytest.mark.parametrize("count", [1, 3, 40])
+    def test_many_end_together_each_at_its_own_time(self, turns: SharedTurns, count: int) -> None:
+        held = [Turn(f"host http://{number}.example", 2.0, 30.0) for number in range(count)]
+        for turn in held:
+            turns.take([turn], NOW)
+        turns.end_all([*((turn, NOW + 3 + number / 10) for number, turn in enumerate(held)), (ADDRESS, NOW + 3)])
+        for number, turn in enumerate(held):
+            assert turns.take([turn], NOW + 4) == pytest.approx(NOW + 5 + number / 10, abs=1e-5)
+        assert turns.take([ADDRESS], NOW + 4) == NOW + 4, "its end moves nothing"
+
     def test_a_turn_that_nobody_ends_is_free_after_its_longest_time(self, turns: SharedTurns) -> None:
         turns.take([HOST], NOW)
         assert turns.take([HOST], NOW + 29.9) > NOW + 29.9

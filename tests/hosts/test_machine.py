@@ -145,6 +145,19 @@ def test_a_bucket_that_stays_locked_stops_nobody_and_a_lock_ends_with_its_owner(
     turns.close()
 
 
+def test_a_bucket_that_stays_locked_does_not_keep_the_ends_of_others(directory: Path) -> None:
+    turns, stopped = (MachineTurns(directory, ManualClock(NOW)) for _ in range(2))
+    held = [Turn(f"host http://{number}.example", 1.0, 30.0) for number in range(20)]
+    for turn in held:
+        turns.take([turn], NOW)
+    assert stopped._lock([place_of(held[7].key)])
+    turns.end_all([(turn, NOW + 1) for turn in held])
+    assert [turn for turn in held[:7] if turns.take([turn], NOW + 2.1) > NOW + 2.1] == []
+    stopped.close()
+    assert [turn for turn in held[7:] if turns.take([turn], NOW + 2.1) > NOW + 2.1] == [], "late, but written"
+    turns.close()
+
+
 def test_what_cannot_be_written_for_long_is_not_piled_up(directory: Path) -> None:
     turns, stopped = (MachineTurns(directory, ManualClock(NOW)) for _ in range(2))
     assert stopped._lock([place_of(HOST.key)])

@@ -42,6 +42,10 @@ class Asked:
     def end(self, turns: Sequence[Turn], answered_at: float) -> None:
         self._loop.run_until_complete(self._turns.end(turns, answered_at))
 
+    def end_all(self, ended: Sequence[tuple[Turn, float]]) -> None:
+        for turn, answered_at in ended:
+            self.end((turn,), answered_at)
+
     def hold(self, key: str, until: float, now: float, pace_seconds: float = 0.0) -> None:
         self._loop.run_until_complete(self._turns.hold(key, until, now, pace_seconds))
 

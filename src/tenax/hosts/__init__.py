@@ -75,6 +75,9 @@ class SharedTurns(Protocol):
     def end(self, turns: Sequence[Turn], answered_at: float) -> None:
         """The request is answered: the next may start a pace after that."""
 
+    def end_all(self, ended: Sequence[tuple[Turn, float]]) -> None:
+        """The same for many requests, each with the time of its answer."""
+
     def hold(self, key: str, until: float, now: float, pace_seconds: float = 0.0) -> None:
         """A host asked this of us: nobody takes its turn before `until`, whatever ends meanwhile.
 

@@ -65,6 +65,10 @@ class LocalTurns:
                 free_at = max(answered_at, entry.taken_at) + turn.pace_seconds
                 self._set(turn.key, entry._replace(free_at=free_at, busy_until=0.0))
 
+    def end_all(self, ended: Sequence[tuple[Turn, float]]) -> None:
+        for turn, answered_at in ended:
+            self.end((turn,), answered_at)
+
     def hold(self, key: str, until: float, now: float, pace_seconds: float = 0.0) -> None:
         """There is no other crawl that the pace could be told to."""
         entry = self._entries.get(key, _NOTHING)

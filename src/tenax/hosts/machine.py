@@ -42,6 +42,10 @@ _LOCKED_SECONDS = 0.005
 _MOST_LATE = 1000
 """What could not be written is kept for later up to this number; beyond, turns end by themselves."""
 
+_FEW = 4
+"""More ends than this are written under a lock on the whole table, if it can be had: that is one step."""
+_WHOLE = Place(-1, 0)
+
 _LATER_SECONDS = 1e-6
 """The difference of two clocks is rounded; who comes at the time that was named must not come too early."""
 _PACE_HOLDS_SECONDS = 600.0
@@ -106,10 +110,22 @@ class MachineTurns:
         return now if again <= at else again + self._offset + _LATER_SECONDS
 
     def end(self, turns: Sequence[Turn], answered_at: float) -> None:
-        held = [turn for turn in turns if turn.pace_seconds > 0 and turn.busy_seconds > 0]
-        if held:
-            places = [place_of(turn.key) for turn in held]
-            self._write_soon(places, partial(self._end, held, places, answered_at - self._offset))
+        self.end_all([(turn, answered_at) for turn in turns])
+
+    def end_all(self, ended: Sequence[tuple[Turn, float]]) -> None:
+        held = [
+            (turn, place_of(turn.key), answered_at - self._offset)
+            for turn, answered_at in ended
+            if turn.pace_seconds > 0 and turn.busy_seconds > 0
+        ]
+        if len(held) > _FEW and self._is_up_to_date() and self._lock([_WHOLE]):
+            try:
+                self._end(held)
+            finally:
+                self._unlock()
+            return
+        for one in held:
+            self._write_soon([one[1]], partial(self._end, [one]))
 
     def hold(self, key: str, until: float, now: float, pace_seconds: float = 0.0) -> None:
         place, offset = place_of(key), self._offset
@@ -150,8 +166,8 @@ class MachineTurns:
                 self._table.turn(place, number, free_at, at, busy_until, self._me, 0)
         return at
 
-    def _end(self, turns: Sequence[Turn], places: Sequence[Place], at: float) -> None:
-        for turn, place in zip(turns, places, strict=True):
+    def _end(self, held: Sequence[tuple[Turn, Place, float]]) -> None:
+        for turn, place, at in held:
             number, line, opens_at = self._table.find(place, at)
             if line is not None:
                 # Should it have been taken again meanwhile, that start is owed its pace as well.
@@ -186,14 +202,17 @@ class MachineTurns:
 
     def _write_soon(self, places: list[Place], write: Callable[[], None]) -> None:
         """Now if the lock can be had, else before the next turn is taken."""
-        self._catch_up()
-        if self._late or not self._lock(places):
+        if not self._is_up_to_date() or not self._lock(places):
             self._late.append((places, write))
             return
         try:
             write()
         finally:
             self._unlock()
+
+    def _is_up_to_date(self) -> bool:
+        self._catch_up()
+        return not self._late
 
     def _catch_up(self) -> None:
         """Write what is late, in its order, as far as the locks can be had at once."""
@@ -212,7 +231,7 @@ class MachineTurns:
         while True:
             try:
                 for place in places:
-                    fcntl.fcntl(self._file, fcntl.F_OFD_SETLK, _lock_on(place.bucket))
+                    fcntl.fcntl(self._file, fcntl.F_OFD_SETLK, _lock_on(place))
                 return True
             except BlockingIOError:
                 self._unlock()
@@ -236,8 +255,9 @@ def _ahead_seconds(clock: Clock) -> float:
 
 
 @lru_cache(maxsize=8192)
-def _lock_on(bucket: int) -> bytes:
-    return _FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, bucket, BUCKET_BYTES, 0)
+def _lock_on(place: Place) -> bytes:
+    length = TABLE_BYTES if place is _WHOLE else BUCKET_BYTES
+    return _FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, place.bucket, length, 0)
 
 
 def _opened(directory: Path) -> int:
