@@ -29,6 +29,7 @@ from tenax.demo.server import DemoProcess
 from tenax.demo.site import expected_pages
 from tenax.ledger import PageFilter
 from tenax.model import Cursor
+from tenax.place import Place
 from tenax.wiring import open_ledger
 
 ROOT = Path(__file__).parent.parent
@@ -235,7 +236,7 @@ async def _troubles(out: Path) -> list[str]:
         [(known,)] = db.execute(
             "SELECT count(*) FROM (SELECT url FROM url_frontier UNION SELECT url FROM crawled_pages)"
         ).fetchall()
-    ledger = await open_ledger(out, read_only=True)
+    ledger = await open_ledger(Place(out), read_only=True)
     try:
         status = await ledger.status()
         cursor = status.cursors.get("jsonl", Cursor())
@@ -272,7 +273,7 @@ async def _judge(round_: Round, out: Path, pages: set[str], dead_letters: set[st
         return
     round_.troubles += await _troubles(out)
     lines = _lines(round_, out / "pages.jsonl")
-    ledger = await open_ledger(out, read_only=True)
+    ledger = await open_ledger(Place(out), read_only=True)
     try:
         stored = [(page.url, page.content_hash) async for page in ledger.pages(PageFilter())]
         dead = {letter.url async for letter in ledger.dead_letters()}

@@ -1,10 +1,9 @@
 """What a page costs the ledger when it knows nothing, a million and ten million URLs.
 
 A page cycle is: claim a task, commit its page (5 KB of text) with 50 links of which 95 % are known. The URLs known
-beforehand lie on hosts of very different sizes, as on the web. Four links in five stay on the page's host, and of those
-that are known six in ten are the site's navigation (its 40 first pages), as menus and footers are; all others lead to
-any known page of their host, each as likely as the next. Each size runs in a process of its own, on a real file with
-fsync at every group of commits. What the bench itself spends on making up pages and links is measured, and taken off.
+beforehand lie on hosts of very different sizes, as on the web; `bench.world` says where the links lead. Each size runs
+in a process of its own, on a real file with fsync at every group of commits. What the bench itself spends on making up
+pages and links is measured, and taken off.
 """
 
 from __future__ import annotations
@@ -13,48 +12,28 @@ import argparse
 import asyncio
 import json
 import os
-import random
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from itertools import accumulate
 from pathlib import Path
 
-import msgspec
 import uvloop
 
 from bench.report import WORKPLACE, BenchError, Report, median, run, say, short, table
+from bench.world import World, host_number, offer_of, turns_without_pace, visit_of
 from tenax.clock import SteadyClock
-from tenax.config import Config, LedgerConfig, PolitenessConfig, Sites
-from tenax.hosts.turns import HostTurns
+from tenax.config import LedgerConfig
 from tenax.ledger.sqlite import SqliteLedger
 from tenax.memory import settle_memory
-from tenax.model import (
-    Claim,
-    Done,
-    Fetched,
-    FetchRecord,
-    Offer,
-    Page,
-    Priority,
-    RobotsCopy,
-    RobotsVerdict,
-    Visit,
-)
+from tenax.model import Offer, Visit
 
 SIZES, QUICK_SIZES = (0, 1_000_000, 10_000_000), (0, 20_000, 200_000)
 CYCLES, QUICK_CYCLES = 6000, 1500
 ROUNDS = 3
-LINKS, NEW_SHARE, AT_HOME_SHARE = 50, 0.05, 0.8
-NAVIGATION_SHARE, NAVIGATION = 0.6, 40
-HOSTS_PER_URL = 1 / 1000
 IN_FLIGHT = 64
 ADMITTED_AT_ONCE = 20_000
-WORDS = ("a", "word", "of", "the", "text", "that", "stands", "on", "this", "page", "and", "is", "kept", "with", "it")
-TEXT = " ".join(random.Random(7).choices(WORDS, k=1000))
 
 COST_RATIO_BAR = 3.0
 CPU_BAR_MS = 0.6
@@ -103,65 +82,15 @@ def _measured(home: Path, size: int, cycles: int) -> dict[str, float]:
     return result
 
 
-class World:
-    """Hosts of very different sizes, and the URLs known on them: numbers 0 to n of each host."""
-
-    def __init__(self, size: int) -> None:
-        self.random = random.Random(42)
-        count = max(int(size * HOSTS_PER_URL), 20)
-        weights = [1 / (rank + 10) for rank in range(count)]
-        scale = size / sum(weights)
-        self.known = [int(weight * scale) for weight in weights]
-        self.weights = list(accumulate(weights))
-        self.hosts = range(count)
-
-    def known_offers(self) -> Iterator[Offer]:
-        for host, known in enumerate(self.known):
-            for number in range(known):
-                yield _offer(host, number)
-
-    def links(self, home: int) -> tuple[Offer, ...]:
-        roll = self.random.random
-        links = []
-        for _ in range(LINKS):
-            host = home if roll() < AT_HOME_SHARE else self.random.choices(self.hosts, cum_weights=self.weights)[0]
-            known = self.known[host]
-            if roll() < NEW_SHARE or not known:
-                number, self.known[host] = known, known + 1
-            elif host == home and roll() < NAVIGATION_SHARE:
-                number = int(roll() * min(known, NAVIGATION))
-            else:
-                number = int(roll() * known)
-            links.append(_offer(host, number))
-        return tuple(links)
-
-
-def _offer(host: int, number: int) -> Offer:
-    origin = f"https://www.host-{host}.example"
-    path = f"/section-{number % 40}/2026/an-article-{number}.html"
-    return Offer(origin + path, origin, number % 10, Priority(number % 3 + 1))
-
-
-def _visit(claim: Claim, links: tuple[Offer, ...], now: float) -> Visit:
-    page = Page(
-        claim.task.url, 200, "text/html", "ab" * 32, 30_000, now, "A usual title", "And a description", text=TEXT
-    )
-    robots = claim.host.robots or RobotsCopy(RobotsVerdict.ALLOW_ALL, now, now + 1e6)
-    host = msgspec.structs.replace(claim.host, robots=robots, next_at=now, page_count=claim.host.page_count + 1)
-    return Visit(
-        claim, Fetched(200), Done(), host, now, now, page, links, fetch=FetchRecord(200, "text/html", 9000, 30000)
-    )
-
-
 async def _child(home: Path, size: int, cycles: int) -> dict[str, float]:
     """Fill a ledger, then turn the wheel; the figures of this one process."""
     clock = SteadyClock()
-    turns = HostTurns(Sites(Config(politeness=PolitenessConfig(rate_per_second=0, connections_per_host=8))))
+    turns = turns_without_pace()
     world = World(size)
     ledger = await SqliteLedger.open(home / "tenax.db", LedgerConfig(), clock, turns)
     await _fill(ledger, world, size)
     if not size:
-        await ledger.admit([_offer(host, 0) for host in world.hosts])
+        await ledger.admit([offer_of(host, 0) for host in world.hosts])
         world.known = [1] * len(world.hosts)
     await ledger.close()
     disk = _bytes_in(home)
@@ -213,15 +142,11 @@ async def _turn(ledger: SqliteLedger, world: World, clock: SteadyClock, cycles: 
                 continue
             left -= 1
             made = time.thread_time()
-            visit = _visit(claim, world.links(_host_number(claim.task.origin)), clock.now())
+            visit = visit_of(claim, world.links(host_number(claim.task.origin)), clock.now())
             own += time.thread_time() - made
             group.create_task(cycle(visit))
     wall, cpu = time.monotonic() - started, time.process_time() - cpu
     return (cpu - own) / cycles * 1000, wall / cycles * 1000
-
-
-def _host_number(origin: str) -> int:
-    return int(origin.removeprefix("https://www.host-").removesuffix(".example"))
 
 
 def _bytes_in(home: Path) -> int:

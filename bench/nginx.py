@@ -46,6 +46,7 @@ http {{
   server {{
     listen {listen}:{port} backlog=4096;
     root {site};
+    {locations}
     location = / {{ rewrite ^ /index.html last; }} # `index` looks for the uncompressed file
   }}
 }}
@@ -57,22 +58,31 @@ ACCESS_LOG = "log_format seen '{format}'; access_log {file} seen buffer=256k flu
 
 
 @contextmanager
-def serving(site: Path, *, log: Path | None = None, is_everywhere: bool = False) -> Iterator[str]:
+def serving(
+    site: Path,
+    *,
+    log: Path | None = None,
+    is_everywhere: bool = False,
+    log_format: str = access_log.FORMAT,
+    locations: str = "",
+) -> Iterator[str]:
     """The origin, such as http://127.0.0.1:43210, at which the directory is served while the context lasts.
 
-    `log` gets a line of `access_log.FORMAT` for each request, the last ones when the context ends. `is_everywhere`:
-    every address of 127.0.0.0/8 is served at that port, and each of them is a host of its own.
+    `log` gets a line of `log_format` for each request, the last ones when the context ends. `is_everywhere`: every
+    address of 127.0.0.0/8 is served at that port, and each of them is a host of its own. `locations`: what is to be
+    different somewhere, as nginx says it.
     """
     binary = needs.command("nginx", "nginx-light")
     port = _free_port()
     with tempfile.TemporaryDirectory(prefix="tenax-nginx-") as home:
         config = Path(home) / "nginx.conf"
         user = "user root;" if os.geteuid() == 0 else ""
-        access = ACCESS_LOG.format(format=access_log.FORMAT, file=log) if log is not None else "access_log off;"
+        access = ACCESS_LOG.format(format=log_format, file=log) if log is not None else "access_log off;"
         listen = "0.0.0.0" if is_everywhere else "127.0.0.1"
         settings = CONFIG.format(
-            user=user, home=home, listen=listen, port=port, site=site, access_log=access, connections=CONNECTIONS
-        )
+            user=user, home=home, listen=listen, port=port, site=site, access_log=access, connections=CONNECTIONS,
+            locations=locations,
+        )  # fmt: skip
         config.write_text(settings)
         errors = Path(home) / "error.log"
         command: list[str | Path] = [binary, "-p", home, "-e", errors, "-c", config]

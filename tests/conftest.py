@@ -3,11 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import count
 
 import pytest
 
 from tests.servers.kafka import KafkaBroker
+from tests.servers.postgres import PostgresServer
 from tests.servers.redis import RedisServer
+
+_numbers = count(1)
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    with PostgresServer() as server:
+        yield server
+
+
+@pytest.fixture
+def postgres(postgres_server: PostgresServer) -> Iterator[str]:
+    """The URL of an empty database."""
+    name = f"test{next(_numbers)}"
+    yield postgres_server.create(name)
+    postgres_server.psql(f'DROP DATABASE "{name}" WITH (FORCE)')
 
 
 @pytest.fixture(scope="session")

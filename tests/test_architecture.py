@@ -18,11 +18,14 @@ SOURCE = ROOT / "src"
 
 # From the bottom to the top. A room may use the floors below its own.
 FLOORS: tuple[tuple[str, frozenset[str]], ...] = (
-    ("ground", frozenset({"version", "errors", "model", "clock", "config", "files", "memory", "metrics", "logs"})),
+    (
+        "ground",
+        frozenset({"version", "errors", "model", "clock", "config", "files", "memory", "metrics", "logs", "place"}),
+    ),
     ("rooms", frozenset({"urls", "parse", "hosts", "ledger", "events"})),
     ("fetch", frozenset({"fetch"})),
     ("around the loop", frozenset({"network", "reading", "reader", "readers", "rulebook", "seeding", "supervisor"})),
-    ("the loop", frozenset({"engine", "progress"})),
+    ("the loop", frozenset({"engine", "progress", "app"})),
     ("wiring", frozenset({"wiring"})),
     ("services", frozenset({"services"})),
     ("wiring of services", frozenset({"wiring_services"})),
@@ -38,12 +41,22 @@ SHARED_FLOORS = frozenset({"ground", "around the loop", "the loop"})
 # What is machinery, and may be exchanged for another. Only the two files of wiring say which one it is.
 WIRING = {"tenax.wiring", "tenax.wiring_services"}
 BACKENDS = (
-    *("tenax.ledger.sqlite", "tenax.events.jsonl", "tenax.events.kafka", "tenax.hosts.memory", "tenax.hosts.machine"),
+    *(
+        "tenax.ledger.sqlite",
+        "tenax.ledger.postgres",
+        "tenax.events.jsonl",
+        "tenax.events.kafka",
+        "tenax.events.redis",
+        "tenax.hosts.memory",
+        "tenax.hosts.machine",
+    ),
     *("tenax.fetch.http", "tenax.fetch.curl", "tenax.fetch.browser", "tenax.hosts.redis"),
     *("tenax.services.page_fetcher.redis_queue", "tenax.services.schedule.redis_marks"),
 )
 NAMES_A_BACKEND = {
     ("tenax.progress", "tenax.hosts.memory"): "shows every host this process holds, which is what that backend is",
+    ("tenax.app", "tenax.hosts.memory"): "hands it to those who show progress",
+    ("tenax.hosts.redis.sharing", "tenax.hosts.memory"): "is given the one that stands in for Redis",
     ("tenax.hosts.redis.records", "tenax.hosts.memory"): "stands in for Redis while that is away",
 }
 
@@ -54,6 +67,8 @@ PURE = (
     *(
         "tenax.ledger.schedule",
         "tenax.ledger.earlier",
+        "tenax.ledger.postgres.breaker",
+        "tenax.ledger.postgres.effects",
         "tenax.ledger.inflow",
         "tenax.ledger.rows",
         "tenax.fetch.addresses",
@@ -89,6 +104,7 @@ USES_IMPURE = {
 # Where a library may be named, so that another can take its place.
 HOMES = {
     "aiohappyeyeballs": ("tenax.fetch.dial",),
+    "asyncpg": ("tenax.ledger.postgres.link",),
     "brotli": ("tenax.fetch.bodies",),
     "confluent_kafka": ("tenax.events.kafka",),
     "can_ada": ("tenax.urls.normalize", "tenax.fetch.redirects"),
@@ -100,7 +116,7 @@ HOMES = {
     "publicsuffixlist": ("tenax.urls.scope",),
     "pycares": ("tenax.fetch.names",),
     "re2": ("tenax.urls.patterns",),
-    "redis": ("tenax.hosts.redis", "tenax.services"),
+    "redis": ("tenax.events.redis", "tenax.hosts.redis", "tenax.services"),
     "rich": ("tenax.cli.live",),
     "selectolax": ("tenax.parse.html",),
     "sqlite3": ("tenax.ledger.sqlite",),

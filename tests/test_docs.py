@@ -19,7 +19,7 @@ import pytest
 
 import tenax
 from bench.__main__ import available
-from docs import generate
+from docs import from_code, from_results, generate
 from tenax.cli import parser, settings
 from tenax.cli.verbs import VERBS
 from tenax.cli.where import page_filter
@@ -72,14 +72,14 @@ def test_only_what_stands_between_the_markers_is_written() -> None:
 
 
 def test_what_was_not_measured_is_said_to_be_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(generate, "RESULTS", tmp_path)
+    monkeypatch.setattr(from_results, "RESULTS", tmp_path)
     parts = [name for name in generate.PARTS if name.startswith(("bench-", "soak-"))]
-    assert {generate.PARTS[name]() for name in parts} == {generate.NOT_MEASURED}
-    assert "×" not in generate.speed_claim()
+    assert {generate.PARTS[name]() for name in parts} == {from_results.NOT_MEASURED}
+    assert "×" not in from_results.speed_claim()
 
 
 def test_what_was_measured_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(generate, "RESULTS", tmp_path)
+    monkeypatch.setattr(from_results, "RESULTS", tmp_path)
     cost = {"pages_per_second": 512.3, "cpu_seconds_per_1000_pages": 1.234, "peak_rss_mb": 99.9, "peak_pss_mb": 80.0}
     ratio = {"pages_per_second": 6.66, "pages_per_cpu_second": 12.34}
     figures = {"pages": 5000, "rounds": 3, "page_bytes": 30_000.0, "tenax": cost, "scrapy": cost}
@@ -87,9 +87,9 @@ def test_what_was_measured_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     bars = {"memory_mb": {"value": 99.9, "bar": 250.0, "ok": True}, "speed": {"value": 6.66, "bar": 8.0, "ok": False}}
     measured = {"figures": figures | {"tenax_vs_scrapy": ratio, "machine": machine}, "bars": bars}
     (tmp_path / "crawl.json").write_text(json.dumps(measured))
-    assert "| Scrapy, `JOBDIR` off | 512 | 1.23 | 99.9 | 6.66× | 12.3× |" in generate.crawl_tables()
-    assert "| `speed` | 6.66 | 8 | **missed** |" in generate.crawl_tables()
-    assert "6.66× its pages a second, 12.3× its pages per second of CPU" in generate.speed_claim()
+    assert "| Scrapy, `JOBDIR` off | 512 | 1.23 | 99.9 | 6.66× | 12.3× |" in from_results.crawl_tables()
+    assert "| `speed` | 6.66 | 8 | **missed** |" in from_results.crawl_tables()
+    assert "6.66× its pages a second, 12.3× its pages per second of CPU" in from_results.speed_claim()
 
 
 # ---- what exists is named -----------------------------------------------------------------------------------
@@ -114,12 +114,12 @@ def test_every_metric_of_the_page_fetcher_is_documented(name: str) -> None:
 def test_every_verb_and_every_option_is_documented(verb: str) -> None:
     assert f"| `tenax {verb}" in PAGES["README.md"]
     section = PAGES["docs/commands.md"].partition(f"\n## tenax {verb}\n")[2].partition("\n## ")[0]
-    options = [option for action in generate.verb_parsers()[verb]._actions for option in action.option_strings]
+    options = [option for action in from_code.verb_parsers()[verb]._actions for option in action.option_strings]
     assert [option for option in options if f"`{option}" not in section] == []
 
 
 def test_every_exit_code_is_documented() -> None:
-    codes = generate.exit_codes()
+    codes = from_code.exit_codes()
     assert {error.exit_code for error in _errors(TenaxError)} | {0, 130} == codes.keys()
     headings = re.findall(r"^## Exit code (\d+): ", PAGES["docs/troubleshooting.md"], re.MULTILINE)
     assert [int(code) for code in headings] == sorted(codes)
@@ -171,7 +171,7 @@ def _anchor(heading: str) -> str:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_flags_settings_and_scripts_exist(page: str) -> None:
-    options = {option for one in generate.verb_parsers().values() for a in one._actions for option in a.option_strings}
+    options = {option for one in from_code.verb_parsers().values() for a in one._actions for option in a.option_strings}
     known = options | {"--help", "--version", "--debug"} | OF_SCRIPTS
     keys = {knob.key for knob in knobs()}
     sections = "|".join(sorted({key.partition(".")[0] for key in keys}))

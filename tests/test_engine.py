@@ -422,6 +422,24 @@ async def test_stop_finishes_what_is_in_flight_and_claims_no_more(crawl_of: Maki
     assert crawl.ledger.counts().waiting == 30
 
 
+async def test_what_is_abandoned_waits_for_others_at_once(crawl_of: Making, clock: ManualClock) -> None:
+    crawl = await crawl_of(many(30), CrawlConfig(concurrency=4))
+    running = asyncio.ensure_future(crawl.run())
+    await until(lambda: len(crawl.stored) > 0)
+    crawl.web.gate.clear()
+    await until(lambda: crawl.web._at_once == 4)
+    begun, stored = set(crawl.engine.in_flight), len(crawl.stored)
+    crawl.engine.stop()
+    assert crawl.engine.abandon() == 4
+    assert await running is Ending.INTERRUPTED
+    assert (crawl.engine.in_flight, len(crawl.stored)) == ({}, stored)
+    assert crawl.engine.abandon() == 0
+    clock.advance(1.0)
+    claimed = {claim.task.url for _ in range(4) if (claim := await crawl.ledger.claim()) is not None}
+    assert claimed == begun, "they are the first of their host again"
+    assert await crawl.ledger.problems() == []
+
+
 async def test_hold_claims_nothing_until_it_is_over(crawl_of: Making) -> None:
     crawl = await crawl_of(many(10))
     crawl.engine.hold("test", True)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from tenax import rulebook
 from tenax.clock import ManualClock
 from tenax.config import Config, CrawlConfig, LedgerConfig, UrlsConfig
 from tenax.ledger.sqlite import SqliteLedger
 from tenax.model import Priority, Source, Task
-from tenax.rulebook import Rulebook, kept_rules
+from tenax.rulebook import Rulebook, kept_rules, with_seeds
 from tenax.urls.admit import Rules, rules_of
 from tests.contracts.ledger import Manners
 
@@ -40,7 +42,7 @@ async def test_what_is_kept_is_what_was_given(ledger: SqliteLedger) -> None:
         urls=UrlsConfig(strip_trailing_slash=True),
     )
     given = rules_of(["https://www.example.org/a", "https://münchen.example/"], config, 2026)
-    await Rulebook(ledger, given).keep()
+    await Rulebook(ledger, given).change(lambda rules: rules)
     assert await kept_rules(ledger) == given
 
 
@@ -93,3 +95,72 @@ async def test_a_wider_scope_lifts_no_other_rule(ledger: SqliteLedger) -> None:
     assert await book.redirect_refusal("https://new.test/login", task()) == "exclude"
     deep = Rulebook(ledger, rules(max_depth=0))
     assert await deep.redirect_refusal("https://example.org/", task(Source.LINK, 1)) == "depth"
+
+
+# ---- many work on one crawl ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same promises, ten times as quick."""
+    monkeypatch.setattr(rulebook, "FRESH_SECONDS", rulebook.FRESH_SECONDS / 10)
+    monkeypatch.setattr(rulebook, "SETTLE_SECONDS", rulebook.SETTLE_SECONDS / 10)
+
+
+def adding(*seeds: str) -> Callable[[Rules], Rules]:
+    return lambda kept: with_seeds(kept, seeds, Config(), 2026)
+
+
+@pytest.mark.usefixtures("quick")
+async def test_whoever_changes_the_rules_returns_when_everyone_goes_by_them(ledger: SqliteLedger) -> None:
+    first, second = Rulebook(ledger, rules(), is_shared=True), Rulebook(ledger, rules(), is_shared=True)
+    await first.change(lambda rules: rules)
+    assert await second.current() == first.rules
+    await first.change(adding("https://new.test/"))
+    assert "new.test" in (await second.current()).scope.hosts
+    assert await kept_rules(ledger) == second.rules
+
+
+@pytest.mark.usefixtures("quick")
+async def test_two_who_change_the_rules_at_once_both_have_their_way(ledger: SqliteLedger) -> None:
+    books = [Rulebook(ledger, rules(), is_shared=True) for _ in range(4)]
+    await asyncio.gather(*(book.change(adding(f"https://new{n}.test/")) for n, book in enumerate(books)))
+    hosts = {"example.org", *(f"new{n}.test" for n in range(4))}
+    for book in books:
+        assert (await book.current()).scope.hosts == hosts
+
+
+@pytest.mark.usefixtures("quick")
+async def test_where_a_seed_leads_others_go_too(ledger: SqliteLedger) -> None:
+    finder, other = Rulebook(ledger, rules(), is_shared=True), Rulebook(ledger, rules(), is_shared=True)
+    await finder.change(lambda rules: rules)
+    assert await finder.redirect_refusal("https://new.test/start", task()) is None
+    assert await other.redirect_refusal("https://new.test/further", task(Source.LINK, 2)) is None
+
+
+async def test_what_is_nobody_elses_is_not_asked_for_again(ledger: SqliteLedger) -> None:
+    book = Rulebook(ledger, rules())
+    await ledger.close()
+    assert await book.current() == rules()
+
+
+@pytest.mark.parametrize(
+    ("kept", "config", "hosts", "domains"),
+    [
+        ("host", Config(), {"example.org", "new.test", "learned.test"}, set()),
+        ("host", Config(crawl=CrawlConfig(scope="domain")), set(), {"example.org", "new.test"}),
+        ("domain", Config(crawl=CrawlConfig(scope="domain")), set(), {"example.org", "new.test", "learned.test"}),
+    ],
+)
+def test_more_seeds_leave_what_a_scope_has_learned(
+    kept: str, config: Config, hosts: set[str], domains: set[str]
+) -> None:
+    before = rules(kept)
+    learned = (
+        {"hosts": {"example.org", "learned.test"}} if kept == "host" else {"domains": {"example.org", "learned.test"}}
+    )
+    scope = msgspec.structs.replace(before.scope, **{name: frozenset(value) for name, value in learned.items()})
+    after = with_seeds(msgspec.structs.replace(before, scope=scope), ["https://new.test/"], config, 2026)
+    assert after.seeds == ("https://example.org/", "https://new.test/")
+    assert (set(after.scope.hosts), set(after.scope.domains)) == (hosts, domains)
+    assert with_seeds(after, ["https://new.test/"], config, 2026) == after, "what is there already changes nothing"

@@ -69,6 +69,54 @@ async def test_a_crawl_in_which_no_visit_ends_is_told_with_the_oldest_visits(cap
     assert first.__dict__["oldest"] == [f"https://a.test/{number}" for number in range(10)]
 
 
+async def test_a_ledger_that_is_away_is_waited_for_however_long_it_takes() -> None:
+    clock, is_away = ManualClock(), True
+    begun = clock.now()
+    asked = 0
+
+    async def ask() -> None:
+        nonlocal asked
+        asked += 1
+        await asyncio.sleep(60)
+
+    supervisor = Supervisor(
+        clock, {"https://a.test/": begun}, lambda: begun, RESILIENCE, ask_ledger=ask, is_ledger_away=lambda: is_away,
+        blocked_seconds=1e9, ledger_seconds=TICK, check_seconds=TICK,
+    )  # fmt: skip
+    running = asyncio.ensure_future(supervisor.run())
+    for _ in range(10):
+        clock.advance(86_400)
+        await some_turns(supervisor, clock)
+    assert (supervisor.stalls, asked, running.done()) == (0, 0, False)
+    is_away = False
+    clock.advance(61)
+    with pytest.raises(BaseExceptionGroup) as raised:
+        await asyncio.wait_for(running, 20)
+    assert raised.group_contains(LedgerSilent), "it was back, nothing moved, and it gave no answer"
+
+
+async def test_a_ledger_that_notices_only_when_it_is_asked_is_waited_for() -> None:
+    clock, is_away = ManualClock(), False
+    begun = clock.now()
+
+    async def ask() -> None:
+        nonlocal is_away
+        is_away = True
+        await asyncio.sleep(60)
+
+    supervisor = Supervisor(
+        clock, {"https://a.test/": begun}, lambda: begun, RESILIENCE, ask_ledger=ask, is_ledger_away=lambda: is_away,
+        blocked_seconds=1e9, ledger_seconds=TICK, check_seconds=TICK,
+    )  # fmt: skip
+    running = asyncio.ensure_future(supervisor.run())
+    clock.advance(61)
+    await stalled_times(supervisor, 1)
+    clock.advance(86_400)
+    await some_turns(supervisor, clock)
+    assert (supervisor.stalls, running.done()) == (1, False)
+    await ended(running)
+
+
 async def test_a_crawl_that_moves_or_rests_is_left_alone() -> None:
     clock = ManualClock()
     in_flight: dict[str, float] = {}

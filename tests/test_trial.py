@@ -27,6 +27,7 @@ from tenax.model import (
     Unchanged,
     Way,
 )
+from tenax.place import Place
 from tenax.trial import Trial, Wanted, tried
 from tenax.trial.telling import of_host, span
 from tests.hostile.crawling import Settings, config_for, crawl
@@ -57,7 +58,8 @@ async def trial(
     is_unconditional: bool = False,
     out: Path | None = None,
 ) -> Trial:
-    return await tried(Wanted(site.url(path), way, is_unconditional, out), config(site, settings))
+    crawl = Place(out) if out else None
+    return await tried(Wanted(site.url(path), way, is_unconditional, crawl), config(site, settings))
 
 
 def step(trial: Trial, name: str) -> str:
@@ -291,7 +293,7 @@ async def test_a_stored_copy_serves_when_the_network_does_not(tmp_path: Path) ->
 
 async def test_what_the_crawl_would_not_take_is_said_and_asked_all_the_same(site: Site, crawled: Path) -> None:
     async with Site(EVERY_END) as other:
-        done = await tried(Wanted(other.url("/page"), out=crawled), config(site, {"guard.ports": (80,)}))
+        done = await tried(Wanted(other.url("/page"), crawl=Place(crawled)), config(site, {"guard.ports": (80,)}))
         assert "✗ the crawl in" in step(done, "scope")
         assert step(done, "scope").endswith("; asked all the same")
         assert step(done, "guard") == (
@@ -299,7 +301,7 @@ async def test_what_the_crawl_would_not_take_is_said_and_asked_all_the_same(site
         )
         assert isinstance(done.outcome, Refused)
         assert other.connections == 0
-        found = await tried(Wanted(other.url("/page"), out=crawled, is_out_given=False), config(site))
+        found = await tried(Wanted(other.url("/page"), crawl=Place(crawled), is_crawl_given=False), config(site))
         assert isinstance(found.outcome, Fetched), "a crawl that never met the host has nothing to say"
 
 

@@ -14,29 +14,30 @@ from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 
-import msgspec
-
+from tenax.app import App
 from tenax.clock import Clock, SteadyClock
 from tenax.config import Config
-from tenax.errors import StorageFull, TenaxError, UsageError
+from tenax.errors import UsageError
 from tenax.ledger import Admission, Status
 from tenax.metrics import Metrics, MetricsServer
 from tenax.model import Ending, Page, Progress, Visit
+from tenax.place import place_of
 from tenax.progress import Meter
-from tenax.rulebook import kept_rules
+from tenax.rulebook import agreed, kept_rules, with_seeds
 from tenax.seeding import survey
 from tenax.urls.admit import Rules, rules_of, seed_offers
 from tenax.urls.normalize import normalize, spelling_of
-from tenax.wiring import App, build, open_ledger, set_aside
+from tenax.wiring import build, clock_of, open_ledger, set_aside
 
 MOST_UNREAD_PAGES = 200
 
 
 class Crawl:
-    """One crawl in one directory: new, or the one that is there already.
+    """One crawl in one directory, or on the server that `ledger.url` names: new, or the one that is there already.
 
     Everything is in `out` (by default `tenax-HOST` of the first seed): leave at any time, by `break`, an exception or
-    kill -9, and the same call goes on from there. Pages that an earlier run stored are not given again.
+    kill -9, and the same call goes on from there. Pages that an earlier run stored are not given again. On a server,
+    `out` is for the files of `events` alone; without it none are written.
     """
 
     def __init__(
@@ -59,10 +60,17 @@ class Crawl:
         if not seeds:
             raise UsageError("there is nothing to crawl; give at least one URL")
         self._config = config or Config()
+        self._own_clock = clock
         self._clock = clock or SteadyClock()
         year = datetime.fromtimestamp(self._clock.now(), UTC).year
         self._rules = rules_of(seeds, self._config, year)
-        self.out = Path(out) if out is not None else default_directory(self._rules.seeds[0])
+        self.place = place_of(self._config, Path(out) if out is not None else None)
+        if not self.place.server and out is None:
+            self.place = place_of(self._config, default_directory(self._rules.seeds[0]))
+        if self.place.server and fresh:
+            raise UsageError("a crawl on a server cannot be set aside; give another ledger.schema")
+        self.out = self.place.out
+        """Its directory; None when it is on a server and writes no files."""
         self._fresh = fresh
         self._revisit = revisit
         self._typed_by_person = typed_by_person
@@ -82,15 +90,16 @@ class Crawl:
         urls = [url for seed in self._rules.seeds if (url := normalize(seed, None, spelling)) is not None]
         surveyed = await survey(urls, config.guard, self._typed_by_person)
         self.notices.extend(surveyed.notices)
-        if self._fresh and (aside := set_aside(self.out, config, self._clock.now())) is not None:
+        place = self.place
+        if self._fresh and (aside := set_aside(place.directory, config, self._clock.now())) is not None:
             self.notices.append(f"the earlier crawl was moved to {aside}")
-        ledger = await open_ledger(self.out, read_only=False, config=config, clock=self._clock)
+        self._clock = self._own_clock or await clock_of(place, config)
+        ledger = await open_ledger(place, read_only=False, config=config, clock=self._clock)
         try:
-            rules = self._agreed(self._rules, await kept_rules(ledger))
-            self._app = await build(
-                self.out, ledger, rules, config, self._clock, surveyed.allowed_origins, self._visited
-            )
-            await ledger.admit(seed_offers(rules))
+            rules = self._agreed(await kept_rules(ledger))
+            self._app = await build(place, ledger, rules, config, self._clock, surveyed.allowed_origins, self._visited)
+            await self._app.rulebook.change(self._beside_others if place.server else lambda _: rules)
+            await ledger.admit(seed_offers(self._rules))
             await ledger.remember("command", self._command.encode())
             revisited = await ledger.revisit(self._clock.now()) if self._revisit else 0
             self._meter = Meter(self._clock, ledger, self._app.hosts, self._app.engine)
@@ -117,25 +126,7 @@ class Crawl:
 
     async def run(self) -> Ending:
         """Crawl to an end; pages go to the ledger and the sinks only."""
-        try:
-            return await self._run()
-        except BaseExceptionGroup as troubles:
-            raise _first(troubles) or troubles from None
-
-    async def _run(self) -> Ending:
-        app = self._parts
-        async with asyncio.TaskGroup() as group:
-            watching = [group.create_task(app.supervisor.run()), group.create_task(self._measure())]
-            relaying = [group.create_task(relay.run()) for relay in app.relays]
-            try:
-                ending = await app.engine.run()
-            finally:
-                for task in watching:
-                    task.cancel()
-                for relay in app.relays:
-                    relay.end()
-            await asyncio.gather(*relaying)
-        return ending
+        return await self._parts.run(self._measure)
 
     async def __aiter__(self) -> AsyncIterator[Page]:
         """Pages as they are committed. The crawl waits when they are not taken, and stops when the loop is left."""
@@ -183,19 +174,16 @@ class Crawl:
             self._metrics.scrape(self._meter.progress())
             await asyncio.sleep(1)
 
-    def _agreed(self, new: Rules, kept: Rules | None) -> Rules:
-        """The rules of this run: the new ones, with what the scope had learned from redirected seeds."""
-        if kept is None:
-            return new
-        if new.scope.name == kept.scope.name and new.seeds == kept.seeds:
-            new = msgspec.structs.replace(new, scope=kept.scope)
-        changed = [
-            name for name in ("seeds", "scope", "include", "exclude", "max_depth", "urls")
-            if getattr(new, name) != getattr(kept, name)
-        ]  # fmt: skip
+    def _beside_others(self, kept: Rules) -> Rules:
+        """On a server others may have given seeds as well; theirs are crawled too."""
+        return with_seeds(kept, self._rules.seeds, self._config, self._rules.year)
+
+    def _agreed(self, kept: Rules | None) -> Rules:
+        new = self._beside_others(kept) if kept is not None and self.place.server else self._rules
+        rules, changed = agreed(new, kept)
         if changed:
             self.notices.append(f"changed since the last run: {', '.join(changed)}; links found from now on follow it")
-        return new
+        return rules
 
     def _note_resumption(self, revisited: int) -> None:
         counts = self._parts.ledger.counts()
@@ -217,16 +205,3 @@ def default_directory(seed: str) -> Path:
     """Where a crawl of this seed lives when nothing else is said."""
     host = seed.partition("://")[2].partition("/")[0]
     return Path("tenax-" + "".join(mark if mark.isalnum() or mark in ".-" else "-" for mark in host))
-
-
-def _first(troubles: BaseExceptionGroup[BaseException]) -> TenaxError | None:
-    """Many visits may meet the same trouble; a person needs to hear of it once. A full disk is said first."""
-    found: list[TenaxError] = []
-    pending: list[BaseException] = [troubles]
-    while pending:
-        one = pending.pop()
-        if isinstance(one, BaseExceptionGroup):
-            pending.extend(one.exceptions)
-        elif isinstance(one, TenaxError):
-            found.append(one)
-    return next((one for one in found if isinstance(one, StorageFull)), found[0] if found else None)

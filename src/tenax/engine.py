@@ -68,7 +68,10 @@ class Engine:
         sites: Sites,
         network: NetworkWatch,
         on_visit: Callable[[Visit, Admission], None],
+        *,
+        is_endless: bool = False,
     ) -> None:
+        """One that `is_endless` ends only when it is stopped: others may bring it work at any time."""
         self.ledger = ledger
         self.hosts = hosts
         self.pipeline = pipeline
@@ -84,6 +87,8 @@ class Engine:
         self.last_activity = self.last_turn = clock.now()
         """When a visit last ended, and when the loop last looked for work."""
         self._last_failure = "all of them rest after earlier failures"
+        self._is_endless = is_endless
+        self._visits: set[asyncio.Task[None]] = set()
         self._stopping = False
         self._holds: set[str] = set()
         self._finished = asyncio.Event()
@@ -92,6 +97,12 @@ class Engine:
         """Claim no more; what is in flight is finished and committed."""
         self._stopping = True
         self._finished.set()
+
+    def abandon(self) -> int:
+        """Give up what is in flight: nothing of it is committed, and it is waiting again; how many visits that were."""
+        for visit in self._visits:
+            visit.cancel()
+        return len(self._visits)
 
     def hold(self, reason: str, is_held: bool) -> None:
         """Claim nothing while there is a reason: someone downstream is behind, or the network is away."""
@@ -110,7 +121,9 @@ class Engine:
                 claim = await self.ledger.claim() if self._may_claim() else None
                 if claim is not None:
                     self.in_flight[claim.task.url] = self.clock.now()
-                    visits.create_task(self.work(claim))
+                    visit = visits.create_task(self.work(claim))
+                    self._visits.add(visit)
+                    visit.add_done_callback(self._visits.discard)
                 elif self._may_claim():
                     await self.ledger.wait_for_work(LONGEST_WAIT_SECONDS)
                 else:
@@ -129,6 +142,9 @@ class Engine:
             self.on_visit(visit, admission)
         except LeaseLost:
             log.warning("visit came too late", extra={"url": claim.task.url})
+        except asyncio.CancelledError:
+            await self.ledger.release(claim)  # unless its commit is on its way: that is written, or fails with others
+            raise
         finally:
             self.hosts.release(claim.host.origin)
             # Gone already when a lease ran out meanwhile and another visit of the same URL has ended.
@@ -141,7 +157,7 @@ class Engine:
         started_at = self.clock.now()
         host = await self.hosts.adopt(claim.host)
         try:
-            answer = await self.pipeline.fetch(claim.task, host, claim.held)
+            answer = await self.pipeline.fetch(claim.task, host, claim.held, claim.lease.host_until)
             reading = await self._read(claim, answer)
             return await self._settled(claim, answer, reading, started_at)
         except TenaxError:
@@ -182,7 +198,7 @@ class Engine:
             validation=self.sites.of_origin(claim.host.origin).validation,
         )
         try:
-            return await self.readers.read(job, self.rulebook.rules)
+            return await self.readers.read(job, await self.rulebook.current())
         except ReaderFailed as error:
             return Reading(rejected=Rejected(why=f"unreadable: {error}"))
 
@@ -313,7 +329,7 @@ class Engine:
         """Why to end now, if there is a reason."""
         if self._stopping:
             return Ending.INTERRUPTED
-        if self.in_flight or NETWORK in self._holds:
+        if self._is_endless or self.in_flight or NETWORK in self._holds:
             return None
         counts = self.ledger.counts()
         if self.crawl.max_pages and counts.pages_this_round >= self.crawl.max_pages:

@@ -1,43 +1,137 @@
-"""The rules of this crawl as they stand now: kept in the ledger, widened when a seed turns out to live elsewhere."""
+"""The rules of this crawl as they stand now: kept in the ledger, widened when a seed turns out to live elsewhere.
+
+Where several work on one crawl, its rules may be changed by any of them, and a page read by yesterday's rules would
+lose links. So a page is read by rules that were looked at less than `FRESH_SECONDS` ago, and whoever changes them lets
+`SETTLE_SECONDS` pass before it adds what depends on the change.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import secrets
+from collections.abc import Callable, Sequence
+
 import msgspec
 
+from tenax.config import Config
 from tenax.errors import LedgerUnusable
 from tenax.ledger import Ledger
 from tenax.model import Source, Task
-from tenax.urls.admit import Rules, refusal
-from tenax.urls.normalize import normalize, spelling_of
-from tenax.urls.scope import widen
+from tenax.urls.admit import Rules, refusal, rules_of
+from tenax.urls.normalize import WebUrl, normalize, spelling_of
+from tenax.urls.scope import in_scope, widen
+
+FRESH_SECONDS = 0.5
+SETTLE_SECONDS = 1.0
+TRIES = 10
 
 _NAME = "rules"
+_MARK = "rules_mark"
+"""Another one with every change: small enough to be asked for twice a second."""
 _decode = msgspec.json.Decoder(Rules).decode
 
 
 class Rulebook:
-    def __init__(self, ledger: Ledger, rules: Rules) -> None:
+    """`is_shared`: others may change the rules as well."""
+
+    def __init__(self, ledger: Ledger, rules: Rules, *, is_shared: bool = False) -> None:
         self._ledger = ledger
+        self._is_shared = is_shared
+        self._mark: bytes | None = None
+        self._looked_at: float | None = None
+        self._looking = asyncio.Lock()
         self.rules = rules
 
-    async def keep(self) -> None:
-        await self._ledger.remember(_NAME, msgspec.json.encode(self.rules))
+    async def current(self) -> Rules:
+        """The rules to read a page by."""
+        if self._is_shared and not self._is_fresh():
+            async with self._looking:
+                if not self._is_fresh():
+                    await self._look()
+        return self.rules
+
+    async def change(self, rule: Callable[[Rules], Rules]) -> None:
+        """Returns when everyone goes by the changed rules. `rule` must change nothing that it has changed already."""
+        if not self._is_shared:
+            self.rules = rule(self.rules)
+            await self._keep()
+            return
+        for _ in range(TRIES):
+            await self._look()
+            changed = rule(self.rules)
+            if changed == self.rules and self._mark is not None:
+                return
+            self.rules = changed
+            await self._keep()
+            await asyncio.sleep(SETTLE_SECONDS)  # then look whether another's change came over ours
 
     async def redirect_refusal(self, url: str, task: Task) -> str | None:
         """Why a redirect of this task is not followed, or None. Where a seed leads, the crawl was meant to go."""
-        target = normalize(url, None, spelling_of(self.rules.urls))
+        rules = await self.current()
+        target = normalize(url, None, spelling_of(rules.urls))
         if target is None:
             return "invalid"
-        why = refusal(self.rules, target, task.depth)
+        why = refusal(rules, target, task.depth)
         if why == "scope" and _is_seed(task):
-            self.rules = msgspec.structs.replace(self.rules, scope=widen(self.rules.scope, target))
-            await self.keep()
+            await self.change(lambda rules: _widened(rules, target))
             why = refusal(self.rules, target, task.depth)
         return why
+
+    def _is_fresh(self) -> bool:
+        return self._looked_at is not None and _now() - self._looked_at < FRESH_SECONDS
+
+    async def _look(self) -> None:
+        began = _now()
+        mark = await self._ledger.recall(_MARK)
+        if mark != self._mark and (kept := await kept_rules(self._ledger)) is not None:
+            self.rules, self._mark = kept, mark
+        self._looked_at = began
+
+    async def _keep(self) -> None:
+        await self._ledger.remember(_NAME, msgspec.json.encode(self.rules))
+        if self._is_shared:
+            mark = secrets.token_bytes(8)
+            await self._ledger.remember(_MARK, mark)
+            self._mark = mark
+
+
+def _widened(rules: Rules, target: WebUrl) -> Rules:
+    if in_scope(rules.scope, target):
+        return rules
+    return msgspec.structs.replace(rules, scope=widen(rules.scope, target))
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
 
 
 def _is_seed(task: Task) -> bool:
     return task.depth == 0 and task.source in (Source.SEED, Source.REDIRECT)
+
+
+def agreed(new: Rules, kept: Rules | None) -> tuple[Rules, tuple[str, ...]]:
+    """The rules of a run that goes on with a crawl: the new ones, with what the scope had learned from redirected
+    seeds; and the names of what has changed."""
+    if kept is None:
+        return new, ()
+    if new.scope.name == kept.scope.name and new.seeds == kept.seeds:
+        new = msgspec.structs.replace(new, scope=kept.scope)
+    names = ("seeds", "scope", "include", "exclude", "max_depth", "urls")
+    return new, tuple(name for name in names if getattr(new, name) != getattr(kept, name))
+
+
+def with_seeds(kept: Rules, seeds: Sequence[str], config: Config, year: int) -> Rules:
+    """The rules of a crawl that gets more seeds: what this config says, for all that was in its scope before too."""
+    new = rules_of((*kept.seeds, *seeds), config, year)
+    if new.scope.name != kept.scope.name:
+        return new
+    scope = msgspec.structs.replace(
+        new.scope,
+        hosts=new.scope.hosts | kept.scope.hosts,
+        domains=new.scope.domains | kept.scope.domains,
+        prefixes=new.scope.prefixes | kept.scope.prefixes,
+    )
+    return msgspec.structs.replace(new, scope=scope)
 
 
 async def kept_rules(ledger: Ledger) -> Rules | None:
@@ -47,5 +141,5 @@ async def kept_rules(ledger: Ledger) -> Rules | None:
         return _decode(stored) if stored is not None else None
     except msgspec.DecodeError as error:
         raise LedgerUnusable(
-            f"the rules kept with this crawl cannot be read ({error}); begin anew with --fresh"
+            f"the rules kept with this crawl cannot be read ({error}); begin anew, with --fresh or in another schema"
         ) from None

@@ -2,9 +2,10 @@
 
 Two kinds of standstill. The event loop itself is blocked (something computes or waits where it must not): a thread
 watches for that. Or the loop runs, but no visit ends though some are in flight, or the engine no longer takes its
-turns: then the network and the ledger are looked at. A network that is down is waited for (`tenax.network`). A ledger
-that does not answer, and a standstill that nothing explains, end the run with an error of their own: what was
-committed is safe, and whoever started us may start us again.
+turns: then the network and the ledger are looked at. A network that is down is waited for (`tenax.network`), and so is
+a server that the ledger knows to be away, however long it takes. A ledger that does not answer for no such reason, and
+a standstill that nothing explains, end the run with an error of their own: what was committed is safe, and whoever
+started us may start us again.
 """
 
 from __future__ import annotations
@@ -47,13 +48,15 @@ class Supervisor:
         last_turn: Callable[[], float] | None = None,
         network: Network | None = None,
         ask_ledger: Callable[[], Awaitable[object]] | None = None,
+        is_ledger_away: Callable[[], bool] = lambda: False,
         blocked_seconds: float = BLOCKED_SECONDS,
         ledger_seconds: float = LEDGER_SECONDS,
         check_seconds: float = 1.0,
     ) -> None:
         """`last_activity`: when a visit last ended. `last_turn`: when the loop last looked for work.
 
-        `ask_ledger` is a cheap question to the ledger; only whether it is answered matters.
+        `ask_ledger` is a cheap question to the ledger; only whether it is answered matters. `is_ledger_away`: whether
+        it knows by itself that it cannot answer, and comes back by itself.
         """
         self._clock = clock
         self._in_flight = in_flight
@@ -62,6 +65,7 @@ class Supervisor:
         self._stall_seconds = (resilience or ResilienceConfig()).stall_seconds
         self._network = network
         self._ask_ledger = ask_ledger
+        self._is_ledger_away = is_ledger_away
         self._blocked_seconds = blocked_seconds
         self._ledger_seconds = ledger_seconds
         self._check_seconds = check_seconds
@@ -117,7 +121,7 @@ class Supervisor:
 
     def _moved_at(self) -> float:
         """When the crawl last did something; now, when there is nothing that it could do."""
-        if self._network is not None and self._network.watch.is_down:
+        if self._is_ledger_away() or (self._network is not None and self._network.watch.is_down):
             return self._clock.now()
         if self._in_flight:
             return self._last_activity()
@@ -151,6 +155,8 @@ class Supervisor:
                     await self._ask_ledger()
                 return
             except TimeoutError:
+                if self._is_ledger_away():
+                    return  # it has just noticed, and is waited for
                 why = f"no answer within {self._ledger_seconds:g} s"
             except LedgerError as error:
                 why = str(error)

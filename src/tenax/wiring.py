@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import platform
 import random
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tenax.clock import Clock, SteadyClock
+import msgspec
+
+from tenax.app import App, Closing
+from tenax.clock import Clock, ShiftedClock, SteadyClock
 from tenax.config import Config, Sites
 from tenax.engine import Engine
 from tenax.events.jsonl import JsonlSink
+from tenax.events.kafka import KafkaSink
+from tenax.events.redis import RedisSink
 from tenax.events.relay import Relay
 from tenax.fetch import Transport
 from tenax.fetch.browser import BrowserTransport, browser_missing
@@ -26,62 +32,81 @@ from tenax.hosts import AskedTurns
 from tenax.hosts.at_once import AtOnce
 from tenax.hosts.machine import open_turns
 from tenax.hosts.memory import MemoryHosts, OwnHosts
+from tenax.hosts.redis import Sharing, VisitedUrls, redis_offset
 from tenax.hosts.turns import HostTurns
 from tenax.ledger import Admission, Ledger
+from tenax.ledger.postgres import PostgresLedger, migrate, refill, server_offset
 from tenax.ledger.sqlite import SqliteLedger, owned
-from tenax.model import Visit, Way
+from tenax.model import Failed, Unchanged, Visit, Way
 from tenax.network import Network, NetworkWatch
-from tenax.readers import Readers, readers_of
+from tenax.place import Place
+from tenax.readers import readers_of
 from tenax.rulebook import Rulebook
 from tenax.supervisor import Supervisor
 from tenax.urls.admit import Rules
 from tenax.urls.normalize import spelling_of
 
 
-class App:
-    """The parts of one crawl, put together."""
+async def clock_of(place: Place, config: Config) -> Clock:
+    """The time of this crawl. Those who share a server have clocks that differ: all of them live in the server's time.
 
-    def __init__(
-        self,
-        ledger: Ledger,
-        hosts: MemoryHosts,
-        engine: Engine,
-        readers: Readers,
-        transports: Transports,
-        relays: tuple[Relay, ...],
-        supervisor: Supervisor,
-    ) -> None:
-        self.ledger = ledger
-        self.hosts = hosts
-        self.engine = engine
-        self.readers = readers
-        self.transports = transports
-        self.relays = relays
-        self.supervisor = supervisor
-
-    async def close(self) -> None:
-        await self.readers.close()
-        await self.transports.close()
-        for relay in self.relays:
-            await relay.close()
-        await self.ledger.close()
+    Raises `ConfigError` and `LedgerError` when a server cannot be used as it is named.
+    """
+    steady = SteadyClock()
+    if place.server:
+        return ShiftedClock(steady, await server_offset(place.server, place.schema, steady))
+    if config.hosts.url:
+        return ShiftedClock(steady, await redis_offset(config.hosts.url, steady))
+    return steady
 
 
 async def open_ledger(
-    out: Path, *, read_only: bool, config: Config | None = None, clock: Clock | None = None
+    place: Place, *, read_only: bool, config: Config | None = None, clock: Clock | None = None
 ) -> Ledger:
-    """The ledger of the crawl in this directory."""
+    """The ledger of the crawl that is kept there."""
     config = config or Config()
+    clock = clock or await clock_of(place, config)
     # A pace of zero says "sites of my own, as fast as they go": then nothing else may hold the frontier back.
     is_unhurried = config.politeness.rate_per_second > 0
+    links_per_second = config.crawl.links_per_second_per_source if is_unhurried else 0.0
+    turns = HostTurns(Sites(config))
+    if place.server:
+        own = msgspec.structs.replace(config.ledger, schema=place.schema)
+        has_filter = own.visited_filter and config.hosts.url and not read_only
+        return await PostgresLedger.open(
+            place.server,
+            own,
+            clock,
+            turns,
+            links_per_second=links_per_second,
+            read_only=read_only,
+            visited=await VisitedUrls.open(config.hosts.url, clock) if has_filter else None,
+        )
     return await SqliteLedger.open(
-        out / LEDGER_FILE,
+        place.directory / LEDGER_FILE,
         config.ledger,
-        clock or SteadyClock(),
-        HostTurns(Sites(config)),
-        links_per_second=config.crawl.links_per_second_per_source if is_unhurried else 0.0,
+        clock,
+        turns,
+        links_per_second=links_per_second,
         read_only=read_only,
     )
+
+
+async def migrate_ledger(place: Place) -> tuple[int, int]:
+    """Make the tables of a crawl on a server, or bring them to this version; from which to which, 0 for none."""
+    return await migrate(place.server, place.schema)
+
+
+async def rebuild_visited(place: Place, config: Config, told: Callable[[int, int], None]) -> tuple[int, int]:
+    """Fill the filter of known URLs anew from the ledger on a server; how many went out of it and how many came in.
+
+    `told` hears how many are in so far, and about how many there will be.
+    """
+    visited = await VisitedUrls.open(config.hosts.url, SteadyClock())
+    try:
+        return await refill(place.server, place.schema, visited, told)
+    finally:
+        await visited.close()
 
 
 def set_aside(out: Path, config: Config, now: float) -> Path | None:
@@ -99,23 +124,29 @@ def set_aside(out: Path, config: Config, now: float) -> Path | None:
 
 
 async def build(
-    out: Path,
+    place: Place,
     ledger: Ledger,
     rules: Rules,
     config: Config,
     clock: Clock,
     allowed_origins: Iterable[str],
     on_visit: Callable[[Visit, Admission], None],
+    *,
+    is_endless: bool = False,
 ) -> App:
-    """Everything a crawl needs, started and ready to run."""
-    hosts, sites = MemoryHosts(), Sites(config)
-    transports = transports_of(config, sites, clock, allowed_origins)
+    """Everything a crawl needs, started and ready to run; one that `is_endless` waits for work when it has none."""
+    near, sites = MemoryHosts(), Sites(config)
+    sharing = await Sharing.open(config.hosts.url, clock, near) if config.hosts.url else None
+    transports = transports_of(config, sites, clock, allowed_origins, sharing.turns if sharing else None)
     pipeline = Pipeline(transports, clock, sites, spelling_of(config.urls))
     readers = readers_of(config.pool)
-    rulebook = Rulebook(ledger, rules)
+    rulebook = Rulebook(ledger, rules, is_shared=bool(place.server))
     watch = NetworkWatch(config.resilience)
-    engine = Engine(ledger, OwnHosts(hosts), pipeline, readers, rulebook, clock, config.crawl, sites, watch, on_visit)
-    relays = _relays(out, ledger, config)
+    engine = Engine(
+        ledger, sharing.hosts if sharing else OwnHosts(near), pipeline, readers, rulebook, clock, config.crawl, sites,
+        watch, _counted(on_visit, sharing), is_endless=is_endless,
+    )  # fmt: skip
+    relays = _relays(place, ledger, config)
     supervisor = Supervisor(
         clock,
         engine.in_flight,
@@ -124,14 +155,37 @@ async def build(
         last_turn=lambda: engine.last_turn,
         network=Network(watch, config.resilience, clock, engine.hold),
         ask_ledger=lambda: ledger.recall("command"),
+        is_ledger_away=lambda: ledger.is_away,
     )
-    app = App(ledger, hosts, engine, readers, transports, relays, supervisor)
+    background = [lambda: sharing.run(lambda: next(iter(engine.in_flight), ""))] if sharing else []
+    parts: list[Closing] = [readers, transports, *([sharing] if sharing else [])]
+    app = App(ledger, near, engine, rulebook, relays, supervisor, background, parts)
     try:
-        await asyncio.gather(rulebook.keep(), readers.start(), *(relay.open() for relay in relays))
+        await asyncio.gather(readers.start(), *(relay.open() for relay in relays))
     except BaseException:
         await app.close()
         raise
     return app
+
+
+def _counted(
+    on_visit: Callable[[Visit, Admission], None], sharing: Sharing | None
+) -> Callable[[Visit, Admission], None]:
+    """Visits are also counted where all workers are."""
+    if sharing is None:
+        return on_visit
+    presence = sharing.presence
+
+    def visited(visit: Visit, admission: Admission) -> None:
+        is_page = visit.page is not None or isinstance(visit.outcome, Unchanged)
+        presence.note(
+            pages=int(is_page),
+            failures=int(isinstance(visit.outcome, Failed)),
+            downloaded_bytes=visit.fetch.wire_bytes,
+        )
+        on_visit(visit, admission)
+
+    return visited
 
 
 def transports_of(
@@ -163,7 +217,18 @@ def why_missing(way: Way, config: Config) -> str | None:
             return browser_missing(config.browser.executable)
 
 
-def _relays(out: Path, ledger: Ledger, config: Config) -> tuple[Relay, ...]:
-    if not config.events.jsonl:
-        return ()
-    return (Relay(ledger, JsonlSink(out / config.events.jsonl, config.events.text)),)
+def _relays(place: Place, ledger: Ledger, config: Config) -> tuple[Relay, ...]:
+    """Every sink that is wanted; those on servers are the same for all workers that share the ledger."""
+    events, relays, is_shared = config.events, [], bool(place.server)
+    if events.jsonl and place.out is not None:
+        file = place.out / events.jsonl
+        # Of the files that machines write from one ledger, each has a cursor of its own.
+        name = f"jsonl {platform.node()}:{file.absolute()}" if place.server else "jsonl"
+        relays.append(Relay(ledger, JsonlSink(file, events.text, name)))
+    if events.kafka:
+        kafka = KafkaSink(events.kafka, events.kafka_topic, events.text, compression=events.kafka_compression)
+        relays.append(Relay(ledger, kafka, is_shared=is_shared))
+    if events.redis:
+        redis = RedisSink(events.redis, events.redis_stream, events.text, events.redis_stream_length)
+        relays.append(Relay(ledger, redis, is_shared=is_shared))
+    return tuple(relays)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, datetime
 from typing import Protocol
 
 from tenax.clock import Clock, ShiftedClock, SteadyClock
@@ -11,6 +12,8 @@ from tenax.events.kafka import KafkaProducer
 from tenax.fetch.pipeline import Pipeline
 from tenax.hosts.memory import MemoryHosts
 from tenax.hosts.redis import Reach, RedisHosts, RedisTurns
+from tenax.place import place_of
+from tenax.rulebook import kept_rules
 from tenax.services.page_fetcher.fetcher import PageFetcher
 from tenax.services.page_fetcher.manners import config_of, share_of_a_host
 from tenax.services.page_fetcher.redis_queue import RedisQueue, worker_name
@@ -20,8 +23,10 @@ from tenax.services.pausing import Pause, pause
 from tenax.services.schedule import Seed
 from tenax.services.schedule.agenda import Agenda
 from tenax.services.schedule.redis_marks import RedisMarks
+from tenax.services.worker import Counting, Worker
+from tenax.urls.admit import rules_of
 from tenax.urls.normalize import Spelling
-from tenax.wiring import transports_of
+from tenax.wiring import build, clock_of, open_ledger, transports_of
 
 
 class Closing(Protocol):
@@ -71,6 +76,23 @@ async def open_page_fetcher(config: Config, clock: Clock | None = None, pause: P
     pipeline = Pipeline(transports, clock, sites, Spelling())
     fetcher = PageFetcher(queue, topic, hosts, pipeline, sites, clock, own, share_of_a_host(config), pause)
     return PageFetcherApp(fetcher, parts[::-1])
+
+
+async def open_worker(config: Config) -> tuple[Worker, Counting]:
+    """A worker on the ledger that `ledger.url` names, ready to run."""
+    place = place_of(config, None)
+    clock = await clock_of(place, config)
+    ledger = await open_ledger(place, read_only=False, config=config, clock=clock)
+    counting = Counting()
+    try:
+        # Before anyone has given seeds there are no rules; nothing waits for a visit then either.
+        rules = await kept_rules(ledger) or rules_of((), config, datetime.fromtimestamp(clock.now(), UTC).year)
+        app = await build(place, ledger, rules, config, clock, (), counting.visited, is_endless=True)
+    except BaseException:
+        await ledger.close()
+        raise
+    counting.begin(app, clock)
+    return Worker(app, counting, config.worker), counting
 
 
 async def open_agenda(seeds: Sequence[Seed], config: Config) -> tuple[Agenda, Callable[[], Awaitable[None]]]:

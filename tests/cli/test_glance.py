@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import msgspec
 import pytest
 
@@ -45,7 +43,7 @@ def text_of(**changes: object) -> str:
         next_due=NOW,
         cursors={"jsonl": Cursor(90, 1)},
     )
-    return "\n".join(lines(msgspec.structs.replace(plain, **changes), Path("out"), "tenax crawl X --out out", Ink()))
+    return "\n".join(lines(msgspec.structs.replace(plain, **changes), "out", "tenax crawl X --out out", Ink()))
 
 
 def test_counts_hosts_and_sinks_are_shown() -> None:
@@ -67,6 +65,13 @@ def test_counts_hosts_and_sinks_are_shown() -> None:
     assert "rate limited" in text
     assert "\x1b" not in text
     assert "Resume" not in text
+
+
+@pytest.mark.parametrize(
+    ("workers", "says"), [(0, "   running   "), (1, "   running   "), (12, "   12 workers running   ")]
+)
+def test_several_who_crawl_are_counted(workers: int, says: str) -> None:
+    assert says in text_of(is_running=True, workers=workers).splitlines()[0]
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -32,9 +31,7 @@ BUSY = Progress(
 
 def lines_of(progress: Progress, columns: int) -> list[str]:
     console = Console(file=io.StringIO(), width=columns, force_terminal=False)
-    picture = Picture(
-        ["https://example.org/a/very/long/path/to/begin/with"], Path("tenax-example.org"), console=console
-    )
+    picture = Picture(["https://example.org/a/very/long/path/to/begin/with"], "tenax-example.org", console=console)
     with console.capture() as capture:
         console.print(picture.frame(progress))
     return capture.get().splitlines()
@@ -70,7 +67,7 @@ def test_nothing_to_show_yet_is_fine() -> None:
 def test_it_leaves_the_terminal_as_it_was() -> None:
     file = io.StringIO()
     console = Console(file=file, width=80, force_terminal=True)
-    picture = Picture(["https://example.org"], Path("out"), console=console)
+    picture = Picture(["https://example.org"], "out", console=console)
     picture.begin(["resuming: 120 pages done"])
     picture.draw(BUSY)
     picture.end()

@@ -17,6 +17,7 @@ from tenax.crawl import Crawl
 from tenax.demo import Site
 from tenax.demo.process import DemoProcess
 from tenax.model import Ending, Progress, Resting
+from tenax.place import Place
 
 CONFIG = Config(
     crawl=CrawlConfig(max_pages=5), politeness=PolitenessConfig(rate_per_second=100), pool=PoolConfig(processes=0)
@@ -66,7 +67,7 @@ async def test_a_crawl_is_drawn_from_begin_to_end(tmp_path: Path) -> None:
     view = Onlooker()
     async with DemoProcess(SITE) as demo:
         crawl = Crawl([demo.origins[0]], CONFIG, out=tmp_path, typed_by_person=True)
-        orders = Orders((demo.origins[0],), tmp_path, opening=("hello",))
+        orders = Orders((demo.origins[0],), Place(tmp_path), opening=("hello",))
         ending, progress, status = await watched(crawl, view, orders)
     assert ending is Ending.PAGE_LIMIT
     assert progress.pages == status.pages == 5
@@ -79,7 +80,7 @@ async def test_ctrl_c_ends_it_gently_and_it_can_go_on(tmp_path: Path) -> None:
     config = Config(politeness=PolitenessConfig(rate_per_second=20), pool=PoolConfig(processes=0))
     view = Onlooker(signal_at_page=2)
     async with DemoProcess(SITE) as demo:
-        orders = Orders((demo.origins[0],), tmp_path)
+        orders = Orders((demo.origins[0],), Place(tmp_path))
         ending, _, status = await watched(Crawl(orders.seeds, config, out=tmp_path, typed_by_person=True), view, orders)
         assert ending is Ending.INTERRUPTED
         assert "stopping" in view.seen
@@ -97,14 +98,14 @@ def loaded(log: LogConfig) -> Loaded:
 
 
 def test_files_and_pipes_get_lines_and_quiet_gets_nothing() -> None:
-    orders = Orders(("https://example.org",), Path("out"))
+    orders = Orders(("https://example.org",), Place(Path("out")))
     assert isinstance(view_for(loaded(LogConfig()), orders), Lines)
     assert isinstance(view_for(loaded(LogConfig(format="json")), orders), Lines)
-    assert isinstance(view_for(loaded(LogConfig()), Orders(orders.seeds, orders.out, is_quiet=True)), Silence)
+    assert isinstance(view_for(loaded(LogConfig()), Orders(orders.seeds, orders.place, is_quiet=True)), Silence)
 
 
 def test_a_line_has_the_facts(capsys: pytest.CaptureFixture[str]) -> None:
-    view = view_for(loaded(LogConfig()), Orders(("https://example.org",), Path("out")))
+    view = view_for(loaded(LogConfig()), Orders(("https://example.org",), Place(Path("out"))))
     rest = Resting("https://example.org", 143.0, "rate limited")
     view.begin(["resuming"])
     view.draw(Progress(100.0, 7.0, pages=12, waiting=3, failures={"dns": 1}, resting=(rest,), hosts_resting=1))

@@ -12,11 +12,12 @@ from tenax.cli.orders import Orders
 from tenax.cli.summary import Report, brief, closing_line, summary
 from tenax.ledger import Status
 from tenax.model import Ending, Progress, Resting
+from tenax.place import Place
 
 NOW = 1_750_000_000.0
 ORDERS = Orders(
     seeds=("https://example.org",),
-    out=Path("my crawl"),
+    place=Place(Path("my crawl")),
     resume="tenax crawl https://example.org --out 'my crawl'",
     examples=(("https://example.org/?a=1&b", "the life of one URL"),),
 )

@@ -6,6 +6,7 @@ same ledger again each time it is called, as a new process would.
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable
 
@@ -424,6 +425,53 @@ class LedgerContract:
         clock.advance(2)
         assert (await claimed(ledger)).task.url == "https://a.test/1"
 
+    async def test_a_host_is_free_a_pace_after_its_task_was_given_back(
+        self, opened: Opened, clock: ManualClock
+    ) -> None:
+        """A request may have been sent right before; nobody wrote that down."""
+        ledger = await opened()
+        await ledger.admit([offer("https://a.test/1")])
+        claim = await claimed(ledger)
+        clock.advance(20)
+        await ledger.release(claim)
+        assert await claim_soon(ledger) is None
+        clock.advance(0.9)
+        assert await claim_soon(ledger) is None
+        clock.advance(0.2)
+        assert (await claimed(ledger)).task.url == "https://a.test/1"
+
+    async def test_a_claim_is_given_back_once(self, opened: Opened, clock: ManualClock) -> None:
+        ledger = await opened()
+        await ledger.admit([offer("https://a.test/1"), offer("https://a.test/2")])
+        claim = await claimed(ledger)
+        await ledger.release(claim)
+        await ledger.release(claim)
+        with pytest.raises(LeaseLost):
+            await ledger.commit(visit_of(claim, clock))
+        assert sorted(await drain(ledger, clock)) == ["https://a.test/1", "https://a.test/2"]
+
+    @pytest.mark.parametrize("steps", [0, 1, 2, 3, 5, 8, 20, 100])
+    async def test_a_visit_whose_commit_is_cancelled_is_written_once_or_not_at_all(
+        self, opened: Opened, clock: ManualClock, steps: int
+    ) -> None:
+        ledger = await opened()
+        await ledger.admit([offer(f"https://h{n}.test/") for n in range(4)])
+        claims = [await claimed(ledger) for _ in range(4)]
+        commits = [asyncio.ensure_future(ledger.commit(visit_of(claim, clock))) for claim in claims]
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        for commit, claim in zip(commits[::2], claims[::2], strict=True):
+            commit.cancel()
+            await asyncio.gather(commit, return_exceptions=True)
+            await ledger.release(claim)  # as whoever gives a visit up does
+        await asyncio.gather(*commits[1::2])
+        clock.advance(2)
+        again = await drain(ledger, clock)
+        assert len(again) <= 2
+        events = [event.page.url for event in await ledger.events(0, 10)]
+        assert sorted(events) == [f"https://h{n}.test/" for n in range(4)]
+        assert ledger.counts().waiting == 0
+
     # -- plans ----------------------------------------------------------------------------------------------
 
     async def test_again_waits_for_its_time_and_remembers_attempts(self, opened: Opened, clock: ManualClock) -> None:
@@ -604,6 +652,15 @@ class LedgerContract:
         ledger = await opened()
         assert await ledger.subscribe("one") == Cursor(numbers[3], 400)
         assert [event.seq for event in await ledger.events(numbers[1], 100)] == numbers[2:]
+
+    async def test_a_cursor_never_goes_back_and_someone_leads(self, opened: Opened) -> None:
+        """For a moment two may believe that they lead: the slower one must not undo what the other has told."""
+        ledger = await opened()
+        await ledger.subscribe("one")
+        for cursor in (Cursor(5, 500), Cursor(3, 900), Cursor(5, 510)):
+            await ledger.advance("one", cursor)
+        assert await ledger.subscribe("one") == Cursor(5, 510)
+        assert [await ledger.lead("one"), await ledger.lead("two"), await ledger.lead("one")] == [True] * 3
 
     async def test_numbers_are_not_used_again_after_everything_was_told(
         self, opened: Opened, clock: ManualClock

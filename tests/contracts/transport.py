@@ -10,6 +10,7 @@ import asyncio
 import socket
 import ssl
 import struct
+import threading
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
@@ -18,7 +19,7 @@ from typing import ClassVar, Protocol
 
 import pytest
 
-from tenax.clock import Clock, SteadyClock
+from tenax.clock import Clock, ManualClock, SteadyClock
 from tenax.config import FetchConfig, GuardConfig
 from tenax.fetch import Request, Response, Transport
 from tenax.fetch.guard import Guard
@@ -130,6 +131,36 @@ def unused_port() -> int:
         return port
 
 
+class Witness:
+    """Takes connections in a thread of its own, answers nothing, and remembers when it heard something."""
+
+    def __init__(self) -> None:
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self._listening.settimeout(0.5)
+        self._thread = threading.Thread(target=self._listen)
+        self.port: int = self._listening.getsockname()[1]
+        self.heard_at: list[float] = []
+
+    def __enter__(self) -> Witness:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._thread.join()
+        self._listening.close()
+
+    def _listen(self) -> None:
+        try:
+            while True:
+                connection, _ = self._listening.accept()
+                with connection:
+                    connection.settimeout(1.5)
+                    if connection.recv(100):
+                        self.heard_at.append(time.monotonic())
+        except OSError:
+            return
+
+
 class TransportContract:
     made: ClassVar[Made]
 
@@ -137,6 +168,32 @@ class TransportContract:
     async def rig(self) -> AsyncIterator[Rig]:
         async with Rig(self.made) as rig:
             yield rig
+
+    # -- too late -------------------------------------------------------------------------------------------
+
+    @pytest.mark.parametrize("steps", [2, 3, 4, 5])
+    async def test_who_slept_past_the_deadline_sends_nothing_any_more(self, rig: Rig, steps: int) -> None:
+        """As by SIGSTOP, a few steps into the request: a connection may be there when it wakes, and its turn gone."""
+        with Witness() as witness:
+            asking = asyncio.ensure_future(rig.get(f"http://127.0.0.1:{witness.port}/", seconds=0.2))
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            asyncio.get_running_loop().call_soon(time.sleep, 0.9)
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            woken_at = time.monotonic()
+            assert isinstance(await asking, (Failed, Deferred))
+        assert [at for at in witness.heard_at if at > woken_at] == []
+
+    async def test_nothing_is_sent_when_the_host_may_be_somebody_elses(self, site: Site) -> None:
+        clock = ManualClock()
+        async with Rig(self.made, clock=clock) as rig:
+            request = Request(site.url("/page"), CAP_BYTES, 5.0, send_by=clock.now() + 1)
+            assert isinstance(await rig.transport.get(request), Response)
+            clock.advance(1)
+            asked = len(site.hits)
+            assert isinstance(await rig.transport.get(request), Deferred)
+            assert len(site.hits) == asked
 
     # -- what goes well -------------------------------------------------------------------------------------
 

@@ -165,11 +165,11 @@ class Demo(NamedTuple):
 
 
 @contextmanager
-def serving(site: Site, log: Path) -> Iterator[Demo]:
-    """The demo site in a process of its own while the block runs."""
+def serving(site: Site, log: Path, port: int = 0) -> Iterator[Demo]:
+    """The demo site in a process of its own while the block runs; on any port that is free, unless one is given."""
     options = [
         *("--hosts", str(site.hosts), "--pages", str(site.pages_per_host), "--seed", str(site.seed)),
-        *("--manners", site.manners, "--log", str(log)),
+        *("--manners", site.manners, "--log", str(log), "--port", str(port)),
     ]
     process = subprocess.Popen(
         [sys.executable, "-m", "tenax.demo", *options],

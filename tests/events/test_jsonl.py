@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import resource
 from collections.abc import Iterator
@@ -176,8 +177,32 @@ async def test_lines_of_somebody_else_are_not_cut_off(file: Path) -> None:
 async def test_a_file_that_cannot_be_opened(tmp_path: Path) -> None:
     with pytest.raises(SinkError, match=r"cannot be written: Is a directory"):
         await written(tmp_path, Cursor(), [])
-    with pytest.raises(SinkError, match=r"cannot be written: No such file or directory"):
-        await written(tmp_path / "nowhere" / "pages.jsonl", Cursor(), [])
+    (tmp_path / "a file").touch()
+    with pytest.raises(SinkError, match=r"cannot be written: File exists"):
+        await written(tmp_path / "a file" / "pages.jsonl", Cursor(), [])
+
+
+async def test_a_directory_that_is_not_there_is_made(tmp_path: Path) -> None:
+    await written(tmp_path / "new" / "pages.jsonl", Cursor(), events(1, 2))
+    assert seqs(tmp_path / "new" / "pages.jsonl") == [1, 2]
+
+
+async def test_two_never_write_the_same_file(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that led the events before may not have noticed yet that it no longer does."""
+    one, two = JsonlSink(file, with_text=True), JsonlSink(file, with_text=True)
+    await one.open(Cursor(), is_behind=True)
+    opening = asyncio.ensure_future(two.open(Cursor(), is_behind=True))
+    kept = await one.write(events(1, 3))
+    done, _ = await asyncio.wait([opening], timeout=0.2)
+    assert not done
+    await one.close()
+    await opening
+    assert seqs(file) == [], "its cursor is from before: what came after is told again"
+    monkeypatch.setattr("tenax.events.jsonl.LOCK_SECONDS", 0.0)
+    with pytest.raises(SinkError, match="is being written by another crawl; use another file"):
+        await one.open(kept, is_behind=True)
+    await one.close()
+    await two.close()
 
 
 @contextmanager

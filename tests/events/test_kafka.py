@@ -7,15 +7,23 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from itertools import count
-from typing import Any
+from pathlib import Path
+from typing import Any, get_args
 
 import msgspec
 import pytest
+from aiokafka import AIOKafkaConsumer, TopicPartition
 
+from tenax.clock import ManualClock
+from tenax.config import LedgerConfig
+from tenax.config.sections import Codec
 from tenax.errors import ConfigError
 from tenax.events.kafka import KafkaProducer, KafkaSink, Message
 from tenax.events.lines import url_hash
+from tenax.events.relay import Relay
+from tenax.ledger.sqlite import SqliteLedger
 from tenax.model import Cursor, Event, Page
+from tests.contracts.ledger import Manners, drain, offer
 from tests.servers.kafka import KafkaBroker, read
 from tests.servers.processes import free_port
 
@@ -131,3 +139,59 @@ async def test_a_broker_that_never_answers_stops_nothing(caplog: pytest.LogCaptu
 async def test_servers_that_cannot_be_are_a_config_error(servers: str) -> None:
     with pytest.raises(ConfigError, match="name brokers as host:port, with commas between them"):
         KafkaProducer(servers)
+
+
+async def test_servers_that_cannot_be_are_said_also_to_who_never_leads() -> None:
+    with pytest.raises(ConfigError, match="name brokers as host:port"):
+        KafkaSink("kafka", "pages", True)
+
+
+async def test_a_reader_with_nothing_but_gzip_can_read_it(kafka: KafkaBroker, topic: str) -> None:
+    """This one knows lz4, snappy and zstd by an extra package only."""
+    async with sink_of(kafka.servers, topic) as sink:
+        await sink.write([event(n, text="Grüße " * 500) for n in range(1, 51)])
+    consumer = AIOKafkaConsumer(bootstrap_servers=kafka.servers, enable_auto_commit=False)
+    await consumer.start()
+    try:
+        async with asyncio.timeout(20):
+            consumer.assign([TopicPartition(topic, number) for number in range(4)])
+            await consumer.seek_to_beginning()
+            found = [msgspec.json.decode((await consumer.getone()).value) for _ in range(50)]
+    finally:
+        await consumer.stop()
+    assert sorted(page["seq"] for page in found) == list(range(1, 51))
+
+
+@pytest.mark.parametrize("compression", get_args(Codec))
+async def test_every_codec_that_can_be_chosen_works(kafka: KafkaBroker, topic: str, compression: str) -> None:
+    sink = KafkaSink(kafka.servers, topic, True, compression=compression)
+    await sink.open(Cursor(), False)
+    assert await sink.write([event(1)]) == Cursor(1)
+    await sink.close()
+    assert [page["seq"] for _, page in await told(kafka, topic, 1)] == [1]
+
+
+async def test_while_the_broker_is_away_the_crawl_goes_on_and_events_wait(
+    kafka: KafkaBroker, topic: str, tmp_path: Path
+) -> None:
+    """Also across an end of the crawl, and the next one that carries on."""
+    assert kafka.is_ours
+    clock, cursors = ManualClock(), []
+    for run, change in enumerate((kafka.up, kafka.down, kafka.up)):
+        change()
+        ledger = await SqliteLedger.open(tmp_path / "tenax.db", LedgerConfig(fsync=False), clock, Manners())
+        relay = Relay(
+            ledger, KafkaSink(kafka.servers, topic, True), pause_seconds=0.01, last_seconds=0.3 if run == 1 else 10.0
+        )
+        await relay.open()
+        running = asyncio.ensure_future(relay.run())
+        await ledger.admit([offer(f"https://h{run}-{n}.test/") for n in range(20)])
+        await drain(ledger, clock)
+        relay.end()
+        await asyncio.wait_for(running, 20)
+        cursors.append((await ledger.subscribe("kafka")).seq)
+        await relay.close()
+        await ledger.close()
+    assert cursors == [20, 20, 60]
+    pages = await told(kafka, topic, 60)
+    assert sorted({page["seq"] for _, page in pages}) == list(range(1, 61))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -23,6 +23,8 @@ class Outbox:
         self.kept = [event(seq) for seq in range(1, count + 1)]
         self.cursors: dict[str, Cursor] = {}
         self.asked = asyncio.Event()
+        self.is_ours = True
+        """Nobody else leads."""
 
     def add(self, count: int) -> None:
         self.kept += [event(seq) for seq in range(len(self.kept) + 1, len(self.kept) + count + 1)]
@@ -36,6 +38,9 @@ class Outbox:
 
     async def advance(self, sink: str, cursor: Cursor) -> None:
         self.cursors[sink] = cursor
+
+    async def lead(self, sink: str) -> bool:
+        return self.is_ours
 
 
 class Sink:
@@ -52,6 +57,7 @@ class Sink:
 
     async def open(self, cursor: Cursor, is_behind: bool) -> None:
         self.opened_at = cursor
+        self.is_closed = False
         self.told = self.told[: cursor.position]
 
     async def write(self, events: Sequence[Event]) -> Cursor:
@@ -169,3 +175,100 @@ async def test_a_sink_that_comes_back_goes_on_where_it_was() -> None:
     relay.end()
     await running
     assert sink.told == [1, 2, 3, 4, 5]
+
+
+# ---- one of many ------------------------------------------------------------------------------------------
+
+
+async def until(is_so: Callable[[], bool]) -> None:
+    for _ in range(5000):
+        if is_so():
+            return
+        await asyncio.sleep(0.001)
+    raise AssertionError("it did not come to that")
+
+
+async def test_who_does_not_lead_carries_nothing_and_ends_at_once() -> None:
+    outbox, sink = Outbox(3), Sink()
+    outbox.is_ours = False
+    relay = Relay(outbox, sink, look_seconds=3600)
+    await relay.open()
+    running = asyncio.ensure_future(relay.run())
+    await asyncio.sleep(0)
+    relay.end()
+    await asyncio.wait_for(running, 10)
+    await relay.close()
+    assert (sink.opened_at, sink.told, outbox.cursors) == (None, [], {"memory": Cursor()})
+
+
+async def test_who_begins_to_lead_goes_on_where_the_last_one_was() -> None:
+    outbox, sink = Outbox(5), Sink()
+    outbox.is_ours = False
+    relay = Relay(outbox, sink, pause_seconds=0.001, look_seconds=0.001)
+    await relay.open()
+    running = asyncio.ensure_future(relay.run())
+    await outbox.advance("memory", Cursor(3, 0))  # another led until now
+    outbox.is_ours = True
+    await until(lambda: outbox.cursors["memory"].seq == 5)
+    outbox.is_ours = False
+    await until(lambda: sink.is_closed)
+    outbox.add(4)
+    await outbox.advance("memory", Cursor(7, 2))
+    outbox.is_ours = True
+    await until(lambda: outbox.cursors["memory"].seq == 9)
+    relay.end()
+    await running
+    assert sink.told == [4, 5, 8, 9]
+
+
+async def test_who_no_longer_leads_lets_go_of_what_the_sink_has_not_taken() -> None:
+    """Ours would come after what the next one tells of the same pages."""
+    outbox, sink = Outbox(3), StuckSink()
+    relay = Relay(outbox, sink, pause_seconds=0.001, look_seconds=0.001)
+    await relay.open()
+    running = asyncio.ensure_future(relay.run())
+    await outbox.asked.wait()
+    outbox.is_ours = False
+    await until(lambda: sink.is_closed)
+    sink.free.set()
+    relay.end()
+    await running
+    assert (sink.told, outbox.cursors["memory"]) == ([], Cursor())
+
+
+class BusyOutbox(Outbox):
+    """Others commit faster than we tell."""
+
+    async def events(self, after: int, limit: int) -> list[Event]:
+        self.add(EVENTS_AT_ONCE)
+        await asyncio.sleep(0.001)
+        return await super().events(after, limit)
+
+
+async def test_the_end_leaves_to_others_what_they_go_on_committing() -> None:
+    outbox, sink = BusyOutbox(), Sink()
+    relay = Relay(outbox, sink, last_seconds=0.05, is_shared=True)
+    await relay.open()
+    relay.end()
+    await asyncio.wait_for(relay.run(), 10)
+    await relay.close()
+    assert outbox.cursors["memory"].seq == len(sink.told) - len(sink.told) % EVENTS_AT_ONCE
+
+
+class SilentOutbox(Outbox):
+    """The ledger is away."""
+
+    async def lead(self, sink: str) -> bool:
+        if self.asked.is_set():
+            await asyncio.Event().wait()
+        return await super().lead(sink)
+
+
+async def test_a_ledger_that_is_away_does_not_hold_up_the_end() -> None:
+    outbox, sink = SilentOutbox(3), Sink()
+    relay = Relay(outbox, sink, last_seconds=0.01)
+    await relay.open()
+    relay.end()
+    await asyncio.wait_for(relay.run(), 10)
+    await relay.close()
+    assert sink.told == []

@@ -224,6 +224,14 @@ async def test_a_page_that_sends_too_much_is_shown_out(gate: Gate, site: Site, m
     assert (await said_to(gate, page, passage)).startswith(b"HTTP/1.1 503 ")
 
 
+async def test_nothing_passes_when_the_time_of_its_page_is_over(gate: Gate, site: Site) -> None:
+    """As after a sleep of this process, while Chromium went on."""
+    passage = gate.admit("127.0.0.1", 100_000, 100, 5.0, until=asyncio.get_running_loop().time())
+    for line in (f"GET {site.url('/page')} HTTP/1.1", f"CONNECT 127.0.0.1:{site.port} HTTP/1.1"):
+        await said_to(gate, f"{line}\nSECRET\n\nGET /page HTTP/1.1\n\n", passage)
+    assert site.hits == []
+
+
 async def test_a_cut_off_body_does_not_look_whole(gate: Gate, site: Site) -> None:
     """Without a length only the way the connection ends tells them apart."""
     reader, writer = await dialled(gate)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tenax.fetch import Request
 from tenax.fetch.http.wire import Connection, Received
-from tenax.model import Failed
+from tenax.model import Deferred, Failed
 
 PAGE = b"<p>a page</p>" * 9
 ASKED = Request("http://a.example/", 10_000, 3600.0)
@@ -52,8 +52,8 @@ async def heard(pieces: Sequence[bytes], request: Request = ASKED, *, is_cut: bo
         return _plain(await asking), is_open
 
 
-def _plain(result: Received | Failed) -> object:
-    if isinstance(result, Failed):
+def _plain(result: Received | Failed | Deferred) -> object:
+    if not isinstance(result, Received):
         return result
     # Of a body that is not waited for, more or less may have come by then.
     wire_bytes = result.wire_bytes if result.body else 0

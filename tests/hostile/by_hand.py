@@ -13,6 +13,7 @@ from heapq import heappop, heappush
 from itertools import count
 from pathlib import Path
 
+from tenax.app import App
 from tenax.clock import ManualClock
 from tenax.config import Config, Sites
 from tenax.files import LEDGER_FILE
@@ -20,8 +21,9 @@ from tenax.hosts.turns import HostTurns
 from tenax.ledger import Admission
 from tenax.ledger.sqlite import SqliteLedger
 from tenax.model import Ending, Visit
+from tenax.place import Place
 from tenax.urls.admit import rules_of, seed_offers
-from tenax.wiring import App, build
+from tenax.wiring import build
 from tests.hostile.crawling import Settings, config_for
 
 DEADLINE_SECONDS = 10.0
@@ -112,7 +114,7 @@ async def crawl_by_hand(
     def note(visit: Visit, admission: Admission) -> None:
         visits.append(visit)
 
-    app = await build(out, ledger, rules, config, days.clock, (), note)
+    app = await build(Place(out), ledger, rules, config, days.clock, (), note)
     try:
         await ledger.admit(seed_offers(rules))
         yield ByHand(app, ledger, visits)

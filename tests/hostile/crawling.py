@@ -15,6 +15,7 @@ from tenax.config import Config, Setting, load
 from tenax.errors import NoSeedReachable
 from tenax.ledger import Ledger, Life, PageFilter, Status
 from tenax.model import Ending, HostRecord, Page, Value
+from tenax.place import Place
 from tenax.wiring import open_ledger
 from tests.e2e.program import start
 
@@ -63,7 +64,7 @@ class Crawled(Value, frozen=True):
 @asynccontextmanager
 async def ledger_in(out: Path, clock: Clock | None = None) -> AsyncIterator[Ledger]:
     """The ledger of a crawl, to look at."""
-    ledger = await open_ledger(out, read_only=True, clock=clock)
+    ledger = await open_ledger(Place(out), read_only=True, clock=clock)
     try:
         yield ledger
     finally:

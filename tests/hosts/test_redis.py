@@ -18,14 +18,21 @@ from tenax.clock import ManualClock, SteadyClock
 from tenax.errors import ConfigError
 from tenax.hosts import SharedTurns, Turn
 from tenax.hosts.local_turns import LocalTurns
-from tenax.hosts.redis import Presence, Reach, RedisHosts, RedisTurns
-from tenax.hosts.redis.reach import FAILURES, REST_SECONDS
+from tenax.hosts.redis import Presence, Reach, RedisHosts, RedisTurns, keys
+from tenax.hosts.redis.presence import COUNTED_SECONDS
+from tenax.hosts.redis.reach import CONNECTIONS, FAILURES, REST_SECONDS
+from tenax.hosts.redis.turns import SETTLE_SECONDS
 from tenax.model import HostRecord, RobotsCopy, RobotsVerdict
 from tests.contracts.turns import TurnsContract
 from tests.servers.redis import RedisServer
 
 ORIGIN = "https://a.example"
 T = TypeVar("T")
+
+
+async def as_ever(reach: Reach) -> None:
+    """A Redis that has been up for long: nobody can have come before it began to write turns down."""
+    await reach.client.hset(keys.TURNS_SINCE, mapping={"at": 0, "is_lost": 0})
 
 
 class Asked:
@@ -35,6 +42,7 @@ class Asked:
         self._loop = asyncio.new_event_loop()
         self._reach = Reach(url, SteadyClock())
         self._turns = RedisTurns(self._reach, "one", lambda: 1)
+        self._loop.run_until_complete(as_ever(self._reach))
 
     def take(self, turns: Sequence[Turn], now: float) -> float:
         return self._loop.run_until_complete(self._turns.take(turns, now))
@@ -119,6 +127,7 @@ async def test_a_pace_that_one_worker_has_learned_is_kept_by_the_others(
     redis: str, reaches: Callable[[str], Reach]
 ) -> None:
     one, two = (RedisTurns(reaches(redis), name, lambda: 2) for name in ("one", "two"))
+    await as_ever(reaches(redis))
     turn, now = Turn(f"host {ORIGIN}", 1.0, 30.0), 1_750_000_000.0
     await one.hold(turn.key, now, now, pace_seconds=10.0)
     assert await two.take([turn], now + 1) == now + 1
@@ -140,6 +149,7 @@ async def test_keys_are_the_ones_that_neighbours_know(redis: str, reaches: Calla
             recent_failures=(7.5,),
         ),
     )  # fmt: skip
+    await as_ever(reach)
     await turns.take([Turn(f"host {ORIGIN}", 1.0, 30.0), Turn("address 93.184.216.34", 0.1)], 1_750_000_000.0)
     client = reach.client
     assert await client.hmget("circuit:a.example", "state", "failureCount", "successCount", "lastFailureAt") == [
@@ -187,22 +197,49 @@ async def test_no_change_is_lost_when_many_make_one_at_once(redis: str, reaches:
 
 
 async def test_workers_that_stop_are_counted_no_longer(redis: str, reaches: Callable[[str], Reach]) -> None:
-    reach = reaches(redis)
-    one, two = Presence(reach, "one", ManualClock()), Presence(reach, "two", ManualClock())
+    reach, clock = reaches(redis), ManualClock()
+    one, two = Presence(reach, "one", clock), Presence(reach, "two", clock)
     await one.beat()
     two.note(pages=3, failures=1, downloaded_bytes=500)
     await two.beat("https://a.example/1")
-    assert two.workers == 2
     assert await reach.client.hget("crawler:worker:two", "currentUrl") == b"https://a.example/1"
     assert await reach.client.mget("crawler:stats:pages_crawled", "crawler:stats:bytes_downloaded") == [b"3", b"500"]
     assert 110 < await reach.client.ttl("crawler:worker:two") <= 120
+    clock.advance(COUNTED_SECONDS)
+    assert two.workers == 2
     await reach.client.delete("crawler:worker:one")  # as when it has not been heard of for two minutes
-    await two.beat()
+    for _ in range(5):
+        clock.advance(keys.HEARTBEAT_SECONDS)
+        await two.beat()
     assert two.workers == 1
     assert await reach.client.smembers("crawler:active_workers") == {b"two"}
     assert await reach.client.get("crawler:stats:pages_crawled") == b"3"
     await two.leave()
     assert await reach.client.keys("crawler:*worker*") == []
+
+
+async def test_how_many_work_is_not_said_before_the_others_know_of_us(
+    redis: str, reaches: Callable[[str], Reach]
+) -> None:
+    clock = ManualClock()
+    presence = Presence(reaches(redis), "one", clock)
+    assert presence.workers == 0
+    await presence.beat()
+    clock.advance(keys.HEARTBEAT_SECONDS)
+    assert presence.workers == 0
+    clock.advance(COUNTED_SECONDS - keys.HEARTBEAT_SECONDS)
+    assert presence.workers == 1
+
+
+async def test_workers_are_not_forgotten_with_a_flush(redis: str, reaches: Callable[[str], Reach]) -> None:
+    reach, clock = reaches(redis), ManualClock()
+    crew = [Presence(reach, f"worker-{number}", clock) for number in range(3)]
+    for one in crew:
+        await one.beat()
+    clock.advance(COUNTED_SECONDS)
+    await reach.client.flushall()
+    await crew[2].beat()
+    assert crew[2].workers == 3
 
 
 # ---- away ---------------------------------------------------------------------------------------------------
@@ -214,6 +251,7 @@ async def test_without_redis_turns_are_slower_and_never_too_early(caplog: pytest
     with RedisServer() as server:
         reach = Reach(server.url, clock, call_seconds=1.0)
         turns = RedisTurns(reach, "one", lambda: 3)
+        await as_ever(reach)
         assert await turns.take([turn], clock.now()) == clock.now()
         await turns.end([turn], clock.now())
         server.kill()
@@ -229,9 +267,76 @@ async def test_without_redis_turns_are_slower_and_never_too_early(caplog: pytest
         assert caplog.text.count("Redis is away; turns are given out here, slower") == 1
         server.start()
         clock.advance(REST_SECONDS)
-        assert await turns.take([Turn("host https://c.example", 2.0)], clock.now()) == clock.now()
+        await turns.take([stranger], clock.now())
         assert not reach.is_away
+        await as_ever(reach)  # as one that keeps its memory on disk
+        late = Turn("host https://c.example", 2.0, 30.0)
+        assert await turns.take([late], clock.now()) == clock.now()
+        await turns.end([late], clock.now())
+        clock.advance(2.5)
+        assert await turns.take([late], clock.now()) > clock.now(), "not everyone may know yet that it is back"
+        clock.advance(SETTLE_SECONDS)
+        assert await turns.take([late], clock.now()) == clock.now()
+        await turns.end([late], clock.now())
+        clock.advance(2.0)
+        assert await turns.take([late], clock.now()) == clock.now(), "at the pace they share"
         await reach.close()
+
+
+async def test_who_does_not_know_how_many_work_gives_out_no_turns() -> None:
+    clock = ManualClock()
+    reach = Reach("redis://127.0.0.1:1", clock, call_seconds=1.0)
+    turns, turn = RedisTurns(reach, "one", lambda: 0), Turn(f"host {ORIGIN}", 1.0, 30.0)
+    for _ in range(10):
+        assert await turns.take([turn], clock.now()) > clock.now()
+        clock.advance(5.0)
+    await reach.close()
+
+
+async def test_nobody_waits_for_a_redis_that_says_nothing() -> None:
+    """After some failures only one of many finds out whether it is back; the others do without it at once."""
+    clock, taken = ManualClock(), asyncio.Event()
+    connections: list[asyncio.StreamWriter] = []
+
+    async def say_nothing(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connections.append(writer)
+        taken.set()
+
+    async with await asyncio.start_server(say_nothing, "127.0.0.1", 0) as server:
+        reach = Reach(f"redis://127.0.0.1:{server.sockets[0].getsockname()[1]}", clock, call_seconds=0.3)
+        assert await asyncio.gather(*(reach.call(lambda redis: redis.ping()) for _ in range(64))) == [None] * 64
+        clock.advance(REST_SECONDS)
+        taken.clear()
+        trying = asyncio.ensure_future(reach.call(lambda redis: redis.ping()))
+        await taken.wait()
+        before = len(connections)
+        async with asyncio.timeout(0.2):
+            for _ in range(1000):
+                assert await reach.call(lambda redis: redis.ping()) is None
+        assert await trying is None
+        assert len(connections) == before
+        await reach.close()
+        for writer in connections:
+            writer.transport.abort()
+
+
+async def test_after_a_flush_nobody_is_too_early(redis: str, reaches: Callable[[str], Reach]) -> None:
+    """Who was there just before is forgotten, and may still wait for an answer."""
+    one, two, new = (RedisTurns(reaches(redis), name, lambda: 3) for name in ("one", "two", "new"))
+    host, address = Turn(f"host {ORIGIN}", 1.0, 30.0), Turn("address 93.184.216.34", 0.5)
+    now, client = 1_750_000_000.0, reaches(redis).client
+    assert await one.take([host, address], now) == now + 1.0, "a Redis that knows nothing may have been flushed"
+    assert await one.take([address], now + 0.5) == now + 0.5
+    assert await one.take([host], now + 1.0) == now + 1.0
+    await client.flushall()
+    assert await two.take([host], now + 1.1) == pytest.approx(now + 2.1, abs=1e-5), "two asks for the first time"
+    await client.flushall()
+    assert await one.take([Turn("host https://b.example", 1.0, 30.0)], now + 1.3) == pytest.approx(now + 32.3, abs=1e-5)
+    assert await new.take([host], now + 2.4) == pytest.approx(now + 32.3, abs=1e-5)
+    assert await new.take([address], now + 1.4) == pytest.approx(now + 1.8, abs=1e-5)
+    await one.end([host], now + 3.0)
+    assert await new.take([host], now + 4.5) == pytest.approx(now + 32.3, abs=1e-5)
+    assert await new.take([host], now + 32.4) == now + 32.4
 
 
 async def test_without_redis_records_come_from_memory_and_go_back_to_it() -> None:
@@ -273,6 +378,44 @@ async def test_a_flushed_redis_forgets_nothing_that_we_know(redis: str, reaches:
     )
     assert (learned.next_at, learned.breaker, learned.page_count) == (500.0, "open", 2)
     assert await RedisHosts(reaches(redis)).adopt(record) == learned
+
+
+async def test_more_calls_than_connections_wait_for_each_other(redis: str, reaches: Callable[[str], Reach]) -> None:
+    reach = reaches(redis)
+    turns = RedisTurns(reach, "one", lambda: 4)
+    await as_ever(reach)
+    taken = await asyncio.gather(
+        *(turns.take([Turn(f"host https://{number}.example", 1.0)], 1000.0) for number in range(CONNECTIONS * 4))
+    )
+    assert set(taken) == {1000.0}
+    assert not reach.is_away
+
+
+async def test_of_what_the_server_says_the_time_is_the_quickest_answer_counts(redis: str) -> None:
+    clock = SlowOnce()
+    reach = await Reach.open(redis, clock)
+    clock.slow_down()
+    assert await reach.offset_seconds() == pytest.approx(-SlowOnce.SECONDS, abs=0.2)
+    await reach.close()
+
+
+class SlowOnce(SteadyClock):
+    """A clock by which the next answer seems to take long."""
+
+    SECONDS = 5.0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._readings: int | None = None
+
+    def slow_down(self) -> None:
+        self._readings = 0
+
+    def now(self) -> float:
+        if self._readings is None:
+            return super().now()
+        self._readings += 1
+        return super().now() + (self.SECONDS if self._readings > 1 else 0.0)
 
 
 @pytest.mark.parametrize(

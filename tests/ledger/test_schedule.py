@@ -202,7 +202,7 @@ def test_a_claim_that_is_given_up_comes_first_again() -> None:
     frontier.enter(1)
     taken = frontier.take(NOW)
     assert taken is not None
-    frontier.schedule.put_back(*taken)
+    frontier.schedule.put_back(*taken, NOW)
     assert [key for _, _, key in drained(frontier, NOW + 1)] == [1, 2]
 
 

@@ -25,7 +25,9 @@ async def ledgers() -> AsyncIterator[list[SqliteLedger]]:
     opened: list[SqliteLedger] = []
     yield opened
     for ledger in opened:
+        problems = [] if ledger._is_closed or ledger._broken else await ledger.problems()
         await ledger.close()
+        assert problems == []
 
 
 @pytest.fixture

@@ -7,7 +7,16 @@ from itertools import pairwise
 from confluent_kafka import Producer
 
 from tests.servers.kafka import KafkaBroker, read
+from tests.servers.postgres import PostgresServer
 from tests.servers.redis import RedisServer
+
+
+def test_postgres_keeps_what_it_was_told_across_a_restart() -> None:
+    with PostgresServer() as server:
+        server.create("one")
+        server.psql("CREATE TABLE t AS SELECT 1 AS a", "one")
+        server.restart()
+        assert server.psql("SELECT a FROM t", "one") == "1"
 
 
 def test_redis_keeps_what_it_was_told_across_a_restart() -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tenax.cli import place, settings
 from tenax.cli.parser import program
+from tenax.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,9 +19,12 @@ SENTENCE = "Crawl sites into a directory, or go on with it. The same command aga
 EXAMPLES = """\
   tenax crawl https://example.org
   tenax crawl https://example.org/docs/ --scope prefix --max-pages 500
-  tenax crawl https://example.org --exclude '*/tag/*' --rate 2 --out example
-  tenax crawl https://a.example https://b.example --max-depth 3 --metrics-port 9464
+  tenax crawl https://example.org --exclude '*/tag/*' --rate 2 --max-depth 3 --out example
+  tenax crawl https://example.org --ledger postgresql://tenax@db.example/tenax --hosts redis://cache.example
 """
+
+MOST_COMMAND_CHARS = 1000
+"""A command with thousands of seeds is not one to be printed."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,7 +45,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     pace.add_argument("--per-host", metavar="N", help="requests in flight to one host (default: 1)")
     pace.add_argument("--concurrency", metavar="N", help="visits in flight, all hosts together (default: 256)")
     where = parser.add_argument_group("output")
-    where.add_argument("--out", metavar="DIR", help="directory of the crawl (default: tenax-HOST)")
+    where.add_argument(
+        "--out", metavar="DIR", help="directory of the crawl (default: tenax-HOST; on a server: no files are written)"
+    )
+    place.add_ledger(where)
+    where.add_argument("--hosts", metavar="URL", help="turns shared with other machines: redis://host:6379/0")
     where.add_argument("--fresh", action="store_true", help="set the crawl in that directory aside and begin anew")
     where.add_argument(
         "--revisit", action="store_true", help="visit every page again; unchanged pages cost the site little"
@@ -57,12 +65,19 @@ def run(args: argparse.Namespace) -> int:
     from tenax.cli import running
     from tenax.cli.orders import Orders
     from tenax.logs import masked
+    from tenax.place import Place
 
     loaded = settings.load(args)
-    out = Path(args.out) if args.out else place.of_seed(args.urls[0])
+    out = Path(args.out) if args.out else None
+    if not loaded.config.ledger.url:
+        where = Place(out or place.of_seed(args.urls[0]))
+    elif args.fresh:
+        raise UsageError("--fresh sets a directory aside; for another crawl on the server give another ledger.schema")
+    else:
+        where = place.on_server(loaded, out)
     orders = Orders(
         seeds=tuple(args.urls),
-        out=out,
+        place=where,
         is_fresh=args.fresh,
         is_revisit=args.revisit,
         is_quiet=args.quiet,
@@ -75,6 +90,12 @@ def run(args: argparse.Namespace) -> int:
 
 def command_to_resume(argv: Sequence[str]) -> str:
     """The command that goes on with this crawl: the same one, but that it must not begin anew. It keeps no secret."""
-    from tenax.logs import masked
+    from tenax.place import shown
 
-    return shlex.join([*program().split(), *[masked(word) for word in argv if word not in ("--fresh", "--revisit")]])
+    words = [shown(word) for word in argv if word not in ("--fresh", "--revisit")]
+    command = shlex.join([*program().split(), *words])
+    if len(command) <= MOST_COMMAND_CHARS:
+        return command
+    seeds = [word for word in words if "://" in word and not word.startswith("-")]
+    kept = [word for word in words if word not in seeds[1:]]
+    return f"{shlex.join([*program().split(), *kept])[:MOST_COMMAND_CHARS]} … (the command as it was, with every URL)"

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tenax.cli import place
-from tenax.cli.parser import add_json, add_out
+from tenax.cli.parser import add_json
 from tenax.errors import UsageError
 
 if TYPE_CHECKING:
     from tenax.cli.layout import Ink
+    from tenax.config import Config
     from tenax.ledger import LetterRecord
+    from tenax.place import Place
 
 NAME = "dead-letters"
 SENTENCE = "List or replay the URLs that were given up. Each is kept with its cause, and may be put back in the queue."
@@ -28,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", choices=("list", "replay"), help="show them, or make them wait for a visit again")
     parser.add_argument("urls", metavar="URL", nargs="*", help="for replay: which ones")
     parser.add_argument("--all", action="store_true", help="for replay: every one of them")
-    add_out(parser)
+    place.add_arguments(parser)
     add_json(parser)
 
 
@@ -38,19 +39,19 @@ def run(args: argparse.Namespace) -> int:
     if args.action == "list":
         if args.urls or args.all:
             raise UsageError("`tenax dead-letters list` takes no URL; to put one back: `tenax dead-letters replay URL`")
-        return asyncio.run(_list(place.of_crawl(args.out), is_json=args.json))
+        return asyncio.run(_list(*place.of_args(args), is_json=args.json))
     if bool(args.urls) == args.all:
         raise UsageError("say which dead letters to replay: their URLs, or --all")
     url = args.urls[0] if args.urls else None
-    return asyncio.run(_replay(place.of_crawl(args.out, url), args.urls or None))
+    return asyncio.run(_replay(*place.of_args(args, url), args.urls or None))
 
 
-async def _list(out: Path, *, is_json: bool) -> int:
+async def _list(where: Place, config: Config, *, is_json: bool) -> int:
     from tenax.cli.documents import as_json
     from tenax.cli.layout import Ink, show
     from tenax.wiring import open_ledger
 
-    ledger = await open_ledger(out, read_only=True)
+    ledger = await open_ledger(where, read_only=True, config=config)
     number = 0
     try:
         async for letter in ledger.dead_letters():
@@ -63,22 +64,22 @@ async def _list(out: Path, *, is_json: bool) -> int:
     return 0
 
 
-async def _replay(out: Path, urls: list[str] | None) -> int:
+async def _replay(where: Place, config: Config, urls: list[str] | None) -> int:
     from tenax.cli.layout import show
     from tenax.cli.status import resume_command
     from tenax.cli.words import several
     from tenax.rulebook import kept_rules
     from tenax.urls.normalize import normalize, spelling_of
-    from tenax.wiring import open_ledger
 
-    ledger = await open_ledger(out, read_only=False)
+    ledger = await place.open_to_write(where, config)
     try:
         rules = await kept_rules(ledger)
         if urls is not None and rules is not None:
             spelled = [(normalize(url, None, spelling_of(rules.urls)), url) for url in urls]
             urls = [found.url if found else url for found, url in spelled]
         came_back = await ledger.replay(urls)
-        command = await resume_command(ledger, out)
+        command = await resume_command(ledger, where)
+        is_running = (await ledger.status()).is_running
     finally:
         await ledger.close()
     if urls is not None and came_back < len(set(urls)):
@@ -87,7 +88,8 @@ async def _replay(out: Path, urls: list[str] | None) -> int:
     if not came_back:
         show(["Nothing to replay."])
         return 0
-    show([f"{several(came_back, 'URL')} will be visited again. Go on with:  {command}"])
+    how = "The workers go on with them." if is_running else f"Go on with:  {command}"
+    show([f"{several(came_back, 'URL')} will be visited again. {how}"])
     return 0
 
 

@@ -26,7 +26,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", metavar="DIR", default="tenax-demo", help="directory of the crawl (default: tenax-demo)"
     )
-    parser.add_argument("--hosts", metavar="N", type=int, default=6, help="how many hosts there are (default: 6)")
+    parser.add_argument(
+        "--hosts", metavar="N", dest="host_count", type=int, default=6, help="how many hosts there are (default: 6)"
+    )
     parser.add_argument("--pages", metavar="N", type=int, default=64, help="how many pages each has (default: 64)")
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress and no summary, only problems")
     settings.add_source_arguments(parser)
@@ -35,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from tenax.cli import running
 
-    loaded = settings.load(args, beneath=manners())
+    loaded = in_its_directory(settings.load(args, beneath=manners()))
     return running.run(_demonstrated(args, loaded))
 
 
@@ -49,21 +51,31 @@ def manners() -> dict[str, Setting]:
     }
 
 
+def in_its_directory(loaded: Loaded) -> Loaded:
+    """Whatever servers a file or a variable names: a demo is kept here, and leaves nothing elsewhere."""
+    import msgspec
+
+    config, replace = loaded.config, msgspec.structs.replace
+    config = replace(config, ledger=replace(config.ledger, url=""), hosts=replace(config.hosts, url=""))
+    return replace(loaded, config=replace(config, events=replace(config.events, kafka="")))
+
+
 async def _demonstrated(args: argparse.Namespace, loaded: Loaded) -> int:
     from tenax.cli import running
     from tenax.cli.orders import Orders
     from tenax.demo import Site
     from tenax.demo.process import DemoProcess
+    from tenax.place import Place
 
     out = Path(args.out)
     await _check_place(out)
-    opening = [f"{args.hosts} small websites run on this machine now; some of them have bad manners"]
+    opening = [f"{args.host_count} small websites run on this machine now; some of them have bad manners"]
     if place.has_crawl(out):
         opening.append(f"the earlier demo is set aside, in {out}/previous-…")
-    async with DemoProcess(Site(hosts=args.hosts, pages_per_host=args.pages)) as demo:
+    async with DemoProcess(Site(hosts=args.host_count, pages_per_host=args.pages)) as demo:
         orders = Orders(
             seeds=tuple(f"{origin}/" for origin in demo.origins),
-            out=out,
+            place=Place(out),
             is_fresh=True,  # the site has a new port every time: nothing of an earlier demo could go on
             is_quiet=args.quiet,
             program=program(),
@@ -85,12 +97,13 @@ def examples(origins: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
 
 async def _check_place(out: Path) -> None:
     """Begin anew over an earlier demo, but never over a crawl of something else."""
+    from tenax.place import Place
     from tenax.rulebook import kept_rules
     from tenax.wiring import open_ledger
 
     if not place.has_crawl(out):
         return
-    ledger = await open_ledger(out, read_only=True)
+    ledger = await open_ledger(Place(out), read_only=True)
     try:
         rules = await kept_rules(ledger)
     finally:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tenax.cli import place
-from tenax.cli.parser import add_json, add_out
-from tenax.errors import LedgerUnusable
+from tenax.cli.parser import add_json
+from tenax.errors import LedgerMissing
 
 if TYPE_CHECKING:
     from tenax.cli.story import Explanation
+    from tenax.config import Config
     from tenax.ledger import Ledger
+    from tenax.place import Place
 
 NAME = "explain"
 SENTENCE = (
@@ -29,7 +30,7 @@ EXAMPLES = """\
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("url", metavar="URL", help="any URL, as it stands in a browser or a page")
-    add_out(parser)
+    place.add_arguments(parser)
     add_json(parser)
 
 
@@ -40,15 +41,15 @@ def run(args: argparse.Namespace) -> int:
     from tenax.cli.layout import Ink, show
     from tenax.cli.story import told
 
-    explanation = asyncio.run(_explained(place.of_crawl(args.out, args.url), args.url))
+    explanation = asyncio.run(_explained(*place.of_args(args, args.url), args.url))
     show([as_json(explanation)] if args.json else told(explanation, Ink.on(sys.stdout)))
     return 0
 
 
-async def _explained(out: Path, asked: str) -> Explanation:
+async def _explained(where: Place, config: Config, asked: str) -> Explanation:
     from tenax.wiring import open_ledger
 
-    ledger = await open_ledger(out, read_only=True)
+    ledger = await open_ledger(where, read_only=True, config=config)
     try:
         return await explanation_of(ledger, asked)
     finally:
@@ -68,7 +69,7 @@ async def explanation_of(ledger: Ledger, asked: str) -> Explanation:
 
     rules = await kept_rules(ledger)
     if rules is None:
-        raise LedgerUnusable("this crawl has no rules yet: it was stopped before it began; run `tenax crawl` again")
+        raise LedgerMissing("this crawl has not begun: nobody gave it a URL yet; see `tenax seed` and `tenax crawl`")
     url = seed_url(asked, spelling_of(rules.urls))
     life = await ledger.life(url.url)
     host = life.host if life is not None else await ledger.host(url.origin)

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, TextIO
 
 from tenax.cli import place
 from tenax.cli.outputs import STANDARD_OUTPUT, told_plainly
-from tenax.cli.parser import add_out
 
 if TYPE_CHECKING:
+    from tenax.config import Config
     from tenax.ledger import PageFilter
     from tenax.model import Page
+    from tenax.place import Place
 
 NAME = "export"
 SENTENCE = "Write out the stored pages. As JSON lines, as a table (CSV), or as one Markdown file per page."
@@ -40,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", metavar="FILE", help="where to write; a directory for markdown (default: OUT/markdown)"
     )
-    add_out(parser)
+    place.add_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -49,18 +50,18 @@ def run(args: argparse.Namespace) -> int:
     from tenax.cli.where import page_filter
 
     where = page_filter(args.where)
-    out = place.of_crawl(args.out)
-    return asyncio.run(_export(out, args.format, where, args.output))
+    crawl, config = place.of_args(args)
+    return asyncio.run(_export(crawl, config, args.format, where, args.output))
 
 
-async def _export(out: Path, format: str, where: PageFilter, output: str | None) -> int:
+async def _export(crawl: Place, config: Config, format: str, where: PageFilter, output: str | None) -> int:
     from tenax.wiring import open_ledger
 
-    ledger = await open_ledger(out, read_only=True)
+    ledger = await open_ledger(crawl, read_only=True, config=config)
     try:
         pages = ledger.pages(where)
         if format == "markdown":
-            target = Path(output) if output else out / "markdown"
+            target = Path(output) if output else (crawl.out or Path()) / "markdown"
             number = await _write_files(pages, target)
         else:
             number = await _write_lines(pages, format, output)

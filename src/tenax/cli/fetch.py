@@ -16,6 +16,7 @@ from tenax.errors import LedgerMissing, SinkError, UsageError
 if TYPE_CHECKING:
     from tenax.cli.layout import Ink
     from tenax.model import Way
+    from tenax.place import Place
     from tenax.trial import Step, Trial
 
 NAME = "fetch"
@@ -48,6 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--body", metavar="FILE", help="write the decoded body there; - for standard output, the rest to standard error"
     )
     add_out(parser, "crawl whose rules, host record and stored copy are used; found when one knows the host")
+    place.add_ledger(parser)
     add_json(parser)
     settings.add_source_arguments(parser)
 
@@ -63,7 +65,9 @@ def run(args: argparse.Namespace) -> int:
 
     config = settings.load(args).config
     logs.configure("warning", config.log.format)
-    wanted = Wanted(args.url, _way(args), args.no_cache, _crawl_of(args), args.out is not None)
+    wanted = Wanted(
+        args.url, _way(args), args.no_cache, _crawl_of(args), args.out is not None or args.ledger is not None
+    )
     # Whoever wants the body on standard output wants nothing else there.
     stream = sys.stderr if args.body == "-" else sys.stdout
     ink = Ink.on(stream)
@@ -85,12 +89,12 @@ def _way(args: argparse.Namespace) -> Way | None:
     return Way.BROWSER if args.browser else Way.CURL if args.curl else None
 
 
-def _crawl_of(args: argparse.Namespace) -> Path | None:
+def _crawl_of(args: argparse.Namespace) -> Place | None:
     """The crawl that a person means; without one named there need not be any."""
     try:
-        return place.of_crawl(args.out, args.url)
+        return place.of_args(args, args.url)[0]
     except (LedgerMissing, UsageError):
-        if args.out is not None:
+        if args.out is not None or args.ledger is not None:
             raise
         return None
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 from tenax.cli import words
 from tenax.cli.layout import Ink, columns, pairs, plain, shortened, table
 from tenax.ledger import HostLine, Status
@@ -12,10 +9,10 @@ from tenax.ledger import HostLine, Status
 _HOSTS_SHOWN = 10
 
 
-def lines(status: Status, out: Path, resume: str, ink: Ink) -> list[str]:
+def lines(status: Status, name: str, resume: str, ink: Ink) -> list[str]:
     started = f"started {words.moment(status.created_at)}"
-    running = ink.good("running") if status.is_running else ink.dim("not running")
-    result = [f"{ink.bold(plain(os.fspath(out)))}   {running}   {ink.dim(started)}", ""]
+    running = ink.good(_running(status)) if status.is_running else ink.dim("not running")
+    result = [f"{ink.bold(plain(name))}   {running}   {ink.dim(started)}", ""]
     rows = [
         ("pages", f"{ink.bold(words.count(status.pages))}  ({words.several(status.articles, 'article')})"),
         ("settled", words.several(status.settled, "URL")),
@@ -31,6 +28,10 @@ def lines(status: Status, out: Path, resume: str, ink: Ink) -> list[str]:
     if status.busiest:
         result += [*_hosts(status, ink), ""]
     return result + _why_still(status, resume, ink)
+
+
+def _running(status: Status) -> str:
+    return f"{words.several(status.workers, 'worker')} running" if status.workers > 1 else "running"
 
 
 def _waiting(status: Status) -> str:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Sequence
-from pathlib import Path
 
 from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
@@ -30,11 +28,11 @@ class Picture:
 
     interval_seconds = 0.25
 
-    def __init__(self, seeds: Sequence[str], out: Path, *, max_pages: int = 0, console: Console | None = None) -> None:
+    def __init__(self, seeds: Sequence[str], name: str, *, max_pages: int = 0, console: Console | None = None) -> None:
         self._console = console or Console(stderr=True, highlight=False)
         # Drawn from the event loop, not from a thread of rich's: progress may only be read there.
         self._live = Live(console=self._console, auto_refresh=False, transient=True, redirect_stdout=False)
-        self._seeds, self._out, self._max_pages = tuple(seeds), out, max_pages
+        self._seeds, self._name, self._max_pages = tuple(seeds), name, max_pages
         self._rates: deque[float] = deque(maxlen=_HISTORY)
         self._sampled_at = 0.0
 
@@ -80,7 +78,7 @@ class Picture:
     def _title(self, progress: Progress, room: int) -> Text:
         clock = words.stopwatch(progress.elapsed_seconds)
         more = f" and {len(self._seeds) - 1} more" if len(self._seeds) > 1 else ""
-        target = f" → {os.fspath(self._out)}"
+        target = f" → {self._name}"
         left = max(room - len("tenax ") - len(more) - len(clock) - 3, 20)
         seed = shortened(plain(self._seeds[0]), max(left - len(target), left // 2)) if self._seeds else ""
         title = Text.assemble((" tenax ", "bold cyan"), (seed, "bold"), more, (shortened(target, left // 2), "dim"))

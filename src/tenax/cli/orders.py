@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from tenax.model import Value
+from tenax.place import Place
 
 
 class Orders(Value, frozen=True):
     """What to crawl, and how to speak of it."""
 
     seeds: tuple[str, ...]
-    out: Path
+    place: Place
     is_fresh: bool = False
     is_revisit: bool = False
     is_quiet: bool = False

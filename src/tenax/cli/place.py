@@ -1,13 +1,58 @@
-"""Which crawl is meant: the directory to read when none is named, and the one to write when none is given."""
+"""Which crawl is meant: the one to read when none is named, and the one to write when none is given."""
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from tenax.cli import settings
 from tenax.errors import LedgerMissing, UsageError
 from tenax.files import LEDGER_FILE
 
+if TYPE_CHECKING:
+    from tenax.config import Config, Loaded
+    from tenax.ledger import Ledger
+    from tenax.place import Place
+
 _MOST_SHOWN = 8
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The flags of a verb that reads a crawl."""
+    parser.add_argument("--out", metavar="DIR", help="directory of the crawl; found when there is one")
+    add_ledger(parser)
+    settings.add_source_arguments(parser)
+
+
+def add_ledger(parser: argparse._ActionsContainer) -> None:
+    parser.add_argument("--ledger", metavar="URL", help="a crawl on a server: postgresql://user:password@host/database")
+
+
+def of_args(args: argparse.Namespace, url: str | None = None) -> tuple[Place, Config]:
+    """The crawl a person means, and the config of the command; `url` is what they ask about, if anything."""
+    from tenax.place import Place
+
+    if args.out is not None and args.ledger is not None:
+        raise UsageError("a crawl is in a directory or on a server; give --out or --ledger, not both")
+    loaded = settings.load(args)
+    if loaded.config.ledger.url and args.out is None:
+        return on_server(loaded), loaded.config
+    return Place(of_crawl(args.out, url)), loaded.config
+
+
+def on_server(loaded: Loaded, out: Path | None = None) -> Place:
+    from tenax.place import place_of
+
+    return place_of(loaded.config, out, is_named=loaded.sources["ledger.url"].startswith("--"))
+
+
+async def open_to_write(where: Place, config: Config) -> Ledger:
+    """The ledger of a crawl that is there; opened to write at once, it would be made. Raises `LedgerMissing`."""
+    from tenax.wiring import open_ledger
+
+    await (await open_ledger(where, read_only=True, config=config)).close()
+    return await open_ledger(where, read_only=False, config=config)
 
 
 def of_crawl(out: str | None, url: str | None = None, here: Path | None = None) -> Path:

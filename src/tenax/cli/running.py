@@ -8,7 +8,6 @@ import signal
 import sys
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from tenax import logs
@@ -61,8 +60,10 @@ def view_for(loaded: Loaded, orders: Orders) -> View:
     if is_live:
         from tenax.cli.live import Picture
 
-        return Picture(tuple(map(logs.masked, orders.seeds)), orders.out, max_pages=loaded.config.crawl.max_pages)
-    return Lines(orders.out)
+        return Picture(
+            tuple(map(logs.masked, orders.seeds)), orders.place.name, max_pages=loaded.config.crawl.max_pages
+        )
+    return Lines(orders.place.name)
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
@@ -87,7 +88,7 @@ async def crawl_and_tell(orders: Orders, loaded: Loaded) -> int:
     crawl = Crawl(
         orders.seeds,
         loaded.config,
-        out=orders.out,
+        out=orders.place.out,
         fresh=orders.is_fresh,
         revisit=orders.is_revisit,
         typed_by_person=True,
@@ -187,13 +188,13 @@ class Lines:
 
     interval_seconds = 5.0
 
-    def __init__(self, out: Path) -> None:
-        self._out = out
+    def __init__(self, name: str) -> None:
+        self._name = name
 
     def begin(self, notices: Sequence[str]) -> None:
         for notice in notices:
             _log.info("notice", text=notice)
-        _log.info("crawl started", out=str(self._out))
+        _log.info("crawl started", out=self._name)
 
     def draw(self, progress: Progress) -> None:
         _log.info("crawling", **_facts(progress))

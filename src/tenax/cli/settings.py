@@ -26,6 +26,8 @@ FLAGS = {
     "rate": "politeness.rate_per_second",
     "per_host": "politeness.connections_per_host",
     "proxy": "proxy.urls",
+    "ledger": "ledger.url",
+    "hosts": "hosts.url",
     "metrics_port": "metrics.port",
     "redis": "page_fetcher.redis_url",
     "kafka": "page_fetcher.kafka_bootstrap_servers",

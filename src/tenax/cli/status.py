@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 import argparse
-import os
 import shlex
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tenax.cli import place
-from tenax.cli.parser import add_json, add_out, program
+from tenax.cli.parser import add_json, program
 
 if TYPE_CHECKING:
+    from tenax.config import Config
     from tenax.ledger import Ledger, Status
+    from tenax.place import Place
 
 NAME = "status"
 SENTENCE = "Show a crawl at a glance. Counts, hosts, what is due when, and if nothing is moving: why."
 EXAMPLES = """\
   tenax status
   tenax status --out tenax-example.org
+  tenax status --ledger postgresql://tenax@db.example/tenax
   tenax status --json | jq .waiting
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_out(parser)
+    place.add_arguments(parser)
     add_json(parser)
 
 
@@ -36,31 +37,34 @@ def run(args: argparse.Namespace) -> int:
     from tenax.cli.glance import lines
     from tenax.cli.layout import Ink, show
 
-    out = place.of_crawl(args.out)
-    status, resume = asyncio.run(_asked(out))
+    where, config = place.of_args(args)
+    status, resume = asyncio.run(_asked(where, config))
     if args.json:
         show([as_json(status)])
     else:
-        show(lines(status, out, resume, Ink.on(sys.stdout)))
+        show(lines(status, where.name, resume, Ink.on(sys.stdout)))
     return 0
 
 
-async def _asked(out: Path) -> tuple[Status, str]:
+async def _asked(where: Place, config: Config) -> tuple[Status, str]:
     from tenax.wiring import open_ledger
 
-    ledger = await open_ledger(out, read_only=True)
+    ledger = await open_ledger(where, read_only=True, config=config)
     try:
-        return await ledger.status(), await resume_command(ledger, out)
+        return await ledger.status(), await resume_command(ledger, where)
     finally:
         await ledger.close()
 
 
-async def resume_command(ledger: Ledger, out: Path) -> str:
-    """The command that goes on with this crawl: the one it was last started with, or one made from its seeds."""
+async def resume_command(ledger: Ledger, where: Place) -> str:
+    """The command that goes on with this crawl: the one it was last started with, or what would do."""
     from tenax.rulebook import kept_rules
 
     command = await ledger.recall("command")
     if command:
         return command.decode()
+    if where.server:
+        return f"{program()} worker {where.flags}".rstrip()
     rules = await kept_rules(ledger)
-    return shlex.join([*program().split(), "crawl", *(rules.seeds if rules else ("URL",)), "--out", os.fspath(out)])
+    seeds = shlex.join(rules.seeds) if rules else "URL"
+    return f"{program()} crawl {seeds} {where.flags}".rstrip()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-from pathlib import Path
 
 from tenax.cli import words
 from tenax.cli.layout import Ink, columns, pairs, plain
@@ -28,10 +27,6 @@ class Report(Value, frozen=True):
     status: Status
     jsonl: str = ""
     """The events file in the output directory; empty when there is none."""
-
-    @property
-    def out(self) -> Path:
-        return self.orders.out
 
 
 def summary(report: Report, ink: Ink) -> list[str]:
@@ -68,7 +63,7 @@ def closing_line(report: Report, ink: Ink) -> str:
     """How the run ended, in one line."""
     if report.ending is Ending.COMPLETE and not report.status.pages:
         seed = shlex.quote(masked(report.orders.seeds[0]))
-        advice = f"`{report.orders.program} explain {seed} --out {_shell(report.out)}` says why"
+        advice = f"`{report.orders.program} explain {seed} {report.orders.place.flags}` says why"
         return ink.warm("Nothing could be stored.") + f" {plain(advice)}"
     match report.ending:
         case Ending.COMPLETE:
@@ -106,9 +101,10 @@ def _block(name: str, counts: dict[str, int]) -> list[tuple[str, str]]:
 
 
 def _places(report: Report) -> list[tuple[str, str]]:
-    rows = [("database", os.fspath(report.out / LEDGER_FILE))]
-    if report.jsonl:
-        rows.append(("pages", os.fspath(report.out / report.jsonl)))
+    where = report.orders.place
+    rows = [("database", where.name if where.server else os.fspath(where.directory / LEDGER_FILE))]
+    if report.jsonl and where.out is not None:
+        rows.append(("pages", os.fspath(where.out / report.jsonl)))
     return rows
 
 
@@ -123,13 +119,13 @@ def _resting(report: Report, ink: Ink) -> list[str]:
 
 
 def _next_steps(report: Report, ink: Ink) -> list[str]:
-    program, out = report.orders.program, _shell(report.out)
-    steps = [(f"{program} status --out {out}", "counts, hosts, what is due")]
+    program, flags = report.orders.program, report.orders.place.flags
+    steps = [(f"{program} status {flags}".rstrip(), "counts, hosts, what is due")]
     for url, meaning in report.orders.examples:
-        steps.append((f"{program} explain {shlex.quote(plain(url))} --out {out}", meaning))
-    steps.append((f"{program} export --format markdown --out {out}", "a file for every page"))
+        steps.append((f"{program} explain {shlex.quote(plain(url))} {flags}".rstrip(), meaning))
+    steps.append((f"{program} export --format markdown {flags}".rstrip(), "a file for every page"))
     if report.status.dead:
-        steps.append((f"{program} dead-letters list --out {out}", "what was given up, and why"))
+        steps.append((f"{program} dead-letters list {flags}".rstrip(), "what was given up, and why"))
     room = max(len(command) for command, _ in steps)
     fits = room + 4 + max(len(meaning) for _, meaning in steps) <= columns()
     lines = [ink.dim("Try next")]
@@ -142,7 +138,3 @@ def _how_to_resume(report: Report, ink: Ink) -> list[str]:
     """The last line, when something is left to do."""
     is_over = report.ending is Ending.COMPLETE and not report.status.waiting
     return [] if is_over or not report.orders.resume else [f"Resume with:  {ink.bold(plain(report.orders.resume))}"]
-
-
-def _shell(path: Path) -> str:
-    return shlex.quote(os.fspath(path))

@@ -2,7 +2,25 @@
 
 from __future__ import annotations
 
-from tenax.cli import config, crawl, dead_letters, demo, explain, export, fetch, page_fetcher, schedule, status
+from tenax.cli import (
+    config,
+    crawl,
+    dead_letters,
+    demo,
+    explain,
+    export,
+    fetch,
+    ledger,
+    page_fetcher,
+    recover,
+    schedule,
+    seed,
+    status,
+    worker,
+)
 from tenax.cli.parser import Verb
 
-VERBS: tuple[Verb, ...] = (crawl, demo, explain, status, export, dead_letters, fetch, page_fetcher, schedule, config)
+VERBS: tuple[Verb, ...] = (
+    *(crawl, demo, explain, status, export, dead_letters, fetch),
+    *(seed, worker, recover, ledger, page_fetcher, schedule, config),
+)

@@ -28,7 +28,7 @@ _KINDS = {
     "proxy": "proxy trouble",
     "internal": "internal error",
     "robots": "closed by robots.txt",
-    "guard": "private address",
+    "guard": "address or port closed to us",
     "noindex": "marked noindex",
     "content": "not a web page",
     "empty": "empty answer",

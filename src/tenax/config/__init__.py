@@ -31,7 +31,7 @@ from tenax.config.sections import (
     ScopeName,
     UrlsConfig,
 )
-from tenax.config.services import PageFetcherConfig
+from tenax.config.services import PageFetcherConfig, WorkerConfig
 from tenax.config.sites import SiteConfig, Sites
 
 __all__ = [
@@ -60,6 +60,7 @@ __all__ = [
     "Sites",
     "UrlsConfig",
     "ValidationConfig",
+    "WorkerConfig",
     "knobs",
     "load",
     "sections",

@@ -60,6 +60,13 @@ class PolitenessConfig(Section, frozen=True):
 class HostsConfig(Section, frozen=True):
     """What a host's answers teach us about it: when it is slowed down, left alone, or given up for a while."""
 
+    url: Annotated[
+        str,
+        Meta(
+            description="Redis that workers share records and turns of hosts through: "
+            "`redis://user:password@host:port/number`; empty: this machine keeps them."
+        ),
+    ] = ""
     throttle_first_seconds: Annotated[
         float, Meta(gt=0, description="Rest after a 429 that names no time, give or take a tenth.")
     ] = 45.0

@@ -14,7 +14,7 @@ from tenax.config.sections import Config
 from tenax.errors import ConfigError
 from tenax.logs import MASK, masked
 
-_SECRETS = frozenset({"proxy.urls", "page_fetcher.redis_url"})
+_SECRETS = frozenset({"proxy.urls", "ledger.url", "hosts.url", "events.redis", "page_fetcher.redis_url"})
 _KINDS = {
     int: ("a whole number", "whole numbers"),
     float: ("a number", "numbers"),

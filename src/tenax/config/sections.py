@@ -17,9 +17,10 @@ from tenax.config.fetching import (
     Section,
     ValidationConfig,
 )
-from tenax.config.services import PageFetcherConfig
+from tenax.config.services import PageFetcherConfig, WorkerConfig
 
 ScopeName = Literal["host", "domain", "prefix", "any"]
+Codec = Literal["gzip", "zstd", "lz4", "snappy", "none"]
 LogFormat = Literal["auto", "text", "json"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 
@@ -136,6 +137,26 @@ class ResilienceConfig(Section, frozen=True):
 class LedgerConfig(Section, frozen=True):
     """The database that holds everything."""
 
+    url: Annotated[
+        str,
+        Meta(description="PostgreSQL, for many workers: `postgresql://user:password@host/database`; empty: a file."),
+    ] = ""
+    schema: Annotated[
+        str, Meta(min_length=1, description="Where the tables stand in PostgreSQL; each crawl needs its own.")
+    ] = "tenax"
+    heartbeat_seconds: Annotated[
+        float, Meta(gt=0, description="How often a worker on PostgreSQL gives a sign of life.")
+    ] = 30.0
+    dead_after_seconds: Annotated[
+        float, Meta(gt=0, description="A worker that gave none for this long is dead; others go on with its hosts.")
+    ] = 120.0
+    visited_filter: Annotated[
+        bool,
+        Meta(
+            description="Ask the Redis of `hosts.url` which links are known before PostgreSQL is asked; after an older "
+            "copy of the ledger was put back, see `tenax ledger rebuild-visited`."
+        ),
+    ] = False
     fsync: Annotated[
         bool, Meta(description="Wait for the disk at every group of commits; off survives kill -9 but not a power cut.")
     ] = True
@@ -169,6 +190,26 @@ class EventsConfig(Section, frozen=True):
         str, Meta(description="File in the output directory that every page is written to; empty: none.")
     ] = "pages.jsonl"
     text: Annotated[bool, Meta(description="Put the page's text in the events.")] = True
+    kafka: Annotated[
+        str, Meta(description="Brokers that every page is told to, as `host:port`, with commas between; empty: none.")
+    ] = ""
+    kafka_topic: Annotated[str, Meta(min_length=1, description="The Kafka topic that they are told under.")] = (
+        "crawler_pages"
+    )
+    kafka_compression: Annotated[
+        Codec, Meta(description="How they are compressed; all readers must know it, and every client knows `gzip`.")
+    ] = "gzip"
+    redis: Annotated[
+        str,
+        Meta(description="Redis that every page is told to: `redis://user:password@host:port/number`; empty: none."),
+    ] = ""
+    redis_stream: Annotated[str, Meta(min_length=1, description="The Redis stream that they are added to.")] = (
+        "crawler:pages"
+    )
+    redis_stream_length: Annotated[
+        int,
+        Meta(ge=0, description="About how many it keeps, the oldest are dropped, read or not; 0: all, until you trim."),
+    ] = 0
 
 
 class LogConfig(Section, frozen=True):
@@ -204,6 +245,7 @@ class Config(Section, frozen=True):
     events: EventsConfig = EventsConfig()
     log: LogConfig = LogConfig()
     metrics: MetricsConfig = MetricsConfig()
+    worker: WorkerConfig = WorkerConfig()
     page_fetcher: PageFetcherConfig = PageFetcherConfig()
     sites: dict[str, dict[str, Any]] = {}
     """What differs for single sites: knobs by `section.name` under a host's name or `*.name`; see `Sites`."""

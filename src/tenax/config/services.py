@@ -9,6 +9,14 @@ from msgspec import Meta
 from tenax.config.fetching import Section
 
 
+class WorkerConfig(Section, frozen=True):
+    """A worker: one of many that crawl into the same ledger."""
+
+    grace_seconds: Annotated[
+        float, Meta(ge=0, description="How long visits in flight may take to end after SIGTERM or Ctrl-C.")
+    ] = 30.0
+
+
 class PageFetcherConfig(Section, frozen=True):
     """The page-fetcher: URLs from a Redis list in, pages in Redis and events in Kafka out."""
 

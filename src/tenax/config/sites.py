@@ -30,8 +30,9 @@ from tenax.config.sections import Config
 from tenax.errors import ConfigError
 
 _NAME = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*")
-# One browser serves all sites; a site cannot have its own number of them.
+# One browser and one Redis serve all sites; a site cannot have its own.
 _OF_THE_WHOLE_CRAWL = frozenset({
+    "hosts.url",
     "browser.executable", "browser.pages", "browser.max_pages_per_session", "browser.max_session_seconds",
     "browser.health_check_seconds", "browser.max_consecutive_errors",
 })  # fmt: skip

@@ -4,6 +4,9 @@ A page's event is written in the same transaction as the page, so none is lost a
 kept. The relay reads the outbox in order and hands it to a *sink*; the sink's cursor lives in the ledger too. A sink
 that can put events and cursor together (a file and its length) tells every event exactly once, also across kill -9;
 others tell at least once, and an event's `seq` lets the reader drop what it has already.
+
+Where many processes share a ledger, all of them have the same sinks, and for each sink one of them *leads*: it alone
+carries events there. When it dies another takes over within seconds, from the cursor on.
 """
 
 from __future__ import annotations
@@ -21,7 +24,14 @@ class Outbox(Protocol):
 
     async def subscribe(self, sink: str) -> Cursor: ...
 
-    async def advance(self, sink: str, cursor: Cursor) -> None: ...
+    async def advance(self, sink: str, cursor: Cursor) -> None:
+        """Remember how far it has come; a cursor never goes back, whoever asks."""
+
+    async def lead(self, sink: str) -> bool:
+        """Whether this process may carry this sink's events now. Asked again and again; that is cheap.
+
+        Once true it stays true until it was said to be false: then whatever was begun must end.
+        """
 
 
 class Sink(Protocol):

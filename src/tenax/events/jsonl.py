@@ -7,7 +7,9 @@ bytes belong to events that will be told again, so they are cut off first.
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import os
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
@@ -16,13 +18,15 @@ from tenax.errors import SinkError, StorageFull
 from tenax.events.lines import line_of
 from tenax.model import Cursor, Event
 
+LOCK_SECONDS = 5.0
+
 
 class JsonlSink:
-    """Appends to one file."""
+    """Appends to one file, as long as nobody else does."""
 
-    name = "jsonl"
-
-    def __init__(self, file: Path, with_text: bool) -> None:
+    def __init__(self, file: Path, with_text: bool, name: str = "jsonl") -> None:
+        """A ledger that several machines share needs a `name` that says which of their files it is."""
+        self.name = name
         self._path = file
         self._with_text = with_text
         self._file: IO[bytes] | None = None
@@ -40,7 +44,9 @@ class JsonlSink:
 
     def _open(self, position: int, is_behind: bool) -> None:
         try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
             self._file = self._path.open("ab", buffering=0)
+            self._lock(self._file)
             length = os.fstat(self._file.fileno()).st_size
             if 0 < length < position:
                 raise SinkError(
@@ -53,6 +59,18 @@ class JsonlSink:
             self._file.truncate(min(position, length))
         except OSError as error:
             raise SinkError(f"{self._path} cannot be written: {os.strerror(error.errno or 0)}") from None
+
+    def _lock(self, file: IO[bytes]) -> None:
+        """Whoever wrote it before us may need a moment to notice that we do now."""
+        end = time.monotonic() + LOCK_SECONDS
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return
+            except BlockingIOError:
+                if time.monotonic() > end:
+                    raise SinkError(f"{self._path} is being written by another crawl; use another file") from None
+            time.sleep(0.05)
 
     def _append(self, events: Sequence[Event]) -> Cursor:
         assert self._file is not None

@@ -3,6 +3,9 @@
 The producer is librdkafka's, idempotent: what it sends again after an error is neither doubled nor overtaken. A broker
 that is away is waited for as long as it takes; meanwhile events stay in the ledger. What a run that was killed had sent
 without moving its cursor is sent again by the next one: `seq` tells a reader what it has already.
+
+Batches are compressed by gzip: it is the one codec that every Kafka client brings along, in any language. It costs more
+than the others, and is done in librdkafka's own thread.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ import logging
 import re
 import threading
 from collections.abc import Sequence
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -33,6 +37,8 @@ PAUSES_SECONDS = (1.0, 2.0, 5.0, 10.0, 30.0)
 """Between tries of what Kafka refused for a reason that a person may cure."""
 MAX_MESSAGE_BYTES = 1_000_000
 """What brokers take by default; the rest of a megabyte is for the headers."""
+GZIP_LEVEL = 1
+"""The quickest: what the usual level saves beyond it is not worth three times the work."""
 SMALL_TEXT = 1000
 """Characters of title and description that are told of a page too large for Kafka."""
 _SERVERS = re.compile(r"[\w.\[\]:-]+:[0-9]{1,5}(,[\w.\[\]:-]+:[0-9]{1,5})*")
@@ -46,14 +52,11 @@ class Message(NamedTuple):
 class KafkaProducer:
     """Sends messages and knows which of them every replica has. Used by one event loop."""
 
-    def __init__(self, servers: str, max_message_bytes: int = MAX_MESSAGE_BYTES, compression: str = "lz4") -> None:
+    def __init__(self, servers: str, max_message_bytes: int = MAX_MESSAGE_BYTES, compression: str = "gzip") -> None:
         """`compression` is a codec that every reader must have: not all of them bring more than gzip."""
-        try:
-            from confluent_kafka import KafkaException, Producer
-        except ImportError:
-            raise ConfigError('Kafka needs an extra: pip install "tenax[kafka]"') from None
-        if not _SERVERS.fullmatch(servers):
-            raise ConfigError(f"Kafka cannot be at {servers!r}: name brokers as host:port, with commas between them")
+        _check(servers)
+        from confluent_kafka import KafkaException, Producer
+
         self.servers = servers
         self._loop = asyncio.get_running_loop()
         settings: dict[str, str | int | float | bool] = {
@@ -64,6 +67,7 @@ class KafkaProducer:
             "message.max.bytes": max_message_bytes,
             "linger.ms": 2,
             "compression.type": compression,
+            **({"compression.level": GZIP_LEVEL} if compression == "gzip" else {}),
             "client.id": "tenax",
             "allow.auto.create.topics": True,
         }
@@ -162,7 +166,17 @@ class KafkaSink:
 
     name = "kafka"
 
-    def __init__(self, servers: str, topic: str, with_text: bool, max_message_bytes: int = MAX_MESSAGE_BYTES) -> None:
+    def __init__(
+        self,
+        servers: str,
+        topic: str,
+        with_text: bool,
+        max_message_bytes: int = MAX_MESSAGE_BYTES,
+        compression: str = "gzip",
+    ) -> None:
+        """Raises `ConfigError` at once when these servers cannot be, also for someone who never opens it."""
+        _check(servers)
+        self._compression = compression
         self._servers = servers
         self._topic = topic
         self._with_text = with_text
@@ -170,7 +184,7 @@ class KafkaSink:
         self._producer: KafkaProducer | None = None
 
     async def open(self, cursor: Cursor, is_behind: bool) -> None:
-        self._producer = KafkaProducer(self._servers, self._max_message_bytes)
+        self._producer = KafkaProducer(self._servers, self._max_message_bytes, self._compression)
         await self._producer.look()
 
     async def write(self, events: Sequence[Event]) -> Cursor:
@@ -207,6 +221,13 @@ class KafkaSink:
 
     def _message(self, page: Page, seq: int, with_text: bool) -> Message:
         return Message(url_hash(page.url).encode(), line_of(page, seq, with_text))
+
+
+def _check(servers: str) -> None:
+    if find_spec("confluent_kafka") is None:
+        raise ConfigError('Kafka needs an extra: pip install "tenax[kafka]"')
+    if not _SERVERS.fullmatch(servers):
+        raise ConfigError(f"Kafka cannot be at {servers!r}: name brokers as host:port, with commas between them")
 
 
 def _is_too_large(error: KafkaError) -> bool:

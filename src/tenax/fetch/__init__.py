@@ -8,6 +8,8 @@ What this room promises:
 
 - **No exception leaves a transport.** Whatever the other side does becomes a `Response`, a `Failed` or a `Refused`;
   a `Deferred` says that now is not the time, and nothing was sent.
+- **Nothing is sent too late.** Right before the first byte the time is looked at once more: a process that was put to
+  sleep in between may have lost its turn to others.
 - **Everything ends.** One deadline covers look-up, connection, headers and body; a body stops at its cap, decoded.
 - **Whole or not at all.** A body cut short is a failure, never a page.
 - **Only checked addresses are connected to**, for pages, redirects and robots.txt alike, and by tunnels through
@@ -18,6 +20,7 @@ What this room promises:
 
 from __future__ import annotations
 
+import math
 from typing import Literal, Protocol
 
 from tenax.fetch.headers import Headers, Profile
@@ -51,6 +54,8 @@ class Request(Value, frozen=True):
     """How long a rendered page may go on changing, of this site instead of the browser's."""
     max_subrequests: int | None = None
     """What a rendered page may ask for besides itself, of this site instead of the browser's."""
+    send_by: float = math.inf
+    """Nothing is sent from this time on: the host may be somebody else's by then."""
 
 
 class Response(Value, frozen=True):

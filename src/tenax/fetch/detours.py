@@ -42,7 +42,7 @@ class Detours:
         host: str,
         addresses: tuple[str, ...],
         deadline: float,
-        carry: Callable[[Proxy, str], Awaitable[Response | Failed]],
+        carry: Callable[[Proxy, str], Awaitable[Response | Failed | Deferred]],
     ) -> Response | Failed | Deferred:
         """One request through the first proxy that takes it; that proxy is judged by what came of it."""
         taken = await self.taken(pool, host, addresses, deadline, carry)
@@ -52,6 +52,8 @@ class Detours:
         if isinstance(answer, Response):
             self.answered(pool, proxy, host, answer.status)
             return answer
+        if isinstance(answer, Deferred):
+            return answer  # nothing was sent
         if answer.kind in _NOT_THROUGH:
             self.failed(pool, proxy, host, answer.why)
         return msgspec.structs.replace(answer, why=f"{answer.why}, through proxy {proxy.name}")

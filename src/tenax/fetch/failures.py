@@ -11,7 +11,7 @@ import ssl
 
 from httptools import HttpParserError
 
-from tenax.model import Failed, FailureKind
+from tenax.model import Deferred, Failed, FailureKind
 
 _OUT_OF_FILES = frozenset({errno.EMFILE, errno.ENFILE})
 _CUT_OFF = frozenset({errno.ECONNRESET, errno.EPIPE, errno.ECONNABORTED, errno.ESHUTDOWN})
@@ -46,6 +46,11 @@ def body_timeout(seconds: float) -> Failed:
 
 def connect_timeout(seconds: float) -> Failed:
     return _site_wide(f"no connection within {seconds:.3g} s", FailureKind.TIMEOUT_CONNECT)
+
+
+def too_late(now: float) -> Deferred:
+    """Nothing was sent: its time was over before it could be, as after a sleep of this process."""
+    return Deferred(now, "too late: its turn was over before it could be sent")
 
 
 def cut_off() -> Failed:

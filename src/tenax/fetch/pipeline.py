@@ -8,6 +8,8 @@ or probed after an outage, is asked, and the task goes back for the host's next 
 
 from __future__ import annotations
 
+import math
+
 import msgspec
 
 from tenax.clock import Clock
@@ -74,7 +76,8 @@ class Pipeline:
         if asked is not None and site.politeness.share_turns:
             await self._transports.tell_others(host.origin, *asked)
 
-    async def fetch(self, task: Task, host: HostRecord, held: Held | None = None) -> Answer:
+    async def fetch(self, task: Task, host: HostRecord, held: Held | None = None, send_by: float = math.inf) -> Answer:
+        """Whatever comes next for this task. No request of it is sent from `send_by` on."""
         now = self._clock.now()
         site = self._sites.of_origin(host.origin)
         refused = decision(task, held, site.cache, self._spelling, now)
@@ -82,26 +85,26 @@ class Pipeline:
             return Answer(refused, now)
         match policy(task, host, now):
             case AskRobots():
-                return await self._ask_robots_first(host, site)
+                return await self._ask_robots_first(host, site, send_by)
             case ProbeFirst():
-                return await self._probe(host, site)
+                return await self._probe(host, site, send_by)
             case Deferred() | Refused() as outcome:
                 return Answer(outcome, now)
         served = copy_that_serves(task, held, site.cache, now)
         if served is not None:
             return Answer(served, now)
-        return await self._get(task, host, held, site)
+        return await self._get(task, host, held, site, send_by)
 
     # -- before the page ------------------------------------------------------------------------------------
 
-    async def _probe(self, host: HostRecord, site: SiteConfig) -> Answer:
+    async def _probe(self, host: HostRecord, site: SiteConfig, send_by: float) -> Answer:
         """One HEAD of the root. Any answer but that of a broken server means that somebody is there."""
         way = self._way(host)
         timeout = min(PROBE_TIMEOUT_SECONDS, site.fetch.total_timeout_seconds)
         request = Request(
             f"{host.origin}/", site.fetch.max_body_bytes, timeout, verify_tls=site.fetch.verify_tls,
             method="GET" if way is Way.BROWSER else "HEAD", standing=self._headers_of(site),
-            connect_timeout_seconds=site.fetch.connect_timeout_seconds, profile=site.fetch.profile,
+            connect_timeout_seconds=site.fetch.connect_timeout_seconds, profile=site.fetch.profile, send_by=send_by,
         )  # fmt: skip
         answer = await self._transports.get(way, request, _manners(host, site))
         now = self._clock.now()
@@ -117,9 +120,9 @@ class Pipeline:
         says = "it is back" if probe.is_up else f"still down: {probe.why}"
         return Answer(Deferred(now, f"probe: {says}"), now, 1, way, probe=probe)
 
-    async def _ask_robots_first(self, host: HostRecord, site: SiteConfig) -> Answer:
+    async def _ask_robots_first(self, host: HostRecord, site: SiteConfig, send_by: float) -> Answer:
         way = self._way(host)
-        answer, requests = await self._ask_robots(host, site, way)
+        answer, requests = await self._ask_robots(host, site, way, send_by)
         now = self._clock.now()
         if isinstance(answer, (Refused, Deferred)) or (isinstance(answer, Failed) and _is_unasked(answer)):
             return Answer(answer, now, requests, way)
@@ -132,7 +135,7 @@ class Pipeline:
         return Answer(outcome or deferred, now, requests, way, robots)
 
     async def _ask_robots(
-        self, host: HostRecord, site: SiteConfig, way: Way
+        self, host: HostRecord, site: SiteConfig, way: Way, send_by: float
     ) -> tuple[AskedRobots | Failed | Refused | Deferred, int]:
         """Follow the file's redirects, across hosts too (RFC 9309, 2.3.1.2): one turn of each host for its part.
 
@@ -149,7 +152,7 @@ class Pipeline:
             keeper = host if is_own else HostRecord(origin=origin, domain="")
             manners = Manners() if origin in visited else _manners(keeper, here)
             visited.add(origin)
-            answer = await self._transports.get(way, self._request_for_robots(url, here), manners)
+            answer = await self._transports.get(way, self._request_for_robots(url, here, send_by), manners)
             if isinstance(answer, Deferred):
                 return answer, requests
             requests += is_own
@@ -166,7 +169,7 @@ class Pipeline:
                 return RobotsRedirectedAway(answer.status), requests
             chain, url, origin = hop.chain, hop.url, hop.origin
 
-    def _request_for_robots(self, url: str, site: SiteConfig) -> Request:
+    def _request_for_robots(self, url: str, site: SiteConfig, send_by: float) -> Request:
         fetch = site.fetch
         return Request(
             url,
@@ -176,16 +179,17 @@ class Pipeline:
             standing=self._headers_of(site),
             profile=fetch.profile,
             connect_timeout_seconds=fetch.connect_timeout_seconds,
+            send_by=send_by,
         )
 
     # -- the page -------------------------------------------------------------------------------------------
 
-    async def _get(self, task: Task, host: HostRecord, held: Held | None, site: SiteConfig) -> Answer:
+    async def _get(self, task: Task, host: HostRecord, held: Held | None, site: SiteConfig, send_by: float) -> Answer:
         """The page. A redirect that only spells the same URL otherwise is followed here; any other ends the visit."""
         way = self._way(host, task.way)
         url, own = task.url, tuple[Hop, ...]()
         while True:
-            request = self._request(url, task, held, site)
+            request = self._request(url, task, held, site, send_by)
             # The second spelling belongs to the same turn: the host itself asked for it.
             manners = Manners() if own else _manners(host, site)
             answer = await self._transports.get(way, request, manners)
@@ -222,7 +226,7 @@ class Pipeline:
         spelled = [normalize(url, None, self._spelling) for url in (one, other)]
         return one == other or (spelled[0] is not None and spelled[0] == spelled[1])
 
-    def _request(self, url: str, task: Task, held: Held | None, site: SiteConfig) -> Request:
+    def _request(self, url: str, task: Task, held: Held | None, site: SiteConfig, send_by: float) -> Request:
         fetch = site.fetch
         return Request(
             url,
@@ -237,6 +241,7 @@ class Pipeline:
             profile=fetch.profile,
             settle_seconds=site.browser.settle_seconds,
             max_subrequests=site.browser.max_requests_per_page,
+            send_by=send_by,
         )
 
     def _headers_of(self, site: SiteConfig) -> tuple[tuple[str, str], ...]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from tenax.clock import Clock
 from tenax.fetch import Request, Response, Transport
 from tenax.fetch.classify import retry_after_seconds
+from tenax.fetch.failures import too_late
 from tenax.fetch.guard import Guard
 from tenax.fetch.target import target_of
 from tenax.hosts import AskedTurns, Turn, host_key
@@ -62,6 +63,8 @@ class Transports:
         )
         shared = self._turns if manners.shares_turns else self._own_turns
         now = self._clock.now()
+        if now >= request.send_by:
+            return too_late(now)
         free_at = await shared.take(turns, now)
         if free_at > now:
             return Deferred(free_at, "turn: another request to this host or its address goes first")

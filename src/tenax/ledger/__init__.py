@@ -157,6 +157,8 @@ class Status(Value, frozen=True):
     cursors: dict[str, Cursor] = {}
     is_running: bool = False
     """Another process is crawling into it now."""
+    workers: int = 0
+    """How many do: on a server, those that gave a sign of life in time."""
 
 
 class Counts(Value, frozen=True):
@@ -227,7 +229,13 @@ class Ledger(Protocol):
         """Where this sink is; from now on events are kept until it has them."""
 
     async def advance(self, sink: str, cursor: Cursor) -> None:
-        """Durably remember how far a sink has come."""
+        """Durably remember how far a sink has come; a cursor never goes back."""
+
+    async def lead(self, sink: str) -> bool:
+        """Whether this process may carry events to this sink now: one at a time may, of all that share the ledger.
+
+        Asking again is cheap. What was true is over when it was said to be false; another may lead from then on.
+        """
 
     # -- what people ask
 
@@ -255,10 +263,20 @@ class Ledger(Protocol):
 
     # -- itself
 
+    @property
+    def is_away(self) -> bool:
+        """It is known not to answer now, and is waited for: claims give nothing, and whoever asks it waits."""
+
     async def remember(self, name: str, value: bytes) -> None:
         """Keep a small named value with the crawl, such as its rules."""
 
     async def recall(self, name: str) -> bytes | None: ...
+
+    async def recover(self) -> int:
+        """Free what workers held that gave no sign of life in time; how many of them there were."""
+
+    async def problems(self) -> list[str]:
+        """What contradicts itself, in words; empty when all is well. Reads everything."""
 
     async def close(self) -> None: ...
 

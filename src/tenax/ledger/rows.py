@@ -302,3 +302,10 @@ def with_prefix(tally: dict[str, int], prefix: str) -> dict[str, int]:
 def event_page(page: bytes, body: bytes | None) -> Page:
     """The page of an event, its text put back."""
     return msgspec.structs.replace(decode_page(page), text=unpack(body))
+
+
+def origin_of(url: str) -> str:
+    """The origin of a normalised URL."""
+    scheme, _, rest = url.partition("://")
+    ends = [place for mark in "/?#" if (place := rest.find(mark)) >= 0]
+    return f"{scheme}://{rest[: min(ends)] if ends else rest}"

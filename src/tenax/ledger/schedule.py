@@ -194,9 +194,13 @@ class Schedule:
         slot.next_at = max(slot.next_at, record.next_at) if slot.in_flight else record.next_at
         self._place(slot)
 
-    def put_back(self, slot: Slot, entry: Entry) -> None:
-        """A claim was given up: the task is the first of its host again."""
+    def put_back(self, slot: Slot, entry: Entry, at: float) -> None:
+        """A claim was given up: the task is the first of its host again.
+
+        A request may have been sent until then of which nothing is written down: a whole pace before the next one.
+        """
         slot.in_flight -= 1
+        slot.next_at = max(slot.next_at, at + self._turns.pace_seconds(slot.record))
         insort(slot.entries, entry)
         self._place(slot)
 

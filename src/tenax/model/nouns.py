@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from enum import IntEnum, StrEnum
 from typing import Literal, TypeAlias
 
@@ -184,6 +185,8 @@ class Lease(Value, frozen=True):
     epoch: int
     number: int
     expires_at: float
+    host_until: float = math.inf
+    """Until then nobody else can have the host, whatever becomes of us: no request is sent later."""
 
 
 class Claim(Value, frozen=True):

@@ -66,7 +66,7 @@ async def tried(
     clock, sites = clock or SteadyClock(), Sites(config)
     url = seed_url(wanted.url, spelling_of(config.urls))
     _check_way(wanted.way, config)
-    crawl = await _remembered(wanted, url)
+    crawl = await _remembered(wanted, url, config)
     is_typed = crawl is None or any(seed.startswith(f"{url.origin}/") for seed in crawl.rules.seeds)
     allowed_origins = (url.origin,) if is_typed else ()
     # One more than the transports have, to be asked what it thinks; it goes by the same rules.
@@ -88,17 +88,18 @@ def _check_way(way: Way | None, config: Config) -> None:
         raise UsageError(missing)
 
 
-async def _remembered(wanted: Wanted, url: WebUrl) -> Remembered | None:
-    if wanted.out is None or not (wanted.is_out_given or (wanted.out / LEDGER_FILE).exists()):
+async def _remembered(wanted: Wanted, url: WebUrl, config: Config) -> Remembered | None:
+    where = wanted.crawl
+    if where is None or not (wanted.is_crawl_given or where.server or (where.directory / LEDGER_FILE).exists()):
         return None
-    ledger = await open_ledger(wanted.out, read_only=True)
+    ledger = await open_ledger(where, read_only=True, config=config)
     try:
         rules, life, host = await kept_rules(ledger), await ledger.life(url.url), await ledger.host(url.origin)
     finally:
         await ledger.close()
-    if rules is None or not (wanted.is_out_given or life or host):
+    if rules is None or not (wanted.is_crawl_given or life or host):
         return None
-    return Remembered(wanted.out, rules, life, host)
+    return Remembered(where, rules, life, host)
 
 
 class _Attempt:

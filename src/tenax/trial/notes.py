@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from tenax.ledger import Life
 from tenax.model import FetchRecord, HostRecord, Outcome, Page, Plan, Resting, Value, Way
+from tenax.place import Place
 from tenax.urls.admit import Rules
 
 
@@ -15,16 +14,16 @@ class Wanted(Value, frozen=True):
     url: str
     way: Way | None = None
     is_unconditional: bool = False
-    out: Path | None = None
+    crawl: Place | None = None
     """The crawl whose rules, host record and stored copy hold; None: no crawl's, and the URL counts as a seed."""
-    is_out_given: bool = True
+    is_crawl_given: bool = True
     """False: that crawl was found by itself, and does not matter when it has not met the host."""
 
 
 class Remembered(Value, frozen=True):
     """What a crawl knows of a URL and its host."""
 
-    out: Path
+    place: Place
     rules: Rules
     life: Life | None = None
     host: HostRecord | None = None

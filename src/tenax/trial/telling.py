@@ -25,14 +25,14 @@ def of_url(asked: str, url: WebUrl, crawl: Remembered | None, depth: int) -> Ite
         yield Step("scope", "no crawl is asked for its rules: the URL counts as a seed", True)
         return
     if url.url in crawl.rules.seeds:
-        yield Step("scope", f"a seed of the crawl in {crawl.out}", True)
+        yield Step("scope", f"a seed of the crawl in {crawl.place.name}", True)
         return
     refusing = [verdict for verdict in verdicts(crawl.rules, url, depth) if not verdict.passed]
     for verdict in refusing:
-        why = f"the crawl in {crawl.out} refuses it, by its rule `{verdict.rule}`: {verdict.why}"
+        why = f"the crawl in {crawl.place.name} refuses it, by its rule `{verdict.rule}`: {verdict.why}"
         yield Step("scope", f"{why}; asked all the same", False)
     if not refusing:
-        yield Step("scope", f"the rules of the crawl in {crawl.out} let it pass", True)
+        yield Step("scope", f"the rules of the crawl in {crawl.place.name} let it pass", True)
 
 
 def of_address(

@@ -13,6 +13,7 @@ request, because an answer would be taken for the page.
 from __future__ import annotations
 
 import asyncio
+import math
 import socket
 import struct
 from base64 import b64encode
@@ -66,9 +67,16 @@ class Gate:
         assert self._server is not None, "the gate is not open"
         return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
 
-    def admit(self, page_host: str, max_bytes: int, max_connections: int, connect_timeout_seconds: float) -> Passage:
-        """A passage for one page of this host, which may receive so much over the wire."""
-        passage = Passage(page_host, max_bytes, max_connections, connect_timeout_seconds)
+    def admit(
+        self,
+        page_host: str,
+        max_bytes: int,
+        max_connections: int,
+        connect_timeout_seconds: float,
+        until: float = math.inf,
+    ) -> Passage:
+        """A passage for one page of this host, which may receive so much over the wire, and send until then."""
+        passage = Passage(page_host, max_bytes, max_connections, connect_timeout_seconds, until)
         self._passages[_credentials(passage)] = passage
         return passage
 
@@ -152,7 +160,9 @@ class Gate:
         if not isinstance(line, Line):
             return
         head = _passed_on(asked, target, None if line.is_tunnelled else line.proxy)
-        passage.let_out(len(head))
+        if not passage.let_out(len(head)):
+            line.streams[1].close()
+            return
         line.streams[1].write(head)
         try:
             await _joined((reader, writer), line, passage, int(length))
@@ -209,7 +219,8 @@ async def _sent(
             if len(data) > left:
                 return  # a second request where none may be: Chromium sends it again on a connection of its own
             left -= len(data)
-        passage.let_out(len(data))
+        if not passage.let_out(len(data)):
+            return
         writer.write(data)
         await writer.drain()
 

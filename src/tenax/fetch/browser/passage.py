@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import secrets
 from typing import NamedTuple, TypeAlias
 
@@ -28,7 +29,15 @@ class Reached(NamedTuple):
 class Passage:
     """One page's right to pass: what it used, what it was refused, and its end."""
 
-    def __init__(self, page_host: str, max_bytes: int, max_connections: int, connect_timeout_seconds: float) -> None:
+    def __init__(
+        self,
+        page_host: str,
+        max_bytes: int,
+        max_connections: int,
+        connect_timeout_seconds: float,
+        until: float = math.inf,
+    ) -> None:
+        """`until`, in the loop's time: nothing is let out from then on."""
         self.user = "page"
         self.password = secrets.token_urlsafe(24)
         self.page_host = page_host
@@ -36,6 +45,7 @@ class Passage:
         self.received_bytes = 0
         """From the sites, as they came over the wire."""
         self.is_too_large = False
+        self._until = until
         self._max_bytes = max_bytes
         self._connections_left = max_connections
         self._sent_bytes = 0
@@ -52,6 +62,11 @@ class Passage:
         """Where the last connection to this origin leads; None when there was none."""
         end = self._ends.get((origin.host, origin.port))
         return end if isinstance(end, Reached) else None
+
+    @property
+    def is_over(self) -> bool:
+        """True when it is too late to send anything."""
+        return asyncio.get_running_loop().time() >= self._until
 
     def close(self) -> None:
         """End every connection of the page, at once."""
@@ -78,7 +93,9 @@ class Passage:
             self.is_too_large = True
             self.close()
 
-    def let_out(self, byte_count: int) -> None:
+    def let_out(self, byte_count: int) -> bool:
+        """Whether so much more may be sent."""
         self._sent_bytes += byte_count
-        if self._sent_bytes > SENT_BYTES:
+        if self._sent_bytes > SENT_BYTES or self.is_over:
             self.close()
+        return not self._is_closed

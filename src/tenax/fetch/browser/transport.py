@@ -18,7 +18,7 @@ from tenax.fetch.browser.passage import Denial, Passage, Reached
 from tenax.fetch.browser.rendering import Rendered, Rendering
 from tenax.fetch.browser.sessions import Session, Sessions
 from tenax.fetch.browser.upstream import Upstream
-from tenax.fetch.failures import failure_of, total_timeout
+from tenax.fetch.failures import failure_of, too_late, total_timeout
 from tenax.fetch.guard import Guard
 from tenax.fetch.headers import Headers, standing_headers
 from tenax.fetch.proxies import ProxyPools
@@ -87,9 +87,11 @@ class BrowserTransport:
         if not isinstance(session, Session):
             return session
         started_at = self._clock.now()  # waiting for us is no time of the site's
-        passage = self._admitted(request, origin)
+        passage = self._admitted(request, origin, deadline)
         page = _Page(session, passage, self._gate.url)
         try:
+            if passage.is_over:
+                return too_late(started_at)
             rendered = await self._or_broken(session, self._rendered(page, request, deadline))
         except BrowserBroke as error:
             return sessions.broke(session, error, request.url)
@@ -119,11 +121,12 @@ class BrowserTransport:
     def _max_requests(self, request: Request) -> int:
         return request.max_subrequests or self._browser.max_requests_per_page
 
-    def _admitted(self, request: Request, origin: Origin) -> Passage:
+    def _admitted(self, request: Request, origin: Origin, deadline: float) -> Passage:
         # A plain http request has a connection of its own: the page, where it leads, and all that it asks for.
         connections = 1 + self._fetch.max_redirects + self._max_requests(request)
         max_bytes = request.max_body_bytes * WIRE_FACTOR
-        return self._gate.admit(origin.host, max_bytes, connections, self._patience(request))
+        send_by = asyncio.get_running_loop().time() + request.send_by - self._clock.now()
+        return self._gate.admit(origin.host, max_bytes, connections, self._patience(request), min(deadline, send_by))
 
     async def _or_broken(
         self, session: Session, rendering: Coroutine[Any, Any, Rendered | Denial]

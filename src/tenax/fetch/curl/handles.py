@@ -31,6 +31,8 @@ class Order(Value, frozen=True):
     port: int
     headers: tuple[bytes, ...]
     connect_timeout_seconds: float
+    most_seconds: float
+    """For everything."""
     is_head: bool = False
     verify_tls: bool = True
     proxy: Proxy | None = None
@@ -60,6 +62,7 @@ class Handles:
         curl.setopt(CurlOpt.NOBODY, int(order.is_head))
         curl.setopt(CurlOpt.HTTPHEADER, order.headers)
         curl.setopt(CurlOpt.CONNECTTIMEOUT_MS, max(int(order.connect_timeout_seconds * 1000), 1))
+        curl.setopt(CurlOpt.TIMEOUT_MS, max(int(order.most_seconds * 1000), 1))
         curl.setopt(CurlOpt.SSL_VERIFYPEER, int(order.verify_tls))
         curl.setopt(CurlOpt.SSL_VERIFYHOST, 2 if order.verify_tls else 0)
         curl.setopt(CurlOpt.HEADERFUNCTION, on_header)

@@ -12,7 +12,7 @@ from tenax.fetch import Request, Response
 from tenax.fetch.curl.answer import CurlAnswer
 from tenax.fetch.curl.errors import OK, STOPPED, TIMED_OUT, Ending, failure_of_ending, proxy_failure_of
 from tenax.fetch.detours import Detours
-from tenax.fetch.failures import body_timeout, connect_timeout, dropped, headers_timeout, total_timeout
+from tenax.fetch.failures import body_timeout, connect_timeout, dropped, headers_timeout, too_late, total_timeout
 from tenax.fetch.guard import Guard
 from tenax.fetch.headers import Profile, standing_headers
 from tenax.fetch.limits import TIMER_SLACK_SECONDS
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 MAX_ADDRESSES: Final = 4
 """Of a host that has more, the first ones are tried, one after the other."""
+SLEEP_SECONDS: Final = 0.5
+"""So long after the deadline libcurl itself sends nothing any more: we tell it to end at the deadline, unless this
+process is put to sleep in between."""
 _UNCONNECTED: Final = frozenset({FailureKind.CONNECT, FailureKind.TIMEOUT_CONNECT})
 
 
@@ -79,7 +82,7 @@ class CurlTransport:
         if pool is None:
             return await self._straight(request, target, addresses[:MAX_ADDRESSES], started_at, deadline)
 
-        async def carry(proxy: Proxy, address: str) -> Response | Failed:
+        async def carry(proxy: Proxy, address: str) -> Response | Failed | Deferred:
             found = await self._found(proxy, patience_seconds)
             return await self._carry(
                 _Call(request, target, started_at, deadline, address, patience_seconds, proxy, found)
@@ -94,13 +97,13 @@ class CurlTransport:
 
     async def _straight(
         self, request: Request, target: Target, addresses: tuple[str, ...], started_at: float, deadline: float
-    ) -> Response | Failed:
+    ) -> Response | Failed | Deferred:
         """To one address after the other until one can be connected to."""
-        answer: Response | Failed = Failed("no connection", FailureKind.CONNECT, is_site_wide=True)
+        answer: Response | Failed | Deferred = Failed("no connection", FailureKind.CONNECT, is_site_wide=True)
         connect_seconds = self._patience(request) / len(addresses)
         for address in addresses:
             answer = await self._carry(_Call(request, target, started_at, deadline, address, connect_seconds))
-            if isinstance(answer, Response) or answer.kind not in _UNCONNECTED:
+            if not isinstance(answer, Failed) or answer.kind not in _UNCONNECTED:
                 break
         return answer
 
@@ -119,10 +122,12 @@ class CurlTransport:
 
     # -- one transfer ---------------------------------------------------------------------------------------
 
-    async def _carry(self, call: _Call) -> Response | Failed:
+    async def _carry(self, call: _Call) -> Response | Failed | Deferred:
         """Raises `ProxyFailed` when the call has a proxy."""
+        if self._loop.time() >= call.deadline or self._clock.now() >= call.request.send_by:
+            return too_late(self._clock.now())
         answer = CurlAnswer(call.request, self._clock.now, self._loop.time)
-        transfer = self._begun(call, answer)
+        transfer = self._begun(call, answer, call.deadline - self._loop.time() + SLEEP_SECONDS)
         late: Failed | None = None
         try:
             late = await self._outlast(transfer, answer, call)
@@ -143,6 +148,8 @@ class CurlTransport:
         if late is not None or ending.code == STOPPED:
             return answer.after(late or dropped())
         if ending.code == TIMED_OUT:
+            if self._loop.time() >= call.deadline:
+                return answer.after(total_timeout(call.request.total_timeout_seconds))
             return connect_timeout(self._patience(call.request))
         has_begun, has_headers = answer.has_begun, answer.headers is not None
         if call.proxy is not None:
@@ -192,7 +199,7 @@ class CurlTransport:
             await asyncio.wait((transfer.future,), timeout=until - now)
         return None
 
-    def _begun(self, call: _Call, answer: CurlAnswer) -> Transfer:
+    def _begun(self, call: _Call, answer: CurlAnswer, most_seconds: float) -> Transfer:
         # Imported when it is first needed: it takes a tenth of a second, and it may not be installed.
         from tenax.fetch.curl.handles import Handles, Order
 
@@ -208,6 +215,7 @@ class CurlTransport:
             origin.port,
             tuple(f"{name}: {value}".encode("ascii") for name, value in (*standing, *request.headers)),
             call.connect_seconds,
+            most_seconds,
             request.method == "HEAD",
             request.verify_tls,
             call.proxy,

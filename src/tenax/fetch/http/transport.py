@@ -51,7 +51,7 @@ class HttpTransport:
             exchanged = await self._exchange(self._head(request, target), request, route, addresses, deadline)
             return self._response(request, exchanged, started_at)
 
-        async def carry(proxy: Proxy, address: str) -> Response | Failed:
+        async def carry(proxy: Proxy, address: str) -> Response | Failed | Deferred:
             return self._response(request, await self._by(proxy, request, target, address, deadline), started_at)
 
         return await self._detours.get(pool, origin.host, addresses, deadline, carry)
@@ -59,7 +59,9 @@ class HttpTransport:
     async def close(self) -> None:
         await self._connections.close()
 
-    def _response(self, request: Request, exchanged: Exchanged | Failed, started_at: float) -> Response | Failed:
+    def _response(
+        self, request: Request, exchanged: Exchanged | Failed | Deferred, started_at: float
+    ) -> Response | Failed | Deferred:
         if not isinstance(exchanged, tuple):
             return exchanged
         received, (_, route, address_class) = exchanged
@@ -85,7 +87,7 @@ class HttpTransport:
 
     async def _exchange(
         self, head: bytes, request: Request, route: Route, addresses: tuple[str, ...], deadline: float
-    ) -> Exchanged | Failed:
+    ) -> Exchanged | Failed | Deferred:
         """Raises `ProxyFailed` when the route has a proxy."""
         line = self._connections.idle(route)
         if line is not None:
@@ -93,7 +95,7 @@ class HttpTransport:
             is_dropped = isinstance(received, Failed) and received.kind is FailureKind.RESET
             if not is_dropped or line.connection.has_heard or self._loop.time() >= deadline:
                 self._connections.keep(line)
-                return received if isinstance(received, Failed) else (received, line)
+                return (received, line) if isinstance(received, Received) else received
             # It was closed while it was idle: the host has not seen this request, or has not begun to answer it.
             # On a new connection a second try would be impolite: there the request was seen and not answered.
         opened = await self._opened(route, addresses, request, deadline)
@@ -101,7 +103,7 @@ class HttpTransport:
             return opened
         received = await opened.connection.exchange(head, request, deadline)
         self._connections.keep(opened)
-        return received if isinstance(received, Failed) else (received, opened)
+        return (received, opened) if isinstance(received, Received) else received
 
     async def _opened(
         self, route: Route, addresses: tuple[str, ...], request: Request, deadline: float
@@ -135,7 +137,7 @@ class HttpTransport:
 
     async def _by(
         self, proxy: Proxy, request: Request, target: Target, address: str, deadline: float
-    ) -> Exchanged | Failed:
+    ) -> Exchanged | Failed | Deferred:
         route = Route(target.origin, request.verify_tls, proxy)
         head = self._head(request, target, None if route.is_tunnelled else proxy)
         exchanged = await self._exchange(head, request, route, (address,), deadline)

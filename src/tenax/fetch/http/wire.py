@@ -14,10 +14,10 @@ from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
 from tenax.fetch import Request
 from tenax.fetch.bodies import Body, decoded, too_large
-from tenax.fetch.failures import body_timeout, cut_off, dropped, failure_of, headers_timeout, total_timeout
+from tenax.fetch.failures import body_timeout, cut_off, dropped, failure_of, headers_timeout, too_late, total_timeout
 from tenax.fetch.headers import Headers
 from tenax.fetch.limits import BODILESS, MAX_HEAD_BYTES, MAX_HEADERS, SMALL_BODY_BYTES, TIMER_SLACK_SECONDS
-from tenax.model import Failed, FailureKind, Value
+from tenax.model import Deferred, Failed, FailureKind, Value
 
 
 class Received(Value, frozen=True):
@@ -64,10 +64,12 @@ class Connection(asyncio.Protocol):
         """True when anything of the last answer arrived."""
         return self._head_bytes > 0
 
-    async def exchange(self, head: bytes, request: Request, deadline: float) -> Received | Failed:
+    async def exchange(self, head: bytes, request: Request, deadline: float) -> Received | Failed | Deferred:
         """Send a request's head and wait for the whole answer; `deadline` is in the loop's time."""
         if self._transport is None or not self.is_open:
             return dropped()
+        if self._loop.time() >= deadline or self._now() >= request.send_by:
+            return too_late(self._now())
         self._begin(request, deadline)
         self._done = self._loop.create_future()
         self._transport.write(head)

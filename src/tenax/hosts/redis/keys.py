@@ -9,6 +9,9 @@ from typing import Final
 
 ACTIVE_WORKERS: Final = "crawler:active_workers"
 """A set of worker ids."""
+TURNS_SINCE: Final = "crawler:turns:since"
+"""Since when turns are written down without a gap, and whether some were lost before. Never expires: where it is gone,
+everything is."""
 PAGES_CRAWLED: Final = "crawler:stats:pages_crawled"
 PAGES_FAILED: Final = "crawler:stats:pages_failed"
 BYTES_DOWNLOADED: Final = "crawler:stats:bytes_downloaded"
@@ -21,6 +24,7 @@ RECORD_SECONDS: Final = 3600
 ROBOTS_TEXT_SECONDS: Final = 3600
 ROBOTS_COPY_SECONDS: Final = 86_400
 WORKER_SECONDS: Final = 120
+HEARTBEAT_SECONDS: Final = 30.0
 VISITED_SECONDS: Final = 86_400
 
 

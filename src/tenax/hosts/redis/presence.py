@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from redis.asyncio import Redis
 
 
+COUNTED_SECONDS = keys.HEARTBEAT_SECONDS + 5.0
+"""After its first sign of life, everyone else has asked who is alive once more."""
+
+
 class Presence:
     """One worker's sign of life, and how many others give theirs."""
 
@@ -20,8 +24,19 @@ class Presence:
         self._worker_id = worker_id
         self._clock = clock
         self._counts = {keys.PAGES_CRAWLED: 0, keys.PAGES_FAILED: 0, keys.BYTES_DOWNLOADED: 0}
-        self.workers = 1
-        """Alive when last asked, this one included."""
+        self._seen: list[tuple[float, int]] = []
+        """When we asked lately, and how many were alive."""
+        self._first_beat_at: float | None = None
+
+    @property
+    def workers(self) -> int:
+        """How many are alive, as far as known, this one included; never less than were seen in the last two minutes,
+        as a Redis that was flushed knows of none until they beat again. 0 when that is not known yet: before everyone
+        has had time to count us too, all of them together would be too fast.
+        """
+        if self._first_beat_at is None or self._clock.now() < self._first_beat_at + COUNTED_SECONDS:
+            return 0
+        return max((count for _, count in self._seen), default=1)
 
     def note(self, *, pages: int = 0, failures: int = 0, downloaded_bytes: int = 0) -> None:
         """To be added to the counters of all workers with the next sign of life."""
@@ -70,6 +85,10 @@ class Presence:
         if alive is None:
             return
         gone = [member for member, is_alive in zip(members, alive, strict=True) if not is_alive]
-        self.workers = max(len(members) - len(gone), 1)
+        now = self._clock.now()
+        if self._first_beat_at is None:
+            self._first_beat_at = now
+        self._seen = [(at, count) for at, count in self._seen if at > now - keys.WORKER_SECONDS]
+        self._seen.append((now, max(len(members) - len(gone), 1)))
         if gone:
             await self._reach.call(lambda redis: cast(Any, redis.srem(keys.ACTIVE_WORKERS, *gone)))

@@ -23,13 +23,18 @@ REST_SECONDS = 10.0
 CALL_SECONDS = 2.0
 """A call that takes longer has failed; a visit waits for no more than this."""
 OPEN_SECONDS = 5.0
+CONNECTIONS = 64
+CLOCK_SAMPLES = 8
+TURNS_HERE = "turns are given out here, slower"
 
 
 class Reach:
     """One Redis. `call` gives None while it is away; nothing is raised."""
 
-    def __init__(self, url: str, clock: Clock, call_seconds: float = CALL_SECONDS) -> None:
+    def __init__(self, url: str, clock: Clock, call_seconds: float = CALL_SECONDS, without: str = TURNS_HERE) -> None:
+        """`without`: what happens while it is away, for the log."""
         self.url = url
+        self._without = without
         self._clock = clock
         self._call_seconds = call_seconds
         self._failures = 0
@@ -37,13 +42,17 @@ class Reach:
         self._is_away = False
         self.away_since = 0.0
         """When it was last noticed to be away."""
+        self.returned_at: float | None = None
+        """When it was last noticed to be back, if it ever was away."""
+        self._is_tried = False
+        """Somebody is finding out whether it is back; until then nobody else waits for it."""
         self._on_return: list[Callable[[], Awaitable[None]]] = []
         self.client: Redis = _client(url, call_seconds)
 
     @classmethod
-    async def open(cls, url: str, clock: Clock, call_seconds: float = CALL_SECONDS) -> Reach:
+    async def open(cls, url: str, clock: Clock, call_seconds: float = CALL_SECONDS, without: str = TURNS_HERE) -> Reach:
         """Raises `ConfigError` when it cannot be right; a server that is merely away is waited for."""
-        reach = cls(url, clock, call_seconds)
+        reach = cls(url, clock, call_seconds, without)
         await reach._check()
         return reach
 
@@ -57,28 +66,37 @@ class Reach:
 
     async def call(self, ask: Callable[[Redis], Awaitable[T]]) -> T | None:
         """What Redis answers; None when it is away, or is left alone for a while because it was."""
-        if self._clock.now() < self._rests_until:
+        if self._clock.now() < self._rests_until or self._is_tried:
             return None
         from redis.exceptions import RedisError
 
+        self._is_tried = self._failures >= FAILURES
         try:
             async with asyncio.timeout(self._call_seconds):
                 answer = await ask(self.client)
         except (RedisError, OSError, TimeoutError) as error:
             self._failed(error)
             return None
+        finally:
+            self._is_tried = False
         self._failures = 0
         if self._is_away:
             await self._returned()
         return answer
 
     async def offset_seconds(self) -> float:
-        """How far the server's clock is ahead of ours; 0 when it does not say."""
-        before = self._clock.now()
-        told: Any = await self.call(lambda redis: redis.time())
-        if told is None:
-            return 0.0
-        return float(told[0]) + float(told[1]) / 1e6 - (before + self._clock.now()) / 2
+        """How far the server's clock is ahead of ours; 0 when it does not say.
+
+        Workers that were told different times would ask hosts too early: of several answers the quickest is right.
+        """
+        samples: list[tuple[float, float]] = []
+        for _ in range(CLOCK_SAMPLES):
+            before = self._clock.now()
+            told: Any = await self.call(lambda redis: redis.time())
+            after = self._clock.now()
+            if told is not None:
+                samples.append((after - before, float(told[0]) + float(told[1]) / 1e6 - (before + after) / 2))
+        return min(samples)[1] if samples else 0.0
 
     async def close(self) -> None:
         await self.client.aclose()
@@ -104,10 +122,11 @@ class Reach:
         if not self._is_away:
             self._is_away = True
             self.away_since = self._clock.now()
-            log.warning("Redis is away; turns are given out here, slower", redis=masked(self.url), why=_words(error))
+            log.warning(f"Redis is away; {self._without}", redis=masked(self.url), why=_words(error))
 
     async def _returned(self) -> None:
         self._is_away = False
+        self.returned_at = self._clock.now()
         log.info("Redis is back", redis=masked(self.url))
         for told in self._on_return:
             await told()
@@ -115,21 +134,24 @@ class Reach:
 
 def _client(url: str, call_seconds: float) -> Redis:
     try:
-        from redis.asyncio import Redis
+        from redis.asyncio import BlockingConnectionPool, Redis
         from redis.asyncio.retry import Retry
         from redis.backoff import NoBackoff
     except ImportError:
         raise ConfigError('Redis needs an extra: pip install "tenax[redis]"') from None
     try:
-        return Redis.from_url(
+        # More calls than connections wait for each other; the other pool would raise, as if Redis were away.
+        pool = BlockingConnectionPool.from_url(
             url,
+            timeout=call_seconds,
             socket_connect_timeout=call_seconds,
             socket_timeout=call_seconds,
             retry=Retry(NoBackoff(), 1),
             health_check_interval=30,
-            max_connections=64,
+            max_connections=CONNECTIONS,
             client_name="tenax",
         )
+        return Redis.from_pool(pool)
     except ValueError as error:
         raise ConfigError(
             f"{masked(url)!r} is no address of a Redis: {error}; it looks like redis://host:6379/0"
@@ -139,4 +161,4 @@ def _client(url: str, call_seconds: float) -> Redis:
 def _words(error: BaseException) -> str:
     if isinstance(error, TimeoutError):
         return "no answer in time"
-    return masked(str(error)) or type(error).__name__
+    return masked(str(error)).rstrip(".").rpartition(". ")[2] or type(error).__name__

@@ -10,13 +10,16 @@ import msgspec
 from tenax.hosts import Turn
 from tenax.hosts.local_turns import AGAIN_SECONDS, LocalTurns
 from tenax.hosts.redis import keys
-from tenax.hosts.redis.reach import Reach
+from tenax.hosts.redis.reach import CALL_SECONDS, REST_SECONDS, Reach
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis
 
 PACE_HOLDS_SECONDS = 600.0
 """So long after it was last told, the pace that a worker has learned holds for the others: it may have ended."""
+
+SETTLE_SECONDS = REST_SECONDS + CALL_SECONDS
+"""So long after its return until every worker has noticed it."""
 
 # Times are written with all their digits: Lua's own way of writing a number would round them to seconds.
 _COMMON = """
@@ -50,11 +53,20 @@ _TAKE = (
     + """
 local now, me, again_least, least = tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
 local entries, again = {}, now
-local count = #KEYS / 2
+local count = (#KEYS - 1) / 2
+local since = redis.call('HMGET', KEYS[#KEYS], 'at', 'is_lost')
+if not since[1] then
+  since = {written(now), ARGV[5]}
+  redis.call('HSET', KEYS[#KEYS], 'at', since[1], 'is_lost', since[2])
+end
 for number = 1, count do
-  local pace = tonumber(ARGV[3 + 2 * number])
+  local pace, busy = tonumber(ARGV[4 + 2 * number]), tonumber(ARGV[5 + 2 * number])
   local entry = entry_of(KEYS[number])
   entries[number] = entry
+  if entry.taken < tonumber(since[1]) then
+    -- Nobody can say who came before: a pace of silence, and where turns were lost, time for one to be answered.
+    entry.free = math.max(entry.free, since[1] + pace + (since[2] == '1' and busy or 0))
+  end
   if math.max(entry.free, entry.busy, entry.rest) > now then
     local answered = math.min(entry.busy, now + math.max(pace, again_least))
     again = math.max(again, entry.free, entry.rest, answered)
@@ -62,7 +74,7 @@ for number = 1, count do
 end
 if again > now then return written(again) end
 for number = 1, count do
-  local pace, busy = tonumber(ARGV[3 + 2 * number]), tonumber(ARGV[4 + 2 * number])
+  local pace, busy = tonumber(ARGV[4 + 2 * number]), tonumber(ARGV[5 + 2 * number])
   local entry = entries[number]
   entry.free = now + pace_of(entry, pace, me, now)
   entry.taken = now
@@ -114,23 +126,31 @@ class RedisTurns:
     """`SharedTurns` in Redis. Needs no clock of the server: everyone hands in the time that they agree on."""
 
     def __init__(self, reach: Reach, worker_id: str, workers: Callable[[], int]) -> None:
-        """`workers` tells how many share the turns, as far as was last known."""
+        """`workers` tells how many share the turns, as far as was last known; 0: too little is known to say."""
         self._reach = reach
         self._worker_id = worker_id
         self._workers = workers
         self._own = LocalTurns()
+        self._has_asked = False
+        """Redis has given us an answer before: when it knows of no turn at all, it has forgotten them."""
         self._scripts = {name: reach.client.register_script(text) for name, text in _SCRIPTS.items()}
 
     async def take(self, turns: Sequence[Turn], now: float) -> float:
         paced = [turn for turn in turns if turn.pace_seconds > 0]
         if not paced:
             return now
+        is_settling = self._is_settling(now)
+        if is_settling and (again := self._take_here(paced, now)) > now:
+            return again
         arguments = [part for turn in paced for part in (repr(turn.pace_seconds), repr(turn.busy_seconds))]
         told = await self._run(
-            "take", _names(paced), [repr(now), self._worker_id, AGAIN_SECONDS, keys.TURN_SECONDS, *arguments]
+            "take",
+            [*_names(paced), keys.TURNS_SINCE],
+            [repr(now), self._worker_id, AGAIN_SECONDS, keys.TURN_SECONDS, int(self._has_asked), *arguments],
         )
         if told is None:
-            return self._take_here(paced, now)
+            return now if is_settling else self._take_here(paced, now)
+        self._has_asked = True
         again = float(told)
         if again > now:
             return again
@@ -165,8 +185,15 @@ class RedisTurns:
 
         return await self._reach.call(ask)
 
+    def _is_settling(self, now: float) -> bool:
+        """Redis was away a moment ago, and others may not know yet that it is back: they give out turns themselves."""
+        returned_at = self._reach.returned_at
+        return not self._reach.is_away and returned_at is not None and now < returned_at + SETTLE_SECONDS
+
     def _take_here(self, turns: Sequence[Turn], now: float) -> float:
         """Redis is away: at a pace that stays right when every other worker does the same."""
+        if not self._workers():
+            return now + REST_SECONDS  # at what pace, nobody knows
         slow = [self._slowed(turn) for turn in turns]
         # What others did just before, nobody can say now: a whole pace of silence first.
         silent_until = self._reach.away_since + max(turn.pace_seconds for turn in slow)

@@ -286,8 +286,9 @@ SELECT seq, position FROM cursor WHERE sink = ?;
 SELECT sink, seq, position FROM cursor;
 
 -- name: cursor_put
+-- Never back.
 INSERT INTO cursor (sink, seq, position) VALUES (?, ?, ?)
-ON CONFLICT (sink) DO UPDATE SET seq = excluded.seq, position = excluded.position;
+ON CONFLICT (sink) DO UPDATE SET seq = excluded.seq, position = excluded.position WHERE cursor.seq <= excluded.seq;
 
 -- name: budget_used
 SELECT used FROM budget WHERE host_id = ? AND key = ?;

@@ -68,6 +68,7 @@ class Reader:
                 for sink, seq, position in self._db.execute(self._sql["cursors"])
             },
             is_running=is_running,
+            workers=int(is_running),
         )
 
     def life(self, url: str, origin: str) -> Life | None:

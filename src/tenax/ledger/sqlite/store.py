@@ -24,6 +24,7 @@ from tenax.ledger import Admission, Counts, LetterRecord, Life, PageFilter, Stat
 from tenax.ledger.inflow import Inflow
 from tenax.ledger.schedule import Entry, Schedule, Slot
 from tenax.ledger.sqlite.again import REVISITED_AT_ONCE
+from tenax.ledger.sqlite.check import problems
 from tenax.ledger.sqlite.read import Reader
 from tenax.ledger.sqlite.schema import OwnerLock, open_for_reading, open_for_writing, translated
 from tenax.ledger.sqlite.set_back import SEEN, bring_back
@@ -163,7 +164,7 @@ class SqliteLedger:
     async def release(self, claim: Claim) -> None:
         held = self._held.pop(claim.lease.number, None)
         if held is not None and claim.lease.epoch == self._epoch:
-            self._schedule.put_back(held.slot, held.entry)
+            self._schedule.put_back(held.slot, held.entry, self._clock.now())
             self._changed.set()
 
     def next_turn(self) -> float | None:
@@ -176,7 +177,7 @@ class SqliteLedger:
         # Every lease is as long as the others, so the first that was given is the first to end.
         while self._held and (first := next(iter(self._held.values()))).claim.lease.expires_at <= now:
             del self._held[first.claim.lease.number]
-            self._schedule.put_back(first.slot, first.entry)
+            self._schedule.put_back(first.slot, first.entry, first.claim.lease.expires_at)
 
     def _window_changed(self, error: BaseException | None) -> None:
         if error is not None:
@@ -256,6 +257,9 @@ class SqliteLedger:
     async def advance(self, sink: str, cursor: Cursor) -> None:
         await self._in_thread(lambda: self._writer.advance(sink, cursor.seq, cursor.position))
 
+    async def lead(self, sink: str) -> bool:
+        return True  # nobody else may write
+
     # -- what people ask ------------------------------------------------------------------------------------
 
     async def status(self) -> Status:
@@ -263,7 +267,7 @@ class SqliteLedger:
         return await self._in_thread(lambda: self._reader.status(self._clock.now(), is_running))
 
     async def life(self, url: str) -> Life | None:
-        return await self._in_thread(lambda: self._reader.life(url, _origin_of(url)))
+        return await self._in_thread(lambda: self._reader.life(url, rows.origin_of(url)))
 
     async def host(self, origin: str) -> HostRecord | None:
         return await self._in_thread(lambda: self._reader.host(origin))
@@ -297,11 +301,21 @@ class SqliteLedger:
         self._changed.set()
         return back
 
+    @property
+    def is_away(self) -> bool:
+        return False  # a file that cannot be read is an error
+
     async def remember(self, name: str, value: bytes) -> None:
         await self._in_thread(lambda: self._writer.remember(name, value))
 
     async def recall(self, name: str) -> bytes | None:
         return await self._in_thread(lambda: self._reader.meta(name))
+
+    async def recover(self) -> int:
+        return 0  # claims die with the one process that holds them
+
+    async def problems(self) -> list[str]:
+        return await self._in_thread(lambda: problems(self._db))
 
     async def close(self) -> None:
         """Let go of the file; commits still waiting for their group fail, and their tasks wait for the next run."""
@@ -351,9 +365,3 @@ class SqliteLedger:
                 one.done.set_exception(self._broken)
         self._pending = []
         self._changed.set()
-
-
-def _origin_of(url: str) -> str:
-    scheme, _, rest = url.partition("://")
-    ends = [place for mark in "/?#" if (place := rest.find(mark)) >= 0]
-    return f"{scheme}://{rest[: min(ends)] if ends else rest}"

@@ -1,0 +1,90 @@
+"""Millions of known URLs, put into a PostgreSQL ledger in minutes: the rows that `admit` would write, by COPY.
+
+They come in waves, each over all hosts, as the URLs of a crawl do. So the rows of a host do not lie side by side, and
+pages of the indexes are as full as they are after many insertions, not as after one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+from bench.world import World, offer_of, turns_without_pace
+from tenax.clock import Clock
+from tenax.config import LedgerConfig
+from tenax.ledger import rows
+from tenax.ledger.postgres import PostgresLedger
+from tenax.ledger.postgres.schema import key_secret, queries
+from tenax.ledger.postgres.write import add_to_tally
+from tenax.model import Offer, Source
+
+WAVES = 20
+LINES_AT_ONCE = 5000
+SEEN = ("host_id", "key")
+QUEUE = ("host_id", "rank", "due", "key", "path", "depth", "source", "found", "attempt")
+FOLDED = 0
+"""The worker under whose number the counts of those that ended are kept."""
+
+Row = tuple[int, int, int, str, int]
+"""Of a waiting URL: host, rank, key, path, depth."""
+
+
+async def fill(url: str, world: World, clock: Clock) -> int:
+    """Make the ledger and put every known URL of the world into it; how many there are."""
+    from asyncpg import connect
+
+    config = LedgerConfig()
+    await (await PostgresLedger.open(url, config, clock, turns_without_pace())).close()
+    db = await connect(url, server_settings={"search_path": config.schema})
+    try:
+        return await _copy(db, world, clock)
+    finally:
+        await db.close()
+
+
+async def _copy(db: Any, world: World, clock: Clock) -> int:
+    url_key = rows.keys_by(await key_secret(db))
+    hosts = [host for host, known in enumerate(world.known) if known]
+    added = await db.fetch(queries()["hosts_add"], [offer_of(host, 0).origin for host in hosts], clock.now())
+    ids = {row["origin"]: row["id"] for row in added}
+    count = 0
+    for number in range(WAVES):
+        now = rows.milliseconds(clock.now())
+        wave = [
+            (ids[one.origin], 3 - one.priority, url_key(one.url), one.url[len(one.origin) :], one.depth)
+            for one in wave_of(world, number)
+        ]
+        wave.sort()
+        seen = sorted((host_id, key) for host_id, _, key, _, _ in wave)
+        await _send(db, "seen", SEEN, (f"{host_id}\t{key}\n" for host_id, key in seen))
+        await _send(db, "queue", QUEUE, _waiting(wave, now))
+        count += len(wave)
+    await add_to_tally(db, FOLDED, Counter(admitted=count, waiting=count, hosts=len(hosts)))
+    return count
+
+
+def wave_of(world: World, number: int) -> Iterator[Offer]:
+    """One in `WAVES` of the URLs of every host."""
+    for host, known in enumerate(world.known):
+        for one in range(number, known, WAVES):
+            yield offer_of(host, one)
+
+
+def _waiting(wave: list[Row], now: int) -> Iterator[str]:
+    source = rows.SOURCE_NUMBER[Source.LINK]
+    for host_id, rank, key, path, depth in wave:
+        yield f"{host_id}\t{rank}\t{now}\t{key}\t{path}\t{depth}\t{source}\t{now}\t0\n"
+
+
+async def _send(db: Any, table: str, columns: tuple[str, ...], lines: Iterator[str]) -> None:
+    async def parts() -> AsyncIterator[bytes]:
+        batch: list[str] = []
+        for line in lines:
+            batch.append(line)
+            if len(batch) == LINES_AT_ONCE:
+                yield "".join(batch).encode()
+                batch.clear()
+        yield "".join(batch).encode()
+
+    await db.copy_to_table(table, source=parts(), columns=columns)

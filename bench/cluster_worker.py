@@ -1,0 +1,133 @@
+"""One worker of the cluster benchmark, a process: claims, makes up pages, and commits them as fast as it may.
+
+What it talks about with the benchmark are lines: it says `ready` when it has joined, is told when to count, and says
+what it counted. Moments are of the monotonic clock, which all processes of a machine share.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+from collections.abc import Callable
+
+import msgspec
+import uvloop
+
+from bench.report import ROOT
+from bench.world import World, host_number, turns_without_pace, visit_of
+from tenax.clock import SteadyClock
+from tenax.config import LedgerConfig
+from tenax.ledger.postgres import PostgresLedger
+from tenax.memory import settle_memory
+from tenax.model import Visit
+
+IN_FLIGHT = 64
+TEXTS, TEXT_CHARS = 64, 5000
+NEW_NUMBERS = 10_000_000
+"""So many new URLs a worker may find; each has numbers of its own, beyond those of the others."""
+
+
+class Count(msgspec.Struct, frozen=True):
+    """What a worker had done at some moment."""
+
+    at: float
+    pages: int
+    new_urls: int
+    cpu_seconds: float
+    own_cpu_seconds: float
+    """Of that: for making up pages and links."""
+
+
+class Counted(msgspec.Struct, frozen=True):
+    """What a worker did within the time that counts, and how many pages it committed in its whole life."""
+
+    seconds: float
+    pages: int
+    new_urls: int
+    cpu_seconds: float
+    own_cpu_seconds: float
+    pages_ever: int
+
+
+class Order(msgspec.Struct, frozen=True):
+    """What the benchmark wants counted."""
+
+    begin: float
+    end: float
+
+
+class Wheel:
+    """Claim, visit, commit; `IN_FLIGHT` pages at a time."""
+
+    def __init__(self, ledger: PostgresLedger, world: World, clock: SteadyClock) -> None:
+        self._ledger = ledger
+        self._world = world
+        self._clock = clock
+        self._texts = _texts(world)
+        self._gate = asyncio.Semaphore(IN_FLIGHT)
+        self._pages = 0
+        self._new_urls = 0
+        self._own_cpu = 0.0
+
+    def count(self) -> Count:
+        return Count(time.monotonic(), self._pages, self._new_urls, time.process_time(), self._own_cpu)
+
+    async def turn(self, is_over: Callable[[], bool]) -> None:
+        """Until it is over; then what is in flight comes to its end."""
+        async with asyncio.TaskGroup() as group:
+            while not is_over():
+                await self._gate.acquire()
+                claim = await self._ledger.claim()
+                if claim is None:
+                    self._gate.release()
+                    await self._ledger.wait_for_work(0.5)
+                    continue
+                began = time.thread_time()
+                links = self._world.links(host_number(claim.task.origin))
+                visit = visit_of(claim, links, self._clock.now(), self._texts[self._pages % TEXTS])
+                self._own_cpu += time.thread_time() - began
+                group.create_task(self._commit(visit))
+
+    async def _commit(self, visit: Visit) -> None:
+        admission = await self._ledger.commit(visit)
+        self._pages += 1
+        self._new_urls += admission.admitted
+        self._gate.release()
+
+
+def _texts(world: World) -> list[str]:
+    """Texts of usual words, which deflate as texts do."""
+    words = (ROOT / "bench" / "words.txt").read_text(encoding="utf-8").split()
+    return [" ".join(world.random.choices(words, k=TEXT_CHARS))[:TEXT_CHARS] for _ in range(TEXTS)]
+
+
+async def work(url: str, size: int, number: int) -> Counted:
+    clock = SteadyClock()
+    world = World(size, new_from=number * NEW_NUMBERS)
+    ledger = await PostgresLedger.open(url, LedgerConfig(), clock, turns_without_pace())
+    wheel = Wheel(ledger, world, clock)
+    print("ready", flush=True)
+    order = msgspec.json.decode(await asyncio.to_thread(sys.stdin.readline), type=Order)
+    try:
+        async with asyncio.TaskGroup() as group:
+            turning = group.create_task(wheel.turn(lambda: time.monotonic() >= order.end))
+            await asyncio.sleep(order.begin - time.monotonic())
+            before = wheel.count()
+            await asyncio.sleep(order.end - time.monotonic())
+            after = wheel.count()
+            await turning
+    finally:
+        await ledger.close()
+    return Counted(
+        after.at - before.at, after.pages - before.pages, after.new_urls - before.new_urls,
+        after.cpu_seconds - before.cpu_seconds, after.own_cpu_seconds - before.own_cpu_seconds, wheel.count().pages,
+    )  # fmt: skip
+
+
+def run_worker(url: str, size: str, number: str) -> None:
+    settle_memory()  # as a crawl does, and on the event loop of a crawl
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        counted = runner.run(work(url, int(size), int(number)))
+    print(json.dumps(msgspec.to_builtins(counted)), flush=True)

@@ -1,0 +1,107 @@
+"""A web made up for what measures ledgers: hosts of very different sizes, their URLs, and pages that link to them.
+
+Four links in five stay on the page's host, and of those that are known six in ten are the site's navigation (its 40
+first pages), as menus and footers are; all others lead to any known page of their host, each as likely as the next.
+"""
+
+from __future__ import annotations
+
+import random
+from bisect import bisect
+from collections.abc import Iterator
+from itertools import accumulate
+
+import msgspec
+
+from tenax.config import Config, PolitenessConfig, Sites
+from tenax.hosts.turns import HostTurns
+from tenax.model import (
+    Claim,
+    Done,
+    Fetched,
+    FetchRecord,
+    Offer,
+    Page,
+    Priority,
+    RobotsCopy,
+    RobotsVerdict,
+    Visit,
+)
+
+LINKS, NEW_SHARE, AT_HOME_SHARE = 50, 0.05, 0.8
+NAVIGATION_SHARE, NAVIGATION = 0.6, 40
+HOSTS_PER_URL = 1 / 1000
+WORDS = ("a", "word", "of", "the", "text", "that", "stands", "on", "this", "page", "and", "is", "kept", "with", "it")
+PRIORITIES = (Priority(1), Priority(2), Priority(3))
+TEXT = " ".join(random.Random(7).choices(WORDS, k=1000))
+
+
+class World:
+    """Hosts, and the URLs known on them: numbers 0 to n of each host."""
+
+    def __init__(self, size: int, new_from: int | None = None) -> None:
+        """`new_from`: where the numbers of new URLs begin, for one of several worlds that share a ledger."""
+        self.random = random.Random(42 if new_from is None else new_from)
+        count = max(int(size * HOSTS_PER_URL), 20)
+        weights = [1 / (rank + 10) for rank in range(count)]
+        scale = size / sum(weights)
+        self.known = [int(weight * scale) for weight in weights]
+        self.shares = list(accumulate(weights))
+        self.hosts = range(count)
+        self._new_from = new_from
+
+    def known_offers(self) -> Iterator[Offer]:
+        for host, known in enumerate(self.known):
+            for number in range(known):
+                yield offer_of(host, number)
+
+    def links(self, home: int) -> tuple[Offer, ...]:
+        """Those of a page. Written for speed: making them up must not be what is measured."""
+        roll, known_on, shares = self.random.random, self.known, self.shares
+        total, last = shares[-1], len(shares) - 1
+        links = []
+        for _ in range(LINKS):
+            host = home if roll() < AT_HOME_SHARE else bisect(shares, roll() * total, 0, last)
+            known = known_on[host]
+            if roll() < NEW_SHARE or not known:
+                number = self._new(host)
+            elif host == home and roll() < NAVIGATION_SHARE:
+                number = int(roll() * min(known, NAVIGATION))
+            else:
+                number = int(roll() * known)
+            links.append(offer_of(host, number))
+        return tuple(links)
+
+    def _new(self, host: int) -> int:
+        if self._new_from is not None:
+            self._new_from += 1
+            return self._new_from
+        self.known[host] += 1
+        return self.known[host] - 1
+
+
+def offer_of(host: int, number: int) -> Offer:
+    origin = f"https://www.host-{host}.example"
+    url = f"{origin}/section-{number % 40}/2026/an-article-{number}.html"
+    return Offer(url, origin, number % 10, PRIORITIES[number % 3])
+
+
+def host_number(origin: str) -> int:
+    return int(origin.removeprefix("https://www.host-").removesuffix(".example"))
+
+
+def visit_of(claim: Claim, links: tuple[Offer, ...], now: float, text: str = TEXT) -> Visit:
+    """A page as most are: fetched and done."""
+    page = Page(
+        claim.task.url, 200, "text/html", "ab" * 32, 30_000, now, "A usual title", "And a description", text=text
+    )
+    robots = claim.host.robots or RobotsCopy(RobotsVerdict.ALLOW_ALL, now, now + 1e6)
+    host = msgspec.structs.replace(claim.host, robots=robots, next_at=now, page_count=claim.host.page_count + 1)
+    return Visit(
+        claim, Fetched(200), Done(), host, now, now, page, links, fetch=FetchRecord(200, "text/html", 9000, 30000)
+    )
+
+
+def turns_without_pace() -> HostTurns:
+    """No pace, so that nobody waits for a host: it is the ledger that is measured."""
+    return HostTurns(Sites(Config(politeness=PolitenessConfig(rate_per_second=0, connections_per_host=8))))

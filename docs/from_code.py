@@ -1,0 +1,113 @@
+"""What the code says of itself, as the documents show it: settings, commands, exit codes and metrics."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Sequence
+from typing import Literal, get_args, get_origin, get_type_hints
+
+from docs.wording import table
+from tenax.cli.parser import EXIT_CODES
+from tenax.cli.settings import FLAGS
+from tenax.cli.verbs import VERBS
+from tenax.config import Config, Knob, knobs
+from tenax.metrics import METRICS, Metric
+
+_EXIT_CODE = re.compile(r"^ *(\d+)  (.+)$", re.MULTILINE)
+
+
+def knob_tables() -> str:
+    """A table for every section of the config."""
+    sections: dict[str, list[Knob]] = {}
+    for knob in knobs():
+        sections.setdefault(knob.section, []).append(knob)
+    types = get_type_hints(Config)
+    blocks = []
+    for section, members in sections.items():
+        rows = [[_named(knob), _default(knob), _accepts(knob), knob.meaning] for knob in members]
+        blocks.append(f"### {section}\n\n{types[section].__doc__}\n\n{table(_HEAD_OF_KNOBS, rows)}")
+    return "\n\n".join(blocks)
+
+
+_HEAD_OF_KNOBS = ("setting", "default", "accepts", "meaning")
+
+
+def _named(knob: Knob) -> str:
+    flag = next((name for name, key in FLAGS.items() if key == knob.key), None)
+    return f"`{knob.key}`" + (f"<br>`--{flag.replace('_', '-')}`" if flag else "")
+
+
+def _default(knob: Knob) -> str:
+    if isinstance(knob.default, tuple):
+        return ", ".join(f"`{item}`" for item in knob.default) or "none"
+    if isinstance(knob.default, str):
+        return f"`{knob.default}`" if knob.default else "empty"
+    return f"`{str(knob.default).lower()}`"
+
+
+def _accepts(knob: Knob) -> str:
+    """What may be set: the kind of value and its bounds, in words."""
+    if get_origin(knob.type) is Literal:
+        return ", ".join(f"`{choice}`" for choice in get_args(knob.type))
+    if knob.takes_a_list:
+        return "a list of numbers" if get_args(knob.type)[0] is int else "a list"
+    kind = {int: "a whole number", float: "a number", str: "text", bool: "`true`, `false`"}[knob.type]
+    note = get_args(get_type_hints(get_type_hints(Config)[knob.section], include_extras=True)[knob.name])[1]
+    bounds = [(note.ge, "from {:,}"), (note.gt, "above {:,}"), (note.le, "to {:,}"), (note.lt, "below {:,}")]
+    return " ".join([kind, *(words.format(bound) for bound, words in bounds if bound is not None)])
+
+
+def page_fetcher_knobs() -> str:
+    """The page-fetcher's own, by the name of their variable."""
+    own = [knob for knob in knobs() if knob.section == "page_fetcher"]
+    rows = [[f"`{knob.variables[-1]}`", _default(knob), _accepts(knob), knob.meaning] for knob in own]
+    return table(("variable", "default", "accepts", "meaning"), rows)
+
+
+def exit_codes() -> dict[int, str]:
+    """Every code the program ends with, and its meaning, as `tenax --help` lists them."""
+    return {int(code): meaning for code, meaning in _EXIT_CODE.findall(EXIT_CODES)}
+
+
+def exit_code_table() -> str:
+    return table(("code", "meaning"), [[f"`{code}`", meaning] for code, meaning in exit_codes().items()])
+
+
+def metric_table(metrics: Sequence[Metric] = METRICS) -> str:
+    rows = [[f"`{one.name}`", one.type, f"`{one.label}`" if one.label else "", one.meaning] for one in metrics]
+    return table(("metric", "type", "label", "meaning"), rows)
+
+
+def verb_parsers() -> dict[str, argparse.ArgumentParser]:
+    """Each verb's arguments, by its name."""
+    parsers = {}
+    for verb in VERBS:
+        parsers[verb.NAME] = argparse.ArgumentParser(prog=f"tenax {verb.NAME}", add_help=False)
+        verb.add_arguments(parsers[verb.NAME])
+    return parsers
+
+
+def command_reference() -> str:
+    """A section for every verb: its sentence, its arguments, its examples."""
+    sentences = {verb.NAME: (verb.SENTENCE, verb.EXAMPLES) for verb in VERBS}
+    blocks = []
+    for name, parser in verb_parsers().items():
+        sentence, examples = sentences[name]
+        rows = [[_spelled(action), (action.help or "").replace("%%", "%")] for action in parser._actions]
+        lines = "\n".join(line.strip() for line in examples.strip().splitlines())
+        arguments = table(("argument", "meaning"), rows)
+        blocks.append(f"## tenax {name}\n\n{sentence}\n\n{arguments}\n\n```sh\n{_aligned_comments(lines)}\n```")
+    return "\n\n".join(blocks)
+
+
+def _spelled(action: argparse.Action) -> str:
+    takes = "" if action.nargs == 0 else f" {action.metavar or '|'.join(action.choices or [action.dest.upper()])}"
+    if not action.option_strings:
+        return f"`{takes.strip()}`"
+    return ", ".join(f"`{option}{takes if option.startswith('--') else ''}`" for option in action.option_strings)
+
+
+def _aligned_comments(lines: str) -> str:
+    """In the help a remark follows two spaces or more; in a shell it needs a `#`."""
+    return re.sub(r" {2,}(?=\S)", "  # ", lines)

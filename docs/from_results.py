@@ -1,0 +1,226 @@
+"""What was measured, as the documents show it: tables of each benchmark, from what its last full run wrote."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from docs.wording import counted, number, table, times
+
+RESULTS = Path(__file__).parent.parent / "bench" / "results"
+NOT_MEASURED = "Not measured yet."
+
+_SETTING = re.compile(r"workers_(?P<workers>\d+)_rows_(?P<rows>\d+)")
+
+
+def result(name: str) -> dict[str, Any] | None:
+    """What a benchmark wrote when it was last run in full."""
+    file = RESULTS / f"{name}.json"
+    return json.loads(file.read_text("utf-8")) if file.exists() else None
+
+
+_CONTESTANTS = {
+    "tenax": "Tenax, durable commits",
+    "scrapy": "Scrapy, `JOBDIR` off",
+    "scrapy_jobdir": "Scrapy, `JOBDIR` on",
+    "crawlee": "Crawlee for Python, in memory",
+}
+
+
+def crawl_tables() -> str:
+    measured = result("crawl")
+    if measured is None:
+        return NOT_MEASURED
+    figures = measured["figures"]
+    rows = []
+    for key, name in _CONTESTANTS.items():
+        if key in figures:
+            one, versus = figures[key], figures.get(f"tenax_vs_{key}", {})
+            rows.append([
+                name, number(one["pages_per_second"]), number(one["cpu_seconds_per_1000_pages"]),
+                number(one["peak_rss_mb"]), times(versus.get("pages_per_second")),
+                times(versus.get("pages_per_cpu_second")),
+            ])  # fmt: skip
+    head = ("", "pages/s", "CPU s per 1,000 pages", "peak RSS, MB", "Tenax, pages/s", "Tenax, pages per CPU s")
+    size, rounds = number(figures["page_bytes"] / 1000), counted(figures["rounds"], "interleaved round")
+    about = f"{figures['pages']:,} pages of {size} kB, medians of {rounds}."
+    return _with_bars(measured, f"{about}\n\n{table(head, rows)}")
+
+
+def ledger_tables() -> str:
+    measured = result("ledger")
+    if measured is None:
+        return NOT_MEASURED
+    rows = []
+    for key, one in measured["figures"].items():
+        if key.startswith("known_"):
+            costs = [number(one[name]) for name in ("cpu_ms", "wall_ms", "rss_mb")]
+            disk = number(one["disk_bytes"]) if one["disk_bytes"] else ""
+            rows.append([f"{int(key.removeprefix('known_')):,}", *costs, disk])
+    head = ("URLs known", "CPU ms a page", "wall ms a page", "RSS, MB", "bytes of disk a URL")
+    return _with_bars(measured, table(head, rows))
+
+
+def hosts_tables() -> str:
+    measured = result("hosts")
+    if measured is None:
+        return NOT_MEASURED
+    names = ("cpu_ms", "wall_ms", "open_seconds", "rss_open_mb", "rss_half_mb", "rss_mb")
+    rows = [
+        [f"{int(key.removeprefix('hosts_')):,}", *(number(one[name]) for name in names)]
+        for key, one in measured["figures"].items()
+        if key.startswith("hosts_")
+    ]
+    head = (
+        "hosts", "CPU ms a visit", "wall ms a visit", "s to open", "RSS, MB: opened", "half way", "in the end",
+    )  # fmt: skip
+    return _with_bars(measured, table(head, rows))
+
+
+def page_fetcher_tables() -> str:
+    measured = result("page_fetcher")
+    return NOT_MEASURED if measured is None else _with_bars(measured, _page_fetcher_table(measured["figures"]))
+
+
+def _page_fetcher_table(figures: Mapping[str, Any]) -> str:
+    names = {
+        "tenax": "`tenax page-fetcher`",
+        "recipe": "httpx, redis and aiokafka in one loop, as the plan writes it",
+        "recipe, 64 at once": "the same, 64 loops at once",
+    }
+    rows = [
+        [words, number(figures[key]["urls_per_second"]), number(figures[key]["cpu_ms"])]
+        for key, words in names.items()
+    ]  # fmt: skip
+    return table(("", "URLs/s", "CPU ms a URL"), rows)
+
+
+def cluster_tables() -> str:
+    measured = result("cluster")
+    if measured is None:
+        return NOT_MEASURED
+    figures = measured["figures"]
+    names = ("cycles_per_second", "cpu_ms", "worker_cpu_ms", "server_cpu_ms", "own_cpu_ms", "wal_bytes_a_page")
+    rows = [
+        [match["workers"], f"{int(match['rows']):,}", *(number(one[name]) for name in names)]
+        for key, one in figures.items()
+        if (match := _SETTING.fullmatch(key))
+    ]
+    head = (
+        "workers", "URLs known", "page cycles/s", "CPU ms a page", "of workers", "of PostgreSQL", "to make it up",
+        "WAL, bytes a page",
+    )  # fmt: skip
+    url, page = number(figures["disk_bytes_a_url"]), number(figures["disk_bytes_a_page"])
+    about = (
+        f"{number(figures['seconds'])} s each, medians of {counted(figures['rounds'], 'interleaved round')}, "
+        f"PostgreSQL {figures['postgresql']['version']}. A waiting URL takes {url} bytes of disk, a stored page {page}."
+    )
+    fetcher = _page_fetcher_table(figures["page_fetcher"])
+    return _with_bars(measured, f"{about}\n\n{table(head, rows)}\n\n{fetcher}")
+
+
+def startup_tables() -> str:
+    measured = result("startup")
+    if measured is None:
+        return NOT_MEASURED
+    names = {
+        "help_seconds": "`scripts/tenax --help`",
+        "import_seconds": '`python -c "import tenax"`',
+        "python_alone_seconds": "`python -c pass`, for comparison",
+    }
+    rows = [[words, f"{number(measured['figures'][key] * 1000)} ms"] for key, words in names.items()]
+    return _with_bars(measured, table(("command", "median wall time"), rows))
+
+
+def polite_tables() -> str:
+    measured = result("polite")
+    if measured is None:
+        return NOT_MEASURED
+    figures = measured["figures"]
+    one = figures["one_host"]
+    rows = [["one, no pace", number(one["pages_per_second"]), "", "", "", number(one["cpu_ms_a_page"]), "", ""]]
+    for key, many in figures.items():
+        if key.startswith("hosts_"):
+            rows.append([
+                f"{int(key.removeprefix('hosts_')):,}", number(many["requests"] / figures["seconds"]),
+                number(many["hosts_times_seconds"] / figures["seconds"]), number(many["ceiling"] / figures["seconds"]),
+                f"{many['share_of_ideal']:.1%}", number(many["cpu_ms_a_page"]), times(many["cpu_vs_one_host"]),
+                f"{many['closest_seconds']:.3f} s",
+            ])  # fmt: skip
+    head = (
+        "hosts", "requests/s", "asked for by the pace", "ceiling of the machine", "of the lower", "CPU ms a page",
+        "of one host's", "closest two",
+    )  # fmt: skip
+    about = f"{number(figures['seconds'])} s each, medians of {counted(figures['rounds'], 'round')}."
+    return _with_bars(measured, f"{about}\n\n{table(head, rows)}")
+
+
+def simulate_tables() -> str:
+    measured = result("simulate")
+    if measured is None:
+        return NOT_MEASURED
+    figures = measured["figures"]
+    rows = []
+    for key, one in figures.items():
+        if key.startswith("workers_"):
+            rows.append([
+                f"{int(key.removeprefix('workers_')):,}", number(one["pages_per_second"]),
+                f"{one['share_of_ideal']:.1%}", f"{number(one['overdue_seconds'])} s", times(one["overdue_vs_fair"]),
+                number(one["hosts_leased_per_second"]), number(one["transactions_per_second"]),
+            ])  # fmt: skip
+    head = (
+        "workers", "pages/s", "of the ideal", "longest overdue", "of a fair round", "hosts leased/s", "transactions/s",
+    )  # fmt: skip
+    about = f"{figures['hosts']:,} hosts; the window of a worker takes {number(figures['window_mb'])} MB."
+    return _with_bars(measured, f"{about}\n\n{table(head, rows)}")
+
+
+def kill_tables() -> str:
+    measured = result("kill")
+    if measured is None:
+        return NOT_MEASURED
+    figures = measured["figures"]
+    about = f"{figures['pages']:,} pages in {counted(figures['rounds'], 'crawl')}, {number(figures['seconds'])} s."
+    rows = [[moment, str(count)] for moment, count in figures["kills_by_moment"].items()]
+    return _with_bars(measured, f"{about}\n\n{table(('killed while', 'times'), rows)}")
+
+
+def cluster_soak_tables() -> str:
+    measured = result("soak_cluster")
+    if measured is None:
+        return NOT_MEASURED
+    figures = measured["figures"]
+    about = (
+        f"{figures['pages']:,} pages of {figures['hosts']} hosts in {number(figures['seconds'])} s, seed "
+        f"{figures['seed']}; {figures['workers_started']} workers were started for the four places, and "
+        f"{figures['events']:,} events told."
+    )
+    rows = [[what, str(count)] for what, count in figures["disturbances"].items()]
+    return _with_bars(measured, f"{about}\n\n{table(('what was done', 'times'), rows)}")
+
+
+def speed_claim() -> str:
+    """One sentence for the README, true whatever was measured."""
+    what = "Pages are parsed in processes of their own, and a host that must wait occupies nothing."
+    figures = (result("crawl") or {"figures": {}})["figures"]
+    forms = [figures[f"tenax_vs_{name}"] for name in ("scrapy", "scrapy_jobdir") if f"tenax_vs_{name}" in figures]
+    if not forms:
+        return what
+    cpu, speed = (min(form[name] for form in forms) for name in ("pages_per_cpu_second", "pages_per_second"))
+    return (
+        f"{what} Measured beside Scrapy on the same pages and machine, with durable commits on: "
+        f"{times(speed)} its pages a second, {times(cpu)} its pages per second of CPU."
+    )
+
+
+def _with_bars(measured: Mapping[str, Any], tables: str) -> str:
+    rows = [
+        [f"`{what}`", number(bar["value"]), number(bar["bar"]), "held" if bar["ok"] else "**missed**"]
+        for what, bar in measured["bars"].items()
+    ]
+    machine = measured["figures"]["machine"]
+    where = f"{machine['cores']} cores of {machine['cpu']}, Python {machine['python']}, {machine['system']}"
+    return f"{tables}\n\n{table(('bar', 'measured', 'asked', ''), rows)}\n\nMeasured on {where}."

@@ -1,0 +1,69 @@
+"""`tenax worker`: one of many that crawl into a ledger on a server."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from tenax.cli import place, settings
+from tenax.errors import UsageError
+
+if TYPE_CHECKING:
+    from tenax.config import Config
+
+NAME = "worker"
+SENTENCE = (
+    "Crawl what waits in a ledger on a server, beside any number of other workers. Runs until it is stopped; "
+    "SIGTERM or Ctrl-C ends it gently."
+)
+EXAMPLES = """\
+  tenax worker --ledger postgresql://tenax@db.example/tenax --hosts redis://cache.example
+  TENAX_LEDGER_URL=postgresql://… TENAX_HOSTS_URL=redis://… tenax worker --metrics-port 9464
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    place.add_ledger(parser)
+    parser.add_argument("--hosts", metavar="URL", help="turns shared by all workers: redis://host:6379/0")
+    parser.add_argument("--concurrency", metavar="N", help="visits in flight, all hosts together (default: 256)")
+    parser.add_argument("--metrics-port", metavar="P", help="serve Prometheus metrics on this port of 127.0.0.1")
+    parser.add_argument("--log-format", metavar="auto|text|json", help="how log lines look (default: auto)")
+    parser.add_argument("--log-level", metavar="debug|info|warning|error", help="least important message shown")
+    settings.add_source_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from tenax import logs
+    from tenax.cli import running
+
+    config = settings.load(args).config
+    if not config.ledger.url:
+        raise UsageError("a worker needs a ledger on a server: --ledger postgresql://host/database, or ledger.url")
+    logs.configure(config.log.level, config.log.format)
+    running.run(_work(config))
+    return 0
+
+
+async def _work(config: Config) -> None:
+    from tenax.cli.signals import stopped_by_signals
+    from tenax.logs import logger
+    from tenax.place import place_of
+    from tenax.wiring_services import open_worker
+
+    log = logger("tenax.cli")
+    worker, counting = await open_worker(config)
+    server = None
+    try:
+        if config.metrics.port:
+            server = counting.metrics.serve(config.metrics.port, config.metrics.host)
+        log.info("worker started", ledger=place_of(config, None).name)
+        if not config.hosts.url:
+            log.info("hosts.url names no Redis: a host is asked by one worker at a time, addresses are not shared")
+        seconds = f"{config.ledger.dead_after_seconds:g} seconds"
+        with stopped_by_signals(worker.stop, f"others take over what it held in {seconds}"):
+            await worker.run()
+        log.info("worker stopped")
+    finally:
+        if server is not None:
+            server.close()
+        await worker.close()

@@ -1,0 +1,38 @@
+"""Looking for what cannot be: statements, the same for every database, that find rows which contradict each other."""
+
+from __future__ import annotations
+
+WRONG = {
+    "waiting tasks that were never admitted":
+        "SELECT count(*) FROM queue q WHERE NOT EXISTS "
+        "(SELECT 1 FROM seen s WHERE s.host_id = q.host_id AND s.key = q.key)",
+    "tasks that wait more than once":
+        "SELECT count(*) FROM (SELECT 1 FROM queue GROUP BY host_id, key HAVING count(*) > 1) twice",
+    "waiting tasks whose record says that they are settled or dead":
+        "SELECT count(*) FROM queue q JOIN record r ON r.host_id = q.host_id AND r.key = q.key "
+        "WHERE r.state <> 'waiting'",
+    "records that say they wait, and are not in the queue":
+        "SELECT count(*) FROM record r WHERE state = 'waiting' AND NOT EXISTS "
+        "(SELECT 1 FROM queue q WHERE q.host_id = r.host_id AND q.key = r.key)",
+    "admitted URLs that are neither waiting nor recorded":
+        "SELECT count(*) FROM seen s "
+        "WHERE NOT EXISTS (SELECT 1 FROM queue q WHERE q.host_id = s.host_id AND q.key = s.key) "
+        "AND NOT EXISTS (SELECT 1 FROM record r WHERE r.host_id = s.host_id AND r.key = s.key)",
+    "pages without their content":
+        "SELECT count(*) FROM record r WHERE content_id IS NOT NULL AND NOT EXISTS "
+        "(SELECT 1 FROM content c WHERE c.id = r.content_id)",
+}  # fmt: skip
+"""What is wrong, and how many rows are."""
+
+COUNTED = {
+    "waiting": "SELECT count(*) FROM queue",
+    "settled": "SELECT count(*) FROM record WHERE state = 'settled'",
+    "dead": "SELECT count(*) FROM record WHERE state = 'dead'",
+    "pages": "SELECT count(*) FROM record WHERE content_id IS NOT NULL",
+    "articles": "SELECT count(*) FROM record WHERE content_id IS NOT NULL AND kind = 'article'",
+}
+"""What the tally must say."""
+
+
+def miscounted(name: str, told: int, counted: int) -> str:
+    return f"the tally says {name}: {told}, there are {counted}"

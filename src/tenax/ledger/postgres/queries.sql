@@ -1,0 +1,437 @@
+-- Every statement the PostgreSQL ledger runs, named. Loaded by `schema.queries`.
+--
+-- Many rows go in and out as arrays, one for each column. Whatever may meet rows of other workers is sorted, and locks are
+-- taken in one order by everyone: worker, own tasks and hosts, budgets of hosts, new hosts, seen, budgets, hosts of
+-- others, tally, outbox. So nobody ever waits in a circle.
+
+-- name: worker_begin
+INSERT INTO worker (name, started_at, alive_until, patience) VALUES ($1, $2, $3, $4) RETURNING id;
+
+-- name: worker_beat
+-- No row: it was found dead, and ended.
+UPDATE worker SET alive_until = greatest(alive_until, $2) WHERE id = $1 AND ended_at IS NULL RETURNING id;
+
+-- name: worker_last_write
+-- Waits for what an earlier connection of this worker was asked last: the server may still be at it, though nobody
+-- listens any more. Writes and takes of hosts lock this row.
+SELECT last_write FROM worker WHERE id = $1 FOR UPDATE;
+
+-- name: workers_dead
+-- Not those who are writing at this moment. One that is alive for longer than it could be is not of this time.
+SELECT id, name FROM worker WHERE ended_at IS NULL AND (alive_until < $1 OR alive_until > $1 + patience + $2::float8)
+ORDER BY id FOR UPDATE SKIP LOCKED;
+
+-- name: workers_end
+UPDATE worker SET ended_at = $2, hosts = NULL WHERE id = ANY($1::bigint[]) AND ended_at IS NULL;
+
+-- name: workers_forget
+-- Nobody asks any more whether one of their writes was made.
+DELETE FROM worker WHERE ended_at < $1;
+
+-- name: workers_alive
+SELECT count(*) FROM worker WHERE ended_at IS NULL AND alive_until > $1 AND hosts IS NOT NULL AND id <> $2;
+
+-- name: hosts_of
+-- Everything that some workers hold.
+SELECT id, origin, state FROM host WHERE holder = ANY($1::bigint[]) ORDER BY id FOR UPDATE;
+
+-- name: hosts_recover
+UPDATE host h SET holder = NULL, turn_at = g.turn_at, state = coalesce(g.state, h.state)
+FROM unnest($1::bigint[], $2::float8[], $3::bytea[]) AS g (id, turn_at, state) WHERE h.id = g.id;
+
+-- name: hosts_held_by
+SELECT id, origin, state FROM host WHERE holder = $1;
+
+-- name: outside
+-- What a worker must know of the others: who is there, what they hold, and what is free.
+SELECT count(*) AS workers, coalesce(sum(hosts), 0) AS held, coalesce(min(hosts), 0) AS least,
+       coalesce(sum(hosts) FILTER (WHERE id <> $1), 0) AS held_by_others,
+       (SELECT count(*) FROM (
+           SELECT FROM host WHERE has_work AND holder IS NULL AND turn_at <= $2 ORDER BY turn_at LIMIT $3
+       ) free) AS free,
+       (SELECT turn_at FROM host WHERE has_work AND holder IS NULL AND turn_at > $2 ORDER BY turn_at LIMIT 1) AS next_turn
+FROM worker WHERE ended_at IS NULL AND alive_until > $2 AND hosts IS NOT NULL;
+
+-- name: worker_holds
+UPDATE worker SET hosts = $2 WHERE id = $1 AND ended_at IS NULL;
+
+-- name: hosts_take
+-- Who waits longest for a turn; gives nothing to a worker that was ended.
+WITH me AS (
+    SELECT id FROM worker WHERE id = $1 AND ended_at IS NULL FOR KEY SHARE
+), due AS (
+    SELECT id FROM host WHERE has_work AND holder IS NULL AND turn_at <= $2 ORDER BY turn_at LIMIT $3
+    FOR NO KEY UPDATE SKIP LOCKED
+), taken AS (
+    UPDATE host h SET holder = me.id FROM me WHERE h.id = ANY(ARRAY(SELECT id FROM due)) RETURNING h.id, h.origin, h.state
+)
+SELECT t.id, t.origin, t.state, (SELECT r.copy FROM robots r WHERE r.host_id = t.id) AS copy FROM taken t;
+
+-- name: hosts_lock
+-- Waits for whoever is about to add tasks there; what they add is seen by the next statement.
+SELECT id FROM host WHERE id = ANY($1::bigint[]) AND holder = $2 ORDER BY id FOR UPDATE;
+
+-- name: hosts_free
+-- Given up: free for others from its next turn on, or idle when it has no task.
+UPDATE host h SET holder = NULL, has_work = first.due IS NOT NULL,
+    turn_at = greatest(g.turn_at, first.due / 1000.0), state = coalesce(g.state, h.state)
+FROM unnest($1::bigint[], $2::float8[], $3::bytea[]) AS g (id, turn_at, state)
+CROSS JOIN LATERAL (
+    SELECT min(f.due) AS due FROM (VALUES (0::smallint), (1), (2)) AS ranks (rank)
+    CROSS JOIN LATERAL (
+        SELECT due FROM queue WHERE host_id = g.id AND rank = ranks.rank ORDER BY due LIMIT 1
+    ) f
+) first
+WHERE h.id = g.id
+RETURNING h.has_work, h.turn_at;
+
+-- name: hosts_ids
+SELECT id, origin FROM host WHERE origin = ANY($1::text[]);
+
+-- name: hosts_add
+-- They have work at once: nobody adds a host without a task for it.
+INSERT INTO host (origin, has_work, turn_at) SELECT origin, true, $2 FROM unnest($1::text[]) AS o (origin)
+ON CONFLICT (origin) DO NOTHING RETURNING id, origin;
+
+-- name: hosts_keep
+-- Before tasks are added to hosts that others may hold: nobody can find them idle until we are done.
+SELECT id FROM host WHERE id = ANY($1::bigint[]) ORDER BY id FOR KEY SHARE;
+
+-- name: hosts_wake
+-- Those that nobody holds are worth a look earlier than they were. Who holds one looks again before it lets it go.
+UPDATE host h SET has_work = true,
+    turn_at = CASE WHEN h.has_work THEN least(h.turn_at, g.due) ELSE g.due END
+FROM unnest($1::bigint[], $2::float8[]) AS g (id, due)
+WHERE h.id = g.id AND h.holder IS NULL AND (NOT h.has_work OR h.turn_at > g.due);
+
+-- name: hosts_learn
+UPDATE host h SET state = g.state FROM unnest($1::bigint[], $2::bytea[]) AS g (id, state) WHERE h.id = g.id;
+
+-- name: robots_put
+INSERT INTO robots (host_id, copy) SELECT * FROM unnest($1::bigint[], $2::bytea[])
+ON CONFLICT (host_id) DO UPDATE SET copy = excluded.copy;
+
+-- name: host_by_origin
+SELECT h.id, h.origin, h.state, r.copy FROM host h LEFT JOIN robots r ON r.host_id = h.id WHERE h.origin = $1;
+
+-- name: seen_add
+-- Gives back only those that were new. Most are known: to look them up first costs less than to try to add them. The
+-- arrays come as text, which costs the sender a quarter.
+INSERT INTO seen (host_id, key)
+SELECT g.host_id, g.key FROM unnest($1::text::bigint[], $2::text::bigint[]) AS g (host_id, key)
+WHERE NOT EXISTS (SELECT FROM seen s WHERE s.host_id = g.host_id AND s.key = g.key)
+ON CONFLICT DO NOTHING RETURNING host_id, key;
+
+-- name: seen_after
+SELECT s.host_id, s.key, h.origin FROM seen s JOIN host h ON h.id = s.host_id
+WHERE (s.host_id, s.key) > ($1, $2) ORDER BY s.host_id, s.key LIMIT $3;
+
+-- name: copy_of
+-- Differs between two ledgers that were one: after a dump was loaded, a recovery, or a standby that took over.
+SELECT concat_ws(' ', (SELECT system_identifier FROM pg_control_system()),
+                 left(pg_walfile_name(pg_current_wal_lsn()), 8), pg_relation_filenode('seen'));
+
+-- name: seen_forget
+DELETE FROM seen s USING unnest($1::bigint[], $2::bigint[]) AS g (host_id, key)
+WHERE s.host_id = g.host_id AND s.key = g.key;
+
+-- name: queue_add
+INSERT INTO queue (host_id, rank, due, key, path, depth, source, found, via, attempt, record_id, chain, hint)
+SELECT * FROM unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::bigint[], $5::text[], $6::integer[], $7::smallint[],
+                     $8::bigint[], $9::bigint[], $10::integer[], $11::bigint[], $12::bytea[], $13::smallint[])
+ON CONFLICT DO NOTHING;
+
+-- name: queue_remove
+DELETE FROM queue q
+USING unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::bigint[]) AS g (host_id, rank, due, key)
+WHERE q.host_id = g.host_id AND q.rank = g.rank AND q.due = g.due AND q.key = g.key;
+
+-- name: queue_again
+-- A task that is planned again stays, with another time.
+UPDATE queue q SET due = g.new_due, attempt = g.attempt, record_id = g.record_id, hint = g.hint
+FROM unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::integer[], $7::bigint[],
+            $8::smallint[]) AS g (host_id, rank, due, key, new_due, attempt, record_id, hint)
+WHERE q.host_id = g.host_id AND q.rank = g.rank AND q.due = g.due AND q.key = g.key;
+
+-- name: queue_due
+-- What is due at some hosts, of each so many and the best first, with what is held of those visited before.
+SELECT asked.host_id AS asked, q.rank, q.due, q.key, q.path, q.depth, q.source, q.found, q.via, q.attempt, q.record_id,
+       q.chain, q.hint,
+       (SELECT (SELECT h.origin FROM host h WHERE h.id = r.host_id) || r.path FROM record r WHERE r.id = q.via) AS via_url,
+       held.fetched_at, held.status, held.kind, held.etag, held.last_modified, held.content_length
+FROM unnest($1::bigint[], $2::integer[]) AS asked (host_id, most)
+CROSS JOIN LATERAL (
+    (SELECT * FROM queue WHERE host_id = asked.host_id AND rank = 0 AND due <= $3 ORDER BY due, key LIMIT asked.most)
+    UNION ALL
+    (SELECT * FROM queue WHERE host_id = asked.host_id AND rank = 1 AND due <= $3 ORDER BY due, key LIMIT asked.most)
+    UNION ALL
+    (SELECT * FROM queue WHERE host_id = asked.host_id AND rank = 2 AND due <= $3 ORDER BY due, key LIMIT asked.most)
+    LIMIT asked.most
+) q
+-- A LIMIT keeps the planner from any other way than by the key.
+LEFT JOIN LATERAL (SELECT * FROM held WHERE id = q.record_id LIMIT 1) held ON true;
+
+-- name: queue_later
+-- When the next task of some hosts becomes due.
+SELECT asked.host_id, min(f.due) AS due
+FROM unnest($1::bigint[]) AS asked (host_id)
+CROSS JOIN (VALUES (0::smallint), (1), (2)) AS ranks (rank)
+CROSS JOIN LATERAL (
+    SELECT due FROM queue WHERE host_id = asked.host_id AND rank = ranks.rank AND due > $2 ORDER BY due LIMIT 1
+) f
+GROUP BY asked.host_id;
+
+-- name: queue_find
+SELECT q.rank, q.due, q.key, q.path, q.depth, q.source, q.found, q.via, q.attempt, q.record_id, q.chain, q.hint
+FROM (VALUES (0::smallint), (1), (2)) AS ranks (rank)
+CROSS JOIN LATERAL (SELECT * FROM queue WHERE host_id = $1 AND rank = ranks.rank AND key = $2 LIMIT 1) q;
+
+-- name: numbers
+SELECT nextval('number') FROM generate_series(1, $1);
+
+-- name: record_put
+-- A visit without a page. What is stored there stays, marked as stale when the site was asked for it; a visit that asked
+-- for nothing (asked_at is NULL) leaves its last answer as it was.
+INSERT INTO record AS r (id, host_id, key, path, state, status, http_status, depth, priority, source, via, discovered_at,
+                         last_visit_at, next_visit_at, error_count, error_message, attempt, duration_ms, last_visit, chain,
+                         asked_at, stale_why)
+SELECT * FROM unnest(
+    $1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::integer[], $8::integer[],
+    $9::smallint[], $10::smallint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::bigint[], $15::integer[],
+    $16::text[], $17::integer[], $18::bigint[], $19::bigint[], $20::bytea[], $21::bigint[], $22::text[])
+ON CONFLICT (id) DO UPDATE SET
+    state = excluded.state,
+    status = CASE WHEN excluded.asked_at IS NULL AND excluded.status <> 'blocked' THEN r.status ELSE excluded.status END,
+    http_status = CASE WHEN excluded.asked_at IS NULL THEN r.http_status ELSE excluded.http_status END,
+    last_visit_at = excluded.last_visit_at, next_visit_at = excluded.next_visit_at,
+    error_count = CASE WHEN excluded.asked_at IS NULL THEN r.error_count
+                       WHEN excluded.error_count = 0 THEN 0 ELSE r.error_count + 1 END,
+    error_message = CASE WHEN excluded.asked_at IS NULL THEN coalesce(excluded.error_message, r.error_message)
+                         ELSE excluded.error_message END,
+    attempt = excluded.attempt,
+    duration_ms = CASE WHEN r.content_id IS NULL THEN excluded.duration_ms ELSE r.duration_ms END,
+    last_visit = excluded.last_visit, asked_at = coalesce(excluded.asked_at, r.asked_at),
+    stale_since = CASE WHEN excluded.asked_at IS NULL OR r.content_id IS NULL THEN r.stale_since
+                       ELSE coalesce(r.stale_since, excluded.asked_at) END,
+    stale_why = CASE WHEN excluded.asked_at IS NULL OR r.content_id IS NULL THEN r.stale_why ELSE excluded.stale_why END;
+
+-- name: record_put_page
+-- A visit that brought a page.
+INSERT INTO record (id, host_id, key, path, state, status, http_status, depth, priority, source, via, discovered_at,
+                    last_visit_at, next_visit_at, attempt, duration_ms, last_visit, chain,
+                    content_id, content_type, content_length, content_hash, title, description, canonical, language,
+                    kind, charset, charset_source, links_count, fetched_at, page_status, etag, last_modified)
+SELECT * FROM unnest(
+    $1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::integer[], $8::integer[],
+    $9::smallint[], $10::smallint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::bigint[], $15::integer[],
+    $16::bigint[], $17::bigint[], $18::bytea[], $19::bigint[], $20::text[], $21::bigint[], $22::bytea[], $23::text[],
+    $24::text[], $25::text[], $26::text[], $27::text[], $28::text[], $29::text[], $30::integer[], $31::bigint[],
+    $32::integer[], $33::text[], $34::text[])
+ON CONFLICT (id) DO UPDATE SET
+    state = excluded.state, status = excluded.status, http_status = excluded.http_status,
+    last_visit_at = excluded.last_visit_at, next_visit_at = excluded.next_visit_at, error_count = 0,
+    error_message = NULL, attempt = excluded.attempt, duration_ms = excluded.duration_ms,
+    last_visit = excluded.last_visit, chain = excluded.chain, content_id = excluded.content_id,
+    content_type = excluded.content_type, content_length = excluded.content_length,
+    content_hash = excluded.content_hash, title = excluded.title, description = excluded.description,
+    canonical = excluded.canonical, language = excluded.language, kind = excluded.kind, charset = excluded.charset,
+    charset_source = excluded.charset_source, links_count = excluded.links_count, fetched_at = excluded.fetched_at,
+    page_status = excluded.page_status, etag = excluded.etag, last_modified = excluded.last_modified,
+    stale_since = NULL, stale_why = NULL;
+
+-- name: record_confirm
+-- The site says that the page stored there is what it has.
+UPDATE record r SET
+    state = g.state, status = 'fetched', http_status = r.page_status, last_visit_at = g.at,
+    next_visit_at = g.next_visit_at, error_count = 0, error_message = NULL, attempt = g.attempt, last_visit = g.visit,
+    fetched_at = g.at, etag = coalesce(g.etag, r.etag), last_modified = coalesce(g.last_modified, r.last_modified),
+    stale_since = NULL, stale_why = NULL
+FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::integer[], $6::bigint[], $7::text[], $8::text[])
+    AS g (id, state, at, next_visit_at, attempt, visit, etag, last_modified)
+WHERE r.id = g.id;
+
+-- name: stored_pages
+-- What is told of some pages as they are stored, and since when pages count as visited anew.
+SELECT id, content_id, fetched_at, (SELECT convert_from(value, 'UTF8')::bigint FROM meta WHERE name = 'round_began'),
+       kind, content_hash, title, description, canonical, language, page_status
+FROM record WHERE id = ANY($1::bigint[]) AND content_id IS NOT NULL;
+
+-- name: held
+SELECT id, fetched_at, status, kind, etag, last_modified, content_length FROM held WHERE id = ANY($1::bigint[]);
+
+-- name: visit_add
+-- Visits of one record form a list from the newest back, so they need no index.
+INSERT INTO visit (id, record_id, previous, at, detail)
+SELECT g.id, g.record_id, (SELECT r.last_visit FROM record r WHERE r.id = g.earlier), g.at, g.detail
+FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bytea[]) AS g (id, record_id, earlier, at, detail);
+
+-- name: visits_of
+WITH RECURSIVE life (id, previous, detail, age) AS (
+    SELECT id, previous, detail, 1 FROM visit WHERE id = $1
+    UNION ALL
+    SELECT v.id, v.previous, v.detail, age + 1 FROM visit v JOIN life ON v.id = life.previous WHERE age < 1000
+)
+SELECT detail FROM life ORDER BY age DESC;
+
+-- name: content_add
+INSERT INTO content (id, at, page, body) SELECT * FROM unnest($1::bigint[], $2::float8[], $3::bytea[], $4::bytea[]);
+
+-- name: events_after
+SELECT o.seq, c.at, c.page, c.body FROM outbox o JOIN content c ON c.id = o.content_id
+WHERE o.seq > $1 ORDER BY o.seq LIMIT $2;
+
+-- name: events_told
+SELECT seq FROM outbox_end;
+
+-- name: cursor_begin
+INSERT INTO cursor (sink, seq, position) VALUES ($1, 0, 0) ON CONFLICT DO NOTHING;
+
+-- name: cursor_of
+SELECT seq, position FROM cursor WHERE sink = $1;
+
+-- name: cursors
+SELECT sink, seq, position FROM cursor;
+
+-- name: cursor_put
+-- Never back: for a moment two may believe that they lead.
+INSERT INTO cursor (sink, seq, position) VALUES ($1, $2, $3)
+ON CONFLICT (sink) DO UPDATE SET seq = excluded.seq, position = excluded.position WHERE cursor.seq <= excluded.seq;
+
+-- name: lead_is_free
+-- Held until the statement ends, so that asking takes the lead from nobody.
+SELECT pg_try_advisory_xact_lock($1);
+
+-- name: lead_take
+-- Ours until this session ends.
+SELECT pg_try_advisory_lock($1);
+
+-- name: budgets_lock
+-- What is used of some allowances; nobody else uses them until we are done.
+INSERT INTO budget AS b (host_id, key, used) SELECT host_id, key, 0 FROM unnest($1::bigint[], $2::bigint[]) AS g (host_id, key)
+ON CONFLICT (host_id, key) DO UPDATE SET used = b.used RETURNING host_id, key, used;
+
+-- name: budgets_put
+UPDATE budget b SET used = g.used FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS g (host_id, key, used)
+WHERE b.host_id = g.host_id AND b.key = g.key;
+
+-- name: tally_add
+INSERT INTO tally AS t (worker_id, name, count) SELECT $1, name, count FROM unnest($2::text[], $3::bigint[]) AS g (name, count)
+ON CONFLICT (worker_id, name) DO UPDATE SET count = t.count + excluded.count;
+
+-- name: tallies
+SELECT name, sum(count)::bigint AS count FROM tally GROUP BY name;
+
+-- name: tally_fold
+WITH gone AS (DELETE FROM tally WHERE worker_id = ANY($1::bigint[]) RETURNING name, count)
+INSERT INTO tally AS t (worker_id, name, count) SELECT 0, name, sum(count) FROM gone GROUP BY name ORDER BY name
+ON CONFLICT (worker_id, name) DO UPDATE SET count = t.count + excluded.count;
+
+-- name: meta_get
+SELECT value FROM meta WHERE name = $1;
+
+-- name: meta_put
+INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value;
+
+-- name: meta_begin
+INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING;
+
+-- name: record_of
+SELECT r.*, h.origin AS origin FROM record r JOIN host h ON h.id = r.host_id WHERE r.host_id = $1 AND r.key = $2;
+
+-- name: url_of_record
+SELECT h.origin || r.path FROM record r JOIN host h ON h.id = r.host_id WHERE r.id = $1;
+
+-- name: content_of
+SELECT body FROM content WHERE id = $1;
+
+-- name: queue_size
+-- About how many tasks wait, without counting them.
+SELECT reltuples::bigint FROM pg_class WHERE oid = 'queue'::regclass;
+
+-- name: hosts_load
+-- The hosts with the most waiting tasks, and how many tasks of all hosts may be claimed by now. Of a large queue a
+-- sample of its pages is counted ({sample} percent).
+WITH load AS (SELECT host_id, count(*) * (100.0 / {sample}) AS waiting FROM queue {tablesample} GROUP BY host_id),
+busiest AS (SELECT host_id, waiting FROM load ORDER BY waiting DESC, host_id LIMIT $1)
+SELECT h.origin, h.state, r.copy, b.waiting::bigint AS waiting, first.due,
+       (SELECT coalesce(sum(l.waiting), 0)::bigint FROM load l JOIN host lh ON lh.id = l.host_id AND lh.turn_at <= $2) AS due_now
+FROM busiest b JOIN host h ON h.id = b.host_id LEFT JOIN robots r ON r.host_id = h.id
+CROSS JOIN LATERAL (
+    SELECT min(f.due) AS due FROM (VALUES (0::smallint), (1), (2)) AS ranks (rank)
+    CROSS JOIN LATERAL (SELECT due FROM queue WHERE host_id = h.id AND rank = ranks.rank ORDER BY due LIMIT 1) f
+) first
+ORDER BY b.waiting DESC, h.id;
+
+-- name: hosts_next_turn
+SELECT least((SELECT min(turn_at) FROM host WHERE has_work AND holder IS NULL),
+             (SELECT min(turn_at) FROM host WHERE holder IS NOT NULL));
+
+-- name: pages
+-- Pages stored after a given one, in the order they were first stored.
+SELECT r.*, h.origin AS origin, c.body AS body,
+       (SELECT vh.origin || v.path FROM record v JOIN host vh ON vh.id = v.host_id WHERE v.id = r.via) AS via_url
+FROM record r JOIN host h ON h.id = r.host_id LEFT JOIN content c ON c.id = r.content_id
+WHERE r.id > $1 AND r.content_id IS NOT NULL
+  AND ($2::text IS NULL OR h.origin ~ $2)
+  AND ($3::integer IS NULL OR r.page_status = $3)
+  AND ($4::text IS NULL OR r.kind = $4)
+  AND ($5::text IS NULL OR r.language = $5 OR starts_with(r.language, $5 || '-'))
+  AND ($6::text IS NULL OR h.origin || r.path ~ $6)
+  AND ($7::float8 IS NULL OR r.fetched_at >= $7)
+ORDER BY r.id LIMIT $8;
+
+-- name: dead_letters
+SELECT r.*, h.origin AS origin,
+       (SELECT vh.origin || v.path FROM record v JOIN host vh ON vh.id = v.host_id WHERE v.id = r.via) AS via_url
+FROM record r JOIN host h ON h.id = r.host_id WHERE r.state = 'dead' AND r.id > $1 ORDER BY r.id LIMIT $2;
+
+-- name: replay
+-- Dead letters with ids above one wait again, all of them or those at some places; gives their rows of the queue.
+UPDATE record SET state = 'waiting', attempt = 0
+WHERE id IN (
+    SELECT r.id FROM record r JOIN host h ON h.id = r.host_id
+    WHERE r.state = 'dead' AND r.id > $1 AND ($2::text[] IS NULL OR h.origin || r.path = ANY($2))
+    ORDER BY r.id LIMIT $3 FOR UPDATE OF r
+)
+RETURNING host_id, (3 - priority)::smallint, $4::bigint, key, path, depth, $5::smallint, discovered_at, via, 0, id, chain,
+          NULL::smallint;
+
+-- name: revisit_part
+-- The ids of the next part of the records.
+SELECT max(id) FROM (SELECT id FROM record WHERE id > $1 ORDER BY id LIMIT $2) part;
+
+-- name: revisit
+-- Settled tasks with ids above one and up to another that are worth another visit wait again; gives their rows of the
+-- queue, in the order they were found.
+UPDATE record SET state = 'waiting', attempt = 0, next_visit_at = $3
+WHERE id > $1 AND id <= $2 AND state = 'settled' AND last_visit_at <= $3
+  AND (content_id IS NOT NULL OR http_status IN (404, 410))
+RETURNING host_id, (3 - priority)::smallint, discovered_at, key, path, depth, source, discovered_at, via, 0, id, chain,
+          NULL::smallint;
+
+-- name: round_begin
+UPDATE tally SET count = 0 WHERE name = 'pages_this_round';
+
+-- name: now
+SELECT extract(epoch FROM clock_timestamp())::float8;
+
+-- name: time_seen
+-- The latest time that a worker has seen; NULL while one is alive. One that is too far ahead is not.
+SELECT max(greatest(started_at, ended_at, alive_until - patience)) FROM worker
+HAVING NOT bool_or(ended_at IS NULL AND alive_until BETWEEN $1::float8 AND $1 + patience + $2::float8);
+
+-- name: queue_earlier
+-- Looks through the whole queue: only after the clock was set back.
+UPDATE queue SET due = due - $2::bigint WHERE due > $1::bigint;
+
+-- name: turns_earlier
+UPDATE host SET turn_at = turn_at - $2::float8 WHERE turn_at > $1::float8;
+
+-- name: workers_earlier
+-- Those that did not end are found dead at once.
+UPDATE worker SET started_at = least(started_at, $1), ended_at = least(ended_at, $1), alive_until = least(alive_until, $1 - 1);
+
+-- name: hosts_after
+-- Those that something was learned of.
+SELECT h.id, h.origin, h.state, r.copy FROM host h LEFT JOIN robots r ON r.host_id = h.id
+WHERE h.id > $1 AND h.state IS NOT NULL ORDER BY h.id LIMIT $2;

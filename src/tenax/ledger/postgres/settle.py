@@ -1,0 +1,98 @@
+"""What visits themselves change in the tables: their records and pages, their places in the queue, their hosts."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+
+from tenax.ledger import rows
+from tenax.ledger.postgres.effects import (
+    NUMBERS_PER_VISIT,
+    Effects,
+    Settling,
+    Stored,
+    Values,
+    effects_of,
+    to_look_up,
+)
+from tenax.ledger.postgres.link import Connection
+from tenax.ledger.postgres.schema import queries
+from tenax.ledger.schedule import Entry
+from tenax.model import RobotsCopy
+
+BLOCK = 4096
+"""How many numbers the sequence gives at once; as in its migration."""
+ROBOTS_KEPT = 10_000
+
+
+async def insert(db: Connection, name: str, values: Sequence[Values]) -> None:
+    """Many rows by one statement, which takes a column at a time."""
+    if values:
+        await db.execute(queries()[name], *zip(*values, strict=True))
+
+
+class Settler:
+    """Writes visits, within the transaction of the writer."""
+
+    def __init__(self) -> None:
+        self._sql = queries()
+        self._numbers: deque[int] = deque()
+        self._robots_written: dict[int, RobotsCopy] = {}
+
+    async def settle(self, db: Connection, settlings: Sequence[Settling]) -> Effects:
+        if not settlings:
+            return Effects()
+        await self._fetch_numbers(db, len(settlings) * NUMBERS_PER_VISIT)
+        stored = await self._stored(db, to_look_up(settlings))
+        found = effects_of(settlings, stored, self._numbers.popleft)
+        await insert(db, "visit_add", found.visits)
+        await insert(db, "record_put", found.bare)
+        await insert(db, "record_put_page", found.pages)
+        await insert(db, "content_add", found.contents)
+        await insert(db, "record_confirm", found.confirmed)
+        await insert(db, "queue_remove", found.removed)
+        await insert(db, "queue_again", found.again)
+        await insert(db, "hosts_learn", [(host, rows.host_state(found.hosts[host])) for host in sorted(found.hosts)])
+        await insert(db, "robots_put", [(host, rows.encode(copy)) for host, copy in self._new_robots(found).items()])
+        found.arrivals = await self._with_held(db, found)
+        return found
+
+    def written(self, found: Effects) -> None:
+        """The transaction is committed: what was written need not be written again."""
+        for host_id, copy in self._new_robots(found).items():
+            self.knows_robots(host_id, copy)
+
+    def knows_robots(self, host_id: int, copy: RobotsCopy | None) -> None:
+        """This is what is written there."""
+        if copy is not None:
+            if len(self._robots_written) > ROBOTS_KEPT:
+                self._robots_written.clear()
+            self._robots_written[host_id] = copy
+
+    def _new_robots(self, found: Effects) -> dict[int, RobotsCopy]:
+        """Each robots.txt that is another than the one written last."""
+        return {
+            host_id: record.robots
+            for host_id, record in sorted(found.hosts.items())
+            if record.robots is not None and self._robots_written.get(host_id) != record.robots
+        }
+
+    async def _fetch_numbers(self, db: Connection, count: int) -> None:
+        blocks = -((len(self._numbers) - count) // BLOCK)
+        if blocks > 0:
+            for row in await db.fetch(self._sql["numbers"], blocks):
+                self._numbers.extend(range(row[0], row[0] + BLOCK))
+
+    async def _stored(self, db: Connection, ids: list[int]) -> dict[int, Stored]:
+        if not ids:
+            return {}
+        found = await db.fetch(self._sql["stored_pages"], ids)
+        return {row[0]: Stored(row[1], row[2] > (row[3] or 0), row[4], tuple(row)[4:]) for row in found}
+
+    async def _with_held(self, db: Connection, found: Effects) -> list[tuple[int, Entry]]:
+        """Tasks that wait again, with what is held of them by now."""
+        ids = [entry.record_id for _, entry in found.arrivals]
+        if not ids:
+            return []
+        held = {row[0]: rows.held_of(tuple(row)[1:]) for row in await db.fetch(self._sql["held"], ids)}
+        return [(host_id, entry._replace(held=held.get(entry.record_id or 0))) for host_id, entry in found.arrivals]

@@ -1,0 +1,57 @@
+"""`tenax ledger rebuild-visited`, as a person runs it."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from tenax.cli import main
+from tenax.cli.ledger import _Progress
+from tenax.clock import SteadyClock
+from tenax.config import LedgerConfig
+from tenax.ledger.postgres import PostgresLedger
+from tests.contracts.ledger import Manners, offer
+from tests.servers.redis import RedisServer
+
+
+async def admitted(url: str, count: int) -> None:
+    ledger = await PostgresLedger.open(url, LedgerConfig(), SteadyClock(), Manners())
+    await ledger.admit([offer(f"https://a.test/{number}") for number in range(count)])
+    await ledger.close()
+
+
+def run(*words: str) -> int:
+    return main(["ledger", "rebuild-visited", *words])
+
+
+def test_it_says_how_many_went_out_and_came_in(
+    postgres: str, redis: str, redis_server: RedisServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asyncio.run(admitted(postgres, 5))
+    filter_on = ("--ledger", postgres, "--set", f"hosts.url={redis}", "--set", "ledger.visited_filter=true")
+    assert run(*filter_on) == 0
+    assert capsys.readouterr().out == "Took 0 URLs out of the filter and put 5 URLs in.\n"
+    assert run(*filter_on) == 0
+    assert capsys.readouterr().out == "Took 5 URLs out of the filter and put 5 URLs in.\n"
+    assert redis_server.say("SCARD", "crawler:visited_urls") == b":5\r\n"
+
+
+def test_it_says_that_nobody_asks_the_filter(postgres: str, redis: str, capsys: pytest.CaptureFixture[str]) -> None:
+    asyncio.run(admitted(postgres, 1))
+    assert run("--ledger", postgres, "--set", f"hosts.url={redis}") == 0
+    assert "No worker asks it: `ledger.visited_filter` is off." in capsys.readouterr().out
+
+
+def test_it_needs_both_servers(postgres: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--ledger", postgres) == 2
+    assert "the filter of known URLs stands in Redis, before a ledger on a server" in capsys.readouterr().err
+
+
+def test_progress_is_told_now_and_then(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    times = iter([0.0, 1.0, 2.5, 2.5, 3.0])
+    monkeypatch.setattr("tenax.cli.ledger.time.monotonic", lambda: next(times))
+    progress = _Progress()
+    for done in (5000, 10_000, 15_000):
+        progress.told(done, 1_000_000)
+    assert capsys.readouterr().err == "10,000 of 1,000,000 URLs\n"

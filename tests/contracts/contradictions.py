@@ -1,0 +1,53 @@
+"""Every contradiction that a ledger can find in itself: how the tables are ruined by hand, and what it says then."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from tenax.clock import ManualClock
+from tenax.ledger import Ledger
+from tenax.model import DeadLetter, Failed, FailureKind, PageKind
+from tests.contracts.ledger import Opened, claimed, offer, page_of, visit_of
+
+Ruin = Callable[[Ledger, str], Awaitable[None]]
+"""Runs a statement on the tables, past everything that guards them."""
+
+RUINS = {
+    "DELETE FROM seen WHERE (host_id, key) IN (SELECT host_id, key FROM queue)":
+        "1 waiting tasks that were never admitted",
+    "INSERT INTO queue (host_id, rank, due, key, found, depth, attempt, source, path) "
+    "SELECT host_id, rank, due + 1, key, found, depth, attempt, source, path FROM queue":
+        "1 tasks that wait more than once",
+    "UPDATE record SET key = (SELECT key FROM queue), host_id = (SELECT host_id FROM queue) WHERE state = 'dead'":
+        "1 waiting tasks whose record says that they are settled or dead",
+    "UPDATE record SET state = 'waiting' WHERE state = 'dead'":
+        "1 records that say they wait, and are not in the queue",
+    "DELETE FROM queue": "1 admitted URLs that are neither waiting nor recorded",
+    "DELETE FROM content": "1 pages without their content",
+    "UPDATE tally SET count = count + 7 WHERE name = 'waiting'": "the tally says waiting: 8, there are 1",
+    "UPDATE tally SET count = count - 1 WHERE name = 'settled'": "the tally says settled: 0, there are 1",
+    "UPDATE record SET state = 'settled' WHERE state = 'dead'": "the tally says dead: 1, there are 0",
+    "UPDATE record SET content_id = NULL": "the tally says pages: 1, there are 0",
+    "DELETE FROM tally WHERE name = 'articles'": "the tally says articles: 0, there are 1",
+}  # fmt: skip
+
+
+class ContradictionsContract:
+    @pytest.mark.parametrize("sql", RUINS)
+    async def test_what_contradicts_itself_is_told(
+        self, opened: Opened, clock: ManualClock, ruin: Ruin, sql: str
+    ) -> None:
+        ledger = await opened()
+        await self.fill(ledger, clock)
+        assert await ledger.problems() == []
+        await ruin(ledger, sql)
+        assert RUINS[sql] in await ledger.problems()
+
+    async def fill(self, ledger: Ledger, clock: ManualClock) -> None:
+        """One page, one dead letter, one task that waits."""
+        await ledger.admit([offer(f"https://{name}.test/") for name in ("a", "b", "c")])
+        first, second = await claimed(ledger), await claimed(ledger)
+        await ledger.commit(visit_of(first, clock, page=page_of(first, clock, kind=PageKind.ARTICLE)))
+        await ledger.commit(visit_of(second, clock, Failed("no such name", FailureKind.DNS), DeadLetter("it is gone")))

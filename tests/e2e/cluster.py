@@ -1,0 +1,106 @@
+"""A crawl on servers as its users have it: workers, and commands that ask about their ledger from anywhere."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tenax.ledger import Status
+from tenax.place import Place
+from tenax.wiring import open_ledger
+from tests.e2e.program import INLINE, Ended, ended, start, tenax, until
+
+FAST = (
+    # Its hosts fail so often, and are crawled so quickly, that their retry budgets would be used up at once.
+    *("--set", "politeness.rate_per_second=50", "--set", "fetch.retry_base_seconds=0.1"),
+    *("--set", "hosts.budget_failures=1000"),
+)
+PAGE_FACTS = ("content_hash", "content_length", "status", "title", "kind", "language", "depth", "links_count", "text")
+
+
+class Cluster(NamedTuple):
+    """A ledger on PostgreSQL, hosts in Redis, and what workers must be told to crawl sites of this machine."""
+
+    ledger: str
+    hosts: str
+    home: Path
+    """An empty directory: nothing there says which crawl is meant."""
+
+    def worker(self, *ports: int, options: Sequence[str] = ()) -> subprocess.Popen[str]:
+        """A worker that may connect to these ports of this machine."""
+        allowed = ("--set", "guard.allow_networks=127.0.0.0/8", "--set", f"guard.ports={','.join(map(str, ports))}")
+        return start(
+            *("worker", "--ledger", self.ledger, "--hosts", self.hosts, *INLINE, *FAST, *allowed, *options),
+            cwd=self.home,
+        )
+
+    def ask(self, *words: str | Path) -> str:
+        """What a command about this ledger prints."""
+        answer = tenax(*words, "--ledger", self.ledger, cwd=self.home)
+        assert answer.code == 0, answer
+        return answer.out
+
+    def status(self) -> Status:
+        """The same as `tenax status` shows, asked for without starting it: for those who ask again and again."""
+        return asyncio.run(_status(self.ledger))
+
+    def has_workers(self, number: int) -> None:
+        """Wait until so many are alive."""
+        until(lambda: self.status().workers == number, f"{number} workers")
+
+    def done(self) -> None:
+        """Wait until something was visited and nothing waits any more."""
+        until(lambda: _is_done(self.status()), "an end of the crawl")
+
+
+def _is_done(status: Status) -> bool:
+    return status.settled > 0 and not status.waiting
+
+
+async def _status(url: str) -> Status:
+    ledger = await open_ledger(Place(server=url), read_only=True)
+    try:
+        return await ledger.status()
+    finally:
+        await ledger.close()
+
+
+class Result(NamedTuple):
+    """What came of a crawl, by what people can ask of it."""
+
+    pages: dict[str, tuple[Any, ...]]
+    dead: dict[str, str]
+    outcomes: dict[str, int]
+    """Visits, without those that were put off: how many there are is a matter of time."""
+    refusals: dict[str, int]
+    settled: int
+
+
+def result_of(*flags: str | Path, cwd: Path | None = None) -> Result:
+    """Of the crawl that these flags name."""
+    questions = (("export",), ("dead-letters", "list", "--json"), ("status", "--json"))
+    export, letters, status = (tenax(*words, *flags, cwd=cwd) for words in questions)
+    assert {export.code, letters.code, status.code} == {0}, (export.err, letters.err, status.err)
+    lines = [json.loads(line) for line in export.out.splitlines()]
+    counts = json.loads(status.out)
+    pages = {line["url"]: tuple(line.get(name) for name in PAGE_FACTS) for line in lines}
+    assert len(pages) == len(lines), "each page once"
+    return Result(
+        pages,
+        {letter["url"]: letter["cause"] for letter in map(json.loads, letters.out.splitlines())},
+        {name: count for name, count in counts["outcomes"].items() if name != "deferred"},
+        counts.get("refusals", {}),
+        counts["settled"],
+    )
+
+
+def stopped(*workers: subprocess.Popen[str], by: signal.Signals = signal.SIGTERM) -> list[Ended]:
+    for worker in workers:
+        os.killpg(worker.pid, by)
+    return [ended(worker) for worker in workers]

@@ -1,0 +1,183 @@
+"""Servers that cannot be used as they are named: one clear line, the right exit code, and no password in it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.program import INLINE, ROOT, Demo, Ended, environment, stored, tenax, together
+from tests.servers.postgres import PASSWORD, PostgresServer
+from tests.servers.processes import free_port
+from tests.servers.redis import RedisServer
+
+NOBODY = free_port()
+WRITING: tuple[tuple[str, ...], ...] = (
+    ("crawl", "http://127.0.0.1:9/"),
+    ("worker",),
+    ("seed", "http://127.0.0.1:9/"),
+    ("ledger", "init"),
+    ("ledger", "migrate"),
+)
+ASKING: tuple[tuple[str, ...], ...] = (
+    ("status",),
+    ("explain", "http://127.0.0.1:9/"),
+    ("export",),
+    ("dead-letters", "list"),
+    ("dead-letters", "replay", "--all"),
+    ("recover",),
+    ("ledger", "check"),
+)
+NO_CRAWL = r"there is no crawl in 127\.0\.0\.1:\d+/\w+, schema 'tenax'; start one with: tenax crawl URL"
+
+
+def complaint(answer: Ended, code: int) -> str:
+    """The one line that a mistake is answered with."""
+    assert answer.code == code, answer
+    *said, last = answer.err.splitlines()
+    assert said == [] and answer.out == ""
+    assert last.startswith("tenax: ")
+    for secret in (PASSWORD, "a%20secret", "hush"):
+        assert secret not in last
+    return last.removeprefix("tenax: ")
+
+
+LEDGERS = [
+    ("not a URL of PostgreSQL", "mysql://me:hush@db/crawl", 2, r"ledger\.url is not a PostgreSQL URL; .*"),
+    ("marks in a password", "postgresql://me:hu#sh/hush@db/crawl", 2, r"ledger\.url is not a PostgreSQL URL; .*"),
+    (
+        "a wrong password",
+        "postgresql://tenax:hush@127.0.0.1:{port}/postgres",
+        5,
+        r".* does not let 'tenax' in: check .*",
+    ),
+    (
+        "a wrong password behind the question mark",
+        "postgresql://tenax@127.0.0.1:{port}/postgres?password=hush",
+        5,
+        r".* does not let 'tenax' in: check .*",
+    ),
+    ("a missing database", "{url}nowhere", 5, r"there is no database 'nowhere' at .*; create it: createdb nowhere"),
+    ("nobody there", f"postgresql://me:hush@127.0.0.1:{NOBODY}/a", 5, r"PostgreSQL at .* connection refused; is it .*"),
+]
+
+
+@pytest.mark.parametrize(("url", "code", "says"), [case[1:] for case in LEDGERS], ids=[case[0] for case in LEDGERS])
+def test_a_ledger_that_cannot_be_reached(postgres_server: PostgresServer, url: str, code: int, says: str) -> None:
+    url = url.format(port=postgres_server.port, url=postgres_server.url(""))
+    for answer in together(
+        ("worker", "--ledger", url), ("status", "--ledger", url), ("seed", "a.example", "--ledger", url)
+    ):
+        assert re.fullmatch(says, complaint(answer, code))
+
+
+OF_A_NEWER_ONE = (
+    "CREATE SCHEMA tenax; CREATE TABLE tenax.meta (name text PRIMARY KEY, value bytea);"
+    "INSERT INTO tenax.meta VALUES ('version', '99')"
+)
+
+
+def answers(url: str, *commands: tuple[str, ...]) -> list[Ended]:
+    return together(*((*command, "--ledger", url) for command in commands))
+
+
+def test_a_ledger_of_a_newer_tenax_is_left_alone(postgres_server: PostgresServer, postgres: str) -> None:
+    postgres_server.psql(OF_A_NEWER_ONE, postgres.rpartition("/")[2])
+    for answer in answers(postgres, *WRITING, *ASKING):
+        assert re.fullmatch(r"the ledger in .* was written by a newer Tenax .*; upgrade Tenax .*", complaint(answer, 5))
+
+
+def test_tables_of_another_program_are_left_alone(postgres_server: PostgresServer, postgres: str) -> None:
+    database = postgres.rpartition("/")[2]
+    postgres_server.psql("CREATE SCHEMA tenax; CREATE TABLE tenax.diary (day date)", database)
+    for answer in answers(postgres, *WRITING):
+        assert re.fullmatch(r"the schema 'tenax' in .* holds other tables; give another .*", complaint(answer, 5))
+    for answer in answers(postgres, *ASKING):
+        assert re.fullmatch(NO_CRAWL, complaint(answer, 2))
+    assert postgres_server.psql("SELECT tablename FROM pg_tables WHERE schemaname = 'tenax'", database) == "diary"
+
+
+def test_who_only_asks_makes_nothing(postgres_server: PostgresServer, postgres: str) -> None:
+    for answer in answers(postgres, *ASKING):
+        assert re.fullmatch(NO_CRAWL, complaint(answer, 2))
+    made = "SELECT count(*) FROM pg_namespace WHERE nspname = 'tenax'"
+    assert postgres_server.psql(made, postgres.rpartition("/")[2]) == "0"
+
+
+@pytest.mark.parametrize(
+    ("url", "says"),
+    [
+        (
+            f"redis://:hush@127.0.0.1:{NOBODY}/0",
+            r"Redis at redis://\*\*\*@127.* does not answer: Connection refused; .*",
+        ),
+        ("http://me:hush@cache/0", r"'http://\*\*\*@cache/0' is no address of a Redis: .*"),
+    ],
+    ids=["nobody there", "not a URL of Redis"],
+)
+def test_a_redis_that_cannot_be_used(postgres: str, tmp_path: Path, url: str, says: str) -> None:
+    commands = [
+        ("worker", "--ledger", postgres, "--hosts", url, *INLINE),
+        ("crawl", "http://127.0.0.1:9/", "--hosts", url, *INLINE, "--out", str(tmp_path)),
+    ]
+    for answer in together(*commands):
+        assert re.fullmatch(says, complaint(answer, 2))
+
+
+def test_a_redis_with_another_password(postgres: str) -> None:
+    with RedisServer("--requirepass", "right") as server:
+        url = f"redis://:hush@127.0.0.1:{server.port}"
+        says = complaint(tenax("worker", "--ledger", postgres, "--hosts", url, *INLINE), 2)
+    assert re.fullmatch(r"Redis at redis://\*\*\*@127.* does not know this user and password", says)
+
+
+EXTRAS = {
+    "asyncpg": (("status", "--ledger", "postgresql://a/b"), 'PostgreSQL needs an extra: pip install "tenax[postgres]"'),
+    "redis": (
+        ("crawl", "http://127.0.0.1:9/", "--hosts", "redis://a"),
+        'Redis needs an extra: pip install "tenax[redis]"',
+    ),
+    "confluent_kafka": (
+        ("crawl", "http://127.0.0.1:9/", "--set", "events.kafka=a:9092"),
+        'Kafka needs an extra: pip install "tenax[kafka]"',
+    ),
+}
+
+
+@pytest.mark.parametrize("library", EXTRAS)
+def test_a_missing_extra(tmp_path: Path, library: str) -> None:
+    (tmp_path / "sitecustomize.py").write_text(f"import sys\nsys.modules[{library!r}] = None\n")
+    words, says = EXTRAS[library]
+    env = environment(PYTHONPATH=f"{tmp_path}:{ROOT / 'src'}")
+    assert says in complaint(tenax(*words, cwd=tmp_path, env=env), 2)
+
+
+def test_a_crawl_goes_on_without_its_broker(calm: Demo, tmp_path: Path) -> None:
+    options = ("--rate", "0", "--max-pages", "3", *INLINE, "--set", f"events.kafka=127.0.0.1:{NOBODY}")
+    answer = tenax("crawl", calm.seeds[0], *options, "--out", tmp_path)
+    assert answer.code == 0, answer.err
+    assert len(stored(tmp_path)) == 3
+    assert "what it is to be told waits" in answer.err
+    assert "events wait in the ledger, the sink does not take them sink=kafka" in answer.err
+    assert "Traceback" not in answer.err
+
+
+WRONG = [
+    (("worker",), r"a worker needs a ledger on a server: --ledger postgresql://host/database, or ledger\.url"),
+    (("crawl", "a.example", "--fresh", "--ledger", "postgresql://a/b"), r"--fresh sets a directory aside; for .*"),
+    (("status", "--out", "x", "--ledger", "postgresql://a/b"), r".*give --out or --ledger, not both"),
+    (("seed", "--ledger", "postgresql://a/b"), r"there is nothing to add; give at least one URL, or a --file of them"),
+    (("seed", "--file", "absent.txt", "--ledger", "postgresql://a/b"), r"absent\.txt: cannot be read: No such file .*"),
+    (("seed", "--file", ".", "--ledger", "postgresql://a/b"), r"\.: cannot be read: Is a directory"),
+    (("seed", "--file", "noise.txt", "--ledger", "postgresql://a/b"), r"noise\.txt: cannot be read: it is not UTF-8"),
+    (("ledger", "init"), r"the tables of a crawl in a directory make themselves; for a server give --ledger .*"),
+    (("worker", "--config", "site.toml"), r"site\.toml: .*`hosts\.url` holds for the whole crawl and cannot be .*"),
+]
+
+
+@pytest.mark.parametrize(("words", "says"), WRONG, ids=[" ".join(words) for words, _ in WRONG])
+def test_what_makes_no_sense(tmp_path: Path, words: tuple[str, ...], says: str) -> None:
+    (tmp_path / "noise.txt").write_bytes(b"\xff\xfe\x00")
+    (tmp_path / "site.toml").write_text('[site."a.example".hosts]\nurl = "redis://a"\n')
+    assert re.fullmatch(says, complaint(tenax(*words, cwd=tmp_path), 2))

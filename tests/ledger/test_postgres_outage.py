@@ -1,0 +1,351 @@
+"""PostgreSQL goes away and comes back: every group of commits is written exactly once, and nobody is told an error."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from typing import Any
+
+import asyncpg
+import msgspec
+import pytest
+
+from tenax.clock import ManualClock
+from tenax.errors import LeaseLost, LedgerUnusable
+from tenax.ledger.postgres import PostgresLedger
+from tenax.model import Claim
+from tests.contracts.ledger import Manners, claim_soon, claimed, offer, visit_of
+from tests.ledger.postgres_ledgers import CONFIG, Ledgers
+from tests.ledger.postgres_proxy import Proxy
+from tests.servers.postgres import PostgresServer
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pauses between two tries to reach the server are short."""
+    monkeypatch.setattr("tenax.ledger.postgres.store.REST_SECONDS", 0.2)
+
+
+@pytest.fixture
+async def proxy(ledger_database: str) -> AsyncIterator[Proxy]:
+    async with Proxy(ledger_database) as proxy:
+        yield proxy
+
+
+Execute = Callable[..., Awaitable[str]]
+
+
+@pytest.mark.parametrize("is_before", [True, False], ids=["before it is made", "before it is answered"])
+async def test_a_connection_lost_at_the_commit(
+    ledgers: Ledgers, monkeypatch: pytest.MonkeyPatch, is_before: bool
+) -> None:
+    ledger, witness = await ledgers.open(), await ledgers.open()
+    await ledger.admit([offer(f"https://h{n}.test/") for n in range(3)])
+    visits = [visit_of(await claimed(ledger), ledgers.clock, offers=(offer("https://new.test/"),)) for _ in range(3)]
+    execute: Execute = asyncpg.Connection.execute
+    lost: list[str] = []
+
+    async def losing(self: Any, query: str, *args: object, **options: Any) -> str:
+        if query.endswith("COMMIT") and "outbox" in query and not lost:
+            lost.append(query)
+            answer = None if is_before else await execute(self, query, *args, **options)
+            pid = self.get_server_pid()
+            await witness._ears.ask(lambda db: db.fetchval("SELECT pg_terminate_backend($1, 5000)", pid))
+            if answer is not None:
+                raise asyncpg.ConnectionDoesNotExistError("connection was closed in the middle of operation")
+        return await execute(self, query, *args, **options)
+
+    monkeypatch.setattr(asyncpg.Connection, "execute", losing)
+    admissions = await asyncio.gather(*(ledger.commit(visit) for visit in visits))
+    assert len(lost) == 1
+    assert sum(one.admitted for one in admissions) == 1
+    assert [event.seq for event in await ledger.events(0, 10)] == [1, 2, 3]
+    status = await ledger.status()
+    assert (status.pages, status.waiting, status.settled) == (3, 1, 3)
+    assert ledger.counts().pages == 3
+
+
+SLOW = """
+CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.7); RETURN NULL; END $$;
+CREATE CONSTRAINT TRIGGER slow AFTER {event} DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION slow();
+"""
+"""Makes the COMMIT of some changes take its time."""
+IS_SLEEPING = "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep')"
+
+
+async def until_sleeping(witness: PostgresLedger) -> None:
+    """Until the server is in the middle of such a COMMIT."""
+    async with asyncio.timeout(20):
+        while not await witness._ears.ask(lambda db: db.fetchval(IS_SLEEPING)):
+            await witness.wait_for_work(0.01)
+
+
+async def test_a_commit_that_is_still_being_made_when_the_connection_is_lost(ledgers: Ledgers, proxy: Proxy) -> None:
+    """The server does not know that nobody listens any more, and goes on; the next connection must not be faster."""
+    ledger, witness = await ledgers.open(proxy.url), await ledgers.open()
+    await ledger.admit([offer("https://a.test/")])
+    claim = await claimed(ledger)
+    await witness._ears.ask(lambda db: db.execute(SLOW.format(event="INSERT ON visit")))
+    commit = asyncio.ensure_future(ledger.commit(visit_of(claim, ledgers.clock)))
+    await until_sleeping(witness)
+    proxy.cut()
+    async with asyncio.timeout(20):
+        await commit
+    assert [event.seq for event in await ledger.events(0, 10)] == [1]
+    assert (await ledger.status()).outcomes == {"fetched": 1}
+
+
+async def test_hosts_that_are_still_being_taken_when_the_connection_is_lost(ledgers: Ledgers, proxy: Proxy) -> None:
+    ledger, witness = await ledgers.open(proxy.url), await ledgers.open()
+    await witness.admit([offer("https://a.test/")])
+    await witness._ears.ask(lambda db: db.execute(SLOW.format(event="UPDATE OF holder ON host")))
+    ledger._frontier.tend_soon()
+    await until_sleeping(witness)
+    proxy.cut()
+    claims: list[Claim | None] = []
+    for _ in range(4):
+        ledgers.clock.advance(1.1)
+        claims.append(await claim_soon(ledger))
+    assert [claim.task.url for claim in claims if claim is not None] == ["https://a.test/"]
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_a_way_that_breaks_all_the_time(ledgers: Ledgers, proxy: Proxy, seed: int) -> None:
+    """At any moment: in the middle of a transaction, of a look for hosts, of an answer."""
+    ledgers.manners.pace = 0.0
+    ledger = await ledgers.open(proxy.url)
+    urls = {f"https://h{n}.test/{m}" for n in range(25) for m in range(10)}
+    await ledger.admit([offer(url) for url in urls])
+    chance = random.Random(seed)
+    visited: list[str] = []
+
+    async def visit() -> None:
+        while len(visited) < len(urls):
+            claim = await ledger.claim()
+            if claim is None:
+                ledgers.clock.advance(0.2)
+                await ledger.wait_for_work(0.02)
+                continue
+            await ledger.commit(visit_of(claim, ledgers.clock, next_at=ledgers.clock.now()))
+            visited.append(claim.task.url)
+
+    proxy.lasting = lambda: chance.randrange(15, 120)
+    async with asyncio.timeout(90), asyncio.TaskGroup() as visits:
+        for _ in range(6):
+            visits.create_task(visit())
+    proxy.lasting = None
+    assert proxy.cuts > 5
+    assert sorted(visited) == sorted(urls)
+    events = await ledger.events(0, 1000)
+    assert sorted(event.page.url for event in events) == sorted(urls)
+    status = await ledger.status()
+    assert (status.pages, status.waiting, status.outcomes) == (len(urls), 0, {"fetched": len(urls)})
+    await ledger.close()
+
+
+async def test_hosts_taken_by_an_answer_that_was_lost_are_given_back(
+    ledgers: Ledgers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger, witness = await ledgers.open(), await ledgers.open()
+    await ledger.admit([offer("https://a.test/")])
+    claims: list[Claim | None] = []
+    fetch: Callable[..., Awaitable[Any]] = asyncpg.Connection.fetch
+    lost: list[str] = []
+
+    async def losing(self: Any, query: str, *args: object, **options: Any) -> Any:
+        answer = await fetch(self, query, *args, **options)
+        if "SKIP LOCKED" in query and answer and not lost:
+            lost.append(query)
+            self.terminate()
+            raise asyncpg.ConnectionDoesNotExistError("connection was closed in the middle of operation")
+        return answer
+
+    monkeypatch.setattr(asyncpg.Connection, "fetch", losing)
+    await claim_soon(ledger)
+    assert len(lost) == 1
+    for _ in range(3):  # a look, and then its pace
+        ledgers.clock.advance(1.1)
+        claims += [await claim_soon(ledger), await claim_soon(witness)]
+    assert [claim.task.url for claim in claims if claim is not None] == ["https://a.test/"]
+
+
+async def test_bringing_a_clock_back_may_take_longer_than_any_answer(
+    ledgers: Ledgers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a large ledger it does; to give it up and begin anew would never end."""
+    first = await ledgers.open()
+    await first.admit([offer("https://a.test/")])
+    await first._ears.ask(
+        lambda db: db.execute(SLOW.format(event="UPDATE ON queue").replace("DEFERRABLE INITIALLY DEFERRED", ""))
+    )
+    await first.close()
+    monkeypatch.setattr("tenax.ledger.postgres.link.COMMAND_SECONDS", 0.4)
+    past = ManualClock(ledgers.clock.now() - 86_400)
+    async with asyncio.timeout(10):
+        second = await ledgers.open(clock=past)
+    past.advance(1.5)
+    assert (await claimed(second)).task.url == "https://a.test/"
+
+
+# ---- the server itself ------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[PostgresServer]:
+    """One of our own, to be stopped and started."""
+    with PostgresServer() as server:
+        server.create("ledgers")
+        yield server
+
+
+@pytest.fixture
+async def fragile(server: PostgresServer) -> AsyncIterator[Ledgers]:
+    ledgers = Ledgers(
+        server.url("ledgers"), msgspec.structs.replace(CONFIG, schema="fragile"), ManualClock(), Manners()
+    )
+    yield ledgers
+    await ledgers.close()
+    server.psql("DROP SCHEMA fragile CASCADE", "ledgers")
+
+
+async def until_away(ledger: PostgresLedger) -> None:
+    async with asyncio.timeout(20):
+        while not ledger._hands.is_away:
+            await ledger.wait_for_work(0.02)
+
+
+@pytest.mark.parametrize("how", ["stop", "kill"])
+async def test_the_server_stops_while_claims_and_commits_wait(
+    server: PostgresServer, fragile: Ledgers, how: str
+) -> None:
+    ledger = await fragile.open()
+    await ledger.admit([offer(f"https://h{n}.test/{m}") for n in range(3) for m in range(2)])
+    claims = [await claimed(ledger) for _ in range(2)]
+    await asyncio.to_thread(server.stop if how == "stop" else server.kill)
+    commits = [asyncio.ensure_future(ledger.commit(visit_of(claim, fragile.clock))) for claim in claims]
+    asked = asyncio.ensure_future(ledger.recall("rules"))
+    events = asyncio.ensure_future(ledger.events(0, 10))
+    await until_away(ledger)
+    assert await ledger.claim() is None
+    await ledger.wait_for_work(0.01)
+    assert not any(commit.done() for commit in (*commits, asked, events))
+    await asyncio.to_thread(server.start)
+    async with asyncio.timeout(20):
+        await asyncio.gather(*commits, asked, events)
+    assert ledger.counts().pages == 2
+    fragile.clock.advance(2)
+    assert await claim_soon(ledger) is not None
+    assert [event.seq for event in await ledger.events(0, 10)] == [1, 2]
+
+
+async def test_commits_wait_no_longer_than_their_lease(server: PostgresServer, fragile: Ledgers) -> None:
+    ledger = await fragile.open()
+    await ledger.admit([offer("https://a.test/1")])
+    claim = await claimed(ledger)
+    await asyncio.to_thread(server.stop)
+    commit = asyncio.ensure_future(ledger.commit(visit_of(claim, fragile.clock)))
+    await until_away(ledger)
+    assert not commit.done()
+    fragile.clock.advance(claim.lease.expires_at - fragile.clock.now() + 1)
+    with pytest.raises(LeaseLost):
+        async with asyncio.timeout(20):
+            await commit
+    await asyncio.to_thread(server.start)
+    async with asyncio.timeout(20):
+        while (again := await ledger.claim()) is None:
+            await ledger.wait_for_work(0.1)
+            fragile.clock.advance(0.1)
+    assert again.task.url == claim.task.url
+    await ledger.commit(visit_of(again, fragile.clock))
+    assert len(await ledger.events(0, 10)) == 1
+
+
+async def test_a_ledger_is_closed_while_the_server_is_away(server: PostgresServer, fragile: Ledgers) -> None:
+    ledger = await fragile.open()
+    await ledger.admit([offer("https://a.test/1")])
+    claim = await claimed(ledger)
+    await asyncio.to_thread(server.stop)
+    commit = asyncio.ensure_future(ledger.commit(visit_of(claim, fragile.clock)))
+    await until_away(ledger)
+    async with asyncio.timeout(20):
+        await ledger.close()
+        with pytest.raises(LedgerUnusable, match="the ledger is closed"):
+            await commit
+    await asyncio.to_thread(server.start)
+    fragile.clock.advance(121)
+    heir = await fragile.open()
+    fragile.clock.advance(1)
+    assert (await claimed(heir)).task.url == "https://a.test/1"
+
+
+async def test_whoever_only_looks_is_told_at_once(server: PostgresServer, fragile: Ledgers) -> None:
+    await fragile.open()
+    reader = await fragile.open(read_only=True)
+    await asyncio.to_thread(server.stop)
+    with pytest.raises(LedgerUnusable, match="does not answer"):
+        await reader.status()
+    await asyncio.to_thread(server.start)
+    assert (await reader.status()).waiting == 0
+
+
+async def test_the_server_restarts_under_workers_who_never_notice(server: PostgresServer, fragile: Ledgers) -> None:
+    fragile.manners.pace = 0.0
+    workers: list[PostgresLedger] = [await fragile.open() for _ in range(2)]
+    urls = {f"https://h{n}.test/{m}" for n in range(20) for m in range(10)}
+    await workers[0].admit([offer(url) for url in urls])
+    visited: list[str] = []
+
+    async def visit(ledger: PostgresLedger) -> None:
+        while len(visited) < len(urls):
+            claim = await ledger.claim()
+            if claim is None:
+                await ledger.wait_for_work(0.05)
+                fragile.clock.advance(0.05)
+                continue
+            await ledger.commit(visit_of(claim, fragile.clock, next_at=fragile.clock.now()))
+            visited.append(claim.task.url)
+
+    async with asyncio.timeout(120), asyncio.TaskGroup() as group:
+        for ledger in workers * 3:
+            group.create_task(visit(ledger))
+        for _ in range(2):
+            await asyncio.sleep(0.3)
+            await asyncio.to_thread(server.restart)
+    assert sorted(visited) == sorted(urls)
+    assert sorted(event.page.url for event in await workers[0].events(0, 1000)) == sorted(urls)
+
+
+async def test_a_server_that_is_away_is_not_hammered(
+    server: PostgresServer, fragile: Ledgers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counted at its port: three tries in a row, and after a rest one of each connection."""
+    monkeypatch.setattr("tenax.ledger.postgres.store.REST_SECONDS", 2.0)
+    ledger = await fragile.open()
+    await ledger.admit([offer(f"https://h{n}.test/") for n in range(3)])
+    claims = [await claimed(ledger) for _ in range(3)]
+    await asyncio.to_thread(server.stop)
+    tries: list[float] = []
+
+    async def turn_away(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        tries.append(asyncio.get_running_loop().time())
+        writer.transport.abort()
+
+    async with await asyncio.start_server(turn_away, "127.0.0.1", server.port):
+        waiting: list[asyncio.Future[Any]] = [
+            asyncio.ensure_future(ledger.commit(visit_of(claim, fragile.clock))) for claim in claims
+        ]
+        waiting += [asyncio.ensure_future(ledger.recall("rules")) for _ in range(20)]
+        await until_away(ledger)
+        states = [ledger.is_away]
+        for _ in range(100):
+            assert await ledger.claim() is None
+            await ledger.wait_for_work(0.03)
+    first = [at for at in tries if at < tries[0] + 1.9]
+    assert 3 <= len(first) <= 4
+    assert len(tries) <= len(first) + 2 * 2
+    await asyncio.to_thread(server.start)
+    async with asyncio.timeout(20):
+        await asyncio.gather(*waiting)
+    assert [*states, ledger.is_away] == [True, False]
+    assert ledger.counts().pages == 3

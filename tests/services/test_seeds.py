@@ -1,0 +1,82 @@
+"""More seeds for a crawl that is there: admitted once, known to everyone, and nothing else changed by it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tenax.clock import ManualClock
+from tenax.config import Config, CrawlConfig, GuardConfig, LedgerConfig, UrlsConfig
+from tenax.ledger import Admission
+from tenax.ledger.sqlite import SqliteLedger
+from tenax.rulebook import kept_rules
+from tenax.services.seeds import Added, add_seeds, closed_origins
+from tenax.urls.admit import Rules, rules_of
+from tests.contracts.ledger import Manners
+
+STRICT = Config(
+    crawl=CrawlConfig(scope="domain", exclude=("*/tag/*",), max_depth=3), urls=UrlsConfig(strip_trailing_slash=True)
+)
+
+
+@pytest.fixture
+async def ledger(tmp_path: Path) -> AsyncIterator[SqliteLedger]:
+    ledger = await SqliteLedger.open(tmp_path / "tenax.db", LedgerConfig(), ManualClock(), Manners())
+    yield ledger
+    await ledger.close()
+
+
+async def added(ledger: SqliteLedger, *seeds: str, config: Config, decided: set[str]) -> tuple[Added, Rules]:
+    done = await add_seeds(ledger, seeds, config, 2026, decided, is_shared=False)
+    rules = await kept_rules(ledger)
+    assert rules is not None
+    return done, rules
+
+
+async def test_what_nobody_decides_anew_stays(ledger: SqliteLedger) -> None:
+    """One more seed, given without the flags of the first ones, must not lift the limits of the crawl."""
+    _, first = await added(ledger, "https://example.org/", config=STRICT, decided=set())
+    done, rules = await added(ledger, "https://new.test/a/", config=Config(), decided=set())
+    assert done == Added(Admission(admitted=1))
+    assert rules.seeds == ("https://example.org/", "https://new.test/a")
+    assert rules.scope.domains == {"example.org", "new.test"}
+    assert (rules.exclude, rules.max_depth, rules.urls) == (first.exclude, first.max_depth, first.urls)
+
+
+async def test_what_is_decided_anew_holds_for_all_and_is_named(ledger: SqliteLedger) -> None:
+    await added(ledger, "https://example.org/", config=STRICT, decided=set())
+    config = Config(crawl=CrawlConfig(max_depth=5))
+    done, rules = await added(
+        ledger, "https://new.test/", config=config, decided={"crawl.max_depth", "urls.max_length"}
+    )
+    assert done.changed == ("max_depth", "urls")
+    assert (rules.max_depth, rules.exclude, rules.urls) == (5, STRICT.crawl.exclude, config.urls)
+
+
+async def test_a_seed_that_is_known_is_not_added_again(ledger: SqliteLedger) -> None:
+    await added(ledger, "https://example.org/", config=Config(), decided=set())
+    done, rules = await added(ledger, "example.org", "https://new.test/", config=Config(), decided=set())
+    assert done.admission == Admission(admitted=1, known=1)
+    assert rules.seeds == ("https://example.org/", "https://new.test/")
+
+
+@pytest.mark.parametrize(
+    ("seed", "is_closed"),
+    [
+        ("https://example.org/", False),
+        ("https://example.org:2222/", True),
+        ("https://93.184.216.34/", False),
+        ("http://10.1.2.3/", False),
+        ("http://10.2.2.3/", True),
+        ("http://[::1]/", True),
+        ("http://localhost/", True),
+        ("http://intranet.example/", False),
+    ],
+)
+def test_what_a_worker_refuses_is_known_from_its_text(seed: str, is_closed: bool) -> None:
+    """A name is not looked up: it may lead anywhere."""
+    rules = rules_of([seed, f"{seed}again"], Config(), 2026)
+    closed = closed_origins(rules, GuardConfig(allow_networks=("10.1.0.0/16",)))
+    assert closed == ((seed.rstrip("/"),) if is_closed else ())

@@ -1,0 +1,157 @@
+"""A worker in this process: it takes what is there, waits for more, and leaves when it is told to."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import msgspec
+import pytest
+from redis.asyncio import Redis
+
+from tenax.config import Config, WorkerConfig
+from tenax.hosts.redis import keys
+from tenax.ledger import Ledger
+from tenax.place import place_of
+from tenax.services.seeds import add_seeds
+from tenax.services.worker import Counting, Worker
+from tenax.wiring import open_ledger
+from tenax.wiring_services import open_worker
+from tests.hostile.crawling import config_for
+from tests.site.hostile import in_turn, page, serves
+from tests.site.server import Exchange, Site
+
+DEADLINE_SECONDS = 20.0
+NO_ROBOTS = serves(b"", status="404 Not Found")
+
+
+def config_of(*sites: Site, ledger: str, redis: str, grace_seconds: float = 30.0) -> Config:
+    config = config_for([site.url("/") for site in sites], {"ledger.url": ledger, "hosts.url": redis})
+    return msgspec.structs.replace(config, worker=WorkerConfig(grace_seconds=grace_seconds))
+
+
+@asynccontextmanager
+async def at_work(config: Config) -> AsyncIterator[tuple[Worker, Counting, asyncio.Task[None]]]:
+    worker, counting = await open_worker(config)
+    running = asyncio.get_running_loop().create_task(worker.run())
+    try:
+        yield worker, counting, running
+    finally:
+        worker.stop()
+        await running
+        await worker.close()
+
+
+@asynccontextmanager
+async def asking(config: Config) -> AsyncIterator[Ledger]:
+    ledger = await open_ledger(place_of(config, None), read_only=True, config=config)
+    try:
+        yield ledger
+    finally:
+        await ledger.close()
+
+
+async def seed(config: Config, *urls: str) -> None:
+    ledger = await open_ledger(place_of(config, None), read_only=False, config=config)
+    try:
+        await add_seeds(ledger, urls, config, 2026, (), is_shared=True)
+    finally:
+        await ledger.close()
+
+
+def site_of_one() -> Site:
+    return Site({"/": serves(page("Alone"))})
+
+
+def pages_of(counting: Counting) -> float:
+    pages = counting.metrics.values()["crawler_pages_fetched_total"]
+    assert isinstance(pages, int | float)
+    return pages
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(DEADLINE_SECONDS):
+        while True:
+            if condition():
+                return
+            await asyncio.sleep(0.01)
+
+
+async def test_it_waits_for_work_and_goes_on_when_there_is_some(postgres: str, redis: str) -> None:
+    """It is there before anyone gave a seed, and after all is done."""
+    async with (
+        Site({"/": serves(page("One", links=["/two"])), "/two": serves(page("Two"))}) as site,
+        site_of_one() as new,
+    ):
+        config = config_of(site, new, ledger=postgres, redis=redis)
+        async with at_work(config) as (_, counting, running), asking(config) as ledger:
+            await seed(config, site.url("/"))
+            await until(lambda: pages_of(counting) == 2)
+            await seed(config, new.url("/"))
+            await until(lambda: pages_of(counting) == 3)
+            status = await ledger.status()
+            assert (status.pages, status.waiting, status.workers) == (3, 0, 1)
+            assert not running.done()
+        async with asking(config) as ledger:
+            assert (await ledger.status()).workers == 0
+
+
+async def test_what_is_in_flight_is_finished(postgres: str, redis: str) -> None:
+    asked, answering = asyncio.Event(), asyncio.Event()
+
+    async def slowly(exchange: Exchange) -> None:
+        asked.set()
+        await answering.wait()
+        await serves(page("Late"))(exchange)
+
+    async with Site({"/": slowly, "/robots.txt": NO_ROBOTS}) as site:
+        config = config_of(site, ledger=postgres, redis=redis)
+        await seed(config, site.url("/"))
+        async with at_work(config) as (worker, _, running):
+            await asyncio.wait_for(asked.wait(), DEADLINE_SECONDS)
+            worker.stop()
+            answering.set()
+            await asyncio.wait_for(running, DEADLINE_SECONDS)
+        async with asking(config) as ledger:
+            status = await ledger.status()
+            assert (status.pages, status.waiting) == (1, 0)
+
+
+async def test_what_does_not_end_in_time_is_left_to_others_at_once(
+    postgres: str, redis: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    asked = asyncio.Event()
+
+    async def never(exchange: Exchange) -> None:
+        asked.set()
+        await asyncio.sleep(DEADLINE_SECONDS)
+
+    async with Site({"/": in_turn(never, serves(page("At last"))), "/robots.txt": NO_ROBOTS}) as site:
+        config = config_of(site, ledger=postgres, redis=redis, grace_seconds=0.05)
+        await seed(config, site.url("/"))
+        async with at_work(config) as (worker, counting, running):
+            await asyncio.wait_for(asked.wait(), DEADLINE_SECONDS)
+            worker.stop()
+            await asyncio.wait_for(running, DEADLINE_SECONDS)
+            assert pages_of(counting) == 0
+        assert "visits did not end in time, others will make them" in caplog.messages
+        async with at_work(config) as (_, counting, _):
+            await until(lambda: pages_of(counting) == 1)
+
+
+async def test_it_shows_in_redis_while_it_is_there_and_leaves_its_counts(postgres: str, redis: str) -> None:
+    client: Any = Redis.from_url(redis, decode_responses=True)  # its types say bytes or text
+    async with site_of_one() as site, client:
+        config = config_of(site, ledger=postgres, redis=redis)
+        await seed(config, site.url("/"))
+        async with at_work(config) as (_, counting, _):
+            await until(lambda: pages_of(counting) == 1)
+            [name] = await client.smembers(keys.ACTIVE_WORKERS)
+            assert await client.hget(keys.worker(name), "status") in ("active", "idle")
+            assert 0 < await client.ttl(keys.worker(name)) <= keys.WORKER_SECONDS
+        assert await client.smembers(keys.ACTIVE_WORKERS) == set()
+        assert await client.exists(keys.worker(name)) == 0
+        assert await client.get(keys.PAGES_CRAWLED) == "1"
+        assert int(await client.get(keys.BYTES_DOWNLOADED)) > 500
