@@ -21,7 +21,8 @@ FAST = (
     *("--set", "politeness.rate_per_second=50", "--set", "fetch.retry_base_seconds=0.1"),
     *("--set", "hosts.budget_failures=1000"),
 )
-PAGE_FACTS = ("content_hash", "content_length", "status", "title", "kind", "language", "depth", "links_count", "text")
+PAGE_FACTS = ("content_hash", "content_length", "status", "title", "kind", "language", "links_count", "text")
+"""By which way a page is found first, and so its depth, is a matter of time."""
 
 
 class Cluster(NamedTuple):

@@ -13,7 +13,7 @@ from tests.contracts.ledger import offer
 from tests.ledger.postgres_laborer import CONFIG, HOSTS, PAGES
 from tests.ledger.postgres_ledgers import Ledgers
 
-KILLS = 10
+KILLS = 6
 
 
 async def started(ledgers: Ledgers) -> asyncio.subprocess.Process:

@@ -23,8 +23,9 @@ from tests.servers.postgres import PostgresServer
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses between two tries to reach the server are short."""
+    """Pauses between two tries to reach the server are short, and so is waiting for it in the end."""
     monkeypatch.setattr("tenax.ledger.postgres.store.REST_SECONDS", 0.2)
+    monkeypatch.setattr("tenax.ledger.postgres.store.CLOSE_SECONDS", 2.0)
 
 
 @pytest.fixture
