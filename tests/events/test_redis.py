@@ -93,7 +93,7 @@ async def test_many_large_events_go_in_portions(redis: str, monkeypatch: pytest.
 
 
 async def test_a_redis_that_is_away_is_waited_for(caplog: pytest.LogCaptureFixture) -> None:
-    with RedisServer() as server, caplog.at_level(logging.INFO):
+    with RedisServer() as server, caplog.at_level(logging.INFO, "tenax"):
         async with sink_of(server.url) as sink:
             await sink.write(events(1, 2))
             server.stop()
