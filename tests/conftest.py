@@ -11,6 +11,8 @@ from tests.servers.kafka import KafkaBroker
 from tests.servers.postgres import PostgresServer
 from tests.servers.redis import RedisServer
 
+pytest.register_assert_rewrite("tests.contracts")  # a failing contract says what was found
+
 _numbers = count(1)
 
 

@@ -108,9 +108,13 @@ class HttpTransport:
     async def _opened(
         self, route: Route, addresses: tuple[str, ...], request: Request, deadline: float
     ) -> Line | Failed:
-        until = self._loop.time() + self._patience(request)
+        began, patience = self._loop.time(), self._patience(request)
+        until = began + patience
         try:
-            transport = await self._reached(route, addresses[0], min(until, deadline)) if route.proxy else None
+            transport = None
+            if route.proxy is not None:
+                seconds = patience if until <= deadline else max(deadline - began, 0.0)
+                transport = await self._reached(route, route.proxy, addresses[0], began, seconds)
             async with asyncio.timeout_at(min(until, deadline)):
                 if transport is not None:
                     return await self._connections.take_over(transport, route, addresses[0])
@@ -119,7 +123,7 @@ class HttpTransport:
             if error.errno is not None:
                 return failure_of(error)  # the system's own patience, not ours
             if until <= deadline:
-                return connect_timeout(self._patience(request))
+                return connect_timeout(patience)
             return total_timeout(request.total_timeout_seconds)
         except (OSError, ValueError) as error:
             return failure_of(error)
@@ -145,20 +149,19 @@ class HttpTransport:
             raise wrong_credentials(proxy)
         return exchanged
 
-    async def _reached(self, route: Route, address: str, until: float) -> asyncio.Transport:
+    async def _reached(
+        self, route: Route, proxy: Proxy, address: str, began: float, seconds: float
+    ) -> asyncio.Transport:
         """Raises `ProxyFailed`, and `OSError` when it is not the proxy that has failed."""
-        proxy = route.proxy
-        assert proxy is not None
-        began = self._loop.time()
         try:
-            async with asyncio.timeout_at(until):
+            async with asyncio.timeout_at(began + seconds):
                 try:
                     found = await self._guard.addresses_of_proxy(proxy.host)
                 except OSError as error:
                     raise ProxyFailed(proxy, error.strerror or "the name look-up failed") from None
                 return await self._connections.reach(proxy, found, route, address)
         except TimeoutError:
-            raise ProxyFailed(proxy, connect_timeout(max(until - began, 0.0)).why) from None
+            raise ProxyFailed(proxy, connect_timeout(seconds).why) from None
 
 
 def _lines(headers: tuple[tuple[str, str], ...]) -> str:
