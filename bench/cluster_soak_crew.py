@@ -42,7 +42,16 @@ class Member:
 class Crew:
     """Workers in their slots. `keep` sees to it that there is one in each; what ends on its own accord is a trouble."""
 
-    def __init__(self, home: Path, environment: Mapping[str, str], options: Sequence[str], slots: int) -> None:
+    def __init__(
+        self,
+        home: Path,
+        environment: Mapping[str, str],
+        options: Sequence[str],
+        slots: int,
+        of_the_first: Sequence[str] = (),
+    ) -> None:
+        """`of_the_first`: options of whoever works in the first slot."""
+        self._of_the_first = of_the_first
         self._home = home
         self._environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith("TENAX_")},
@@ -154,9 +163,10 @@ class Crew:
         self._numbers[slot] += 1
         name = f"worker-{slot}.{self._numbers[slot]}"
         words = self._home / f"{name}.log"
+        options = [*self._options, "--set", f"fetch.user_agent={name}", *(() if slot else self._of_the_first)]
         with words.open("wb") as file:
             process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "tenax", "worker", *self._options, "--set", f"fetch.user_agent={name}"),
+                *(sys.executable, "-m", "tenax", "worker", *options),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=file,
                 stderr=file,

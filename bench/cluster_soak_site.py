@@ -2,6 +2,9 @@
 
 A *guest* is a page that no page of its own host links to. When its link is found, its host may be held by another
 worker, or be at its end and held by nobody.
+
+Most hosts have an address of their own and are called by it. The last ones have names, and several of them share an
+address, which has a pace too.
 """
 
 from __future__ import annotations
@@ -22,6 +25,14 @@ SLOW_LOCATION = "location ^~ /slow/ { limit_rate 1500; }"
 """For nginx: such a page takes about a second, so that there are visits in flight at any moment."""
 PROSE_WORDS = 420
 
+PACE_SECONDS = 2.0
+"""Between two requests to one host."""
+ADDRESS_FACTOR = 2.5
+SHARING = 3
+"""Hosts at one address: more than its pace lets have their own."""
+SHARED_PART = 5
+"""One host of so many shares its address."""
+
 
 @dataclass(frozen=True)
 class Hosts:
@@ -34,6 +45,10 @@ class Hosts:
     @property
     def origins(self) -> list[str]:
         return [self._origin(number) for number in range(self.count)]
+
+    def names(self) -> dict[str, str]:
+        """The addresses of those hosts that have names."""
+        return {self._name(number): self._address(number) for number in range(self._named_from, self.count)}
 
     def expected(self) -> set[str]:
         """Every URL that a whole crawl of all hosts stores."""
@@ -57,7 +72,20 @@ class Hosts:
         return [f"{self._origin(host)}{_guest_path(number, guest)}" for guest, host in enumerate(hosts)]
 
     def _origin(self, number: int) -> str:
-        return f"http://{address_of(number)}:{self.port}"
+        called = self._address(number) if number < self._named_from else self._name(number)
+        return f"http://{called}:{self.port}"
+
+    @property
+    def _named_from(self) -> int:
+        return self.count - self.count // SHARED_PART
+
+    def _name(self, number: int) -> str:
+        return f"soak-{number}.test"  # each a domain of its own
+
+    def _address(self, number: int) -> str:
+        """Those with names share some."""
+        beyond = max(number - self._named_from, 0)
+        return address_of(number - beyond + beyond // SHARING)
 
 
 def path_of(number: int) -> str:

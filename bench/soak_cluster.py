@@ -3,9 +3,11 @@
 The workers are the command a person types. They crawl 300 hosts of 127.0.0.0/8 while they are killed with -9 and
 replaced, one sleeps for so long that the others bury it, the servers go away and come back, and Redis forgets all it
 knew. When nothing is left to do, the ledger must hold every page exactly once and agree with itself, every event must
-have reached Kafka, and no host may have been asked twice within its pace, as its own log tells.
+have reached Kafka, and no host may have been asked twice within its pace, as its own log tells; nor may an address
+that several hosts share have been asked more often than it may be.
 
-What is done when follows from `--seed`; what comes of it depends on the machine as well.
+What is done when follows from `--seed`; what comes of it depends on the machine as well. `--plant` makes something go
+wrong on purpose: the trial must find it, and end with 1.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Coroutine
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,7 +27,8 @@ from bench import cluster_soak_log, nginx
 from bench.cluster_soak_crew import Crew
 from bench.cluster_soak_events import Reader
 from bench.cluster_soak_plan import WORKERS, Disturbance, Shape, plan
-from bench.cluster_soak_site import SLOW_LOCATION, Hosts
+from bench.cluster_soak_plants import PLANTS, Plant
+from bench.cluster_soak_site import ADDRESS_FACTOR, PACE_SECONDS, SLOW_LOCATION, Hosts
 from bench.report import WORKPLACE, BenchError, Report, run, say, table
 from tenax.errors import LedgerError
 from tenax.ledger import PageFilter, Status
@@ -34,13 +37,15 @@ from tenax.wiring import open_ledger
 from tests.servers.kafka import KafkaBroker
 from tests.servers.postgres import PostgresServer
 from tests.servers.redis import RedisServer
+from tests.site.dns import NameServer, says
 
 HOSTS = 300
-PACE_SECONDS = 2.0
 TOPIC = "soak_pages"
 NETWORK = "127.0.0.0/8"
 SAY_SECONDS = 5.0
 CATCH_UP_SECONDS = 30.0
+NAME_SECONDS = 3600
+"""How long a name's address may be kept."""
 MOST_TOLD = 12
 """Offences of a kind that are told one by one."""
 
@@ -72,6 +77,7 @@ class Found:
     foreign: list[str] = field(default_factory=list)
     untold: list[str] = field(default_factory=list)
     too_close: list[str] = field(default_factory=list)
+    crowds: list[str] = field(default_factory=list)
     contradictions: list[str] = field(default_factory=list)
     troubles: list[str] = field(default_factory=list)
 
@@ -83,21 +89,30 @@ def main() -> None:
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=1, help="of what is done: the same seed, the same plan")
     parser.add_argument("--calm", action="store_true", help="disturb nothing, to see what it is like")
+    defects = "; ".join(f"{name}: {plant.meaning}" for name, plant in PLANTS.items())
+    parser.add_argument(
+        "--plant", choices=list(PLANTS), help=f"plants a defect to see that the trial finds it, and fails. {defects}"
+    )
     parser.add_argument("--keep", action="store_true", help="keep the logs of the workers and of the hosts")
 
 
 def measure(report: Report, chosen: argparse.Namespace) -> None:
     size = QUICK if chosen.quick else WHOLE
-    report.is_partial = chosen.calm
+    plant = PLANTS.get(chosen.plant)
+    report.is_partial = bool(chosen.calm or plant)
     (WORKPLACE / "runs").mkdir(parents=True, exist_ok=True)
     home = Path(tempfile.mkdtemp(prefix="cluster-", dir=WORKPLACE / "runs"))
-    found = asyncio.run(Trial(report, size, home, () if chosen.calm else plan(chosen.seed, size.shape)).run())
+    disturbances = () if chosen.calm else plan(chosen.seed, size.shape)
+    found = asyncio.run(Trial(report, size, home, disturbances, plant).run())
     report.figure("seed", chosen.seed)
     report.figure("violations", {what: list(lines[:MOST_TOLD]) for what, lines in vars(found).items() if lines})
     for what, lines in vars(found).items():
         report.at_most(what, len(lines), 0)
         for line in lines[:MOST_TOLD]:
             say(f"  {what}: {line}")
+    if plant is not None:
+        is_found = bool(getattr(found, plant.finding))
+        say(f"planted: {plant.meaning}; {'found' if is_found else 'NOT FOUND'} as {plant.finding}")
     if report.ok and not chosen.keep:
         shutil.rmtree(home)
     else:
@@ -107,11 +122,14 @@ def measure(report: Report, chosen: argparse.Namespace) -> None:
 class Trial:
     """One crawl, from the first seed to the last event."""
 
-    def __init__(self, report: Report, size: Size, home: Path, disturbances: tuple[Disturbance, ...]) -> None:
+    def __init__(
+        self, report: Report, size: Size, home: Path, disturbances: tuple[Disturbance, ...], plant: Plant | None
+    ) -> None:
         self._report = report
         self._size = size
         self._home = home
         self._disturbances = disturbances
+        self._plant = plant or Plant("nothing", "")
         self._done = Counter[str]()
         self._found = Found()
         self._buried = ""
@@ -124,7 +142,7 @@ class Trial:
         site = self._home / "site"
         site.mkdir()
         log = self._home / "access.log"
-        with ExitStack() as stack:
+        async with AsyncExitStack() as stack:
             self._postgres = stack.enter_context(PostgresServer())
             self._redis = stack.enter_context(RedisServer())
             self._broker = stack.enter_context(KafkaBroker())
@@ -140,12 +158,19 @@ class Trial:
             )
             hosts = Hosts(HOSTS, self._size.pages, int(origin.rpartition(":")[2]))
             hosts.write(site)
+            names = await stack.enter_async_context(NameServer())
+            for name, address in hosts.names().items():
+                names.knows(name, says(address, ttl=NAME_SECONDS))
+            self._nameserver = names.address
             self._place = Place(server=self._postgres.create("soak"))
             reader = Reader(self._broker.servers, TOPIC)
             stack.callback(reader.close)
-            crew = Crew(self._home, self._environment(), self._options(hosts), WORKERS)
+            options = [*self._options(hosts), *self._plant.of_all]
+            crew = Crew(self._home, self._environment(), options, WORKERS, self._plant.of_one)
             stack.callback(crew.kill_all)
             await self._crawl(crew, hosts)
+            if self._plant.sql:
+                self._postgres.psql(self._plant.sql, "soak")
             await self._judge(crew, hosts, reader)
         self._judge_log(log)
         return self._found
@@ -159,8 +184,10 @@ class Trial:
         size = self._size
         settings = {
             "politeness.rate_per_second": 1 / PACE_SECONDS,
+            "politeness.address_factor": ADDRESS_FACTOR,
             "guard.allow_networks": NETWORK,
             "guard.ports": hosts.port,
+            "guard.nameservers": self._nameserver,
             "ledger.heartbeat_seconds": size.heartbeat_seconds,
             "ledger.dead_after_seconds": size.shape.dead_after_seconds,
             "ledger.lease_seconds": size.lease_seconds,
@@ -281,11 +308,16 @@ class Trial:
 
     def _judge_log(self, log: Path) -> None:
         seen = cluster_soak_log.read(log)
-        close = list(cluster_soak_log.too_close(seen, PACE_SECONDS))
+        close = cluster_soak_log.too_close(seen, PACE_SECONDS)
         self._found.too_close += [one.told(self._began_at) for one in close]
+        crowds = cluster_soak_log.crowds(seen, PACE_SECONDS / ADDRESS_FACTOR)
+        self._found.crowds += [one.told(self._began_at) for one in crowds]
         apart = cluster_soak_log.closest(seen)
+        shared = cluster_soak_log.closest(seen, cluster_soak_log.address_of)
         self._report.figure("closest_seconds", apart.one_worker)
         self._report.figure("closest_of_two_workers_seconds", apart.two_workers)
+        self._report.figure("closest_at_address_seconds", shared.one_worker)
+        self._report.figure("closest_of_two_workers_at_address_seconds", shared.two_workers)
         self._report.figure("requests", len(seen))
         self._report.figure("workers_seen", len({one.worker for one in seen}))
         answers = Counter(str(one.status) for one in seen)

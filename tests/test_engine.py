@@ -12,7 +12,7 @@ import pytest
 from tenax.clock import ManualClock
 from tenax.config import Config, CrawlConfig, FetchConfig, LedgerConfig, PolitenessConfig, Sites
 from tenax.engine import Engine
-from tenax.errors import NoSeedReachable
+from tenax.errors import CommitUnknown, NoSeedReachable
 from tenax.fetch import Request, Response
 from tenax.fetch.headers import Headers
 from tenax.fetch.pipeline import Pipeline
@@ -328,6 +328,31 @@ async def test_a_visit_that_comes_too_late_is_not_written_and_stops_nobody(
     await crawl.engine.work(second)
     assert await crawl.run() is Ending.COMPLETE
     assert sorted(crawl.stored) == ["/", "/a", "/a/deep", "/b"]
+
+
+@pytest.mark.parametrize("is_written", [True, False])
+async def test_a_commit_of_which_nobody_knows_whether_it_was_made_stops_nobody(
+    crawl_of: Making, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, is_written: bool
+) -> None:
+    """The ledger finds out: what was written is not visited again, what was not is."""
+    crawl = await crawl_of({"/robots.txt": "", **SMALL})
+    commit, lost = crawl.ledger.commit, list[str]()
+
+    async def losing(visit: Visit) -> Admission:
+        url = visit.claim.task.url
+        if url != SITE + "/a" or lost:
+            return await commit(visit)
+        lost.append(url)
+        await (commit(visit) if is_written else crawl.ledger.release(visit.claim))
+        raise CommitUnknown("the answer was lost")
+
+    monkeypatch.setattr(crawl.ledger, "commit", losing)
+    assert await crawl.run() is Ending.COMPLETE
+    assert "the ledger went away during the commit of a visit" in caplog.text
+    assert crawl.web.asked.count(SITE + "/a") == 2 - is_written
+    assert ("/a" in crawl.stored) is not is_written
+    assert (await crawl.life("/a")).page is not None
+    assert crawl.ledger.counts().pages == 4
 
 
 # ---- what becomes of links and redirects ------------------------------------------------------------------

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import urllib.error
 import urllib.request
 
 import pytest
 
 from tenax.errors import ConfigError
-from tenax.metrics import METRICS, Metrics
+from tenax.metrics import METRICS, Metrics, Readiness, serve
 from tenax.model import (
     Claim,
     Done,
@@ -115,6 +116,27 @@ def test_they_are_served_and_the_port_is_given_back() -> None:
     assert "crawler_pages_per_second 1.5" in text
     assert "# TYPE crawler_robots_denials_total counter" in text
     busy_metrics().serve(server.port).close()
+
+
+def test_a_service_is_alive_before_it_is_ready() -> None:
+    readiness = Readiness()
+    server = serve(busy_metrics(), METRICS, 0, readiness=readiness)
+
+    def answer(path: str) -> tuple[int, bytes]:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{server.port}{path}", timeout=5) as found:
+                return found.status, found.read()
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, error.read()
+
+    try:
+        assert answer("/ready") == (503, b"starting\n")
+        assert answer("/metrics")[0] == 200
+        readiness.is_ready = True
+        assert answer("/ready") == (200, b"ready\n")
+    finally:
+        server.close()
 
 
 def test_a_taken_port_is_one_clear_line() -> None:

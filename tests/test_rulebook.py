@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import AsyncIterator, Callable
+from contextlib import closing
+from itertools import count
 from pathlib import Path
 
 import msgspec
@@ -12,6 +15,8 @@ import pytest
 from tenax import rulebook
 from tenax.clock import ManualClock
 from tenax.config import Config, CrawlConfig, LedgerConfig, UrlsConfig
+from tenax.errors import LedgerBusy
+from tenax.ledger.postgres import PostgresLedger
 from tenax.ledger.sqlite import SqliteLedger
 from tenax.model import Priority, Source, Task
 from tenax.rulebook import Rulebook, kept_rules, with_seeds
@@ -128,6 +133,57 @@ async def test_two_who_change_the_rules_at_once_both_have_their_way(ledger: Sqli
     hosts = {"example.org", *(f"new{n}.test" for n in range(4))}
     for book in books:
         assert (await book.current()).scope.hosts == hosts
+
+
+@pytest.mark.usefixtures("quick")
+async def test_of_many_changes_from_many_ledgers_none_is_lost(postgres: str) -> None:
+    """Five changes of each of four workers, all at the same time."""
+    opening = (PostgresLedger.open(postgres, LedgerConfig(), ManualClock(), Manners()) for _ in range(4))
+    ledgers = await asyncio.gather(*opening)
+    try:
+        books = [Rulebook(ledger, rules(), is_shared=True) for ledger in ledgers for _ in range(5)]
+        await asyncio.gather(*(book.change(adding(f"https://new{n}.test/")) for n, book in enumerate(books)))
+        hosts = {"example.org", *(f"new{n}.test" for n in range(20))}
+        for book in books:
+            assert (await book.current()).scope.hosts == hosts
+        kept = await kept_rules(ledgers[0])
+        assert kept is not None and kept.scope.hosts == hosts
+    finally:
+        await asyncio.gather(*(ledger.close() for ledger in ledgers))
+
+
+async def test_a_change_whose_maker_died_before_telling_is_told_by_the_next(
+    ledger: SqliteLedger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rulebook, "FRESH_SECONDS", 0.0)
+    monkeypatch.setattr(rulebook, "SETTLE_SECONDS", 0.0)
+    reader = Rulebook(ledger, rules(), is_shared=True)
+    await reader.change(lambda rules: rules)
+    changed = adding("https://new.test/")(reader.rules)
+    await ledger.remember("rules", msgspec.json.encode(changed))
+    assert await reader.current() != changed, "nobody has told it"
+    await Rulebook(ledger, rules(), is_shared=True).change(adding("https://new.test/"))
+    assert await reader.current() == changed
+
+
+async def test_who_never_comes_first_is_told_so(
+    ledger: SqliteLedger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rulebook, "TRIES", 3)
+    times = count()
+
+    def always_late(kept: Rules) -> Rules:
+        """Another's change comes between what we have read and what we write."""
+        other = adding(f"https://other{next(times)}.test/")(kept)
+        with closing(sqlite3.connect(tmp_path / "tenax.db", isolation_level=None)) as db:
+            db.execute("INSERT OR REPLACE INTO meta VALUES ('rules', ?)", (msgspec.json.encode(other),))
+        return adding("https://new.test/")(kept)
+
+    with pytest.raises(LedgerBusy, match="others change the rules of this crawl all the time"):
+        await Rulebook(ledger, rules(), is_shared=True).change(always_late)
+    assert next(times) == 3
+    kept = await kept_rules(ledger)
+    assert kept is not None and "new.test" not in kept.scope.hosts and "other2.test" in kept.scope.hosts
 
 
 @pytest.mark.usefixtures("quick")

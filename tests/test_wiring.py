@@ -1,20 +1,24 @@
-"""Wiring: which sinks a crawl has, by where its ledger is and what is set."""
+"""Wiring: which sinks a crawl has, by where its ledger is and what is set; and what its servers tell each other."""
 
 from __future__ import annotations
 
+import asyncio
 import platform
 from pathlib import Path
 
 import pytest
 
-from tenax.clock import ManualClock
-from tenax.config import Config, EventsConfig, LedgerConfig
+from tenax.clock import ManualClock, ShiftedClock, SteadyClock
+from tenax.config import Config, EventsConfig, HostsConfig, LedgerConfig
 from tenax.errors import ConfigError
 from tenax.files import LEDGER_FILE
+from tenax.hosts.memory import MemoryHosts
+from tenax.ledger.postgres import PostgresLedger
 from tenax.ledger.sqlite import SqliteLedger
 from tenax.place import Place
-from tenax.wiring import _relays
+from tenax.wiring import _following, _relays, _sharing
 from tests.contracts.ledger import Manners
+from tests.servers.redis import RedisServer
 
 SERVER = "postgresql://db.test/tenax"
 HERE = platform.node()
@@ -51,3 +55,38 @@ async def test_a_sink_that_cannot_be_is_said_before_the_crawl_begins(events: Eve
     with pytest.raises(ConfigError, match="cannot be"):
         _relays(Place(server=SERVER), ledger, Config(events=events))
     await ledger.close()
+
+
+async def test_workers_of_one_ledger_hear_who_is_cut_off_from_redis(postgres: str) -> None:
+    clock = SteadyClock()
+    other = await PostgresLedger.open(postgres, LedgerConfig(), clock, Manners())
+    ledger = await PostgresLedger.open(postgres, LedgerConfig(), clock, Manners())
+    with RedisServer() as redis:
+        config = Config(hosts=HostsConfig(url=redis.url))
+        sharing = await _sharing(config, ledger, clock, MemoryHosts())
+        assert sharing is not None
+        redis.kill()
+        await sharing.presence.beat()
+        async with asyncio.timeout(60):
+            while not (other.company().cut_off and ledger.company().told_at):
+                await other.wait_for_work(0.05)
+        await sharing.close()
+    await ledger.close()
+    await other.close()
+
+
+async def test_a_clock_at_a_servers_time_is_compared_with_that_server(
+    tmp_path: Path, postgres: str, redis: str
+) -> None:
+    steady = SteadyClock()
+    agreed = ShiftedClock(steady, 1.0)
+    there = await PostgresLedger.open(postgres, LedgerConfig(), agreed, Manners())
+    here = await SqliteLedger.open(tmp_path / LEDGER_FILE, LedgerConfig(), agreed, Manners())
+    sharing = await _sharing(Config(hosts=HostsConfig(url=redis)), here, agreed, MemoryHosts())
+    assert sharing is not None
+    for server in (there, sharing):
+        assert await server.ahead_seconds() == pytest.approx(-1.0, abs=0.5)
+    assert len(_following(agreed, there, None)) == len(_following(agreed, here, sharing)) == 1
+    assert _following(agreed, here, None) == _following(steady, there, sharing) == []
+    for part in (sharing, here, there):
+        await part.close()

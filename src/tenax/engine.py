@@ -12,7 +12,7 @@ import msgspec
 
 from tenax.clock import Clock
 from tenax.config import CrawlConfig, SiteConfig, Sites
-from tenax.errors import LeaseLost, NoSeedReachable, TenaxError
+from tenax.errors import CommitUnknown, LeaseLost, NoSeedReachable, TenaxError
 from tenax.fetch.answer import Answer
 from tenax.fetch.headers import validator
 from tenax.fetch.learn import learned
@@ -142,6 +142,9 @@ class Engine:
             self.on_visit(visit, admission)
         except LeaseLost:
             log.warning("visit came too late", extra={"url": claim.task.url})
+        except CommitUnknown:
+            # It counts with the ledger, should it prove to be written; here nobody waits for that.
+            log.warning("the ledger went away during the commit of a visit", extra={"url": claim.task.url})
         except asyncio.CancelledError:
             await self.ledger.release(claim)  # unless its commit is on its way: that is written, or fails with others
             raise

@@ -3,13 +3,16 @@
 TenaxError                    something a person must know; its text is one line that says what to do
 ├── UsageError                the command line asks for something impossible
 ├── ConfigError               an unknown key or bad value; names the key and where it came from
+│   └── ServerAway            a server that is named does not answer; it may do so later
 ├── NoSeedReachable           no seed's host could be found: a typo, or no network
 ├── LedgerError               the ledger cannot serve us
 │   ├── LedgerBusy            another process holds it
 │   ├── LedgerUnusable        corrupt, not ours, from a newer version, or not writable
+│   │   └── LedgerAway        its server does not answer; it may do so later
 │   ├── LedgerMissing         there is no crawl in that directory
 │   ├── LedgerSilent          it was asked again and again, and does not answer
-│   └── LeaseLost             this visit's claim is void; its commit was refused
+│   ├── LeaseLost             this visit's claim is void; its commit was refused
+│   └── CommitUnknown         the ledger went away during this visit's commit, which was made once or not at all
 ├── NetworkLost               the network stayed away for longer than we were told to wait
 ├── Stalled                   nothing moves, and neither network nor ledger is the reason
 ├── StorageFull               the disk is full; what was committed is safe
@@ -33,6 +36,10 @@ class ConfigError(TenaxError):
     exit_code = 2
 
 
+class ServerAway(ConfigError):
+    exit_code = 2
+
+
 class NoSeedReachable(TenaxError):
     exit_code = 3
 
@@ -49,6 +56,10 @@ class LedgerUnusable(LedgerError):
     exit_code = 5
 
 
+class LedgerAway(LedgerUnusable):
+    exit_code = 5
+
+
 class LedgerMissing(LedgerError):
     exit_code = 2
 
@@ -58,6 +69,10 @@ class LedgerSilent(LedgerError):
 
 
 class LeaseLost(LedgerError):
+    exit_code = 1
+
+
+class CommitUnknown(LedgerError):
     exit_code = 1
 
 

@@ -9,13 +9,16 @@ from __future__ import annotations
 import errno
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from tenax.errors import ConfigError
 from tenax.model import Progress, Value, Visit, label
 
 if TYPE_CHECKING:
+    from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
+
     from prometheus_client import CollectorRegistry
     from prometheus_client.core import Metric as Family
 
@@ -121,6 +124,15 @@ class Numbers(Protocol):
         """Every metric's value by its name; a labelled one as values by label."""
 
 
+READY_PATH = "/ready"
+
+
+class Readiness:
+    """Whether a service has begun its work; while it waits for a server it lives, and is not ready."""
+
+    is_ready = False
+
+
 class MetricsServer(Protocol):
     """A running exporter."""
 
@@ -201,15 +213,45 @@ def registry_of(numbers: Numbers, table: Sequence[Metric]) -> CollectorRegistry:
     return registry
 
 
-def serve(numbers: Numbers, table: Sequence[Metric], port: int, host: str = "127.0.0.1") -> MetricsServer:
-    """Answer Prometheus on this port (0: any free one) from a thread of its own until closed."""
+def serve(
+    numbers: Numbers, table: Sequence[Metric], port: int, host: str = "127.0.0.1", readiness: Readiness | None = None
+) -> MetricsServer:
+    """Answer Prometheus on this port (0: any free one) from a thread of its own until closed.
+
+    With `readiness`, the path `/ready` is 503 for as long as the service is not.
+    """
     from prometheus_client import start_http_server
 
     try:
         server, thread = start_http_server(port, addr=host, registry=registry_of(numbers, table))
     except OSError as error:
         raise ConfigError(_cannot_serve(port, host, error)) from None
+    if readiness is not None and (exporter := server.get_app()) is not None:
+        server.set_app(_once_ready(exporter, readiness))
     return _Server(server, thread)
+
+
+@contextmanager
+def serving(numbers: Numbers, table: Sequence[Metric], port: int, host: str) -> Iterator[Readiness]:
+    """Serve the numbers of a service while this lasts, unless the port is 0; whoever runs it says when it is ready."""
+    readiness = Readiness()
+    server = serve(numbers, table, port, host, readiness) if port else None
+    try:
+        yield readiness
+    finally:
+        if server is not None:
+            server.close()
+
+
+def _once_ready(exporter: WSGIApplication, readiness: Readiness) -> WSGIApplication:
+    def answer(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        if environ["PATH_INFO"] != READY_PATH:
+            return exporter(environ, start_response)
+        status, words = ("200 OK", b"ready\n") if readiness.is_ready else ("503 Service Unavailable", b"starting\n")
+        start_response(status, [("Content-Type", "text/plain")])
+        return [words]
+
+    return answer
 
 
 class _Collector:

@@ -2,19 +2,22 @@
 
 Where several work on one crawl, its rules may be changed by any of them, and a page read by yesterday's rules would
 lose links. So a page is read by rules that were looked at less than `FRESH_SECONDS` ago, and whoever changes them lets
-`SETTLE_SECONDS` pass before it adds what depends on the change.
+`SETTLE_SECONDS` pass before it adds what depends on the change. Changes that meet follow one another: each is made to
+the rules as they are there, and begins anew when another came first.
 """
 
 from __future__ import annotations
 
 import asyncio
+import random
 import secrets
 from collections.abc import Callable, Sequence
+from hashlib import blake2b
 
 import msgspec
 
 from tenax.config import Config
-from tenax.errors import LedgerUnusable
+from tenax.errors import LedgerBusy, LedgerUnusable
 from tenax.ledger import Ledger
 from tenax.model import Source, Task
 from tenax.urls.admit import Rules, refusal, rules_of
@@ -23,11 +26,14 @@ from tenax.urls.scope import in_scope, widen
 
 FRESH_SECONDS = 0.5
 SETTLE_SECONDS = 1.0
-TRIES = 10
+TRIES = 100
+"""Of a change that others come before, each time."""
+LONGEST_PAUSE_SECONDS = 0.05
 
 _NAME = "rules"
 _MARK = "rules_mark"
-"""Another one with every change: small enough to be asked for twice a second."""
+"""Another one with every change, small enough to be asked for twice a second: a digest of the rules, then chance."""
+DIGEST_BYTES = 8
 _decode = msgspec.json.Decoder(Rules).decode
 
 
@@ -54,16 +60,18 @@ class Rulebook:
         """Returns when everyone goes by the changed rules. `rule` must change nothing that it has changed already."""
         if not self._is_shared:
             self.rules = rule(self.rules)
-            await self._keep()
+            await self._ledger.remember(_NAME, msgspec.json.encode(self.rules))
             return
         for _ in range(TRIES):
-            await self._look()
-            changed = rule(self.rules)
-            if changed == self.rules and self._mark is not None:
+            kept = await self._ledger.recall(_NAME)
+            rules = _rules_in(kept) or self.rules
+            changed = rule(rules)
+            encoded = kept if kept is not None and changed == rules else msgspec.json.encode(changed)
+            if encoded is kept or await self._ledger.remember_if(_NAME, kept, encoded):
+                await self._announce(encoded)
                 return
-            self.rules = changed
-            await self._keep()
-            await asyncio.sleep(SETTLE_SECONDS)  # then look whether another's change came over ours
+            await asyncio.sleep(random.uniform(0, LONGEST_PAUSE_SECONDS))  # another's change came before ours
+        raise LedgerBusy("others change the rules of this crawl all the time; run the same command again")
 
     async def redirect_refusal(self, url: str, task: Task) -> str | None:
         """Why a redirect of this task is not followed, or None. Where a seed leads, the crawl was meant to go."""
@@ -87,12 +95,18 @@ class Rulebook:
             self.rules, self._mark = kept, mark
         self._looked_at = began
 
-    async def _keep(self) -> None:
-        await self._ledger.remember(_NAME, msgspec.json.encode(self.rules))
-        if self._is_shared:
-            mark = secrets.token_bytes(8)
-            await self._ledger.remember(_MARK, mark)
-            self._mark = mark
+    async def _announce(self, kept: bytes) -> None:
+        """Returns when everyone, we too, has looked at rules that are at least as new.
+
+        Also when there was nothing left to change: who changed it may have done so just now, or died before this.
+        """
+        digest = blake2b(kept, digest_size=DIGEST_BYTES).digest()
+        mark = await self._ledger.recall(_MARK)
+        if mark is None or not mark.startswith(digest):
+            await self._ledger.remember(_MARK, digest + secrets.token_bytes(DIGEST_BYTES))
+        await asyncio.sleep(SETTLE_SECONDS)
+        async with self._looking:
+            await self._look()
 
 
 def _widened(rules: Rules, target: WebUrl) -> Rules:
@@ -136,9 +150,12 @@ def with_seeds(kept: Rules, seeds: Sequence[str], config: Config, year: int) -> 
 
 async def kept_rules(ledger: Ledger) -> Rules | None:
     """The rules a ledger was last crawled by; None when none were kept."""
-    stored = await ledger.recall(_NAME)
+    return _rules_in(await ledger.recall(_NAME))
+
+
+def _rules_in(kept: bytes | None) -> Rules | None:
     try:
-        return _decode(stored) if stored is not None else None
+        return _decode(kept) if kept is not None else None
     except msgspec.DecodeError as error:
         raise LedgerUnusable(
             f"the rules kept with this crawl cannot be read ({error}); begin anew, with --fresh or in another schema"

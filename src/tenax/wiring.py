@@ -11,8 +11,8 @@ from pathlib import Path
 
 import msgspec
 
-from tenax.app import App, Closing
-from tenax.clock import Clock, ShiftedClock, SteadyClock
+from tenax.app import App, Background, Closing
+from tenax.clock import Clock, ShiftedClock, SteadyClock, follow
 from tenax.config import Config, Sites
 from tenax.engine import Engine
 from tenax.events.jsonl import JsonlSink
@@ -136,7 +136,7 @@ async def build(
 ) -> App:
     """Everything a crawl needs, started and ready to run; one that `is_endless` waits for work when it has none."""
     near, sites = MemoryHosts(), Sites(config)
-    sharing = await Sharing.open(config.hosts.url, clock, near) if config.hosts.url else None
+    sharing = await _sharing(config, ledger, clock, near)
     transports = transports_of(config, sites, clock, allowed_origins, sharing.turns if sharing else None)
     pipeline = Pipeline(transports, clock, sites, spelling_of(config.urls))
     readers = readers_of(config.pool)
@@ -157,7 +157,9 @@ async def build(
         ask_ledger=lambda: ledger.recall("command"),
         is_ledger_away=lambda: ledger.is_away,
     )
-    background = [lambda: sharing.run(lambda: next(iter(engine.in_flight), ""))] if sharing else []
+    background = [*_following(clock, ledger, sharing)]
+    if sharing:
+        background.append(lambda: sharing.run(lambda: next(iter(engine.in_flight), "")))
     parts: list[Closing] = [readers, transports, *([sharing] if sharing else [])]
     app = App(ledger, near, engine, rulebook, relays, supervisor, background, parts)
     try:
@@ -166,6 +168,25 @@ async def build(
         await app.close()
         raise
     return app
+
+
+async def _sharing(config: Config, ledger: Ledger, clock: Clock, near: MemoryHosts) -> Sharing | None:
+    """What is shared through Redis. Workers of one ledger hear through that who of them does not reach it."""
+    if not config.hosts.url:
+        return None
+    if not isinstance(ledger, PostgresLedger):
+        return await Sharing.open(config.hosts.url, clock, near)
+    sharing = await Sharing.open(config.hosts.url, clock, near, ledger.company)
+    ledger.tell_when(lambda: sharing.is_cut_off)
+    return sharing
+
+
+def _following(clock: Clock, ledger: Ledger, sharing: Sharing | None) -> list[Background]:
+    """A clock at a server's time is compared with it now and then, whichever `clock_of` has asked."""
+    server = ledger if isinstance(ledger, PostgresLedger) else sharing
+    if not isinstance(clock, ShiftedClock) or server is None:
+        return []
+    return [lambda: follow(clock, server.ahead_seconds)]
 
 
 def _counted(

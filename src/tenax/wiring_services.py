@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import Any, Protocol
 
-from tenax.clock import Clock, ShiftedClock, SteadyClock
+from tenax.clock import Clock, ShiftedClock, SteadyClock, follow
 from tenax.config import Config, Sites
 from tenax.events.kafka import KafkaProducer
 from tenax.fetch.pipeline import Pipeline
 from tenax.hosts.memory import MemoryHosts
-from tenax.hosts.redis import Reach, RedisHosts, RedisTurns
+from tenax.hosts.redis import Reach, RedisHosts, RedisTurns, redis_offset
 from tenax.place import place_of
 from tenax.rulebook import kept_rules
 from tenax.services.page_fetcher.fetcher import PageFetcher
 from tenax.services.page_fetcher.manners import config_of, share_of_a_host
+from tenax.services.page_fetcher.numbers import PageFetcherNumbers
 from tenax.services.page_fetcher.redis_queue import RedisQueue, worker_name
 from tenax.services.page_fetcher.sparing import SparingHosts
 from tenax.services.page_fetcher.topic import Topic
@@ -45,24 +47,44 @@ class PageFetcherApp:
             await part.close()
 
 
-async def open_page_fetcher(config: Config, clock: Clock | None = None, pause: Pause = pause) -> PageFetcherApp:
-    """Everything a page-fetcher needs, ready to run. Raises `ConfigError` when a server cannot be used as named."""
+class _Beside:
+    """Work that goes on beside a service until that is closed."""
+
+    def __init__(self, work: Coroutine[Any, Any, None]) -> None:
+        self._task = asyncio.get_running_loop().create_task(work)
+
+    async def close(self) -> None:
+        self._task.cancel()
+        await asyncio.wait([self._task])
+
+
+async def open_page_fetcher(
+    config: Config, numbers: PageFetcherNumbers, clock: Clock | None = None, pause: Pause = pause
+) -> PageFetcherApp:
+    """Everything a page-fetcher needs, ready to run.
+
+    Raises `ServerAway` when Redis does not answer, another `ConfigError` when a server cannot be used as named.
+    """
     steady, own, worker = clock or SteadyClock(), config.page_fetcher, worker_name()
     parts: list[Closing] = []
     try:
         queue = await RedisQueue.open(own, steady, worker)
         parts.append(queue)
-        reach = await Reach.open(own.redis_url, steady)
-        parts.append(reach)
         # Turns are shared with other machines, whose clocks may differ: all of them live in the time of Redis.
-        clock = clock or ShiftedClock(steady, await reach.offset_seconds())
+        clock = clock or ShiftedClock(steady, await redis_offset(own.redis_url, steady))
+        # That Redis is away is said by the queue, which then waits as everything does.
+        reach = await Reach.open(own.redis_url, clock, without="")
+        parts.append(reach)
+        if isinstance(clock, ShiftedClock):
+            parts.append(_Beside(follow(clock, reach.ahead_seconds)))
         # Readers of these events may have no codec but those of their language; the events are small.
         producer = KafkaProducer(own.kafka_bootstrap_servers, compression="none")
         topic = Topic(producer, own.webpage_log_topic)
         parts.append(topic)
         await producer.look()
         sites = Sites(config_of(config))
-        turns = RedisTurns(reach, worker, lambda: queue.fetchers)
+        # Without Redis there is nowhere to put a page, and no other way to hear of the others: nobody takes a turn.
+        turns = RedisTurns(reach, worker, lambda: 0)
         transports = transports_of(config_of(config), sites, clock, (), turns)
         parts.append(transports)
     except BaseException:
@@ -74,16 +96,18 @@ async def open_page_fetcher(config: Config, clock: Clock | None = None, pause: P
         RedisHosts(reach, near), near, clock, lambda origin: sites.of_origin(origin).politeness.rate_per_second == 0
     )
     pipeline = Pipeline(transports, clock, sites, Spelling())
-    fetcher = PageFetcher(queue, topic, hosts, pipeline, sites, clock, own, share_of_a_host(config), pause)
+    fetcher = PageFetcher(queue, topic, hosts, pipeline, sites, clock, own, share_of_a_host(config), numbers, pause)
     return PageFetcherApp(fetcher, parts[::-1])
 
 
-async def open_worker(config: Config) -> tuple[Worker, Counting]:
-    """A worker on the ledger that `ledger.url` names, ready to run."""
+async def open_worker(config: Config, counting: Counting) -> Worker:
+    """A worker on the ledger that `ledger.url` names, ready to run.
+
+    Raises `LedgerAway` or `ServerAway` when a server does not answer, others when it cannot be used as named.
+    """
     place = place_of(config, None)
     clock = await clock_of(place, config)
     ledger = await open_ledger(place, read_only=False, config=config, clock=clock)
-    counting = Counting()
     try:
         # Before anyone has given seeds there are no rules; nothing waits for a visit then either.
         rules = await kept_rules(ledger) or rules_of((), config, datetime.fromtimestamp(clock.now(), UTC).year)
@@ -92,7 +116,7 @@ async def open_worker(config: Config) -> tuple[Worker, Counting]:
         await ledger.close()
         raise
     counting.begin(app, clock)
-    return Worker(app, counting, config.worker), counting
+    return Worker(app, counting, config.worker)
 
 
 async def open_agenda(seeds: Sequence[Seed], config: Config) -> tuple[Agenda, Callable[[], Awaitable[None]]]:

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import gzip
+from collections import Counter
+from dataclasses import fields
 from itertools import pairwise
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
 from bench import cluster_soak_log
-from bench.cluster_soak_log import closest, too_close
+from bench.cluster_soak_log import Seen, closest, crowds, too_close
 from bench.cluster_soak_plan import SERVERS, SPARED_SECONDS, WORKERS, Disturbance, plan
-from bench.cluster_soak_site import GUESTS_A_PAGE, Hosts, path_of
-from bench.soak_cluster import QUICK, WHOLE, Size
+from bench.cluster_soak_plants import PLANTS
+from bench.cluster_soak_site import GUESTS_A_PAGE, SHARING, Hosts, path_of
+from bench.soak_cluster import QUICK, WHOLE, Found, Size
 
 SEEDS = range(1, 40)
 SIZES = pytest.mark.parametrize("size", [QUICK, WHOLE], ids=["quick", "whole"])
 
 LOG = """\
-1000.500 0.200 127.1.0.1 200 worker-0.1 /robots.txt
-1002.300 0.001 127.1.0.1 200 worker-0.1 /
-1004.299 0.000 127.1.0.1 499 worker-1.1 /page/1.html
-1000.400 0.000 127.1.0.2 200 worker-0.1 /robots.txt
-1003.000 1.500 127.1.0.2 200 worker-2.1 /slow/3.html
+1000.500 0.200 127.1.0.1 127.1.0.1:80 200 worker-0.1 /robots.txt
+1002.300 0.001 127.1.0.1 127.1.0.1:80 200 worker-0.1 /
+1004.299 0.000 127.1.0.1 127.1.0.1:80 499 worker-1.1 /page/1.html
+1000.400 0.000 127.1.0.2 127.1.0.2:80 200 worker-0.1 /robots.txt
+1003.000 1.500 127.1.0.2 127.1.0.2:80 200 worker-2.1 /slow/3.html
 """
 
 
@@ -88,6 +92,54 @@ def test_a_log_tells_who_came_too_close(tmp_path: Path) -> None:
     assert closest(seen) == pytest.approx((1.999, 1.1))
     [close] = too_close(seen, 2.0)
     assert close.told(1000.0) == (
-        "127.1.0.2 was asked twice within 1.100 s: "
-        "0.400 s worker-0.1 /robots.txt (200), 1.500 s worker-2.1 /slow/3.html (200)"
+        "127.1.0.2:80 was asked twice within 1.100 s: "
+        "0.400 s worker-0.1 127.1.0.2:80/robots.txt (200), 1.500 s worker-2.1 127.1.0.2:80/slow/3.html (200)"
     )
+
+
+def at_one_address(*times: float) -> list[Seen]:
+    return [Seen(at, "127.1.0.9", f"{number % 3}.test", "worker", 200, "/") for number, at in enumerate(times)]
+
+
+@pytest.mark.parametrize(
+    ("times", "crowd"),
+    [
+        ([0.0, 1.0, 2.0, 3.0, 4.0], None),
+        ([0.0, 1.9, 2.0, 3.0, 4.0], None),
+        ([0.0, 1.0, 2.2, 2.2, 3.2, 4.0], None),
+        ([0.0, 0.1, 0.2], (3, 0.2)),
+        ([0.0, 1.0, 2.0, 2.1, 2.2, 3.0], (3, 0.2)),
+        ([number * 0.8 for number in range(8)], (8, 5.6)),
+        ([number * 0.8 for number in range(7)], None),
+    ],
+    ids=["in turn", "one late", "late by less than a quarter", "three at once", "later on", "too often", "too few"],
+)
+def test_a_crowd_at_an_address(times: list[float], crowd: tuple[int, float] | None) -> None:
+    apart = Seen(0.15, "127.1.0.8", "a.test", "worker", 200, "/")
+    seen = [*at_one_address(*times), apart]
+    found = [(one.requests, round(one.last.at - one.first.at, 6)) for one in crowds(seen, 1.0)]
+    assert found == ([crowd] if crowd else [])
+
+
+def test_a_crowd_in_words() -> None:
+    [crowd] = crowds(at_one_address(1000.0, 1000.1, 1000.2), 1.0)
+    assert crowd.told(990.0) == "127.1.0.9 was asked 3 times within 0.200 s, from 10.000 s on"
+    apart = closest(at_one_address(1000.0, 1000.5), cluster_soak_log.address_of)
+    assert (apart.one_worker, apart.two_workers) == (0.5, None)
+
+
+def test_a_part_of_the_hosts_have_names_and_share_addresses() -> None:
+    hosts = Hosts(300, 2, 8000)
+    names = hosts.names()
+    assert len(names) == 60
+    assert set(Counter(names.values()).values()) == {SHARING}
+    called = {urlsplit(origin).hostname for origin in hosts.origins}
+    assert len(called) == 300
+    assert called >= names.keys()
+    assert not called & set(names.values()), "an address that is shared is nobody's own"
+
+
+def test_a_plant_is_found_as_one_of_the_offences() -> None:
+    offences = {field.name for field in fields(Found)}
+    assert {plant.finding for plant in PLANTS.values()} <= offences
+    assert all(sum(map(bool, (plant.of_one, plant.of_all, plant.sql))) == 1 for plant in PLANTS.values())

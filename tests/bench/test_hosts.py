@@ -10,8 +10,8 @@ from tenax.config import LedgerConfig
 from tenax.hosts.machine import MachineTurns
 from tenax.hosts.memory import MemoryHosts
 from tenax.hosts.robots import _SHELF, _SHELF_CHARS
+from tenax.ledger.robots_written import HOSTS_REMEMBERED
 from tenax.ledger.schedule import SPARE_TURNS
-from tenax.ledger.sqlite.settle import ROBOTS_REMEMBERED
 
 HOSTS, WINDOW = 20_000, 500
 CONFIG = LedgerConfig(window_hosts=WINDOW, look_ahead=4, fsync=False)
@@ -35,7 +35,7 @@ async def test_twenty_thousand_hosts_take_no_more_memory_than_the_window_has_pla
             assert ledger._held == {}
             assert len(crowd.memory) <= 1000 + IN_FLIGHT
             assert _SHELF.chars <= _SHELF_CHARS
-            assert len(ledger._writer._settler._robots_written) <= ROBOTS_REMEMBERED
+            assert len(ledger._writer._settler._robots._marks) <= HOSTS_REMEMBERED
         status = await ledger.status()
     finally:
         await ledger.close()

@@ -633,6 +633,27 @@ class LedgerContract:
         await ledger.close()
         assert await (await opened()).recall("rules") == b"2"
 
+    async def test_what_is_not_as_expected_is_left_as_it_is(self, opened: Opened) -> None:
+        ledger = await opened()
+        assert not await ledger.remember_if("rules", b"0", b"1"), "there is none yet"
+        assert await ledger.recall("rules") is None
+        assert await ledger.remember_if("rules", None, b"1")
+        assert not await ledger.remember_if("rules", None, b"2"), "there is one already"
+        assert not await ledger.remember_if("rules", b"0", b"2")
+        assert await ledger.recall("rules") == b"1"
+        assert await ledger.remember_if("rules", b"1", b"2")
+        await ledger.close()
+        assert await (await opened()).recall("rules") == b"2"
+
+    async def test_of_those_who_expect_the_same_one_has_its_way(self, opened: Opened) -> None:
+        ledger = await opened()
+        for before in (None, b"0"):
+            values = [bytes([number]) for number in range(20)]
+            done = await asyncio.gather(*(ledger.remember_if("rules", before, value) for value in values))
+            assert done.count(True) == 1
+            assert await ledger.recall("rules") == values[done.index(True)]
+            await ledger.remember("rules", b"0")
+
     # -- told in order --------------------------------------------------------------------------------------
 
     async def test_events_have_growing_numbers_and_each_sink_its_cursor(

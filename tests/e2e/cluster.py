@@ -61,7 +61,7 @@ class Cluster(NamedTuple):
 
 
 def _is_done(status: Status) -> bool:
-    return status.settled > 0 and not status.waiting
+    return status.settled + status.dead > 0 and not status.waiting
 
 
 async def _status(url: str) -> Status:

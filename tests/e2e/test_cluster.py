@@ -200,6 +200,10 @@ def test_a_private_address_is_said_to_be_closed_to_workers(cluster: Cluster, cal
     assert calm_site.requests() == []
     assert "is not open to us" in cluster.ask("explain", calm_site.seeds[0])
     assert "1 refused: address or port closed to us" in cluster.ask("status")
+    assert cluster.ask("dead-letters", "replay", calm_site.seeds[0]).startswith("1 URL will be visited again.")
     port = port_of(calm_site.seeds[0])
+    worker = cluster.worker(port)
+    until(lambda: cluster.status().pages, "the page, once the guard is open to it")
+    assert stopped(worker)[0].code == 0
     open_to_us = ("--set", "guard.allow_networks=127.0.0.0/8", "--set", f"guard.ports={port}")
     assert "refuse" not in cluster.ask("seed", calm_site.seeds[1], *open_to_us)

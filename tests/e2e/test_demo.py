@@ -24,3 +24,10 @@ def test_the_demo_shows_everything_and_says_what_to_try_next(tmp_path: Path) -> 
     [flaky] = re.findall(r"explain (http://\S+/moody) ", done.out)
     assert "Visited and stored" in tenax("explain", flaky, "--out", out).out
     assert {"timed out", "cut short", "closed by robots.txt"} <= set(re.findall(r"\d+ ([a-z .]+)\n", done.out))
+
+
+def test_one_host_with_the_failures_of_six_is_not_left_alone_for_minutes(tmp_path: Path) -> None:
+    done = tenax("demo", "--hosts", "1", "--pages", "24", "--set", "fetch.retry_base_seconds=0.1", "--out", tmp_path)
+    assert done.code == 0
+    assert "Crawl complete: nothing is left to visit." in done.out
+    assert "retry budget" not in done.err

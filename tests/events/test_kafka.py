@@ -18,6 +18,7 @@ from tenax.clock import ManualClock
 from tenax.config import LedgerConfig
 from tenax.config.sections import Codec
 from tenax.errors import ConfigError
+from tenax.events import kafka as kafka_sink
 from tenax.events.kafka import KafkaProducer, KafkaSink, Message
 from tenax.events.lines import url_hash
 from tenax.events.relay import Relay
@@ -133,6 +134,19 @@ async def test_a_broker_that_never_answers_stops_nothing(caplog: pytest.LogCaptu
         sending.cancel()
         await producer.close()
     assert "Kafka is in trouble; what it is to be told waits" in caplog.text
+
+
+async def test_a_broker_that_is_away_at_the_start_is_said_once(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kafka_sink, "LOOK_SECONDS", 1.0)
+    async with sink_of(f"127.0.0.1:{free_port()}", "pages") as sink:
+        writing = asyncio.ensure_future(sink.write([event(1)]))
+        done, _ = await asyncio.wait([writing], timeout=1.0)
+        assert not done
+        writing.cancel()
+    said = [record.message for record in caplog.records if record.name == kafka_sink.__name__]
+    assert said == ["Kafka is in trouble; what it is to be told waits"]
 
 
 @pytest.mark.parametrize("servers", ["", "not a port:x", "kafka", "kafka:9092,", "http://kafka:9092"])

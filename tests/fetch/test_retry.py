@@ -68,6 +68,21 @@ def test_answers_settle_the_task(outcome: Outcome) -> None:
     assert plan(outcome) == Done()
 
 
+@pytest.mark.parametrize(
+    ("source", "why", "is_dead"),
+    [
+        (Source.SEED, "guard: port 8000 is not open to us", True),
+        (Source.REPLAY, "guard: port 8000 is not open to us", True),
+        (Source.LINK, "guard: port 8000 is not open to us", False),
+        (Source.REDIRECT, "guard: port 8000 is not open to us", False),
+        (Source.SEED, "robots: no", False),
+    ],
+)
+def test_what_a_person_named_and_the_guard_refused_may_be_replayed(source: Source, why: str, is_dead: bool) -> None:
+    task = msgspec.structs.replace(TASK, source=source)
+    assert plan(Refused(why), task=task) == (DeadLetter(why) if is_dead else Done())
+
+
 def test_a_deferred_task_comes_back_at_its_time() -> None:
     assert plan(Deferred(1234.0, "resting")) == Again(1234.0)
 

@@ -33,7 +33,7 @@ HTTP_429 = Failed("HTTP 429", FailureKind.RATE_LIMITED, status=429)
 HTTP_500 = Failed("HTTP 500", FailureKind.SERVER_ERROR, status=500)
 HTTP_503 = Failed("HTTP 503", FailureKind.SERVER_ERROR, is_site_wide=True, status=503)
 
-ALL = (
+ALL: tuple[Outcome, ...] = (
     OK,
     Unchanged(),
     Redirected(301, "https://example.org/x"),

@@ -1,26 +1,25 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 
-from tenax.hosts.memory import MemoryHosts
+from tenax.hosts.memory import MemoryHosts, OwnHosts
 from tenax.model import HostRecord, RobotsCopy, RobotsVerdict
+from tests.contracts.hosts import HostsContract, Store
+
+
+@pytest.fixture
+def store() -> Store:
+    near = MemoryHosts()
+    return Store(OwnHosts(near), near)
+
+
+class TestOwnHosts(HostsContract):
+    pass
 
 
 def record(name: str = "a", next_at: float = 0.0, pages: int = 0) -> HostRecord:
     return HostRecord(f"http://{name}.example", f"{name}.example", next_at=next_at, page_count=pages)
-
-
-def test_the_newer_of_ledger_and_memory_is_adopted() -> None:
-    hosts = MemoryHosts()
-    assert hosts.adopt(record(next_at=5)) == record(next_at=5)
-    hosts.put(record(next_at=9, pages=1))
-    assert hosts.adopt(record(next_at=5)) == record(next_at=9, pages=1), "memory is ahead of the ledger"
-    assert hosts.adopt(record(next_at=20)) == record(next_at=20), "another process was there meanwhile"
-    fresher = msgspec.structs.replace(record(next_at=20), crawl_delay_seconds=3.0)
-    hosts.put(fresher)
-    assert hosts.adopt(record(next_at=20)) == fresher, "on a tie, ours"
-    assert hosts.get("http://a.example") == fresher
-    assert hosts.get("http://b.example") is None
 
 
 def test_a_host_in_flight_is_never_dropped() -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from typing import TypeVar
 
@@ -15,14 +14,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tenax.clock import ManualClock, SteadyClock
-from tenax.errors import ConfigError
+from tenax.config import PageFetcherConfig
+from tenax.errors import ConfigError, ServerAway
 from tenax.hosts import SharedTurns, Turn
 from tenax.hosts.local_turns import LocalTurns
 from tenax.hosts.redis import Presence, Reach, RedisHosts, RedisTurns, keys
 from tenax.hosts.redis.presence import COUNTED_SECONDS
-from tenax.hosts.redis.reach import CONNECTIONS, FAILURES, REST_SECONDS
+from tenax.hosts.redis.reach import CONNECTIONS, REST_SECONDS
 from tenax.hosts.redis.turns import SETTLE_SECONDS
 from tenax.model import HostRecord, RobotsCopy, RobotsVerdict
+from tenax.services.page_fetcher.redis_queue import RedisQueue
 from tests.contracts.turns import TurnsContract
 from tests.servers.redis import RedisServer
 
@@ -110,19 +111,6 @@ def test_random_histories_give_the_same_answers_as_turns_at_hand(turns: SharedTu
 # ---- several workers ----------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-async def reaches() -> AsyncIterator[Callable[[str], Reach]]:
-    opened: list[Reach] = []
-
-    def reach(url: str) -> Reach:
-        opened.append(Reach(url, ManualClock(), call_seconds=30.0))
-        return opened[-1]
-
-    yield reach
-    for one in opened:
-        await one.close()
-
-
 async def test_a_pace_that_one_worker_has_learned_is_kept_by_the_others(
     redis: str, reaches: Callable[[str], Reach]
 ) -> None:
@@ -163,37 +151,6 @@ async def test_keys_are_the_ones_that_neighbours_know(redis: str, reaches: Calla
         "rate_limit:a.example": 60, "rate_limit:address:93.184.216.34": 60, "crawler:domain:a.example:lock": 30,
     }  # fmt: skip
     assert {name: await client.ttl(name) for name in lives} == pytest.approx(lives, abs=2)
-
-
-async def test_what_one_worker_learns_another_knows(redis: str, reaches: Callable[[str], Reach]) -> None:
-    one, two = RedisHosts(reaches(redis)), RedisHosts(reaches(redis))
-    record = HostRecord(ORIGIN, "a.example")
-    robots = RobotsCopy(RobotsVerdict.RULES, 1.0, 2.0, "User-agent: *", 200)
-    await one.adopt(record)
-    learned = await one.learn(
-        ORIGIN,
-        record,
-        lambda host: msgspec.structs.replace(host, next_at=50.0, breaker="open", robots=robots, page_count=3),
-    )
-    assert await two.adopt(record) == learned
-
-
-async def test_no_change_is_lost_when_many_make_one_at_once(redis: str, reaches: Callable[[str], Reach]) -> None:
-    workers = [RedisHosts(reaches(redis)) for _ in range(4)]
-    record = HostRecord(ORIGIN, "a.example")
-
-    def one_more(host: HostRecord) -> HostRecord:
-        return msgspec.structs.replace(host, page_count=host.page_count + 1, next_at=host.next_at + 1)
-
-    async def work(hosts: RedisHosts) -> None:
-        await hosts.adopt(record)
-        for _ in range(25):
-            await hosts.learn(ORIGIN, record, one_more)
-            await asyncio.sleep(random.random() / 500)
-
-    await asyncio.gather(*map(work, workers))
-    last = await RedisHosts(reaches(redis)).adopt(record)
-    assert last.page_count == 100
 
 
 async def test_workers_that_stop_are_counted_no_longer(redis: str, reaches: Callable[[str], Reach]) -> None:
@@ -339,47 +296,6 @@ async def test_after_a_flush_nobody_is_too_early(redis: str, reaches: Callable[[
     assert await new.take([host], now + 32.4) == now + 32.4
 
 
-async def test_without_redis_records_come_from_memory_and_go_back_to_it() -> None:
-    clock = ManualClock()
-    record = HostRecord(ORIGIN, "a.example")
-    with RedisServer() as server:
-        reach = Reach(server.url, clock, call_seconds=1.0)
-        hosts = RedisHosts(reach)
-        await hosts.adopt(record)
-        await hosts.learn(ORIGIN, record, lambda host: msgspec.structs.replace(host, next_at=10.0, page_count=1))
-        server.kill()
-
-        def one_more(host: HostRecord) -> HostRecord:
-            return msgspec.structs.replace(host, next_at=host.next_at + 1, page_count=host.page_count + 1)
-
-        for _ in range(FAILURES + 1):
-            learned = await hosts.learn(ORIGIN, record, one_more)
-        assert (learned.page_count, hosts.get(ORIGIN)) == (FAILURES + 2, learned)
-        server.start()  # with nothing in it: it was killed
-        clock.advance(REST_SECONDS)
-        learned = await hosts.learn(ORIGIN, record, lambda host: msgspec.structs.replace(host, next_at=99.0))
-        assert learned.page_count == FAILURES + 2
-        other = Reach(server.url, clock)
-        assert await RedisHosts(other).adopt(record) == learned
-        await other.close()
-        await reach.close()
-
-
-async def test_a_flushed_redis_forgets_nothing_that_we_know(redis: str, reaches: Callable[[str], Reach]) -> None:
-    reach = reaches(redis)
-    hosts, record = RedisHosts(reach), HostRecord(ORIGIN, "a.example")
-    await hosts.adopt(record)
-    await hosts.learn(
-        ORIGIN, record, lambda host: msgspec.structs.replace(host, next_at=500.0, breaker="open", page_count=1)
-    )
-    await reach.client.flushall()
-    learned = await hosts.learn(
-        ORIGIN, record, lambda host: msgspec.structs.replace(host, page_count=host.page_count + 1)
-    )
-    assert (learned.next_at, learned.breaker, learned.page_count) == (500.0, "open", 2)
-    assert await RedisHosts(reaches(redis)).adopt(record) == learned
-
-
 async def test_more_calls_than_connections_wait_for_each_other(redis: str, reaches: Callable[[str], Reach]) -> None:
     reach = reaches(redis)
     turns = RedisTurns(reach, "one", lambda: 4)
@@ -395,7 +311,7 @@ async def test_of_what_the_server_says_the_time_is_the_quickest_answer_counts(re
     clock = SlowOnce()
     reach = await Reach.open(redis, clock)
     clock.slow_down()
-    assert await reach.offset_seconds() == pytest.approx(-SlowOnce.SECONDS, abs=0.2)
+    assert await reach.ahead_seconds() == pytest.approx(-SlowOnce.SECONDS, abs=0.2)
     await reach.close()
 
 
@@ -429,6 +345,22 @@ async def test_a_redis_that_cannot_be_is_one_clear_line(url: str, says: str) -> 
     with pytest.raises(ConfigError, match=says) as raised:
         await Reach.open(url, ManualClock())
     assert "secret" not in str(raised.value)
+    assert isinstance(raised.value, ServerAway) is (says == "does not answer"), "only that may be cured by waiting"
+
+
+async def test_another_program_is_not_waited_for() -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        await reader.read()
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+        url = f"redis://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        with pytest.raises(ConfigError, match="is no Redis; check the address") as raised:
+            await Reach.open(url, ManualClock())
+        with pytest.raises(ConfigError, match="Protocol") as refused:
+            await RedisQueue.open(PageFetcherConfig(redis_url=url), ManualClock(), "me")
+    assert not isinstance(raised.value, ServerAway) and not isinstance(refused.value, ServerAway)
 
 
 async def test_a_wrong_password_is_one_clear_line() -> None:

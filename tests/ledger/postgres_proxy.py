@@ -22,6 +22,9 @@ class Proxy:
         self.lasting: Callable[[], int] | None = None
         """How many pieces of what is said pass before it cuts by itself; asked after each cut."""
         self.cuts = 0
+        self._last_words = b""
+        self._are_heard = False
+        self._is_down = False
 
     async def __aenter__(self) -> Proxy:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
@@ -48,18 +51,45 @@ class Proxy:
             writer.transport.abort()
         self._writers.clear()
 
+    def fall_at(self, words: bytes, *, are_heard: bool) -> None:
+        """Once these words are said, no way leads there until `rise`. They may still be heard; no answer comes back."""
+        self._last_words, self._are_heard = words, are_heard
+
+    def rise(self) -> None:
+        self._is_down = False
+
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self._is_down:
+            writer.transport.abort()
+            return
         there, back = await asyncio.open_connection("127.0.0.1", self._port)
         self._writers.update((writer, back))
-        loop = asyncio.get_running_loop()
-        for source, target in ((reader, back), (there, writer)):
-            pipe = loop.create_task(self._carry(source, target))
+        loop, answers_lost = asyncio.get_running_loop(), asyncio.Event()
+        for passing in (
+            self._carry(reader, back, lambda piece: self._is_said(piece, answers_lost)),
+            self._carry(there, writer, lambda _: not answers_lost.is_set()),
+        ):
+            pipe = loop.create_task(passing)
             self._pipes.add(pipe)
             pipe.add_done_callback(self._pipes.discard)
 
-    async def _carry(self, source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
+    def _is_said(self, piece: bytes, answers_lost: asyncio.Event) -> bool:
+        """Whether what is asked may pass."""
+        if not self._last_words or self._last_words not in piece:
+            return True
+        self._last_words = b""
+        answers_lost.set()
+        return self._are_heard
+
+    async def _carry(
+        self, source: asyncio.StreamReader, target: asyncio.StreamWriter, may_pass: Callable[[bytes], bool]
+    ) -> None:
         try:
             while piece := await source.read(PIECE_BYTES):
+                if not may_pass(piece):
+                    self._is_down = True
+                    self.cut()
+                    return
                 target.write(piece)
                 await target.drain()
                 self._count()

@@ -139,8 +139,8 @@ class TestPostgresLedger(LedgerContract, HeldPagesContract):
     async def test_plans_are_made_anew_as_the_tables_grow(
         self, ledgers: Ledgers, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("tenax.ledger.postgres.store.PULSE_SECONDS", 0.01)
-        monkeypatch.setattr("tenax.ledger.postgres.store.PLAN_SECONDS", 0.0)
+        monkeypatch.setattr("tenax.ledger.postgres.pulse.PULSE_SECONDS", 0.01)
+        monkeypatch.setattr("tenax.ledger.postgres.pulse.PLAN_SECONDS", 0.0)
         ledger = await ledgers.open()
         await ledger._ears.ask(lambda db: db.execute("ANALYZE"))
         grow = "INSERT INTO host (origin, has_work, turn_at) SELECT n::text, false, 0 FROM generate_series(1, 20000) n"

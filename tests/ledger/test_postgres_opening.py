@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import socket
 import sys
 
 import asyncpg
@@ -12,7 +13,7 @@ import pytest
 
 from tenax.clock import ManualClock, SteadyClock
 from tenax.config import LedgerConfig
-from tenax.errors import ConfigError, LedgerMissing, LedgerUnusable, TenaxError
+from tenax.errors import ConfigError, LedgerAway, LedgerMissing, LedgerUnusable, TenaxError
 from tenax.ledger.postgres import PostgresLedger, migrate, server_offset
 from tenax.ledger.postgres.link import Address, translated
 from tenax.ledger.postgres.schema import migrations, newest
@@ -84,6 +85,32 @@ async def test_without_the_extra(config: LedgerConfig, monkeypatch: pytest.Monke
     monkeypatch.setattr("tenax.ledger.postgres.link.find_spec", lambda name: None)
     error = await refusal("postgresql://tenax:wrong@127.0.0.1/ledger", config, read_only=False)
     assert str(error) == 'PostgreSQL needs an extra: pip install "tenax[postgres]"'
+
+
+@pytest.mark.parametrize(
+    ("error", "is_away"),
+    [
+        (ConnectionRefusedError(111, "Connection refused"), True),
+        (TimeoutError(), True),
+        (socket.gaierror(-2, "Name or service not known"), True),
+        (asyncpg.CannotConnectNowError("the database system is starting up"), True),
+        (asyncpg.TooManyConnectionsError("sorry, too many clients already"), True),
+        (asyncpg.AdminShutdownError("terminating connection"), True),
+        (asyncpg.ConnectionDoesNotExistError("connection was closed in the middle of operation"), True),
+        (asyncpg.InvalidPasswordError("no"), False),
+        (asyncpg.InvalidCatalogNameError("no"), False),
+        (asyncpg.InsufficientPrivilegeError("no"), False),
+        (asyncpg.ProtocolViolationError("unsupported startup parameter: jit"), False),
+        (ConnectionError('PostgreSQL server at "db:5432" rejected SSL upgrade'), False),
+        (LedgerUnusable("it was written by a newer Tenax"), False),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Exception) else str(value),
+)
+def test_what_may_be_cured_by_waiting(error: Exception, is_away: bool) -> None:
+    told = translated(error, Address("postgresql://me:secret@db/crawl", "tenax"))
+    assert isinstance(told, LedgerAway) is is_away
+    assert isinstance(told, LedgerUnusable), "the exit code is the same"
+    assert "secret" not in str(told)
 
 
 def test_a_pooler_in_front_of_the_server() -> None:

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from tenax.clock import ManualClock
-from tenax.errors import LeaseLost, LedgerUnusable
+from tenax.errors import CommitUnknown, LeaseLost, LedgerError, LedgerUnusable
 from tenax.ledger.postgres import PostgresLedger
 from tenax.model import Claim
 from tests.contracts.ledger import Manners, claim_soon, claimed, offer, visit_of
@@ -95,6 +95,61 @@ async def test_a_commit_that_is_still_being_made_when_the_connection_is_lost(led
         await commit
     assert [event.seq for event in await ledger.events(0, 10)] == [1]
     assert (await ledger.status()).outcomes == {"fetched": 1}
+
+
+BEGINS = b"BEGIN; UPDATE worker SET last_write"
+COMMITS = b"INSERT INTO outbox"
+"""Goes with the COMMIT of a page."""
+
+
+@pytest.mark.parametrize(
+    ("last_words", "are_heard", "error", "is_written"),
+    [
+        pytest.param(BEGINS, True, LeaseLost, False, id="not sent"),
+        pytest.param(COMMITS, False, CommitUnknown, False, id="sent and not made"),
+        pytest.param(COMMITS, True, CommitUnknown, True, id="sent and made"),
+    ],
+)
+async def test_a_commit_without_an_answer_until_its_lease_is_over(
+    ledgers: Ledgers,
+    proxy: Proxy,
+    caplog: pytest.LogCaptureFixture,
+    last_words: bytes,
+    are_heard: bool,
+    error: type[LedgerError],
+    is_written: bool,
+) -> None:
+    """`LeaseLost` is a promise that nothing was written; whoever cannot know says so, and finds out later."""
+    caplog.set_level("INFO")
+    ledger = await ledgers.open(proxy.url)
+    await ledger.admit([offer("https://a.test/")])
+    claim = await claimed(ledger)
+    proxy.fall_at(last_words, are_heard=are_heard)
+    commit = asyncio.ensure_future(ledger.commit(visit_of(claim, ledgers.clock)))
+    await until_away(ledger)
+    assert not commit.done()
+    ledgers.clock.advance(claim.lease.expires_at - ledgers.clock.now() + 1)
+    with pytest.raises(error, match="not written" if error is LeaseLost else "never written twice"):
+        async with asyncio.timeout(20):
+            await commit
+    assert ledger.counts().waiting == 1
+    proxy.rise()
+    again = await _claim_or_settled(ledger, ledgers.clock)
+    assert (again is None) is is_written
+    assert ("a commit that nobody waits for any more was made" in caplog.text) is is_written
+    if again is not None:
+        await ledger.commit(visit_of(again, ledgers.clock))
+    assert [event.page.url for event in await ledger.events(0, 10)] == [claim.task.url]
+    assert ledger.counts().outcomes == {"fetched": 1}
+
+
+async def _claim_or_settled(ledger: PostgresLedger, clock: ManualClock) -> Claim | None:
+    """The next claim; None when nothing waits any more."""
+    async with asyncio.timeout(20):
+        while (claim := await ledger.claim()) is None and ledger.counts().waiting:
+            await ledger.wait_for_work(0.02)
+            clock.advance(0.1)
+    return claim
 
 
 async def test_hosts_that_are_still_being_taken_when_the_connection_is_lost(ledgers: Ledgers, proxy: Proxy) -> None:

@@ -15,6 +15,7 @@ from redis import Redis
 from tenax.clock import Clock
 from tenax.config import Config, Setting, load
 from tenax.services.page_fetcher.fetcher import PageFetcher
+from tenax.services.page_fetcher.numbers import PageFetcherNumbers
 from tenax.services.pausing import Pause, pause
 from tenax.wiring_services import open_page_fetcher
 from tests.servers.kafka import KafkaBroker
@@ -113,7 +114,7 @@ class Lab:
         pause: Pause = pause,
     ) -> AsyncIterator[PageFetcher]:
         """A fetcher that runs until the block ends, and is stopped gently then."""
-        app = await open_page_fetcher(self.config(sites, settings), clock, pause)
+        app = await open_page_fetcher(self.config(sites, settings), PageFetcherNumbers(), clock, pause)
         running = asyncio.ensure_future(app.fetcher.run())
         try:
             yield app.fetcher

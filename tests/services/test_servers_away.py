@@ -9,10 +9,12 @@ import pytest
 
 from tenax.clock import SteadyClock
 from tenax.services.page_fetcher.redis_queue import RedisQueue
+from tests.hostile.by_hand import Days
 from tests.servers.kafka import KafkaBroker, read
 from tests.servers.redis import RedisServer
 from tests.services.lab import QUEUE, Lab, until
-from tests.site.politeness import slow
+from tests.services.test_outage import Leaping
+from tests.site.politeness import gaps, slow
 from tests.site.robots import page, rules
 from tests.site.server import Site
 
@@ -99,6 +101,37 @@ async def test_redis_away_and_back(
     # Once, or once more when a call that was on its way hears of the end only after the return.
     assert messages.count("Redis is away; everything waits for it") == messages.count("Redis is back")
     assert messages.count("Redis is back") in (1, 2)
+    lab.redis.close()
+
+
+async def test_hosts_with_a_pace_are_left_alone_while_redis_is_away(
+    own_redis: RedisServer, kafka: KafkaBroker, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whose turn it is, nobody can say: however long it lasts, nothing is asked for, and nothing is lost."""
+    caplog.set_level("INFO", "tenax")
+    lab, days, pace = Lab(own_redis.url, kafka), Days(), {"page_fetcher.rate_limit_per_second": 1.0}
+    leaping = Leaping(days)
+    async with Site(MANNERS, now=days.time) as site:
+        urls = [site.url(path) for path in PATHS[:20]]
+        lab.enqueue(*urls)
+        async with lab.fetching([site], pace, days.clock, leaping) as fetcher:
+            leaping.fetcher = fetcher
+            await until(lambda: len(site.hits) > 5)
+            await asyncio.to_thread(own_redis.stop)
+            await until(lambda: not fetcher.in_flight)
+            before = len(site.hits)
+            for _ in range(30):
+                days.clock.advance(10.0)
+                await asyncio.sleep(0.01)
+            await until(lambda: not fetcher.in_flight)
+            assert len(site.hits) == before
+            await asyncio.to_thread(own_redis.start)
+            await until(lambda: lab.is_settled)
+    assert all(lab.page(url) is not None for url in urls)
+    assert lab.dead == []
+    messages = [record.message for record in caplog.records]
+    assert sum(message.startswith("Redis is away") for message in messages) in (1, 2)
+    assert min(gaps(site.hits)) >= 0.99
     lab.redis.close()
 
 

@@ -34,7 +34,8 @@ def config_of(*sites: Site, ledger: str, redis: str, grace_seconds: float = 30.0
 
 @asynccontextmanager
 async def at_work(config: Config) -> AsyncIterator[tuple[Worker, Counting, asyncio.Task[None]]]:
-    worker, counting = await open_worker(config)
+    counting = Counting()
+    worker = await open_worker(config, counting)
     running = asyncio.get_running_loop().create_task(worker.run())
     try:
         yield worker, counting, running

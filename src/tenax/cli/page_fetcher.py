@@ -39,23 +39,26 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _fetch(config: Config) -> None:
-    from tenax import metrics
+    """The exporter answers from the beginning: a fetcher that waits for a server is alive, and not ready."""
     from tenax.cli.signals import stopped_by_signals
     from tenax.logs import logger
+    from tenax.metrics import PAGE_FETCHER_METRICS, serving
+    from tenax.services.page_fetcher.numbers import PageFetcherNumbers
+    from tenax.services.starting import Stopping, opened
     from tenax.wiring_services import open_page_fetcher
 
-    log = logger("tenax.cli")
-    app = await open_page_fetcher(config)
-    server = None
-    try:
-        if config.metrics.port:
-            table = metrics.PAGE_FETCHER_METRICS
-            server = metrics.serve(app.fetcher.numbers, table, config.metrics.port, config.metrics.host)
-        own = config.page_fetcher
-        log.info("page-fetcher started", queue=own.input_queue, topic=own.webpage_log_topic)
-        with stopped_by_signals(app.fetcher.stop, "what it held goes back to the queue in two minutes"):
+    numbers, stopping, own = PageFetcherNumbers(), Stopping(), config.page_fetcher
+    with (
+        serving(numbers, PAGE_FETCHER_METRICS, config.metrics.port, config.metrics.host) as readiness,
+        stopped_by_signals(stopping.ask, "what it held goes back to the queue in two minutes"),
+    ):
+        app = await opened(lambda: open_page_fetcher(config, numbers), stopping)
+        if app is None:
+            return
+        try:
+            readiness.is_ready = True
+            logger("tenax.cli").info("page-fetcher started", queue=own.input_queue, topic=own.webpage_log_topic)
+            stopping.hand_over(app.fetcher.stop)
             await app.fetcher.run()
-    finally:
-        if server is not None:
-            server.close()
-        await app.close()
+        finally:
+            await app.close()

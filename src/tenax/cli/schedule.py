@@ -61,14 +61,24 @@ def _document(file: Path) -> Any:
 async def _send(document: Any, file: str, config: Config, *, is_once: bool) -> None:
     from tenax.cli.signals import stopped_by_signals
     from tenax.services.schedule.plan import seeds_of
+    from tenax.services.starting import Stopping, opened
     from tenax.wiring_services import open_agenda
 
-    agenda, close = await open_agenda(seeds_of(document, file), config)
-    try:
-        if is_once:
+    seeds, stopping = seeds_of(document, file), Stopping()
+    if is_once:
+        agenda, close = await open_agenda(seeds, config)
+        try:
             await agenda.send_what_is_due()
-        else:
-            with stopped_by_signals(agenda.stop, "what was sent is remembered"):
-                await agenda.run()
-    finally:
-        await close()
+        finally:
+            await close()
+        return
+    with stopped_by_signals(stopping.ask, "what was sent is remembered"):
+        ready = await opened(lambda: open_agenda(seeds, config), stopping)
+        if ready is None:
+            return
+        agenda, close = ready
+        try:
+            stopping.hand_over(agenda.stop)
+            await agenda.run()
+        finally:
+            await close()

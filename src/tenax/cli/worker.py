@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 NAME = "worker"
 SENTENCE = (
     "Crawl what waits in a ledger on a server, beside any number of other workers. Runs until it is stopped; "
-    "SIGTERM or Ctrl-C ends it gently."
+    "SIGTERM or Ctrl-C ends it gently. A server that is away is waited for."
 )
 EXAMPLES = """\
   tenax worker --ledger postgresql://tenax@db.example/tenax --hosts redis://cache.example
@@ -45,25 +45,38 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _work(config: Config) -> None:
+    """The exporter answers from the beginning: a worker that waits for a server is alive, and not ready."""
     from tenax.cli.signals import stopped_by_signals
     from tenax.logs import logger
-    from tenax.place import place_of
+    from tenax.metrics import METRICS, serving
+    from tenax.services.starting import Stopping, opened
+    from tenax.services.worker import Counting
     from tenax.wiring_services import open_worker
 
-    log = logger("tenax.cli")
-    worker, counting = await open_worker(config)
-    server = None
-    try:
-        if config.metrics.port:
-            server = counting.metrics.serve(config.metrics.port, config.metrics.host)
-        log.info("worker started", ledger=place_of(config, None).name)
-        if not config.hosts.url:
-            log.info("hosts.url names no Redis: a host is asked by one worker at a time, addresses are not shared")
-        seconds = f"{config.ledger.dead_after_seconds:g} seconds"
-        with stopped_by_signals(worker.stop, f"others take over what it held in {seconds}"):
+    counting, stopping = Counting(), Stopping()
+    seconds = f"{config.ledger.dead_after_seconds:g} seconds"
+    with (
+        serving(counting.metrics, METRICS, config.metrics.port, config.metrics.host) as readiness,
+        stopped_by_signals(stopping.ask, f"others take over what it held in {seconds}"),
+    ):
+        worker = await opened(lambda: open_worker(config, counting), stopping)
+        if worker is None:
+            return
+        try:
+            readiness.is_ready = True
+            _tell(config)
+            stopping.hand_over(worker.stop)
             await worker.run()
-        log.info("worker stopped")
-    finally:
-        if server is not None:
-            server.close()
-        await worker.close()
+            logger("tenax.cli").info("worker stopped")
+        finally:
+            await worker.close()
+
+
+def _tell(config: Config) -> None:
+    from tenax.logs import logger
+    from tenax.place import place_of
+
+    log = logger("tenax.cli")
+    log.info("worker started", ledger=place_of(config, None).name)
+    if not config.hosts.url:
+        log.info("hosts.url names no Redis: a host is asked by one worker at a time, addresses are not shared")

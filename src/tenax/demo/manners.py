@@ -84,6 +84,9 @@ MANNERS = (
     Manner("many-links", 5, ("/almanac",), ("/almanac",)),
 )
 
+HOMES = 1 + max(manner.home for manner in MANNERS)
+"""With so many hosts each manner has the home it was made for; with fewer, one host has those of several."""
+
 
 @lru_cache(maxsize=1024)
 def manners_of(site: Site, index: int) -> dict[str, Manner]:

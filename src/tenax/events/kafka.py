@@ -78,6 +78,7 @@ class KafkaProducer:
         self._ending = threading.Event()
         self._thread = threading.Thread(target=self._poll, name="kafka", daemon=True)
         self._is_troubled = False
+        self._saying = threading.Lock()
         self._thread.start()
 
     async def look(self) -> bool:
@@ -87,7 +88,7 @@ class KafkaProducer:
         try:
             await asyncio.to_thread(self._producer.list_topics, None, LOOK_SECONDS)
         except KafkaException as error:
-            log.warning("Kafka does not answer; what it is to be told waits", servers=self.servers, why=str(error))
+            self._troubled(error.args[0])
             return False
         return True
 
@@ -130,10 +131,12 @@ class KafkaProducer:
             self._producer.poll(POLL_SECONDS)
 
     def _troubled(self, error: KafkaError) -> None:
-        """Called from the thread for every connection that breaks; a person hears of it once."""
-        if not self._is_troubled:
+        """Called from the thread too, for every connection that breaks; a person hears of it once."""
+        with self._saying:
+            if self._is_troubled:
+                return
             self._is_troubled = True
-            log.warning("Kafka is in trouble; what it is to be told waits", servers=self.servers, why=error.str())
+        log.warning("Kafka is in trouble; what it is to be told waits", servers=self.servers, why=error.str())
 
 
 class _Batch:

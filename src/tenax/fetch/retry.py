@@ -7,10 +7,26 @@ import msgspec
 from tenax.config import SiteConfig
 from tenax.fetch.fallback import other_way
 from tenax.hosts.rest import asked_seconds, retry_delay_seconds
-from tenax.model import Again, DeadLetter, Deferred, Done, Failed, FailureKind, Outcome, Plan, Rejected, Task, Way
+from tenax.model import (
+    Again,
+    DeadLetter,
+    Deferred,
+    Done,
+    Failed,
+    FailureKind,
+    Outcome,
+    Plan,
+    Refused,
+    Rejected,
+    Source,
+    Task,
+    Way,
+)
 
 # Answers: the site has spoken, and there is nothing left to try.
 _SETTLED = frozenset({FailureKind.NOT_FOUND, FailureKind.GONE})
+# What a person named: they may open the guard and want it again. A link to a closed place is left at that.
+_NAMED = frozenset({Source.SEED, Source.REPLAY})
 # Trying again would give the same; a person may see a reason to.
 _PERMANENT = frozenset({FailureKind.CLIENT_ERROR, FailureKind.BLOCKED, FailureKind.TOO_LARGE, FailureKind.REDIRECT})
 
@@ -42,6 +58,8 @@ def plan_for(
             if isinstance(outcome, Failed):
                 return _after_failure(outcome, task, now, site, jitter, host_next_at)
             return _one_attempt_less(task, host_next_at, outcome.why, site) if outcome.is_hard else Done()
+        case Refused(why=why) if why.startswith("guard:") and task.source in _NAMED:
+            return DeadLetter(why)
         case _:
             return Done()
 

@@ -17,7 +17,9 @@ What every backend promises, and `tests/contracts/ledger.py` checks:
   transaction and returns when it is durable. Kill the process at any instruction: the visit happened or it did not.
 - **Nothing claimed is lost.** A claim is a lease. When its holder dies the task is given back: at the next `open`, or,
   where many work at once, when no sign of life came in time. When its time runs out, another claim may take it, and the
-  late holder's commit raises `LeaseLost` and writes nothing.
+  late holder's commit raises `LeaseLost` and writes nothing. A commit that was sent to a ledger which then went away,
+  and stayed away until the lease was over, raises `CommitUnknown`: it was made or it was not, and the ledger finds out
+  when it is back. Until then this process does not claim the task again. It is never written twice.
 - **Fair.** Hosts take turns: the one whose turn came first is served first, and no host is claimed before its
   `next_at` or beyond its connections. Within a host: higher priority first, then the earlier due time.
 - **A page is kept until a better one comes.** A visit that brings a page replaces the one we hold. A 304 leaves it, and
@@ -210,7 +212,11 @@ class Ledger(Protocol):
         """Return when a claim may succeed, or after the timeout; it may return early."""
 
     async def commit(self, visit: Visit) -> Admission:
-        """Write a visit's whole effect; durable on return. Raises `LeaseLost` and writes nothing when void."""
+        """Write a visit's whole effect; durable on return.
+
+        Raises `LeaseLost` when the claim is void: nothing was written. Raises `CommitUnknown` when it waited for an
+        answer until its lease was over: whether it was written will be known when the ledger is back.
+        """
 
     async def release(self, claim: Claim) -> None:
         """Give a task back untouched."""
@@ -269,6 +275,12 @@ class Ledger(Protocol):
 
     async def remember(self, name: str, value: bytes) -> None:
         """Keep a small named value with the crawl, such as its rules."""
+
+    async def remember_if(self, name: str, expected: bytes | None, value: bytes) -> bool:
+        """Keep it if what is kept is as expected, None for nothing; whether it was. Two at once never both succeed.
+
+        False may also come after it was kept, when the answer was lost on the way: look what is there.
+        """
 
     async def recall(self, name: str) -> bytes | None: ...
 

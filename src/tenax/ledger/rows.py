@@ -190,19 +190,24 @@ def stale_why(outcome: Outcome) -> str:
             return ""
 
 
-def readable(visit: Visit) -> Visit:
-    """The visit with every text that is not Unicode (a header may hold any bytes) made so."""
-    return msgspec.convert(_without_surrogates(msgspec.to_builtins(visit)), Visit)
+def unicode(text: str) -> str:
+    """A header may hold any bytes."""
+    return text.encode("utf-8", "replace").decode()
 
 
-def _without_surrogates(value: Any) -> Any:
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode()
-    if isinstance(value, dict):
-        return {name: _without_surrogates(part) for name, part in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_without_surrogates(part) for part in value]
-    return value
+def with_texts(visit: Visit, mend: Callable[[str], str]) -> Visit:
+    """The visit with every text in it mended."""
+
+    def mended(value: Any) -> Any:
+        if isinstance(value, str):
+            return mend(value)
+        if isinstance(value, dict):
+            return {name: mended(part) for name, part in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [mended(part) for part in value]
+        return value
+
+    return msgspec.convert(mended(msgspec.to_builtins(visit)), Visit)
 
 
 def told_of(page: Page) -> tuple[object, ...]:

@@ -179,6 +179,19 @@ class HostRecord(Value, frozen=True):
     """False when robots.txt closes the whole host to us."""
 
 
+class Company(Value, frozen=True):
+    """The workers of one ledger, as it last told this one of them."""
+
+    workers: int
+    """How many are alive, this one included."""
+    cut_off: int
+    """How many of the others reach no Redis, and give out turns themselves."""
+    heard_at: float
+    """When it was asked."""
+    told_at: float | None = None
+    """Since when it surely says of this one that it reaches no Redis; None while it may not say so."""
+
+
 class Lease(Value, frozen=True):
     """The right to commit one visit. A lease that was given up, expired or outlived its process is void."""
 

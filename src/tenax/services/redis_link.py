@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tenax.errors import ConfigError
+from tenax.errors import ConfigError, ServerAway
 from tenax.logs import logger, masked
 
 if TYPE_CHECKING:
@@ -51,7 +52,8 @@ class RedisLink:
         """How often a call has failed so far."""
 
     async def first(self, work: Callable[[], Awaitable[T]]) -> T:
-        """The first call of all. Raises `ConfigError`: whoever starts us should hear that the name is wrong."""
+        """The first call of all. Raises `ServerAway` when Redis does not answer or cannot serve us yet, and another
+        `ConfigError` when waiting would not help: whoever starts us should hear that the name is wrong."""
         from redis.exceptions import AuthenticationError, RedisError
 
         try:
@@ -61,20 +63,20 @@ class RedisLink:
                 f"Redis at {self._where} does not let us in: {_why(error)}; check `{self._knob}`"
             ) from None
         except (RedisError, OSError) as error:
-            raise ConfigError(f"Redis at {self._where} cannot be used: {_why(error)}; check `{self._knob}`") from None
+            is_trusted = not isinstance(error.__context__, ssl.SSLCertVerificationError)
+            kind = ServerAway if is_trusted and _passes(error) else ConfigError
+            raise kind(f"Redis at {self._where} cannot be used: {_why(error)}; check `{self._knob}`") from None
 
     async def patiently(self, work: Callable[[], Awaitable[T]]) -> T:
         """Try until it answers. What was asked for at a bad moment may have happened all the same, more than once."""
-        from redis.exceptions import ConnectionError as Disconnected
         from redis.exceptions import RedisError
-        from redis.exceptions import TimeoutError as Silent
 
         tries = 0
         while True:
             try:
                 result = await work()
             except (RedisError, OSError) as error:
-                if not isinstance(error, (Disconnected, Silent, OSError)) and not _passes(error):
+                if not _passes(error):
                     raise ConfigError(f"Redis at {self._where} refuses what we ask of it: {_why(error)}") from None
                 self.troubles += 1
                 if tries:
@@ -95,7 +97,12 @@ class RedisLink:
 
 
 def _passes(error: Exception) -> bool:
-    """Whether Redis will take it later: it is full, starts, cannot write, or is not the one that is written to."""
+    """Whether Redis will take it later: it is away, full, starts, cannot write, or another is written to."""
+    from redis.exceptions import ConnectionError as Disconnected
+    from redis.exceptions import TimeoutError as Silent
+
+    if isinstance(error, (Disconnected, Silent, OSError)):
+        return True
     return any(word in str(error) for word in _PASSING) or type(error).__name__ in ("OutOfMemoryError", "ReadOnlyError")
 
 

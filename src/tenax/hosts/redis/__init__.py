@@ -1,13 +1,16 @@
 """Hosts shared by many machines: their records and their turns in Redis, under the keys that neighbours know.
 
 `reach` talks to Redis and notices when it is away; `turns` gives out turns by scripts that run there; `records` keeps
-what the rules have learned, by comparing and setting; `presence` says which workers are alive; `sharing` is all of
-that for one crawl; `visited` keeps a set of known URLs for the ledger; `keys` has every name.
+what the rules have learned, by comparing and setting; `presence` says which workers are alive; `shares` says how fast
+each may go when not all of them reach it; `sharing` is all of that for one crawl; `visited` keeps a set of known URLs
+for the ledger; `keys` has every name.
 Nothing here decides: the rules of `tenax.hosts` do, in the process that made the visit.
 
 While Redis is away, nothing of it is raised into a visit: records come from this process's memory, and turns are given
-out here, slower by the number of workers that were last seen, so that all of them together are never too fast. Who does
-not know how many they are gives out none. For some seconds after its return a turn must be free here as well as there.
+out here, slower by the number of workers there are, so that all of them together are never too fast. Some may reach it
+while others do not: workers of one ledger hear of that through the ledger, and those who reach Redis leave the others
+their share. Who cannot tell the others, or does not know how many they are, gives out none. For some seconds after its
+return a turn must be free here as well as there.
 
 A Redis that was emptied has forgotten who asked a host last: one key says since when turns are written down without a
 gap. Where it is gone, every host is silent for its pace, and for as long as a request in flight may take.

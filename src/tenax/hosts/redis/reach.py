@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tenax.clock import Clock
-from tenax.errors import ConfigError
+from tenax.errors import ConfigError, ServerAway
 from tenax.logs import logger, masked
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class Reach:
     """One Redis. `call` gives None while it is away; nothing is raised."""
 
     def __init__(self, url: str, clock: Clock, call_seconds: float = CALL_SECONDS, without: str = TURNS_HERE) -> None:
-        """`without`: what happens while it is away, for the log."""
+        """`without`: what happens while it is away, for the log; empty: somebody else says that it is."""
         self.url = url
         self._without = without
         self._clock = clock
@@ -51,9 +52,13 @@ class Reach:
 
     @classmethod
     async def open(cls, url: str, clock: Clock, call_seconds: float = CALL_SECONDS, without: str = TURNS_HERE) -> Reach:
-        """Raises `ConfigError` when it cannot be right; a server that is merely away is waited for."""
+        """Raises `ServerAway` when it does not answer, and another `ConfigError` when waiting would not help."""
         reach = cls(url, clock, call_seconds, without)
-        await reach._check()
+        try:
+            await reach._check()
+        except BaseException:
+            await reach.close()
+            raise
         return reach
 
     @property
@@ -84,8 +89,8 @@ class Reach:
             await self._returned()
         return answer
 
-    async def offset_seconds(self) -> float:
-        """How far the server's clock is ahead of ours; 0 when it does not say.
+    async def ahead_seconds(self) -> float | None:
+        """How far the server's clock is ahead of ours; None when it does not say.
 
         Workers that were told different times would ask hosts too early: of several answers the quickest is right.
         """
@@ -96,13 +101,13 @@ class Reach:
             after = self._clock.now()
             if told is not None:
                 samples.append((after - before, float(told[0]) + float(told[1]) / 1e6 - (before + after) / 2))
-        return min(samples)[1] if samples else 0.0
+        return min(samples)[1] if samples else None
 
     async def close(self) -> None:
         await self.client.aclose()
 
     async def _check(self) -> None:
-        from redis.exceptions import AuthenticationError, RedisError, ResponseError
+        from redis.exceptions import AuthenticationError, InvalidResponse, RedisError, ResponseError
 
         shown = masked(self.url)
         try:
@@ -112,8 +117,12 @@ class Reach:
             raise ConfigError(f"Redis at {shown} does not know this user and password") from None
         except ResponseError as error:
             raise ConfigError(f"Redis at {shown} refuses us: {error}") from None
+        except InvalidResponse:
+            raise ConfigError(f"what answers at {shown} is no Redis; check the address") from None
         except (RedisError, OSError, TimeoutError) as error:
-            raise ConfigError(f"Redis at {shown} does not answer: {_words(error)}; check the address") from None
+            if isinstance(error.__context__, ssl.SSLCertVerificationError):
+                raise ConfigError(f"Redis at {shown} cannot be trusted: {_words(error)}") from None
+            raise ServerAway(f"Redis at {shown} does not answer: {_words(error)}; check the address") from None
 
     def _failed(self, error: BaseException) -> None:
         self._failures += 1
@@ -122,12 +131,14 @@ class Reach:
         if not self._is_away:
             self._is_away = True
             self.away_since = self._clock.now()
-            log.warning(f"Redis is away; {self._without}", redis=masked(self.url), why=_words(error))
+            if self._without:
+                log.warning(f"Redis is away; {self._without}", redis=masked(self.url), why=_words(error))
 
     async def _returned(self) -> None:
         self._is_away = False
         self.returned_at = self._clock.now()
-        log.info("Redis is back", redis=masked(self.url))
+        if self._without:
+            log.info("Redis is back", redis=masked(self.url))
         for told in self._on_return:
             await told()
 

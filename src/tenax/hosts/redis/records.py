@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, cast
+from zlib import crc32
 
 import msgspec
 
@@ -21,22 +22,32 @@ TRIES = 50
 Tried again at once: the answer to the last try has the newest version, and who waits has an old one for sure.
 """
 MOST_VERSIONS = 20_000
+_NOTHING = ("0", "")
 
 _encode = msgspec.json.Encoder().encode
 _decode_record = msgspec.json.Decoder(HostRecord).decode
 _decode_robots = msgspec.json.Decoder(RobotsCopy).decode
 _STATES = {"closed": "closed", "open": "open", "half_open": "half-open"}
 
-# KEYS: circuit. ARGV: scheme, version we know, record, seconds to live, then the breaker in plain words.
+# KEYS: circuit, robots copy, robots text, delay. ARGV: scheme, version we know, record, seconds to live, the breaker in
+# plain words (4); then our robots.txt, where the others have another: its mark, copy, text, delay, seconds to live (2).
 _KEEP = """
 local version = redis.call('HGET', KEYS[1], 'version:' .. ARGV[1]) or '0'
 if ARGV[2] ~= '' and version ~= ARGV[2] then
-  return {version, redis.call('HGET', KEYS[1], 'record:' .. ARGV[1]) or ''}
+  local found = redis.call('HMGET', KEYS[1], 'record:' .. ARGV[1], 'robots:' .. ARGV[1])
+  return {version, found[1] or '', found[2] or ''}
 end
 local newer = string.format('%d', tonumber(version) + 1)
 redis.call('HSET', KEYS[1], 'record:' .. ARGV[1], ARGV[3], 'version:' .. ARGV[1], newer, 'state', ARGV[5],
   'failureCount', ARGV[6], 'successCount', ARGV[7])
 if ARGV[8] ~= '' then redis.call('HSET', KEYS[1], 'lastFailureAt', ARGV[8]) end
+if ARGV[9] then
+  redis.call('HSET', KEYS[1], 'robots:' .. ARGV[1], ARGV[9])
+  redis.call('HSET', KEYS[2], ARGV[1], ARGV[10])
+  redis.call('EXPIRE', KEYS[2], ARGV[13])
+  redis.call('SET', KEYS[3], ARGV[11], 'EX', ARGV[14])
+  if ARGV[12] ~= '' then redis.call('SET', KEYS[4], ARGV[12], 'EX', ARGV[14]) end
+end
 redis.call('EXPIRE', KEYS[1], ARGV[4])
 return {newer}
 """
@@ -48,8 +59,8 @@ class RedisHosts:
     def __init__(self, reach: Reach, near: MemoryHosts | None = None) -> None:
         self._reach = reach
         self._near = near if near is not None else MemoryHosts()
-        self._versions: dict[str, str] = {}
-        self._robots_known: dict[str, RobotsCopy] = {}
+        self._versions: dict[str, tuple[str, str]] = {}
+        """Of hosts, what we know the others to have: the version of the record, and the mark of the robots.txt."""
         self._keep = reach.client.register_script(_KEEP)
         reach.on_return(self._bring_up_to_date)
 
@@ -79,26 +90,20 @@ class RedisHosts:
                 break
             if newer is not None:
                 # Another worker has learned something meanwhile: what we saw happened to the host as it is now.
-                after = rule(_joined(newer, before))
+                before = _newest(newer, before)
+                after = rule(before)
         self._near.put(after)
-        await self._keep_robots(after)
         return after
 
     def release(self, origin: str) -> None:
         self._near.release(origin)
 
-    def is_busy(self, origin: str) -> bool:
-        return self._near.is_busy(origin)
-
-    def records(self) -> Iterator[HostRecord]:
-        """Every record held here, in no order."""
-        return self._near.records()
-
     async def _read(self, origin: str) -> HostRecord | None:
         scheme = keys.scheme_of(origin)
 
         async def ask(redis: Redis) -> list[Any]:
-            async with redis.pipeline(transaction=False) as asked:
+            # In one step: the robots.txt is the one that the record was made with.
+            async with redis.pipeline(transaction=True) as asked:
                 asked.hmget(keys.circuit(origin), f"record:{scheme}", f"version:{scheme}")
                 asked.hget(keys.robots_copy(origin), scheme)
                 return await asked.execute()
@@ -107,70 +112,69 @@ class RedisHosts:
         if told is None:
             return None
         (blob, version), robots_blob = told
-        self._know(origin, version.decode() if version else "0")
-        record = _decoded(blob, origin)
-        if record is None or not robots_blob:
-            return record
-        robots = _decode_robots(robots_blob)
-        self._robots_known[origin] = robots
-        return msgspec.structs.replace(record, robots=robots)
+        record, robots = _decoded(blob, origin), _decoded_robots(robots_blob)
+        # A record is forgotten sooner than its robots.txt, and the mark with it.
+        self._know(origin, version.decode() if version else "0", _mark(robots) if record is not None else "")
+        return msgspec.structs.replace(record, robots=robots) if record is not None else None
 
     async def _kept(self, record: HostRecord, is_last_word: bool) -> tuple[bool, HostRecord | None]:
         """Whether Redis has it now, or is away; else the record that somebody else was faster with, if one is left."""
         origin = record.origin
         failed_at = str(int(record.recent_failures[-1] * 1000)) if record.recent_failures else ""
+        version, known_mark = self._versions.get(origin, _NOTHING)
+        names = [keys.circuit(origin), keys.robots_copy(origin), keys.robots_text(origin), keys.delay(origin)]
         arguments: list[str | bytes | int] = [
             keys.scheme_of(origin),
-            "" if is_last_word else self._versions.get(origin, "0"),
+            "" if is_last_word else version,
             _encode(msgspec.structs.replace(record, robots=None)),
             keys.RECORD_SECONDS,
             _STATES[record.breaker],
             record.failures_in_a_row,
             record.probes_passed,
             failed_at,
+            *_robots_told(record, known_mark),
         ]
 
         def ask(redis: Redis) -> Awaitable[Any]:
-            return cast(Awaitable[Any], self._keep(keys=[keys.circuit(origin)], args=arguments, client=redis))
+            return cast(Awaitable[Any], self._keep(keys=names, args=arguments, client=redis))
 
         told = await self._reach.call(ask)
         if told is None:
             return True, None
-        self._know(origin, told[0].decode())
         if len(told) == 1:
+            self._know(origin, told[0].decode(), _mark(record.robots) or known_mark)
             return True, None
+        if told[2].decode() != known_mark:
+            return False, await self._read(origin)
+        self._know(origin, told[0].decode(), known_mark)
         # When nothing is there, it was flushed, or forgotten for its age: ours is what there is to know.
         return False, _decoded(told[1], origin)
-
-    async def _keep_robots(self, record: HostRecord) -> None:
-        origin, robots = record.origin, record.robots
-        if robots is None or self._robots_known.get(origin) == robots:
-            return
-        self._robots_known[origin] = robots
-        if len(self._robots_known) > MOST_VERSIONS:
-            del self._robots_known[next(iter(self._robots_known))]
-
-        async def ask(redis: Redis) -> object:
-            async with redis.pipeline(transaction=False) as told:
-                told.hset(keys.robots_copy(origin), keys.scheme_of(origin), _encode(robots))
-                told.expire(keys.robots_copy(origin), keys.ROBOTS_COPY_SECONDS)
-                told.set(keys.robots_text(origin), robots.text, ex=keys.ROBOTS_TEXT_SECONDS)
-                if record.crawl_delay_seconds is not None:
-                    told.set(keys.delay(origin), repr(record.crawl_delay_seconds), ex=keys.ROBOTS_TEXT_SECONDS)
-                return await told.execute()
-
-        await self._reach.call(ask)
 
     async def _bring_up_to_date(self) -> None:
         """Redis is back: what was learned without it is told to the others, host by host as they are visited."""
         self._versions.clear()
-        self._robots_known.clear()
 
-    def _know(self, origin: str, version: str) -> None:
+    def _know(self, origin: str, version: str, robots_mark: str) -> None:
         self._versions.pop(origin, None)
-        self._versions[origin] = version
+        self._versions[origin] = (version, robots_mark)
         if len(self._versions) > MOST_VERSIONS:
             del self._versions[next(iter(self._versions))]
+
+
+def _robots_told(record: HostRecord, known_mark: str) -> list[str | bytes | int]:
+    """Our robots.txt as the others are told of it; nothing when they have it."""
+    robots, delay = record.robots, record.crawl_delay_seconds
+    if robots is None or _mark(robots) == known_mark:
+        return []
+    said = repr(delay) if delay is not None else ""
+    return [_mark(robots), _encode(robots), robots.text, said, keys.ROBOTS_COPY_SECONDS, keys.ROBOTS_TEXT_SECONDS]
+
+
+def _mark(robots: RobotsCopy | None) -> str:
+    """Tells one copy of a robots.txt from another, and is short: there may be half a million characters in it."""
+    if robots is None:
+        return ""
+    return f"{robots.verdict} {robots.fetched_at!r} {robots.expires_at!r} {crc32(robots.text.encode()):08x}"
 
 
 def _decoded(blob: bytes | None, origin: str) -> HostRecord | None:
@@ -183,11 +187,18 @@ def _decoded(blob: bytes | None, origin: str) -> HostRecord | None:
     return record if record.origin == origin else None
 
 
-def _joined(newer: HostRecord, ours: HostRecord) -> HostRecord:
-    """Their record with our robots.txt, which is kept elsewhere; of two turns that are owed, the later."""
-    return msgspec.structs.replace(
-        newer,
-        robots=ours.robots,
-        next_at=max(newer.next_at, ours.next_at),
-        crawl_delay_seconds=ours.crawl_delay_seconds,
-    )
+def _decoded_robots(blob: bytes | None) -> RobotsCopy | None:
+    try:
+        return _decode_robots(blob) if blob else None
+    except msgspec.MsgspecError:
+        return None
+
+
+def _newest(theirs: HostRecord, ours: HostRecord) -> HostRecord:
+    """Theirs, with our robots.txt where that did not change; ours when it was learned while Redis was away.
+
+    `next_at` only ever grows, so the later one was written last.
+    """
+    if theirs.next_at < ours.next_at:
+        return ours
+    return theirs if theirs.robots is not None else msgspec.structs.replace(theirs, robots=ours.robots)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
@@ -9,8 +10,9 @@ import msgspec
 
 from tenax.hosts import Turn
 from tenax.hosts.local_turns import AGAIN_SECONDS, LocalTurns
-from tenax.hosts.redis import keys
+from tenax.hosts.redis import keys, shares
 from tenax.hosts.redis.reach import CALL_SECONDS, REST_SECONDS, Reach
+from tenax.model import Company
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis
@@ -52,6 +54,7 @@ _TAKE = (
     _COMMON
     + """
 local now, me, again_least, least = tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
+local slower = tonumber(ARGV[6])
 local entries, again = {}, now
 local count = (#KEYS - 1) / 2
 local since = redis.call('HMGET', KEYS[#KEYS], 'at', 'is_lost')
@@ -60,7 +63,7 @@ if not since[1] then
   redis.call('HSET', KEYS[#KEYS], 'at', since[1], 'is_lost', since[2])
 end
 for number = 1, count do
-  local pace, busy = tonumber(ARGV[4 + 2 * number]), tonumber(ARGV[5 + 2 * number])
+  local pace, busy = tonumber(ARGV[5 + 2 * number]) * slower, tonumber(ARGV[6 + 2 * number])
   local entry = entry_of(KEYS[number])
   entries[number] = entry
   if entry.taken < tonumber(since[1]) then
@@ -74,9 +77,9 @@ for number = 1, count do
 end
 if again > now then return written(again) end
 for number = 1, count do
-  local pace, busy = tonumber(ARGV[4 + 2 * number]), tonumber(ARGV[5 + 2 * number])
+  local pace, busy = tonumber(ARGV[5 + 2 * number]), tonumber(ARGV[6 + 2 * number])
   local entry = entries[number]
-  entry.free = now + pace_of(entry, pace, me, now)
+  entry.free = now + pace_of(entry, pace, me, now) * slower
   entry.taken = now
   entry.busy = busy > 0 and now + busy or 0
   keep(KEYS[number], entry, now, least)
@@ -90,11 +93,11 @@ return '0'
 _END = (
     _COMMON
     + """
-local answered, me, least = tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[3])
+local answered, me, least, slower = tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
 local count = #KEYS / 2
 for number = 1, count do
   local entry = entry_of(KEYS[number])
-  local pace = pace_of(entry, tonumber(ARGV[3 + number]), me, answered)
+  local pace = pace_of(entry, tonumber(ARGV[4 + number]), me, answered) * slower
   entry.free = math.max(answered, entry.taken) + pace
   entry.busy = 0
   keep(KEYS[number], entry, answered, least)
@@ -125,11 +128,20 @@ return 1
 class RedisTurns:
     """`SharedTurns` in Redis. Needs no clock of the server: everyone hands in the time that they agree on."""
 
-    def __init__(self, reach: Reach, worker_id: str, workers: Callable[[], int]) -> None:
-        """`workers` tells how many share the turns, as far as was last known; 0: too little is known to say."""
+    def __init__(
+        self,
+        reach: Reach,
+        worker_id: str,
+        workers: Callable[[], int],
+        company: Callable[[], Company] | None = None,
+    ) -> None:
+        """`workers` tells how many share the turns, as far as was last known; 0: too little is known to say.
+        `company` tells what is known of them besides, through the ledger they share; None: they share none.
+        """
         self._reach = reach
         self._worker_id = worker_id
         self._workers = workers
+        self._company: Callable[[], Company | None] = company or (lambda: None)
         self._own = LocalTurns()
         self._has_asked = False
         """Redis has given us an answer before: when it knows of no turn at all, it has forgotten them."""
@@ -139,23 +151,25 @@ class RedisTurns:
         paced = [turn for turn in turns if turn.pace_seconds > 0]
         if not paced:
             return now
-        is_settling = self._is_settling(now)
-        if is_settling and (again := self._take_here(paced, now)) > now:
+        if self._is_settling(now) and (again := self._own.take(self._slowed(paced), now)) > now:
             return again
         arguments = [part for turn in paced for part in (repr(turn.pace_seconds), repr(turn.busy_seconds))]
         told = await self._run(
             "take",
             [*_names(paced), keys.TURNS_SINCE],
-            [repr(now), self._worker_id, AGAIN_SECONDS, keys.TURN_SECONDS, int(self._has_asked), *arguments],
-        )
+            [
+                repr(now), self._worker_id, AGAIN_SECONDS, keys.TURN_SECONDS, int(self._has_asked),
+                repr(shares.together(self._company(), now)), *arguments,
+            ],
+        )  # fmt: skip
         if told is None:
-            return now if is_settling else self._take_here(paced, now)
+            return self._take_here(paced, now)
         self._has_asked = True
         again = float(told)
         if again > now:
             return again
         # Known here too, should Redis go away before it has passed.
-        self._own.take([self._slowed(turn) for turn in paced], now)
+        self._own.take(self._slowed(paced), now)
         return now
 
     async def end(self, turns: Sequence[Turn], answered_at: float) -> None:
@@ -163,8 +177,9 @@ class RedisTurns:
         if not held:
             return
         paces = [repr(turn.pace_seconds) for turn in held]
-        self._own.end([self._slowed(turn) for turn in held], answered_at)
-        await self._run("end", _names(held), [repr(answered_at), self._worker_id, keys.TURN_SECONDS, *paces])
+        self._own.end(self._slowed(held), answered_at)
+        slower = repr(shares.together(self._company(), answered_at))
+        await self._run("end", _names(held), [repr(answered_at), self._worker_id, keys.TURN_SECONDS, slower, *paces])
 
     async def hold(self, key: str, until: float, now: float, pace_seconds: float = 0.0) -> None:
         self._own.hold(key, until, now, pace_seconds)
@@ -191,16 +206,19 @@ class RedisTurns:
         return not self._reach.is_away and returned_at is not None and now < returned_at + SETTLE_SECONDS
 
     def _take_here(self, turns: Sequence[Turn], now: float) -> float:
-        """Redis is away: at a pace that stays right when every other worker does the same."""
-        if not self._workers():
+        """We are cut off: at a pace that stays right whoever else is, once the others know."""
+        alone_from = shares.alone_from(self._company(), now)
+        if not self._workers() or alone_from == math.inf:
             return now + REST_SECONDS  # at what pace, nobody knows
-        slow = [self._slowed(turn) for turn in turns]
+        slow = self._slowed(turns)
         # What others did just before, nobody can say now: a whole pace of silence first.
-        silent_until = self._reach.away_since + max(turn.pace_seconds for turn in slow)
+        silent_until = max(alone_from, self._reach.away_since + max(turn.pace_seconds for turn in slow))
         return silent_until if now < silent_until else self._own.take(slow, now)
 
-    def _slowed(self, turn: Turn) -> Turn:
-        return msgspec.structs.replace(turn, pace_seconds=turn.pace_seconds * max(self._workers(), 1))
+    def _slowed(self, turns: Sequence[Turn]) -> list[Turn]:
+        """As one who is cut off takes them."""
+        slower = max(shares.alone(self._workers(), self._company()), 1)
+        return [msgspec.structs.replace(turn, pace_seconds=turn.pace_seconds * slower) for turn in turns]
 
 
 def _names(turns: Sequence[Turn]) -> list[str]:

@@ -8,30 +8,15 @@ from typing import NamedTuple
 
 from tenax.ledger import Admission, rows
 from tenax.ledger.inflow import Inflow
+from tenax.ledger.offers import HOST_IDS_KEPT, HOSTS_BUDGET, KNOWN_KEPT, Batch, entry_of
 from tenax.ledger.postgres.link import Connection
 from tenax.ledger.postgres.schema import queries
 from tenax.ledger.postgres.settle import insert
-from tenax.ledger.rows import milliseconds
 from tenax.ledger.schedule import Entry
 from tenax.model import Budget, Offer
 
-KNOWN_KEPT = 250_000
-"""URLs remembered as known, twice at most: most links of a site stand on every page of it."""
-HOST_IDS_KEPT = 200_000
-HOSTS_BUDGET = "hosts_per_domain"
-
 Place = tuple[int, int]
 """A host and a key: of a URL in `seen`, of an allowance in `budget` (of hosts themselves: host 0)."""
-
-
-class Batch(NamedTuple):
-    """Offers made together: by a visit, or outside of any."""
-
-    offers: Sequence[Offer]
-    via: int | None
-    """The record of the page they stand on."""
-    source_host: int
-    """The host of that page; 0 outside of a visit."""
 
 
 class Candidate(NamedTuple):
@@ -90,7 +75,8 @@ class Admitter:
                 candidates.setdefault((host_id, self._url_key(one.offer.url)), one)
         new, over = await self._new(db, candidates, refused)
         arrivals = [
-            (place[0], self._entry(one.offer, place[1], batches[one.number], now)) for place, one in new.items()
+            (place[0], entry_of(one.offer, place[1], batches[one.number], self._inflow, now))
+            for place, one in new.items()
         ]
         has_woken = await self._enqueue(db, arrivals, ours, fresh)
         admitted = Counter(one.number for one in new.values())
@@ -229,16 +215,6 @@ class Admitter:
         if not others:
             return False
         return await db.execute(self._sql["hosts_wake"], *zip(*others, strict=True)) != "UPDATE 0"
-
-    def _entry(self, offer: Offer, key: int, batch: Batch, now: float) -> Entry:
-        due = self._inflow.due(batch.source_host, now) if batch.source_host else now
-        if offer.due is not None:
-            due = max(due, offer.due)
-        return Entry(
-            3 - offer.priority, milliseconds(due), key, offer.url[len(offer.origin) :], offer.depth,
-            rows.SOURCE_NUMBER[offer.source], milliseconds(now), batch.via, 0, None, rows.chain_blob(offer.chain),
-            None, offer.via,
-        )  # fmt: skip
 
 
 def _array(numbers: Sequence[int]) -> str:

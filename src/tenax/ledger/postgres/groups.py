@@ -5,17 +5,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence, Set
 
+from tenax import logs
 from tenax.clock import Clock
 from tenax.config import LedgerConfig
-from tenax.errors import LeaseLost, LedgerUnusable
+from tenax.errors import CommitUnknown, LeaseLost, LedgerUnusable
 from tenax.ledger import Admission
-from tenax.ledger.postgres.effects import Settling
+from tenax.ledger.effects import Settling
 from tenax.ledger.postgres.link import Connection, NoText
 from tenax.ledger.postgres.slots import Slots
 from tenax.ledger.postgres.worker import Ended, Worker
 from tenax.ledger.postgres.write import Applied, Writer, outbox, readable
 from tenax.ledger.schedule import Slot
 from tenax.model import Offer
+
+log = logs.logger(__name__)
 
 
 class Pending:
@@ -67,6 +70,8 @@ class Groups:
         self._failed = failed
         self._pending: list[Pending] = []
         self._group: list[Pending] = []
+        self._is_sent = False
+        """The COMMIT of the group was sent, and whether it was made is not known yet."""
         self._task: asyncio.Task[None] | None = None
 
     async def enlist(self, one: Pending) -> Admission:
@@ -83,11 +88,14 @@ class Groups:
         self._pending = []
 
     def give_up_expired(self, now: float) -> None:
-        """While the server is away: whoever waited for longer than its lease is told that it was in vain."""
-        for one in [*self._group, *self._pending]:
-            if one.expires_at <= now and not one.is_given_up:
-                one.is_given_up = True
-                one.fail(_lost(one))
+        """While the server is away: whoever waited for longer than its lease is told that it was in vain.
+
+        Not so when its COMMIT was sent, which nobody can take back: then it is told that this is not known yet.
+        """
+        for one in self._group:
+            _give_up(one, now, _unknown if self._is_sent else _lost)
+        for one in self._pending:
+            _give_up(one, now, _lost)
 
     async def close(self, seconds: float) -> None:
         """Let the group that is on its way end."""
@@ -114,6 +122,7 @@ class Groups:
                 self._failed(error)
             finally:
                 self._group = []
+                self._is_sent = False
 
     async def _write(self, group: list[Pending]) -> None:
         is_readable = False
@@ -142,6 +151,7 @@ class Groups:
             for one in group:
                 if one.settling is not None and one.settling.visit.claim.lease.epoch != self._worker.id:
                     raise Ended(one.settling.visit.claim.lease.epoch)
+            self._is_sent = False  # an earlier COMMIT was not made, or this would not be done again
             self._put_back_given_up(group)
             applied = await self._writer.apply(
                 db,
@@ -152,7 +162,8 @@ class Groups:
                 self._clock.now(),
                 hinted,
             )
-            return applied, outbox(applied.effects.told)
+            self._is_sent = True  # by the caller, at once
+            return applied, outbox([news.content_id for news in applied.effects.news])
 
         await self._worker.write(work, lambda applied: self._done(group, applied))
 
@@ -172,8 +183,26 @@ class Groups:
         for one, admission in zip(group, applied.admissions, strict=True):
             if not one.done.done():
                 one.done.set_result(admission)
+            elif one.is_given_up:
+                log.info("a commit that nobody waits for any more was made", url=_url_of(one))
+
+
+def _give_up(one: Pending, now: float, error_of: Callable[[Pending], Exception]) -> None:
+    if one.expires_at <= now and not one.is_given_up:
+        one.is_given_up = True
+        one.fail(error_of(one))
 
 
 def _lost(one: Pending) -> LeaseLost:
-    url = one.settling.visit.claim.task.url if one.settling is not None else "some offers"
-    return LeaseLost(f"the claim on {url} is void; its visit was not written")
+    return LeaseLost(f"the claim on {_url_of(one)} is void; its visit was not written")
+
+
+def _unknown(one: Pending) -> CommitUnknown:
+    return CommitUnknown(
+        f"PostgreSQL went away during the commit of {_url_of(one)}; whether it was written will be known when it is "
+        "back, and it is never written twice"
+    )
+
+
+def _url_of(one: Pending) -> str:
+    return one.settling.visit.claim.task.url if one.settling is not None else "some offers"

@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from tenax import logs
-from tenax.errors import ConfigError, LedgerUnusable, StorageFull, TenaxError
+from tenax.errors import ConfigError, LedgerAway, LedgerUnusable, StorageFull, TenaxError
 from tenax.ledger.postgres.breaker import Breaker
 
 T = TypeVar("T")
@@ -151,7 +151,7 @@ class Link:
         """The server did not answer when it was last spoken to."""
 
     async def open(self) -> None:
-        """The first connection. Raises what a person must know."""
+        """The first connection. Raises `LedgerAway` when nobody answers, and what else a person must know."""
         try:
             await self._connect()
         except Exception as error:
@@ -315,11 +315,18 @@ def translated(error: BaseException, address: Address) -> TenaxError:
                 "free some space and run the same command again"
             )
         case socket.gaierror():
-            return LedgerUnusable(f"there is no server {address.server.rpartition(':')[0]!r}; check ledger.url")
+            return LedgerAway(f"there is no server {address.server.rpartition(':')[0]!r}; check ledger.url")
         case ssl.SSLError():
             return LedgerUnusable(f"PostgreSQL at {address.server}: TLS failed ({error.reason}); check ledger.url")
+        case ConnectionError() if "SSL upgrade" in str(error):
+            return LedgerUnusable(f"PostgreSQL at {address.server} offers no TLS; check sslmode in ledger.url")
         case OSError() | TimeoutError():
-            return LedgerUnusable(f"PostgreSQL at {address.server} does not answer: {_words(error)}; is it running?")
+            return LedgerAway(f"PostgreSQL at {address.server} does not answer: {_words(error)}; is it running?")
+        case (
+            pg.CannotConnectNowError() | pg.TooManyConnectionsError() | pg.ConnectionDoesNotExistError()
+            | pg.ConnectionFailureError() | pg.AdminShutdownError() | pg.CrashShutdownError()
+        ):  # fmt: skip
+            return LedgerAway(f"PostgreSQL at {address.server} lets nobody in at the moment: {_words(error)}")
         case pg.PostgresError() if "startup parameter" in str(error):
             return LedgerUnusable(
                 f"what answers at {address.server} is a pooler of connections, such as PgBouncer; "

@@ -16,6 +16,15 @@ UPDATE worker SET alive_until = greatest(alive_until, $2) WHERE id = $1 AND ende
 -- listens any more. Writes and takes of hosts lock this row.
 SELECT last_write FROM worker WHERE id = $1 FOR UPDATE;
 
+-- name: worker_cut_off
+UPDATE worker SET is_cut_off = $2 WHERE id = $1 AND ended_at IS NULL;
+
+-- name: company
+-- Who is alive, who of the others is cut off from Redis, and what the table says of us; NULL when we are not alive.
+SELECT count(*) AS workers, count(*) FILTER (WHERE is_cut_off AND id <> $1) AS cut_off,
+       bool_or(is_cut_off) FILTER (WHERE id = $1) AS says_so
+FROM worker WHERE ended_at IS NULL AND alive_until > $2;
+
 -- name: workers_dead
 -- Not those who are writing at this moment. One that is alive for longer than it could be is not of this time.
 SELECT id, name FROM worker WHERE ended_at IS NULL AND (alive_until < $1 OR alive_until > $1 + patience + $2::float8)
@@ -331,6 +340,12 @@ SELECT value FROM meta WHERE name = $1;
 
 -- name: meta_put
 INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value;
+
+-- name: meta_swap
+-- Only if it is as expected, NULL for not there; whether it was.
+WITH changed AS (UPDATE meta SET value = $3::bytea WHERE name = $1::text AND value = $2::bytea RETURNING 1),
+made AS (INSERT INTO meta (name, value) SELECT $1, $3 WHERE $2 IS NULL ON CONFLICT DO NOTHING RETURNING 1)
+SELECT count(*) = 1 FROM (SELECT FROM changed UNION ALL SELECT FROM made) done;
 
 -- name: meta_begin
 INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING;

@@ -6,14 +6,13 @@ import re
 from collections.abc import AsyncIterator
 from typing import Any
 
-from tenax.ledger import HostLine, LetterRecord, Life, PageFilter, Status, TaskState, rows
+from tenax.ledger import HostLine, LetterRecord, Life, PageFilter, Status, rows
+from tenax.ledger.answers import BUSIEST, PAGES_AT_ONCE, letter_of, life_of_record, life_of_task, status_of
 from tenax.ledger.postgres.link import Connection, Link, Row
 from tenax.ledger.postgres.schema import queries
 from tenax.ledger.schedule import Entry
-from tenax.model import Cursor, Event, HostRecord, Page, Priority
+from tenax.model import Cursor, Event, HostRecord, Page
 
-PAGES_AT_ONCE = 200
-BUSIEST = 20
 COUNTED_EXACTLY = 2_000_000
 """Of a larger queue only a sample is counted, to say which hosts have the most tasks."""
 
@@ -44,33 +43,23 @@ class Reader:
         load = await self._load(now)
         created = await self.meta("created_at")
         workers = await self._value("workers_alive", now, me)
-        return Status(
-            created_at=float(created) if created else now,
-            now=now,
-            waiting=tally.get("waiting", 0),
-            settled=tally.get("settled", 0),
-            dead=tally.get("dead", 0),
-            pages=tally.get("pages", 0),
-            articles=tally.get("articles", 0),
+        return status_of(
+            tally,
+            now,
+            created=created,
             hosts=tally.get("hosts", 0),
-            body_bytes=tally.get("body_bytes", 0),
-            wire_bytes=tally.get("wire_bytes", 0),
-            saved_bytes=tally.get("saved_bytes", 0),
             events=await self._value("events_told"),
-            outcomes=rows.with_prefix(tally, "outcome:"),
-            refusals=rows.with_prefix(tally, "refusal:"),
-            busiest=tuple(
+            busiest=[
                 HostLine(
                     host=rows.host_record(row["origin"], row["state"], row["copy"]),
                     waiting=row["waiting"],
                     next_due=row["due"] / 1000 if row["due"] is not None else None,
                 )
                 for row in load
-            ),
+            ],
             due_now=load[0]["due_now"] if load else 0,
             next_due=await self._value("hosts_next_turn"),
             cursors={row["sink"]: Cursor(row["seq"], row["position"]) for row in await self._all("cursors")},
-            is_running=workers > 0,
             workers=workers,
         )
 
@@ -94,44 +83,14 @@ class Reader:
         host = rows.host_record(origin, found["state"], found["copy"])
         if row is not None:
             return await self._life_of_record(row, entry, host)
-        return await self._life_of_task(url, entry, host) if entry is not None else None
-
-    async def _life_of_task(self, url: str, entry: Entry, host: HostRecord) -> Life:
-        return Life(
-            url=url,
-            state=TaskState.WAITING,
-            discovered_at=entry.found / 1000,
-            source=rows.SOURCES[entry.source],
-            depth=entry.depth,
-            priority=Priority(3 - entry.rank),
-            via=await self._url_of(entry.via),
-            chain=rows.chain_of(entry.chain),
-            due=entry.due / 1000,
-            attempt=entry.attempt,
-            host=host,
-        )
+        return life_of_task(url, entry, host, await self._url_of(entry.via)) if entry is not None else None
 
     async def _life_of_record(self, row: Row, entry: Entry | None, host: HostRecord) -> Life:
         via = await self._url_of(row["via"])
         visits = await self._all("visits_of", row["last_visit"])
         has_page = row["content_id"] is not None
         text = rows.unpack(await self._value("content_of", row["content_id"])) if has_page else ""
-        return Life(
-            url=row["origin"] + row["path"],
-            state=TaskState(row["state"]),
-            discovered_at=row["discovered_at"] / 1000,
-            source=rows.SOURCES[row["source"]],
-            depth=row["depth"],
-            priority=Priority(row["priority"]),
-            via=via,
-            chain=rows.chain_of(row["chain"]),
-            due=entry.due / 1000 if entry else None,
-            attempt=row["attempt"],
-            cause=row["error_message"] if row["state"] == "dead" else None,
-            page=rows.page_of(row, text, via) if has_page else None,
-            visits=tuple(rows.visit_record(visit["detail"]) for visit in visits),
-            host=host,
-        )
+        return life_of_record(row, entry, host, via, text, [visit["detail"] for visit in visits])
 
     async def _url_of(self, record_id: int | None) -> str | None:
         url: str | None = await self._value("url_of_record", record_id) if record_id else None
@@ -160,14 +119,7 @@ class Reader:
         after = 0
         while found := await self._all("dead_letters", after, PAGES_AT_ONCE):
             for row in found:
-                yield LetterRecord(
-                    url=row["origin"] + row["path"],
-                    cause=row["error_message"] or "",
-                    at=row["last_visit_at"] / 1000,
-                    attempt=row["attempt"],
-                    depth=row["depth"],
-                    via=row["via_url"],
-                )
+                yield letter_of(row)
             after = found[-1]["id"]
 
     # -- asking ---------------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from hashlib import blake2b
 from importlib import resources
@@ -10,6 +9,7 @@ from importlib import resources
 from tenax.clock import Clock
 from tenax.errors import LedgerMissing, LedgerUnusable
 from tenax.ledger.postgres.link import Address, Connection, connected, translated
+from tenax.ledger.statements import statements_of
 
 VERSION = "version"
 """The name under which a ledger keeps the number of its schema."""
@@ -19,9 +19,7 @@ CLOCK_SAMPLES = 8
 @cache
 def queries() -> dict[str, str]:
     """The statements of `queries.sql` by name."""
-    text = resources.files(__package__).joinpath("queries.sql").read_text(encoding="utf-8")
-    blocks = re.split(r"^-- name: (\w+)\n", text, flags=re.MULTILINE)[1:]
-    return dict(zip(blocks[::2], (block.strip() for block in blocks[1::2]), strict=True))
+    return statements_of("tenax.ledger.postgres")
 
 
 @cache
@@ -92,25 +90,30 @@ async def migrate(url: str, schema: str) -> tuple[int, int]:
 
 
 async def server_offset(url: str, schema: str, clock: Clock) -> float:
-    """How far the server's clock is ahead of ours, in seconds.
-
-    Workers that were told different times would ask hosts too early: of several answers the quickest is right.
-    """
+    """How far the server's clock is ahead of ours, in seconds."""
     address = Address(url, schema)
     try:
         db = await connected(address, {})
         try:
-            samples: list[tuple[float, float]] = []
-            for _ in range(CLOCK_SAMPLES):
-                before = clock.now()
-                told: float = await db.fetchval(queries()["now"])
-                after = clock.now()
-                samples.append((after - before, told - (before + after) / 2))
-            return min(samples)[1]
+            return await ahead_seconds(db, clock)
         finally:
             await db.close()
     except Exception as error:
         raise translated(error, address) from None
+
+
+async def ahead_seconds(db: Connection, clock: Clock) -> float:
+    """The same, on a connection that there is.
+
+    Workers that were told different times would ask hosts too early: of several answers the quickest is right.
+    """
+    samples: list[tuple[float, float]] = []
+    for _ in range(CLOCK_SAMPLES):
+        before = clock.now()
+        told: float = await db.fetchval(queries()["now"])
+        after = clock.now()
+        samples.append((after - before, told - (before + after) / 2))
+    return min(samples)[1]
 
 
 async def _migrate(db: Connection, address: Address, *, only_new: bool) -> None:

@@ -6,23 +6,17 @@ from collections import deque
 from collections.abc import Sequence
 
 from tenax.ledger import rows
-from tenax.ledger.postgres.effects import (
-    NUMBERS_PER_VISIT,
-    Effects,
-    Settling,
-    Stored,
-    Values,
-    effects_of,
-    to_look_up,
-)
+from tenax.ledger.effects import Effects, Numbers, Settling, Stored, Values, effects_of, to_look_up
 from tenax.ledger.postgres.link import Connection
 from tenax.ledger.postgres.schema import queries
+from tenax.ledger.robots_written import RobotsWritten
 from tenax.ledger.schedule import Entry
 from tenax.model import RobotsCopy
 
 BLOCK = 4096
 """How many numbers the sequence gives at once; as in its migration."""
-ROBOTS_KEPT = 10_000
+NUMBERS_PER_VISIT = 3
+"""Of its record, of itself, of its page."""
 
 
 async def insert(db: Connection, name: str, values: Sequence[Values]) -> None:
@@ -37,14 +31,14 @@ class Settler:
     def __init__(self) -> None:
         self._sql = queries()
         self._numbers: deque[int] = deque()
-        self._robots_written: dict[int, RobotsCopy] = {}
+        self._robots = RobotsWritten()
 
     async def settle(self, db: Connection, settlings: Sequence[Settling]) -> Effects:
         if not settlings:
             return Effects()
         await self._fetch_numbers(db, len(settlings) * NUMBERS_PER_VISIT)
         stored = await self._stored(db, to_look_up(settlings))
-        found = effects_of(settlings, stored, self._numbers.popleft)
+        found = effects_of(settlings, stored, Numbers(*(self._numbers.popleft,) * NUMBERS_PER_VISIT))
         await insert(db, "visit_add", found.visits)
         await insert(db, "record_put", found.bare)
         await insert(db, "record_put_page", found.pages)
@@ -53,29 +47,20 @@ class Settler:
         await insert(db, "queue_remove", found.removed)
         await insert(db, "queue_again", found.again)
         await insert(db, "hosts_learn", [(host, rows.host_state(found.hosts[host])) for host in sorted(found.hosts)])
-        await insert(db, "robots_put", [(host, rows.encode(copy)) for host, copy in self._new_robots(found).items()])
+        robots = sorted(self._robots.new(found.hosts).items())
+        await insert(db, "robots_put", [(host, rows.encode(copy)) for host, copy in robots])
         found.arrivals = await self._with_held(db, found)
         return found
 
     def written(self, found: Effects) -> None:
         """The transaction is committed: what was written need not be written again."""
-        for host_id, copy in self._new_robots(found).items():
-            self.knows_robots(host_id, copy)
+        for host_id, copy in self._robots.new(found.hosts).items():
+            self._robots.written(host_id, copy)
 
     def knows_robots(self, host_id: int, copy: RobotsCopy | None) -> None:
         """This is what is written there."""
         if copy is not None:
-            if len(self._robots_written) > ROBOTS_KEPT:
-                self._robots_written.clear()
-            self._robots_written[host_id] = copy
-
-    def _new_robots(self, found: Effects) -> dict[int, RobotsCopy]:
-        """Each robots.txt that is another than the one written last."""
-        return {
-            host_id: record.robots
-            for host_id, record in sorted(found.hosts.items())
-            if record.robots is not None and self._robots_written.get(host_id) != record.robots
-        }
+            self._robots.written(host_id, copy)
 
     async def _fetch_numbers(self, db: Connection, count: int) -> None:
         blocks = -((len(self._numbers) - count) // BLOCK)

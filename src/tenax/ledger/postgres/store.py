@@ -18,33 +18,30 @@ from tenax.clock import Clock
 from tenax.config import LedgerConfig
 from tenax.errors import LedgerUnusable
 from tenax.ledger import Admission, Counts, LetterRecord, Life, PageFilter, Status, Turns, rows
+from tenax.ledger.effects import Settling
 from tenax.ledger.inflow import Inflow
 from tenax.ledger.postgres import again
 from tenax.ledger.postgres.breaker import REST_SECONDS, Breaker
 from tenax.ledger.postgres.check import problems
-from tenax.ledger.postgres.effects import Settling
 from tenax.ledger.postgres.frontier import Frontier
 from tenax.ledger.postgres.groups import Groups, Pending
 from tenax.ledger.postgres.lead import Lead
 from tenax.ledger.postgres.link import FIXED_PLANS, Address, Connection, Link
+from tenax.ledger.postgres.pulse import PULSE_SECONDS, Pulse
 from tenax.ledger.postgres.read import Reader, tallies
-from tenax.ledger.postgres.schema import check_version, key_secret, prepare, queries, version_of
+from tenax.ledger.postgres.schema import ahead_seconds, check_version, key_secret, prepare, queries, version_of
 from tenax.ledger.postgres.set_back import bring_back
 from tenax.ledger.postgres.slots import Slots
 from tenax.ledger.postgres.visited import Visited, VisitedSet, members
 from tenax.ledger.postgres.window import Window
 from tenax.ledger.postgres.worker import Ended, Worker
 from tenax.ledger.postgres.write import Applied, Writer
-from tenax.model import Claim, Cursor, Event, HostRecord, Offer, Page, Visit
+from tenax.model import Claim, Company, Cursor, Event, HostRecord, Offer, Page, Visit
 
 T = TypeVar("T")
 
 log = logs.logger(__name__)
 
-PULSE_SECONDS = 1.0
-RECOVER_SECONDS = 60.0
-PLAN_SECONDS = 5.0
-"""Plans are made anew this often: what was a small table when they were made may have grown."""
 CLOSE_SECONDS = 10.0
 
 
@@ -135,6 +132,7 @@ class PostgresLedger:
         self._frontier = Frontier(
             self._worker, self._window, self._slots, self._hands, self._ears, config, clock, self._break
         )
+        self._pulse = Pulse(self._worker, self._window, self._frontier, self._hands, config, clock)
         self._groups = Groups(
             self._worker, self._writer, self._slots, config, clock,
             self._written, self._frontier.start_over, self._break,
@@ -149,8 +147,9 @@ class PostgresLedger:
         await self._hands.greet_with(self._resume)
         await self._hands.ask(lambda db: db.execute(queries()["meta_begin"], "created_at", repr(now).encode()))
         self._found_dead = await self.recover()
+        await self._pulse.meet()
         loop = asyncio.get_running_loop()
-        self._tasks = [loop.create_task(self._pulse()), loop.create_task(self._watch())]
+        self._tasks = [loop.create_task(self._live()), loop.create_task(self._watch())]
 
     async def _resume(self, db: Connection) -> None:
         """The first words on a new connection for writing."""
@@ -201,36 +200,23 @@ class PostgresLedger:
 
     # -- signs of life --------------------------------------------------------------------------------------
 
-    async def _pulse(self) -> None:
-        """Give signs of life, look for the dead, and keep up with what others count."""
-        loop = asyncio.get_running_loop()
-        # Sooner where a worker is dead sooner, or its hosts would wait for much longer than that.
-        pause_seconds = min(RECOVER_SECONDS, self._config.dead_after_seconds / 2)
-        beat_at, recover_at = loop.time() + self._config.heartbeat_seconds, loop.time() + pause_seconds
-        plan_at = loop.time() + PLAN_SECONDS
+    def company(self) -> Company:
+        """The workers of this ledger, as they were when it was last asked: every second while it is there."""
+        return self._pulse.company
+
+    def tell_when(self, is_cut_off: Callable[[], bool]) -> None:
+        """From now on the other workers are told whether this one reaches no Redis."""
+        self._pulse.is_cut_off = is_cut_off
+
+    async def ahead_seconds(self) -> float:
+        """How far the server's clock is ahead of ours; waits for a server that is away."""
+        return await self._ears.ask(lambda db: ahead_seconds(db, self._clock))
+
+    async def _live(self) -> None:
         try:
-            while True:
-                await asyncio.sleep(PULSE_SECONDS)
-                if loop.time() >= beat_at:
-                    await self._beat()
-                    beat_at = loop.time() + self._config.heartbeat_seconds
-                if loop.time() >= recover_at:
-                    await self.recover()
-                    await self._hands.ask(self._window.reconcile)
-                    recover_at = loop.time() + pause_seconds
-                if loop.time() >= plan_at:
-                    await self._hands.ask(lambda db: db.execute("DISCARD PLANS"))
-                    plan_at = loop.time() + PLAN_SECONDS
-                await self._count()
-                self._frontier.tend_if_due()
+            await self._pulse.run(self.recover, self._count)
         except Exception as error:
             self._break(error)
-
-    async def _beat(self) -> None:
-        try:
-            await self._hands.ask(self._worker.beat)
-        except Ended as error:
-            await self._frontier.start_over(error.worker_id)
 
     async def _watch(self) -> None:
         while True:
@@ -337,6 +323,10 @@ class PostgresLedger:
     async def remember(self, name: str, value: bytes) -> None:
         self._check()
         await self._ears.ask(lambda db: db.execute(queries()["meta_put"], name, value))
+
+    async def remember_if(self, name: str, expected: bytes | None, value: bytes) -> bool:
+        self._check()
+        return bool(await self._ears.ask(lambda db: db.fetchval(queries()["meta_swap"], name, expected, value)))
 
     async def recall(self, name: str) -> bytes | None:
         self._check()

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence, Set
-from typing import Any, NamedTuple
-
-import msgspec
+from typing import NamedTuple
 
 from tenax.ledger import Admission, rows
+from tenax.ledger.effects import Effects, Settling
 from tenax.ledger.inflow import Inflow
-from tenax.ledger.postgres.admit import Admitted, Admitter, Batch
-from tenax.ledger.postgres.effects import Effects, Settling
+from tenax.ledger.offers import Batch
+from tenax.ledger.postgres.admit import Admitted, Admitter
 from tenax.ledger.postgres.link import Connection
 from tenax.ledger.postgres.schema import queries
 from tenax.ledger.postgres.settle import Settler
@@ -106,14 +105,4 @@ def outbox(content_ids: Sequence[int]) -> str:
 
 def readable(visit: Visit) -> Visit:
     """The visit with every text made such that PostgreSQL can hold it: Unicode, and without NUL."""
-    return msgspec.convert(_readable(msgspec.to_builtins(visit)), Visit)
-
-
-def _readable(value: Any) -> Any:
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
-    if isinstance(value, dict):
-        return {name: _readable(part) for name, part in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_readable(part) for part in value]
-    return value
+    return rows.with_texts(visit, lambda text: rows.unicode(text).replace("\0", "\ufffd"))

@@ -238,12 +238,12 @@ ON CONFLICT (id) DO UPDATE SET
     stale_since = NULL, stale_why = NULL;
 
 -- name: record_confirm
--- The site says that the page stored there is what it has.
+-- The site says that the page stored there is what it has: its id, state, time, next time, attempt, visit, validators.
 UPDATE record SET
-    state = ?, status = 'fetched', http_status = page_status, last_visit_at = ?, next_visit_at = ?, error_count = 0,
-    error_message = NULL, attempt = ?, last_visit = ?, fetched_at = ?, etag = coalesce(?, etag),
-    last_modified = coalesce(?, last_modified), stale_since = NULL, stale_why = NULL
-WHERE id = ?;
+    state = ?2, status = 'fetched', http_status = page_status, last_visit_at = ?3, next_visit_at = ?4, error_count = 0,
+    error_message = NULL, attempt = ?5, last_visit = ?6, fetched_at = ?3, etag = coalesce(?7, etag),
+    last_modified = coalesce(?8, last_modified), stale_since = NULL, stale_why = NULL
+WHERE id = ?1;
 
 -- name: stored_pages
 -- What is told of some pages as they are stored. Takes a JSON array of record ids.
@@ -307,6 +307,12 @@ SELECT value FROM meta WHERE name = ?;
 
 -- name: meta_put
 INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value;
+
+-- name: meta_begin
+INSERT INTO meta (name, value) VALUES (:name, :value) ON CONFLICT DO NOTHING;
+
+-- name: meta_swap
+UPDATE meta SET value = :value WHERE name = :name AND value = :was;
 
 -- name: highest_ids
 SELECT coalesce((SELECT max(id) FROM record), 0), coalesce((SELECT max(id) FROM visit), 0),

@@ -5,13 +5,11 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 
-from tenax.ledger import HostLine, LetterRecord, Life, PageFilter, Status, TaskState, rows
+from tenax.ledger import HostLine, LetterRecord, Life, PageFilter, Status, rows
+from tenax.ledger.answers import BUSIEST, PAGES_AT_ONCE, letter_of, life_of_record, life_of_task, status_of
 from tenax.ledger.schedule import Entry
 from tenax.ledger.sqlite.schema import key_secret, queries
-from tenax.model import Cursor, Event, HostRecord, Page, Priority
-
-PAGES_AT_ONCE = 200
-BUSIEST = 20
+from tenax.model import Cursor, Event, HostRecord, Page
 
 
 class Reader:
@@ -44,30 +42,19 @@ class Reader:
             for host_id, origin, waiting, _, state, robots in self._db.execute(self._sql["hosts_busiest"], (BUSIEST,))
         ]
         _, due_now = self._db.execute(self._sql["hosts_due"], (now,)).fetchone()
-        created = self.meta("created_at")
-        return Status(
-            created_at=float(created) if created else now,
-            now=now,
-            waiting=tally.get("waiting", 0),
-            settled=tally.get("settled", 0),
-            dead=tally.get("dead", 0),
-            pages=tally.get("pages", 0),
-            articles=tally.get("articles", 0),
+        return status_of(
+            tally,
+            now,
+            created=self.meta("created_at"),
             hosts=self._db.execute(self._sql["hosts_count"]).fetchone()[0],
-            body_bytes=tally.get("body_bytes", 0),
-            wire_bytes=tally.get("wire_bytes", 0),
-            saved_bytes=tally.get("saved_bytes", 0),
             events=self._db.execute(self._sql["highest_ids"]).fetchone()[2],
-            outcomes=rows.with_prefix(tally, "outcome:"),
-            refusals=rows.with_prefix(tally, "refusal:"),
-            busiest=tuple(busiest),
+            busiest=busiest,
             due_now=due_now,
             next_due=self._db.execute(self._sql["hosts_next_turn"]).fetchone()[0],
             cursors={
                 sink: Cursor(seq=seq, position=position)
                 for sink, seq, position in self._db.execute(self._sql["cursors"])
             },
-            is_running=is_running,
             workers=int(is_running),
         )
 
@@ -80,48 +67,15 @@ class Reader:
         row = self._named(self._sql["record_of"], (host_id, key))
         waiting = self._db.execute(self._sql["queue_find"], (host_id, key)).fetchone()
         entry = Entry(*waiting) if waiting else None
-        if row is None and entry is None:
-            return None
         host = rows.host_record(origin, state, robots)
-        return self._life_of_record(row, entry, host) if row is not None else self._life_of_task(url, entry, host)
-
-    def _life_of_task(self, url: str, entry: Entry | None, host: HostRecord) -> Life | None:
-        if entry is None:
-            return None
-        return Life(
-            url=url,
-            state=TaskState.WAITING,
-            discovered_at=entry.found / 1000,
-            source=rows.SOURCES[entry.source],
-            depth=entry.depth,
-            priority=Priority(3 - entry.rank),
-            via=self._url_of(entry.via),
-            chain=rows.chain_of(entry.chain),
-            due=entry.due / 1000,
-            attempt=entry.attempt,
-            host=host,
-        )
+        if row is not None:
+            return self._life_of_record(row, entry, host)
+        return life_of_task(url, entry, host, self._url_of(entry.via)) if entry is not None else None
 
     def _life_of_record(self, row: sqlite3.Row, entry: Entry | None, host: HostRecord) -> Life:
-        via = self._url_of(row["via"])
         visits = self._db.execute(self._sql["visits_of"], (row["last_visit"],)).fetchall()
-        has_page = row["content_id"] is not None
-        return Life(
-            url=row["origin"] + row["path"],
-            state=TaskState(row["state"]),
-            discovered_at=row["discovered_at"] / 1000,
-            source=rows.SOURCES[row["source"]],
-            depth=row["depth"],
-            priority=Priority(row["priority"]),
-            via=via,
-            chain=rows.chain_of(row["chain"]),
-            due=entry.due / 1000 if entry else None,
-            attempt=row["attempt"],
-            cause=row["error_message"] if row["state"] == "dead" else None,
-            page=rows.page_of(row, self._text(row["content_id"]), via) if has_page else None,
-            visits=tuple(rows.visit_record(detail) for _, detail in visits),
-            host=host,
-        )
+        text = self._text(row["content_id"]) if row["content_id"] is not None else ""
+        return life_of_record(row, entry, host, self._url_of(row["via"]), text, [detail for _, detail in visits])
 
     def pages(self, where: PageFilter) -> Iterator[list[Page]]:
         """Pages that fit, some at a time."""
@@ -145,17 +99,7 @@ class Reader:
     def dead_letters(self) -> Iterator[list[LetterRecord]]:
         after = 0
         while found := self._named_all(self._sql["dead_letters"], (after, PAGES_AT_ONCE)):
-            yield [
-                LetterRecord(
-                    url=row["origin"] + row["path"],
-                    cause=row["error_message"] or "",
-                    at=row["last_visit_at"] / 1000,
-                    attempt=row["attempt"],
-                    depth=row["depth"],
-                    via=row["via_url"],
-                )
-                for row in found
-            ]
+            yield [letter_of(row) for row in found]
             after = found[-1]["id"]
 
     def _next_due(self, host_id: int) -> float | None:

@@ -5,18 +5,17 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-import re
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from importlib import resources
 from itertools import accumulate, chain
 from pathlib import Path
 from typing import IO, Any
 
 from tenax.config import LedgerConfig
 from tenax.errors import LedgerBusy, LedgerMissing, LedgerUnusable, StorageFull, TenaxError
+from tenax.ledger.statements import statements_of
 
 SCHEMA_VERSION = 2
 APPLICATION_ID = 0x7E7A_C001  # marks the file as a Tenax ledger
@@ -28,9 +27,7 @@ FULL_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 @cache
 def queries() -> dict[str, str]:
     """The statements of `queries.sql` by name."""
-    text = resources.files(__package__).joinpath("queries.sql").read_text(encoding="utf-8")
-    blocks = re.split(r"^-- name: (\w+)\n", text, flags=re.MULTILINE)[1:]
-    return dict(zip(blocks[::2], (block.strip() for block in blocks[1::2]), strict=True))
+    return statements_of("tenax.ledger.sqlite")
 
 
 @cache

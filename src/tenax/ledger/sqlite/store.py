@@ -21,6 +21,7 @@ from tenax.clock import Clock
 from tenax.config import LedgerConfig
 from tenax.errors import LeaseLost, LedgerUnusable
 from tenax.ledger import Admission, Counts, LetterRecord, Life, PageFilter, Status, Turns, rows
+from tenax.ledger.effects import Settling
 from tenax.ledger.inflow import Inflow
 from tenax.ledger.schedule import Entry, Schedule, Slot
 from tenax.ledger.sqlite.again import REVISITED_AT_ONCE
@@ -28,7 +29,6 @@ from tenax.ledger.sqlite.check import problems
 from tenax.ledger.sqlite.read import Reader
 from tenax.ledger.sqlite.schema import OwnerLock, open_for_reading, open_for_writing, translated
 from tenax.ledger.sqlite.set_back import SEEN, bring_back
-from tenax.ledger.sqlite.settle import Settling
 from tenax.ledger.sqlite.window import Window
 from tenax.ledger.sqlite.write import Applied, Writer
 from tenax.model import Claim, Cursor, Event, HostRecord, Lease, Offer, Page, Visit
@@ -307,6 +307,9 @@ class SqliteLedger:
 
     async def remember(self, name: str, value: bytes) -> None:
         await self._in_thread(lambda: self._writer.remember(name, value))
+
+    async def remember_if(self, name: str, expected: bytes | None, value: bytes) -> bool:
+        return await self._in_thread(lambda: self._writer.remember_if(name, expected, value))
 
     async def recall(self, name: str) -> bytes | None:
         return await self._in_thread(lambda: self._reader.meta(name))

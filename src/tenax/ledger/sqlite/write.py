@@ -9,20 +9,18 @@ from itertools import chain
 from typing import NamedTuple
 
 from tenax.ledger import Admission, rows
+from tenax.ledger.effects import Settling
 from tenax.ledger.inflow import Inflow
+from tenax.ledger.offers import HOST_IDS_KEPT, HOSTS_BUDGET, KNOWN_KEPT, Batch, entry_of
 from tenax.ledger.rows import milliseconds
 from tenax.ledger.schedule import Entry
 from tenax.ledger.sqlite import again
 from tenax.ledger.sqlite.schema import insert_rows, key_secret, queries, transaction
 from tenax.ledger.sqlite.set_back import SEEN, SEEN_EVERY_SECONDS
-from tenax.ledger.sqlite.settle import Settler, Settling
+from tenax.ledger.sqlite.settle import Settler
 from tenax.model import Cursor, Event, Offer
 
-KNOWN_KEPT = 250_000
-"""URLs remembered as known, twice at most: most links of a site stand on every page of it."""
-
 FAR = 1e18
-HOSTS_BUDGET = "hosts_per_domain"
 
 Place = tuple[int, int]
 """Of a URL in `seen`: its host and its key."""
@@ -37,16 +35,6 @@ class Applied(NamedTuple):
     """Tasks that now wait, by host."""
     events: list[Event]
     tally: Counter[str]
-
-
-class Batch(NamedTuple):
-    """Offers made together: by a visit, or outside of any."""
-
-    offers: Sequence[Offer]
-    via: int | None
-    """The record of the page they stand on."""
-    source_host: int
-    """The host of that page; 0 outside of a visit."""
 
 
 class Writer:
@@ -72,16 +60,19 @@ class Writer:
         except UnicodeEncodeError:
             # Someone's header was no text; nothing of the group is written yet. It is too rare to look for it first.
             self._settler.forget_robots()
-            return self._apply([one._replace(visit=rows.readable(one.visit)) for one in settlings], seeds, now)
+            return self._apply(
+                [one._replace(visit=rows.with_texts(one.visit, rows.unicode)) for one in settlings], seeds, now
+            )
 
     def _apply(self, settlings: Sequence[Settling], seeds: Sequence[Sequence[Offer]], now: float) -> Applied:
-        tally: Counter[str] = Counter()
         waiting: Counter[int] = Counter()
         with transaction(self._db):
-            records, arrivals, gone, told = self._settler.settle(settlings, tally)
-            waiting.subtract(gone)
+            effects = self._settler.settle(settlings)
+            tally, arrivals = effects.tally, effects.arrivals
+            waiting.subtract(host_id for host_id, *_ in effects.removed)
             batches = [
-                Batch(one.visit.offers, record, one.host_id) for one, record in zip(settlings, records, strict=True)
+                Batch(one.visit.offers, record, one.host_id)
+                for one, record in zip(settlings, effects.records, strict=True)
             ]
             batches.extend(Batch(offers, None, 0) for offers in seeds)
             admissions = self._admit(batches, waiting, arrivals, tally, now)
@@ -96,7 +87,7 @@ class Writer:
                 self.remember(SEEN, repr(now).encode())
             tally["waiting"] = waiting.total()
             self._db.executemany(self._sql["tally_add"], [(name, count) for name, count in tally.items() if count])
-        return Applied(admissions, arrivals, told, tally)
+        return Applied(admissions, arrivals, [Event(*news) for news in effects.news], tally)
 
     # -- links ----------------------------------------------------------------------------------------------
 
@@ -124,7 +115,7 @@ class Writer:
                 self._known.discard(offer.url)
                 refused[number][budget] = refused[number].get(budget, 0) + 1
                 continue
-            entry = self._entry(offer, key, batches[number], now)
+            entry = entry_of(offer, key, batches[number], self._inflow, now)
             queue.append((host_id, *entry.columns))
             arrivals.append((host_id, entry))
             waiting[host_id] += 1
@@ -165,7 +156,7 @@ class Writer:
                 if budget.counts_hosts and not self._spend(0, budget.name, budget.key, budget.limit):
                     return None
             host_id = self._db.execute(self._sql["host_insert"], (offer.origin,)).fetchone()[0]
-        if len(self._host_ids) > 200_000:
+        if len(self._host_ids) > HOST_IDS_KEPT:
             self._host_ids.clear()
         self._host_ids[offer.origin] = host_id
         return host_id
@@ -185,16 +176,6 @@ class Writer:
             return False
         self._db.execute(self._sql["budget_put"], (host_id, number, used + 1))
         return True
-
-    def _entry(self, offer: Offer, key: int, batch: Batch, now: float) -> Entry:
-        due = self._inflow.due(batch.source_host, now) if batch.source_host else now
-        if offer.due is not None:
-            due = max(due, offer.due)
-        return Entry(
-            3 - offer.priority, milliseconds(due), key, offer.url[len(offer.origin) :], offer.depth,
-            rows.SOURCE_NUMBER[offer.source], milliseconds(now), batch.via, 0, None, rows.chain_blob(offer.chain),
-            None, offer.via,
-        )  # fmt: skip
 
     def _remember_known(self, urls: Iterable[str]) -> None:
         if len(self._known) > KNOWN_KEPT:
@@ -226,3 +207,8 @@ class Writer:
 
     def remember(self, name: str, value: bytes) -> None:
         self._db.execute(self._sql["meta_put"], (name, value))
+
+    def remember_if(self, name: str, expected: bytes | None, value: bytes) -> bool:
+        """Whether it was as expected."""
+        statement = "meta_begin" if expected is None else "meta_swap"
+        return self._db.execute(self._sql[statement], {"name": name, "was": expected, "value": value}).rowcount == 1

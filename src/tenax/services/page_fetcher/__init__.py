@@ -80,10 +80,6 @@ class Queue(Protocol):
         """What the dead held goes back to the head of the queue; how many items that were."""
 
     @property
-    def fetchers(self) -> int:
-        """How many share the queue, this one included, as far as was last known."""
-
-    @property
     def troubles(self) -> int:
         """How often the server was away so far. What we asked for at such a moment may have happened all the same."""
 

@@ -51,9 +51,10 @@ class PageFetcher:
         clock: Clock,
         config: PageFetcherConfig,
         share_of_a_host: int,
+        numbers: PageFetcherNumbers,
         pause: Pause = pause,
     ) -> None:
-        self.numbers = PageFetcherNumbers()
+        self.numbers = numbers
         self.numbers.moment = self._moment
         self._queue = queue
         self._hosts = hosts

@@ -48,7 +48,6 @@ class RedisQueue:
         self._beat = redis.register_script(scripts.BEAT)
         self._recover = redis.register_script(scripts.RECOVER)
         self._leave = redis.register_script(scripts.LEAVE)
-        self.fetchers = 1
 
     @classmethod
     async def open(cls, config: PageFetcherConfig, clock: Clock, worker: str) -> RedisQueue:
@@ -141,11 +140,11 @@ class RedisQueue:
         tombstone = _tombstone(self._holders, self._worker)
         now_ms = int(self._clock.now() * 1000)
         fields: list[str | int] = ["lastHeartbeat", now_ms, "status", "active" if url else "idle", "currentUrl", url]
-        standing, self.fetchers = await self._beat(
+        standing: int = await self._beat(
             keys=[_worker_key(self._worker), "crawler:active_workers", self._holders, tombstone],
             args=[self._worker, self._dead_after_ms, *fields],
         )
-        return int(standing)
+        return standing
 
     async def _recovered(self, name: str) -> int:
         keys = [

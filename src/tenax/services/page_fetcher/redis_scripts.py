@@ -27,14 +27,14 @@ return 0
 """
 
 BEAT = """
--- worker, active workers, holders, tombstone | id, time to live, fields of the worker: our standing, how many hold
+-- worker, active workers, holders, tombstone | id, time to live, fields of the worker: our standing
 local before = redis.call('EXISTS', KEYS[1])
 local given_up = redis.call('DEL', KEYS[4])
 redis.call('HSET', KEYS[1], unpack(ARGV, 3))
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
 redis.call('SADD', KEYS[2], ARGV[1])
 redis.call('SADD', KEYS[3], ARGV[1])
-return {given_up == 1 and 2 or 1 - before, redis.call('SCARD', KEYS[3])}
+return given_up == 1 and 2 or 1 - before
 """
 
 RECOVER = """

@@ -11,10 +11,7 @@ import msgspec
 from tenax.ledger import rows
 from tenax.ledger.rows import milliseconds
 from tenax.ledger.schedule import Entry
-from tenax.model import Again, DeadLetter, HostRecord, PageKind, Unchanged, Visit, label
-
-NUMBERS_PER_VISIT = 3
-"""Of its record, of itself, of its page."""
+from tenax.model import Again, DeadLetter, HostRecord, Page, PageKind, Unchanged, Visit, label
 
 Values = tuple[object, ...]
 
@@ -37,6 +34,22 @@ class Stored(NamedTuple):
     """What makes another version of it news."""
 
 
+class Numbers(NamedTuple):
+    """Where the numbers of new rows come from."""
+
+    record: Callable[[], int]
+    visit: Callable[[], int]
+    content: Callable[[], int]
+
+
+class News(NamedTuple):
+    """A content that is to be told."""
+
+    content_id: int
+    at: float
+    page: Page
+
+
 class Effects:
     """The rows of some visits, by table, and what they add to the tally."""
 
@@ -50,10 +63,11 @@ class Effects:
         """Records of pages that still stand."""
         self.pages: list[Values] = []
         self.contents: list[Values] = []
-        self.told: list[int] = []
-        """Contents that are news."""
-        self.removed: list[Values] = []
+        self.news: list[News] = []
+        self.removed: list[tuple[int, int, int, int]] = []
+        """Places in the queue that tasks leave: host, rank, due time and key."""
         self.again: list[Values] = []
+        """Places whose tasks wait again, and what is different then."""
         self.arrivals: list[tuple[int, Entry]] = []
         """Tasks that wait again, by host."""
         self.hosts: dict[int, HostRecord] = {}
@@ -70,32 +84,31 @@ def to_look_up(settlings: Sequence[Settling]) -> list[int]:
     ]
 
 
-def effects_of(settlings: Sequence[Settling], stored: Mapping[int, Stored], next_number: Callable[[], int]) -> Effects:
+def effects_of(settlings: Sequence[Settling], stored: Mapping[int, Stored], numbers: Numbers) -> Effects:
+    """Of visits in the order they ended; `stored` are the pages of the records to look up."""
     found = Effects()
     for one in settlings:
-        record_id = one.entry.record_id or next_number()
+        record_id = one.entry.record_id or numbers.record()
         found.records.append(record_id)
-        _settle(one, record_id, stored.get(record_id), next_number, found)
+        _settle(one, record_id, stored.get(record_id), numbers, found)
         _replan(one, record_id, found)
         found.hosts[one.host_id] = one.visit.host
     return found
 
 
-def _settle(
-    one: Settling, record_id: int, stored: Stored | None, next_number: Callable[[], int], found: Effects
-) -> None:
+def _settle(one: Settling, record_id: int, stored: Stored | None, numbers: Numbers, found: Effects) -> None:
     """The rows of one visit, its record and its page."""
-    visit, page, number = one.visit, one.visit.page, next_number()
+    visit, page, number = one.visit, one.visit.page, numbers.visit()
     at = milliseconds(visit.finished_at)
     found.visits.append((number, record_id, one.entry.record_id, at, rows.visit_detail(visit)))
     if page is not None and stored is not None and stored.told == rows.told_of(page):
         found.pages.append(_page_row(one, record_id, number, stored.content_id))
     elif page is not None:
-        content_id = next_number()
+        content_id = numbers.content()
         about = rows.encode(msgspec.structs.replace(page, text=""))
         found.contents.append((content_id, visit.finished_at, about, rows.pack(page.text)))
         found.pages.append(_page_row(one, record_id, number, content_id))
-        found.told.append(content_id)
+        found.news.append(News(content_id, visit.finished_at, page))
     elif stored is not None and rows.is_confirmed(visit.outcome):
         found.confirmed.append(_confirmed_row(visit, record_id, number))
     else:

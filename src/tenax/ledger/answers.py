@@ -1,0 +1,101 @@
+"""What people are told of a ledger, put together from its rows: the life of a URL, dead letters, the status."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tenax.ledger import HostLine, LetterRecord, Life, Status, TaskState, rows
+from tenax.ledger.rows import Row
+from tenax.ledger.schedule import Entry
+from tenax.model import Cursor, HostRecord, Priority
+
+PAGES_AT_ONCE = 200
+BUSIEST = 20
+
+
+def life_of_task(url: str, entry: Entry, host: HostRecord, via: str | None) -> Life:
+    """Of a URL that was never visited; `via` is where it was found."""
+    return Life(
+        url=url,
+        state=TaskState.WAITING,
+        discovered_at=entry.found / 1000,
+        source=rows.SOURCES[entry.source],
+        depth=entry.depth,
+        priority=Priority(3 - entry.rank),
+        via=via,
+        chain=rows.chain_of(entry.chain),
+        due=entry.due / 1000,
+        attempt=entry.attempt,
+        host=host,
+    )
+
+
+def life_of_record(
+    row: Row, entry: Entry | None, host: HostRecord, via: str | None, text: str, visits: Iterable[bytes]
+) -> Life:
+    """Of a URL that was visited; `entry` is its task when it waits again, `text` that of its page if it has one."""
+    return Life(
+        url=row["origin"] + row["path"],
+        state=TaskState(row["state"]),
+        discovered_at=row["discovered_at"] / 1000,
+        source=rows.SOURCES[row["source"]],
+        depth=row["depth"],
+        priority=Priority(row["priority"]),
+        via=via,
+        chain=rows.chain_of(row["chain"]),
+        due=entry.due / 1000 if entry else None,
+        attempt=row["attempt"],
+        cause=row["error_message"] if row["state"] == TaskState.DEAD else None,
+        page=rows.page_of(row, text, via) if row["content_id"] is not None else None,
+        visits=tuple(map(rows.visit_record, visits)),
+        host=host,
+    )
+
+
+def letter_of(row: Row) -> LetterRecord:
+    return LetterRecord(
+        url=row["origin"] + row["path"],
+        cause=row["error_message"] or "",
+        at=row["last_visit_at"] / 1000,
+        attempt=row["attempt"],
+        depth=row["depth"],
+        via=row["via_url"],
+    )
+
+
+def status_of(
+    tally: dict[str, int],
+    now: float,
+    *,
+    created: bytes | None,
+    hosts: int,
+    events: int,
+    busiest: Iterable[HostLine],
+    due_now: int,
+    next_due: float | None,
+    cursors: dict[str, Cursor],
+    workers: int,
+) -> Status:
+    """`created` as the ledger remembers it; `workers`: others that crawl into it now."""
+    return Status(
+        created_at=float(created) if created else now,
+        now=now,
+        waiting=tally.get("waiting", 0),
+        settled=tally.get("settled", 0),
+        dead=tally.get("dead", 0),
+        pages=tally.get("pages", 0),
+        articles=tally.get("articles", 0),
+        hosts=hosts,
+        body_bytes=tally.get("body_bytes", 0),
+        wire_bytes=tally.get("wire_bytes", 0),
+        saved_bytes=tally.get("saved_bytes", 0),
+        events=events,
+        outcomes=rows.with_prefix(tally, "outcome:"),
+        refusals=rows.with_prefix(tally, "refusal:"),
+        busiest=tuple(busiest),
+        due_now=due_now,
+        next_due=next_due,
+        cursors=cursors,
+        is_running=workers > 0,
+        workers=workers,
+    )

@@ -1,0 +1,39 @@
+"""Offers on their way into the queue, as every ledger takes them in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from tenax.ledger import rows
+from tenax.ledger.inflow import Inflow
+from tenax.ledger.rows import milliseconds
+from tenax.ledger.schedule import Entry
+from tenax.model import Offer
+
+KNOWN_KEPT = 250_000
+"""URLs remembered as known, twice at most: most links of a site stand on every page of it."""
+HOST_IDS_KEPT = 200_000
+HOSTS_BUDGET = "hosts_per_domain"
+
+
+class Batch(NamedTuple):
+    """Offers made together: by a visit, or outside of any."""
+
+    offers: Sequence[Offer]
+    via: int | None
+    """The record of the page they stand on."""
+    source_host: int
+    """The host of that page; 0 outside of a visit."""
+
+
+def entry_of(offer: Offer, key: int, batch: Batch, inflow: Inflow, now: float) -> Entry:
+    """A new task, as the queue holds it; due later where its source is too fast."""
+    due = inflow.due(batch.source_host, now) if batch.source_host else now
+    if offer.due is not None:
+        due = max(due, offer.due)
+    return Entry(
+        3 - offer.priority, milliseconds(due), key, offer.url[len(offer.origin) :], offer.depth,
+        rows.SOURCE_NUMBER[offer.source], milliseconds(now), batch.via, 0, None, rows.chain_blob(offer.chain),
+        None, offer.via,
+    )  # fmt: skip

@@ -1,0 +1,18 @@
+"""How large the demo is, and what it leaves out."""
+
+from __future__ import annotations
+
+import pytest
+
+from tenax.cli.demo import site_of
+from tenax.demo import Site
+
+
+@pytest.mark.parametrize(("hosts", "manners"), [(1, "quick"), (5, "quick"), (6, "all"), (7, "all")])
+def test_a_few_hosts_are_spared_what_only_takes_time(hosts: int, manners: str) -> None:
+    site = site_of(hosts, 24)
+    assert (site.hosts, site.pages_per_host, site.manners) == (hosts, 24, manners)
+
+
+def test_the_usual_demo_shows_everything() -> None:
+    assert site_of(6, 64) == Site()

@@ -1,0 +1,215 @@
+"""What every `Hosts` promises, as a suite that any backend must pass.
+
+A backend's test file subclasses `HostsContract` and gives it a `store` fixture: the hosts, and the memory of this
+process that stands in front of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import NamedTuple
+
+import msgspec
+import pytest
+
+from tenax.hosts import Hosts
+from tenax.hosts.memory import MemoryHosts, OwnHosts
+from tenax.hosts.rules import after_probe, after_visit, lasting, must_probe, with_robots
+from tenax.model import Deferred, HostRecord, Outcome, RobotsCopy, RobotsVerdict, Way
+from tests.hosts.history import (
+    ALL,
+    HTTP_403,
+    HTTP_404,
+    HTTP_429,
+    HTTP_500,
+    HTTP_503,
+    OK,
+    REFUSED,
+    RESET,
+    SITE,
+    asking_to_wait,
+)
+
+NOW = 1_750_000_000.0
+ORIGIN = "https://a.example"
+AT_A_TIME = 25
+RECORD = HostRecord(ORIGIN, "a.example")
+ROBOTS = RobotsCopy(RobotsVerdict.RULES, NOW, NOW + 86_400, "User-agent: *\nCrawl-delay: 3", 200)
+
+# What hosts do most, so that rests, streaks and recoveries come about; and now and then anything at all.
+USUAL: tuple[Outcome, ...] = (
+    OK, OK, OK, HTTP_403, HTTP_403, HTTP_404, HTTP_429, asking_to_wait(HTTP_429, 30.0), HTTP_500, HTTP_503, REFUSED,
+    REFUSED, RESET,
+)  # fmt: skip
+TEXTS = (
+    "",
+    "User-agent: *\nDisallow: /",
+    "User-agent: *\nCrawl-delay: 7",
+    "User-agent: *\nDisallow: /a\nCrawl-delay: 2",
+)
+
+
+class Store(NamedTuple):
+    hosts: Hosts
+    near: MemoryHosts
+    """What is held in this process, whoever it is shared with."""
+
+
+class Event(NamedTuple):
+    """What one visit taught, and when."""
+
+    now: float
+    outcome: Outcome
+    requests: int
+    jitter: float
+    way: Way
+    robots: RobotsCopy | None
+
+    def rule(self, record: HostRecord) -> HostRecord:
+        """In the order in which a visit teaches."""
+        if self.robots is not None:
+            copy = lasting(self.robots, record, SITE.politeness, self.now, self.requests)
+            record = with_robots(record, copy, SITE.politeness)
+        outcome = self.outcome
+        if must_probe(record):
+            record = after_probe(record, outcome == OK, "no answer", self.now, SITE, self.jitter)
+            outcome = Deferred(self.now, "probe")
+        other = Way.CURL if self.way is Way.HTTP else Way.HTTP
+        return after_visit(record, outcome, self.now, self.requests, SITE, self.jitter, self.way, other)
+
+
+def events(chance: random.Random, most: int) -> list[Event]:
+    """A history of one host, by a clock that stands still, runs, or comes to the end of a rest."""
+    now, told = NOW, []
+    for _ in range(chance.randint(1, most)):
+        now += chance.choice((0.0, 0.3, chance.uniform(0, 5), 31.0, chance.uniform(60, 4000)))
+        robots = None
+        if chance.random() < 0.2:
+            verdict = chance.choice(list(RobotsVerdict))
+            robots = RobotsCopy(verdict, now, now + chance.choice((300.0, 86_400.0)), chance.choice(TEXTS), 200)
+        told.append(
+            Event(
+                now,
+                chance.choice(USUAL if chance.random() < 0.8 else ALL),
+                chance.choice((0, 1, 1, 1, 2)),
+                chance.random(),
+                chance.choice((Way.HTTP, Way.HTTP, Way.CURL, Way.BROWSER)),
+                robots,
+            )
+        )
+    return told
+
+
+async def played(hosts: Hosts, record: HostRecord, history: list[Event]) -> list[HostRecord]:
+    """What was known after each visit."""
+    known = []
+    for event in history:
+        adopted = await hosts.adopt(record)
+        known.append(await hosts.learn(record.origin, adopted, event.rule))
+        hosts.release(record.origin)
+    return known
+
+
+async def expected(record: HostRecord, history: list[Event]) -> list[HostRecord]:
+    """The same by one process alone."""
+    return await played(OwnHosts(MemoryHosts()), record, history)
+
+
+async def side_by_side(play: Callable[[int], Awaitable[None]], count: int) -> None:
+    """So many histories, each of a host of its own, some at a time."""
+    for first in range(0, count, AT_A_TIME):
+        await asyncio.gather(*map(play, range(first, min(first + AT_A_TIME, count))))
+
+
+def stranger(number: int) -> HostRecord:
+    """A host that nobody has been to."""
+    return HostRecord(f"https://h{number}.example", f"h{number}.example")
+
+
+def counted(host: HostRecord) -> HostRecord:
+    return msgspec.structs.replace(host, page_count=host.page_count + 1, next_at=host.next_at + 1)
+
+
+def _told(record: HostRecord, _: HostRecord) -> HostRecord:
+    """A rule that knows better."""
+    return record
+
+
+class HostsContract:
+    async def test_a_host_that_nobody_knows_is_as_its_claim_says(self, store: Store) -> None:
+        assert store.hosts.get(ORIGIN) is None
+        assert await store.hosts.adopt(RECORD) == RECORD
+        assert store.hosts.get(ORIGIN) == RECORD
+
+    async def test_what_is_learned_is_known_from_then_on(self, store: Store) -> None:
+        await store.hosts.adopt(RECORD)
+        learned = await store.hosts.learn(ORIGIN, RECORD, counted)
+        assert (learned.page_count, learned.next_at) == (1, 1.0)
+        assert store.hosts.get(ORIGIN) == learned
+        assert await store.hosts.adopt(RECORD) == learned, "the claim is older"
+
+    async def test_a_claim_that_is_newer_holds(self, store: Store) -> None:
+        """Another process was there meanwhile, and the ledger knows."""
+        await store.hosts.adopt(RECORD)
+        await store.hosts.learn(ORIGIN, RECORD, counted)
+        newer = msgspec.structs.replace(RECORD, next_at=50.0, page_count=9, blocks_in_a_row=2)
+        assert await store.hosts.adopt(newer) == newer
+        learned = await store.hosts.learn(ORIGIN, newer, counted)
+        assert (learned.next_at, learned.page_count, learned.blocks_in_a_row) == (51.0, 10, 2)
+
+    async def test_on_a_tie_what_is_known_holds(self, store: Store) -> None:
+        await store.hosts.adopt(RECORD)
+        learned = await store.hosts.learn(ORIGIN, RECORD, lambda host: with_robots(host, ROBOTS, SITE.politeness))
+        assert (learned.next_at, learned.crawl_delay_seconds) == (RECORD.next_at, 3.0)
+        assert await store.hosts.adopt(RECORD) == learned
+
+    async def test_what_is_learned_of_a_host_that_is_not_held_begins_with_the_fallback(self, store: Store) -> None:
+        learned = await store.hosts.learn(ORIGIN, msgspec.structs.replace(RECORD, page_count=7), counted)
+        assert learned.page_count == 8
+        assert store.hosts.get(ORIGIN) == learned
+        assert not store.near.is_busy(ORIGIN)
+
+    async def test_a_host_is_busy_until_each_of_its_visits_is_released(self, store: Store) -> None:
+        await store.hosts.adopt(RECORD)
+        await store.hosts.adopt(RECORD)
+        store.hosts.release(ORIGIN)
+        assert store.near.is_busy(ORIGIN)
+        store.hosts.release(ORIGIN)
+        assert not store.near.is_busy(ORIGIN)
+        assert store.hosts.get(ORIGIN) == RECORD, "seen lately"
+
+    async def test_every_record_is_held_once(self, store: Store) -> None:
+        for number in range(3):
+            await store.hosts.adopt(stranger(number))
+        learned = await store.hosts.learn(stranger(0).origin, stranger(0), counted)
+        store.hosts.release(stranger(1).origin)
+        held = sorted(store.near.records(), key=lambda record: record.origin)
+        assert held == [learned, stranger(1), stranger(2)]
+
+    async def test_schemes_and_ports_of_one_name_are_different_hosts(self, store: Store) -> None:
+        origins = (ORIGIN, "http://a.example", "https://a.example:8443")
+        for number, origin in enumerate(origins):
+            told = HostRecord(origin, "a.example", robots=ROBOTS, page_count=number)
+            await store.hosts.adopt(HostRecord(origin, "a.example"))
+            await store.hosts.learn(origin, told, partial(_told, told))
+        for number, origin in enumerate(origins):
+            record = await store.hosts.adopt(HostRecord(origin, "a.example"))
+            assert (record.origin, record.page_count, record.robots) == (origin, number, ROBOTS)
+
+    @pytest.mark.parametrize("number", range(len(ALL)))
+    async def test_every_ending_of_a_visit_teaches_the_same(self, store: Store, number: int) -> None:
+        history = [
+            Event(NOW + at, ALL[number], 1, 0.5, Way.HTTP, ROBOTS if at == 0 else None) for at in (0, 1, 90, 400)
+        ]
+        assert await played(store.hosts, RECORD, history) == await expected(RECORD, history)
+
+    async def test_a_thousand_histories_end_alike(self, store: Store) -> None:
+        async def play(number: int) -> None:
+            history = events(random.Random(number), most=8)
+            found = await played(store.hosts, stranger(number), history)
+            assert found == await expected(stranger(number), history), f"history {number}: {history}"
+
+        await side_by_side(play, 1000)

@@ -1,0 +1,117 @@
+"""Services that are started before their servers: they wait, are alive and not ready, and end when they are told to."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from tests.e2e.program import INLINE, ended, start, until
+from tests.servers.postgres import PostgresServer
+from tests.servers.processes import free_port
+from tests.servers.redis import RedisServer
+
+SOON_SECONDS = 10.0
+"""A second or two, on a machine that is not busy."""
+
+
+class Service:
+    """One that runs, and what it has said so far."""
+
+    def __init__(self, *words: str) -> None:
+        self.port = free_port()
+        self._process: subprocess.Popen[str] = start(*words, "--metrics-port", str(self.port))
+        self._lines: list[str] = []
+        self._reading = threading.Thread(target=self._read)
+        self._reading.start()
+
+    def says(self, words: str) -> None:
+        until(lambda: words in self.said, f"{words!r} in {self.said!r}")
+
+    @property
+    def said(self) -> str:
+        return "".join(self._lines)
+
+    def answers(self, path: str) -> int:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=5) as answer:
+                return int(answer.status)
+        except urllib.error.HTTPError as error:
+            error.close()
+            return error.code
+
+    def stop(self) -> int:
+        """Its exit code."""
+        if self._process.returncode is not None:
+            return self._process.returncode
+        began = time.monotonic()
+        os.killpg(self._process.pid, signal.SIGTERM)
+        self._reading.join(60)
+        code = ended(self._process).code
+        assert time.monotonic() - began < SOON_SECONDS, self.said
+        return code
+
+    def _read(self) -> None:
+        assert self._process.stderr is not None
+        for line in self._process.stderr:
+            self._lines.append(line)
+
+
+@contextmanager
+def waiting(*words: str) -> Iterator[Service]:
+    """A service that waits for a server, and has said so."""
+    service = Service(*words)
+    service.says("a server is away, waiting for it")
+    assert service.answers("/metrics") == 200
+    assert service.answers("/ready") == 503
+    yield service
+    assert service.stop() == 0
+    assert "Traceback" not in service.said
+    assert "hush" not in service.said
+
+
+def test_a_worker_that_comes_before_its_servers() -> None:
+    redis = RedisServer()
+    with PostgresServer() as postgres:
+        postgres.stop()
+        words = ("worker", "--ledger", postgres.url(), "--hosts", redis.url, *INLINE)
+        with waiting(*words) as worker:
+            postgres.start()
+            worker.says(f"Redis at {redis.url} does not answer")
+            assert worker.answers("/ready") == 503
+            with redis:
+                worker.says("worker started")
+                assert worker.answers("/ready") == 200
+                assert worker.stop() == 0
+        assert "worker stopped" in worker.said
+        assert worker.said.count("PostgreSQL at") == 1, "one line, however often it was tried"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("worker", "--ledger", "postgresql://me:hush@127.0.0.1:{port}/a"),
+        ("worker", "--ledger", "postgresql://me@nowhere.invalid:{port}/a"),
+        ("page-fetcher", "--redis", "redis://me:hush@127.0.0.1:{port}"),
+    ],
+    ids=["worker", "worker without a name", "page-fetcher"],
+)
+def test_a_service_that_waits_ends_when_it_is_told_to(words: tuple[str, ...]) -> None:
+    with waiting(*(word.format(port=free_port()) for word in words)):
+        pass
+
+
+def test_a_page_fetcher_that_comes_before_its_redis() -> None:
+    redis = RedisServer()
+    with waiting("page-fetcher", "--redis", redis.url, "--kafka", f"127.0.0.1:{free_port()}") as fetcher, redis:
+        fetcher.says("page-fetcher started")
+        assert fetcher.answers("/ready") == 200
+        assert fetcher.stop() == 0

@@ -1,0 +1,50 @@
+"""What people are told, put together from rows; the suite of all ledgers asks them for the same."""
+
+from __future__ import annotations
+
+import pytest
+
+from tenax.ledger import LetterRecord, Status, TaskState, rows
+from tenax.ledger.answers import letter_of, life_of_record, life_of_task, status_of
+from tenax.ledger.schedule import Entry
+from tenax.model import HostRecord, Priority, Source
+
+HOST = HostRecord(origin="https://a.test", domain="a.test")
+ENTRY = Entry(0, 90_500, 77, "/x", 2, rows.SOURCE_NUMBER[Source.REDIRECT], 80_000, None, 3, None, None)
+RECORD: dict[str, object] = {
+    "origin": "https://a.test", "path": "/x", "state": "waiting", "discovered_at": 80_000, "source": 0, "depth": 2,
+    "priority": 1, "chain": None, "attempt": 3, "error_message": "no answer", "content_id": None,
+}  # fmt: skip
+
+
+def test_a_url_that_was_never_visited() -> None:
+    life = life_of_task("https://a.test/x", ENTRY, HOST, "https://b.test/")
+    assert (life.state, life.priority, life.source) == (TaskState.WAITING, Priority.HIGH, Source.REDIRECT)
+    assert (life.due, life.discovered_at, life.via, life.visits) == (90.5, 80.0, "https://b.test/", ())
+
+
+@pytest.mark.parametrize(("state", "cause"), [("waiting", None), ("settled", None), ("dead", "no answer")])
+def test_only_a_dead_letter_has_a_cause(state: str, cause: str | None) -> None:
+    life = life_of_record(RECORD | {"state": state}, None, HOST, None, "", [])
+    assert (life.state, life.cause, life.due, life.page) == (TaskState(state), cause, None, None)
+
+
+def test_a_visited_url_that_waits_again_is_due() -> None:
+    assert life_of_record(RECORD, ENTRY, HOST, None, "", []).due == 90.5
+
+
+def test_a_dead_letter_without_words() -> None:
+    row = RECORD | {"error_message": None, "last_visit_at": 95_000, "via_url": None}
+    assert letter_of(row) == LetterRecord(url="https://a.test/x", cause="", at=95.0, attempt=3, depth=2)
+
+
+@pytest.mark.parametrize(("created", "wanted"), [(b"12.5", 12.5), (None, 100.0)])
+def test_the_status_of_counts(created: bytes | None, wanted: float) -> None:
+    tally = {"waiting": 4, "pages": 3, "outcome:fetched": 3, "outcome:failed:dns": 0, "refusal:depth": 2}
+    status = status_of(
+        tally, 100.0, created=created, hosts=1, events=2, busiest=[], due_now=1, next_due=None, cursors={}, workers=0
+    )
+    assert status == Status(
+        created_at=wanted, now=100.0, waiting=4, pages=3, hosts=1, events=2, outcomes={"fetched": 3},
+        refusals={"depth": 2}, due_now=1,
+    )  # fmt: skip
