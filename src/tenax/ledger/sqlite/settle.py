@@ -90,7 +90,6 @@ class Settler:
         places = [(one.host_id, *one.entry[:3]) for one in settlings]
         self._db.execute(self._sql["queue_remove"], (rows.encode(places).decode(),))
         arrivals, gone = self._put_back(settlings, records)
-        self._db.executemany(self._sql["host_learn"], self._host_rows(settlings))
         return Settled(records, arrivals, gone, told)
 
     def _settle_one(
@@ -158,7 +157,13 @@ class Settler:
         insert_rows(self._db, "queue_add", [(host_id, *entry.columns) for host_id, entry in arrivals])
         return arrivals, gone
 
-    def _host_rows(self, settlings: Sequence[Settling]) -> list[tuple[float, bytes, bytes | None, int]]:
+    def learn(self, settlings: Sequence[Settling], waiting: Counter[int]) -> None:
+        """Write what is known of the hosts now, and how many more tasks wait there."""
+        self._db.executemany(self._sql["host_learn"], self._host_rows(settlings, waiting))
+
+    def _host_rows(
+        self, settlings: Sequence[Settling], waiting: Counter[int]
+    ) -> list[tuple[int, float, bytes, bytes | None, int]]:
         """The newest record of each host; its robots.txt only when it is another than the one written last."""
         newest = {one.host_id: one.visit.host for one in settlings}
         learned = []
@@ -170,7 +175,7 @@ class Settler:
                 if len(self._robots_written) >= ROBOTS_REMEMBERED:
                     self._robots_written.clear()
                 self._robots_written[host_id] = mark
-            learned.append((record.next_at, rows.host_state(record), robots, host_id))
+            learned.append((waiting[host_id], record.next_at, rows.host_state(record), robots, host_id))
         return learned
 
     def _common(self, one: Settling, record_id: int) -> tuple[object, ...]:

@@ -21,7 +21,6 @@ from tenax.model import Cursor, Event, Offer
 KNOWN_KEPT = 250_000
 """URLs remembered as known, twice at most: most links of a site stand on every page of it."""
 
-FAR = 1e18
 HOSTS_BUDGET = "hosts_per_domain"
 
 Place = tuple[int, int]
@@ -85,12 +84,11 @@ class Writer:
             ]
             batches.extend(Batch(offers, None, 0) for offers in seeds)
             admissions = self._admit(batches, waiting, arrivals, tally, now)
+            self._settler.learn(settlings, waiting)
+            # A host that was just visited has its next turn already; for the others, new work is a reason to look.
             visited = {one.host_id for one in settlings}
-            self._db.executemany(
-                self._sql["host_waiting"],
-                # A host that was just visited has its next turn already; for the others, new work is a reason to look.
-                [(count, FAR if host in visited else now, host) for host, count in waiting.items() if count],
-            )
+            others = [(count, now, host) for host, count in waiting.items() if count and host not in visited]
+            self._db.executemany(self._sql["host_waiting"], others)
             if now - self._seen_at > SEEN_EVERY_SECONDS:
                 self._seen_at = now
                 self.remember(SEEN, repr(now).encode())
