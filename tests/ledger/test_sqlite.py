@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -69,6 +70,28 @@ class TestSqliteLedger(LedgerContract, HeldPagesContract):
         dues = sorted([life.due for n in range(30) if (life := await ledger.life(f"https://a.test/{n}")) and life.due])
         assert dues[9] == pytest.approx(clock.now(), abs=0.01)
         assert dues[-1] == pytest.approx(clock.now() + 2, abs=0.11)
+
+    async def test_what_nothing_waits_for_is_written_with_what_comes_later(
+        self, tmp_path: Path, clock: ManualClock, manners: Manners, ledgers: list[SqliteLedger]
+    ) -> None:
+        slow = LedgerConfig(group_seconds=0.2)  # and up to 2 s when nothing waits
+        ledger = await SqliteLedger.open(tmp_path / "tenax.db", slow, clock, manners)
+        ledgers.append(ledger)
+        await ledger.admit([offer(f"https://{name}.test/") for name in "abc"])
+        turns = (60.0, 60.0, 0.0)  # how soon each host may be asked again
+        resting, resting_too, free = [
+            visit_of(await claimed(ledger), clock, next_at=clock.now() + seconds) for seconds in turns
+        ]
+        async with asyncio.timeout(1.5):
+            await ledger.commit(resting)  # every hand is busy: one may wait for this
+
+        async with asyncio.TaskGroup() as hands:
+            hands.create_task(ledger.wait_for_work(60))
+            patient = hands.create_task(ledger.commit(resting_too))
+            await asyncio.sleep(0.6)
+            assert not patient.done()
+            await ledger.commit(free)
+            assert patient.done()
 
     async def test_the_disk_is_full(self, opened: Opened, clock: ManualClock) -> None:
         ledger = await opened()

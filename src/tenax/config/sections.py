@@ -161,7 +161,13 @@ class LedgerConfig(Section, frozen=True):
         bool, Meta(description="Wait for the disk at every group of commits; off survives kill -9 but not a power cut.")
     ] = True
     group_seconds: Annotated[
-        float, Meta(ge=0, le=1, description="How long commits are gathered before they are written together.")
+        float,
+        Meta(
+            ge=0,
+            le=1,
+            description="How long commits are gathered before they are written together; in a file, up to ten times as "
+            "long while nothing waits for them.",
+        ),
     ] = 0.01
     group_visits: Annotated[int, Meta(ge=1, description="Most visits in one transaction.")] = 400
     window_hosts: Annotated[int, Meta(ge=1, description="Hosts whose next tasks are held in memory.")] = 2000

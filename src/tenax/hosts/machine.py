@@ -44,7 +44,7 @@ _MOST_LATE = 1000
 
 _FEW = 4
 """More ends than this are written under a lock on the whole table, if it can be had: that is one step."""
-_WHOLE = Place(-1, 0)
+_WHOLE = (Place(-1, 0), Place(-1, TABLE_BYTES - BUCKET_BYTES))
 
 _LATER_SECONDS = 1e-6
 """The difference of two clocks is rounded; who comes at the time that was named must not come too early."""
@@ -118,7 +118,7 @@ class MachineTurns:
             for turn, answered_at in ended
             if turn.pace_seconds > 0 and turn.busy_seconds > 0
         ]
-        if len(held) > _FEW and self._is_up_to_date() and self._lock([_WHOLE]):
+        if len(held) > _FEW and self._is_up_to_date() and self._lock(_WHOLE):
             try:
                 self._end(held)
             finally:
@@ -225,17 +225,18 @@ class MachineTurns:
     def _lock(self, places: Sequence[Place], patience_seconds: float = _PATIENCE_SECONDS) -> bool:
         """The buckets of these keys are ours until `_unlock`; False when another keeps one of them for too long.
 
-        The locks belong to the open file, not to the process, so that two crawls within one process are kept apart.
+        So is what lies between them: one lock is one step, and is given back before anyone notices that it is wide.
+        It belongs to the open file, not to the process, so that two crawls within one process are kept apart.
         """
+        buckets = [place.bucket for place in places]
+        lock = _lock_on(min(buckets), max(buckets))
         give_up_at = 0.0
         while True:
             try:
-                for place in places:
-                    fcntl.fcntl(self._file, fcntl.F_OFD_SETLK, _lock_on(place))
+                fcntl.fcntl(self._file, fcntl.F_OFD_SETLK, lock)
                 return True
             except BlockingIOError:
-                self._unlock()
-            now = time.monotonic()
+                now = time.monotonic()
             give_up_at = give_up_at or now + patience_seconds
             if now >= give_up_at:
                 return False
@@ -255,9 +256,8 @@ def _ahead_seconds(clock: Clock) -> float:
 
 
 @lru_cache(maxsize=8192)
-def _lock_on(place: Place) -> bytes:
-    length = TABLE_BYTES if place is _WHOLE else BUCKET_BYTES
-    return _FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, place.bucket, length, 0)
+def _lock_on(first: int, last: int) -> bytes:
+    return _FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, first, last - first + BUCKET_BYTES, 0)
 
 
 def _opened(directory: Path) -> int:

@@ -127,7 +127,7 @@ INSERT INTO host (origin) VALUES (?) RETURNING id;
 
 -- name: host_learn
 -- After a visit; robots stay as they are when the new value is NULL.
-UPDATE host SET turn_at = ?, state = ?, robots = coalesce(?, robots) WHERE id = ?;
+UPDATE host SET waiting = waiting + ?, turn_at = ?, state = ?, robots = coalesce(?, robots) WHERE id = ?;
 
 -- name: host_waiting
 UPDATE host SET waiting = waiting + ?, turn_at = min(turn_at, ?) WHERE id = ?;

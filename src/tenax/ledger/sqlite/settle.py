@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from itertools import count
 
 from tenax.ledger import rows
@@ -11,7 +12,7 @@ from tenax.ledger.effects import Effects, Numbers, Settling, Stored, effects_of,
 from tenax.ledger.robots_written import RobotsWritten
 from tenax.ledger.schedule import Entry
 from tenax.ledger.sqlite.schema import insert_rows, queries
-from tenax.model import Again, Held
+from tenax.model import Again, Held, HostRecord
 
 ROUND = "round_began"
 """The name under which the time is kept since when pages count as visited anew, in milliseconds."""
@@ -41,7 +42,6 @@ class Settler:
         self._db.execute(self._sql["queue_remove"], (rows.encode(places).decode(),))
         found.arrivals = self._with_held(settlings, found)
         insert_rows(self._db, "queue_add", [(host_id, *entry.columns) for host_id, entry in found.arrivals])
-        self._db.executemany(self._sql["host_learn"], self._host_rows(found))
         return found
 
     def forget_robots(self) -> None:
@@ -67,12 +67,19 @@ class Settler:
             return None
         return rows.held_of(self._db.execute(self._sql["held"], {"id": entry.record_id}).fetchone())
 
-    def _host_rows(self, found: Effects) -> list[tuple[float, bytes, bytes | None, int]]:
-        """The newest record of each host; its robots.txt only when it is another than the one written last."""
-        new = self._robots.new(found.hosts)
+    def learn(self, hosts: Mapping[int, HostRecord], waiting: Counter[int]) -> None:
+        """Write the newest records of hosts, and how many more tasks wait there.
+
+        A robots.txt only when it is another than the one written last.
+        """
+        new = self._robots.new(hosts)
+        copies = {host_id: rows.encode(copy) for host_id, copy in new.items()}
+        self._db.executemany(
+            self._sql["host_learn"],
+            [
+                (waiting[host_id], record.next_at, rows.host_state(record), copies.get(host_id), host_id)
+                for host_id, record in hosts.items()
+            ],
+        )
         for host_id, copy in new.items():
             self._robots.written(host_id, copy)
-        return [
-            (record.next_at, rows.host_state(record), rows.encode(new[host_id]) if host_id in new else None, host_id)
-            for host_id, record in found.hosts.items()
-        ]

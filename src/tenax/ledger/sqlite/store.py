@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import islice
+from math import inf
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -36,6 +37,8 @@ from tenax.model import Claim, Cursor, Event, HostRecord, Lease, Offer, Page, Vi
 T = TypeVar("T")
 
 LEAST_WAIT_SECONDS = 0.001
+UNHURRIED = 10
+"""So much longer commits are gathered while nothing waits for them: a transaction costs as much as some visits."""
 EVENTS_KEPT = 500
 """Events held in memory for a relay that is close behind."""
 
@@ -75,6 +78,12 @@ class SqliteLedger:
         self._lease_number = 0
         self._pending: list[Pending] = []
         self._group_open = False
+        self._gather_until = 0.0
+        """In the loop's time."""
+        self._hurry_at = inf
+        """When the first host of those gathered has its next turn."""
+        self._is_sought = False
+        """Someone has a hand free and waits for work."""
         self._writing = 0
         self._tally: Counter[str] = Counter()
         self._lately: deque[Event] = deque(maxlen=EVENTS_KEPT)
@@ -146,11 +155,14 @@ class SqliteLedger:
         if turn is not None and not self._window.is_filling:
             timeout_seconds = min(timeout_seconds, max(turn - self._clock.now(), LEAST_WAIT_SECONDS))
         self._changed.clear()
+        self._is_sought = True
         try:
             async with asyncio.timeout(timeout_seconds):
                 await self._changed.wait()
         except TimeoutError:
             return
+        finally:
+            self._is_sought = False
 
     async def commit(self, visit: Visit) -> Admission:
         self._check()
@@ -192,15 +204,28 @@ class SqliteLedger:
         loop = asyncio.get_running_loop()
         done: asyncio.Future[Admission] = loop.create_future()
         self._pending.append(Pending(settling, offers, slot, done))
+        self._hurry_at = min(self._hurry_at, settling.visit.host.next_at if settling is not None else 0.0)
         if not self._group_open:
             self._group_open = True
+            self._gather_until = loop.time() + UNHURRIED * self._config.group_seconds
             loop.call_later(self._config.group_seconds, self._write_group)
         return await done
+
+    def _is_unhurried(self, loop: asyncio.AbstractEventLoop) -> bool:
+        """Whether the group may grow: hands are free, and no host in it may be asked again before it is written."""
+        wait = self._config.group_seconds
+        is_early = loop.time() + wait < self._gather_until and self._clock.now() + wait < self._hurry_at
+        return is_early and self._is_sought and len(self._pending) < self._config.group_visits
 
     def _write_group(self) -> None:
         """Hand everything gathered to the thread; one group at a time, so the next one grows meanwhile."""
         if self._writing:
             return
+        loop = asyncio.get_running_loop()
+        if self._is_unhurried(loop):
+            loop.call_later(self._config.group_seconds, self._write_group)
+            return
+        self._hurry_at = inf
         group, self._pending = self._pending[: self._config.group_visits], self._pending[self._config.group_visits :]
         if not group:
             self._group_open = False
@@ -209,9 +234,7 @@ class SqliteLedger:
         group.sort(key=lambda one: one.settling is None)
         settlings = [one.settling for one in group if one.settling is not None]
         offers = [one.offers for one in group if one.settling is None]
-        future = asyncio.get_running_loop().run_in_executor(
-            self._thread, self._writer.apply, settlings, offers, self._clock.now()
-        )
+        future = loop.run_in_executor(self._thread, self._writer.apply, settlings, offers, self._clock.now())
         future.add_done_callback(lambda written: self._written(written, group))
 
     def _written(self, future: asyncio.Future[Applied], group: list[Pending]) -> None:
@@ -237,7 +260,9 @@ class SqliteLedger:
                 one.done.set_result(admission)
         self._changed.set()
         if self._pending:
-            asyncio.get_running_loop().call_soon(self._write_group)
+            loop = asyncio.get_running_loop()
+            self._gather_until = loop.time() + UNHURRIED * self._config.group_seconds
+            loop.call_soon(self._write_group)
         else:
             self._group_open = False
 

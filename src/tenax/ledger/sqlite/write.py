@@ -20,8 +20,6 @@ from tenax.ledger.sqlite.set_back import SEEN, SEEN_EVERY_SECONDS
 from tenax.ledger.sqlite.settle import Settler
 from tenax.model import Cursor, Event, Offer
 
-FAR = 1e18
-
 Place = tuple[int, int]
 """Of a URL in `seen`: its host and its key."""
 
@@ -76,12 +74,10 @@ class Writer:
             ]
             batches.extend(Batch(offers, None, 0) for offers in seeds)
             admissions = self._admit(batches, waiting, arrivals, tally, now)
-            visited = {one.host_id for one in settlings}
-            self._db.executemany(
-                self._sql["host_waiting"],
-                # A host that was just visited has its next turn already; for the others, new work is a reason to look.
-                [(count, FAR if host in visited else now, host) for host, count in waiting.items() if count],
-            )
+            self._settler.learn(effects.hosts, waiting)
+            # A host that was just visited has its next turn already; for the others, new work is a reason to look.
+            others = [(count, now, host) for host, count in waiting.items() if count and host not in effects.hosts]
+            self._db.executemany(self._sql["host_waiting"], others)
             if now - self._seen_at > SEEN_EVERY_SECONDS:
                 self._seen_at = now
                 self.remember(SEEN, repr(now).encode())
