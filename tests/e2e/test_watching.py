@@ -34,7 +34,7 @@ from tests.e2e.program import (
     until,
 )
 
-SLOW = ("--rate", "15")
+SLOW = ("--rate", "2")
 LINE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ info +(notice|crawl started|crawling|crawl ended) .*")
 
 

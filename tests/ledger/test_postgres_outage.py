@@ -120,7 +120,7 @@ async def test_a_commit_without_an_answer_until_its_lease_is_over(
     is_written: bool,
 ) -> None:
     """`LeaseLost` is a promise that nothing was written; whoever cannot know says so, and finds out later."""
-    caplog.set_level("INFO")
+    caplog.set_level("INFO", "tenax")
     ledger = await ledgers.open(proxy.url)
     await ledger.admit([offer("https://a.test/")])
     claim = await claimed(ledger)

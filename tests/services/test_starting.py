@@ -53,7 +53,7 @@ async def test_who_is_away_is_tried_again_with_longer_pauses() -> None:
 
 async def test_each_server_that_is_away_is_named_once(caplog: pytest.LogCaptureFixture) -> None:
     postgres = LedgerAway("PostgreSQL does not answer")
-    with caplog.at_level(logging.INFO):
+    with caplog.at_level(logging.INFO, "tenax"):
         await opened(after(postgres, postgres, AWAY, AWAY), Stopping(), Pauses())
     assert [record.message for record in caplog.records] == [
         "a server is away, waiting for it",
