@@ -270,17 +270,25 @@ async def test_more_than_one_portion_is_filled_in(
     assert redis_server.say("SCARD", keys.VISITED) == b":30\r\n"
 
 
-async def test_a_ledger_that_went_back_is_believed(
-    ledgers: Ledgers, redis: str, postgres_server: PostgresServer
-) -> None:
-    """As when a dump is loaded: its tables are made anew, and hold less than the filter remembers."""
+async def go_back(ledgers: Ledgers, redis: str, postgres_server: PostgresServer, emptied_by: str) -> None:
+    """Two URLs are admitted and told to the filter; then the ledger knows nothing of them."""
     one = await opened(ledgers, redis)
     await one.admit([offer("https://a.test/1"), offer("https://a.test/2")])
     await has_told(one)
     await one.close()
     schema = f'"{ledgers.config.schema}"'
-    forgotten = f"DELETE FROM {schema}.queue; UPDATE {schema}.tally SET count = 0 WHERE name IN ('admitted', 'waiting')"
-    postgres_server.psql(f"TRUNCATE {schema}.seen; {forgotten}", "ledgers")
+    postgres_server.psql(
+        f"{emptied_by} {schema}.seen; DELETE FROM {schema}.queue; "
+        f"UPDATE {schema}.tally SET count = 0 WHERE name IN ('admitted', 'waiting')",
+        "ledgers",
+    )
+
+
+async def test_a_ledger_that_went_back_is_believed(
+    ledgers: Ledgers, redis: str, postgres_server: PostgresServer
+) -> None:
+    """As when a dump is loaded: its tables are made anew, and hold less than the filter remembers."""
+    await go_back(ledgers, redis, postgres_server, "TRUNCATE")
     assert await (await opened(ledgers, redis)).admit([offer("https://a.test/1")]) == Admission(1, 0)
 
 
@@ -288,16 +296,7 @@ async def test_files_of_the_server_that_were_put_back_need_it(
     ledgers: Ledgers, redis: str, postgres_server: PostgresServer
 ) -> None:
     """The one way back that leaves no trace; the page on events says so."""
-    one = await opened(ledgers, redis)
-    await one.admit([offer("https://a.test/1"), offer("https://a.test/2")])
-    await has_told(one)
-    await one.close()
-    schema = f'"{ledgers.config.schema}"'
-    postgres_server.psql(
-        f"DELETE FROM {schema}.seen; DELETE FROM {schema}.queue; "
-        f"UPDATE {schema}.tally SET count = 0 WHERE name IN ('admitted', 'waiting')",
-        "ledgers",
-    )
+    await go_back(ledgers, redis, postgres_server, "DELETE FROM")
     async with visited_of(redis) as visited:
         assert await refill(ledgers.url, ledgers.config.schema, visited, lambda done, total: None) == (2, 0)
     assert await (await opened(ledgers, redis)).admit([offer("https://a.test/1")]) == Admission(1, 0)

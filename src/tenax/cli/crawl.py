@@ -55,9 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--revisit", action="store_true", help="visit every page again; unchanged pages cost the site little"
     )
     where.add_argument("-q", "--quiet", action="store_true", help="no progress and no summary, only problems")
-    where.add_argument("--metrics-port", metavar="P", help="serve Prometheus metrics on this port of 127.0.0.1")
-    where.add_argument("--log-format", metavar="auto|text|json", help="how log lines look (default: auto)")
-    where.add_argument("--log-level", metavar="debug|info|warning|error", help="least important message shown")
+    settings.add_watching_arguments(where)
     settings.add_source_arguments(parser)
 
 

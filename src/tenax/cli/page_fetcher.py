@@ -22,9 +22,7 @@ EXAMPLES = """\
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--redis", metavar="URL", help="Redis of the queue and the pages (default: localhost)")
     parser.add_argument("--kafka", metavar="HOST:PORT", help="Kafka that events are sent to (default: localhost)")
-    parser.add_argument("--metrics-port", metavar="P", help="serve Prometheus metrics on this port of 127.0.0.1")
-    parser.add_argument("--log-format", metavar="auto|text|json", help="how log lines look (default: auto)")
-    parser.add_argument("--log-level", metavar="debug|info|warning|error", help="least important message shown")
+    settings.add_watching_arguments(parser)
     settings.add_source_arguments(parser)
 
 

@@ -25,8 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="YAML: a list `seeds` of `url` or `urls` with `every`")
     parser.add_argument("--once", action="store_true", help="send what is due, and end")
     parser.add_argument("--redis", metavar="URL", help="Redis of the queue (default: localhost)")
-    parser.add_argument("--log-format", metavar="auto|text|json", help="how log lines look (default: auto)")
-    parser.add_argument("--log-level", metavar="debug|info|warning|error", help="least important message shown")
+    settings.add_log_arguments(parser)
     settings.add_source_arguments(parser)
 
 

@@ -49,6 +49,18 @@ def add_source_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_log_arguments(parser: argparse._ActionsContainer) -> None:
+    """The flags of a verb whose log people read."""
+    parser.add_argument("--log-format", metavar="auto|text|json", help="how log lines look (default: auto)")
+    parser.add_argument("--log-level", metavar="debug|info|warning|error", help="least important message shown")
+
+
+def add_watching_arguments(parser: argparse._ActionsContainer) -> None:
+    """The flags of a verb that runs for long, and is watched by people and by Prometheus."""
+    parser.add_argument("--metrics-port", metavar="P", help="serve Prometheus metrics on this port of 127.0.0.1")
+    add_log_arguments(parser)
+
+
 def load(args: argparse.Namespace, *, beneath: dict[str, Setting] | None = None) -> Loaded:
     """The config of this command: defaults, `beneath`, file, environment, single sites, flags; the later wins."""
     from tenax import config

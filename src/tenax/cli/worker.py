@@ -26,9 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     place.add_ledger(parser)
     parser.add_argument("--hosts", metavar="URL", help="turns shared by all workers: redis://host:6379/0")
     parser.add_argument("--concurrency", metavar="N", help="visits in flight, all hosts together (default: 256)")
-    parser.add_argument("--metrics-port", metavar="P", help="serve Prometheus metrics on this port of 127.0.0.1")
-    parser.add_argument("--log-format", metavar="auto|text|json", help="how log lines look (default: auto)")
-    parser.add_argument("--log-level", metavar="debug|info|warning|error", help="least important message shown")
+    settings.add_watching_arguments(parser)
     settings.add_source_arguments(parser)
 
 

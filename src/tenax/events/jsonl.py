@@ -19,6 +19,8 @@ from tenax.events.lines import line_of
 from tenax.model import Cursor, Event
 
 LOCK_SECONDS = 5.0
+"""How long whoever wrote the file before us may take to notice that we do now."""
+LOOK_SECONDS = 0.05
 
 
 class JsonlSink:
@@ -61,7 +63,7 @@ class JsonlSink:
             raise SinkError(f"{self._path} cannot be written: {os.strerror(error.errno or 0)}") from None
 
     def _lock(self, file: IO[bytes]) -> None:
-        """Whoever wrote it before us may need a moment to notice that we do now."""
+        """In a thread of its own: the kernel has no lock that is waited for, but not for ever."""
         end = time.monotonic() + LOCK_SECONDS
         while True:
             try:
@@ -70,7 +72,7 @@ class JsonlSink:
             except BlockingIOError:
                 if time.monotonic() > end:
                     raise SinkError(f"{self._path} is being written by another crawl; use another file") from None
-            time.sleep(0.05)
+            time.sleep(LOOK_SECONDS)
 
     def _append(self, events: Sequence[Event]) -> Cursor:
         assert self._file is not None
