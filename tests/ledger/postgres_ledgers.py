@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from tenax.clock import Clock, ManualClock
 from tenax.config import LedgerConfig
 from tenax.errors import LedgerMissing
@@ -54,6 +56,14 @@ class Ledgers:
         problems = await reader.problems()
         await reader.close()
         assert bool(problems) == self.is_ruined, problems
+
+
+async def fall_asleep(ledger: PostgresLedger) -> None:
+    """It gives no sign of life by itself from here on; what it had begun is done."""
+    for task in ledger._tasks:
+        task.cancel()
+    if (tending := ledger._frontier._tending) is not None:
+        await asyncio.wait([tending])
 
 
 def vanish(ledger: PostgresLedger) -> None:

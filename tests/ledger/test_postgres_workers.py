@@ -19,7 +19,7 @@ from tenax.ledger import TaskState
 from tenax.ledger.postgres import PostgresLedger
 from tenax.model import Again, Claim, Offer
 from tests.contracts.ledger import Manners, claim_soon, claimed, drain, offer, visit_of
-from tests.ledger.postgres_ledgers import Ledgers, vanish
+from tests.ledger.postgres_ledgers import Ledgers, fall_asleep, vanish
 
 DEAD_SECONDS = 121.0
 
@@ -165,6 +165,7 @@ async def test_a_worker_that_slept_past_its_time_writes_nothing_and_joins_anew(l
     await sleeper.admit([offer("https://a.test/1"), offer("https://b.test/1")])
     first, second = await claimed(sleeper), await claimed(sleeper)
     before = sleeper._worker.id
+    await fall_asleep(sleeper)
     ledgers.clock.advance(DEAD_SECONDS)
     assert await other.recover() == 1
     ledgers.clock.advance(1.0)
@@ -184,6 +185,7 @@ async def test_a_worker_that_slept_claims_nothing_it_no_longer_holds(ledgers: Le
     sleeper, other = await ledgers.open(), await ledgers.open()
     await sleeper.admit([offer(f"https://a.test/{n}") for n in range(3)])
     await sleeper.release(await claimed(sleeper))
+    await fall_asleep(sleeper)
     ledgers.clock.advance(DEAD_SECONDS)
     await other.recover()
     ledgers.clock.advance(1.0)
@@ -195,6 +197,7 @@ async def test_a_worker_that_slept_claims_nothing_it_no_longer_holds(ledgers: Le
 
 async def test_offers_are_added_by_a_worker_that_was_taken_for_dead(ledgers: Ledgers) -> None:
     sleeper, other = await ledgers.open(), await ledgers.open()
+    await fall_asleep(sleeper)
     ledgers.clock.advance(DEAD_SECONDS)
     await other.recover()
     assert (await sleeper.admit([offer("https://a.test/")])).admitted == 1
@@ -491,6 +494,7 @@ async def test_a_claim_says_how_long_nobody_else_can_have_its_host(ledgers: Ledg
     sleeper, other = await ledgers.open(), await ledgers.open()
     await sleeper.admit([offer("https://a.test/")])
     claim = await claimed(sleeper)
+    await fall_asleep(sleeper)
     ledgers.clock.advance(60)
     await other._ears.ask(other._worker.beat)
     ledgers.clock.advance(claim.lease.host_until - ledgers.clock.now())
