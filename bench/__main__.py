@@ -26,6 +26,8 @@ def available(kind: str) -> dict[str, str]:
 def main() -> int:
     kind, *arguments = sys.argv[1:] or ["bench"]
     names = available(kind)
+    if arguments and (name := arguments[0].replace("-", "_")) in names:
+        arguments[0] = name
     if arguments and arguments[0] in names:
         sys.argv[1:] = arguments[1:]
         runpy.run_module(f"bench.{PREFIXES[kind]}{arguments[0]}", run_name="__main__", alter_sys=True)

@@ -1,10 +1,11 @@
 """A whole crawl of 5,000 pages beside Scrapy and Crawlee: pages a second, CPU and memory.
 
 Everyone crawls the same pages from the same nginx on the same machine, obeys robots.txt, keeps at most 64 requests in
-flight, finds the links by itself and writes the same fields as JSONL. Tenax commits durably while it crawls; Scrapy
-runs twice, with its own way to survive a stop (JOBDIR) and without. The settings of the others, and why, stand in
-`bench/peers/`. A run counts only if its file holds the pages of the site, all of them and no others, with the right
-content. Ratios are taken within a round, and their median over the rounds is judged.
+flight, finds the links by itself and writes the same fields as JSONL. Tenax commits durably while it crawls, and reads
+every page in full: article, Markdown, metadata, fingerprint, near-duplicates. Scrapy takes title and visible text, with
+its own way to survive a stop (JOBDIR) and without; a third time it has trafilatura read the page. The settings of the
+others, and why, stand in `bench/peers/`. A run counts only if its file holds the pages of the site, all of them and no
+others, with the right content. Ratios are taken within a round, and their median over the rounds is judged.
 """
 
 from __future__ import annotations
@@ -22,23 +23,35 @@ from bench.measure import Cost, cost_of
 from bench.report import ROOT, WORKPLACE, BenchError, Figure, Report, median, run, say, short, table
 
 PAGES, ROUNDS = 5000, 3
-QUICK_ROUNDS = 1
+QUICK_PAGES, QUICK_ROUNDS = 1000, 1
+"""Of so few pages the start of each process is a larger part: ratios of a quick run are lower."""
 IN_FLIGHT = 64
 
 CPU_RATIO_BAR = 8.0
+"""Title and text only, on both sides."""
+READING_CPU_RATIO_BAR = 5.0
+"""Against a Scrapy that takes title and text, while Tenax reads."""
+BOTH_READING_CPU_RATIO_BAR = 10.0
+"""Against a Scrapy that has its pages read, too."""
 SPEED_RATIO_BAR = 6.0
 MEMORY_BAR_MB = 250.0
 
 FIELDS = frozenset(("url", "status", "content_hash", "title", "description", "language", "text", "links_count"))
+READ_FIELDS = ("article", "markdown")
+"""What Tenax writes as well, and must get right: a crawl that had skipped the reading would not count."""
 CHECK_EVERY = 50
 """Every so many pages, title, description and text are compared with what the site says there."""
 
 NAMES = {
-    "tenax": "Tenax, durable",
-    "scrapy": "Scrapy, JOBDIR off",
-    "scrapy-jobdir": "Scrapy, JOBDIR on",
-    "crawlee": "Crawlee, in memory",
+    "tenax": "Tenax, durable, reading",
+    "tenax-skim": "Tenax, durable, title and text",
+    "scrapy": "Scrapy, title and text, JOBDIR off",
+    "scrapy-jobdir": "Scrapy, title and text, JOBDIR on",
+    "scrapy-trafilatura": "Scrapy, trafilatura in its pipeline",
+    "crawlee": "Crawlee, title and text, in memory",
 }
+OURS = ("tenax", "tenax-skim")
+PLAIN_SCRAPY = ("scrapy", "scrapy-jobdir")
 
 
 def main() -> None:
@@ -47,27 +60,31 @@ def main() -> None:
 
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--only", help=f"a part of: {','.join(NAMES)}; bars need Tenax and Scrapy")
-    parser.add_argument("--pages", type=int, help=f"pages of the site, otherwise {PAGES:,}")
+    parser.add_argument(
+        "--pages", type=int, help=f"pages of the site, otherwise {PAGES:,} ({QUICK_PAGES:,} when quick)"
+    )
     parser.add_argument("--rounds", type=int, help=f"runs of everyone, otherwise {ROUNDS} ({QUICK_ROUNDS} when quick)")
 
 
 def measure(report: Report, chosen: argparse.Namespace) -> None:
     names = _selected(chosen.only)
     report.is_partial = bool(chosen.only or chosen.pages or chosen.rounds)
-    pages = chosen.pages or PAGES
+    pages = chosen.pages or (QUICK_PAGES if chosen.quick else PAGES)
     rounds = chosen.rounds or (QUICK_ROUNDS if chosen.quick else ROUNDS)
-    peers = needs.venv(".venv-peers", "peers") if set(names) - {"tenax"} else None
+    peers = needs.venv(".venv-peers", "peers") if set(names).difference(OURS) else None
     directory = site.build(pages)
     costs: dict[str, list[Cost]] = {name: [] for name in names}
-    pairs: list[tuple[str, Cost, Cost]] = []
-    """Each run of another with the run of Tenax just before it."""
+    pairs: list[tuple[str, str, float, float]] = []
+    """One of ours, another, and how many times its time and its CPU the other took, in the run just after."""
     with nginx.serving(directory) as origin:
         for number, name in enumerate(_schedule(names, rounds)):
             cost = _one_run(name, peers, origin, pages, number)
-            if name != "tenax" and costs.get("tenax"):
-                pairs.append((name, cost, costs["tenax"][-1]))
+            for form in OURS if name not in OURS else ():
+                if ran := costs.get(form):
+                    speed, cpu = cost.wall_seconds / ran[-1].wall_seconds, cost.cpu_seconds / ran[-1].cpu_seconds
+                    pairs.append((form, name, speed, cpu))
             costs[name].append(cost)
-            say(f"{NAMES[name]:<20} {pages / cost.wall_seconds:8,.0f} pages/s  {cost.cpu_seconds:7.1f} CPU-s")
+            say(f"{NAMES[name]:<36} {pages / cost.wall_seconds:8,.0f} pages/s  {cost.cpu_seconds:7.1f} CPU-s")
     report.figure("pages", pages)
     report.figure("rounds", rounds)
     report.figure("page_bytes", site.mean_page_bytes(directory))
@@ -81,15 +98,15 @@ def _schedule(names: Sequence[str], rounds: int) -> Iterator[str]:
     A run of Tenax takes a tenth of the others' time, and the machine's mood changes within a minute: it is asked as
     often as it takes to meet the same moods.
     """
-    others = [name for name in names if name != "tenax"]
+    ours = [name for name in names if name in OURS]
+    others = [name for name in names if name not in OURS]
     for number in range(rounds):
         start = number % max(len(others), 1)
         for name in others[start:] + others[:start]:
-            if "tenax" in names:
-                yield "tenax"
+            yield from ours
             yield name
         if not others:
-            yield "tenax"
+            yield from ours
 
 
 def _selected(only: str | None) -> list[str]:
@@ -108,21 +125,26 @@ def _one_run(name: str, peers: Path | None, origin: str, pages: int, number: int
     cost = cost_of(_command(name, peers, f"{origin}/", home, out), log=log, cwd=home, env=_plain_environment())
     if cost.exit_code != 0:
         raise BenchError(f"{NAMES[name]} ended with {cost.exit_code}: see {log}")
-    _check(NAMES[name], out, origin, pages)
+    _check(name, out, origin, pages)
     shutil.rmtree(home)
     return cost
 
 
 def _command(name: str, peers: Path | None, url: str, home: Path, out: Path) -> Sequence[str | Path]:
     here = ROOT / "bench" / "peers"
-    if name == "tenax":
+    if name in OURS:
         flight = str(IN_FLIGHT)
         limits = ["--rate", "0", "--per-host", flight, "--concurrency", flight]
-        return [ROOT / "scripts" / "tenax", "crawl", url, *limits, "--out", home]
+        skimming = ["--set", "reading.articles=false"] if name == "tenax-skim" else []
+        return [ROOT / "scripts" / "tenax", "crawl", url, *limits, *skimming, "--out", home]
     assert peers is not None
     if name == "crawlee":
         return [peers, here / "crawlee_peer.py", url, out]
-    return [peers, here / "scrapy_peer.py", url, out, *([home / "jobdir"] if name == "scrapy-jobdir" else [])]
+    forms: dict[str, list[str | Path]] = {
+        "scrapy-jobdir": ["--jobdir", home / "jobdir"],
+        "scrapy-trafilatura": ["--trafilatura"],
+    }
+    return [peers, here / "scrapy_peer.py", url, out, *forms.get(name, [])]
 
 
 def _plain_environment() -> dict[str, str]:
@@ -130,7 +152,7 @@ def _plain_environment() -> dict[str, str]:
     return {k: v for k, v in os.environ.items() if not k.startswith("TENAX_") and k != "PYTHONPATH"}
 
 
-def _check(who: str, out: Path, origin: str, pages: int) -> None:
+def _check(name: str, out: Path, origin: str, pages: int) -> None:
     """Every page of the site is there, and what is said of it is true."""
     found: dict[str, dict[str, object]] = {}
     with out.open(encoding="utf-8") as lines:
@@ -140,24 +162,24 @@ def _check(who: str, out: Path, origin: str, pages: int) -> None:
     wanted = {origin + site.path_of(number) for number in range(pages)}
     if found.keys() != wanted:
         missing, foreign = len(wanted - found.keys()), len(found.keys() - wanted)
-        raise BenchError(f"{who}: {len(found):,} distinct pages, {missing} missing, {foreign} not of this site")
+        raise BenchError(f"{NAMES[name]}: {len(found):,} distinct pages, {missing} missing, {foreign} not of this site")
     for number in range(0, pages, CHECK_EVERY):
         truth, page = site.article(number, pages), found[origin + site.path_of(number)]
-        _check_page(who, truth, page)
+        _check_page(NAMES[name], truth, page, ("text", *(READ_FIELDS if name == "tenax" else ())))
 
 
-def _check_page(who: str, truth: site.Article, page: dict[str, object]) -> None:
-    if FIELDS - page.keys():
-        raise BenchError(f"{who}: {truth.path} lacks {', '.join(sorted(FIELDS - page.keys()))}")
-    text = " ".join(str(page["text"]).split())
+def _check_page(who: str, truth: site.Article, page: dict[str, object], texts: Sequence[str]) -> None:
+    if lacking := FIELDS.union(texts) - page.keys():
+        raise BenchError(f"{who}: {truth.path} lacks {', '.join(sorted(lacking))}")
+    spaced = [" ".join(str(page[name]).split()) for name in texts]
     is_true = (
         page["status"] == 200
         and page["title"] == truth.title
         and page["description"] == truth.description
         and page["language"] == "en"
         and page["links_count"] == len(truth.links)
-        and all(paragraph in text for paragraph in truth.paragraphs)
-        and site.HIDDEN not in text
+        and all(paragraph in text for text in spaced for paragraph in truth.paragraphs)
+        and not any(site.HIDDEN in text for text in spaced)
     )
     if not is_true:
         raise BenchError(f"{who}: what it wrote about {truth.path} is not what stands there")
@@ -180,25 +202,32 @@ def _compare(report: Report, costs: dict[str, list[Cost]], pages: int) -> None:
                 "peak_pss_mb": pss[name],
             },
         )
-    if "tenax" in costs:
-        report.below("memory_mb", rss["tenax"], MEMORY_BAR_MB)
+    if ours := [rss[name] for name in costs if name in OURS]:
+        report.below("memory_mb", max(ours), MEMORY_BAR_MB)
 
 
-def _judge(report: Report, pairs: Sequence[tuple[str, Cost, Cost]]) -> None:
-    """Tenax against each of the others; the bars are set by the better of Scrapy's two forms, in each respect."""
-    names = list(dict.fromkeys(name for name, _, _ in pairs))
-    speed, cpu = {}, {}
-    for name in names:
-        own = [(other, ours) for who, other, ours in pairs if who == name]
-        speed[name] = median(other.wall_seconds / ours.wall_seconds for other, ours in own)
-        cpu[name] = median(other.cpu_seconds / ours.cpu_seconds for other, ours in own)
-    for name in names:
-        ratios: dict[str, Figure] = {"pages_per_second": speed[name], "pages_per_cpu_second": cpu[name]}
-        report.figure(f"tenax_vs_{name.replace('-', '_')}", ratios)
-    forms = [name for name in speed if name.startswith("scrapy")]
-    if forms:
-        report.at_least("pages_per_cpu_second_vs_scrapy", min(cpu[name] for name in forms), CPU_RATIO_BAR)
-        report.at_least("pages_per_second_vs_scrapy", min(speed[name] for name in forms), SPEED_RATIO_BAR)
+def _judge(report: Report, pairs: Sequence[tuple[str, str, float, float]]) -> None:
+    """Tenax against each of the others.
+
+    Of the two forms of Scrapy that take title and text the better sets the bars, in each respect.
+    """
+    speed: dict[tuple[str, str], float] = {}
+    cpu: dict[tuple[str, str], float] = {}
+    for pair in dict.fromkeys((form, name) for form, name, _, _ in pairs):
+        own = [(times, times_cpu) for form, name, times, times_cpu in pairs if (form, name) == pair]
+        speed[pair] = median(times for times, _ in own)
+        cpu[pair] = median(times_cpu for _, times_cpu in own)
+        ratios: dict[str, Figure] = {"pages_per_second": speed[pair], "pages_per_cpu_second": cpu[pair]}
+        report.figure("_vs_".join(pair).replace("-", "_"), ratios)
+    plain = [pair for pair in cpu if pair[1] in PLAIN_SCRAPY]
+    if skimmed := [pair for pair in plain if pair[0] == "tenax-skim"]:
+        report.at_least("pages_per_cpu_second_vs_scrapy", min(cpu[pair] for pair in skimmed), CPU_RATIO_BAR)
+        report.at_least("pages_per_second_vs_scrapy", min(speed[pair] for pair in skimmed), SPEED_RATIO_BAR)
+    if reading := [pair for pair in plain if pair[0] == "tenax"]:
+        least = min(cpu[pair] for pair in reading)
+        report.at_least("reading_pages_per_cpu_second_vs_scrapy", least, READING_CPU_RATIO_BAR)
+    if (both := ("tenax", "scrapy-trafilatura")) in cpu:
+        report.at_least("reading_pages_per_cpu_second_vs_scrapy_reading", cpu[both], BOTH_READING_CPU_RATIO_BAR)
 
 
 if __name__ == "__main__":

@@ -10,9 +10,9 @@ from pathlib import Path
 from bench.report import ROOT, BenchError
 
 
-def venv(name: str, lock: str) -> Path:
-    """The Python of a virtual environment that holds exactly what `locks/LOCK.txt` names."""
-    _provide("provide_venv", name, lock)
+def venv(name: str, lock: str, python: Path | None = None) -> Path:
+    """The Python of a virtual environment that holds exactly what `locks/LOCK.txt` names, made by `python` if given."""
+    _provide("provide_venv", name, lock, python=python)
     return ROOT / name / "bin" / "python"
 
 
@@ -25,11 +25,13 @@ def command(name: str, package: str) -> str:
     return found
 
 
-def _provide(function: str, *arguments: str) -> None:
+def _provide(function: str, *arguments: str, python: Path | None = None) -> None:
     script = ROOT / "scripts" / "_setup.sh"
+    chosen = {} if python is None else {"PYTHON": str(python)}
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", 'source "$1"; shift; "$@"', "bench", script, function, *arguments],
         check=False,
+        env=os.environ | chosen,
     )
     if done.returncode != 0:
         raise BenchError(f"could not provide {arguments[0]}: see the line above")

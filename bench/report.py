@@ -33,7 +33,7 @@ class BenchError(Exception):
 
 @dataclass(frozen=True)
 class Bar:
-    """A promise and what was measured. The limit itself passes, except for `below`."""
+    """A promise and what was measured. The limit itself passes, except for `below` and `above`."""
 
     value: Number
     sign: str
@@ -45,6 +45,7 @@ class Bar:
             "≥": self.value >= self.limit,
             "≤": self.value <= self.limit,
             "<": self.value < self.limit,
+            ">": self.value > self.limit,
         }[self.sign]
 
 
@@ -75,6 +76,9 @@ class Report:
 
     def below(self, what: str, value: Number, limit: Number) -> None:
         self.bars[what] = Bar(value, "<", limit)
+
+    def above(self, what: str, value: Number, limit: Number) -> None:
+        self.bars[what] = Bar(value, ">", limit)
 
     def as_json(self) -> dict[str, Figure]:
         bars: dict[str, Figure] = {

@@ -23,9 +23,11 @@ def result(name: str) -> dict[str, Any] | None:
 
 
 _CONTESTANTS = {
-    "tenax": "Tenax, durable commits",
-    "scrapy": "Scrapy, `JOBDIR` off",
-    "scrapy_jobdir": "Scrapy, `JOBDIR` on",
+    "tenax": "Tenax, durable, reading",
+    "tenax_skim": "Tenax, durable, title and text",
+    "scrapy": "Scrapy, title and text, `JOBDIR` off",
+    "scrapy_jobdir": "Scrapy, title and text, `JOBDIR` on",
+    "scrapy_trafilatura": "Scrapy, trafilatura in its pipeline",
     "crawlee": "Crawlee for Python, in memory",
 }
 
@@ -38,13 +40,17 @@ def crawl_tables() -> str:
     rows = []
     for key, name in _CONTESTANTS.items():
         if key in figures:
-            one, versus = figures[key], figures.get(f"tenax_vs_{key}", {})
+            one = figures[key]
+            forms = [figures.get(f"{form}_vs_{key}", {}) for form in ("tenax", "tenax_skim")]
             rows.append([
                 name, number(one["pages_per_second"]), number(one["cpu_seconds_per_1000_pages"]),
-                number(one["peak_rss_mb"]), times(versus.get("pages_per_second")),
-                times(versus.get("pages_per_cpu_second")),
+                number(one["peak_rss_mb"]), *(times(form.get("pages_per_second")) for form in forms),
+                *(times(form.get("pages_per_cpu_second")) for form in forms),
             ])  # fmt: skip
-    head = ("", "pages/s", "CPU s per 1,000 pages", "peak RSS, MB", "Tenax, pages/s", "Tenax, pages per CPU s")
+    head = (
+        *("", "pages/s", "CPU s per 1,000 pages", "peak RSS, MB", "Tenax reading, pages/s"),
+        *("Tenax for title and text, pages/s", "reading, pages per CPU s", "title and text, pages per CPU s"),
+    )
     size, rounds = number(figures["page_bytes"] / 1000), counted(figures["rounds"], "interleaved round")
     about = f"{figures['pages']:,} pages of {size} kB, medians of {rounds}."
     return _with_bars(measured, f"{about}\n\n{table(head, rows)}")
@@ -158,6 +164,74 @@ def polite_tables() -> str:
     return _with_bars(measured, f"{about}\n\n{table(head, rows)}")
 
 
+_READERS = {
+    "tenax": "Tenax",
+    "trafilatura": "trafilatura, with metadata",
+    "trafilatura_fast": "the same, fast",
+    "trafilatura_precision": "the same, for precision",
+    "rs_trafilatura": "rs-trafilatura",
+    "resiliparse": "resiliparse",
+    "newspaper4k": "newspaper4k",
+    "readability_lxml": "readability-lxml",
+    "parse": "parsing alone",
+}
+
+
+def read_tables() -> str:
+    measured = result("read")
+    if measured is None:
+        return NOT_MEASURED
+    figures = measured["figures"]
+    readers = [key for key in _READERS if key in figures]
+    costs = [
+        [_READERS[key], *(number(figures[key]["cpu_ms"][name]) for name in ("median", "mean", "p95"))]
+        for key in readers
+    ]  # fmt: skip
+    parts = [
+        f"{figures['pages']:,} pages; of the CPU time, the least of {figures['passes']} passes.",
+        table(("", "CPU ms a page, median", "mean", "p95"), costs),
+    ]
+    for corpus in figures["tenax"]["corpora"]:
+        columns = {key: _read_columns(figures[key]["corpora"][corpus]) for key in readers if "corpora" in figures[key]}
+        rows = [[_READERS[key], *(f"{value:.3f}" for value in one.values())] for key, one in columns.items()]
+        parts += [f"Corpus `{corpus}`:", table(("", *columns["tenax"]), rows)]
+    if "without_rs_trafilatura" in figures:
+        parts.append(f"Without rs-trafilatura: {figures['without_rs_trafilatura']}.")
+    return _with_bars(measured, "\n\n".join(parts))
+
+
+def _read_columns(corpus: Mapping[str, Any]) -> dict[str, float]:
+    """F1 by kind and of snippets, and the share of pages whose metadata is right."""
+    scores = {f"F1, {kind}": score["f1"] for kind, score in corpus["kinds"].items()}
+    if corpus["snippets"]:
+        scores["F1, snippets"] = corpus["snippets"]["f1"]
+    scores.update(corpus["metadata"])
+    return scores
+
+
+def learn_tables() -> str:
+    measured = result("learn")
+    if measured is None:
+        return NOT_MEASURED
+    figures = measured["figures"]
+    columns = {"articles": "F1, articles", "other_kinds": "other kinds", "snippets": "snippets"}
+    rows = [
+        [f"`{corpus}`", *(f"{one[name]:.4f}" if name in one else "" for name in columns)]
+        for corpus, one in figures.items()
+        if isinstance(one, dict) and "kinds" in one
+    ]
+    about = (
+        f"{figures['pages']:,} pages of {figures['blocks']:,} blocks. The kind of {figures['kinds_right']:.1%} of the "
+        f"pages was told right. Trees as in the source: {_as_shipped(figures['kept_json'])} for blocks, "
+        f"{_as_shipped(figures['kinds_json'])} for kinds."
+    )
+    return _with_bars(measured, f"{about}\n\n{table(('', *columns.values()), rows)}")
+
+
+def _as_shipped(trees: Mapping[str, Any]) -> str:
+    return f"{trees['as_shipped']} of {trees['trees']}"
+
+
 def simulate_tables() -> str:
     measured = result("simulate")
     if measured is None:
@@ -206,12 +280,13 @@ def speed_claim() -> str:
     """One sentence for the README, true whatever was measured."""
     what = "Pages are parsed in processes of their own, and a host that must wait occupies nothing."
     figures = (result("crawl") or {"figures": {}})["figures"]
-    forms = [figures[f"tenax_vs_{name}"] for name in ("scrapy", "scrapy_jobdir") if f"tenax_vs_{name}" in figures]
+    keys = ("tenax_skim_vs_scrapy", "tenax_skim_vs_scrapy_jobdir")
+    forms = [figures[key] for key in keys if key in figures]
     if not forms:
         return what
     cpu, speed = (min(form[name] for form in forms) for name in ("pages_per_cpu_second", "pages_per_second"))
     return (
-        f"{what} Measured beside Scrapy on the same pages and machine, with durable commits on: "
+        f"{what} Measured beside Scrapy on the same pages and machine, both for title and text, with durable commits: "
         f"{times(speed)} its pages a second, {times(cpu)} its pages per second of CPU."
     )
 

@@ -24,12 +24,15 @@ FLOORS: tuple[tuple[str, frozenset[str]], ...] = (
     ),
     ("rooms", frozenset({"urls", "parse", "hosts", "ledger", "events"})),
     ("fetch", frozenset({"fetch"})),
-    ("around the loop", frozenset({"network", "reading", "reader", "readers", "rulebook", "seeding", "supervisor"})),
+    (
+        "around the loop",
+        frozenset({"network", "likeness", "page", "reading", "reader", "readers", "rulebook", "seeding", "supervisor"}),
+    ),
     ("the loop", frozenset({"engine", "progress", "app"})),
     ("wiring", frozenset({"wiring"})),
     ("services", frozenset({"services"})),
     ("wiring of services", frozenset({"wiring_services"})),
-    ("library", frozenset({"crawl", "trial"})),
+    ("library", frozenset({"crawl", "one_page", "trial"})),
     ("demo", frozenset({"demo"})),
     ("command line", frozenset({"cli"})),
     ("doors", frozenset({"__main__", ""})),
@@ -61,7 +64,7 @@ NAMES_A_BACKEND = {
 }
 
 PURE = (
-    *("tenax.urls", "tenax.parse", "tenax.reading"),
+    *("tenax.urls", "tenax.parse", "tenax.page", "tenax.reading"),
     *("tenax.hosts.rules", "tenax.hosts.throttle", "tenax.hosts.breaker", "tenax.hosts.budget", "tenax.hosts.cooldown"),
     *("tenax.hosts.ways", "tenax.hosts.rest", "tenax.hosts.robots", "tenax.hosts.turns", "tenax.hosts.local_turns"),
     "tenax.hosts.redis.shares",
@@ -70,6 +73,8 @@ PURE = (
         "tenax.ledger.earlier",
         "tenax.ledger.postgres.breaker",
         "tenax.ledger.answers",
+        "tenax.ledger.contents",
+        "tenax.ledger.duplicates",
         "tenax.ledger.effects",
         "tenax.ledger.inflow",
         "tenax.ledger.offers",

@@ -36,7 +36,7 @@ EVERYTHING = "\n".join(PAGES.values())
 FENCE = re.compile(r"^```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:)(?P<target>[^)#]*)(?:#(?P<anchor>[^)]*))?\)")
 CODE = re.compile(r"(?P<ticks>`+)(?P<text>.+?)(?P=ticks)")
-OF_SCRIPTS = frozenset({"--quick", "--check", "--fix", "--plant"})
+OF_SCRIPTS = frozenset({"--quick", "--check", "--corpus", "--fix", "--install", "--minutes", "--target", "--plant"})
 OPERATORS = frozenset({"&&", "||", "|", ";"})
 
 
@@ -82,12 +82,15 @@ def test_what_was_measured_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(from_results, "RESULTS", tmp_path)
     cost = {"pages_per_second": 512.3, "cpu_seconds_per_1000_pages": 1.234, "peak_rss_mb": 99.9, "peak_pss_mb": 80.0}
     ratio = {"pages_per_second": 6.66, "pages_per_cpu_second": 12.34}
-    figures = {"pages": 5000, "rounds": 3, "page_bytes": 30_000.0, "tenax": cost, "scrapy": cost}
+    figures = {"pages": 5000, "rounds": 3, "page_bytes": 30_000.0, "tenax": cost, "tenax_skim": cost, "scrapy": cost}
     machine = {"cores": 2, "cpu": "a CPU", "python": "3.11.7", "system": "Linux 6"}
     bars = {"memory_mb": {"value": 99.9, "bar": 250.0, "ok": True}, "speed": {"value": 6.66, "bar": 8.0, "ok": False}}
-    measured = {"figures": figures | {"tenax_vs_scrapy": ratio, "machine": machine}, "bars": bars}
+    reading = {"pages_per_second": 3.21, "pages_per_cpu_second": 5.43}
+    figures |= {"tenax_vs_scrapy": reading, "tenax_skim_vs_scrapy": ratio}
+    measured = {"figures": figures | {"machine": machine}, "bars": bars}
     (tmp_path / "crawl.json").write_text(json.dumps(measured))
-    assert "| Scrapy, `JOBDIR` off | 512 | 1.23 | 99.9 | 6.66× | 12.3× |" in from_results.crawl_tables()
+    row = "| Scrapy, title and text, `JOBDIR` off | 512 | 1.23 | 99.9 | 3.21× | 6.66× | 5.43× | 12.3× |"
+    assert row in from_results.crawl_tables()
     assert "| `speed` | 6.66 | 8 | **missed** |" in from_results.crawl_tables()
     assert "6.66× its pages a second, 12.3× its pages per second of CPU" in from_results.speed_claim()
 
@@ -324,3 +327,11 @@ def test_the_library_page_describes_every_argument_field_and_ending() -> None:
     assert [name for name in arguments if f"| `{name}` |" not in page] == []
     assert [name for name in fields if f"`{name}`" not in page.partition("## A page")[2]] == []
     assert [ending.name for ending in tenax.Ending if f"| `{ending.name}` |" not in page] == []
+
+
+def test_the_library_page_describes_what_is_read_in_one_page() -> None:
+    page = PAGES["docs/library.md"]
+    section = page.partition("## One page")[2]
+    told = page.partition("## A page")[2]
+    assert [name for name in inspect.signature(tenax.read).parameters if f"| `{name}` |" not in section] == []
+    assert [field.name for field in msgspec.structs.fields(tenax.Document) if f"`{field.name}`" not in told] == []

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tenax.clock import ManualClock
-from tenax.config import Config, CrawlConfig, FetchConfig, LedgerConfig, PolitenessConfig, Sites
+from tenax.config import Config, CrawlConfig, DuplicatesConfig, FetchConfig, LedgerConfig, PolitenessConfig, Sites
 from tenax.engine import Engine
 from tenax.errors import CommitUnknown, NoSeedReachable
 from tenax.fetch import Request, Response
@@ -20,6 +20,7 @@ from tenax.hosts.memory import MemoryHosts, OwnHosts
 from tenax.hosts.turns import HostTurns
 from tenax.ledger import Admission, Life, TaskState
 from tenax.ledger.sqlite import SqliteLedger
+from tenax.likeness import PageLikeness
 from tenax.model import (
     Done,
     Ending,
@@ -27,6 +28,7 @@ from tenax.model import (
     FailureKind,
     Fetched,
     Hop,
+    Offer,
     Redirected,
     Refused,
     Rejected,
@@ -138,13 +140,16 @@ async def crawl_of(tmp_path: Path, clock: ManualClock) -> AsyncIterator[Making]:
         crawl: CrawlConfig = DEFAULTS.crawl,
         fetch: FetchConfig = DEFAULTS.fetch,
         readers: InlineReaders | None = None,
+        duplicates: DuplicatesConfig = DEFAULTS.duplicates,
     ) -> Crawl:
         politeness = PolitenessConfig(rate_per_second=0, connections_per_host=8)
-        sites = Sites(Config(fetch=fetch, politeness=politeness))
+        sites = Sites(Config(fetch=fetch, politeness=politeness, duplicates=duplicates))
         rules = rules_of([SITE + "/"], Config(crawl=crawl), 2026)
         web = Web({SITE + path if path.startswith("/") else path: page for path, page in pages.items()}, clock)
         config = LedgerConfig(group_seconds=0.0)
-        ledger = await SqliteLedger.open(tmp_path / "tenax.db", config, clock, HostTurns(sites))
+        ledger = await SqliteLedger.open(
+            tmp_path / "tenax.db", config, clock, HostTurns(sites), likeness=PageLikeness(sites)
+        )
         ledgers.append(ledger)
         readers = readers or InlineReaders()
         await readers.start()
@@ -372,6 +377,25 @@ async def test_noindex_keeps_the_links_and_not_the_page_and_nofollow_the_other_w
     assert crawl.outcomes["/hidden"] == "rejected:noindex"
     assert await crawl.ledger.life(SITE + "/never") is None
     assert (await crawl.life("/end")).visits[-1].refusals == {"nofollow": 1}
+
+
+async def test_a_link_that_only_duplicates_had_is_taken_from_the_next_page(crawl_of: Making) -> None:
+    """Readers leave out links that the ledger has; those of a duplicate that is not followed it has not."""
+    pages: dict[str, Answered] = {
+        "/": "<p>High water at nine.</p><a href=/b></a>",
+        "/b": "<p>High water at nine.</p><a href=/only></a>",
+        "/later": "<p>Low water at three.</p><a href=/only></a>",
+        "/only": "<p>Here.</p>",
+    }
+    crawl = await crawl_of(pages, CrawlConfig(max_pages=2), duplicates=DuplicatesConfig(follow=False))
+    assert await crawl.run() is Ending.PAGE_LIMIT
+    page = (await crawl.life("/b")).page
+    assert page is not None and page.duplicate_of == SITE + "/"
+    assert (await crawl.ledger.status()).refusals == {"duplicate": 1}
+    crawl.engine.crawl = CrawlConfig()
+    await crawl.ledger.admit([Offer(SITE + "/later", SITE)])
+    assert await crawl.run() is Ending.COMPLETE
+    assert crawl.stored == ["/", "/b", "/later", "/only"]
 
 
 async def test_what_is_not_a_page_is_rejected(crawl_of: Making) -> None:

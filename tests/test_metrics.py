@@ -104,6 +104,12 @@ def test_visits_are_counted() -> None:
     assert values["crawler_active_workers"] == 1
 
 
+def test_duplicates_are_counted_among_the_pages() -> None:
+    metrics = busy_metrics()
+    metrics.visit(visit(Fetched(200), page=page()), is_duplicate=True)
+    assert (metrics.values()["crawler_pages_fetched_total"], metrics.values()["crawler_duplicates_total"]) == (3, 1)
+
+
 def test_they_are_served_and_the_port_is_given_back() -> None:
     server = busy_metrics().serve(0)
     try:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import pytest
 
-from tenax.config import Config, ValidationConfig
-from tenax.model import Rejected, Way
-from tenax.reader import read_page
+from tenax.config import Config, ReadingConfig, ValidationConfig
+from tenax.model import PageLink, Rejected, Way
+from tenax.parse.document import Document
+from tenax.parse.links import Link
+from tenax.reader import kept_links, read_page, web_url
 from tenax.reading import Job, Reading, Work, decode_work, encode_work
 from tenax.urls.admit import rules_of
 
@@ -67,6 +70,42 @@ def test_evidence_is_safe_to_show() -> None:
     assert reading.evidence.isprintable()
 
 
+def test_links_are_kept_only_where_they_are_wanted() -> None:
+    html = "<p>High water at nine.</p><a href=/b rel=nofollow>b</a><a href=c>c</a>"
+    assert read(html).links == ()
+    assert [link.url for link in read(html, reading=ReadingConfig(keep_links=True)).links] == [
+        "https://shop.example/b",
+        "https://shop.example/c",
+    ]
+    assert len(read(html, reading=ReadingConfig(keep_links=True, max_links=1)).links) == 1
+
+
+def test_a_kept_link_is_absolute_and_on_the_web() -> None:
+    links = (Link("../x", "a", True, "Words", "nofollow", True), Link("mailto:a@b.test"), Link("//b.test/"))
+    base = "https://shop.example/a/b"
+    assert kept_links(Document("html", links=links), base, 9) == (
+        PageLink("https://shop.example/x", "Words", "nofollow", True, True),
+        PageLink("https://b.test/"),
+    )
+    assert all(link.is_nofollow for link in kept_links(Document("html", links=links, is_nofollow=True), base, 9))
+    assert len(kept_links(Document("html", links=links), base, 1)) == 1
+
+
+@pytest.mark.parametrize(
+    ("href", "url"),
+    [
+        ("/i.png", "https://shop.example/i.png"),
+        ("//cdn.test/i.png", "https://cdn.test/i.png"),
+        ("data:image/png;base64,xx", None),
+        ("javascript:1", None),
+        ("http://[", None),
+    ],
+)
+def test_an_image_is_a_url_of_the_web_or_none(href: str, url: str | None) -> None:
+    assert web_url(href, "https://shop.example/a") == url
+
+
 def test_a_job_survives_the_socket() -> None:
-    work = Work(RULES, (job("x", status=203, way=Way.BROWSER, validation=ValidationConfig(min_body_bytes=9)),))
+    changes = {"validation": ValidationConfig(min_body_bytes=9), "reading": ReadingConfig(keep_links=True), "now": 5.5}
+    work = Work(RULES, (job("x", status=203, way=Way.BROWSER, **changes),))
     assert decode_work(encode_work(work)).jobs == work.jobs

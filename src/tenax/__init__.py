@@ -1,4 +1,4 @@
-"""Tenax: a web crawler that holds fast. `tenax.Crawl` is the whole of it for a program.
+"""Tenax: a web crawler that holds fast. `tenax.Crawl` is the whole of it for a program, `tenax.read` reads one page.
 
 Names are loaded when they are first used, so `import tenax` costs next to nothing.
 """
@@ -14,14 +14,18 @@ if TYPE_CHECKING:
     from tenax.crawl import Crawl
     from tenax.errors import TenaxError
     from tenax.model import Ending, Page, Progress
+    from tenax.one_page import read
+    from tenax.parse.document import Document
 
 _HOMES = {
     "Config": "tenax.config",
     "Crawl": "tenax.crawl",
+    "Document": "tenax.parse.document",
     "Ending": "tenax.model",
     "Page": "tenax.model",
     "Progress": "tenax.model",
     "TenaxError": "tenax.errors",
+    "read": "tenax.one_page",
 }
 
 
@@ -33,4 +37,4 @@ def __getattr__(name: str) -> Any:
     return getattr(importlib.import_module(_HOMES[name]), name)
 
 
-__all__ = ["Config", "Crawl", "Ending", "Page", "Progress", "TenaxError", "__version__"]
+__all__ = ["Config", "Crawl", "Document", "Ending", "Page", "Progress", "TenaxError", "__version__", "read"]

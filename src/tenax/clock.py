@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from typing import Protocol
@@ -66,6 +65,8 @@ class ShiftedClock:
 
 async def follow(clock: ShiftedClock, ahead: Callable[[], Awaitable[float | None]]) -> None:
     """Keep it at the server's time until this is cancelled; `ahead` asks the server, None when that is away."""
+    import asyncio  # here, so that who only asks for the time does not load it
+
     pause_seconds = COMPARE_SECONDS
     while True:
         await asyncio.sleep(pause_seconds)

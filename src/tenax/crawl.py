@@ -14,6 +14,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 
+import msgspec
+
 from tenax.app import App
 from tenax.clock import Clock, SteadyClock
 from tenax.config import Config
@@ -162,10 +164,13 @@ class Crawl:
         return self._app
 
     def _visited(self, visit: Visit, admission: Admission) -> None:
-        self._metrics.visit(visit)
+        self._metrics.visit(visit, admission.duplicate_of is not None)
         self._meter.visited(visit)
         if self._unread is not None and visit.page is not None:
-            self._unread.append(visit.page)
+            page, twin = visit.page, admission.duplicate_of
+            self._unread.append(
+                msgspec.structs.replace(page, duplicate_of=twin, likeness=admission.likeness) if twin else page
+            )
             self._parts.engine.hold("unread", len(self._unread) >= MOST_UNREAD_PAGES)
             self._arrived.set()
 

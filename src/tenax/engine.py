@@ -42,6 +42,7 @@ from tenax.model import (
 )
 from tenax.network import HOLD as NETWORK
 from tenax.network import NetworkWatch
+from tenax.page import page_of
 from tenax.readers import ReaderFailed, Readers
 from tenax.reading import Job, Reading
 from tenax.rulebook import Rulebook
@@ -138,7 +139,8 @@ class Engine:
         try:
             visit = await self.visit(claim)
             admission = await self.ledger.commit(visit)
-            self.readers.committed(claim.lease.number)
+            if admission.are_offers_known:
+                self.readers.committed(claim.lease.number)
             self.on_visit(visit, admission)
         except LeaseLost:
             log.warning("visit came too late", extra={"url": claim.task.url})
@@ -188,6 +190,7 @@ class Engine:
         response = answer.response
         if not isinstance(answer.outcome, Fetched) or response is None:
             return None
+        site = self.sites.of_origin(claim.host.origin)
         job = Job(
             number=claim.lease.number,
             url=claim.task.url,
@@ -198,7 +201,9 @@ class Engine:
             robots_header="\n".join(response.headers.all("X-Robots-Tag")) or None,
             status=response.status,
             way=response.way,
-            validation=self.sites.of_origin(claim.host.origin).validation,
+            validation=site.validation,
+            reading=site.reading,
+            now=self.clock.now(),
         )
         try:
             return await self.readers.read(job, await self.rulebook.current())
@@ -230,7 +235,7 @@ class Engine:
             host=host,
             started_at=started_at,
             finished_at=now,
-            page=self._page(claim, answer, reading, now - started_at) if isinstance(outcome, Fetched) else None,
+            page=_page(claim.task, answer, reading, now - started_at) if isinstance(outcome, Fetched) else None,
             offers=offers,
             refusals=reading.refusals if reading is not None else {},
             fetch=_measured(answer, reading),
@@ -294,34 +299,6 @@ class Engine:
         )
         return outcome, (offer,)
 
-    def _page(self, claim: Claim, answer: Answer, reading: Reading | None, seconds: float) -> Page | None:
-        response, task = answer.response, claim.task
-        if reading is None or response is None:
-            return None
-        return Page(
-            url=task.url,
-            status=response.status,
-            content_type=response.content_type,
-            content_hash=reading.content_hash,
-            content_length=len(response.body),
-            fetched_at=response.finished_at,
-            title=reading.title,
-            description=reading.description,
-            canonical=reading.canonical,
-            language=reading.language,
-            kind=reading.kind,
-            charset=reading.charset,
-            charset_source=reading.charset_source,
-            text=reading.text,
-            links_count=reading.links_count,
-            depth=task.depth,
-            via=task.via,
-            duration_ms=int(seconds * 1000),
-            chain=answer.chain,
-            etag=validator(response.headers.get("ETag")),
-            last_modified=validator(response.headers.get("Last-Modified")),
-        )
-
     def _may_claim(self) -> bool:
         flying = len(self.in_flight)
         if flying >= self.crawl.concurrency or self._holds:
@@ -344,6 +321,12 @@ class Engine:
         if rest_seconds > HOPELESS_REST_SECONDS and all(name.startswith("failed:") for name in counts.outcomes):
             raise NoSeedReachable(f"no seed answers: {self._last_failure}; check the URL, or run it again later")
         return Ending.PATIENCE if rest_seconds > self.crawl.patience_seconds else None
+
+
+def _page(task: Task, answer: Answer, reading: Reading | None, seconds: float) -> Page | None:
+    if reading is None or answer.response is None:
+        return None
+    return page_of(task, answer.response, answer.chain, reading, seconds)
 
 
 def _tell_change(before: HostRecord, host: HostRecord, now: float) -> None:

@@ -48,6 +48,7 @@ METRICS: tuple[Metric, ...] = (
         "counter",
         "Links offered to the ledger; those surely in it already are left out.",
     ),
+    Metric("crawler_duplicates_total", "counter", "Pages whose text was, or nearly was, that of a page stored before."),
     Metric("crawler_received_bytes_total", "counter", "Bytes received over the network, as sent."),
     Metric("crawler_fetch_seconds_total", "counter", "Time spent in fetches, all added up."),
     Metric("crawler_visits_in_flight", "gauge", "Visits going on now."),
@@ -152,8 +153,8 @@ class Metrics:
         self._seconds = 0.0
         self._progress: Progress | None = None
 
-    def visit(self, visit: Visit) -> None:
-        """Count one committed visit."""
+    def visit(self, visit: Visit, is_duplicate: bool = False) -> None:
+        """Count one committed visit; `is_duplicate` when it brought a page that was there already."""
         how, _, what = label(visit.outcome).partition(":")
         self._outcomes[how] += 1
         if visit.fetch.status is not None:
@@ -163,6 +164,7 @@ class Metrics:
         self._seconds += visit.fetch.total_seconds
         if visit.page is not None:
             self._counts["pages"] += 1
+            self._counts["duplicates"] += is_duplicate
         if how in ("failed", "rejected"):
             self._failures[what] += 1
         elif how != "deferred" and how != "refused":
@@ -189,6 +191,7 @@ class Metrics:
             "crawler_visits_total": dict(self._outcomes),
             "crawler_failures_total": dict(self._failures),
             "crawler_links_offered_total": counts["links"],
+            "crawler_duplicates_total": counts["duplicates"],
             "crawler_received_bytes_total": counts["bytes"],
             "crawler_fetch_seconds_total": self._seconds,
             "crawler_visits_in_flight": now.in_flight,

@@ -9,12 +9,13 @@ from __future__ import annotations
 import signal
 import socket
 import sys
-from collections.abc import Iterable, Set
+from collections.abc import Callable, Iterable, Set
 from functools import partial
+from itertools import islice
 
 from tenax.fetch.validate import Verdict, refresh_target, validate
 from tenax.memory import settle_memory
-from tenax.model import Offer, Rejected
+from tenax.model import Offer, PageLink, Rejected
 from tenax.parse.document import Document, read_with_dom
 from tenax.parse.facts import read_facts
 from tenax.parse.html import Dom
@@ -57,7 +58,16 @@ class Reader:
 
 def read_page(job: Job, rules: Rules, known: Set[str] = frozenset(), known_before: Set[str] = frozenset()) -> Reading:
     """What a document holds; links in one of the two sets are not offered."""
-    document, dom = read_with_dom(job.body, job.content_type, job.robots_header)
+    document, dom = read_with_dom(
+        job.body,
+        job.content_type,
+        job.robots_header,
+        url=job.fetched_url,
+        now=job.now,
+        resolver=partial(absolute_from, job.fetched_url),
+        with_article=job.reading.articles,
+        with_markdown=job.reading.markdown,
+    )
     if document.media == "other":
         return Reading(rejected=Rejected(why=f"content: {document.media_why}"))
     verdict = validate(document, partial(read_facts, dom), job.validation, len(job.body), job.status, job.way)
@@ -75,7 +85,22 @@ def read_page(job: Job, rules: Rules, known: Set[str] = frozenset(), known_befor
         kind=document.kind,
         charset=document.charset,
         charset_source=document.charset_source,
+        headline=document.headline,
+        language_confidence=document.language_confidence,
+        authors=document.authors,
+        published=document.published,
+        modified=document.modified,
+        site_name=document.site_name,
+        section=document.section,
+        keywords=document.keywords,
+        image=web_url(document.image, base) if document.image else None,
         text=document.text,
+        article=document.article,
+        markdown=document.markdown,
+        abstract=document.abstract,
+        words=document.words,
+        fingerprint=document.fingerprint,
+        links=kept_links(document, base, job.reading.max_links) if job.reading.keep_links else (),
         content_hash=document.content_hash,
         links_count=len(document.links),
         offers=offers,
@@ -99,6 +124,28 @@ def _turned_away(job: Job, rules: Rules, document: Document, dom: Dom | None, ve
         evidence=shown(verdict.evidence, MAX_EVIDENCE_CHARS),
         rejected=Rejected(verdict.why, verdict.status == "hard"),
     )
+
+
+def absolute_from(fetched_url: str, base_href: str | None) -> Callable[[str], str]:
+    """What makes an address of the page absolute; one that leads nowhere on the web stays as it is."""
+    base = _base(base_href, fetched_url)
+    return lambda href: web_url(href, base) or href
+
+
+def web_url(href: str, base: str) -> str | None:
+    """Where it leads, spelled as the page has it otherwise; None when that is nowhere on the web."""
+    found = normalize(href, base, Spelling())
+    return found.url if found is not None else None
+
+
+def kept_links(document: Document, base: str, most: int) -> tuple[PageLink, ...]:
+    """The links as they are kept: those that lead somewhere on the web, in the order of the page."""
+    kept = (
+        PageLink(url, link.text, link.rel, link.is_nofollow or document.is_nofollow, link.is_in_article)
+        for link in document.links
+        if (url := web_url(link.href, base)) is not None
+    )
+    return tuple(islice(kept, most))
 
 
 def _base(base_href: str | None, fetched_url: str) -> str:

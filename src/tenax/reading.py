@@ -6,8 +6,8 @@ import struct
 
 import msgspec
 
-from tenax.config import ValidationConfig
-from tenax.model import Offer, PageKind, Rejected, Validation, Value, Way
+from tenax.config import ReadingConfig, ValidationConfig
+from tenax.model import Offer, PageKind, PageLink, Rejected, Validation, Value, Way
 from tenax.urls.admit import Rules
 
 
@@ -29,6 +29,10 @@ class Job(Value, frozen=True):
     """How it was fetched: a shell that a browser has rendered is one for good."""
     validation: ValidationConfig = ValidationConfig()
     """As it holds for this site."""
+    reading: ReadingConfig = ReadingConfig()
+    """As it holds for this site."""
+    now: float = 0.0
+    """In seconds since 1970: no date on the page is believed that is later."""
 
 
 class Reading(Value, frozen=True):
@@ -38,10 +42,25 @@ class Reading(Value, frozen=True):
     description: str = ""
     canonical: str | None = None
     language: str | None = None
-    kind: PageKind = PageKind.PAGE
+    kind: PageKind = PageKind.OTHER
     charset: str = "utf-8"
     charset_source: str = ""
+    headline: str = ""
+    language_confidence: float = 0.0
+    authors: tuple[str, ...] = ()
+    published: str | None = None
+    modified: str | None = None
+    site_name: str = ""
+    section: str = ""
+    keywords: tuple[str, ...] = ()
+    image: str | None = None
     text: str = ""
+    article: str = ""
+    markdown: str = ""
+    abstract: str = ""
+    words: int = 0
+    fingerprint: bytes = b""
+    links: tuple[PageLink, ...] = ()
     content_hash: str = ""
     links_count: int = 0
     offers: tuple[Offer, ...] = ()

@@ -37,6 +37,7 @@ from tenax.hosts.turns import HostTurns
 from tenax.ledger import Admission, Ledger
 from tenax.ledger.postgres import PostgresLedger, migrate, refill, server_offset
 from tenax.ledger.sqlite import SqliteLedger, owned
+from tenax.likeness import PageLikeness
 from tenax.model import Failed, Unchanged, Visit, Way
 from tenax.network import Network, NetworkWatch
 from tenax.place import Place
@@ -69,7 +70,8 @@ async def open_ledger(
     # A pace of zero says "sites of my own, as fast as they go": then nothing else may hold the frontier back.
     is_unhurried = config.politeness.rate_per_second > 0
     links_per_second = config.crawl.links_per_second_per_source if is_unhurried else 0.0
-    turns = HostTurns(Sites(config))
+    sites = Sites(config)
+    turns, likeness = HostTurns(sites), PageLikeness(sites)
     if place.server:
         own = msgspec.structs.replace(config.ledger, schema=place.schema)
         has_filter = own.visited_filter and config.hosts.url and not read_only
@@ -81,6 +83,7 @@ async def open_ledger(
             links_per_second=links_per_second,
             read_only=read_only,
             visited=await VisitedUrls.open(config.hosts.url, clock) if has_filter else None,
+            likeness=likeness,
         )
     return await SqliteLedger.open(
         place.directory / LEDGER_FILE,
@@ -89,6 +92,7 @@ async def open_ledger(
         turns,
         links_per_second=links_per_second,
         read_only=read_only,
+        likeness=likeness,
     )
 
 

@@ -44,7 +44,9 @@ def test_every_bar_held(capsys: pytest.CaptureFixture[str], results: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("sign", "value"), [("at_least", 7.99), ("at_most", 8.01), ("below", 8.0)], ids=["least", "most", "below"]
+    ("sign", "value"),
+    [("at_least", 7.99), ("at_most", 8.01), ("below", 8.0), ("above", 8.0)],
+    ids=["least", "most", "below", "above"],
 )
 def test_one_bar_missed(sign: str, value: float, capsys: pytest.CaptureFixture[str]) -> None:
     report = Report("speed", is_quick=True)

@@ -58,6 +58,12 @@ def test_a_table_line_has_every_column() -> None:
     assert row["text"] == "First.\n\nSecond."
 
 
+def test_authors_and_keywords_share_a_cell() -> None:
+    row = cells(formats.csv_line(page(authors=("Ada", "=Bob"), keywords=("a", "b"), words=7, likeness=0.5)))
+    assert (row["authors"], row["keywords"], row["words"], row["likeness"]) == ("Ada; =Bob", "a; b", "7", "0.5")
+    assert cells(formats.csv_line(page(authors=("=Ada",))))["authors"] == "'=Ada"
+
+
 def test_a_stale_page_says_so_in_every_format() -> None:
     stale = page(stale_since=1_750_000_060.0, stale_why="HTTP 503")
     line = json.loads(formats.json_line(stale))
@@ -84,6 +90,15 @@ def test_markdown_has_front_matter_and_text() -> None:
         "",
         "Second.",
     ]
+
+
+def test_markdown_of_the_page_is_taken_and_made_harmless() -> None:
+    written = page(markdown=f"## Part\n\n[there](https://a.test/)\n\n{HOSTILE}", authors=("Ada", "Bob"))
+    text = formats.markdown(written)
+    assert 'author: "Ada; Bob"' in text
+    assert "## Part\n\n[there](https://a.test/)\n\n\\<script>alert(1)\\</script>" in text
+    assert "[x](#)" in text and "First." not in text
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", text)
 
 
 def test_markup_in_markdown_stays_text() -> None:

@@ -46,6 +46,10 @@ def text_of(**changes: object) -> str:
     return "\n".join(lines(msgspec.structs.replace(plain, **changes), "out", "tenax crawl X --out out", Ink()))
 
 
+def test_duplicates_are_counted() -> None:
+    assert "pages         100  (40 articles, 1 duplicate)" in text_of(duplicates=1)
+
+
 def test_counts_hosts_and_sinks_are_shown() -> None:
     text = text_of(is_running=True)
     for part in (

@@ -21,6 +21,7 @@ from tenax.model import (
     HostRecord,
     Outcome,
     Page,
+    PageKind,
     Plan,
     Priority,
     Redirected,
@@ -90,6 +91,27 @@ def test_a_stored_page_tells_its_way() -> None:
     ):
         assert part in text
     assert "\x1b" not in text
+
+
+def test_a_duplicate_says_of_what() -> None:
+    page = Page(
+        URL, 200, "text/html", "ab" * 32, 3000, NOW, kind=PageKind.HUB, words=1200, authors=("Ada", "Bob"),
+        published="2026-11-16", duplicate_of="https://example.org/\u202efirst", likeness=0.9349,
+    )  # fmt: skip
+    text = text_of(life(page=page))
+    for part in (
+        "Visited and stored, as a duplicate of https://example.org/first.",
+        "hub, 0 characters of text, 1,200 words in the article, 0 links",
+        "duplicate of https://example.org/first, likeness 0.93",
+        "by Ada, Bob, published 2026-11-16",
+    ):
+        assert part in text
+
+
+@pytest.mark.parametrize(("kind", "says"), [("article", "an article"), ("product", "a page of kind product")])
+def test_what_kind_of_page_it_is(kind: str, says: str) -> None:
+    page = Page(URL, 200, "text/html", "ab" * 32, 3000, NOW, kind=PageKind(kind))
+    assert f"Visited and stored, as {says}." in text_of(life(page=page))
 
 
 def test_a_waiting_one_says_for_what() -> None:

@@ -86,6 +86,10 @@ def test_what_conditional_requests_saved_is_said() -> None:
     assert "unchanged" not in text_of(report())
 
 
+def test_duplicates_are_counted() -> None:
+    assert "1,204  (812 articles, 17 duplicates, 1,004 in this run)" in text_of(report(duplicates=17))
+
+
 def test_dead_letters_are_something_to_try() -> None:
     assert "tenax dead-letters list --out 'my crawl'" in text_of(report(dead=2))
 

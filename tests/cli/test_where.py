@@ -33,7 +33,7 @@ def test_since_is_a_date(text: str) -> None:
         ("colour=red", "fields: host, status, kind, language, url, since"),
         ("status=ok", "give a number"),
         ("since=yesterday", "give a date"),
-        ("kind=video", "article and page"),
+        ("kind=video", "article, hub, product, forum, documentation and other"),
     ],
 )
 def test_a_mistake_is_explained(condition: str, says: str) -> None:

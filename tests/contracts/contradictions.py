@@ -31,6 +31,10 @@ RUINS = {
     "UPDATE record SET state = 'settled' WHERE state = 'dead'": "the tally says dead: 1, there are 0",
     "UPDATE record SET content_id = NULL": "the tally says pages: 1, there are 0",
     "DELETE FROM tally WHERE name = 'articles'": "the tally says articles: 0, there are 1",
+    "UPDATE record SET duplicate_of = id WHERE content_id IS NOT NULL": "the tally says duplicates: 0, there are 1",
+    "UPDATE record SET duplicate_of = 999": "2 duplicates of pages that are not there",
+    "INSERT INTO likeness VALUES (5, 999)":
+        "1 places in the index of originals that lead to a duplicate or to no page",
 }  # fmt: skip
 
 

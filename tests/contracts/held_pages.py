@@ -140,7 +140,7 @@ class HeldPagesContract:
         page = page_of(claim, clock, etag='"2"')
         await ledger.commit(visit_of(claim, clock, plan=Again(clock.now() + 1), page=page))
         clock.advance(2)
-        assert (await claimed(ledger)).held == Held(page.fetched_at, 200, PageKind.PAGE, '"2"', None, 5)
+        assert (await claimed(ledger)).held == Held(page.fetched_at, 200, PageKind.OTHER, '"2"', None, 5)
 
     @pytest.mark.parametrize("status", [404, 410])
     async def test_a_url_that_had_no_page_is_held_as_such(

@@ -546,7 +546,7 @@ class LedgerContract:
         await ledger.admit([offer("https://a.test/news/1"), offer("https://b.test:8080/2")])
         for _ in range(2):
             claim = await claimed(ledger)
-            kind = PageKind.ARTICLE if "news" in claim.task.url else PageKind.PAGE
+            kind = PageKind.ARTICLE if "news" in claim.task.url else PageKind.OTHER
             page = page_of(claim, clock, kind=kind, language="en-GB" if "news" in claim.task.url else None)
             await ledger.commit(visit_of(claim, clock, page=page))
 

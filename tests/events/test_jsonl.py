@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 from tenax.errors import SinkError, StorageFull
 from tenax.events.jsonl import JsonlSink
 from tenax.events.lines import line_of
-from tenax.model import Cursor, Event, Hop, Page, PageKind
+from tenax.model import Cursor, Event, Hop, Page, PageKind, PageLink
 
 PAGE = Page(
     url="https://example.org/grüße?a=1",
@@ -34,6 +35,13 @@ PAGE = Page(
     via="https://example.org/",
     duration_ms=56,
     chain=(Hop("https://example.org/old", 301),),
+    authors=("Ada",),
+    published="2026-11-16",
+    article="Grüße",
+    markdown="*Grüße*",
+    duplicate_of="https://example.org/first",
+    likeness=0.9375,
+    links=(PageLink("https://example.org/b", "b", is_in_article=True),),
 )
 
 
@@ -63,12 +71,28 @@ def test_a_line_holds_the_page_in_the_outsides_words() -> None:
         "description": "",
         "kind": "article",
         "language": None,
+        "language_confidence": 0.0,
+        "headline": "",
+        "authors": ["Ada"],
+        "published": "2026-11-16",
+        "modified": None,
+        "site_name": "",
+        "section": "",
+        "keywords": [],
+        "image": None,
+        "abstract": "",
+        "words": 0,
+        "duplicate_of": "https://example.org/first",
+        "likeness": 0.9375,
         "canonical": None,
         "content_type": "text/html; charset=utf-8",
         "content_length": 1234,
         "content_hash": "ab" * 32,
         "charset": "utf-8",
         "links_count": 7,
+        "links": [
+            {"url": "https://example.org/b", "text": "b", "rel": "", "is_nofollow": False, "is_in_article": True}
+        ],
         "depth": 2,
         "via": "https://example.org/",
         "redirects": [{"url": "https://example.org/old", "status": 301}],
@@ -76,12 +100,22 @@ def test_a_line_holds_the_page_in_the_outsides_words() -> None:
         "duration_ms": 56,
         "seq": 12,
         "text": "Grüße, мир, 世界",
+        "article": "Grüße",
+        "markdown": "*Grüße*",
     }
+
+
+def test_every_field_of_a_page_is_told() -> None:
+    """But for how it was asked for, and what only the ledger needs."""
+    fields = {field.name for field in msgspec.structs.fields(Page)} - {"charset_source", "etag", "last_modified"}
+    renamed = {"chain": "redirects"}
+    told = json.loads(line_of(msgspec.structs.replace(PAGE, stale_since=1.0), 1)).keys()
+    assert {renamed.get(name, name) for name in fields} - told == {"fingerprint"}
 
 
 def test_the_text_can_be_left_out_and_nothing_else_changes() -> None:
     whole, short = json.loads(line_of(PAGE, None)), json.loads(line_of(PAGE, None, with_text=False))
-    assert whole.pop("text") == PAGE.text
+    assert (whole.pop("text"), whole.pop("article"), whole.pop("markdown")) == (PAGE.text, PAGE.article, PAGE.markdown)
     assert short == whole
 
 

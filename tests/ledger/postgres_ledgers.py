@@ -7,7 +7,7 @@ import asyncio
 from tenax.clock import Clock, ManualClock
 from tenax.config import LedgerConfig
 from tenax.errors import LedgerMissing
-from tenax.ledger import Turns
+from tenax.ledger import Likeness, Turns
 from tenax.ledger.postgres import PostgresLedger
 from tests.contracts.ledger import Manners
 
@@ -34,6 +34,7 @@ class Ledgers:
         manners: Turns | None = None,
         links_per_second: float = 0.0,
         read_only: bool = False,
+        likeness: Likeness | None = None,
     ) -> PostgresLedger:
         ledger = await PostgresLedger.open(
             url or self.url,
@@ -42,6 +43,7 @@ class Ledgers:
             manners or self.manners,
             links_per_second=links_per_second,
             read_only=read_only,
+            likeness=likeness,
         )
         self._opened.append(ledger)
         return ledger

@@ -25,12 +25,12 @@ def test_a_url_that_was_never_visited() -> None:
 
 @pytest.mark.parametrize(("state", "cause"), [("waiting", None), ("settled", None), ("dead", "no answer")])
 def test_only_a_dead_letter_has_a_cause(state: str, cause: str | None) -> None:
-    life = life_of_record(RECORD | {"state": state}, None, HOST, None, "", [])
+    life = life_of_record(RECORD | {"state": state}, None, HOST, None, None, [])
     assert (life.state, life.cause, life.due, life.page) == (TaskState(state), cause, None, None)
 
 
 def test_a_visited_url_that_waits_again_is_due() -> None:
-    assert life_of_record(RECORD, ENTRY, HOST, None, "", []).due == 90.5
+    assert life_of_record(RECORD, ENTRY, HOST, None, None, []).due == 90.5
 
 
 def test_a_dead_letter_without_words() -> None:

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from tenax.ledger import rows
+from tenax.ledger.duplicates import Duplicates
 from tenax.ledger.effects import Effects, News, Numbers, Settling, Stored, effects_of, to_look_up
 from tenax.ledger.schedule import Entry
 from tenax.model import (
@@ -72,7 +73,7 @@ def settling(outcome: Outcome, plan: Plan, entry: Entry = NEW, page: Page | None
 def effects(*settlings: Settling, stored: Stored | None = None) -> Effects:
     """With records from 100 on, visits from 200 on, contents from 300 on."""
     numbers = Numbers(*(count(first).__next__ for first in (100, 200, 300)))
-    return effects_of(settlings, {5: stored} if stored else {}, numbers)
+    return effects_of(settlings, {5: stored} if stored else {}, numbers, Duplicates(None))
 
 
 class Case(NamedTuple):

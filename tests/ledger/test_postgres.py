@@ -115,7 +115,7 @@ class TestPostgresLedger(LedgerContract, HeldPagesContract):
          "visit_add", "visits_of", "record_of", "url_of_record", "events_after", "content_of", "stored_pages", "held",
          "record_confirm", "pages", "dead_letters", "revisit_part", "revisit", "replay", "hosts_free", "hosts_learn",
          "hosts_wake", "hosts_keep", "hosts_take", "hosts_of", "hosts_held_by", "hosts_next_turn", "outside",
-         "budgets_put"],
+         "budgets_put", "likeness_find", "likeness_add", "likeness_remove", "originals"],
     )  # fmt: skip
     async def test_no_statement_looks_at_every_url_or_host(self, ledgers: Ledgers, name: str) -> None:
         ledger = await ledgers.open()
@@ -124,7 +124,19 @@ class TestPostgresLedger(LedgerContract, HeldPagesContract):
         assert await read_whole(ledger, queries()[name]) <= {"worker", "meta", "outbox_end"}
 
     @pytest.mark.parametrize(
-        "name", ["queue_remove", "queue_due", "queue_later", "seen_add", "visit_add", "stored_pages", "hosts_take"]
+        "name",
+        [
+            "queue_remove",
+            "queue_due",
+            "queue_later",
+            "seen_add",
+            "visit_add",
+            "stored_pages",
+            "hosts_take",
+            "likeness_find",
+            "likeness_remove",
+            "originals",
+        ],
     )
     async def test_a_plan_that_was_made_for_small_tables_is_good_for_large_ones(
         self, ledgers: Ledgers, name: str

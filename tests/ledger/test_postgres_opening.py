@@ -14,6 +14,7 @@ import pytest
 from tenax.clock import ManualClock, SteadyClock
 from tenax.config import LedgerConfig
 from tenax.errors import ConfigError, LedgerAway, LedgerMissing, LedgerUnusable, TenaxError
+from tenax.ledger import PageFilter
 from tenax.ledger.postgres import PostgresLedger, migrate, server_offset
 from tenax.ledger.postgres.link import Address, translated
 from tenax.ledger.postgres.schema import migrations, newest
@@ -213,6 +214,33 @@ async def test_migrations_go_step_by_step_and_only_once(ledgers: Ledgers, monkey
     assert ledger.counts().waiting == 1
     assert await ledger._ears.ask(lambda db: db.fetchval("SELECT count(colour) FROM host, added")) == 0
     await set_version(ledger, before)
+
+
+OLD_PAGE = """
+INSERT INTO host (origin, has_work, turn_at) VALUES ('https://a.test', false, 0);
+INSERT INTO seen SELECT id, 7 FROM host;
+INSERT INTO record (id, host_id, key, discovered_at, last_visit_at, last_visit, content_id, content_length, fetched_at,
+                    duration_ms, page_status, depth, links_count, priority, source, path, state, status, content_type,
+                    content_hash, title, description, kind, charset, charset_source)
+    SELECT 1, id, 7, 1, 1, 2, 3, 5, 1000, 0, 200, 0, 0, 1, 0, '/', 'settled', 'fetched', 'text/html', '\\xab', 'T', '',
+           'page', 'utf-8', '' FROM host;
+INSERT INTO content VALUES (3, 1, '{}', '\\x789c2b4a4d4c01000421019d');
+INSERT INTO tally VALUES (0, 'pages', 1), (0, 'settled', 1), (0, 'hosts', 1), (0, 'admitted', 1);
+"""
+
+
+async def test_pages_of_the_second_version_can_be_read(ledgers: Ledgers, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = {number: step for number, step in migrations().items() if number <= 2}
+    with monkeypatch.context() as patched:
+        patched.setattr("tenax.ledger.postgres.schema.migrations", lambda: steps)
+        await migrate(ledgers.url, ledgers.config.schema)
+        earlier = await ledgers.open()
+        await earlier._ears.ask(lambda db: db.execute(OLD_PAGE))
+        await earlier.close()
+    assert await migrate(ledgers.url, ledgers.config.schema) == (2, newest())
+    ledger = await ledgers.open()
+    (page,) = [page async for page in ledger.pages(PageFilter(kind="other"))]
+    assert (page.url, page.text, page.article, page.words) == ("https://a.test/", "read", "", 0)
 
 
 async def test_a_migration_that_fails_changes_nothing(ledgers: Ledgers, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,10 +13,12 @@ import pytest
 from tenax.clock import ManualClock
 from tenax.config import LedgerConfig
 from tenax.errors import LedgerBusy, LedgerMissing, LedgerUnusable, StorageFull
+from tenax.ledger import PageFilter
 from tenax.ledger.sqlite import SqliteLedger
 from tenax.ledger.sqlite.schema import queries
+from tenax.model import PageKind
 from tests.contracts.held_pages import HeldPagesContract
-from tests.contracts.ledger import LedgerContract, Manners, Opened, claimed, offer, visit_of
+from tests.contracts.ledger import LedgerContract, Manners, Opened, claimed, offer, page_of, visit_of
 
 CONFIG = LedgerConfig(group_seconds=0.0, window_hosts=20, look_ahead=4)
 
@@ -160,6 +162,54 @@ async def test_another_version(
         await opening(file)
 
 
+ADDED_IN_3 = ("headline", "authors", "published", "words", "duplicate_of", "likeness", "fingerprint")
+
+
+async def version_2(file: Path, clock: ManualClock) -> None:
+    """A ledger with one page, as it was before pages were read closely."""
+    ledger = await SqliteLedger.open(file, CONFIG, clock, Manners())
+    await ledger.admit([offer("https://a.test/")])
+    await ledger.commit(visit_of(await claimed(ledger), clock))
+    await ledger.close()
+    with sqlite3.connect(file) as db:
+        db.execute("DROP VIEW crawled_pages")
+        db.execute("CREATE VIEW crawled_pages AS SELECT id FROM record")
+        db.execute("DROP TABLE likeness")
+        for column in ADDED_IN_3:
+            db.execute(f"ALTER TABLE record DROP COLUMN {column}")
+        db.execute("UPDATE record SET kind = 'page'")
+        db.execute("PRAGMA user_version = 2")
+    db.close()
+
+
+async def test_a_ledger_of_version_2_is_brought_to_this_one(tmp_path: Path) -> None:
+    clock = ManualClock()
+    await version_2(tmp_path / "tenax.db", clock)
+    with pytest.raises(LedgerUnusable, match=r"older Tenax.*by the same command as before"):
+        await read(tmp_path / "tenax.db")
+    ledger = await SqliteLedger.open(tmp_path / "tenax.db", CONFIG, clock, Manners())
+    (page,) = [page async for page in ledger.pages(PageFilter(kind="other"))]
+    assert (page.kind, page.text, page.article, page.authors) == (PageKind.OTHER, "Grüße, мир, 世界", "", ())
+    assert [event.page for event in await ledger.events(0, 10)] == [page]
+    clock.advance(60)
+    await ledger.revisit(clock.now())
+    claim = await claimed(ledger)
+    await ledger.commit(visit_of(claim, clock, page=page_of(claim, clock, article="Grüße", words=1)))
+    assert [event.page.article for event in await ledger.events(0, 10)] == ["", "Grüße"], "what is new to us is news"
+    assert await ledger.problems() == []
+    columns = [row[1] for row in ledger._db.execute("PRAGMA table_info(crawled_pages)")]
+    await ledger.close()
+    assert columns == [row[1] for row in await new_columns(tmp_path)]
+    await (await read(tmp_path / "tenax.db")).close()
+
+
+async def new_columns(tmp_path: Path) -> list[tuple[int, str]]:
+    ledger = await write(tmp_path / "new" / "tenax.db")
+    found = ledger._db.execute("PRAGMA table_info(crawled_pages)").fetchall()
+    await ledger.close()
+    return found
+
+
 async def test_each_ledger_makes_its_own_keys(tmp_path: Path) -> None:
     keys = []
     for name in ("one", "one", "two"):
@@ -171,13 +221,14 @@ async def test_each_ledger_makes_its_own_keys(tmp_path: Path) -> None:
     assert keys[0] == keys[1] != keys[2]
 
 
-TABLES_WITH_A_ROW_PER_URL = ("seen", "queue", "record", "visit", "content")
+TABLES_WITH_A_ROW_PER_URL = ("seen", "queue", "record", "visit", "content", "likeness")
 
 
 @pytest.mark.parametrize(
     "name",
     ["queue_remove", "queue_due", "queue_next_due", "queue_next_due_after", "queue_find", "seen_forget", "visit_add",
-     "visits_of", "record_of", "url_of_record", "events_after", "content_of", "highest_ids", "pages", "dead_letters"],
+     "visits_of", "record_of", "url_of_record", "events_after", "content_of", "highest_ids", "pages", "dead_letters",
+     "likeness_find", "likeness_remove", "originals", "stored_pages"],
 )  # fmt: skip
 async def test_no_statement_looks_at_every_url(tmp_path: Path, name: str) -> None:
     ledger = await write(tmp_path / "tenax.db")

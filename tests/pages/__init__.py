@@ -3,6 +3,8 @@
 `texts` holds what the good pages say, `tricky` those that speak of walls without being one, `layouts` what they are
 dressed in, `walls` the walls. `hard` holds more good pages, found by looking for what the rules would turn away.
 Every third text and every third wall is held out: the rules were written without looking at how those fare.
+
+`written` is for the reading, not for the validation: whole pages, and what of them should be kept.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tenax.model import PageKind
 from tenax.parse import Document, Link, read_document
+from tenax.parse.fingerprint import near_fingerprint
 
 HTML = "text/html; charset=utf-8"
 PAGE = """<!doctype html><html lang=en-gb><head><title>A page</title><base href="/base/">
@@ -27,11 +28,22 @@ def test_a_page() -> None:
         description="About it",
         canonical="/c",
         language="en-GB",
-        kind=PageKind.PAGE,
+        language_confidence=0.94,
+        kind=PageKind.OTHER,
         charset="utf-8",
         charset_source="header",
+        headline="A page",
         text=text,
-        links=(Link("/c", "canonical"), Link("x"), Link("y", "a", True)),
+        article=text,
+        markdown="# Head\n\nSome **te**xt\n\n[x](x)[y](y)",
+        abstract="About it",
+        words=4,
+        fingerprint=near_fingerprint(text),
+        links=(
+            Link("/c", "canonical", rel="canonical"),
+            Link("x", text="x", is_in_article=True),
+            Link("y", is_nofollow=True, text="y", rel="nofollow", is_in_article=True),
+        ),
         base_href="/base/",
         content_hash=hashlib.sha256(text.encode()).hexdigest(),
     )
@@ -69,7 +81,8 @@ def test_robots_header_counts() -> None:
         (b"<title>" + b"x" * 10_000_000, ""),
         (b"<select>" + b"<option>x" * 50_000, " ".join("x" * 50_000)),
         (b"<!--" + b"x" * 10_000_000, ""),
-        (b"<p>words </p>" * 700_000, ("words\n" * 700_000)[:2_000_000]),
+        (b"<p>words </p>" * 700_000, ("words\n" * 150_000).strip()),
+        (b"<i>words </i>" * 150_000, ("words " * 150_000).strip()),
         (b"\n" * 10_000_000, ""),
     ],
     ids=lambda value: repr(value)[:24],
@@ -86,9 +99,10 @@ def test_a_cut_page_is_marked() -> None:
 
 
 def assert_clean(document: Document) -> None:
-    for text in (document.text, document.title, document.description, *(link.href for link in document.links)):
+    texts = (document.text, document.title, document.description, document.article, document.markdown)
+    for text in (*texts, *(link.href for link in document.links)):
         text.encode("utf-8")
-    assert not set("\0\x1b\x9b") & set(document.text + document.title + document.description)
+    assert not set("\0\x1b\x9b") & set("".join(texts))
 
 
 @settings(deadline=None)

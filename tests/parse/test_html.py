@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from tenax.parse.html import BREAK, TEXT, Dom, Node, tag_number
+import pytest
+from hypothesis import given, settings
+
+from tenax.parse.html import BREAK, TEXT, Dom, Node, Walk, tag_number
+from tests.parse.markup import MARKUP
 
 
 def test_selection_is_in_document_order() -> None:
@@ -48,6 +52,113 @@ def test_a_walk_looks_into_what_is_not_seen() -> None:
     assert "".join(walked.fragments).strip(BREAK) == ""
     assert tags(walked.leading) == ["a", "a", "area"]
     assert tags(walked.telling) == ["base", "title"]
+
+
+def boxes_of(walk: Walk) -> list[tuple[str, int, tuple[int, int]]]:
+    """Name, parent and runs of each box, without the root and the body."""
+    names = {tag_number(name): name for name in ["div", "p", "ul", "li", "td", "button", "section", "noscript"]}
+    columns = zip(walk.box_tags, walk.box_parents, walk.box_firsts, walk.box_ends, strict=True)
+    return [(names[tag], parent, (first, end)) for tag, parent, first, end in columns if tag in names]
+
+
+def runs_of(walk: Walk) -> list[tuple[int, str]]:
+    """The box and the text of each run."""
+    ends = [*walk.run_starts[1:], len(walk.fragments)]
+    texts = ["".join(walk.fragments[start:end]) for start, end in zip(walk.run_starts, ends, strict=True)]
+    return list(zip(walk.run_boxes, (text.replace(BREAK, " ").strip() for text in texts), strict=True))
+
+
+def test_boxes_and_runs() -> None:
+    walk = Dom("<body><div>a <b>b</b><p>c</p> d</div><ul><li>e<li></ul><section> </section>").walk
+    assert boxes_of(walk) == [
+        ("div", 1, (0, 3)),
+        ("p", 2, (1, 2)),
+        ("ul", 1, (3, 4)),
+        ("li", 4, (3, 4)),
+        ("li", 4, (4, 4)),
+        ("section", 1, (4, 4)),
+    ]
+    assert runs_of(walk) == [(2, "a b"), (3, "c"), (2, "d"), (5, "e")]
+    assert walk.box_parents[:2] == [0, 0]
+    assert (walk.box_firsts[0], walk.box_ends[0]) == (0, 4)
+
+
+def test_a_run_begins_with_its_text_node() -> None:
+    walk = Dom("<p> <b>bold</b> rest</p><p><!-- c --><i>next</i>").walk
+    assert [node.text_content for node in walk.run_nodes] == ["bold", "next"]
+
+
+def test_cells_and_buttons_are_boxes_that_stay_in_line() -> None:
+    walk = Dom("<table><tr><td>a<td>b</table><p>c <button>d</button> e").walk
+    assert [text for _, text in runs_of(walk)] == ["a", "b", "c", "d", "e"]
+    assert [name for name, *_ in boxes_of(walk)] == ["td", "td", "p", "button"]
+    assert "".join(walk.fragments).split(BREAK).count("c  d  e") == 1
+
+
+@pytest.mark.parametrize(
+    ("html", "texts"),
+    [
+        ("<p>x <a>y</a> z <a></a>", ["y", ""]),
+        ("<a>x<div>y</div>z</a>", ["x y z"]),
+        ("<a>x<br>y <img></a>", ["x y"]),
+        ("<a><b>x</b></a><area><link><iframe>i</iframe>", ["x", "", "", ""]),
+        ("<a>unclosed <p>x", ["unclosed x"]),
+        ("<body><noscript><a>unseen</a></noscript><p>x", [""]),
+    ],
+)
+def test_the_fragments_of_links(html: str, texts: list[str]) -> None:
+    walk = Dom(html).walk
+    spans = zip(walk.link_starts, walk.link_ends, strict=True)
+    said = ["".join(walk.fragments[start:end]).replace(BREAK, " ") for start, end in spans]
+    assert [" ".join(text.split()) for text in said] == texts
+    assert len(walk.leading) == len(texts)
+
+
+def test_where_images_stand() -> None:
+    walk = Dom("<img id=a><p>x<img id=b>y</p><noscript><img id=c></noscript><img id=d>").walk
+    assert [node.attributes["id"] for node in walk.images] == ["a", "b", "d"]
+    before = ["".join(walk.fragments[:place]).replace(BREAK, "").strip() for place in walk.image_places]
+    assert before == ["", "x", "x y"]
+
+
+def test_the_text_of_a_box() -> None:
+    walk = Dom("<body><div>a <b>b</b><p>c<br>d</p> e</div><p></p>f").walk
+    assert [walk.box_text(box) for box in range(1, 5)] == ["a b c d e f", "a b c d e", "c d", ""]
+
+
+LONG = "This page keeps its words for those who read without scripts. " * 10
+
+
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        (f"<noscript>{LONG}</noscript><div id=app>Wait</div>", f"{LONG}Wait"),
+        ("<noscript>Please switch on JavaScript.</noscript><p>Wait", "Wait"),
+        (f"<noscript>{LONG}</noscript><p>{LONG}", LONG),
+        ("<p>Wait", "Wait"),
+    ],
+    ids=["all of the page", "a notice", "beside the page", "none"],
+)
+def test_a_page_for_those_without_scripts(html: str, text: str) -> None:
+    walk = Dom(f"<body>{html}").walk
+    assert "".join(walk.fragments).replace(BREAK, " ").split() == text.split()
+
+
+@settings(deadline=None, max_examples=150)
+@given(MARKUP)
+def test_columns_of_a_family_have_one_length(html: str) -> None:
+    walk = Dom(html).walk
+    boxes = (walk.box_tags, walk.box_nodes, walk.box_parents, walk.box_firsts, walk.box_ends)
+    assert len({len(column) for column in boxes}) == 1
+    assert len({len(column) for column in (walk.run_starts, walk.run_boxes, walk.run_nodes)}) == 1
+    assert len({len(column) for column in (walk.leading, walk.link_starts, walk.link_ends)}) == 1
+    assert len(walk.images) == len(walk.image_places)
+    assert walk.run_starts == sorted(set(walk.run_starts))
+    assert all(parent < box for box, parent in enumerate(walk.box_parents) if box)
+    for box, parent in enumerate(walk.box_parents):
+        assert walk.box_firsts[parent] <= walk.box_firsts[box] <= walk.box_ends[box] <= walk.box_ends[parent]
+    for run, box in enumerate(walk.run_boxes):
+        assert walk.box_firsts[box] <= run < walk.box_ends[box]
 
 
 def test_a_walk_goes_as_deep_as_the_page() -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from tenax.parse.html import Dom
-from tenax.parse.links import MAX_LINKS, Link, is_followable, read_base_href, read_links
+from tenax.parse.links import MAX_LINKS, MAX_REL_CHARS, MAX_TEXT_CHARS, Link, is_followable, read_base_href, read_links
 
 
 def links_of(html: str) -> tuple[Link, ...]:
@@ -46,8 +48,56 @@ def links_of(html: str) -> tuple[Link, ...]:
         ("<a href='/a?b=1&amp;c=2'>", [Link("/a?b=1&c=2")]),
     ],
 )
-def test_read_links(html: str, expected: list[Link]) -> None:
-    assert links_of(html) == tuple(expected)
+def test_where_links_lead(html: str, expected: list[Link]) -> None:
+    assert [Link(link.href, link.kind, link.is_nofollow) for link in links_of(html)] == expected
+
+
+@pytest.mark.parametrize(
+    ("html", "text", "rel"),
+    [
+        ("<a href=/x> the \n<b>best</b> place </a>", "the best place", ""),
+        ("<a href=/x>a<br>b<div>c</div></a>", "a b c", ""),
+        ("<a href=/x><img></a><a href=/x>said</a><a href=/x>again</a>", "said", ""),
+        ("<a href=/x rel='external NoFollow'>x</a>", "x", "external NoFollow"),
+        ("<a href=/x rel=author>x</a><a href=/x rel=nofollow>y</a>", "x", "author"),
+        ("<link rel=canonical href=/x>", "", "canonical"),
+        ("<iframe src=/x>unseen</iframe>", "", ""),
+        ("<body><noscript><a href=/x>unseen</a></noscript>", "", ""),
+    ],
+)
+def test_what_a_link_says(html: str, text: str, rel: str) -> None:
+    (link,) = links_of(html)
+    assert (link.text, link.rel) == (text, rel)
+
+
+def test_what_a_link_says_is_bounded() -> None:
+    (link,) = links_of(f"<a href=/x rel='{'r' * 9_000}'>{'t' * 9_000}</a>")
+    assert (len(link.text), len(link.rel)) == (MAX_TEXT_CHARS, MAX_REL_CHARS)
+
+
+@pytest.mark.parametrize(
+    ("html", "kept", "inside"),
+    [
+        ("<p><a href=/x>x</a><p>y <a href=/y>y</a>", [False, True], ["/y"]),
+        ("<p><a href=/x>x</a><p>y <a href=/x>again</a>", [False, True], ["/x"]),
+        ("<p><a href=/x>x</a> <a href=/y>y</a><p>z", [True, False], ["/x", "/y"]),
+        ("<a href=/x><p>a</p><p>b</p></a>", [False, True], ["/x"]),
+        ("<p>x<a href=/x><img></a><p>y<a href=/y><img></a>", [True, False], ["/x"]),
+        ("<p>x<a href=/x></a>", [True], []),  # nothing to see, so it stands nowhere
+        ("<link rel=canonical href=/c><p>x", [True], []),
+        ("<p><a href=/x>x</a>", [], []),
+    ],
+)
+def test_links_of_the_clean_part(html: str, kept: list[bool], inside: list[str]) -> None:
+    assert [link.href for link in read_links(Dom(html), kept) if link.is_in_article] == inside
+
+
+def test_links_around_the_same_text_read_its_beginning_only(within: Callable[[float], None]) -> None:
+    nested = "".join(f"<a href=/{number}><object>" for number in range(2_000))
+    links = links_of(nested + "word <i>and</i> " * 200_000)
+    assert {link.text[:12] for link in links} == {"word and wor"}
+    assert {len(link.text) for link in links} == {MAX_TEXT_CHARS}
+    within(5.0)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tenax.cli.layout import Ink
     from tenax.model import Way
     from tenax.place import Place
-    from tenax.trial import Step, Trial
+    from tenax.trial import Step, Trial, Wanted
 
 NAME = "fetch"
 SENTENCE = (
@@ -40,18 +40,23 @@ _MOST_TEXT_CHARS = 2000
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("url", metavar="URL", help="any URL, as it stands in a browser or a page")
-    way = parser.add_mutually_exclusive_group()
-    way.add_argument("--browser", action="store_true", help="render it in Chromium (extra `browser`)")
-    way.add_argument("--curl", action="store_true", help="fetch it by curl, with HTTP/2 (extra `curl`)")
-    parser.add_argument("--proxy", metavar="URL", action="append", help="go through this proxy; may be repeated")
     parser.add_argument("--no-cache", action="store_true", help="ask for the whole page, whatever is stored")
     parser.add_argument(
         "--body", metavar="FILE", help="write the decoded body there; - for standard output, the rest to standard error"
     )
-    add_out(parser, "crawl whose rules, host record and stored copy are used; found when one knows the host")
-    place.add_ledger(parser)
+    add_ways(parser)
     add_json(parser)
     settings.add_source_arguments(parser)
+
+
+def add_ways(parser: argparse.ArgumentParser) -> None:
+    """The flags of a verb that fetches one URL: how, and by the rules of which crawl."""
+    way = parser.add_mutually_exclusive_group()
+    way.add_argument("--browser", action="store_true", help="render it in Chromium (extra `browser`)")
+    way.add_argument("--curl", action="store_true", help="fetch it by curl, with HTTP/2 (extra `curl`)")
+    parser.add_argument("--proxy", metavar="URL", action="append", help="go through this proxy; may be repeated")
+    add_out(parser, "crawl whose rules, host record and stored copy are used; found when one knows the host")
+    place.add_ledger(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -59,15 +64,13 @@ def run(args: argparse.Namespace) -> int:
 
     from tenax import logs
     from tenax.cli.layout import Ink, show
-    from tenax.trial import Wanted, tried
+    from tenax.trial import tried
     from tenax.urls.normalize import spelling_of
     from tenax.urls.seeds import seed_url
 
     config = settings.load(args).config
     logs.configure("warning", config.log.format)
-    wanted = Wanted(
-        args.url, _way(args), args.no_cache, _crawl_of(args), args.out is not None or args.ledger is not None
-    )
+    wanted = wanted_of(args, args.url, is_unconditional=args.no_cache)
     # Whoever wants the body on standard output wants nothing else there.
     stream = sys.stderr if args.body == "-" else sys.stdout
     ink = Ink.on(stream)
@@ -83,16 +86,24 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def wanted_of(args: argparse.Namespace, url: str, *, is_unconditional: bool) -> Wanted:
+    """This URL by the flags of `add_ways`."""
+    from tenax.trial import Wanted
+
+    is_crawl_given = args.out is not None or args.ledger is not None
+    return Wanted(url, _way(args), is_unconditional, _crawl_of(args, url), is_crawl_given)
+
+
 def _way(args: argparse.Namespace) -> Way | None:
     from tenax.model import Way
 
     return Way.BROWSER if args.browser else Way.CURL if args.curl else None
 
 
-def _crawl_of(args: argparse.Namespace) -> Place | None:
+def _crawl_of(args: argparse.Namespace, url: str) -> Place | None:
     """The crawl that a person means; without one named there need not be any."""
     try:
-        return place.of_args(args, args.url)[0]
+        return place.of_args(args, url)[0]
     except (LedgerMissing, UsageError):
         if args.out is not None or args.ledger is not None:
             raise

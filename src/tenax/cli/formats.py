@@ -11,14 +11,16 @@ import re
 from datetime import UTC, datetime
 from urllib.parse import unquote
 
+from tenax.cli.strange_markdown import harmless
 from tenax.events.lines import line_of
 from tenax.logs import inert_json, plain
 from tenax.model import Page
 
 _COLUMNS = (
-    "url", "status", "kind", "title", "description", "language", "fetched", "canonical", "content_type", "content_hash",
-    "content_length", "charset", "depth", "via", "links_count", "duration_ms", "stale_since", "stale_why",
-    "text",
+    "url", "status", "kind", "title", "headline", "authors", "published", "modified", "description", "abstract",
+    "site_name", "section", "keywords", "image", "language", "language_confidence", "words", "duplicate_of", "likeness",
+    "fetched", "canonical", "content_type", "content_hash", "content_length", "charset", "depth", "via", "links_count",
+    "duration_ms", "stale_since", "stale_why", "text", "article", "markdown",
 )  # fmt: skip
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 _NAME_CHARS = 80
@@ -49,6 +51,8 @@ def _column(page: Page, column: str) -> object:
             return _when(page.fetched_at)
         case "stale_since":
             return _stale_since(page)
+        case "authors" | "keywords":
+            return "; ".join(getattr(page, column))
         case _:
             return getattr(page, column)
 
@@ -68,15 +72,23 @@ def _cell(text: str) -> str:
 
 
 def markdown(page: Page) -> str:
-    """Front matter, the title as heading, the text; markup in the text stays text."""
+    """Front matter, the title as heading, then the page's Markdown, or its text when there is none.
+
+    Neither does anything when it is shown: tags and links that are no links to the web stay text.
+    """
     facts = {
-        "title": page.title, "url": page.url, "fetched": _when(page.fetched_at), "language": page.language,
+        "title": page.title, "url": page.url, "author": "; ".join(page.authors), "published": page.published,
+        "fetched": _when(page.fetched_at), "language": page.language, "duplicate_of": page.duplicate_of,
         "stale_since": _stale_since(page), "stale_why": page.stale_why,
     }  # fmt: skip
     front = [f"{name}: {json.dumps(plain(value), ensure_ascii=False)}" for name, value in facts.items() if value]
     heading = _dead(plain(page.title or page.url))
-    text = _BLOCK_IN_MARKDOWN.sub(r"\1\\\2", _dead(plain(page.text, keep_lines=True)))
+    text = harmless(plain(page.markdown, keep_lines=True)) if page.markdown else _as_text(page.text)
     return "\n".join(["---", *front, "---", "", f"# {heading}", "", text.strip(), ""])
+
+
+def _as_text(text: str) -> str:
+    return _BLOCK_IN_MARKDOWN.sub(r"\1\\\2", _dead(plain(text, keep_lines=True)))
 
 
 def markdown_name(url: str) -> str:

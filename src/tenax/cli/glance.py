@@ -14,7 +14,7 @@ def lines(status: Status, name: str, resume: str, ink: Ink) -> list[str]:
     running = ink.good(_running(status)) if status.is_running else ink.dim("not running")
     result = [f"{ink.bold(plain(name))}   {running}   {ink.dim(started)}", ""]
     rows = [
-        ("pages", f"{ink.bold(words.count(status.pages))}  ({words.several(status.articles, 'article')})"),
+        ("pages", _pages(status, ink)),
         ("settled", words.several(status.settled, "URL")),
         ("waiting", _waiting(status)),
         ("dead letters", words.count(status.dead)),
@@ -28,6 +28,12 @@ def lines(status: Status, name: str, resume: str, ink: Ink) -> list[str]:
     if status.busiest:
         result += [*_hosts(status, ink), ""]
     return result + _why_still(status, resume, ink)
+
+
+def _pages(status: Status, ink: Ink) -> str:
+    details = [words.several(status.articles, "article")]
+    details += [words.several(status.duplicates, "duplicate")] if status.duplicates else []
+    return f"{ink.bold(words.count(status.pages))}  ({', '.join(details)})"
 
 
 def _running(status: Status) -> str:

@@ -7,7 +7,7 @@ from tenax.cli.host_words import robots_lines, state_lines, turn_line
 from tenax.cli.layout import Ink, columns, plain, wrapped
 from tenax.cli.visit_words import outcome_text, visit_lines
 from tenax.ledger import Life, TaskState, VisitRecord
-from tenax.model import HostRecord, Page, Source, Value
+from tenax.model import HostRecord, Page, PageKind, Source, Value
 from tenax.urls.verdicts import Verdict
 
 _TIME_COLUMNS = 19
@@ -73,12 +73,18 @@ def headline(explanation: Explanation) -> str:
     if life.state is TaskState.DEAD:
         return f"Given up: {plain(life.cause or 'no cause was kept')}. `tenax dead-letters replay` tries it again."
     if life.page is not None:
-        stored = f"Visited and stored, as {'an article' if life.page.kind == 'article' else 'a page'}"
+        stored = f"Visited and stored, as {_kind(life.page)}"
         if life.page.stale_since is None:
             return f"{stored}."
         return f"{stored}; stale since {words.moment(life.page.stale_since)}: {plain(life.page.stale_why)}."
     last = life.visits[-1].outcome if life.visits else None
     return f"Settled without a page: {plain(outcome_text(last))}." if last else "Settled."
+
+
+def _kind(page: Page) -> str:
+    if page.duplicate_of is not None:
+        return f"a duplicate of {plain(page.duplicate_of)}"
+    return {PageKind.ARTICLE: "an article", PageKind.OTHER: "a page"}.get(page.kind, f"a page of kind {page.kind}")
 
 
 def _never_taken(explanation: Explanation) -> str:
@@ -147,13 +153,18 @@ def _visited(number: int, visit: VisitRecord) -> Moment:
 
 def _stored(page: Page) -> Moment:
     facts = [
-        page.kind.value,
+        "page" if page.kind is PageKind.OTHER else page.kind.value,
         f"{words.count(len(page.text))} characters of text",
+        *([words.several(page.words, "word") + " in the article"] if page.words else []),
         words.several(page.links_count, "link"),
     ]
     facts += [page.language] if page.language else []
     facts += [f"{page.charset} by {page.charset_source}" if page.charset_source else page.charset]
     lines = [f"“{page.title}”" if page.title else "without a title", ", ".join(facts)]
+    lines += [f"duplicate of {page.duplicate_of}, likeness {page.likeness:.2f}"] if page.duplicate_of else []
+    told = [f"by {', '.join(page.authors)}"] if page.authors else []
+    told += [f"published {page.published}"] if page.published else []
+    lines += [", ".join(told)] if told else []
     lines += [f"canonical {page.canonical}"] if page.canonical and page.canonical != page.url else []
     if page.etag or page.last_modified:
         validators = [f"ETag {page.etag}"] if page.etag else []

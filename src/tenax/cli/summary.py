@@ -80,6 +80,8 @@ def _pages(report: Report, ink: Ink) -> str:
     status, progress = report.status, report.progress
     text = ink.bold(words.count(status.pages))
     details = [words.several(status.articles, "article")] if status.articles else []
+    if status.duplicates:
+        details.append(words.several(status.duplicates, "duplicate"))
     if progress.pages_this_run != status.pages:
         details.append(f"{words.count(progress.pages_this_run)} in this run")
     return f"{text}  ({', '.join(details)})" if details else text

@@ -12,6 +12,7 @@ from tenax.cli import (
     fetch,
     ledger,
     page_fetcher,
+    read,
     recover,
     schedule,
     seed,
@@ -21,6 +22,6 @@ from tenax.cli import (
 from tenax.cli.parser import Verb
 
 VERBS: tuple[Verb, ...] = (
-    *(crawl, demo, explain, status, export, dead_letters, fetch),
+    *(crawl, demo, explain, status, export, dead_letters, fetch, read),
     *(seed, worker, recover, ledger, page_fetcher, schedule, config),
 )

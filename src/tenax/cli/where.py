@@ -43,5 +43,6 @@ def _read(field: str, value: str) -> str | int | float:
         except (ValueError, OverflowError, OSError):
             raise UsageError(f"--where since={value}: give a date, such as since=2026-01-31") from None
     if field == "kind" and value not in tuple(PageKind):
-        raise UsageError(f"--where kind={value}: there are {' and '.join(PageKind)}")
+        *kinds, last = PageKind
+        raise UsageError(f"--where kind={value}: there are {', '.join(kinds)} and {last}")
     return value.lower() if field in ("host", "language") else value

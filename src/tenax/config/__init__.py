@@ -1,7 +1,7 @@
 """Configuration: `sections` and `fetching` declare every knob, `load` lays files, variables and flags over them.
 
-`services` declares those of the jobs beside the crawl. `sites` says what holds for one host; `knobs` is the list that
-documents and error messages are made of.
+`reading` declares those of reading pages, `services` those of the jobs beside the crawl. `sites` says what holds for
+one host; `knobs` is the list that documents and error messages are made of.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from tenax.config.fetching import (
 )
 from tenax.config.knobs import Knob, Setting, knobs, sections
 from tenax.config.load import Loaded, load
+from tenax.config.reading import DuplicatesConfig, ReadingConfig
 from tenax.config.sections import (
     Config,
     CrawlConfig,
@@ -39,6 +40,7 @@ __all__ = [
     "CacheConfig",
     "Config",
     "CrawlConfig",
+    "DuplicatesConfig",
     "EventsConfig",
     "FetchConfig",
     "GuardConfig",
@@ -52,6 +54,7 @@ __all__ = [
     "PolitenessConfig",
     "PoolConfig",
     "ProxyConfig",
+    "ReadingConfig",
     "ResilienceConfig",
     "ScopeName",
     "Section",

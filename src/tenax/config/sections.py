@@ -17,6 +17,7 @@ from tenax.config.fetching import (
     Section,
     ValidationConfig,
 )
+from tenax.config.reading import DuplicatesConfig, ReadingConfig
 from tenax.config.services import PageFetcherConfig, WorkerConfig
 
 ScopeName = Literal["host", "domain", "prefix", "any"]
@@ -245,6 +246,8 @@ class Config(Section, frozen=True):
     proxy: ProxyConfig = ProxyConfig()
     browser: BrowserConfig = BrowserConfig()
     validation: ValidationConfig = ValidationConfig()
+    reading: ReadingConfig = ReadingConfig()
+    duplicates: DuplicatesConfig = DuplicatesConfig()
     resilience: ResilienceConfig = ResilienceConfig()
     ledger: LedgerConfig = LedgerConfig()
     pool: PoolConfig = PoolConfig()

@@ -26,6 +26,7 @@ from tenax.config.fetching import (
     ValidationConfig,
 )
 from tenax.config.knobs import Knob, Setting, checked, knobs, nearest
+from tenax.config.reading import DuplicatesConfig, ReadingConfig
 from tenax.config.sections import Config
 from tenax.errors import ConfigError
 
@@ -48,6 +49,8 @@ class SiteConfig(Section, frozen=True):
     proxy: ProxyConfig = ProxyConfig()
     browser: BrowserConfig = BrowserConfig()
     validation: ValidationConfig = ValidationConfig()
+    reading: ReadingConfig = ReadingConfig()
+    duplicates: DuplicatesConfig = DuplicatesConfig()
 
 
 class _Site(msgspec.Struct, frozen=True):

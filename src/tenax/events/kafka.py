@@ -240,9 +240,18 @@ def _is_too_large(error: KafkaError) -> bool:
 
 
 def _small(page: Page) -> Page:
-    """What any broker takes: the page without its text, and no more of the rest than a reader needs to find it."""
+    """What any broker takes: the page without its texts, and no more of the rest than a reader needs to find it."""
     return msgspec.structs.replace(
-        page, text="", title=page.title[:SMALL_TEXT], description=page.description[:SMALL_TEXT], chain=()
+        page,
+        text="",
+        title=page.title[:SMALL_TEXT],
+        description=page.description[:SMALL_TEXT],
+        headline=page.headline[:SMALL_TEXT],
+        abstract=page.abstract[:SMALL_TEXT],
+        authors=(),
+        keywords=(),
+        links=(),
+        chain=(),
     )
 
 

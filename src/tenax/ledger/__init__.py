@@ -26,8 +26,13 @@ What every backend promises, and `tests/contracts/ledger.py` checks:
   refreshes its time and validators. A visit that asks for it and gets no page (it failed, was rejected or leads
   elsewhere now) leaves it too, marked as stale since the first such visit; the next page or 304 clears the mark. What
   asked the site for nothing (deferred, refused, the copy was young enough) changes none of this.
+- **Duplicates are found.** A page with the same or nearly the same text as one stored before, in the same group too,
+  says so (`duplicate_of`): the earliest such page that is no duplicate itself. It is found by an index and never by
+  looking through pages, at a cost that has a bound. A duplicate that comes again is compared again; a page that changed
+  is no longer found for what it was. Workers that store two like pages in the same moment may miss that.
 - **Told when it changes.** There is an event when a page is first stored, and when it comes again with another text,
-  title, description, canonical, language, kind or status. One that came again the same is refreshed without an event,
+  title, headline, description, canonical, language, kind, authors, date of publication, length or status, or has become
+  a duplicate of another or of none. One that came again the same is refreshed without an event,
   so a reader of the events sees each version of a page once. `pages` counts pages, however often they are fetched.
 - **Told in order.** Events have growing numbers without gaps in time: once a reader has seen number n, no smaller
   number appears later. Each sink keeps its own cursor here, in the same database as the events.
@@ -41,6 +46,7 @@ from collections.abc import AsyncIterator, Sequence
 from enum import StrEnum
 from typing import Protocol
 
+from tenax.config import DuplicatesConfig
 from tenax.model import (
     Claim,
     Cursor,
@@ -73,6 +79,12 @@ class Admission(Value, frozen=True):
     known: int = 0
     refusals: dict[str, int] = {}
     """Offers over a budget, counted by the budget's name."""
+    duplicate_of: str | None = None
+    """The earlier page with the same or nearly the same text as the one that the visit brought."""
+    likeness: float = 0.0
+    """To that page."""
+    are_offers_known: bool = True
+    """False: nothing of what the visit offered was taken, because its page is a duplicate."""
 
 
 class VisitRecord(Value, frozen=True):
@@ -141,6 +153,8 @@ class Status(Value, frozen=True):
     dead: int = 0
     pages: int = 0
     articles: int = 0
+    duplicates: int = 0
+    """Pages that were found to be duplicates of others."""
     hosts: int = 0
     body_bytes: int = 0
     wire_bytes: int = 0
@@ -169,6 +183,7 @@ class Counts(Value, frozen=True):
     waiting: int = 0
     pages: int = 0
     articles: int = 0
+    duplicates: int = 0
     pages_this_round: int = 0
     """Pages that came, or were found to stand, since the last revisit began; before any, the same as `pages`."""
     wire_bytes: int = 0
@@ -195,6 +210,19 @@ class Turns(Protocol):
 
     def connections(self, host: HostRecord, now: float) -> int:
         """Most visits of this host in flight at the same time."""
+
+
+class Likeness(Protocol):
+    """What the ledger must know to find duplicates; how fingerprints are made and compared is known to `parse`."""
+
+    def rules(self, origin: str) -> DuplicatesConfig:
+        """As they hold for this site."""
+
+    def bands(self, fingerprint: bytes) -> tuple[int, ...]:
+        """Numbers of 64 bits with a sign: whoever shares one may be a near-duplicate. None for an empty one."""
+
+    def likeness(self, one: bytes, other: bytes) -> float:
+        """From 0 to 1."""
 
 
 class Ledger(Protocol):
@@ -301,6 +329,7 @@ __all__ = [
     "Ledger",
     "LetterRecord",
     "Life",
+    "Likeness",
     "PageFilter",
     "Status",
     "Task",

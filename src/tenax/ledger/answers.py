@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from tenax.ledger import HostLine, LetterRecord, Life, Status, TaskState, rows
 from tenax.ledger.rows import Row
 from tenax.ledger.schedule import Entry
-from tenax.model import Cursor, HostRecord, Priority
+from tenax.model import Cursor, HostRecord, Page, Priority
 
 PAGES_AT_ONCE = 200
 BUSIEST = 20
@@ -31,9 +31,9 @@ def life_of_task(url: str, entry: Entry, host: HostRecord, via: str | None) -> L
 
 
 def life_of_record(
-    row: Row, entry: Entry | None, host: HostRecord, via: str | None, text: str, visits: Iterable[bytes]
+    row: Row, entry: Entry | None, host: HostRecord, via: str | None, page: Page | None, visits: Iterable[bytes]
 ) -> Life:
-    """Of a URL that was visited; `entry` is its task when it waits again, `text` that of its page if it has one."""
+    """Of a URL that was visited; `entry` is its task when it waits again, `page` what it brought."""
     return Life(
         url=row["origin"] + row["path"],
         state=TaskState(row["state"]),
@@ -46,7 +46,7 @@ def life_of_record(
         due=entry.due / 1000 if entry else None,
         attempt=row["attempt"],
         cause=row["error_message"] if row["state"] == TaskState.DEAD else None,
-        page=rows.page_of(row, text, via) if row["content_id"] is not None else None,
+        page=page,
         visits=tuple(map(rows.visit_record, visits)),
         host=host,
     )
@@ -85,6 +85,7 @@ def status_of(
         dead=tally.get("dead", 0),
         pages=tally.get("pages", 0),
         articles=tally.get("articles", 0),
+        duplicates=tally.get("duplicates", 0),
         hosts=hosts,
         body_bytes=tally.get("body_bytes", 0),
         wire_bytes=tally.get("wire_bytes", 0),

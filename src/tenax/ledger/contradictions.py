@@ -21,6 +21,12 @@ WRONG = {
     "pages without their content":
         "SELECT count(*) FROM record r WHERE content_id IS NOT NULL AND NOT EXISTS "
         "(SELECT 1 FROM content c WHERE c.id = r.content_id)",
+    "duplicates of pages that are not there":
+        "SELECT count(*) FROM record r WHERE duplicate_of IS NOT NULL AND NOT EXISTS "
+        "(SELECT 1 FROM record o WHERE o.id = r.duplicate_of AND o.content_id IS NOT NULL)",
+    "places in the index of originals that lead to a duplicate or to no page":
+        "SELECT count(*) FROM likeness l WHERE NOT EXISTS (SELECT 1 FROM record r WHERE r.id = l.record_id "
+        "AND r.content_id IS NOT NULL AND r.duplicate_of IS NULL)",
 }  # fmt: skip
 """What is wrong, and how many rows are."""
 
@@ -30,6 +36,7 @@ COUNTED = {
     "dead": "SELECT count(*) FROM record WHERE state = 'dead'",
     "pages": "SELECT count(*) FROM record WHERE content_id IS NOT NULL",
     "articles": "SELECT count(*) FROM record WHERE content_id IS NOT NULL AND kind = 'article'",
+    "duplicates": "SELECT count(*) FROM record WHERE content_id IS NOT NULL AND duplicate_of IS NOT NULL",
 }
 """What the tally must say."""
 

@@ -8,12 +8,18 @@ from typing import NamedTuple
 
 import msgspec
 
-from tenax.ledger import rows
+from tenax.config import DuplicatesConfig
+from tenax.ledger import Admission, Likeness, rows
+from tenax.ledger.contents import content_of
+from tenax.ledger.duplicates import Duplicates, Print, Twin, print_of
 from tenax.ledger.rows import milliseconds
 from tenax.ledger.schedule import Entry
-from tenax.model import Again, DeadLetter, HostRecord, Page, PageKind, Unchanged, Visit, label
+from tenax.model import Again, DeadLetter, HostRecord, Offer, Page, PageKind, Unchanged, Visit, label
 
 Values = tuple[object, ...]
+
+DUPLICATE = "duplicate"
+"""The reason why links of a duplicate are refused, where they are."""
 
 
 class Settling(NamedTuple):
@@ -32,6 +38,24 @@ class Stored(NamedTuple):
     kind: str
     told: Values
     """What makes another version of it news."""
+    content_hash: bytes = b""
+    fingerprint: bytes | None = None
+    """None when it was never compared with others."""
+    twin: int | None = None
+    """The record that it is a duplicate of."""
+
+    def is_original(self, page: Page) -> bool:
+        """Whether the page that came again is in the index as it is."""
+        is_same = self.fingerprint == page.fingerprint and self.content_hash.hex() == page.content_hash
+        return is_same and self.twin is None
+
+
+class Kept(NamedTuple):
+    """A page as it is to be kept."""
+
+    page: Page
+    fingerprint: bytes | None = None
+    twin: Twin | None = None
 
 
 class Numbers(NamedTuple):
@@ -63,6 +87,14 @@ class Effects:
         """Records of pages that still stand."""
         self.pages: list[Values] = []
         self.contents: list[Values] = []
+        self.offers: list[tuple[Offer, ...]] = []
+        """What each visit offers, if its page is followed."""
+        self.twins: dict[int, Twin] = {}
+        """Which visits, by their place in the group, brought duplicates, and of what."""
+        self.left: list[tuple[int, int]] = []
+        """Keys and records that leave the index of originals."""
+        self.entered: list[tuple[int, int]] = []
+        """Those that enter it then."""
         self.news: list[News] = []
         self.removed: list[tuple[int, int, int, int]] = []
         """Places in the queue that tasks leave: host, rank, due time and key."""
@@ -84,36 +116,105 @@ def to_look_up(settlings: Sequence[Settling]) -> list[int]:
     ]
 
 
-def effects_of(settlings: Sequence[Settling], stored: Mapping[int, Stored], numbers: Numbers) -> Effects:
+def prints_of(
+    settlings: Sequence[Settling], stored: Mapping[int, Stored], likeness: Likeness | None
+) -> list[Print | None]:
+    """What the pages are compared by; None for visits without one, and for originals that came again as they were."""
+    if likeness is None:
+        return []
+    found: list[Print | None] = []
+    for one in settlings:
+        page, before = one.visit.page, stored.get(one.entry.record_id or 0)
+        is_compared = page is not None and (before is None or not before.is_original(page))
+        found.append(print_of(page, one.visit.host.origin, likeness) if page is not None and is_compared else None)
+    return found
+
+
+def effects_of(
+    settlings: Sequence[Settling], stored: Mapping[int, Stored], numbers: Numbers, duplicates: Duplicates
+) -> Effects:
     """Of visits in the order they ended; `stored` are the pages of the records to look up."""
     found = Effects()
-    for one in settlings:
+    for number, one in enumerate(settlings):
         record_id = one.entry.record_id or numbers.record()
+        before = stored.get(record_id)
         found.records.append(record_id)
-        _settle(one, record_id, stored.get(record_id), numbers, found)
+        kept = _kept(number, one.visit, record_id, before, duplicates, found)
+        visit = _followed(one.visit, kept, duplicates.rules_of(number))
+        found.offers.append(visit.offers)
+        _settle(one._replace(visit=visit), record_id, before, kept, numbers, found)
         _replan(one, record_id, found)
         found.hosts[one.host_id] = one.visit.host
     return found
 
 
-def _settle(one: Settling, record_id: int, stored: Stored | None, numbers: Numbers, found: Effects) -> None:
+def _kept(
+    number: int, visit: Visit, record_id: int, stored: Stored | None, duplicates: Duplicates, found: Effects
+) -> Kept | None:
+    """The page as it is kept, compared with those before; its places in the index change with it."""
+    page = visit.page
+    if page is None:
+        return None
+    if stored is not None and stored.is_original(page):
+        return Kept(page, page.fingerprint)
+    if stored is not None and stored.fingerprint is not None and stored.twin is None:
+        found.left += duplicates.leaves(record_id, stored.content_hash, stored.fingerprint)
+    rules = duplicates.rules_of(number)
+    if rules is None:
+        return Kept(page)
+    twin = duplicates.twin_of(number, record_id)
+    if twin is None:
+        found.entered += duplicates.enters(number, record_id, page.url)
+        return Kept(page, page.fingerprint)
+    found.twins[number] = twin
+    texts = {} if rules.store else {"text": "", "article": "", "markdown": ""}
+    page = msgspec.structs.replace(page, duplicate_of=twin.url, likeness=twin.likeness, **texts)
+    return Kept(page, page.fingerprint, twin)
+
+
+def _followed(visit: Visit, kept: Kept | None, rules: DuplicatesConfig | None) -> Visit:
+    """The visit without its links, where those of duplicates are not followed."""
+    if kept is None or kept.twin is None or rules is None or rules.follow or not visit.offers:
+        return visit
+    return msgspec.structs.replace(visit, offers=(), refusals={**visit.refusals, DUPLICATE: len(visit.offers)})
+
+
+def with_twins(admissions: Sequence[Admission], found: Effects, settlings: Sequence[Settling]) -> list[Admission]:
+    """What became of the offers of some visits, with what their pages are duplicates of."""
+    told = list(admissions)
+    for number, twin in found.twins.items():
+        is_taken = len(found.offers[number]) == len(settlings[number].visit.offers)
+        told[number] = msgspec.structs.replace(
+            told[number], duplicate_of=twin.url, likeness=twin.likeness, are_offers_known=is_taken
+        )
+    return told
+
+
+def _settle(
+    one: Settling, record_id: int, stored: Stored | None, kept: Kept | None, numbers: Numbers, found: Effects
+) -> None:
     """The rows of one visit, its record and its page."""
-    visit, page, number = one.visit, one.visit.page, numbers.visit()
+    visit, number = one.visit, numbers.visit()
     at = milliseconds(visit.finished_at)
     found.visits.append((number, record_id, one.entry.record_id, at, rows.visit_detail(visit)))
-    if page is not None and stored is not None and stored.told == rows.told_of(page):
-        found.pages.append(_page_row(one, record_id, number, stored.content_id))
-    elif page is not None:
+    if kept is not None and stored is not None and not _is_news(kept, stored):
+        found.pages.append(_page_row(one, kept, record_id, number, stored.content_id))
+    elif kept is not None:
         content_id = numbers.content()
-        about = rows.encode(msgspec.structs.replace(page, text=""))
-        found.contents.append((content_id, visit.finished_at, about, rows.pack(page.text)))
-        found.pages.append(_page_row(one, record_id, number, content_id))
-        found.news.append(News(content_id, visit.finished_at, page))
+        told = msgspec.structs.replace(kept.page, fingerprint=b"") if kept.page.fingerprint else kept.page
+        found.contents.append((content_id, visit.finished_at, *content_of(told)))
+        found.pages.append(_page_row(one, kept, record_id, number, content_id))
+        found.news.append(News(content_id, visit.finished_at, told))
     elif stored is not None and rows.is_confirmed(visit.outcome):
         found.confirmed.append(_confirmed_row(visit, record_id, number))
     else:
         found.bare.append(_bare_row(one, record_id, number))
-    _count(visit, stored, found.tally)
+    _count(visit, stored, kept, found.tally)
+
+
+def _is_news(kept: Kept, stored: Stored) -> bool:
+    twin = kept.twin.record_id if kept.twin is not None else None
+    return stored.told != rows.told_of(kept.page) or stored.twin != twin
 
 
 def _replan(one: Settling, record_id: int, found: Effects) -> None:
@@ -158,19 +259,20 @@ def _confirmed_row(visit: Visit, record_id: int, number: int) -> Values:
     )  # fmt: skip
 
 
-def _page_row(one: Settling, record_id: int, number: int, content_id: int) -> Values:
-    visit, page = one.visit, one.visit.page
-    assert page is not None
+def _page_row(one: Settling, kept: Kept, record_id: int, number: int, content_id: int) -> Values:
+    visit, page, twin = one.visit, kept.page, kept.twin
     return (
         *_common(one, record_id), _attempts(visit), _duration_ms(visit), number,
         rows.chain_blob(page.chain), content_id, page.content_type, page.content_length,
         bytes.fromhex(page.content_hash), page.title, page.description, page.canonical, page.language,
         page.kind, page.charset, page.charset_source, page.links_count, milliseconds(page.fetched_at),
         page.status, page.etag, page.last_modified,
+        page.headline, rows.authors_text(page.authors), page.published, page.words,
+        twin.record_id if twin is not None else None, twin.likeness if twin is not None else None, kept.fingerprint,
     )  # fmt: skip
 
 
-def _count(visit: Visit, stored: Stored | None, tally: Counter[str]) -> None:
+def _count(visit: Visit, stored: Stored | None, kept: Kept | None, tally: Counter[str]) -> None:
     tally["outcome:" + label(visit.outcome)] += 1
     tally["wire_bytes"] += visit.fetch.wire_bytes
     tally["body_bytes"] += visit.fetch.body_bytes
@@ -179,6 +281,8 @@ def _count(visit: Visit, stored: Stored | None, tally: Counter[str]) -> None:
         tally["pages"] += stored is None
         was_article = stored is not None and stored.kind == PageKind.ARTICLE
         tally["articles"] += (visit.page.kind is PageKind.ARTICLE) - was_article
+        was_duplicate = stored is not None and stored.twin is not None
+        tally["duplicates"] += (kept is not None and kept.twin is not None) - was_duplicate
         tally["pages_this_round"] += stored is None or not stored.is_of_this_round
     elif stored is not None:
         tally["pages_this_round"] += not stored.is_of_this_round

@@ -8,7 +8,6 @@ from hashlib import blake2b
 from typing import Any, Protocol
 
 import msgspec
-from isal import isal_zlib
 
 from tenax.ledger import Counts, VisitRecord
 from tenax.ledger.schedule import Entry
@@ -54,7 +53,7 @@ _decode_host = msgspec.json.Decoder(HostRecord).decode
 _decode_robots = msgspec.json.Decoder(RobotsCopy).decode
 _decode_visit = msgspec.json.Decoder(VisitRecord).decode
 _decode_chain = msgspec.json.Decoder(tuple[Hop, ...]).decode
-decode_page = msgspec.json.Decoder(Page).decode
+decode_authors = msgspec.json.Decoder(tuple[str, ...]).decode
 
 
 def keys_by(secret: bytes) -> Callable[[str], int]:
@@ -82,15 +81,6 @@ def domain_of(origin: str) -> str:
     """The host name of an origin, without scheme and port."""
     name = origin.partition("://")[2]
     return name[: name.index("]") + 1] if name.startswith("[") else name.partition(":")[0]
-
-
-def pack(text: str) -> bytes:
-    """Deflated, so that anything can read it; by a library that does it in half the time of the usual one."""
-    return isal_zlib.compress(text.encode("utf-8", "replace"), 0)
-
-
-def unpack(body: bytes | None) -> str:
-    return isal_zlib.decompress(body).decode("utf-8") if body is not None else ""
 
 
 def host_record(origin: str, state: bytes | None, robots: bytes | None) -> HostRecord:
@@ -210,11 +200,16 @@ def with_texts(visit: Visit, mend: Callable[[str], str]) -> Visit:
     return msgspec.convert(mended(msgspec.to_builtins(visit)), Visit)
 
 
+def authors_text(authors: tuple[str, ...]) -> str:
+    """As a column holds them."""
+    return encode(authors).decode() if authors else "[]"
+
+
 def told_of(page: Page) -> tuple[object, ...]:
     """What makes a page that came again news; as `stored_pages` gives it of the stored one."""
     return (
         page.kind, bytes.fromhex(page.content_hash), page.title, page.description, page.canonical, page.language,
-        page.status,
+        page.status, page.headline, authors_text(page.authors), page.published, page.words,
     )  # fmt: skip
 
 
@@ -260,39 +255,12 @@ def trouble_of(visit: Visit) -> str | None:
             return None
 
 
-def page_of(row: Row, text: str, via: str | None) -> Page:
-    return Page(
-        url=row["origin"] + row["path"],
-        status=row["page_status"],
-        content_type=row["content_type"],
-        content_hash=row["content_hash"].hex(),
-        content_length=row["content_length"],
-        fetched_at=row["fetched_at"] / 1000,
-        title=row["title"],
-        description=row["description"],
-        canonical=row["canonical"],
-        language=row["language"],
-        kind=PageKind(row["kind"]),
-        charset=row["charset"],
-        charset_source=row["charset_source"],
-        text=text,
-        links_count=row["links_count"],
-        depth=row["depth"],
-        via=via,
-        duration_ms=row["duration_ms"],
-        chain=chain_of(row["chain"]),
-        etag=row["etag"],
-        last_modified=row["last_modified"],
-        stale_since=row["stale_since"] / 1000 if row["stale_since"] is not None else None,
-        stale_why=row["stale_why"] or "",
-    )
-
-
 def counts_of(tally: dict[str, int]) -> Counts:
     return Counts(
         waiting=tally.get("waiting", 0),
         pages=tally.get("pages", 0),
         articles=tally.get("articles", 0),
+        duplicates=tally.get("duplicates", 0),
         pages_this_round=tally.get("pages_this_round", 0),
         wire_bytes=tally.get("wire_bytes", 0),
         saved_bytes=tally.get("saved_bytes", 0),
@@ -302,11 +270,6 @@ def counts_of(tally: dict[str, int]) -> Counts:
 
 def with_prefix(tally: dict[str, int], prefix: str) -> dict[str, int]:
     return {name.removeprefix(prefix): count for name, count in tally.items() if name.startswith(prefix) and count}
-
-
-def event_page(page: bytes, body: bytes | None) -> Page:
-    """The page of an event, its text put back."""
-    return msgspec.structs.replace(decode_page(page), text=unpack(body))
 
 
 def origin_of(url: str) -> str:

@@ -96,8 +96,15 @@ class Task(Value, frozen=True):
 
 
 class PageKind(StrEnum):
+    """What a page is there for."""
+
     ARTICLE = "article"
-    PAGE = "page"
+    HUB = "hub"
+    """A list of other pages: a front page, a section, a search."""
+    PRODUCT = "product"
+    FORUM = "forum"
+    DOCUMENTATION = "documentation"
+    OTHER = "other"
 
 
 class Held(Value, frozen=True):

@@ -8,6 +8,17 @@ from tenax.model.endings import FetchRecord, Outcome, Plan
 from tenax.model.nouns import Claim, Hop, HostRecord, Offer, PageKind, Value
 
 
+class PageLink(Value, frozen=True):
+    """A link of a page, as it is kept where links are."""
+
+    url: str
+    text: str = ""
+    rel: str = ""
+    is_nofollow: bool = False
+    is_in_article: bool = False
+    """Whether it stands in the clean part of the page."""
+
+
 class Page(Value, frozen=True):
     """What a visit yields: the readable part of a document."""
 
@@ -23,10 +34,38 @@ class Page(Value, frozen=True):
     description: str = ""
     canonical: str | None = None
     language: str | None = None
-    kind: PageKind = PageKind.PAGE
+    kind: PageKind = PageKind.OTHER
     charset: str = "utf-8"
     charset_source: str = ""
+    headline: str = ""
+    """The title of what the page tells, without the name of the site."""
+    language_confidence: float = 0.0
+    """From 0 to 1."""
+    authors: tuple[str, ...] = ()
+    published: str | None = None
+    """ISO 8601, a date or a moment."""
+    modified: str | None = None
+    site_name: str = ""
+    section: str = ""
+    keywords: tuple[str, ...] = ()
+    image: str | None = None
     text: str = ""
+    """Everything that is seen."""
+    article: str = ""
+    """The clean part, a paragraph to a line."""
+    markdown: str = ""
+    """The same with its structure; empty where `reading.markdown` is off."""
+    abstract: str = ""
+    words: int = 0
+    """Of the clean part."""
+    fingerprint: bytes = b""
+    """What likeness is found by. Kept with the page where duplicates are looked for; events come without it."""
+    duplicate_of: str | None = None
+    """The URL of the earliest page with the same or nearly the same text, when this one was stored; the ledger says."""
+    likeness: float = 0.0
+    """To that page: 1 for the same text."""
+    links: tuple[PageLink, ...] = ()
+    """Empty unless `reading.keep_links` is on."""
     links_count: int = 0
     depth: int = 0
     via: str | None = None

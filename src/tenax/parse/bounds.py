@@ -17,6 +17,9 @@ MAX_DEPTH = 512
 """Open elements at most, the limit of Blink; what nests deeper is cut off."""
 MAX_ATTRIBUTES = 500
 """Attributes of one tag at most."""
+MAX_TAGS = 300_000
+"""Tags of one page at most, closing ones included: a second and a hundred megabytes. The longest that people write
+have half as many."""
 
 _HARMLESS_TAGS = 1_000
 _HARMLESS_CHARS = 65_536
@@ -89,6 +92,9 @@ class _Cut(NamedTuple):
 def bounded(html: str) -> Bounded:
     """The page itself, or the part of it that parses in bounded time and memory."""
     tags = html.count("<")
+    if tags > MAX_TAGS:
+        rest = html.split("<", MAX_TAGS)[-1]
+        return Bounded(bounded(html[: len(html) - len(rest) - 1]).html, f"cut after {MAX_TAGS:,} tags")
     if tags > _HARMLESS_TAGS and len(_LIKE_FORMATTING.findall(html)) * tags > _HARMLESS_REBUILDS:
         # Nothing is lost: we take neither links nor meaning from these elements.
         html = _CLOSES_FORMATTING.sub("</span", _OPENS_FORMATTING.sub("<span", html))

@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
-from tenax.model import PageKind, Value
-from tenax.parse.bounds import bounded
-from tenax.parse.charset import decode
-from tenax.parse.fingerprint import content_hash
-from tenax.parse.html import Dom
-from tenax.parse.links import Link, read_base_href, read_links
-from tenax.parse.metadata import read_metadata, robots_hints
-from tenax.parse.sniff import Media, kind_of
-from tenax.parse.text import page_text, plain_text, visible_text
+from collections.abc import Callable
+from typing import TypeAlias
 
-FEW_CHARS = 200
-"""With less to see than this, a page may have kept its text for readers without JavaScript."""
-UNSCRIPTED_CHARS = 500
-"""Less than this in `<noscript>` is a notice, not the page."""
+from msgspec import structs
+
+from tenax.model import PageKind, Value
+from tenax.parse.article import abstract_of, article_text, kept_runs, read_article, words_of
+from tenax.parse.blocks import MAX_BLOCKS, Blocks
+from tenax.parse.bounds import bounded
+from tenax.parse.charset import Decoded, decode
+from tenax.parse.fingerprint import content_hash, near_fingerprint
+from tenax.parse.head import read_head
+from tenax.parse.hints import hints_of
+from tenax.parse.html import Dom
+from tenax.parse.kinds import page_kind
+from tenax.parse.language import language_of
+from tenax.parse.links import Link, read_base_href, read_links
+from tenax.parse.markdown import markdown_of
+from tenax.parse.metadata import read_metadata, robots_hints, skim_metadata
+from tenax.parse.outline import Outline
+from tenax.parse.sniff import Media, kind_of
+from tenax.parse.text import inert, page_text, plain_text
+
+Resolver: TypeAlias = Callable[[str | None], Callable[[str], str]]
+"""Given the `<base href>` of the page, a function that makes an address of the page absolute."""
 
 
 class Document(Value, frozen=True):
@@ -28,10 +39,33 @@ class Document(Value, frozen=True):
     description: str = ""
     canonical: str | None = None
     language: str | None = None
-    kind: PageKind = PageKind.PAGE
+    kind: PageKind = PageKind.OTHER
     charset: str = ""
     charset_source: str = ""
+    language_confidence: float = 0.0
+    """From 0 to 1."""
+    headline: str = ""
+    """The title of what the page tells, without the name of the site; `title` is what a browser's tab shows."""
+    authors: tuple[str, ...] = ()
+    published: str | None = None
+    """ISO 8601, a date or a moment; never in the future."""
+    modified: str | None = None
+    site_name: str = ""
+    section: str = ""
+    keywords: tuple[str, ...] = ()
+    image: str | None = None
+    """As written; the caller resolves it."""
     text: str = ""
+    """Everything that is seen."""
+    article: str = ""
+    """The clean part: what the page is there for, a paragraph to a line."""
+    markdown: str = ""
+    """The same with its structure."""
+    abstract: str = ""
+    words: int = 0
+    """Of the clean part; in scripts without spaces two characters count as one."""
+    fingerprint: bytes = b""
+    """Of the clean part, see `fingerprint.near_fingerprint`; empty when there is none."""
     links: tuple[Link, ...] = ()
     base_href: str | None = None
     is_noindex: bool = False
@@ -42,18 +76,53 @@ class Document(Value, frozen=True):
     """Set when the page was too costly to parse whole: what it did. The rest of it is missing here."""
 
 
-def read_document(body: bytes, content_type: str | None, robots_header: str | None = None) -> Document:
-    """Read a body of any size and manners; never raises. `robots_header` is X-Robots-Tag, lines joined by newlines."""
-    return read_with_dom(body, content_type, robots_header)[0]
+def read_document(
+    body: bytes,
+    content_type: str | None,
+    robots_header: str | None = None,
+    *,
+    url: str | None = None,
+    now: float | None = None,
+) -> Document:
+    """Read a body of any size and manners; never raises. `robots_header` is X-Robots-Tag, lines joined by newlines.
+
+    `url` is the page's own: it helps to date it and to tell what it is. Without `now` it has no dates, for none may lie
+    in the future.
+    """
+    return read_with_dom(body, content_type, robots_header, url=url, now=now)[0]
 
 
 def read_with_dom(
-    body: bytes, content_type: str | None, robots_header: str | None = None
+    body: bytes,
+    content_type: str | None,
+    robots_header: str | None = None,
+    *,
+    url: str | None = None,
+    now: float | None = None,
+    resolver: Resolver | None = None,
+    with_article: bool = True,
+    with_markdown: bool = True,
 ) -> tuple[Document, Dom | None]:
-    """The same, with the tree it was read from, for those who must look closer: a page is parsed once."""
+    """The same, with the tree it was read from, for those who must look closer: a page is parsed once.
+
+    `resolver` makes the addresses in the Markdown absolute; without one they are as written. Without the article there
+    is title, description, language as declared, text and links, and nothing that takes longer.
+    """
     sniffed = kind_of(body, content_type)
     if sniffed.kind == "html":
-        return _read_html(body, content_type, robots_header, sniffed.why)
+        decoded = decode(body, content_type)
+        dom, cut_why = _parsed(decoded)
+        if with_article:
+            read = _read(dom, robots_header, url, now, resolver, with_markdown)
+        else:
+            read = _skimmed(dom, robots_header)
+        return structs.replace(
+            read,
+            media_why=sniffed.why,
+            charset=decoded.charset,
+            charset_source=decoded.source,
+            cut_why=cut_why or read.cut_why,
+        ), dom
     is_noindex, is_nofollow = robots_hints((), robots_header)
     if sniffed.kind == "other":
         return Document(
@@ -73,38 +142,77 @@ def read_with_dom(
     ), None
 
 
-def _read_html(
-    body: bytes, content_type: str | None, robots_header: str | None, media_why: str
-) -> tuple[Document, Dom]:
-    decoded = decode(body, content_type)
+def _parsed(decoded: Decoded) -> tuple[Dom, str]:
     markup = bounded(decoded.text)
-    dom = Dom(decoded.utf_8 if decoded.utf_8 is not None and markup.html is decoded.text else markup.html)
-    text = _readable(dom)
-    about = read_metadata(dom, robots_header)
+    return Dom(decoded.utf_8 if decoded.utf_8 is not None and markup.html is decoded.text else markup.html), markup.why
+
+
+def _skimmed(dom: Dom, robots_header: str | None) -> Document:
+    """What can be had without a second look."""
+    text = page_text(dom)
+    about = skim_metadata(dom, robots_header)
     return Document(
         "html",
-        media_why,
-        title=about.title,
+        title=about.window_title,
         description=about.description,
         canonical=about.canonical,
         language=about.language,
-        kind=about.kind,
-        charset=decoded.charset,
-        charset_source=decoded.source,
         text=text,
         links=read_links(dom),
         base_href=read_base_href(dom),
         is_noindex=about.is_noindex,
         is_nofollow=about.is_nofollow,
         content_hash=content_hash(text),
-        cut_why=markup.why,
-    ), dom
+    )
 
 
-def _readable(dom: Dom) -> str:
-    """The visible text. Of a page that shows nothing before its scripts run, what it has for those without: we are."""
+def _read(
+    dom: Dom,
+    robots_header: str | None,
+    url: str | None,
+    now: float | None,
+    resolver: Resolver | None,
+    with_markdown: bool,
+) -> Document:
+    """Everything but how the page came."""
     text = page_text(dom)
-    if len(text) >= FEW_CHARS:
-        return text
-    unscripted = "\n".join(filter(None, map(visible_text, dom.select("noscript"))))
-    return unscripted if len(unscripted) >= UNSCRIPTED_CHARS else text
+    head = read_head(dom)
+    blocks = Blocks(dom.walk)
+    outline = Outline(blocks, hints_of(head, url))
+    kind = page_kind(outline)
+    features, judgement = read_article(blocks, outline, kind)
+    kept = judgement.kept
+    article = inert(article_text(blocks, kept))
+    about = read_metadata(dom, robots_header, url=url, now=now, text=text, head=head)
+    language = language_of(article or text, about.language)
+    base_href = read_base_href(dom)
+    resolve = resolver(base_href) if resolver is not None else None
+    return Document(
+        "html",
+        title=about.window_title,
+        description=about.description,
+        canonical=about.canonical,
+        language=language.tag or None,
+        language_confidence=language.confidence,
+        kind=kind,
+        headline=about.title,
+        authors=about.authors,
+        published=about.published,
+        modified=about.modified,
+        site_name=about.site_name,
+        section=about.section,
+        keywords=about.keywords,
+        image=about.image,
+        text=text,
+        article=article,
+        markdown=inert(markdown_of(blocks, kept, resolve)) if with_markdown else "",
+        abstract=abstract_of(blocks, features, kept, about.description),
+        words=words_of(blocks, kept),
+        fingerprint=near_fingerprint(article),
+        links=read_links(dom, kept_runs(blocks, kept)),
+        base_href=base_href,
+        is_noindex=about.is_noindex,
+        is_nofollow=about.is_nofollow,
+        content_hash=content_hash(text),
+        cut_why=f"read to block {MAX_BLOCKS:,}" if blocks.is_cut else "",
+    )

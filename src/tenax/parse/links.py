@@ -7,17 +7,23 @@ other schemes than http and https, places within the page itself, and addresses 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Sequence
+from operator import itemgetter
 from typing import Literal
 
 from tenax.model import Value
-from tenax.parse.html import Dom, tag_number
+from tenax.parse.html import BREAK, Dom, tag_number
 
 LinkKind = Literal["a", "area", "iframe", "canonical", "alternate"]
 
 MAX_LINKS = 50_000
 """Links kept of one page at most; a bound for memory, far above any limit of a crawl."""
 MAX_HREF_CHARS = 65_536
+MAX_TEXT_CHARS = 300
+MAX_REL_CHARS = 100
+_MAX_FRAGMENTS = 200
+# Sliced before they are joined: links can be nested, a thousand of them around the same ten megabytes.
+_beginning = itemgetter(slice(4 * MAX_TEXT_CHARS))
 
 _A, _AREA, _IFRAME, LINK, _BASE = (tag_number(name) for name in ("a", "area", "iframe", "link", "base"))
 _KINDS: dict[int, LinkKind] = {_A: "a", _AREA: "area", _IFRAME: "iframe"}
@@ -38,43 +44,60 @@ class Link(Value, frozen=True):
     kind: LinkKind = "a"
     is_nofollow: bool = False
     """True when every occurrence on the page asks not to be followed."""
+    text: str = ""
+    """What it says, of the first occurrence that says anything."""
+    rel: str = ""
+    is_in_article: bool = False
+    """Whether any occurrence stands in the clean part of the page."""
 
 
-def read_links(dom: Dom) -> tuple[Link, ...]:
-    """The links of the page. Of equal hrefs the first stays, followable if any of them is."""
+def read_links(dom: Dom, kept_runs: Sequence[bool] = ()) -> tuple[Link, ...]:
+    """The links of the page. Of equal hrefs the first stays, followable if any of them is.
+
+    `kept_runs` says of each run of the walk whether it is in the clean part of the page.
+    """
+    walk = dom.walk
     found: dict[str, Link] = {}
-    for node in dom.walk.leading:
+    fragments, run_starts = walk.fragments, walk.run_starts
+    run, last_run = 0, len(run_starts) - 1
+    for node, start, end in zip(walk.leading, walk.link_starts, walk.link_ends, strict=True):
         attributes = node.attributes
-        if "rel" in attributes or node.tag_id != _A:
-            _add_related(found, node.tag_id, attributes)
-        elif href := attributes.get("href"):
-            # The short way, which most links take: an address and nothing that changes its meaning.
-            href = href.strip(_STRIPPED)
-            if href in found:
-                if found[href].is_nofollow:
-                    found[href] = Link(href, found[href].kind)
-            elif (href[:1] == "/" and len(href) <= MAX_HREF_CHARS) or is_followable(href):
-                found[href] = Link(href)
-        if len(found) >= MAX_LINKS:
-            break
+        tag = node.tag_id
+        href = (attributes.get("href" if tag != _IFRAME else "src") or "").strip(_STRIPPED)
+        # The short way, which most links take: an address that surely leads to a page.
+        if (href[:1] != "/" or len(href) > MAX_HREF_CHARS) and not is_followable(href):
+            continue
+        text, is_kept = "", False
+        if start < end:
+            said = fragments[start : min(end, start + _MAX_FRAGMENTS)]
+            text = " ".join("".join(map(_beginning, said)).replace(BREAK, " ").split())[:MAX_TEXT_CHARS]
+            while run < last_run and run_starts[run + 1] < end:
+                run += 1
+            is_kept = bool(kept_runs) and kept_runs[run]
+        rel = attributes.get("rel") or ""
+        kind: LinkKind | None = _KINDS.get(tag) or _kind_of_reference(rel, attributes.get("type"))
+        if kind is None:
+            continue
+        is_nofollow = "nofollow" in rel.lower().split() if rel else False
+        known = found.get(href)
+        if known is None:
+            found[href] = Link(href, kind, is_nofollow, text, rel[:MAX_REL_CHARS], is_kept)
+            if len(found) >= MAX_LINKS:
+                break
+        elif (
+            (known.is_nofollow and not is_nofollow)
+            or (is_kept and not known.is_in_article)
+            or (text and not known.text)
+        ):
+            found[href] = Link(
+                href,
+                known.kind,
+                known.is_nofollow and is_nofollow,
+                known.text or text,
+                known.rel,
+                known.is_in_article or is_kept,
+            )
     return tuple(found.values())
-
-
-def _add_related(found: dict[str, Link], tag: int, attributes: Mapping[str, str | None]) -> None:
-    """Add any link, whatever it is to the page."""
-    href = href_of(attributes.get("href" if tag != _IFRAME else "src"))
-    if not is_followable(href):
-        return
-    rel = attributes.get("rel")
-    kind: LinkKind | None = _KINDS.get(tag) or _kind_of_reference(rel, attributes.get("type"))
-    if kind is None:
-        return
-    is_nofollow = rel is not None and "nofollow" in rel.lower().split()
-    known = found.get(href)
-    if known is None:
-        found[href] = Link(href, kind, is_nofollow)
-    elif known.is_nofollow and not is_nofollow:
-        found[href] = Link(href, known.kind)
 
 
 def read_base_href(dom: Dom) -> str | None:

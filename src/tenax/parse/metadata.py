@@ -1,96 +1,218 @@
-"""What a page says about itself: title, description, canonical address, language, robots hints and kind.
+"""What a page says about itself: title, authors, dates, image, language, address, hints for robots and kind.
 
-Every text here may be shown on a terminal, so it leaves without control characters, escape sequences and marks
-that turn the direction of writing.
+Each fact is asked of the sources in the order of trust below, and the first good answer counts. Every text here may be
+shown on a terminal, so it leaves without control characters, escape sequences and marks that turn the direction of
+writing.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from itertools import islice
+from typing import Final
 
-from tenax.model import PageKind, Value
-from tenax.parse.html import Dom, Node, tag_number
-from tenax.parse.links import LINK, href_of, is_followable
-from tenax.parse.text import visible_text
+from tenax.model import Value
+from tenax.parse.bylines import author_texts, date_texts, lines_around, lone_dates
+from tenax.parse.dates import are_neighbours, date_in_url, is_near_midnight, read_date
+from tenax.parse.head import OUR_ROBOT_NAMES, Head, read_head, stamps
+from tenax.parse.html import Dom, tag_number
+from tenax.parse.images import choose_image
+from tenax.parse.jsonld import Described, read_jsonld
+from tenax.parse.people import byline_in, choose_people, is_byline_label
+from tenax.parse.text import page_text
+from tenax.parse.titles import choose_title
 
 MAX_TITLE_CHARS = 1_000
 MAX_DESCRIPTION_CHARS = 5_000
-OUR_ROBOT_NAMES = frozenset(("robots", "tenax"))
+MAX_NAME_CHARS = 200
+MAX_KEYWORDS = 50
 
-_HEAD, _META, _SCRIPT, _TITLE = (tag_number(name) for name in ("head", "meta", "script", "title"))
-_ARTICLE_PARAGRAPHS = 3
-_ARTICLE_CHARS = 600
-_MAX_ARTICLES = 10
-_MAX_PARAGRAPHS = 100
-_MAX_JSON_CHARS = 262_144
+# The order of trust. "ld" is a field of the JSON-LD node of this page, anything else the name of a meta.
+TITLES: Final = (
+    *(
+        "ld headline",
+        "dc.title",
+        "dcterms.title",
+        "og:title",
+        "twitter:title",
+        "citation_title",
+        "parsely-title",
+        "title",
+    ),
+)
+DESCRIPTIONS: Final = ("description", "og:description", "twitter:description", "ld description", "dc.description")
+_TOLD_DESCRIPTIONS: Final = tuple(name for name in DESCRIPTIONS if not name.startswith("ld "))
+AUTHORS: Final = (
+    "ld authors",
+    *("citation_author", "author", "article:author", "article:author_name", "og:article:author", "dc.creator"),
+    *(
+        "dcterms.creator",
+        "dc.creator.author",
+        "sailthru.author",
+        "parsely-author",
+        "byl",
+        "shareaholic:article_author_name",
+    ),
+    *("twitter:creator:name", "article_author", "authors", "creator"),
+)
+PUBLISHED: Final = (
+    *("article:published_time", "og:article:published_time", "og:published_time", "article:published", "ld published"),
+    *("datepublished", "citation_publication_date", "citation_online_date", "citation_date", "dcterms.issued"),
+    *("dc.date.issued", "dcterms.created", "dc.date.created", "dcterms.date", "dc.date", "sailthru.date"),
+    *(
+        "parsely-pub-date",
+        "publish-date",
+        "publish_date",
+        "publication_date",
+        "pubdate",
+        "cxenseparse:recs:publishtime",
+    ),
+    *("article.published", "date", "created", "originalpublicationdate", "datecreated", "timestamp"),
+)
+MODIFIED: Final = (
+    "ld modified",
+    *(
+        "article:modified_time",
+        "og:updated_time",
+        "og:article:modified_time",
+        "datemodified",
+        "dateupdate",
+        "dcterms.modified",
+    ),
+    *("dc.date.modified", "last-modified", "lastmod", "revised"),
+)
+IMAGES: Final = (
+    "og:image",
+    "og:image:secure_url",
+    "og:image:url",
+    "ld image",
+    "twitter:image",
+    "twitter:image:src",
+    "image",
+)
+SITE_NAMES: Final = ("og:site_name", "ld site_name", "application-name", "apple-mobile-web-app-title", "dc.publisher")
+KEYWORDS: Final = ("ld keywords", "article:tag", "news_keywords", "keywords", "parsely-tags", "dc.subject")
+SECTIONS: Final = ("article:section", "ld section", "parsely-section", "section")
+
+_MAX_HEADINGS = 10
+_H1 = tag_number("h1")
+_LOWER = frozenset((tag_number("h2"), tag_number("h3")))
+_MONTH_FIRST = frozenset(("en", "en-US", "en-PH"))
 
 _ESCAPE_SEQUENCE = re.compile(r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[@-_]?")
 _UNPRINTED = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]")
 _LANGUAGE = re.compile(r"([a-zA-Z]{2,3})(?:[-_]([a-zA-Z]{4}))?(?:[-_]([a-zA-Z]{2}|[0-9]{3}))?(?:[-_][a-zA-Z0-9]{1,8})*")
-_ARTICLE_TYPE = re.compile(
-    r'"@type"\s*:\s*(?:\[[^\]]{0,200}?)?"(?:https?://schema\.org/)?'
-    r"(?:News|Blog|Tech|Scholarly|Medical\w{0,9}|Satirical|OpinionNews|AnalysisNews|ReportageNews|ReviewNews|"
-    r'BackgroundNews|AskPublicNews)?(?:Article|Posting)"'
-)
 _VALUED_RULES = frozenset(("unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"))
 
 
-class Metas(Value, frozen=True):
-    """The `<meta>` elements of a page: what each name said first, and every robots rule."""
-
-    named: dict[str, str]
-    """By `name`, `property` or `http-equiv`, in lower case."""
-    robots: tuple[tuple[str, str], ...] = ()
-
-
 class Metadata(Value, frozen=True):
-    """What the page says about itself."""
+    """What the page says about itself. Addresses are as written, not resolved; dates are ISO 8601."""
 
     title: str = ""
     description: str = ""
     canonical: str | None = None
-    """As written; not resolved."""
     language: str | None = None
-    kind: PageKind = PageKind.PAGE
+    """As declared."""
     is_noindex: bool = False
     is_nofollow: bool = False
+    authors: tuple[str, ...] = ()
+    published: str | None = None
+    modified: str | None = None
+    image: str | None = None
+    site_name: str = ""
+    section: str = ""
+    keywords: tuple[str, ...] = ()
+    window_title: str = ""
+    """The whole <title>, or what stands in for it: a browser's tab shows it, and walls are known by it."""
 
 
-def read_metadata(dom: Dom, robots_header: str | None = None) -> Metadata:
-    """`robots_header` is X-Robots-Tag; see `robots_hints`."""
-    metas = read_metas(dom)
-    is_noindex, is_nofollow = robots_hints(metas.robots, robots_header)
+class Page:
+    """Who may be asked: the head of the page, the node of its JSON-LD, and the body itself."""
+
+    def __init__(self, dom: Dom, url: str | None, text: str | None = None, head: Head | None = None) -> None:
+        self.dom = dom
+        self._text = text
+        self.head = read_head(dom) if head is None else head
+        self._url = url
+
+    @cached_property
+    def described(self) -> Described:
+        return read_jsonld(self.head.scripts, self._url or self.head.canonical)
+
+    @cached_property
+    def text(self) -> str:
+        return page_text(self.dom) if self._text is None else self._text
+
+    def said(self, names: Iterable[str]) -> Iterator[str]:
+        """Every answer, in the order of the names."""
+        for name in names:
+            if not name.startswith("ld "):
+                yield from self.head.named.get(name, ())
+                continue
+            value = getattr(self.described, name[3:])
+            yield from (value,) if isinstance(value, str) else value
+
+    def first(self, names: Iterable[str], max_chars: int) -> str:
+        """The first answer that says something, safe to show."""
+        return next((text for said in self.said(names) if (text := shown(said, max_chars))), "")
+
+
+def skim_metadata(dom: Dom, robots_header: str | None = None) -> Metadata:
+    """What the head of the page alone says, where the rest is not wanted; see `read_metadata`."""
+    page = Page(dom, None)
+    head = page.head
+    is_noindex, is_nofollow = robots_hints(head.robots, robots_header)
+    title = shown(head.title, MAX_TITLE_CHARS) or shown(head.meta("og:title"), MAX_TITLE_CHARS)
     return Metadata(
-        title=_title(dom, metas),
-        description=shown(
-            metas.named.get("description") or metas.named.get("og:description", ""), MAX_DESCRIPTION_CHARS
-        ),
-        canonical=_canonical(dom),
-        language=_language(dom, metas),
-        kind=PageKind.ARTICLE if _is_article(dom, metas) else PageKind.PAGE,
+        title=title,
+        description=page.first(_TOLD_DESCRIPTIONS, MAX_DESCRIPTION_CHARS),
+        canonical=head.canonical,
+        language=_language(page),
         is_noindex=is_noindex,
         is_nofollow=is_nofollow,
+        window_title=title,
     )
 
 
-def read_metas(dom: Dom) -> Metas:
-    named: dict[str, str] = {}
-    robots = []
-    for node in dom.walk.telling:
-        if node.tag_id != _META:
-            continue
-        attributes = node.attributes
-        name = attributes.get("name") or attributes.get("property") or attributes.get("http-equiv")
-        content = attributes.get("content")
-        if not name or not content:
-            continue
-        name = name.strip().lower()
-        if name in OUR_ROBOT_NAMES:
-            robots.append((name, content))
-        else:
-            named.setdefault(name, content)
-    return Metas(named, tuple(robots))
+def read_metadata(
+    dom: Dom,
+    robots_header: str | None = None,
+    *,
+    url: str | None = None,
+    now: float | None = None,
+    text: str | None = None,
+    head: Head | None = None,
+) -> Metadata:
+    """`robots_header` is X-Robots-Tag; see `robots_hints`. Without `now` no dates: one must not lie in the future.
+
+    `text` and `head` are the page's, from a caller who has them already; the text is searched for a byline and a date
+    near the title.
+    """
+    page = Page(dom, url, text, head)
+    head = page.head
+    is_noindex, is_nofollow = robots_hints(head.robots, robots_header)
+    language = _language(page)
+    names = _site_names(page, url)
+    title = _title(page, names)
+    published, modified = _dates(page, url, now, language, title) if now is not None else (None, None)
+    return Metadata(
+        title=title,
+        description=page.first(DESCRIPTIONS, MAX_DESCRIPTION_CHARS),
+        canonical=head.canonical,
+        language=language,
+        is_noindex=is_noindex,
+        is_nofollow=is_nofollow,
+        authors=_authors(page, names, title),
+        published=published,
+        modified=modified,
+        image=choose_image((*page.said(IMAGES), head.image_href), dom) or None,
+        site_name=page.first(SITE_NAMES, MAX_NAME_CHARS),
+        section=page.first(SECTIONS, MAX_NAME_CHARS),
+        keywords=_keywords(page),
+        window_title=shown(head.title, MAX_TITLE_CHARS) or shown(head.meta("og:title"), MAX_TITLE_CHARS) or title,
+    )
 
 
 def shown(text: str, max_chars: int) -> str:
@@ -131,38 +253,78 @@ def _rules_for_us(header: str) -> Iterable[str]:
             yield rule
 
 
-def _title(dom: Dom, metas: Metas) -> str:
-    node = _title_element(dom)
-    title = shown(node.first_child.text_content or "", MAX_TITLE_CHARS) if node and node.first_child else ""
-    title = title or shown(metas.named.get("og:title", ""), MAX_TITLE_CHARS)
-    if title or (heading := dom.first("h1")) is None:
-        return title
-    return shown(visible_text(heading, 4 * MAX_TITLE_CHARS), MAX_TITLE_CHARS)
+def _title(page: Page, site_names: list[str]) -> str:
+    walk = page.dom.walk
+    first = islice((walk.box_text(box) for box, tag in enumerate(walk.box_tags) if tag == _H1), _MAX_HEADINGS)
+    lower = islice((walk.box_text(box) for box, tag in enumerate(walk.box_tags) if tag in _LOWER), _MAX_HEADINGS)
+    told = list(page.said(TITLES))[:_MAX_HEADINGS]
+    return shown(choose_title(list(first), told, page.head.title, site_names, list(lower)), MAX_TITLE_CHARS)
 
 
-def _title_element(dom: Dom) -> Node | None:
-    first = next((node for node in dom.walk.telling if node.tag_id == _TITLE), None)
-    if first is None or ((parent := first.parent) is not None and parent.tag_id == _HEAD):
-        return first
-    # An SVG's <title> is the tooltip of a drawing.
-    return dom.first("title:not(svg title)")
+def _authors(page: Page, site_names: list[str], title: str) -> tuple[str, ...]:
+    found = choose_people(_told_authors(page, title), site_names)
+    return tuple(shown(name, MAX_NAME_CHARS) for name in found)
 
 
-def _canonical(dom: Dom) -> str | None:
-    for node in dom.walk.telling:
-        if node.tag_id != LINK or "href" not in (attributes := node.attributes):
-            continue
-        if "canonical" in (attributes.get("rel") or "").lower().split():
-            href = href_of(attributes["href"])
-            return href if is_followable(href) else None
-    return None
+def _told_authors(page: Page, title: str) -> Iterator[Iterable[str]]:
+    """What each source says, asked only when those before it named nobody."""
+    for name in AUTHORS:
+        yield page.said((name,))
+    if is_byline_label(page.head.meta("twitter:label1")):
+        yield (page.head.meta("twitter:data1"),)
+    for text in author_texts(page.dom):
+        yield (text,)
+    yield (byline_in(lines_around(title, page.text)),)
 
 
-def _language(dom: Dom, metas: Metas) -> str | None:
-    root = dom.root.attributes if dom.root is not None else {}
+def _dates(page: Page, url: str | None, now: float, language: str | None, title: str) -> tuple[str | None, str | None]:
+    """When it was published and modified; each None when nobody tells."""
+
+    def first(texts: Iterable[str]) -> str | None:
+        is_month_first = (language or "en-US") in _MONTH_FIRST
+        return next((date for text in texts if (date := read_date(text, now, is_month_first=is_month_first))), None)
+
+    told, modified = first(page.said(PUBLISHED)), first(page.said(MODIFIED))
+    in_url = date_in_url(url, now) if url else None
+    if told is not None:
+        # Of two moments by one clock the first is when it was published, the other when it was changed.
+        again = first(page.said(("ld published",)))
+        told = (
+            min(told, again)
+            if again and again[10:] and again[19:] == told[19:] and are_neighbours(told, again)
+            else told
+        )
+        # The day of a machine may be another time zone's; the address and the reader have the day of the place.
+        local = in_url or (first(lines_around(title, page.text)) if is_near_midnight(told) else None)
+        return (local if local and are_neighbours(told, local) else told), modified
+    for texts in (date_texts(page.dom), lines_around(title, page.text), lone_dates(page.text), stamps(page.dom)):
+        if found := in_url or first(texts):
+            return found, modified
+    return modified, modified
+
+
+def _site_names(page: Page, url: str | None) -> list[str]:
+    """What the site may be called where a title or an author repeats it; its host too."""
+    names = [shown(text, MAX_NAME_CHARS) for text in page.said(SITE_NAMES)]
+    host = (url or "").partition("://")[2].partition("/")[0].casefold().removeprefix("www.")
+    names.extend(filter(None, (host, host.rpartition(".")[0])))
+    return names
+
+
+def _keywords(page: Page) -> tuple[str, ...]:
+    """Of the first source that has any."""
+    for name in KEYWORDS:
+        texts = [part for said in page.said((name,)) for part in said[:MAX_DESCRIPTION_CHARS].split(",")]
+        if words := [word for text in texts[:MAX_KEYWORDS] if (word := shown(text, MAX_NAME_CHARS))]:
+            return tuple(dict.fromkeys(words))
+    return ()
+
+
+def _language(page: Page) -> str | None:
+    root = page.dom.root.attributes if page.dom.root is not None else {}
     declared = root.get("lang") or root.get("xml:lang")
     return normal_language(declared or "") or normal_language(
-        (metas.named.get("content-language") or metas.named.get("language", "")).partition(",")[0]
+        (page.head.meta("content-language") or page.head.meta("language")).partition(",")[0]
     )
 
 
@@ -173,30 +335,3 @@ def normal_language(tag: str) -> str | None:
         return None
     language, script, region = found.groups()
     return "-".join(filter(None, (language.lower(), (script or "").title(), (region or "").upper())))
-
-
-def _is_article(dom: Dom, metas: Metas) -> bool:
-    return metas.named.get("og:type", "").strip().lower() == "article" or _says_article(dom) or _has_article_text(dom)
-
-
-def _says_article(dom: Dom) -> bool:
-    for node in dom.walk.telling:
-        if node.tag_id != _SCRIPT or "ld+json" not in (node.attributes.get("type") or "").lower():
-            continue
-        text = node.first_child.text_content if node.first_child else None
-        if text and _ARTICLE_TYPE.search(text[:_MAX_JSON_CHARS]):
-            return True
-    return False
-
-
-def _has_article_text(dom: Dom) -> bool:
-    """Whether some <article> holds enough paragraphs; teasers in a list hold few words each."""
-    for article in dom.select("article")[:_MAX_ARTICLES]:
-        count = chars = 0
-        for paragraph in article.css("p")[:_MAX_PARAGRAPHS]:
-            text = visible_text(paragraph, _ARTICLE_CHARS)
-            count += bool(text)
-            chars += len(text)
-            if count >= _ARTICLE_PARAGRAPHS and chars >= _ARTICLE_CHARS:
-                return True
-    return False

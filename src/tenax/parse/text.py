@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from tenax.parse.html import BREAK, Dom, Node, Walk, walk
+from tenax.parse.html import BREAK, Dom, Node, Walk
 
 MAX_TEXT_CHARS: Final = 2_000_000
 """Text kept of one page at most."""
@@ -22,7 +22,7 @@ def page_text(dom: Dom, max_chars: int = MAX_TEXT_CHARS) -> str:
 
 def visible_text(root: Node, max_chars: int = MAX_TEXT_CHARS) -> str:
     """The same of what is below one node."""
-    return _shown(walk(root), max_chars)
+    return _shown(Walk(root), max_chars)
 
 
 def plain_text(text: str, max_chars: int = MAX_TEXT_CHARS) -> str:

@@ -29,7 +29,7 @@ class Counting:
         self._meter = Meter(clock, app.ledger, app.hosts, app.engine)
 
     def visited(self, visit: Visit, admission: Admission) -> None:
-        self.metrics.visit(visit)
+        self.metrics.visit(visit, admission.duplicate_of is not None)
         if self._meter is not None:
             self._meter.visited(visit)
 

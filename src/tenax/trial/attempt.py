@@ -268,6 +268,7 @@ class _Attempt:
             status=response.status,
             way=response.way,
             validation=self._site.validation,
+            now=self._clock.now(),
         )
         reading = read_page(job, self._rules())
         self._tell([telling.of_reading(reading)])

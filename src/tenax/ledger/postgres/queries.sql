@@ -229,13 +229,15 @@ ON CONFLICT (id) DO UPDATE SET
 INSERT INTO record (id, host_id, key, path, state, status, http_status, depth, priority, source, via, discovered_at,
                     last_visit_at, next_visit_at, attempt, duration_ms, last_visit, chain,
                     content_id, content_type, content_length, content_hash, title, description, canonical, language,
-                    kind, charset, charset_source, links_count, fetched_at, page_status, etag, last_modified)
+                    kind, charset, charset_source, links_count, fetched_at, page_status, etag, last_modified,
+                    headline, authors, published, words, duplicate_of, likeness, fingerprint)
 SELECT * FROM unnest(
     $1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::integer[], $8::integer[],
     $9::smallint[], $10::smallint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::bigint[], $15::integer[],
     $16::bigint[], $17::bigint[], $18::bytea[], $19::bigint[], $20::text[], $21::bigint[], $22::bytea[], $23::text[],
     $24::text[], $25::text[], $26::text[], $27::text[], $28::text[], $29::text[], $30::integer[], $31::bigint[],
-    $32::integer[], $33::text[], $34::text[])
+    $32::integer[], $33::text[], $34::text[], $35::text[], $36::text[], $37::text[], $38::integer[], $39::bigint[],
+    $40::float8[], $41::bytea[])
 ON CONFLICT (id) DO UPDATE SET
     state = excluded.state, status = excluded.status, http_status = excluded.http_status,
     last_visit_at = excluded.last_visit_at, next_visit_at = excluded.next_visit_at, error_count = 0,
@@ -246,6 +248,8 @@ ON CONFLICT (id) DO UPDATE SET
     canonical = excluded.canonical, language = excluded.language, kind = excluded.kind, charset = excluded.charset,
     charset_source = excluded.charset_source, links_count = excluded.links_count, fetched_at = excluded.fetched_at,
     page_status = excluded.page_status, etag = excluded.etag, last_modified = excluded.last_modified,
+    headline = excluded.headline, authors = excluded.authors, published = excluded.published, words = excluded.words,
+    duplicate_of = excluded.duplicate_of, likeness = excluded.likeness, fingerprint = excluded.fingerprint,
     stale_since = NULL, stale_why = NULL;
 
 -- name: record_confirm
@@ -262,7 +266,8 @@ WHERE r.id = g.id;
 -- name: stored_pages
 -- What is told of some pages as they are stored, and since when pages count as visited anew.
 SELECT id, content_id, fetched_at, (SELECT convert_from(value, 'UTF8')::bigint FROM meta WHERE name = 'round_began'),
-       kind, content_hash, title, description, canonical, language, page_status
+       fingerprint, duplicate_of,
+       kind, content_hash, title, description, canonical, language, page_status, headline, authors, published, words
 FROM record WHERE id = ANY($1::bigint[]) AND content_id IS NOT NULL;
 
 -- name: held
@@ -284,6 +289,22 @@ SELECT detail FROM life ORDER BY age DESC;
 
 -- name: content_add
 INSERT INTO content (id, at, page, body) SELECT * FROM unnest($1::bigint[], $2::float8[], $3::bytea[], $4::bytea[]);
+
+-- name: likeness_find
+-- Of each key the first pages under it.
+SELECT k.key, l.record_id FROM unnest($1::bigint[]) AS k (key)
+CROSS JOIN LATERAL (SELECT record_id FROM likeness WHERE key = k.key ORDER BY record_id LIMIT $2) l;
+
+-- name: likeness_add
+INSERT INTO likeness (key, record_id) SELECT * FROM unnest($1::bigint[], $2::bigint[]) ON CONFLICT DO NOTHING;
+
+-- name: likeness_remove
+-- Everything under which some records stand; as two conditions, because a join might read the whole index.
+DELETE FROM likeness WHERE key = ANY($1::bigint[]) AND record_id = ANY($2::bigint[]);
+
+-- name: originals
+SELECT r.id, (SELECT h.origin FROM host h WHERE h.id = r.host_id) || r.path, r.content_hash, r.fingerprint FROM record r
+WHERE r.id = ANY($1::bigint[]) AND r.content_id IS NOT NULL AND r.duplicate_of IS NULL AND r.fingerprint IS NOT NULL;
 
 -- name: events_after
 SELECT o.seq, c.at, c.page, c.body FROM outbox o JOIN content c ON c.id = o.content_id
@@ -357,7 +378,7 @@ SELECT r.*, h.origin AS origin FROM record r JOIN host h ON h.id = r.host_id WHE
 SELECT h.origin || r.path FROM record r JOIN host h ON h.id = r.host_id WHERE r.id = $1;
 
 -- name: content_of
-SELECT body FROM content WHERE id = $1;
+SELECT page, body FROM content WHERE id = $1;
 
 -- name: queue_size
 -- About how many tasks wait, without counting them.
@@ -383,7 +404,8 @@ SELECT least((SELECT min(turn_at) FROM host WHERE has_work AND holder IS NULL),
 
 -- name: pages
 -- Pages stored after a given one, in the order they were first stored.
-SELECT r.*, h.origin AS origin, c.body AS body,
+SELECT r.*, h.origin AS origin, c.page AS about, c.body AS body,
+       (SELECT oh.origin || o.path FROM record o JOIN host oh ON oh.id = o.host_id WHERE o.id = r.duplicate_of) AS duplicate_url,
        (SELECT vh.origin || v.path FROM record v JOIN host vh ON vh.id = v.host_id WHERE v.id = r.via) AS via_url
 FROM record r JOIN host h ON h.id = r.host_id LEFT JOIN content c ON c.id = r.content_id
 WHERE r.id > $1 AND r.content_id IS NOT NULL

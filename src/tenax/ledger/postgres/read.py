@@ -8,6 +8,7 @@ from typing import Any
 
 from tenax.ledger import HostLine, LetterRecord, Life, PageFilter, Status, rows
 from tenax.ledger.answers import BUSIEST, PAGES_AT_ONCE, letter_of, life_of_record, life_of_task, status_of
+from tenax.ledger.contents import event_page, page_of
 from tenax.ledger.postgres.link import Connection, Link, Row
 from tenax.ledger.postgres.schema import queries
 from tenax.ledger.schedule import Entry
@@ -31,7 +32,7 @@ class Reader:
 
     async def events(self, after: int, limit: int) -> list[Event]:
         found = await self._all("events_after", after, limit)
-        return [Event(seq=seq, at=at, page=rows.event_page(page, body)) for seq, at, page, body in found]
+        return [Event(seq=seq, at=at, page=event_page(page, body)) for seq, at, page, body in found]
 
     async def host(self, origin: str) -> HostRecord | None:
         row = await self._one("host_by_origin", origin)
@@ -88,9 +89,12 @@ class Reader:
     async def _life_of_record(self, row: Row, entry: Entry | None, host: HostRecord) -> Life:
         via = await self._url_of(row["via"])
         visits = await self._all("visits_of", row["last_visit"])
-        has_page = row["content_id"] is not None
-        text = rows.unpack(await self._value("content_of", row["content_id"])) if has_page else ""
-        return life_of_record(row, entry, host, via, text, [visit["detail"] for visit in visits])
+        page = None
+        if row["content_id"] is not None:
+            content = await self._one("content_of", row["content_id"])
+            original = await self._url_of(row["duplicate_of"])
+            page = page_of(row, (content["page"], content["body"]) if content is not None else None, via, original)
+        return life_of_record(row, entry, host, via, page, [visit["detail"] for visit in visits])
 
     async def _url_of(self, record_id: int | None) -> str | None:
         url: str | None = await self._value("url_of_record", record_id) if record_id else None
@@ -112,7 +116,8 @@ class Reader:
             PAGES_AT_ONCE,
         ):
             for row in found:
-                yield rows.page_of(row, rows.unpack(row["body"]), row["via_url"])
+                content = (row["about"], row["body"]) if row["about"] is not None else None
+                yield page_of(row, content, row["via_url"], row["duplicate_url"])
             after = found[-1]["id"]
 
     async def dead_letters(self) -> AsyncIterator[LetterRecord]:

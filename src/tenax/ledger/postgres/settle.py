@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 
-from tenax.ledger import rows
-from tenax.ledger.effects import Effects, Numbers, Settling, Stored, Values, effects_of, to_look_up
+from tenax.ledger import Likeness, rows
+from tenax.ledger.duplicates import MOST_HOLDERS, Duplicates, Original
+from tenax.ledger.effects import Effects, Numbers, Settling, Stored, Values, effects_of, prints_of, to_look_up
 from tenax.ledger.postgres.link import Connection
 from tenax.ledger.postgres.schema import queries
 from tenax.ledger.robots_written import RobotsWritten
@@ -28,8 +29,9 @@ async def insert(db: Connection, name: str, values: Sequence[Values]) -> None:
 class Settler:
     """Writes visits, within the transaction of the writer."""
 
-    def __init__(self) -> None:
+    def __init__(self, likeness: Likeness | None) -> None:
         self._sql = queries()
+        self._likeness = likeness
         self._numbers: deque[int] = deque()
         self._robots = RobotsWritten()
 
@@ -38,11 +40,15 @@ class Settler:
             return Effects()
         await self._fetch_numbers(db, len(settlings) * NUMBERS_PER_VISIT)
         stored = await self._stored(db, to_look_up(settlings))
-        found = effects_of(settlings, stored, Numbers(*(self._numbers.popleft,) * NUMBERS_PER_VISIT))
+        duplicates = Duplicates(self._likeness, prints_of(settlings, stored, self._likeness))
+        await self._look_up(db, duplicates)
+        found = effects_of(settlings, stored, Numbers(*(self._numbers.popleft,) * NUMBERS_PER_VISIT), duplicates)
         await insert(db, "visit_add", found.visits)
         await insert(db, "record_put", found.bare)
         await insert(db, "record_put_page", found.pages)
         await insert(db, "content_add", found.contents)
+        await insert(db, "likeness_remove", found.left)
+        await insert(db, "likeness_add", found.entered)
         await insert(db, "record_confirm", found.confirmed)
         await insert(db, "queue_remove", found.removed)
         await insert(db, "queue_again", found.again)
@@ -72,7 +78,19 @@ class Settler:
         if not ids:
             return {}
         found = await db.fetch(self._sql["stored_pages"], ids)
-        return {row[0]: Stored(row[1], row[2] > (row[3] or 0), row[4], tuple(row)[4:]) for row in found}
+        return {
+            row[0]: Stored(row[1], row[2] > (row[3] or 0), row[6], tuple(row)[6:], row[7], row[4], row[5])
+            for row in found
+        }
+
+    async def _look_up(self, db: Connection, duplicates: Duplicates) -> None:
+        keys = duplicates.keys
+        if not keys:
+            return
+        holders = await db.fetch(self._sql["likeness_find"], keys, MOST_HOLDERS)
+        wanted = duplicates.found((row[0], row[1]) for row in holders)
+        if wanted:
+            duplicates.fetched(Original(*row) for row in await db.fetch(self._sql["originals"], wanted))
 
     async def _with_held(self, db: Connection, found: Effects) -> list[tuple[int, Entry]]:
         """Tasks that wait again, with what is held of them by now."""

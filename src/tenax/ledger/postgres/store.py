@@ -17,7 +17,7 @@ from tenax import logs
 from tenax.clock import Clock
 from tenax.config import LedgerConfig
 from tenax.errors import LedgerUnusable
-from tenax.ledger import Admission, Counts, LetterRecord, Life, PageFilter, Status, Turns, rows
+from tenax.ledger import Admission, Counts, LetterRecord, Life, Likeness, PageFilter, Status, Turns, rows
 from tenax.ledger.effects import Settling
 from tenax.ledger.inflow import Inflow
 from tenax.ledger.postgres import again
@@ -57,6 +57,7 @@ class PostgresLedger:
         links_per_second: float,
         read_only: bool,
         visited: VisitedSet | None,
+        likeness: Likeness | None,
     ) -> None:
         address = Address(url, config.schema)
         self._config = config
@@ -65,6 +66,7 @@ class PostgresLedger:
         self._read_only = read_only
         self._links_per_second = links_per_second
         self._visited_set = visited
+        self._likeness = likeness
         self._visited: Visited | None = None
         if read_only:
             self._ears = Link(address, {"default_transaction_read_only": "on"}, is_patient=False)
@@ -93,12 +95,14 @@ class PostgresLedger:
         links_per_second: float = 0.0,
         read_only: bool = False,
         visited: VisitedSet | None = None,
+        likeness: Likeness | None = None,
     ) -> PostgresLedger:
         """Open the ledger, or create it in an empty schema. Whatever dead workers had claimed is waiting again.
 
         `visited` may save look-ups of URLs that others have admitted; it is closed with the ledger.
+        Without `likeness` no duplicates are looked for.
         """
-        ledger = cls(url, config, clock, turns, links_per_second, read_only, visited)
+        ledger = cls(url, config, clock, turns, links_per_second, read_only, visited, likeness)
         try:
             await ledger._connect()
         except BaseException:
@@ -126,7 +130,7 @@ class PostgresLedger:
         config, clock = self._config, self._clock
         self._slots = Slots(self._turns, config.window_hosts, config.look_ahead)
         self._reader = Reader(self._ears, secret)
-        self._writer = Writer(secret, Inflow(self._links_per_second), self._visited)
+        self._writer = Writer(secret, Inflow(self._links_per_second), self._visited, self._likeness)
         self._worker = Worker(self._hands, config, clock, self._turns)
         self._window = Window(self._worker, self._slots, self._writer, clock, config.window_hosts)
         self._frontier = Frontier(

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence, Set
 from typing import NamedTuple
 
-from tenax.ledger import Admission, rows
-from tenax.ledger.effects import Effects, Settling
+from tenax.ledger import Admission, Likeness, rows
+from tenax.ledger.effects import Effects, Settling, with_twins
 from tenax.ledger.inflow import Inflow
 from tenax.ledger.offers import Batch
 from tenax.ledger.postgres.admit import Admitted, Admitter
@@ -40,8 +40,10 @@ class Applied(NamedTuple):
 class Writer:
     """Writes groups of visits; what it remembers is what was committed."""
 
-    def __init__(self, secret: bytes, inflow: Inflow, visited: Visited | None = None) -> None:
-        self._settler = Settler()
+    def __init__(
+        self, secret: bytes, inflow: Inflow, visited: Visited | None = None, likeness: Likeness | None = None
+    ) -> None:
+        self._settler = Settler(likeness)
         self._visited = visited
         self._admitter = Admitter(rows.keys_by(secret), inflow)
 
@@ -64,10 +66,12 @@ class Writer:
         """Write visits, and batches of offers made outside of any, within a transaction; `outbox` is its last step."""
         effects = await self._settler.settle(db, settlings)
         batches = [
-            Batch(one.visit.offers, record, one.host_id) for one, record in zip(settlings, effects.records, strict=True)
+            Batch(offers, record, one.host_id)
+            for one, offers, record in zip(settlings, effects.offers, effects.records, strict=True)
         ]
         batches.extend(Batch(offers, None, 0) for offers in seeds)
         admitted = await self._admitter.admit(db, batches, ours, now, hinted)
+        admitted = admitted._replace(admissions=with_twins(admitted.admissions, effects, settlings))
         tally = Counter(effects.tally)
         tally.update(admitted.tally)
         await add_to_tally(db, worker_id, tally)

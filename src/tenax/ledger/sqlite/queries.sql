@@ -80,6 +80,13 @@ CREATE TABLE record (
     stale_since    INTEGER,         -- when asking for it again first failed
     stale_why      TEXT,
     chain          BLOB,
+    headline       TEXT,
+    authors        TEXT,            -- a JSON array
+    published      TEXT,            -- ISO 8601
+    words          INTEGER,         -- of the clean part
+    duplicate_of   INTEGER,         -- record.id of the earliest page with the same or nearly the same text
+    likeness       REAL,            -- to that page; 1 for the same text
+    fingerprint    BLOB,            -- what likeness is found by; NULL when it was not compared
     UNIQUE (host_id, key)
 );
 CREATE INDEX record_dead ON record (id) WHERE state = 'dead';
@@ -88,9 +95,11 @@ CREATE TABLE visit (id INTEGER PRIMARY KEY, record_id INTEGER NOT NULL, previous
 CREATE TABLE content (
     id   INTEGER PRIMARY KEY,
     at   REAL NOT NULL,
-    page BLOB NOT NULL,  -- Page as JSON, text left out
-    body BLOB NOT NULL   -- the text, deflated
+    page BLOB NOT NULL,  -- Page as JSON, its texts left out
+    body BLOB NOT NULL   -- text, article, Markdown and links with NUL in between, deflated
 );
+-- Pages that are no duplicates, by their text's hash and by the bands of their fingerprints; a few under each key.
+CREATE TABLE likeness (key INTEGER, record_id INTEGER, PRIMARY KEY (key, record_id)) WITHOUT ROWID;
 CREATE TABLE cursor (sink TEXT PRIMARY KEY, seq INTEGER NOT NULL, position INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE budget (host_id INTEGER, key INTEGER, used INTEGER NOT NULL, PRIMARY KEY (host_id, key)) WITHOUT ROWID;
 
@@ -105,7 +114,10 @@ CREATE VIEW crawled_pages AS
            r.error_count, r.error_message, r.discovered_at / 1000.0 AS discovered_at,
            r.last_visit_at / 1000.0 AS crawled_at, r.next_visit_at / 1000.0 AS next_crawl_at,
            r.duration_ms AS crawl_duration_ms, r.fetched_at / 1000.0 AS fetched_at, r.etag, r.last_modified,
-           r.stale_since / 1000.0 AS stale_since, r.stale_why
+           r.stale_since / 1000.0 AS stale_since, r.stale_why,
+           r.kind, r.headline, r.authors, r.published, r.words, r.language,
+           (SELECT oh.origin || o.path FROM record o JOIN host oh ON oh.id = o.host_id WHERE o.id = r.duplicate_of)
+               AS duplicate_of, r.likeness
     FROM record r JOIN host h ON h.id = r.host_id;
 CREATE VIEW domains AS
     SELECT origin AS domain, json_extract(robots, '$.text') AS robots_txt,
@@ -114,6 +126,30 @@ CREATE VIEW domains AS
            coalesce(json_extract(state, '$.page_count'), 0) AS page_count,
            coalesce(json_extract(state, '$.is_allowed'), 1) AS is_allowed
     FROM host;
+
+-- name: upgrade_to_3
+-- From version 2: what is read in pages, and the index of originals. Pages stored before are compared when they come again.
+ALTER TABLE record ADD headline TEXT;
+ALTER TABLE record ADD authors TEXT;
+ALTER TABLE record ADD published TEXT;
+ALTER TABLE record ADD words INTEGER;
+ALTER TABLE record ADD duplicate_of INTEGER;
+ALTER TABLE record ADD likeness REAL;
+ALTER TABLE record ADD fingerprint BLOB;
+UPDATE record SET kind = 'other' WHERE kind = 'page';
+CREATE TABLE likeness (key INTEGER, record_id INTEGER, PRIMARY KEY (key, record_id)) WITHOUT ROWID;
+DROP VIEW crawled_pages;
+CREATE VIEW crawled_pages AS
+    SELECT h.origin || r.path AS url, h.origin AS domain, r.status, r.http_status AS status_code, r.content_type,
+           r.content_length, nullif(lower(hex(r.content_hash)), '') AS content_hash, r.title, r.description, r.links_count,
+           r.error_count, r.error_message, r.discovered_at / 1000.0 AS discovered_at,
+           r.last_visit_at / 1000.0 AS crawled_at, r.next_visit_at / 1000.0 AS next_crawl_at,
+           r.duration_ms AS crawl_duration_ms, r.fetched_at / 1000.0 AS fetched_at, r.etag, r.last_modified,
+           r.stale_since / 1000.0 AS stale_since, r.stale_why,
+           r.kind, r.headline, r.authors, r.published, r.words, r.language,
+           (SELECT oh.origin || o.path FROM record o JOIN host oh ON oh.id = o.host_id WHERE o.id = r.duplicate_of)
+               AS duplicate_of, r.likeness
+    FROM record r JOIN host h ON h.id = r.host_id;
 
 -- name: host_by_origin
 SELECT id, origin, waiting, turn_at, state, robots FROM host WHERE origin = ?;
@@ -223,8 +259,9 @@ ON CONFLICT (id) DO UPDATE SET
 INSERT INTO record (id, host_id, key, path, state, status, http_status, depth, priority, source, via, discovered_at,
                     last_visit_at, next_visit_at, attempt, duration_ms, last_visit, chain,
                     content_id, content_type, content_length, content_hash, title, description, canonical, language,
-                    kind, charset, charset_source, links_count, fetched_at, page_status, etag, last_modified)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    kind, charset, charset_source, links_count, fetched_at, page_status, etag, last_modified,
+                    headline, authors, published, words, duplicate_of, likeness, fingerprint)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (id) DO UPDATE SET
     state = excluded.state, status = excluded.status, http_status = excluded.http_status,
     last_visit_at = excluded.last_visit_at, next_visit_at = excluded.next_visit_at, error_count = 0,
@@ -235,6 +272,8 @@ ON CONFLICT (id) DO UPDATE SET
     canonical = excluded.canonical, language = excluded.language, kind = excluded.kind, charset = excluded.charset,
     charset_source = excluded.charset_source, links_count = excluded.links_count, fetched_at = excluded.fetched_at,
     page_status = excluded.page_status, etag = excluded.etag, last_modified = excluded.last_modified,
+    headline = excluded.headline, authors = excluded.authors, published = excluded.published, words = excluded.words,
+    duplicate_of = excluded.duplicate_of, likeness = excluded.likeness, fingerprint = excluded.fingerprint,
     stale_since = NULL, stale_why = NULL;
 
 -- name: record_confirm
@@ -247,7 +286,8 @@ WHERE id = ?1;
 
 -- name: stored_pages
 -- What is told of some pages as they are stored. Takes a JSON array of record ids.
-SELECT id, content_id, fetched_at, kind, content_hash, title, description, canonical, language, page_status
+SELECT id, content_id, fetched_at, fingerprint, duplicate_of,
+       kind, content_hash, title, description, canonical, language, page_status, headline, authors, published, words
 FROM record WHERE id IN (SELECT value FROM json_each(?)) AND content_id IS NOT NULL;
 
 -- name: held
@@ -272,6 +312,22 @@ SELECT at, detail FROM life ORDER BY id;
 
 -- name: content_add
 INSERT INTO content (id, at, page, body) VALUES (?, ?, ?, ?);
+
+-- name: likeness_find
+-- Takes as many keys as are wanted.
+SELECT key, record_id FROM likeness WHERE key IN (?);
+
+-- name: likeness_add
+INSERT OR IGNORE INTO likeness (key, record_id) VALUES (?, ?);
+
+-- name: likeness_remove
+DELETE FROM likeness WHERE key = ? AND record_id = ?;
+
+-- name: originals
+-- Takes a JSON array of record ids.
+SELECT r.id, h.origin || r.path, r.content_hash, r.fingerprint FROM record r JOIN host h ON h.id = r.host_id
+WHERE r.id IN (SELECT value FROM json_each(?))
+  AND r.content_id IS NOT NULL AND r.duplicate_of IS NULL AND r.fingerprint IS NOT NULL;
 
 -- name: events_after
 SELECT id, at, page, body FROM content WHERE id > ? ORDER BY id LIMIT ?;
@@ -325,7 +381,7 @@ SELECT r.*, h.origin AS origin FROM record r JOIN host h ON h.id = r.host_id WHE
 SELECT h.origin || r.path FROM record r JOIN host h ON h.id = r.host_id WHERE r.id = ?;
 
 -- name: content_of
-SELECT body FROM content WHERE id = ?;
+SELECT page, body FROM content WHERE id = ?;
 
 -- name: hosts_count
 SELECT count(*) FROM host;
@@ -341,7 +397,8 @@ SELECT min(turn_at) FROM host WHERE waiting > 0;
 
 -- name: pages
 -- Pages stored after a given one, in the order they were first stored.
-SELECT r.*, h.origin AS origin, c.body AS body,
+SELECT r.*, h.origin AS origin, c.page AS about, c.body AS body,
+       (SELECT oh.origin || o.path FROM record o JOIN host oh ON oh.id = o.host_id WHERE o.id = r.duplicate_of) AS duplicate_url,
        (SELECT vh.origin || v.path FROM record v JOIN host vh ON vh.id = v.host_id WHERE v.id = r.via) AS via_url
 FROM record r JOIN host h ON h.id = r.host_id LEFT JOIN content c ON c.id = r.content_id
 WHERE r.id > :after AND r.content_id IS NOT NULL

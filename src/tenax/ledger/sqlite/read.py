@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from tenax.ledger import HostLine, LetterRecord, Life, PageFilter, Status, rows
 from tenax.ledger.answers import BUSIEST, PAGES_AT_ONCE, letter_of, life_of_record, life_of_task, status_of
+from tenax.ledger.contents import event_page, page_of
 from tenax.ledger.schedule import Entry
 from tenax.ledger.sqlite.schema import key_secret, queries
 from tenax.model import Cursor, Event, HostRecord, Page
@@ -29,7 +30,7 @@ class Reader:
 
     def events(self, after: int, limit: int) -> list[Event]:
         found = self._db.execute(self._sql["events_after"], (after, limit)).fetchall()
-        return [Event(seq=seq, at=at, page=rows.event_page(page, body)) for seq, at, page, body in found]
+        return [Event(seq=seq, at=at, page=event_page(page, body)) for seq, at, page, body in found]
 
     def host(self, origin: str) -> HostRecord | None:
         row = self._db.execute(self._sql["host_by_origin"], (origin,)).fetchone()
@@ -74,8 +75,11 @@ class Reader:
 
     def _life_of_record(self, row: sqlite3.Row, entry: Entry | None, host: HostRecord) -> Life:
         visits = self._db.execute(self._sql["visits_of"], (row["last_visit"],)).fetchall()
-        text = self._text(row["content_id"]) if row["content_id"] is not None else ""
-        return life_of_record(row, entry, host, self._url_of(row["via"]), text, [detail for _, detail in visits])
+        via, page = self._url_of(row["via"]), None
+        if row["content_id"] is not None:
+            content = self._db.execute(self._sql["content_of"], (row["content_id"],)).fetchone()
+            page = page_of(row, content, via, self._url_of(row["duplicate_of"]))
+        return life_of_record(row, entry, host, via, page, [detail for _, detail in visits])
 
     def pages(self, where: PageFilter) -> Iterator[list[Page]]:
         """Pages that fit, some at a time."""
@@ -93,7 +97,7 @@ class Reader:
                 "limit": PAGES_AT_ONCE,
             },
         ):
-            yield [rows.page_of(row, rows.unpack(row["body"]), row["via_url"]) for row in found]
+            yield [page_of(row, _content(row), row["via_url"], row["duplicate_url"]) for row in found]
             after = found[-1]["id"]
 
     def dead_letters(self) -> Iterator[list[LetterRecord]]:
@@ -111,10 +115,6 @@ class Reader:
         row = self._db.execute(self._sql["url_of_record"], (record_id,)).fetchone() if record_id else None
         return row[0] if row else None
 
-    def _text(self, content_id: int) -> str:
-        row = self._db.execute(self._sql["content_of"], (content_id,)).fetchone()
-        return rows.unpack(row[0]) if row else ""
-
     def _named(self, sql: str, parameters: tuple[object, ...]) -> sqlite3.Row | None:
         found = self._named_all(sql, parameters)
         return found[0] if found else None
@@ -123,3 +123,7 @@ class Reader:
         cursor = self._db.cursor()
         cursor.row_factory = sqlite3.Row
         return cursor.execute(sql, parameters).fetchall()
+
+
+def _content(row: sqlite3.Row) -> tuple[bytes, bytes] | None:
+    return (row["about"], row["body"]) if row["about"] is not None else None

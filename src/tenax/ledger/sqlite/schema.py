@@ -17,10 +17,12 @@ from tenax.config import LedgerConfig
 from tenax.errors import LedgerBusy, LedgerMissing, LedgerUnusable, StorageFull, TenaxError
 from tenax.ledger.statements import statements_of
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
+OLDEST_UPGRADED = 2
 APPLICATION_ID = 0x7E7A_C001  # marks the file as a Tenax ledger
 
 ROWS_AT_ONCE = (256, 64, 16, 4, 1)
+VALUES_AT_ONCE = (1, 17, 64, 256, 1024)
 FULL_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
@@ -53,6 +55,22 @@ def insert_rows(connection: sqlite3.Connection, name: str, values: Sequence[tupl
             returned += connection.execute(many_rows(name, size), flat).fetchall()
             at += size
     return returned
+
+
+def one_of_many(connection: sqlite3.Connection, name: str, values: Sequence[int]) -> list[Any]:
+    """The rows of a statement with one `IN (?)`, for many values. The last is repeated to fill the brackets up: there
+    are few statements then, and each is prepared once."""
+    found: list[Any] = []
+    for at in range(0, len(values), VALUES_AT_ONCE[-1]):
+        part = list(values[at : at + VALUES_AT_ONCE[-1]])
+        size = next(size for size in VALUES_AT_ONCE if size >= len(part))
+        found += connection.execute(_many_values(name, size), part + part[-1:] * (size - len(part))).fetchall()
+    return found
+
+
+@cache
+def _many_values(name: str, count: int) -> str:
+    return queries()[name].replace("(?)", f"({', '.join('?' * count)})")
 
 
 @contextmanager
@@ -153,7 +171,7 @@ def open_for_reading(file: Path) -> sqlite3.Connection:
 def _prepare(connection: sqlite3.Connection, file: Path, config: LedgerConfig) -> None:
     is_new = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
     if not is_new:
-        _check_identity(connection, file)  # before anything is changed in it
+        _check_identity(connection, file, oldest=OLDEST_UPGRADED)  # before anything is changed in it
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute(f"PRAGMA synchronous = {'FULL' if config.fsync else 'NORMAL'}")
     connection.execute(f"PRAGMA cache_size = {-config.cache_bytes // 1024}")
@@ -164,9 +182,19 @@ def _prepare(connection: sqlite3.Connection, file: Path, config: LedgerConfig) -
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         connection.executescript("BEGIN;" + queries()["create"] + "COMMIT;")
+    else:
+        _upgrade(connection)
 
 
-def _check_identity(connection: sqlite3.Connection, file: Path) -> None:
+def _upgrade(connection: sqlite3.Connection) -> None:
+    """Bring the tables to today's version, step by step, each in one transaction with its number."""
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    for number in range(version + 1, SCHEMA_VERSION + 1):
+        step = queries()[f"upgrade_to_{number}"]
+        connection.executescript(f"BEGIN IMMEDIATE; {step} PRAGMA user_version = {number}; COMMIT;")
+
+
+def _check_identity(connection: sqlite3.Connection, file: Path, oldest: int = SCHEMA_VERSION) -> None:
     if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
         raise LedgerUnusable(f"{file} is a database, but not a Tenax ledger; give another --out")
     version = connection.execute("PRAGMA user_version").fetchone()[0]
@@ -175,7 +203,12 @@ def _check_identity(connection: sqlite3.Connection, file: Path) -> None:
             f"{file} was written by a newer Tenax (its ledger has version {version}, this one knows {SCHEMA_VERSION}); "
             "upgrade Tenax to open it"
         )
-    if version < SCHEMA_VERSION:
+    if OLDEST_UPGRADED <= version < oldest:
+        raise LedgerUnusable(
+            f"{file} was written by an older Tenax (its ledger has version {version}, this one {SCHEMA_VERSION}); "
+            "go on with its crawl by the same command as before, which brings it to this version"
+        )
+    if version < oldest:
         raise LedgerUnusable(
             f"{file} was written by an older Tenax (its ledger has version {version}, this one knows {SCHEMA_VERSION} "
             "only); go on with that Tenax, or start anew in another --out"

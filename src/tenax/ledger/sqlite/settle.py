@@ -7,11 +7,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import count
 
-from tenax.ledger import rows
-from tenax.ledger.effects import Effects, Numbers, Settling, Stored, effects_of, to_look_up
+from tenax.ledger import Likeness, rows
+from tenax.ledger.duplicates import Duplicates, Original
+from tenax.ledger.effects import Effects, Numbers, Settling, Stored, effects_of, prints_of, to_look_up
 from tenax.ledger.robots_written import RobotsWritten
 from tenax.ledger.schedule import Entry
-from tenax.ledger.sqlite.schema import insert_rows, queries
+from tenax.ledger.sqlite.schema import insert_rows, one_of_many, queries
 from tenax.model import Again, Held, HostRecord
 
 ROUND = "round_began"
@@ -21,8 +22,9 @@ ROUND = "round_began"
 class Settler:
     """Writes visits, within the transaction of the ledger's writer."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, likeness: Likeness | None) -> None:
         self._db = connection
+        self._likeness = likeness
         self._sql = queries()
         self._robots = RobotsWritten()
         highest = connection.execute(self._sql["highest_ids"]).fetchone()
@@ -32,11 +34,16 @@ class Settler:
 
     def settle(self, settlings: Sequence[Settling]) -> Effects:
         """Write what the visits themselves changed."""
-        found = effects_of(settlings, self._stored(to_look_up(settlings)), self._numbers)
+        stored = self._stored(to_look_up(settlings))
+        duplicates = Duplicates(self._likeness, prints_of(settlings, stored, self._likeness))
+        self._look_up(duplicates)
+        found = effects_of(settlings, stored, self._numbers, duplicates)
         insert_rows(self._db, "visit_add", found.visits)
         insert_rows(self._db, "record_put", found.bare)
         insert_rows(self._db, "record_put_page", found.pages)
         insert_rows(self._db, "content_add", found.contents)
+        self._db.executemany(self._sql["likeness_remove"], found.left)
+        insert_rows(self._db, "likeness_add", found.entered)
         self._db.executemany(self._sql["record_confirm"], found.confirmed)
         places = [(one.host_id, *one.entry[:3]) for one in settlings]
         self._db.execute(self._sql["queue_remove"], (rows.encode(places).decode(),))
@@ -52,7 +59,18 @@ class Settler:
         if not ids:
             return {}
         found = self._db.execute(self._sql["stored_pages"], (rows.encode(ids).decode(),)).fetchall()
-        return {row[0]: Stored(row[1], row[2] > self.round_began, row[3], row[3:]) for row in found}
+        return {
+            row[0]: Stored(row[1], row[2] > self.round_began, row[5], row[5:], row[6], row[3], row[4]) for row in found
+        }
+
+    def _look_up(self, duplicates: Duplicates) -> None:
+        keys = duplicates.keys
+        if not keys:
+            return
+        wanted = duplicates.found(one_of_many(self._db, "likeness_find", keys))
+        if wanted:
+            rows_found = self._db.execute(self._sql["originals"], (rows.encode(wanted).decode(),))
+            duplicates.fetched(Original(*row) for row in rows_found)
 
     def _with_held(self, settlings: Sequence[Settling], found: Effects) -> list[tuple[int, Entry]]:
         """Tasks that wait again, with what is held of them by now."""

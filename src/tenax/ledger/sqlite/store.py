@@ -21,7 +21,7 @@ from typing import NamedTuple, TypeVar
 from tenax.clock import Clock
 from tenax.config import LedgerConfig
 from tenax.errors import LeaseLost, LedgerUnusable
-from tenax.ledger import Admission, Counts, LetterRecord, Life, PageFilter, Status, Turns, rows
+from tenax.ledger import Admission, Counts, LetterRecord, Life, Likeness, PageFilter, Status, Turns, rows
 from tenax.ledger.effects import Settling
 from tenax.ledger.inflow import Inflow
 from tenax.ledger.schedule import Entry, Schedule, Slot
@@ -35,6 +35,7 @@ from tenax.ledger.sqlite.write import Applied, Writer
 from tenax.model import Claim, Cursor, Event, HostRecord, Lease, Offer, Page, Visit
 
 T = TypeVar("T")
+NewWriter = Callable[[sqlite3.Connection], Writer]
 
 LEAST_WAIT_SECONDS = 0.001
 UNHURRIED = 10
@@ -64,13 +65,13 @@ class SqliteLedger:
     """See `tenax.ledger.Ledger` for what it promises."""
 
     def __init__(
-        self, file: Path, config: LedgerConfig, clock: Clock, turns: Turns, links_per_second: float, read_only: bool
+        self, file: Path, config: LedgerConfig, clock: Clock, turns: Turns, new_writer: NewWriter, read_only: bool
     ) -> None:
         self._file = file
         self._config = config
         self._clock = clock
         self._read_only = read_only
-        self._links_per_second = links_per_second
+        self._new_writer = new_writer
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="ledger")
         self._schedule = Schedule(turns, config.window_hosts, config.look_ahead)
         self._window = Window(self._schedule, self._thread, clock, self._window_changed)
@@ -101,9 +102,12 @@ class SqliteLedger:
         *,
         links_per_second: float = 0.0,
         read_only: bool = False,
+        likeness: Likeness | None = None,
     ) -> SqliteLedger:
-        """Open or create the ledger. Whatever a dead process had claimed is waiting again."""
-        ledger = cls(file, config, clock, turns, links_per_second, read_only)
+        """Open or create the ledger. Whatever a dead process had claimed is waiting again. Without `likeness` no
+        duplicates are looked for."""
+        new_writer = partial(Writer, inflow=Inflow(links_per_second), likeness=likeness)
+        ledger = cls(file, config, clock, turns, new_writer, read_only)
         await ledger._in_thread(ledger._connect)
         return ledger
 
@@ -115,7 +119,7 @@ class SqliteLedger:
         else:
             self._db, self._lock = open_for_writing(self._file, self._config)
             bring_back(self._db, self._clock.now())
-            self._writer = Writer(self._db, Inflow(self._links_per_second))
+            self._writer = self._new_writer(self._db)
         self._reader = Reader(self._db)
         self._window.connect(self._db)
         self._tally.update(self._reader.counts())

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from tenax.ledger import Admission, rows
-from tenax.ledger.effects import Settling
+from tenax.ledger import Admission, Likeness, rows
+from tenax.ledger.effects import Settling, with_twins
 from tenax.ledger.inflow import Inflow
 from tenax.ledger.offers import HOST_IDS_KEPT, HOSTS_BUDGET, KNOWN_KEPT, Batch, entry_of
 from tenax.ledger.rows import milliseconds
@@ -38,7 +38,7 @@ class Applied(NamedTuple):
 class Writer:
     """Writes to the ledger's only connection; lives in one thread."""
 
-    def __init__(self, connection: sqlite3.Connection, inflow: Inflow) -> None:
+    def __init__(self, connection: sqlite3.Connection, inflow: Inflow, likeness: Likeness | None = None) -> None:
         self._db = connection
         self._sql = queries()
         self._inflow = inflow
@@ -46,7 +46,7 @@ class Writer:
         self._host_ids: dict[str, int] = {}
         self._known: set[str] = set()
         self._known_before: set[str] = set()
-        self._settler = Settler(connection)
+        self._settler = Settler(connection, likeness)
         self._seen_at = 0.0
 
     # -- the transaction ------------------------------------------------------------------------------------
@@ -69,8 +69,8 @@ class Writer:
             tally, arrivals = effects.tally, effects.arrivals
             waiting.subtract(host_id for host_id, *_ in effects.removed)
             batches = [
-                Batch(one.visit.offers, record, one.host_id)
-                for one, record in zip(settlings, effects.records, strict=True)
+                Batch(offers, record, one.host_id)
+                for one, offers, record in zip(settlings, effects.offers, effects.records, strict=True)
             ]
             batches.extend(Batch(offers, None, 0) for offers in seeds)
             admissions = self._admit(batches, waiting, arrivals, tally, now)
@@ -83,6 +83,7 @@ class Writer:
                 self.remember(SEEN, repr(now).encode())
             tally["waiting"] = waiting.total()
             self._db.executemany(self._sql["tally_add"], [(name, count) for name, count in tally.items() if count])
+        admissions = with_twins(admissions, effects, settlings)
         return Applied(admissions, arrivals, [Event(*news) for news in effects.news], tally)
 
     # -- links ----------------------------------------------------------------------------------------------

@@ -1,0 +1,49 @@
+"""What was learned as the tables that Tenax ships: LightGBM's trees in the form that `tenax.parse.trees` reads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from bench.learn_rows import FEATURES, KIND_ORDER
+from bench.report import BenchError
+from tenax.parse.outline import OF_PAGE
+
+Tables = dict[str, dict[str, Any]]
+"""By name: trees, and where a sum may end early."""
+
+
+def kept_tables(trees: Sequence[Mapping[str, Any]], exits: Sequence[Sequence[float]]) -> Tables:
+    return {"kept": {"trees": [tree_of(one["tree_structure"], FEATURES) for one in trees], "exits": list(exits)}}
+
+
+def kinds_tables(trees: Sequence[Mapping[str, Any]]) -> Tables:
+    """LightGBM has a tree of each kind in turn."""
+    made = [tree_of(one["tree_structure"], OF_PAGE) for one in trees]
+    return {str(kind.value): {"trees": made[place :: len(KIND_ORDER)]} for place, kind in enumerate(KIND_ORDER)}
+
+
+def tree_of(node: Mapping[str, Any], names: Sequence[str]) -> Any:
+    """A number or [feature, threshold, up to it, above it], with as many digits as the numbers of a block deserve."""
+    if "leaf_value" in node:
+        return round(node["leaf_value"], 4)
+    if node["decision_type"] != "<=":
+        raise BenchError(f"a tree decides by {node['decision_type']!r}, which no table can say")
+    below, above = (tree_of(node[child], names) for child in ("left_child", "right_child"))
+    return [names[node["split_feature"]], float(f"{node['threshold']:.6g}"), below, above]
+
+
+def store(tables: Tables, file: Path) -> None:
+    file.write_text(json.dumps(tables, separators=(",", ":")), encoding="utf-8")
+
+
+def same_trees(tables: Tables, shipped: Mapping[str, Any]) -> int:
+    """How many trees are, place by place, those of other tables."""
+    pairs = [
+        (ours, theirs)
+        for name, table in tables.items()
+        for ours, theirs in zip(table["trees"], shipped.get(name, {}).get("trees", ()), strict=False)
+    ]
+    return sum(ours == theirs for ours, theirs in pairs)

@@ -1,0 +1,225 @@
+"""How well near-duplicates are found: edited texts against unrelated ones and pages that share boilerplate.
+
+Texts are generated from words.txt, also in the guise of other scripts, or taken from a folder of `.jsonl` or
+`.jsonl.xz` files whose rows have a `text`. An edit replaces words, drops or moves sentences, or adds boilerplate. A
+pair is found when the two share a band and are as like as the threshold asks.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import lzma
+import random
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from bench.report import BenchError, Report, median, run, short, table
+from tenax.parse.fingerprint import NEAR_LIKENESS, bands, likeness, near_fingerprint
+
+SEED = 20
+LENGTHS = (50, 200, 1_000, 5_000)
+SHARES = (0.005, 0.02, 0.05, 0.10, 0.20)
+COMMON_SHARES = (0.1, 0.3, 0.5)
+THRESHOLDS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
+PAIRS, QUICK_PAIRS = 40, 8
+SMALL_EDIT = 0.05
+"""Edits up to this share are what a reader would call the same text, and what the bar on recall is about."""
+SENTENCE_WORDS = 14
+FIVE_KB = 5_000
+COST_BAR_MS = 0.5
+RECALL_BAR = PRECISION_BAR = 0.99
+
+Words = list[str]
+
+
+class Pair(NamedTuple):
+    """Two texts that were compared, and how they came about."""
+
+    kind: str
+    share: float
+    length: int
+    is_near: bool
+    likeness: float
+    meets: bool
+
+
+def main() -> None:
+    run("near_duplicates", measure, options)
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--corpus", type=Path, help="a folder of .jsonl or .jsonl.xz files whose rows have a text")
+
+
+def measure(report: Report, chosen: argparse.Namespace) -> None:
+    rng = random.Random(SEED)
+    report.is_partial = chosen.corpus is not None  # what others cannot repeat is not kept
+    texts = list(_real(chosen.corpus)) if chosen.corpus else list(_generated(rng))
+    if len(texts) < 2 * len(LENGTHS):
+        raise BenchError(f"{chosen.corpus} has too few texts")
+    pairs = list(_pairs(texts, QUICK_PAIRS if chosen.quick else PAIRS, rng))
+    _by_threshold(report, pairs)
+    _by_edit(report, pairs)
+    found = [pair for pair in pairs if _is_found(pair, NEAR_LIKENESS)]
+    small = [pair for pair in pairs if pair.is_near and pair.share <= SMALL_EDIT]
+    report.figure("pairs", len(pairs))
+    report.at_least("recall_of_small_edits", _mean(_is_found(pair, NEAR_LIKENESS) for pair in small), RECALL_BAR)
+    report.at_least("precision", _mean(pair.is_near for pair in found), PRECISION_BAR)
+    report.below("ms_for_5_kb", _cost_ms(" ".join(rng.choices(_words(), k=FIVE_KB))[:FIVE_KB]), COST_BAR_MS)
+
+
+def _pairs(texts: list[Words], count: int, rng: random.Random) -> Iterator[Pair]:
+    """Every edit at every share and length, and for each length as many unrelated pairs as edited ones."""
+    for length in LENGTHS:
+        fitting = [text[:length] for text in texts if len(text) >= length]
+        if len(fitting) < 3:
+            continue
+        for share in SHARES:
+            for kind, edit in EDITS.items():
+                for text in rng.choices(fitting, k=count):
+                    other = rng.choice([one for one in fitting if one is not text])
+                    yield _compared(kind, share, text, edit(text, other, max(1, round(share * length)), rng), True)
+        for share in (0.0, *COMMON_SHARES):
+            kind = "shared boilerplate" if share else "unrelated"
+            for _ in range(count * len(EDITS)):
+                one, other, third = rng.sample(fitting, 3)
+                common = third[: round(share * length)]
+                rest = length - len(common)
+                yield _compared(kind, share, common + one[:rest], common + other[:rest], False)
+
+
+def _compared(kind: str, share: float, one: Words, other: Words, is_near: bool) -> Pair:
+    first, second = near_fingerprint(" ".join(one)), near_fingerprint(" ".join(other))
+    meets = not set(bands(first)).isdisjoint(bands(second))
+    return Pair(kind, share, len(one), is_near, likeness(first, second), meets)
+
+
+# ---- edits: a text, another to take words from, how many words to touch --------------------------------------
+
+
+def _replaced(text: Words, other: Words, count: int, rng: random.Random) -> Words:
+    edited = list(text)
+    for place in rng.sample(range(len(text)), count):
+        edited[place] = rng.choice(other) + "x"
+    return edited
+
+
+def _dropped(text: Words, _: Words, count: int, rng: random.Random) -> Words:
+    start = rng.randrange(len(text) - count + 1)
+    return text[:start] + text[start + count :]
+
+
+def _moved(text: Words, other: Words, count: int, rng: random.Random) -> Words:
+    """Sentence by sentence, each to a place of its own."""
+    edited = list(text)
+    for _ in range(max(1, count // SENTENCE_WORDS)):
+        size = min(SENTENCE_WORDS, count)
+        start = rng.randrange(len(edited) - size + 1)
+        sentence = edited[start : start + size]
+        del edited[start : start + size]
+        place = rng.randrange(len(edited) + 1)
+        edited[place:place] = sentence
+    return edited
+
+
+def _padded(text: Words, other: Words, count: int, rng: random.Random) -> Words:
+    """Boilerplate before and behind."""
+    before = rng.randrange(count + 1)
+    return other[:before] + text + other[-(count - before) :] if count > before else other[:before] + text
+
+
+EDITS: dict[str, Callable[[Words, Words, int, random.Random], Words]] = {
+    "words replaced": _replaced,
+    "sentences dropped": _dropped,
+    "sentences moved": _moved,
+    "boilerplate added": _padded,
+}
+
+
+# ---- texts ---------------------------------------------------------------------------------------------------
+
+
+def _words() -> Words:
+    return (Path(__file__).parent / "words.txt").read_text(encoding="utf-8").split()
+
+
+def _generated(rng: random.Random, count: int = 24) -> Iterator[Words]:
+    """Words by Zipf's law, as languages use them; the same in Cyrillic, Arabic and Chinese guise."""
+    words = _words()
+    guises = [words, _spelled(words, 0x0430), _spelled(words, 0x0627), [chr(0x4E00 + n) for n in range(len(words))]]
+    weights = [1 / rank for rank in range(1, len(words) + 1)]
+    for number in range(count):
+        yield rng.choices(guises[number % len(guises)], weights, k=LENGTHS[-1])
+
+
+def _spelled(words: Words, first: int) -> Words:
+    """With other letters in the place of ours."""
+    return ["".join(chr(first + ord(letter) - ord("a")) for letter in word) for word in words]
+
+
+def _real(folder: Path) -> Iterator[Words]:
+    """A text without spaces is cut into characters, as the fingerprint does."""
+    for file in sorted([*folder.glob("*.jsonl"), *folder.glob("*.jsonl.xz")]):
+        packed = file.read_bytes()
+        rows = (lzma.decompress(packed) if file.suffix == ".xz" else packed).splitlines()
+        for text in (json.loads(row).get("text") for row in rows):
+            if isinstance(text, str) and text.strip():
+                words = text.split()
+                yield words if len(text) < 15 * len(words) else [*text]
+
+
+# ---- what is told --------------------------------------------------------------------------------------------
+
+
+def _by_threshold(report: Report, pairs: list[Pair]) -> None:
+    rows, figures = [], []
+    for threshold in THRESHOLDS:
+        found = [pair for pair in pairs if _is_found(pair, threshold)]
+        recalls = [_mean(_is_found(p, threshold) for p in pairs if p.is_near and p.share == share) for share in SHARES]
+        precision = _mean(pair.is_near for pair in found)
+        rows.append([f"{threshold:.1f}", *map(_percent, recalls), _percent(precision)])
+        figures.append([threshold, *recalls, precision])
+    table(["likeness", *(f"recall at {share:.1%}" for share in SHARES), "precision"], rows)
+    report.figure("by_threshold", [list(row) for row in figures])
+
+
+def _by_edit(report: Report, pairs: list[Pair]) -> None:
+    rows = []
+    for kind in dict.fromkeys(pair.kind for pair in pairs):
+        for length in LENGTHS:
+            of_kind = [pair for pair in pairs if pair.kind == kind and abs(pair.length - length) <= length / 4]
+            if of_kind:
+                met, found = _mean(pair.meets for pair in of_kind), _mean(_is_found(p, NEAR_LIKENESS) for p in of_kind)
+                like = median(pair.likeness for pair in of_kind)
+                rows.append([f"{kind}, {length} words", _percent(met), _percent(found), short(like)])
+    table(["kind of pair", "share a band", "found", "median likeness"], rows)
+
+
+def _is_found(pair: Pair, threshold: float) -> bool:
+    return pair.meets and pair.likeness >= threshold
+
+
+def _mean(values: Iterator[bool]) -> float:
+    held = list(values)
+    return sum(held) / len(held) if held else 0.0
+
+
+def _percent(share: float) -> str:
+    return f"{share:.1%}"
+
+
+def _cost_ms(text: str, rounds: int = 50) -> float:
+    """CPU of this process, the best of many: others on the machine only ever add to it."""
+    taken = []
+    for _ in range(rounds):
+        started = time.process_time()
+        near_fingerprint(text)
+        taken.append(time.process_time() - started)
+    return min(taken) * 1_000
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,185 @@
+"""`tenax read`: the clean text of one page, from a file or the web, and why it is that."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from tenax.cli import fetch, settings
+from tenax.errors import NoSeedReachable, UsageError
+
+if TYPE_CHECKING:
+    from tenax.config import Config
+    from tenax.parse.document import Document
+    from tenax.trial import Step
+
+NAME = "read"
+SENTENCE = (
+    "Read one page: its clean text, Markdown, or all that is known of it. A file, standard input, or a URL, which is "
+    "fetched as `tenax fetch` does; nothing is written down."
+)
+EXAMPLES = """\
+  tenax read https://example.org/story
+  tenax read story.html --url https://example.org/story --format markdown
+  tenax read https://example.org/story --explain        what was kept, what was not, and why
+  curl -s https://example.org/story | tenax read - --format json
+"""
+
+STANDARD_INPUT = "standard input"
+_TYPES = {".html": "text/html", ".htm": "text/html", ".xhtml": "application/xhtml+xml", ".txt": "text/plain"}
+
+
+class Source(NamedTuple):
+    """A page that is to be read, and where it came from."""
+
+    name: str
+    """As a person knows it."""
+    body: bytes
+    content_type: str
+    """Empty when nothing declares it: then its first bytes tell."""
+    url: str | None
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("page", metavar="FILE|URL", help="a file, - for standard input, or a URL with http(s)://")
+    parser.add_argument(
+        "--format", choices=("text", "markdown", "json"), default="text", help="default: text; json has everything"
+    )
+    parser.add_argument(
+        "--explain", action="store_true", help="show every block of the page: kept or dropped, its score, and why"
+    )
+    parser.add_argument(
+        "--url", metavar="URL", help="where a file came from: makes its links absolute, helps to date it"
+    )
+    fetch.add_ways(parser)
+    settings.add_source_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from tenax import logs
+
+    if args.explain and args.format == "markdown":
+        raise UsageError("--explain goes with --format text or json")
+    config = settings.load(args).config
+    logs.configure("warning", config.log.format)
+    source = _fetched(args, config) if _is_url(args.page) else _of_file(args.page, args.url, config)
+    if args.explain:
+        _explain(source, args.format)
+    else:
+        _show(source, args.format)
+    return 0
+
+
+def _is_url(page: str) -> bool:
+    return page.lower().startswith(("http://", "https://"))
+
+
+# ---- where it comes from ----------------------------------------------------------------------------------
+
+
+def _of_file(file: str, url: str | None, config: Config) -> Source:
+    """A file or standard input, no larger than a page on the web may be."""
+    name = STANDARD_INPUT if file == "-" else file
+    most = config.fetch.max_body_bytes
+    try:
+        if file == "-":
+            body = sys.stdin.buffer.read(most + 1)
+        else:
+            with Path(file).open("rb") as stream:
+                body = stream.read(most + 1)
+    except FileNotFoundError:
+        raise UsageError(f"{name}: there is no such file; a page on the web begins with https://") from None
+    except (OSError, ValueError) as error:  # ValueError: a name that no file can have
+        raise UsageError(f"{name}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    if len(body) > most:
+        raise UsageError(f"{name}: larger than {most} bytes, the most that is read; see `fetch.max_body_bytes`")
+    return Source(name, body, _TYPES.get(Path(file).suffix.lower(), ""), url)
+
+
+def _fetched(args: argparse.Namespace, config: Config) -> Source:
+    """The page behind a URL, fetched in its host's turn."""
+    import asyncio
+
+    from tenax.cli.visit_words import outcome_text
+    from tenax.model import Fetched, Redirected, Rejected
+    from tenax.trial import tried
+
+    if args.url is not None:
+        raise UsageError("--url says where a file came from, and this page is fetched")
+    # The whole page, whatever a crawl has stored of it.
+    wanted = fetch.wanted_of(args, args.page, is_unconditional=True)
+    trial = asyncio.run(tried(wanted, config, on_step=_tell_of_waiting))
+    match trial.outcome:
+        case Fetched():
+            pass
+        case Rejected(why) if why.startswith("noindex"):
+            pass  # it asks not to be kept, and is not: a person reads it, as in a browser
+        case Redirected(to=to):
+            raise UsageError(f"{trial.url} leads to {to}; read that instead")
+        case Rejected():
+            raise UsageError(f"{trial.url}: {outcome_text(trial.outcome)}")
+        case _:
+            raise NoSeedReachable(f"{trial.url}: {outcome_text(trial.outcome)}")
+    return Source(trial.url, trial.body, trial.fetch.content_type or "", trial.url)
+
+
+def _tell_of_waiting(step: Step) -> None:
+    """A host's turn may be a minute away, and nobody likes to look at nothing."""
+    from tenax.cli.layout import plain, show
+
+    if step.name == "turn" and sys.stderr.isatty():
+        show([plain(step.why)], sys.stderr)
+
+
+# ---- what is shown ----------------------------------------------------------------------------------------
+
+
+def _show(source: Source, format: str) -> None:
+    from tenax.cli.documents import as_json
+    from tenax.cli.layout import Ink, plain, show
+    from tenax.cli.page_text import document_of, for_terminal
+    from tenax.one_page import read
+
+    document = read(source.body, source.url, content_type=source.content_type)
+    _check(source, document)
+    if format == "json":
+        show([as_json(document_of(document, source.url))])
+        return
+    text = _clean(source, document, format)
+    if format == "text" and sys.stdout.isatty():
+        show(for_terminal(document, text, Ink.on(sys.stdout)))
+    else:
+        show([plain(text, keep_lines=True)])
+
+
+def _check(source: Source, document: Document) -> None:
+    if document.media == "other":
+        raise UsageError(f"{source.name}: cannot be read as a page: {document.media_why}")
+    if not document.text:
+        raise UsageError(f"{source.name}: there is nothing to read on it")
+
+
+def _clean(source: Source, document: Document, format: str) -> str:
+    """What was asked for. Plain text is its own clean part."""
+    if document.media == "text":
+        return document.text
+    text = document.markdown if format == "markdown" else document.article
+    if not text:
+        raise UsageError(f"{source.name}: no article was found on it; --format json has all of its text")
+    return text
+
+
+def _explain(source: Source, format: str) -> None:
+    from tenax.cli.documents import as_json
+    from tenax.cli.layout import Ink, show
+    from tenax.cli.page_text import explanation
+    from tenax.one_page import explained, read
+
+    blocks = explained(source.body, source.url, content_type=source.content_type)
+    if not blocks:
+        document = read(source.body, source.url, content_type=source.content_type)
+        _check(source, document)
+        raise UsageError(f"{source.name}: it is plain text: nothing is dropped")
+    show([as_json(blocks)] if format == "json" else explanation(blocks, Ink.on(sys.stdout)))

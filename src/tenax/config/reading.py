@@ -1,0 +1,52 @@
+"""What is kept of a page that was read, and what is done about one that is there already."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from tenax.config.fetching import Section
+
+
+class ReadingConfig(Section, frozen=True):
+    """What is read in a page, and kept of it."""
+
+    articles: Annotated[
+        bool,
+        Meta(
+            description="Tell the clean part of a page from the rest, and read who wrote it, when, and what kind of "
+            "page it is; off: title, description, text and links only, which is quicker."
+        ),
+    ] = True
+    markdown: Annotated[
+        bool, Meta(description="Keep the clean part of a page as Markdown too, beside its plain text.")
+    ] = True
+    keep_links: Annotated[
+        bool,
+        Meta(description="Keep every link of a page with what it says, its `rel` and whether it is in the article."),
+    ] = False
+    max_links: Annotated[int, Meta(ge=1, description="Links kept of one page at most, the first ones.")] = 1000
+
+
+class DuplicatesConfig(Section, frozen=True):
+    """What is done about pages whose text is, or nearly is, that of a page stored before."""
+
+    find: Annotated[
+        bool, Meta(description="Look for an earlier page with the same or nearly the same text: `duplicate_of`.")
+    ] = True
+    store: Annotated[bool, Meta(description="Keep the texts of a duplicate; off: everything else of it is kept.")] = (
+        True
+    )
+    follow: Annotated[
+        bool, Meta(description="Follow the links of a duplicate; off: they are counted as refused, by `duplicate`.")
+    ] = True
+    likeness: Annotated[
+        float,
+        Meta(
+            gt=0, le=1, description="Share of their runs of four words that two texts have in common to be duplicates."
+        ),
+    ] = 0.5
+    min_words: Annotated[
+        int, Meta(ge=0, description="A clean text with fewer words is a duplicate only of exactly the same text.")
+    ] = 30

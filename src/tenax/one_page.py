@@ -1,0 +1,112 @@
+"""One page read, with no crawler involved: `tenax.read`, and the reasons for what it keeps.
+
+page = tenax.read(html, "https://example.org/story")
+print(page.headline, page.published, page.article)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import msgspec
+
+from tenax.clock import SteadyClock
+from tenax.errors import UsageError
+from tenax.model import Value
+from tenax.parse.article import read_article
+from tenax.parse.blocks import Blocks
+from tenax.parse.document import Document, read_with_dom
+from tenax.parse.features import features_of
+from tenax.parse.head import read_head
+from tenax.parse.hints import hints_of
+from tenax.parse.kinds import page_kind
+from tenax.parse.outline import Outline
+from tenax.parse.whys import whys_of
+from tenax.urls.normalize import Spelling, normalize
+
+GIVEN = "given"
+"""The source of the charset of a page that came as text: there was nothing to find out."""
+
+
+class Explained(Value, frozen=True, omit_defaults=False):
+    """One block of a page, and what was decided about it."""
+
+    is_kept: bool
+    score: float
+    """From 0 to 1: how surely it belongs to the clean part."""
+    why: str
+    text: str
+
+
+def read(html: str | bytes, url: str | None = None, *, content_type: str | None = None) -> Document:
+    """All that can be read in one page. Nothing is fetched, and no page makes it raise.
+
+    With `url`, the page's own, every address in the answer is absolute: hrefs of links, in the Markdown too,
+    `canonical`, `image` and `base_href`; links that lead nowhere on the web are left out. It also helps to date the
+    page. Without it they are as written. Raises `UsageError` when `url` is no http or https URL.
+
+    Without a `content_type` it is HTML; with an empty one, its first bytes tell. Bytes are decoded by what declares
+    their encoding, or by a guess; a `str` is taken as it is, and `charset_source` says `given`.
+    """
+    where = _page_url(url)
+    resolver = partial(_resolver, where) if where is not None else None
+    document, _ = read_with_dom(*_as_body(html, content_type), url=where, now=SteadyClock().now(), resolver=resolver)
+    if isinstance(html, str) and document.charset:
+        document = msgspec.structs.replace(document, charset="", charset_source=GIVEN)
+    return document if where is None else resolved(document, where)
+
+
+def explained(html: str | bytes, url: str | None = None, *, content_type: str | None = None) -> list[Explained]:
+    """Every block of the page in order, kept or dropped, and why; none when it is not HTML. Arguments as of `read`."""
+    _, dom = read_with_dom(*_as_body(html, content_type))
+    if dom is None:
+        return []
+    blocks = Blocks(dom.walk)
+    outline = Outline(blocks, hints_of(read_head(dom), _page_url(url)))
+    _, judgement = read_article(blocks, outline, page_kind(outline))
+    features = features_of(blocks, outline)  # of every block, where judging passes over some
+    whys = whys_of(blocks, features, judgement.kept)
+    return [
+        Explained(is_kept, score, why, text)
+        for is_kept, score, why, text in zip(judgement.kept, judgement.scores, whys, blocks.texts, strict=True)
+    ]
+
+
+def resolved(document: Document, url: str) -> Document:
+    """The document with absolute addresses, spelled as a crawl would give them."""
+    base = (document.base_href and _web_url(document.base_href, url)) or url
+    links = [(link, _web_url(link.href, base)) for link in document.links]
+    return msgspec.structs.replace(
+        document,
+        links=tuple(msgspec.structs.replace(link, href=href) for link, href in links if href is not None),
+        canonical=_web_url(document.canonical, base) if document.canonical else None,
+        image=_web_url(document.image, base) if document.image else None,
+        base_href=base if document.base_href else None,
+    )
+
+
+def _resolver(url: str, base_href: str | None) -> Callable[[str], str]:
+    base = (base_href and _web_url(base_href, url)) or url
+    return lambda href: _web_url(href, base) or href
+
+
+def _page_url(url: str | None) -> str | None:
+    found = _web_url(url, None) if url is not None else None
+    if url is not None and found is None:
+        raise UsageError(f"`{url[:200]}` is not the URL of a page; write it like https://example.org/page")
+    return found
+
+
+def _web_url(href: str, base: str | None) -> str | None:
+    found = normalize(href, base, Spelling())
+    return found.url if found is not None else None
+
+
+def _as_body(html: str | bytes, content_type: str | None) -> tuple[bytes, str]:
+    """The page as a server would send it: a body and its type."""
+    declared = "text/html" if content_type is None else content_type
+    if isinstance(html, bytes):
+        return html, declared
+    # Whatever encoding the type or the page itself names was that of bytes which are no more.
+    return html.encode("utf-8", "replace"), f"{declared.partition(';')[0]}; charset=utf-8"

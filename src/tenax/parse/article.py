@@ -1,0 +1,160 @@
+"""Which blocks of a page are its clean part.
+
+Each block is given the probability that a careful reader would keep it, by learned trees over the numbers of
+`features`. Then as many of the likeliest are kept as promise the best whole: on a page whose blocks are told apart
+surely that is all above a half, on a page of which little is sure it is a few more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence, Set
+from functools import cache
+from math import exp
+from typing import Final
+
+from tenax.model import PageKind, Value
+from tenax.parse.blocks import Blocks
+from tenax.parse.features import OF_BLOCK, OF_BOX, Features, features_of
+from tenax.parse.marks import BIT, MARKS
+from tenax.parse.outline import HEADINGS, OF_PAGE, UNREAD_TAG, Outline
+from tenax.parse.trees import Numbers, compiled_rows, load
+
+TABLES: Final = "kept.json"
+MIN_ABSTRACT_CHARS: Final = 40
+_UNSHOWN: Final = MARKS.index("unshown")
+_COMMENT: Final = BIT["comment"]
+_SEEN_SHARE: Final = 0.5
+_WRITTEN_SHARE: Final = 0.25
+"""Comments can be several times as long as what they are about."""
+_LIKELY: Final = 0.4
+_TINY_BLOCKS: Final = 3
+
+
+class Judgement(Value, frozen=True):
+    """What was decided about the blocks of a page."""
+
+    kept: list[bool]
+    scores: list[float]
+    """How likely each is to belong to the clean part, from 0 to 1."""
+
+
+def read_article(blocks: Blocks, outline: Outline, kind: PageKind) -> tuple[Features, Judgement]:
+    """The numbers of the page, and which of its blocks are kept. On an article, lists of links cost nothing."""
+    is_article = kind is PageKind.ARTICLE
+    features = features_of(blocks, outline, passes_over_lists=is_article)
+    comments = _comments(blocks, outline) if is_article else set()
+    judgement = judge(blocks, features, comments)
+    if is_article and not any(judgement.kept):
+        features = features_of(blocks, outline)
+        judgement = judge(blocks, features, comments)
+    return features, judgement
+
+
+def judge(blocks: Blocks, features: Features, comments: Set[int] = frozenset()) -> Judgement:
+    """`comments` are boxes to be dropped unless the text is there."""
+    return judged(_scores(blocks, features), blocks, features, comments)
+
+
+def judged(scores: list[float], blocks: Blocks, features: Features, comments: Set[int] = frozenset()) -> Judgement:
+    """The same with scores from elsewhere: so are tables tried that are not shipped. Changes `scores`."""
+    _drop({box for box, numbers in features.of_box.items() if numbers[_UNSHOWN]}, _SEEN_SHARE, scores, blocks)
+    _drop(comments, _WRITTEN_SHARE, scores, blocks)
+    least = _least(scores, blocks)
+    kept = [score >= least for score in scores]
+    if len(scores) <= _TINY_BLOCKS and not any(kept):
+        kept = [score > 0 for score in scores]
+    return Judgement(kept, scores)
+
+
+def article_text(blocks: Blocks, kept: list[bool]) -> str:
+    """A paragraph to a line."""
+    return "\n".join(text for text, is_kept in zip(blocks.texts, kept, strict=True) if is_kept)
+
+
+def abstract_of(blocks: Blocks, features: Features, kept: list[bool], description: str) -> str:
+    """The first kept paragraph that says something, or what the page says about itself."""
+    for text, is_kept, numbers in zip(blocks.texts, kept, features.of_block, strict=True):
+        if is_kept and len(text) > MIN_ABSTRACT_CHARS and numbers[0] not in HEADINGS:
+            return " ".join(text.split())
+    return description
+
+
+def kept_runs(blocks: Blocks, kept: list[bool]) -> list[bool]:
+    """Of each run of the walk, whether any of its blocks is kept."""
+    runs = [False] * (len(blocks.first_of_run) - 1)
+    for run, is_kept in zip(blocks.runs, kept, strict=True):
+        if is_kept:
+            runs[run] = True
+    return runs
+
+
+def words_of(blocks: Blocks, kept: list[bool]) -> int:
+    return sum(words for words, is_kept in zip(blocks.words, kept, strict=True) if is_kept)
+
+
+@cache
+def _table() -> Callable[[Sequence[Numbers], Sequence[int], dict[int, Numbers], Numbers], list[float]]:
+    return compiled_rows(load(TABLES)["kept"], OF_BLOCK, OF_BOX, OF_PAGE)
+
+
+def _scores(blocks: Blocks, features: Features) -> list[float]:
+    sums = _table()(features.of_block, blocks.boxes, features.of_box, features.of_page)
+    return [
+        1 / (1 + exp(-total)) if numbers and numbers[0] != UNREAD_TAG else 0.0
+        for total, numbers in zip(sums, features.of_block, strict=True)
+    ]
+
+
+def _comments(blocks: Blocks, outline: Outline) -> set[int]:
+    """The boxes of what readers wrote below an article: those called so, but for what is around its title too."""
+    parents, title_at = blocks.walk.box_parents, outline.title_at
+    around_title = set()
+    box = blocks.boxes[title_at] if title_at >= 0 else 0
+    while box not in around_title:
+        around_title.add(box)
+        box = parents[box]
+    found: set[int] = set()
+    for box in outline.full:
+        if box not in around_title and (outline.own[box] & _COMMENT or parents[box] in found):
+            found.add(box)
+    return found
+
+
+def _drop(boxes: Set[int], share: float, scores: list[float], blocks: Blocks) -> None:
+    """Drop what stands in some boxes, if what is likely elsewhere is at least such a share of it.
+
+    Some pages show their text only when scripts have run, and some call it a comment.
+    """
+    if not boxes:
+        return
+    inside = outside = 0
+    for score, chars, box in zip(scores, blocks.chars, blocks.boxes, strict=True):
+        if score > _LIKELY:
+            if box in boxes:
+                inside += chars
+            else:
+                outside += chars
+    if outside > share * inside:
+        for at, box in enumerate(blocks.boxes):
+            if box in boxes:
+                scores[at] = 0.0
+
+
+def _least(scores: list[float], blocks: Blocks) -> float:
+    """The score from which on blocks are kept: that with the best mean of precision and recall to be expected.
+
+    With n words kept, of which we expect r to be right, out of all t that are, it is 2 r / (n + t).
+    """
+    rows = sorted(zip(scores, blocks.words, strict=True), reverse=True)
+    expected = sum(score * words for score, words in rows)
+    kept = right = best = 0.0
+    least = 1.0
+    for score, words in rows:
+        if score <= 0:
+            break
+        kept += words
+        right += score * words
+        value = right / (kept + expected)
+        if value >= best:
+            best, least = value, score
+    return least

@@ -1,0 +1,160 @@
+"""What the body of a page marks as its author and its date: microdata, `rel=author`, `<time>`, and names of classes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
+from typing import Final
+
+from tenax.parse.html import BREAK, Dom, Node, Walk, tag_number
+from tenax.parse.text import visible_text
+
+MOST_LOOKED_AT: Final = 40
+"""Elements looked at of each sort: a thread of a thousand posts has one byline that counts, the first."""
+_MAX_CHARS: Final = 300
+_MOST_ELEMENTS: Final = 300
+"""With more elements than this in it, one is a part of the page that is only called so."""
+
+# One selector each: a search through the page costs more than a clause of it.
+_AUTHORS: Final = (
+    "[itemprop~=author], [rel~=author], [class*=byline i], [class*=author i], [class*=username i], a[href*='/author']"
+)
+_DATES: Final = (
+    "time, [itemprop~=datePublished], [itemprop~=dateCreated], [class*=date i], [class*=publi i], [class*=posted i]"
+)
+_BESIDES = re.compile(
+    r"comment|related|sidebar|(?<!post-)(?<!entry-)footer|\bnav\b|\bmenu\b|\brepl(?:y|ies)|popular|recent|trending",
+    re.I,
+)
+_BIOGRAPHY = re.compile(r"bio\b|box|avatar|image|img|photo|pic|desc|title|role|job|social|link-icon|count", re.I)
+_LATER = re.compile(r"modif|updat|upcoming|event", re.I)
+_ANCESTORS: Final = 8
+_WHOLE: Final = frozenset(map(tag_number, ("html", "body", "main", "article")))
+_APART: Final = frozenset(map(tag_number, ("footer", "nav")))
+_AFTER: Final = 15
+"""Lines after the title in which a date may stand."""
+_BEFORE: Final = 4
+_LINE_CHARS: Final = 120
+_BEGINNING_CHARS: Final = 30
+_SHORT_CHARS: Final = 50
+_FEW_DATES: Final = 3
+_NEAR_CHARS: Final = 2_000
+_TITLE_CHARS: Final = 25
+_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+_TEXT_CHARS: Final = 100_000
+_MOST_TITLES: Final = 3
+_TIME: Final = tag_number("time")
+
+Attributes = Mapping[str, str | None]
+
+
+def author_texts(dom: Dom) -> Iterator[str]:
+    """What may name the author, the surest first."""
+    for node, attributes in _ranked(dom, _AUTHORS, _author_rank):
+        if _BIOGRAPHY.search(_marks(attributes)) or is_beside(node) or _is_large(node):
+            continue
+        if text := _name_of(node, attributes):
+            yield text
+
+
+def date_texts(dom: Dom) -> Iterator[str]:
+    """What may tell the date, the surest first."""
+    for node, attributes in _ranked(dom, _DATES, _date_rank):
+        if _LATER.search(_marks(attributes)) or is_beside(node) or _is_large(node):
+            continue
+        text = attributes.get("datetime") or attributes.get("content") or visible_text(node, _MAX_CHARS)
+        if text and len(text) < _MAX_CHARS and any(map(str.isdecimal, text)):
+            yield text
+
+
+def _ranked(dom: Dom, selector: str, rank: Callable[[int, Attributes], int]) -> list[tuple[Node, Attributes]]:
+    found = [(node, node.attributes) for node in dom.select(selector)[:MOST_LOOKED_AT]]
+    return sorted(found, key=lambda one: rank(one[0].tag_id, one[1]))
+
+
+def _author_rank(_: int, attributes: Attributes) -> int:
+    if "author" in (attributes.get("itemprop") or ""):
+        return 0
+    if "author" in (attributes.get("rel") or "").lower():
+        return 1
+    marks = _marks(attributes).lower()
+    return 4 if "username" in marks else 2 if "byline" in marks else 3
+
+
+def _date_rank(tag: int, attributes: Attributes) -> int:
+    if attributes.get("itemprop") or "pubdate" in attributes:
+        return 0
+    marks = _marks(attributes).lower()
+    if tag == _TIME:
+        return 1 if "publi" in marks or "entry-date" in marks else 2
+    return 3 if "publi" in marks or "posted" in marks else 4
+
+
+def lines_around(title: str, text: str) -> Iterator[str]:
+    """The beginnings of the lines near the title, first those after it: where a reader sees the date and the byline."""
+    text = text[:_TEXT_CHARS]
+    lowered, start, place = text.lower(), title.lower()[:_TITLE_CHARS], -1
+    for _ in range(_MOST_TITLES if start else 0):
+        place = lowered.find(start, place + 1)
+        if place < 0:
+            return
+        after = text[place : place + _NEAR_CHARS].split("\n")[1 : 1 + _AFTER]
+        before = text[max(0, place - _NEAR_CHARS) : place].split("\n")[-1 - _BEFORE : -1]
+        for line in (*after, *reversed(before)):
+            yield line if len(line) <= _LINE_CHARS else line[:_BEGINNING_CHARS]
+
+
+def lone_dates(text: str) -> list[str]:
+    """The short lines that hold a year, of a text with few of them: with many, they date other pages."""
+    found: list[str] = []
+    if "20" not in text and "19" not in text:
+        return found
+    for year in _YEAR.finditer(text, 0, _TEXT_CHARS):
+        line = text[text.rfind("\n", 0, year.start()) + 1 : year.end() + _SHORT_CHARS].partition("\n")[0]
+        if len(line) <= _SHORT_CHARS:
+            found.append(line)
+        if len(found) > _FEW_DATES:
+            return []
+    return found
+
+
+def is_beside(node: Node) -> bool:
+    """Whether an element stands in a part of the page that is about other things: comments, teasers, the footer."""
+    above: Node | None = node
+    for _ in range(_ANCESTORS):
+        # The marks of the whole page say how it is laid out, not what a part of it is.
+        if above is None or above.tag_id in _WHOLE:
+            return False
+        if above.tag_id in _APART or _BESIDES.search(_marks(above.attributes)):
+            return True
+        above = above.parent
+    return False
+
+
+def _is_large(node: Node) -> bool:
+    """Whether an element holds too much to be read for a name: such can be nested, and each would be read again."""
+    return next(islice(node.traverse(), _MOST_ELEMENTS, None), None) is not None
+
+
+def _name_of(node: Node, attributes: Attributes) -> str:
+    if said := attributes.get("content"):
+        return said
+    # The name itself, where it is marked or linked; the element around it may hold a portrait and a job.
+    for selector in ("[itemprop~=name], .fn, .name", "a"):
+        inner = node.css(selector)
+        if inner and inner[0] is not node and (text := _spaced(inner[0])):
+            return text
+    return _spaced(node)
+
+
+def _spaced(node: Node) -> str:
+    """The text of an element, its parts a line each: next to each other they are no words of one name."""
+    if said := node.attributes.get("content"):
+        return said
+    text = "\n".join(filter(None, map(str.strip, "".join(Walk(node).fragments).split(BREAK))))
+    return text if len(text) < _MAX_CHARS else ""
+
+
+def _marks(attributes: Attributes) -> str:
+    return f"{attributes.get('class') or ''} {attributes.get('id') or ''}"[:200]

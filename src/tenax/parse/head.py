@@ -1,0 +1,118 @@
+"""What the head of a page holds, taken in one pass: metas, title, canonical address, JSON-LD."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from tenax.model import Value
+from tenax.parse.html import Dom, Node, tag_number
+from tenax.parse.links import LINK, href_of, is_followable
+
+OUR_ROBOT_NAMES: Final = frozenset(("robots", "tenax"))
+_HEAD, _META, _SCRIPT, _TITLE = (tag_number(name) for name in ("head", "meta", "script", "title"))
+_MAX_SCRIPTS: Final = 30
+_MAX_AGAIN: Final = 20
+"""How often a name is listened to: many authors have a meta each."""
+
+
+_MAX_SCRIPT_CHARS: Final = 1_000_000
+# Each begins with a plain word, so that long scripts are searched at the speed of `in`.
+_STAMPS = tuple(re.compile(word + r"[a-zA-Z_]{0,8}[\"']?\s?:\s?[\"'](\d[^\"']{7,30})") for word in ("ublish", "reated"))
+
+
+class Head(Value, frozen=True):
+    """The elements of a page that tell what it is, as written."""
+
+    named: dict[str, list[str]]
+    """What metas said, by `name`, `property`, `itemprop` or `http-equiv` in lower case; never an empty list."""
+    robots: tuple[tuple[str, str], ...] = ()
+    """Every rule for robots: name and content."""
+    title: str = ""
+    canonical: str | None = None
+    image_href: str = ""
+    scripts: tuple[str, ...] = ()
+    """JSON-LD."""
+
+    def meta(self, name: str) -> str:
+        return self.named[name][0] if name in self.named else ""
+
+
+def read_head(dom: Dom) -> Head:
+    named: dict[str, list[str]] = {}
+    robots: list[tuple[str, str]] = []
+    titles: list[Node] = []
+    links: dict[str, str] = {}
+    scripts: list[str] = []
+    for node in dom.walk.telling:
+        tag = node.tag_id
+        if tag == _META:
+            _take_meta(node, named, robots)
+        elif tag == LINK:
+            _take_link(node, links)
+        elif tag == _SCRIPT and len(scripts) < _MAX_SCRIPTS:
+            if "ld+json" in (node.attributes.get("type") or "").lower() and (text := _text_of(node)):
+                scripts.append(text)
+        elif tag == _TITLE:
+            titles.append(node)
+    canonical = links.get("canonical", "")
+    return Head(
+        named,
+        tuple(robots),
+        _title(dom, titles),
+        canonical if is_followable(canonical) else None,
+        links.get("image_src", ""),
+        tuple(scripts),
+    )
+
+
+def stamps(dom: Dom) -> Iterator[str]:
+    """Dates that scripts hold under a name that says when the page was published; costly, so asked last."""
+    scripts = "\n".join(_text_of(node) for node in dom.walk.telling if node.tag_id == _SCRIPT)
+    for pattern in _STAMPS:
+        for found in pattern.finditer(scripts, 0, _MAX_SCRIPT_CHARS):
+            yield found[1]
+
+
+def _take_meta(node: Node, named: dict[str, list[str]], robots: list[tuple[str, str]]) -> None:
+    attributes = node.attributes
+    content = attributes.get("content")
+    if not content:
+        return
+    # Some give a meta a name and a property; either may be the one that is known.
+    for key in ("name", "property", "itemprop", "http-equiv"):
+        # A property may be several, `dc:title og:title`.
+        for name in (attributes.get(key) or "").lower().split():
+            if name in OUR_ROBOT_NAMES:
+                robots.append((name, content))
+                continue
+            if name.startswith(("dc:", "dcterms:")):
+                name = name.replace(":", ".", 1)
+            if len(said := named.setdefault(name, [])) < _MAX_AGAIN:
+                said.append(content)
+
+
+def _take_link(node: Node, links: dict[str, str]) -> None:
+    attributes = node.attributes
+    rel = attributes.get("rel")
+    if not rel or "href" not in attributes:
+        return
+    for relation in rel.lower().split():
+        if relation in ("canonical", "image_src"):
+            links.setdefault(relation, href_of(attributes["href"]))
+
+
+def _title(dom: Dom, titles: list[Node]) -> str:
+    if not titles:
+        return ""
+    first: Node | None = titles[0]
+    parent = titles[0].parent
+    if parent is not None and parent.tag_id != _HEAD:
+        # An SVG's <title> is the tooltip of a drawing.
+        first = dom.first("title:not(svg title)")
+    return _text_of(first) if first is not None else ""
+
+
+def _text_of(node: Node) -> str:
+    return (node.first_child.text_content or "") if node.first_child else ""

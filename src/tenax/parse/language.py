@@ -1,0 +1,160 @@
+"""The language of a text: by its script where that settles it, else by its commonest words; the page gives a hint."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from typing import Final, Literal, TypeAlias
+
+from tenax.model import Value
+from tenax.parse.language_words import ARABIC, CYRILLIC, DEVANAGARI, KIN, LATIN, LETTERS, ONE_LANGUAGE
+
+Source: TypeAlias = Literal["detected", "declared", "both", "none"]
+
+SAMPLE_CHARS: Final = 1_000
+"""As much of a text is looked at, from its middle: menus stand at the ends."""
+SURE: Final = 0.6
+"""From this confidence on a text is believed against what its page declares."""
+DECLARED: Final = 0.9
+"""Confidence in a declaration that the text neither supports nor refutes."""
+_HALF_SURE: Final = 1.5
+"""So many words ahead of the second language is as good as a coin that falls right three times in four."""
+_USUAL_SHARE: Final = 0.2
+"""Of all words of an ordinary text at least so many are among the commonest; with fewer it may be another language."""
+_FOREIGN_SHARE: Final = 0.3
+"""How much of a text must be in another script to name the language: names and brands are Latin everywhere."""
+_KANA_SHARE: Final = 0.05
+_MOST_TIMES: Final = 5
+"""A word counts so often at most: one that a list repeats on every line says no more each time."""
+
+_ENOUGH_CHARS: Final = 40
+"""From this length on a text in another script refutes the page, whichever language of the script it is."""
+_ALWAYS_LATIN: Final = LATIN.keys() - {"az", "ms", "sr", "uz"}
+_NEVER_LATIN: Final = (CYRILLIC.keys() | ARABIC.keys() | DEVANAGARI.keys()) - LATIN.keys()
+
+_TAG = re.compile(r"[a-z]{2,3}(?:[-_][a-z0-9]{2,8})*", re.IGNORECASE)
+# The vowel signs of Devanagari are no letters to Python, and would cut its words apart.
+_DEVANAGARI_WORD = re.compile(r"[\u0900-\u0963]+")
+_WORD = re.compile(r"\w+")
+_FIRST_OTHER: Final = "\u0370"
+
+_Evidence: TypeAlias = Mapping[str, tuple[tuple[str, float], ...]]
+
+
+class Language(Value, frozen=True):
+    """A language and how sure we are of it."""
+
+    tag: str = ""
+    """BCP 47, as in `en` or `pt-BR`; the region only if the page declares it. Empty: nobody knows."""
+    confidence: float = 0.0
+    """From 0 to 1."""
+    source: Source = "none"
+
+
+def language_of(text: str, declared: str | None = None) -> Language:
+    """The text is believed when it is sure, else the page; costs the same however long the text is."""
+    tag, confidence = _detected(_sample(text))
+    said = _tag_of(declared)
+    primary = said.partition("-")[0]
+    if not said:
+        return Language(tag, confidence, "detected") if tag else Language()
+    if tag and (tag == primary or any(tag in kin and primary in kin for kin in KIN)):
+        return Language(said, round(1 - (1 - confidence) * (1 - DECLARED), 3), "both")
+    if confidence >= SURE or (tag in _NEVER_LATIN and primary in _ALWAYS_LATIN and len(text) >= _ENOUGH_CHARS):
+        return Language(tag, confidence, "detected")
+    return Language(said, round(DECLARED * (1 - confidence), 3), "declared")
+
+
+def _sample(text: str) -> str:
+    start = max(0, (len(text) - SAMPLE_CHARS) // 2)
+    return text[start : start + SAMPLE_CHARS].lower()
+
+
+def _tag_of(declared: str | None) -> str:
+    """`en-GB` of ` EN_gb `; empty for what is no tag."""
+    written = (declared or "").strip()[:40]
+    if not _TAG.fullmatch(written):
+        return ""
+    primary, *rest = written.lower().replace("_", "-").split("-")
+    return "-".join([primary, *(part.upper() if len(part) == 2 else part.title() for part in rest)])
+
+
+def _detected(sample: str) -> tuple[str, float]:
+    scripts = {} if sample.isascii() else _other_scripts(sample)
+    letters = sum(scripts.values())
+    if not letters or letters < _FOREIGN_SHARE * (len(sample) - sample.count(" ")):
+        return _by_words(sample, _SCRIPTS["latin"])
+    kana, han = scripts.pop("ja", 0), scripts.pop("zh", 0)
+    # Japanese cannot do without its syllables, Chinese has none.
+    scripts["ja" if kana >= _KANA_SHARE * (kana + han) else "zh"] = kana + han
+    script, count = max(scripts.items(), key=lambda item: item[1])
+    if script in _SCRIPTS:
+        return _by_words(sample, _SCRIPTS[script])
+    return script, round(count / (letters + 2), 3)  # a script is certain, but one letter is no text
+
+
+def _other_scripts(sample: str) -> dict[str, int]:
+    """How many letters of each script but the Latin there are. Asked once for each letter, however often it stands."""
+    counts: dict[str, int] = {}
+    for character, times in Counter(sample).items():
+        if character >= _FIRST_OTHER and (script := _script_of(ord(character))):
+            counts[script] = counts.get(script, 0) + times
+    return counts
+
+
+def _script_of(point: int) -> str:
+    """A script's name, or its language where it has only one; empty for what we have no name for."""
+    if 0x0400 <= point <= 0x052F:
+        return "cyrillic"
+    if 0x0600 <= point <= 0x077F:
+        return "arabic"
+    if 0x0900 <= point <= 0x097F:
+        return "devanagari"
+    if 0x3040 <= point <= 0x30FF:
+        return "ja"
+    if 0x3400 <= point <= 0x9FFF:
+        return "zh"
+    if 0xAC00 <= point <= 0xD7AF:
+        return "ko"
+    return next((language for first, last, language in ONE_LANGUAGE if first <= point <= last), "")
+
+
+def _by_words(sample: str, evidence: _Evidence) -> tuple[str, float]:
+    """Each common word or telling letter counts for the languages that have it, and less the more they are."""
+    words = (_DEVANAGARI_WORD if evidence is _SCRIPTS["devanagari"] else _WORD).findall(sample)
+    scores: dict[str, float] = {}
+    seen = 0
+    for word, times in Counter(words).items():
+        if word in evidence:
+            times = min(times, _MOST_TIMES)
+            seen += times
+            for language, weight in evidence[word]:
+                scores[language] = scores.get(language, 0.0) + weight * times
+    for letter in () if sample.isascii() else _LETTERS.keys() & set(sample):
+        for language, weight in _LETTERS[letter]:
+            scores[language] = scores.get(language, 0.0) + weight * min(sample.count(letter), _MOST_TIMES)
+    if not scores:
+        return "", 0.0
+    best, second = sorted([*scores.items(), ("", 0.0)], key=lambda item: item[1], reverse=True)[:2]
+    ahead = best[1] - second[1]
+    known = min(1.0, seen / (_USUAL_SHARE * len(words))) if words else 0.0
+    return best[0], round(ahead / (ahead + _HALF_SURE) * known, 3)
+
+
+def _evidence(lists: Mapping[str, str]) -> _Evidence:
+    """Which languages a word speaks for, and how loudly."""
+    speakers: dict[str, list[str]] = {}
+    for language, words in lists.items():
+        for word in set(words.split()):
+            speakers.setdefault(word, []).append(language)
+    return {word: tuple((language, 1 / len(who)) for language in who) for word, who in speakers.items()}
+
+
+_LETTERS: Final = _evidence({language: " ".join(letters) for language, letters in LETTERS.items()})
+_SCRIPTS: Final[Mapping[str, _Evidence]] = {
+    "latin": _evidence(LATIN),
+    "cyrillic": _evidence(CYRILLIC),
+    "arabic": _evidence(ARABIC),
+    "devanagari": _evidence(DEVANAGARI),
+}

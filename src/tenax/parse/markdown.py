@@ -1,0 +1,272 @@
+"""The kept blocks of a page as Markdown: CommonMark with the tables of GFM, every word of them and no other.
+
+The tree of boxes says where a block stands (in a list, a quote, a heading, a table), and each kept run is read once
+more from the DOM for its links and emphasis. What is not kept is not entered.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
+from typing import Final
+
+from tenax.parse.blocks import Blocks
+from tenax.parse.html import BORDERS, BREAK, Node, tag_number
+from tenax.parse.markdown_inline import (
+    EM,
+    STRONG,
+    Paragraph,
+    Resolve,
+    linked,
+    one_line,
+    paragraph,
+    picture,
+    run_of,
+)
+from tenax.parse.markdown_places import Place, Places
+from tenax.parse.markdown_sheet import Sheet
+from tenax.parse.markdown_tables import table_text
+from tenax.parse.markdown_text import begun, escaped, fenced, heading
+from tenax.parse.text import inert
+
+NEAR_BOXES: Final = 2
+"""Boxes from a kept block up to one that holds an image as well, for the image to belong to it."""
+MAX_PICTURE_BOXES: Final = 2
+"""Boxes from there down to the image."""
+MAX_PICTURE_STEPS: Final = 24
+
+_HR, _CODE, _A, _NOSCRIPT = map(tag_number, ("hr", "code", "a", "noscript"))
+_SEPARATORS = re.compile(r"[\x1c-\x1f]")  # white space to Python, and to the blocks
+_LANGUAGE = re.compile(
+    r"(?:^|\s)(?:language|lang|highlight-source|highlight)-(?!(?:none|default)(?:\s|$))([\w+#.-]{1,30})(?=\s|$)"
+)
+
+
+def markdown_of(blocks: Blocks, kept: Sequence[bool], resolve: Resolve | None = None) -> str:
+    """The kept blocks in the order of the page; addresses as written, or as `resolve` gives them."""
+    page = _Page(blocks, kept, resolve)
+    page.write()
+    return page.sheet.text()
+
+
+class _Page:
+    def __init__(self, blocks: Blocks, kept: Sequence[bool], resolve: Resolve | None) -> None:
+        self.blocks, self.kept, self.resolve = blocks, kept, resolve
+        self.walk = blocks.walk
+        self.sheet = Sheet()
+        self._before = [*accumulate(kept, initial=0)]
+        self._places = Places(blocks, self._before)
+        self._used_link = -1
+        self._shown = 0
+        """How many images were met in the run that was read last."""
+        self._borders = BORDERS | {_NOSCRIPT} if _NOSCRIPT in blocks.walk.box_tags else BORDERS
+        tags = self.walk.box_tags
+        self._rules = [box for box, tag in enumerate(tags) if tag == _HR] if _HR in tags else []
+        self._rule_runs = [self.walk.box_firsts[box] for box in self._rules]
+
+    def write(self) -> None:
+        blocks, kept, firsts = self.blocks, self.kept, self.blocks.first_of_run
+        block, last = 0, -1
+        while block < len(kept):
+            if not kept[block]:
+                block += 1
+                continue
+            run = blocks.runs[block]
+            if last >= 0 and self._rules:
+                self._add_rule(last, run)
+            if self.walk.images and (run == 0 or not self._is_kept(run - 1)):
+                self._add_pictures(run - 1, 0)
+            last = self._add(self._places.of(blocks.boxes[block]), run)
+            if self.walk.images and self._is_kept(last):
+                self._add_pictures(last, self._shown)
+            block = firsts[last + 1]
+
+    def _add(self, place: Place, run: int) -> int:
+        """Add what the run is part of, and give the last run of it."""
+        self._shown = 0
+        if place.owner < 0:
+            self._add_run(place, run)
+            return run
+        last = self.walk.box_ends[place.owner] - 1
+        if place.table is not None:
+            self._add_table(place)
+        elif place.is_code:
+            self._add_code(place)
+        elif text := self._on_one_line(run, last + 1, STRONG):
+            self.sheet.add(place.chain, heading(place.level, text))
+        return last
+
+    def _is_kept(self, run: int) -> bool:
+        """Whether anything of a run is kept."""
+        firsts = self.blocks.first_of_run
+        return self._before[firsts[run + 1]] > self._before[firsts[run]]
+
+    def _add_run(self, place: Place, run: int) -> None:
+        """Add the kept paragraphs of a run."""
+        blocks = self.blocks
+        first, end = blocks.first_of_run[run], blocks.first_of_run[run + 1]
+        link = self._link_around(run)
+        if end - first == 1 and not link and not place.is_term and self._is_plain(run, blocks.texts[first]):
+            if text := begun(escaped(blocks.texts[first])):
+                self.sheet.add(place.chain, text)
+            return
+        read = run_of(self.walk.run_nodes[run], link, self._borders, self.resolve)
+        # The last run of a page that was read in part has more paragraphs than blocks.
+        for block, lines in zip(range(first, end), read.paragraphs, strict=False):
+            if self.kept[block]:
+                self._add_paragraph(place, lines)
+        self._shown = read.pictures
+
+    def _add_paragraph(self, place: Place, lines: Paragraph) -> None:
+        if place.is_term:
+            text = one_line(lines, EM | STRONG)
+            text = f"**{text}**" if text else ""
+        else:
+            text = paragraph(lines)
+        if text:
+            self.sheet.add(place.chain, text)
+
+    def _is_plain(self, run: int, text: str) -> bool:
+        """Whether all of a run's text is one node, in its box itself."""
+        fragments, at = self.walk.fragments, self.walk.run_starts[run] + 1
+        if (at < len(fragments) and fragments[at] != BREAK) or "\n" in text:
+            return False
+        parent = self.walk.run_nodes[run].parent
+        return parent is not None and parent.tag_id in self._borders
+
+    def _link_around(self, run: int) -> str:
+        """Where a link leads that began before the run: for the first run it is around, as on a card with a title."""
+        walk, start = self.walk, self.walk.run_starts[run]
+        at = bisect_left(walk.link_starts, start) - 1
+        if at < 0 or walk.link_ends[at] <= start or at == self._used_link:
+            return ""
+        self._used_link = at
+        return linked(walk.leading[at], self.resolve) if walk.leading[at].tag_id == _A else ""
+
+    def _on_one_line(self, run: int, end: int, but: int) -> str:
+        """The kept blocks of some runs."""
+        said = []
+        firsts = self.blocks.first_of_run
+        for at in range(run, end):
+            if self._is_kept(at):
+                read = run_of(self.walk.run_nodes[at], self._link_around(at), self._borders, self.resolve)
+                self._shown = read.pictures
+                shown = zip(range(firsts[at], firsts[at + 1]), read.paragraphs, strict=False)
+                said += [one_line(lines, but) for block, lines in shown if self.kept[block]]
+        return " ".join(filter(None, said))
+
+    def _add_table(self, place: Place) -> None:
+        table, walk = place.table, self.walk
+        assert table is not None
+
+        def said(box: int, is_head: bool) -> str:
+            return self._on_one_line(walk.box_firsts[box], walk.box_ends[box], STRONG if is_head else 0)
+
+        captions = [(box, begun(said(box, False))) for box in table.captions]
+        rows = (table.first_row, table_text(table, said))
+        # Where they stand on the page: some write them below.
+        for _, text in sorted([*captions, rows]):
+            if text:
+                self.sheet.add(place.chain, text)
+
+    def _add_code(self, place: Place) -> None:
+        """Add preformatted text as it is written; of one that is kept in part, the kept blocks."""
+        box, blocks, walk = place.owner, self.blocks, self.walk
+        first, end = blocks.span(box)
+        if self._before[end] - self._before[first] < end - first:
+            texts = [
+                text for text, is_kept in zip(blocks.texts[first:end], self.kept[first:end], strict=True) if is_kept
+            ]
+        else:
+            begin, stop = walk.run_starts[walk.box_firsts[box]], len(walk.fragments)
+            if walk.box_ends[box] < len(walk.run_starts):
+                stop = walk.run_starts[walk.box_ends[box]]
+            # The indentation of the first line may be a text of its own.
+            while begin and walk.fragments[begin - 1] != BREAK and walk.fragments[begin - 1].isspace():
+                begin -= 1
+            raw = "".join(walk.fragments[begin:stop])
+            if any(walk.run_boxes[run] != box for run in range(walk.box_firsts[box], walk.box_ends[box])):
+                # Where a box ends another begins: one break, not two.
+                raw = raw.replace(BREAK * 2, BREAK)
+            texts = [raw.replace(BREAK, "\n").replace("\r\n", "\n").replace("\r", "\n")]
+        code = inert(_SEPARATORS.sub(" ", "\n".join(texts))).rstrip()
+        if code:
+            lead = len(code) - len(code.lstrip())
+            self.sheet.add(place.chain, fenced(code[code.rfind("\n", 0, lead) + 1 :], self._language(box)))
+
+    def _language(self, box: int) -> str:
+        walk = self.walk
+        node = walk.box_nodes[box]
+        names = [node.attributes.get("class")]
+        child = node.first_child
+        if child is not None and child.tag_id == _CODE:
+            names.append(child.attributes.get("class"))
+        parent = walk.box_parents[box]
+        names += [walk.box_nodes[outer].attributes.get("class") for outer in (parent, walk.box_parents[parent])]
+        for name in filter(None, names):
+            if found := _LANGUAGE.search(name):
+                return found[1]
+        return ""
+
+    def _add_rule(self, last: int, run: int) -> None:
+        """Add a rule if the page has one between two runs, in a box that holds them both."""
+        walk = self.walk
+        at = bisect_right(self._rule_runs, last)
+        if at < len(self._rules) and self._rule_runs[at] <= run:
+            parent = walk.box_parents[self._rules[at]]
+            if walk.box_firsts[parent] <= last and run < walk.box_ends[parent]:
+                self.sheet.add(self._places.of(parent).chain, "---")
+
+    def _add_pictures(self, run: int, shown: int) -> None:
+        """Add the images between a run and the next, but for those shown in it, that stand near kept ones of them."""
+        walk = self.walk
+        places, starts = walk.image_places, walk.run_starts
+        first = (bisect_right(places, starts[run]) if run >= 0 else 0) + shown
+        end = bisect_right(places, starts[run + 1]) if run + 1 < len(starts) else len(places)
+        if first >= end:
+            return
+        near = self._near(run)
+        for image in walk.images[first:end]:
+            home = self._home(image, near)
+            if (
+                home is not None
+                and self._places.of(home).table is None
+                and (text := picture(image.attributes, self.resolve))
+            ):
+                self.sheet.add(self._places.of(home).chain, self._linked_picture(text, places[first]))
+            first += 1
+
+    def _linked_picture(self, text: str, place: int) -> str:
+        walk = self.walk
+        at = bisect_right(walk.link_starts, place - 1) - 1
+        if at < 0 or walk.link_ends[at] < place or walk.leading[at].tag_id != _A:
+            return text
+        href = linked(walk.leading[at], self.resolve)
+        return f"[{text}]({href})" if href else text
+
+    def _near(self, run: int) -> dict[int, int]:
+        """The boxes around a run and the next, as far as they are kept: by what their nodes are told apart."""
+        walk = self.walk
+        near: dict[int, int] = {}
+        for at in (run, run + 1):
+            if 0 <= at < len(walk.run_starts) and self._is_kept(at):
+                box = walk.run_boxes[at]
+                for _ in range(NEAR_BOXES + 1):
+                    near.setdefault(walk.box_nodes[box].mem_id, box)
+                    box = walk.box_parents[box]
+        return near
+
+    def _home(self, image: Node, near: Mapping[int, int]) -> int | None:
+        """Which of the near boxes an image stands in, directly or a few boxes below."""
+        node, boxes = image.parent, 0
+        for _ in range(MAX_PICTURE_STEPS):
+            if node is None or boxes > MAX_PICTURE_BOXES:
+                break
+            if node.tag_id in self._borders:
+                boxes += 1
+                if (home := near.get(node.mem_id)) is not None:
+                    return home
+            node = node.parent
+        return None

@@ -1,0 +1,238 @@
+"""The lie of a page: what its boxes are called and hold, where its prose stands, where its title is.
+
+What is said of a box is computed once for the box, from sums over all blocks before a place, and only for boxes that
+hold text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from tenax.parse.blocks import LONG_CHARS, Blocks
+from tenax.parse.hints import Hints
+from tenax.parse.html import tag_number
+from tenax.parse.marks import BIT, ROLES, TAGS, marks_of
+from tenax.parse.trees import Numbers
+
+TAG_CLASSES: Final = (
+    "p", "li", "h1", "h2", "h3", "h4 h5 h6", "td th tr table tbody thead tfoot caption",
+    "div section body main center html header footer aside form", "article", "blockquote", "pre listing xmp",
+    "figcaption figure", "dt dd dl", "summary details legend fieldset address nav", "button select option textarea",
+)  # fmt: skip
+CLASS_OF: Final = {tag_number(name): place for place, names in enumerate(TAG_CLASSES) for name in names.split()}
+LI, H1, H2, H3, CELL, DIV, PRE = 1, 2, 3, 4, 6, 7, 10
+UNREAD_TAG: Final = 14
+"""The class of buttons and fields, which are seen but not read."""
+OTHER_TAG: Final = 15
+HEADINGS: Final = frozenset((H1, H2, H3, 5))
+
+_MARKED_TAGS: Final = {tag_number(name): BIT[mark] for name, mark in TAGS.items()}
+_MARKED_ROLES: Final = {name: BIT[mark] for name, mark in ROLES.items()}
+_HIDDEN: Final = BIT["unshown"]
+_UNSHOWN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+_YEAR_IN_PATH = re.compile(r"/(?:19|20)\d\d/")
+_MIN_TITLE_CHARS: Final = 8
+_MAX_TITLE_CHARS: Final = 300
+
+_POSITIVE: Final = BIT["article"] | BIT["content"]
+_NEGATIVE: Final = (
+    BIT["comment"] | BIT["footer"] | BIT["side"] | BIT["related"] | BIT["share"] | BIT["ad"] | BIT["consent"]
+    | BIT["nav"] | BIT["meta"]
+)  # fmt: skip
+_TAG_POINTS: Final = {
+    tag_number(name): points
+    for names, points in (
+        ("div", 5.0), ("pre td blockquote", 3.0), ("address ol ul dl dd dt li form", -3.0),
+        ("h1 h2 h3 h4 h5 h6 th", -5.0),
+    )
+    for name in names.split()
+}  # fmt: skip
+_SAID_CHARS: Final = 25
+_MOST_WORTH: Final = 800
+_SHARES: Final = (1.0, 0.5, 1 / 6, 1 / 9)
+"""What a block's points are worth to the boxes around it, from its parent outwards."""
+_COUNTED_MARKS: Final = (BIT["product"], BIT["forum"], BIT["list"])
+
+OF_PAGE: Final = (
+    "page chars", "page link share", "page long", "page blocks", "og article", "og product", "ld article", "ld product",
+    "ld list", "ld forum", "ld faq", "path depth", "slug chars", "slug dashes", "path year", "is root", "has query",
+    "li share", "cell share", "pre", "top points", "top share", "top link share", "top2 share", "h1 count", "has body",
+    "headings", "same classes", "product share", "forum share", "list share",
+)  # fmt: skip
+_NO_FACTS: Final = (0.0,) * 6
+
+
+class Outline:
+    """What is known of each box, by its number, and of the page."""
+
+    __slots__ = (
+        "all", "depth", "facts", "full", "h1_at", "hints", "near", "numbers", "own", "points2", "tags", "title_at",
+        "top", "top2",
+    )  # fmt: skip
+
+    def __init__(self, blocks: Blocks, hints: Hints) -> None:
+        count = len(blocks.walk.box_tags)
+        self.hints = hints
+        self.depth, self.own, self.near, self.all = [0] * count, [0] * count, [0] * count, [0] * count
+        """Marks: of the box itself, also of the two around it, also of all around it."""
+        self.facts: list[Numbers] = [_NO_FACTS] * count
+        """Characters, share of links, long blocks, blocks, share of the page, share of punctuation."""
+        self.full: list[int] = []
+        """The boxes that hold text, outer before inner."""
+        self._look(blocks)
+        self.tags = [CLASS_OF.get(blocks.walk.box_tags[box], OTHER_TAG) for box in blocks.boxes]
+        points, self.points2 = self._points(blocks)
+        self.top, self.top2 = self._top(points), self._top(self.points2)
+        """The boxes with the most prose, by either count."""
+        self.title_at, self.h1_at = _title_at(blocks, self.tags, hints.title.lower())
+        """The blocks that show the title and the first <h1>; -1 for none."""
+        self.numbers = self._of_page(blocks, points[self.top])
+
+    def _look(self, blocks: Blocks) -> None:
+        walk = blocks.walk
+        parents, firsts, tags, nodes = walk.box_parents, blocks.first_of_run, walk.box_tags, walk.box_nodes
+        chars_before, links_before = blocks.chars_before, blocks.links_before
+        long_before, pauses_before = blocks.long_before, blocks.pauses_before
+        depth, owns, nears, alls, facts, full = self.depth, self.own, self.near, self.all, self.facts, self.full
+        whole = max(1, chars_before[-1])
+        for box, (first_run, end_run) in enumerate(zip(walk.box_firsts, walk.box_ends, strict=True)):
+            first, end = firsts[first_run], firsts[end_run]
+            if first == end:
+                continue
+            full.append(box)
+            parent = parents[box]
+            owns[box] = own = marks_of_element(tags[box], nodes[box].attributes)
+            depth[box] = depth[parent] + 1
+            nears[box] = own | owns[parent] | owns[parents[parent]]
+            alls[box] = own | alls[parent]
+            # A box around a single box holds the same.
+            if (chars := chars_before[end] - chars_before[first]) == facts[parent][0] and facts[parent][
+                3
+            ] == end - first:
+                facts[box] = facts[parent]
+            elif chars:
+                facts[box] = (
+                    chars, (links_before[end] - links_before[first]) / chars, long_before[end] - long_before[first],
+                    end - first, chars / whole, (pauses_before[end] - pauses_before[first]) / chars,
+                )  # fmt: skip
+
+    def _points(self, blocks: Blocks) -> tuple[list[float], list[float]]:
+        """Two counts of how much prose stands in a box: by its length, and by the rules that reader modes use."""
+        walk = blocks.walk
+        parents, tags = walk.box_parents, walk.box_tags
+        by_length, by_rules = [0.0] * len(parents), [0.0] * len(parents)
+        for box, tag, n, linked, pauses in zip(
+            blocks.boxes, self.tags, blocks.chars, blocks.link_chars, blocks.pauses, strict=True
+        ):
+            if n < _SAID_CHARS:
+                continue
+            parent = parents[box]
+            if n >= LONG_CHARS and pauses and 2 * linked < n:
+                home = box if tag == DIV else parent
+                worth = min(n, _MOST_WORTH)
+                by_length[home] += worth
+                by_length[parents[home]] += worth / 2
+            points = 1.0 + pauses + min(n // 100, 3)
+            for share in _SHARES:
+                by_rules[parent] += points * share
+                if parents[parent] == parent:
+                    break
+                parent = parents[parent]
+        for box in self.full:
+            if earned := by_rules[box]:
+                own = self.own[box]
+                weight = (25 if own & _POSITIVE else 0) - (25 if own & _NEGATIVE else 0)
+                by_rules[box] = (earned + _TAG_POINTS.get(tags[box], 0.0) + weight) * (1 - self.facts[box][1])
+        return by_length, by_rules
+
+    def _top(self, points: list[float]) -> int:
+        best, found = 0.0, 0
+        for box in self.full:
+            if (value := points[box]) > best and (value := value * (1 - self.facts[box][1])) > best:
+                best, found = value, box
+        return found
+
+    def _of_page(self, blocks: Blocks, top_points: float) -> Numbers:
+        count = max(1, len(blocks))
+        whole, tags, hints = blocks.chars_before[-1], self.tags, self.hints
+        og_type, types, path = hints.og_type, hints.ld_types, hints.path
+        slug = path.rstrip("/").rpartition("/")[2]
+        top, top2 = self.facts[self.top], self.facts[self.top2]
+        headings = tags.count(H1) + tags.count(H2) + tags.count(H3)
+        return (
+            whole, blocks.links_before[-1] / max(1, whole), blocks.long_before[-1], len(blocks),
+            int("article" in og_type), int("product" in og_type), int("Article" in types or "BlogPosting" in types),
+            int("Product" in types), int("ItemList" in types or "CollectionPage" in types),
+            int("DiscussionForum" in types or "QAPage" in types), int("FAQ" in types), path.count("/"), len(slug),
+            slug.count("-"), int(_YEAR_IN_PATH.search(path) is not None), int(path in ("", "/")),
+            int(bool(hints.query)),
+            tags.count(LI) / count, tags.count(CELL) / count, tags.count(PRE), top_points, top[4], top[1], top2[4],
+            tags.count(H1), int(bool(hints.body)), headings / count, len(set(blocks.boxes)) / count,
+            *self._shares(blocks, max(1, whole)),
+        )  # fmt: skip
+
+    def _shares(self, blocks: Blocks, whole: int) -> Numbers:
+        """How much of the text stands in boxes with each of some marks."""
+        counted = [0, 0, 0]
+        mask = _COUNTED_MARKS[0] | _COUNTED_MARKS[1] | _COUNTED_MARKS[2]
+        for box, chars in zip(blocks.boxes, blocks.chars, strict=True):
+            if marks := self.all[box] & mask:
+                for place, bit in enumerate(_COUNTED_MARKS):
+                    if marks & bit:
+                        counted[place] += chars
+        return tuple(count / whole for count in counted)
+
+
+def marks_of_element(tag: int, attributes: Mapping[str, str | None]) -> int:
+    found = _MARKED_TAGS.get(tag, 0)
+    if attributes:
+        get = attributes.get
+        if name := get("class"):
+            found |= marks_of(name)
+        if name := get("id"):
+            found |= marks_of(name)
+        if name := get("itemprop"):
+            found |= marks_of(name)
+        if name := get("role"):
+            found |= _MARKED_ROLES.get(name, 0)
+        if (
+            "hidden" in attributes
+            or get("aria-hidden") == "true"
+            or ((style := get("style")) and _UNSHOWN.search(style))
+        ):
+            found |= _HIDDEN
+    return found
+
+
+def ways_from(top: int, parents: list[int], boxes: list[int]) -> dict[int, tuple[int, int]]:
+    """From one box to each: how many steps up to a box that holds both, and how many from there down.
+
+    `boxes` are those that hold text, outer before inner.
+    """
+    ways, at, steps = {}, top, 0
+    while at not in ways:
+        ways[at] = (steps, 0)
+        steps += 1
+        at = parents[at]
+    for box in boxes:
+        if box not in ways:
+            up, down = ways[parents[box]]
+            ways[box] = (up, down + 1)
+    return ways
+
+
+def _title_at(blocks: Blocks, tags: list[int], title: str) -> tuple[int, int]:
+    """Where the title is shown, and where the first <h1> is."""
+    h1 = tags.index(H1) if H1 in tags else -1
+    place = -1
+    if len(title) >= _MIN_TITLE_CHARS:
+        for at, (text, tag) in enumerate(zip(blocks.texts, tags, strict=True)):
+            if (place < 0 or tag in HEADINGS) and _MIN_TITLE_CHARS <= len(text) <= _MAX_TITLE_CHARS:
+                lowered = text.lower()
+                if (lowered in title and 2 * len(lowered) > len(title)) or title in lowered:
+                    if tag in HEADINGS:
+                        return at, h1
+                    place = at
+    return (place if place >= 0 else h1), h1

@@ -1,0 +1,46 @@
+"""What the head of a page holds."""
+
+from __future__ import annotations
+
+import pytest
+
+from tenax.parse.head import read_head, stamps
+from tenax.parse.html import Dom
+
+
+def test_a_name_is_heard_again_but_not_for_ever() -> None:
+    head = read_head(
+        Dom("<meta name=Author content=a><meta property=author content=b>" + "<meta name=x content=y>" * 99)
+    )
+    assert head.named["author"] == ["a", "b"]
+    assert len(head.named["x"]) == 20
+    assert (head.meta("author"), head.meta("missing")) == ("a", "")
+
+
+def test_a_meta_may_have_a_name_and_a_property() -> None:
+    head = read_head(Dom("<meta name=image property=og:image content=/a.jpg><meta name=empty content=''>"))
+    assert (head.meta("image"), head.meta("og:image")) == ("/a.jpg", "/a.jpg")
+    assert "empty" not in head.named
+
+
+def test_links_and_scripts() -> None:
+    head = read_head(
+        Dom(
+            "<link rel='canonical x' href=' /c '><link rel=canonical href=/later><link rel=image_src href=/i.jpg>"
+            "<script type=Application/LD+JSON>{}</script><script>other</script>"
+        )
+    )
+    assert (head.canonical, head.image_href, head.scripts) == ("/c", "/i.jpg", ("{}",))
+
+
+@pytest.mark.parametrize(
+    ("script", "found"),
+    [
+        ('{"datePublished":"2025-08-24"}', ["2025-08-24"]),
+        ("{publishedAt: '2025-08-24'}", ["2025-08-24"]),
+        ('{"createdAt":"2025-08-24","publish_date":"2025-08-25"}', ["2025-08-25", "2025-08-24"]),
+        ('{"published": true, "publisher": "x"}', []),
+    ],
+)
+def test_stamps(script: str, found: list[str]) -> None:
+    assert list(stamps(Dom(f"<script>{script}</script>"))) == found

@@ -1,0 +1,65 @@
+"""What a page is there for, told from whole pages."""
+
+from __future__ import annotations
+
+import pytest
+
+from tenax.model import PageKind
+from tenax.parse import read_document
+from tenax.parse.blocks import Blocks
+from tenax.parse.hints import Hints
+from tenax.parse.html import Dom
+from tenax.parse.kinds import page_kind
+from tenax.parse.outline import Outline
+
+WORDS = "The ferry left the harbour an hour late, because nobody, not even the captain, had found the key. " * 2
+MENU = "<nav><a href=/>Home</a> <a href=/about>About</a></nav>"
+STORY = f"<article><h1>The key of the ferry</h1>{f'<p>{WORDS}</p>' * 8}</article>"
+TEASERS = "".join(
+    f"<li class=result-item><h3><a href=/s/{n}>Story number {n} of the harbour</a></h3>" for n in range(40)
+)
+POSTS = "".join(
+    f"<div class='post message' id=post{n}><a class=author href=/u/{n}>user{n}</a> <span>#{n}</span>"
+    f"<div class=message-body>I had the same question, and this helped me: turn it off. Thanks {n}!</div></div>"
+    for n in range(12)
+)
+
+
+def ld(kind: str) -> str:
+    return f'<script type="application/ld+json">{{"@context": "https://schema.org", "@type": "{kind}"}}</script>'
+
+
+PAGES = {
+    PageKind.ARTICLE: (
+        "/2025/08/the-key-of-the-ferry",
+        f"<meta property=og:type content=article>{ld('NewsArticle')}{MENU}{STORY}",
+    ),
+    PageKind.HUB: ("/news/", f"<title>News</title>{ld('CollectionPage')}{MENU}<ul class=results>{TEASERS}</ul>"),
+    PageKind.PRODUCT: (
+        "/products/brass-key",
+        f"<meta property=og:type content=product>{ld('Product')}{MENU}<div class=product><h1>A brass key</h1>"
+        f"<p class=price>12.00</p><button>Add to cart</button><p class=product-description>{WORDS}</p>"
+        "<table class=product-specs><tr><td>Length<td>5 cm<tr><td>Weight<td>40 g</table></div>",
+    ),
+    PageKind.FORUM: (
+        "/threads/lost-key.1234/",
+        f"<title>Lost key | Forum</title>{ld('DiscussionForumPosting')}{MENU}<h1>Lost key</h1>"
+        f"<div class='forum thread'>{POSTS}</div>",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", PAGES)
+def test_plain_cases(kind: PageKind) -> None:
+    path, html = PAGES[kind]
+    assert read_document(html.encode(), "text/html", url=f"https://h.example{path}").kind is kind
+
+
+@pytest.mark.parametrize("html", ["", "<div><img></div>", "<script>x</script>"])
+def test_a_page_without_text_is_no_kind(html: str) -> None:
+    assert page_kind(Outline(Blocks(Dom(html).walk), Hints(og_type="article"))) is PageKind.OTHER
+    assert read_document(html.encode(), "text/html").kind is PageKind.OTHER
+
+
+def test_other_media_have_no_kind() -> None:
+    assert read_document(b"just text", "text/plain").kind is PageKind.OTHER

@@ -1,0 +1,128 @@
+"""One page read by a program, with no crawl."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tenax
+from tenax.errors import UsageError
+from tenax.one_page import explained
+
+URL = "https://harbour.example/2026/keys/"
+PROSE = "The ferry left the harbour an hour late, because nobody, not even the captain, had found the key. " * 4
+PAGE = f"""<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Zürich – the key</title>
+<link rel="canonical" href="/canonical"><meta property="og:image" content="./key.jpg"></head>
+<body><nav><a href="../ropes" rel="nofollow">Ropes</a></nav>
+<article><h1>The key</h1><p>{PROSE}</p><p>{PROSE}<a href="https://other.example/mat?b=1">the mat</a></p></article>
+<a href="http://[nowhere/">broken</a></body></html>"""
+
+
+def hrefs(document: tenax.Document) -> list[str]:
+    return [link.href for link in document.links]
+
+
+def test_everything_is_absolute_when_the_url_is_known() -> None:
+    document = tenax.read(PAGE, URL)
+    assert document.canonical == "https://harbour.example/canonical"
+    assert document.image == "https://harbour.example/2026/keys/key.jpg"
+    assert hrefs(document) == [
+        "https://harbour.example/canonical",
+        "https://harbour.example/2026/ropes",
+        "https://other.example/mat?b=1",
+    ]
+    assert [link.is_nofollow for link in document.links] == [False, True, False]
+    assert document.base_href is None
+
+
+def test_the_base_of_the_page_counts() -> None:
+    document = tenax.read(PAGE.replace("<title>", '<base href="/elsewhere/"><title>'), URL)
+    assert document.base_href == "https://harbour.example/elsewhere/"
+    assert document.image == "https://harbour.example/elsewhere/key.jpg"
+    assert "https://harbour.example/ropes" in hrefs(document)
+
+
+def test_without_a_url_it_is_as_written() -> None:
+    document = tenax.read(PAGE)
+    assert document.canonical == "/canonical"
+    assert document.image == "./key.jpg"
+    assert hrefs(document) == ["/canonical", "../ropes", "https://other.example/mat?b=1", "http://[nowhere/"]
+
+
+@pytest.mark.parametrize("url", ["story.html", "", "file:///etc/passwd", "http://[", "\ud800"])
+def test_a_url_that_is_none(url: str) -> None:
+    with pytest.raises(UsageError, match="is not the URL of a page"):
+        tenax.read(PAGE, url)
+
+
+def test_text_needs_no_charset_and_bytes_do() -> None:
+    given = tenax.read(PAGE.replace("utf-8", "shift_jis"))
+    assert (given.title, given.charset, given.charset_source) == ("Zürich – the key", "", "given")
+    declared = tenax.read(PAGE.replace("utf-8", "windows-1252").encode("windows-1252"))
+    assert (declared.title, declared.charset, declared.charset_source) == ("Zürich – the key", "windows-1252", "meta")
+    by_header = tenax.read(
+        PAGE.replace("utf-8", "x").encode("windows-1251", "replace"), content_type="text/html; charset=windows-1251"
+    )
+    assert (by_header.charset, by_header.charset_source) == ("windows-1251", "header")
+    assert tenax.read("<p>half a \ud83d character").text == "half a ? character"
+
+
+def test_what_it_is_taken_for() -> None:
+    fragment = "<section>Nothing says that this is HTML, but who reads it für sich.</section>"
+    assert tenax.read(fragment).media == "html"
+    assert tenax.read(fragment, content_type="").media == "text"
+    assert tenax.read(fragment, content_type="text/plain; charset=gbk").text == fragment
+    assert tenax.read(b"%PDF-1.7 and so on").media_why == "PDF document sent as text/html"
+    assert tenax.read("").media == "other"
+
+
+@pytest.mark.parametrize("html", [PAGE, PAGE.encode()], ids=["text", "bytes"])
+def test_every_block_is_explained(html: str | bytes) -> None:
+    blocks = explained(html, URL)
+    assert [block.text for block in blocks] == [
+        "Ropes",
+        "The key",
+        PROSE.strip(),
+        f"{PROSE}the mat",
+        "broken",
+    ]
+    assert [blocks[at].is_kept for at in (0, 2, 3)] == [False, True, True]
+    assert all(block.why and 0 <= block.score <= 1 for block in blocks)
+    assert "in a navigation" in blocks[0].why
+    assert "prose in the main part" in blocks[2].why
+
+
+def test_what_is_explained_as_kept_is_the_article() -> None:
+    kept = "\n".join(block.text for block in explained(PAGE, URL) if block.is_kept)
+    assert tenax.read(PAGE, URL).article.split() == kept.split()
+
+
+@pytest.mark.parametrize("html", ["plain words", b"%PDF-1.7", ""])
+def test_what_is_no_html_has_no_blocks(html: str | bytes) -> None:
+    assert explained(html, content_type="") == []
+
+
+def test_the_url_helps_to_date_it_and_no_date_lies_ahead() -> None:
+    assert tenax.read(PAGE, "https://harbour.example/2021/03/04/the-key").published == "2021-03-04"
+    ahead = '<meta property="article:published_time" content="2999-01-01"><title>'
+    assert tenax.read(PAGE.replace("<title>", ahead), URL).published is None
+
+
+LIGHT = """
+import sys, tenax
+assert not {name for name in sys.modules if name.startswith("tenax.")} - {"tenax.version"}, "import tenax is light"
+page = tenax.read("<title>A</title><p>words", "https://a.example/")
+assert page.text == "words"
+heavy = {"asyncio", "socket", "ssl", "select", "sqlite3", "httptools", "concurrent", "multiprocessing"}
+rooms = {"ledger", "fetch", "hosts", "events", "wiring", "engine", "cli", "services"}
+print(sorted(name for name in sys.modules if name in heavy or name.partition("tenax.")[2].partition(".")[0] in rooms))
+"""
+
+
+def test_no_network_and_no_ledger_are_loaded() -> None:
+    environment = {"PYTHONPATH": str(Path(tenax.__file__).parents[1])}
+    answer = subprocess.run([sys.executable, "-c", LIGHT], capture_output=True, text=True, env=environment, check=False)
+    assert (answer.stdout, answer.stderr) == ("[]\n", "")
