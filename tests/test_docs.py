@@ -36,7 +36,9 @@ EVERYTHING = "\n".join(PAGES.values())
 FENCE = re.compile(r"^```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:)(?P<target>[^)#]*)(?:#(?P<anchor>[^)]*))?\)")
 CODE = re.compile(r"(?P<ticks>`+)(?P<text>.+?)(?P=ticks)")
-OF_SCRIPTS = frozenset({"--quick", "--check", "--corpus", "--fix", "--install", "--minutes", "--target", "--plant"})
+OF_SCRIPTS = frozenset(
+    {"--quick", "--check", "--corpus", "--fix", "--install", "--minutes", "--plant", "--seed", "--target"}
+)
 OPERATORS = frozenset({"&&", "||", "|", ";"})
 
 
