@@ -20,6 +20,7 @@ from tenax.parse.features import OF_BLOCK, OF_BOX, OF_PAGE, Features, features_o
 from tenax.parse.head import read_head
 from tenax.parse.hints import hints_of
 from tenax.parse.html import Dom
+from tenax.parse.kinds import OF_KIND, kind_numbers
 from tenax.parse.outline import Outline
 from tenax.urls.scope import registered_domain
 
@@ -45,7 +46,7 @@ KINDS: dict[str, PageKind] = {
     "service": PageKind.OTHER,
 }
 KIND_ORDER = tuple(dict.fromkeys(KINDS.values()))
-TEXT_KIND_WEIGHT, SNIPPET_KIND_WEIGHT = 0.5, 0.4
+TEXT_KIND_WEIGHT, SNIPPET_KIND_WEIGHT = 0.25, 0.2
 """Of pages in corpora that name no kinds: they are taken for articles, and of articles there are many already."""
 FEATURES = (*OF_BLOCK, *OF_BOX, *OF_PAGE)
 
@@ -95,7 +96,7 @@ def lay_out_rows(pages: Sequence[Page], file: Path, out: Path) -> int:
             _features_in_a_row(one).tofile(blocks)
             taught = lessons(one.blocks.texts, page, with_texts)
             array("d", (number for lesson in taught for number in lesson)).tofile(lessons_file)
-            numbers.extend(one.outline.numbers)
+            numbers.extend(kind_numbers(one.outline.numbers, one.outline.hints))
             about.append({
                 "blocks": len(one.blocks),
                 "fold": fold_of(row["url"], row["id"]),
@@ -103,7 +104,7 @@ def lay_out_rows(pages: Sequence[Page], file: Path, out: Path) -> int:
                 "kind_weight": kind_weight(page, with_kinds) if len(one.blocks) else 0.0,
             })  # fmt: skip
     (out / "pages.f64").write_bytes(numbers.tobytes())
-    names = {"features": FEATURES, "page_features": OF_PAGE, "kinds": len(KIND_ORDER), "folds": FOLDS}
+    names = {"features": FEATURES, "page_features": OF_KIND, "kinds": len(KIND_ORDER), "folds": FOLDS}
     (out / "layout.json").write_text(json.dumps(names | {"pages": about}), encoding="utf-8")
     return int(sum(one["blocks"] for one in about))
 

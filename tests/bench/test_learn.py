@@ -32,6 +32,7 @@ from docs import from_results
 from tenax.model import PageKind
 from tenax.parse import article, kinds
 from tenax.parse.features import OF_BLOCK, OF_BOX
+from tenax.parse.kinds import OF_KIND
 from tenax.parse.outline import OF_PAGE
 from tenax.parse.trees import Table, compiled_sum, load
 
@@ -141,7 +142,7 @@ def test_every_block_has_its_numbers_and_its_lesson(tmp_path: Path) -> None:
     assert [numbers[words], numbers[len(FEATURES) + words]] == [1, 8]
     taught = array("d", (tmp_path / "lessons.f64").read_bytes())
     assert taught.tolist() == pytest.approx([0, 100 / 30, 1, 800 / 30])
-    assert len(array("d", (tmp_path / "pages.f64").read_bytes())) == 2 * len(OF_PAGE)
+    assert len(array("d", (tmp_path / "pages.f64").read_bytes())) == 2 * len(OF_KIND)
 
 
 def test_names_of_features_are_unlike() -> None:
@@ -179,9 +180,9 @@ def test_tables_are_what_reading_loads(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "kinds.json").read_text()) == made
     assert set(made) == set(load(kinds.TABLES)) == {kind.value for kind in PageKind}
     second = list(made)[1]
-    total = compiled_sum(Table(tuple(made[second]["trees"])), OF_PAGE)
-    assert total((0.0,) * len(OF_PAGE)) == -2
-    assert total((1.0,) * len(OF_PAGE)) == 1 + 1 + len(KIND_ORDER)
+    total = compiled_sum(Table(tuple(made[second]["trees"])), OF_KIND)
+    assert total((0.0,) * len(OF_KIND)) == -2
+    assert total((1.0,) * len(OF_KIND)) == 1 + 1 + len(KIND_ORDER)
 
 
 def test_a_table_of_blocks_keeps_its_exits() -> None:
