@@ -178,7 +178,7 @@ tables = st.lists(st.lists(lines, min_size=1, max_size=3), min_size=2, max_size=
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(html=st.lists(st.one_of(pages, tables, lines), min_size=1, max_size=4).map("".join), seed=st.integers(0, 7))
 @example(html="<ul><li>" * 200 + "deep", seed=0)
 @example(html="<blockquote>" * 200 + "deep", seed=0)
