@@ -139,7 +139,8 @@ async def test_redis_that_lost_its_memory_loses_nothing_that_is_held(
     own_redis: RedisServer, kafka: KafkaBroker
 ) -> None:
     lab = Lab(own_redis.url, kafka)
-    async with Site(MANNERS) as site:
+    # So slow that it holds some for seconds yet, however long this process is kept waiting.
+    async with Site(MANNERS | {path: slow(0.2, page("/")) for path in PATHS}) as site:
         urls = [site.url(path) for path in PATHS]
         lab.enqueue(*urls)
         settings = {"page_fetcher.heartbeat_seconds": 0.1, "page_fetcher.concurrency": 1}
