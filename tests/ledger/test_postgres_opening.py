@@ -229,6 +229,18 @@ INSERT INTO tally VALUES (0, 'pages', 1), (0, 'settled', 1), (0, 'hosts', 1), (0
 """
 
 
+async def test_a_new_ledger_is_made_whole_or_not_at_all(ledgers: Ledgers, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever met one half made would take it for an old one."""
+    steps = migrations() | {newest() + 1: "SELECT 1 / 0"}
+    with monkeypatch.context() as patched:
+        patched.setattr("tenax.ledger.postgres.schema.migrations", lambda: steps)
+        with pytest.raises(TenaxError):
+            await ledgers.open()
+    with pytest.raises(LedgerMissing):
+        await ledgers.open(read_only=True)
+    await ledgers.open()
+
+
 async def test_pages_of_the_second_version_can_be_read(ledgers: Ledgers, monkeypatch: pytest.MonkeyPatch) -> None:
     steps = {number: step for number, step in migrations().items() if number <= 2}
     with monkeypatch.context() as patched:

@@ -116,6 +116,11 @@ async def ahead_seconds(db: Connection, clock: Clock) -> float:
     return min(samples)[1]
 
 
+def _numbered(number: int, step: str) -> str:
+    """A step, and the note that it was taken."""
+    return f"{step}; DELETE FROM meta WHERE name = '{VERSION}'; INSERT INTO meta VALUES ('{VERSION}', '{number}')"
+
+
 async def _migrate(db: Connection, address: Address, *, only_new: bool) -> None:
     lock = int.from_bytes(blake2b(f"tenax {address.schema}".encode(), digest_size=8).digest(), signed=True)
     # The lock belongs to the session: each step may be a transaction of its own. Another's steps may take long.
@@ -130,10 +135,10 @@ async def _migrate(db: Connection, address: Address, *, only_new: bool) -> None:
             raise LedgerUnusable(
                 f"the schema {address.schema!r} in {address} holds other tables; give another ledger.schema"
             )
-        for number, step in migrations().items():
-            if number > (version or 0):
-                put = f"DELETE FROM meta WHERE name = '{VERSION}'; INSERT INTO meta VALUES ('{VERSION}', '{number}')"
-                await db.execute(f"BEGIN; {step}; {put}; COMMIT")
+        steps = [_numbered(number, step) for number, step in migrations().items() if number > (version or 0)]
+        # A new ledger is there whole or not at all: whoever met one half made would take it for an old one.
+        for transaction in ["; ".join(steps)] if version is None else steps:
+            await db.execute(f"BEGIN; {transaction}; COMMIT")
     finally:
         if db.is_in_transaction():
             await db.execute("ROLLBACK")
