@@ -55,7 +55,7 @@ class Features(Value, frozen=True):
     """The numbers of one page."""
 
     of_block: list[Numbers]
-    """None for blocks that were passed over."""
+    """Empty for blocks that were passed over."""
     of_box: dict[int, Numbers]
     """By box, for boxes that hold blocks of their own which were not passed over."""
     of_page: Numbers
