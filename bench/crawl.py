@@ -148,8 +148,12 @@ def _command(name: str, peers: Path | None, url: str, home: Path, out: Path) -> 
 
 
 def _plain_environment() -> dict[str, str]:
-    """Ours, without what would reach into a contestant: settings of Tenax, and our own import path."""
-    return {k: v for k, v in os.environ.items() if not k.startswith("TENAX_") and k != "PYTHONPATH"}
+    """Ours, without what would reach into a contestant: settings of Tenax and of Python, such as our import path.
+
+    Some machines forbid Python to keep what it has compiled: there everyone would compile his whole program again in
+    each run, as no user's machine does.
+    """
+    return {k: v for k, v in os.environ.items() if not k.startswith(("TENAX_", "PYTHON"))}
 
 
 def _check(name: str, out: Path, origin: str, pages: int) -> None:

@@ -31,7 +31,7 @@ from tenax.model import PageKind
 from tenax.parse import article, kinds
 from tenax.parse.outline import UNREAD_TAG
 
-ARTICLES_BAR, OTHERS_BAR, SNIPPETS_BAR = 0.94, 0.73, 0.92
+ARTICLES_BAR, OTHERS_BAR, SNIPPETS_BAR = 0.945, 0.743, 0.933
 """A little below what the shipped tables were chosen by: a change that falls short of these has lost something."""
 SHIPPED = ROOT / "src" / "tenax" / "parse"
 
@@ -129,7 +129,7 @@ def _export(report: Report, pages: Sequence[Page], out: Path, is_installing: boo
     ]
     report.figure("kinds_right", sum(right) / len(right))
     made: dict[str, Tables] = {
-        article.TABLES: kept_tables(kept["trees"], kept["exits"]),
+        article.TABLES: kept_tables(kept),
         kinds.TABLES: kinds_tables(of_kinds["trees"]),
     }
     for name, tables in made.items():

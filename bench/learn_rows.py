@@ -104,7 +104,10 @@ def lay_out_rows(pages: Sequence[Page], file: Path, out: Path) -> int:
                 "kind_weight": kind_weight(page, with_kinds) if len(one.blocks) else 0.0,
             })  # fmt: skip
     (out / "pages.f64").write_bytes(numbers.tobytes())
-    names = {"features": FEATURES, "page_features": OF_KIND, "kinds": len(KIND_ORDER), "folds": FOLDS}
+    names = {
+        "features": FEATURES, "page_features": OF_KIND, "kinds": len(KIND_ORDER), "folds": FOLDS,
+        "article": KIND_ORDER.index(PageKind.ARTICLE),
+    }  # fmt: skip
     (out / "layout.json").write_text(json.dumps(names | {"pages": about}), encoding="utf-8")
     return int(sum(one["blocks"] for one in about))
 

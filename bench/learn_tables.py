@@ -15,8 +15,14 @@ Tables = dict[str, dict[str, Any]]
 """By name: trees, and where a sum may end early."""
 
 
-def kept_tables(trees: Sequence[Mapping[str, Any]], exits: Sequence[Sequence[float]]) -> Tables:
-    return {"kept": {"trees": [tree_of(one["tree_structure"], FEATURES) for one in trees], "exits": list(exits)}}
+def kept_tables(learned: Mapping[str, Mapping[str, Any]]) -> Tables:
+    return {
+        name: {
+            "trees": [tree_of(tree["tree_structure"], FEATURES, tree["worth"]) for tree in table["trees"]],
+            "exits": list(table["exits"]),
+        }
+        for name, table in learned.items()
+    }
 
 
 def kinds_tables(trees: Sequence[Mapping[str, Any]]) -> Tables:
@@ -25,13 +31,13 @@ def kinds_tables(trees: Sequence[Mapping[str, Any]]) -> Tables:
     return {str(kind.value): {"trees": made[place :: len(KIND_ORDER)]} for place, kind in enumerate(KIND_ORDER)}
 
 
-def tree_of(node: Mapping[str, Any], names: Sequence[str]) -> Any:
+def tree_of(node: Mapping[str, Any], names: Sequence[str], worth: float = 1.0) -> Any:
     """A number or [feature, threshold, up to it, above it], with as many digits as the numbers of a block deserve."""
     if "leaf_value" in node:
-        return round(node["leaf_value"], 4)
+        return round(worth * node["leaf_value"], 4)
     if node["decision_type"] != "<=":
         raise BenchError(f"a tree decides by {node['decision_type']!r}, which no table can say")
-    below, above = (tree_of(node[child], names) for child in ("left_child", "right_child"))
+    below, above = (tree_of(node[child], names, worth) for child in ("left_child", "right_child"))
     return [names[node["split_feature"]], float(f"{node['threshold']:.6g}"), below, above]
 
 

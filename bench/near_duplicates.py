@@ -29,7 +29,11 @@ SMALL_EDIT = 0.05
 """Edits up to this share are what a reader would call the same text, and what the bar on recall is about."""
 SENTENCE_WORDS = 14
 FIVE_KB = 5_000
-COST_BAR_MS = 0.5
+COST_BAR_MS = 0.3
+# The letters of three alphabets, from the commonest to the rarest.
+LATIN = "etaoinshrdlcumwfgypbvkjxqz"
+CYRILLIC = "оеаинтсрвлкмдпуяыьгзбчйхжш"
+ARABIC = "اليمونرتبعدهفسقكحجشطصخضذثز"
 RECALL_BAR = PRECISION_BAR = 0.99
 
 Words = list[str]
@@ -149,15 +153,18 @@ def _words() -> Words:
 def _generated(rng: random.Random, count: int = 24) -> Iterator[Words]:
     """Words by Zipf's law, as languages use them; the same in Cyrillic, Arabic and Chinese guise."""
     words = _words()
-    guises = [words, _spelled(words, 0x0430), _spelled(words, 0x0627), [chr(0x4E00 + n) for n in range(len(words))]]
+    rng.shuffle(words)  # they come by the alphabet, and all the commonest would begin alike
+    chinese = [chr(0x4E00 + 37 * number) for number in range(len(words))]  # from all over the block, as in life
+    guises = [words, _spelled(words, CYRILLIC), _spelled(words, ARABIC), chinese]
     weights = [1 / rank for rank in range(1, len(words) + 1)]
     for number in range(count):
         yield rng.choices(guises[number % len(guises)], weights, k=LENGTHS[-1])
 
 
-def _spelled(words: Words, first: int) -> Words:
-    """With other letters in the place of ours."""
-    return ["".join(chr(first + ord(letter) - ord("a")) for letter in word) for word in words]
+def _spelled(words: Words, alphabet: str) -> Words:
+    """With letters of another script in the place of ours, each about as frequent there."""
+    letters = str.maketrans(LATIN, alphabet)
+    return [word.translate(letters) for word in words]
 
 
 def _real(folder: Path) -> Iterator[Words]:

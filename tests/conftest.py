@@ -1,9 +1,11 @@
-"""Servers that tests share: started when the first test asks for one, ended with the last."""
+"""Servers that tests share, started when the first test asks for one; and which files come first."""
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from itertools import count
+from pathlib import Path
 
 import pytest
 
@@ -13,7 +15,22 @@ from tests.servers.redis import RedisServer
 
 pytest.register_assert_rewrite("tests.contracts")  # a failing contract says what was found
 
+HERE = Path(__file__).parent
+LONGEST_FIRST = ("e2e", "ledger", "fetch", "hostile", "services", "test_scripts.py", "hosts", "bench", "events")
+"""Where files take seconds to a minute each, for they start processes, servers and browsers."""
+
 _numbers = count(1)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A long file that comes last would keep one process busy while the others have nothing left to do."""
+    ranks = {folder: rank for rank, folder in enumerate(LONGEST_FIRST)}
+    items.sort(key=lambda item: ranks.get(item.path.relative_to(HERE).parts[0], len(ranks)))
+
+
+def pytest_collection_finish() -> None:
+    """What thousands of tests consist of stays until the end: Python need not look for garbage in it all the time."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

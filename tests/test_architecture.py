@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -141,6 +142,13 @@ def name_of(file: Path) -> str:
 
 
 MODULES = {name_of(file): file for file in sorted((SOURCE / "tenax").rglob("*.py"))}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _trees_are_let_go() -> Iterator[None]:
+    """Else the tests that come after these share their memory with every line of the source."""
+    yield
+    nodes_of.cache_clear()
 
 
 @cache

@@ -1,13 +1,17 @@
-"""Wiring: which sinks a crawl has, by where its ledger is and what is set; and what its servers tell each other."""
+"""Wiring: which sinks a crawl has, by where its ledger is and what is set; what its servers tell each other, and that
+it starts without those it does not use."""
 
 from __future__ import annotations
 
 import asyncio
 import platform
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+import tenax
 from tenax.clock import ManualClock, ShiftedClock, SteadyClock
 from tenax.config import Config, EventsConfig, HostsConfig, LedgerConfig
 from tenax.errors import ConfigError
@@ -90,3 +94,20 @@ async def test_a_clock_at_a_servers_time_is_compared_with_that_server(
     assert _following(agreed, here, None) == _following(steady, there, sharing) == []
     for part in (sharing, here, there):
         await part.close()
+
+
+LIGHT = """
+import sys
+import tenax.crawl
+from tenax.config import Config, Sites
+from tenax.likeness import PageLikeness
+assert PageLikeness(Sites(Config())).bands(b"") == ()
+unused = ("tenax.parse", "tenax.ledger.postgres", "tenax.hosts.redis", "tenax.events.kafka", "tenax.events.redis")
+print(sorted(name for name in sys.modules if name.startswith(unused)))
+"""
+
+
+def test_a_crawl_starts_without_the_parser_and_without_servers() -> None:
+    environment = {"PYTHONPATH": str(Path(tenax.__file__).parents[1])}
+    answer = subprocess.run([sys.executable, "-c", LIGHT], capture_output=True, text=True, env=environment, check=False)
+    assert (answer.stdout, answer.stderr) == ("[]\n", "")

@@ -1,12 +1,12 @@
 """How alike pages are, and what a site wants done about it: what the ledger is given to find duplicates by.
 
-Fingerprints are made and compared in `parse`, and duplicates are found in the ledger; neither knows the other.
+Fingerprints are made and compared in `parse`, and duplicates are found in the ledger; neither knows the other. `parse`
+is loaded with the first page that has a fingerprint: a crawl that takes title and text alone starts without it.
 """
 
 from __future__ import annotations
 
 from tenax.config import DuplicatesConfig, Sites
-from tenax.parse import fingerprint
 
 
 class PageLikeness:
@@ -14,8 +14,18 @@ class PageLikeness:
 
     def __init__(self, sites: Sites) -> None:
         self._sites = sites
-        self.bands = fingerprint.bands
-        self.likeness = fingerprint.likeness
 
     def rules(self, origin: str) -> DuplicatesConfig:
         return self._sites.of_origin(origin).duplicates
+
+    def bands(self, fingerprint: bytes) -> tuple[int, ...]:
+        if not fingerprint:
+            return ()
+        from tenax.parse.fingerprint import bands
+
+        return bands(fingerprint)
+
+    def likeness(self, one: bytes, other: bytes) -> float:
+        from tenax.parse.fingerprint import likeness
+
+        return likeness(one, other)

@@ -64,7 +64,7 @@ def explained(html: str | bytes, url: str | None = None, *, content_type: str | 
         return []
     blocks = Blocks(dom.walk)
     outline = Outline(blocks, hints_of(read_head(dom), _page_url(url)))
-    _, judgement = read_article(blocks, outline, page_kind(outline))
+    judgement = read_article(blocks, outline, page_kind(outline))
     features = features_of(blocks, outline)  # of every block, where judging passes over some
     whys = whys_of(blocks, features, judgement.kept)
     return [

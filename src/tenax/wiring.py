@@ -1,4 +1,7 @@
-"""From a config to a running crawl: the only file that names a backend."""
+"""From a config to a running crawl: the only file that names a backend.
+
+Backends that need a server are loaded where they are asked for: a crawl that uses none of them starts without them.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import random
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -16,8 +20,6 @@ from tenax.clock import Clock, ShiftedClock, SteadyClock, follow
 from tenax.config import Config, Sites
 from tenax.engine import Engine
 from tenax.events.jsonl import JsonlSink
-from tenax.events.kafka import KafkaSink
-from tenax.events.redis import RedisSink
 from tenax.events.relay import Relay
 from tenax.fetch import Transport
 from tenax.fetch.browser import BrowserTransport, browser_missing
@@ -32,10 +34,8 @@ from tenax.hosts import AskedTurns
 from tenax.hosts.at_once import AtOnce
 from tenax.hosts.machine import open_turns
 from tenax.hosts.memory import MemoryHosts, OwnHosts
-from tenax.hosts.redis import Sharing, VisitedUrls, redis_offset
 from tenax.hosts.turns import HostTurns
 from tenax.ledger import Admission, Ledger
-from tenax.ledger.postgres import PostgresLedger, migrate, refill, server_offset
 from tenax.ledger.sqlite import SqliteLedger, owned
 from tenax.likeness import PageLikeness
 from tenax.model import Failed, Unchanged, Visit, Way
@@ -47,6 +47,9 @@ from tenax.supervisor import Supervisor
 from tenax.urls.admit import Rules
 from tenax.urls.normalize import spelling_of
 
+if TYPE_CHECKING:
+    from tenax.hosts.redis import Sharing, VisitedUrls
+
 
 async def clock_of(place: Place, config: Config) -> Clock:
     """The time of this crawl. Those who share a server have clocks that differ: all of them live in the server's time.
@@ -55,8 +58,12 @@ async def clock_of(place: Place, config: Config) -> Clock:
     """
     steady = SteadyClock()
     if place.server:
+        from tenax.ledger.postgres import server_offset
+
         return ShiftedClock(steady, await server_offset(place.server, place.schema, steady))
     if config.hosts.url:
+        from tenax.hosts.redis import redis_offset
+
         return ShiftedClock(steady, await redis_offset(config.hosts.url, steady))
     return steady
 
@@ -73,6 +80,8 @@ async def open_ledger(
     sites = Sites(config)
     turns, likeness = HostTurns(sites), PageLikeness(sites)
     if place.server:
+        from tenax.ledger.postgres import PostgresLedger
+
         own = msgspec.structs.replace(config.ledger, schema=place.schema)
         has_filter = own.visited_filter and config.hosts.url and not read_only
         return await PostgresLedger.open(
@@ -82,7 +91,7 @@ async def open_ledger(
             turns,
             links_per_second=links_per_second,
             read_only=read_only,
-            visited=await VisitedUrls.open(config.hosts.url, clock) if has_filter else None,
+            visited=await _visited(config, clock) if has_filter else None,
             likeness=likeness,
         )
     return await SqliteLedger.open(
@@ -96,8 +105,16 @@ async def open_ledger(
     )
 
 
+async def _visited(config: Config, clock: Clock) -> VisitedUrls:
+    from tenax.hosts.redis import VisitedUrls
+
+    return await VisitedUrls.open(config.hosts.url, clock)
+
+
 async def migrate_ledger(place: Place) -> tuple[int, int]:
     """Make the tables of a crawl on a server, or bring them to this version; from which to which, 0 for none."""
+    from tenax.ledger.postgres import migrate
+
     return await migrate(place.server, place.schema)
 
 
@@ -106,7 +123,9 @@ async def rebuild_visited(place: Place, config: Config, told: Callable[[int, int
 
     `told` hears how many are in so far, and about how many there will be.
     """
-    visited = await VisitedUrls.open(config.hosts.url, SteadyClock())
+    from tenax.ledger.postgres import refill
+
+    visited = await _visited(config, SteadyClock())
     try:
         return await refill(place.server, place.schema, visited, told)
     finally:
@@ -178,6 +197,9 @@ async def _sharing(config: Config, ledger: Ledger, clock: Clock, near: MemoryHos
     """What is shared through Redis. Workers of one ledger hear through that who of them does not reach it."""
     if not config.hosts.url:
         return None
+    from tenax.hosts.redis import Sharing
+    from tenax.ledger.postgres import PostgresLedger
+
     if not isinstance(ledger, PostgresLedger):
         return await Sharing.open(config.hosts.url, clock, near)
     sharing = await Sharing.open(config.hosts.url, clock, near, ledger.company)
@@ -187,8 +209,12 @@ async def _sharing(config: Config, ledger: Ledger, clock: Clock, near: MemoryHos
 
 def _following(clock: Clock, ledger: Ledger, sharing: Sharing | None) -> list[Background]:
     """A clock at a server's time is compared with it now and then, whichever `clock_of` has asked."""
+    if not isinstance(clock, ShiftedClock):
+        return []
+    from tenax.ledger.postgres import PostgresLedger
+
     server = ledger if isinstance(ledger, PostgresLedger) else sharing
-    if not isinstance(clock, ShiftedClock) or server is None:
+    if server is None:
         return []
     return [lambda: follow(clock, server.ahead_seconds)]
 
@@ -251,9 +277,13 @@ def _relays(place: Place, ledger: Ledger, config: Config) -> tuple[Relay, ...]:
         name = f"jsonl {platform.node()}:{file.absolute()}" if place.server else "jsonl"
         relays.append(Relay(ledger, JsonlSink(file, events.text, name)))
     if events.kafka:
+        from tenax.events.kafka import KafkaSink
+
         kafka = KafkaSink(events.kafka, events.kafka_topic, events.text, compression=events.kafka_compression)
         relays.append(Relay(ledger, kafka, is_shared=is_shared))
     if events.redis:
+        from tenax.events.redis import RedisSink
+
         redis = RedisSink(events.redis, events.redis_stream, events.text, events.redis_stream_length)
         relays.append(Relay(ledger, redis, is_shared=is_shared))
     return tuple(relays)

@@ -180,7 +180,7 @@ def test_tables_are_what_reading_loads(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "kinds.json").read_text()) == made
     assert set(made) == set(load(kinds.TABLES)) == {kind.value for kind in PageKind}
     second = list(made)[1]
-    total = compiled_sum(Table(tuple(made[second]["trees"])), OF_KIND)
+    total = compiled_sum(Table(tuple(made[second]["trees"])), OF_KIND, frozenset(OF_KIND))
     assert total((0.0,) * len(OF_KIND)) == -2
     assert total((1.0,) * len(OF_KIND)) == 1 + 1 + len(KIND_ORDER)
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from tenax.ledger import Status
 from tenax.place import Place
 from tenax.wiring import open_ledger
-from tests.e2e.program import INLINE, Ended, ended, start, tenax, until
+from tests.e2e.program import INLINE, Ended, ended, in_one_process, start, tenax, until
 
 FAST = (
     # Its hosts fail so often, and are crawled so quickly, that their retry budgets would be used up at once.
@@ -23,6 +23,8 @@ FAST = (
 )
 PAGE_FACTS = ("content_hash", "content_length", "status", "title", "kind", "language", "links_count", "text")
 """By which way a page is found first, and so its depth, is a matter of time."""
+ASKING_SECONDS = 0.1
+"""Between two questions to the ledger: each is a connection of its own, and would take from the workers their time."""
 
 
 class Cluster(NamedTuple):
@@ -53,11 +55,11 @@ class Cluster(NamedTuple):
 
     def has_workers(self, number: int) -> None:
         """Wait until so many are alive."""
-        until(lambda: self.status().workers == number, f"{number} workers")
+        until(lambda: self.status().workers == number, f"{number} workers", ASKING_SECONDS)
 
     def done(self) -> None:
         """Wait until something was visited and nothing waits any more."""
-        until(lambda: _is_done(self.status()), "an end of the crawl")
+        until(lambda: _is_done(self.status()), "an end of the crawl", ASKING_SECONDS)
 
 
 def _is_done(status: Status) -> bool:
@@ -86,15 +88,14 @@ class Result(NamedTuple):
 def result_of(*flags: str | Path, cwd: Path | None = None) -> Result:
     """Of the crawl that these flags name."""
     questions = (("export",), ("dead-letters", "list", "--json"), ("status", "--json"))
-    export, letters, status = (tenax(*words, *flags, cwd=cwd) for words in questions)
-    assert {export.code, letters.code, status.code} == {0}, (export.err, letters.err, status.err)
-    lines = [json.loads(line) for line in export.out.splitlines()]
-    counts = json.loads(status.out)
+    export, letters, status = in_one_process(*((*words, *flags) for words in questions), cwd=cwd)
+    lines = [json.loads(line) for line in export.splitlines()]
+    counts = json.loads(status)
     pages = {line["url"]: tuple(line.get(name) for name in PAGE_FACTS) for line in lines}
     assert len(pages) == len(lines), "each page once"
     return Result(
         pages,
-        {letter["url"]: letter["cause"] for letter in map(json.loads, letters.out.splitlines())},
+        {letter["url"]: letter["cause"] for letter in map(json.loads, letters.splitlines())},
         {name: count for name, count in counts["outcomes"].items() if name != "deferred"},
         counts.get("refusals", {}),
         counts["settled"],

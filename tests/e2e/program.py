@@ -26,10 +26,13 @@ INLINE = ("--set", "pool.processes=0")
 ONE_AFTER_THE_OTHER = """
 import json, sys
 from tenax.cli import main
+codes = []
 for arguments in json.load(sys.stdin):
     print(end=chr(0))
-    main(arguments)
+    codes.append(main(arguments))
+print(chr(0), *codes)
 """
+"""Commands in one process. What each prints comes after a NUL; last of all come their exit codes."""
 
 Found = TypeVar("Found")
 _started: list[subprocess.Popen[str]] = []
@@ -109,7 +112,7 @@ def together(*commands: Sequence[str | Path]) -> list[Ended]:
     return [ended(process) for process in [start(*arguments) for arguments in commands]]
 
 
-def in_one_process(*commands: Sequence[str | Path]) -> list[str]:
+def in_one_process(*commands: Sequence[str | Path], cwd: Path | None = None) -> list[str]:
     """What several commands that only ask print, run one after the other where the program is started only once."""
     words = json.dumps([[str(word) for word in arguments] for arguments in commands])
     answer = subprocess.run(
@@ -117,20 +120,23 @@ def in_one_process(*commands: Sequence[str | Path]) -> list[str]:
         input=words,
         capture_output=True,
         text=True,
-        check=True,
+        check=False,
+        cwd=cwd,
         env=environment(),
         timeout=DEADLINE_SECONDS,
     )
-    assert answer.stderr == ""
-    return answer.stdout.split("\0")[1:]
+    assert (answer.returncode, answer.stderr) == (0, ""), answer
+    _, *prints, codes = answer.stdout.split("\0")
+    assert set(codes.split()) == {"0"}, answer
+    return prints
 
 
-def until(condition: Callable[[], Found | None], what: str) -> Found:
-    """Wait for a condition, and give what made it true."""
+def until(condition: Callable[[], Found | None], what: str, pause_seconds: float = 0.01) -> Found:
+    """Wait for a condition, and give what made it true. One that is dear to ask for wants a longer pause."""
     deadline = time.monotonic() + DEADLINE_SECONDS
     while not (found := condition()):
         assert time.monotonic() < deadline, f"waited in vain for {what}"
-        time.sleep(0.01)
+        time.sleep(pause_seconds)
     return found
 
 

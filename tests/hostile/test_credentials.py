@@ -114,7 +114,7 @@ async def said(commands: Sequence[Sequence[str]], cwd: Path) -> list[str]:
     )  # fmt: skip
     out, _ = await running.communicate(json.dumps(commands).encode())
     assert running.returncode == 0, out.decode()
-    return out.decode().split("\0")[1:]
+    return out.decode().split("\0")[1:-1]
 
 
 def secrets_in(directory: Path, *secrets: str) -> list[str]:

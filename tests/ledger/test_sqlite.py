@@ -15,7 +15,7 @@ from tenax.config import LedgerConfig
 from tenax.errors import LedgerBusy, LedgerMissing, LedgerUnusable, StorageFull
 from tenax.ledger import PageFilter
 from tenax.ledger.sqlite import SqliteLedger
-from tenax.ledger.sqlite.schema import queries
+from tenax.ledger.sqlite.schema import insert_rows, one_of_many, queries
 from tenax.model import PageKind
 from tests.contracts.held_pages import HeldPagesContract
 from tests.contracts.ledger import LedgerContract, Manners, Opened, claimed, offer, page_of, visit_of
@@ -246,3 +246,13 @@ async def test_the_directory_is_a_file(tmp_path: Path) -> None:
     (tmp_path / "out").write_text("a file")
     with pytest.raises(LedgerUnusable, match="not a directory"):
         await write(tmp_path / "out" / "tenax.db")
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 17, 18, 256, 257, 512, 513, 1024, 1025, 2100])
+def test_many_rows_are_written_and_found_by_few_statements(count: int) -> None:
+    database = sqlite3.connect(":memory:")
+    database.execute("CREATE TABLE likeness (key INTEGER, record_id INTEGER, PRIMARY KEY (key, record_id))")
+    insert_rows(database, "likeness_add", [(key, key + 1) for key in range(-5, 3000)])
+    wanted = [key * 7919 % 3000 for key in range(count)]
+    assert sorted(one_of_many(database, "likeness_find", wanted)) == sorted((key, key + 1) for key in wanted)
+    database.close()

@@ -9,7 +9,7 @@ from tenax.model import PageKind
 from tenax.parse import read_document
 from tenax.parse.article import MIN_ABSTRACT_CHARS, Judgement, abstract_of, article_text, judge, kept_runs, words_of
 from tenax.parse.blocks import Blocks
-from tenax.parse.features import Features, features_of
+from tenax.parse.features import features_of
 from tenax.parse.hints import Hints
 from tenax.parse.html import Dom
 from tenax.parse.outline import Outline
@@ -27,10 +27,10 @@ MENU = "<nav><ul>" + "".join(f"<li><a href=/{n}>Section {n}</a></li>" for n in r
 FOOTER = "<footer><p>© 2025 The Harbour Post. All rights reserved.</p></footer>"
 
 
-def judged(html: str, hints: Hints | None = None) -> tuple[Blocks, Features, Judgement]:
+def judged(html: str, kind: PageKind = PageKind.ARTICLE) -> tuple[Blocks, Outline, Judgement]:
     blocks = Blocks(Dom(html).walk)
-    features = features_of(blocks, Outline(blocks, hints or Hints(title="The key of the ferry")))
-    return blocks, features, judge(blocks, features)
+    outline = Outline(blocks, Hints(title="The key of the ferry"))
+    return blocks, outline, judge(blocks, features_of(blocks, outline), kind)
 
 
 def kept_of(html: str) -> list[str]:
@@ -114,20 +114,41 @@ LONG = "x" * (MIN_ABSTRACT_CHARS + 1)
     ids=["first long one", "no heading", "too short", "only kept ones", "one line", "nothing"],
 )
 def test_abstract(html: str, dropped: tuple[int, ...], abstract: str) -> None:
-    blocks, features, _ = judged(html)
+    blocks, outline, _ = judged(html)
     kept = [at not in dropped for at in range(len(blocks))]
-    assert abstract_of(blocks, features, kept, "described") == abstract
+    assert abstract_of(blocks, outline.tags, kept, "described") == abstract
 
 
-def test_lists_of_links_are_passed_over_on_articles_only() -> None:
+def test_what_is_plain_on_an_article_is_not_asked_about() -> None:
     blocks = Blocks(Dom(page(STORY)).walk)
     outline = Outline(blocks, Hints())
-    passing, all_of_them = features_of(blocks, outline, passes_over_lists=True), features_of(blocks, outline)
-    passed = [text for text, row in zip(blocks.texts, passing.of_block, strict=True) if not row]
-    assert passed == [f"Section {n}" for n in range(9)]
+    plain, all_of_them = features_of(blocks, outline, is_article=True), features_of(blocks, outline)
+    passed = [text for text, row in zip(blocks.texts, plain.of_block, strict=True) if not row]
+    assert passed == [f"Section {n}" for n in range(9)] + list(SENTENCES)
+    assert [blocks.texts[at] for at in sorted(plain.clear)] == list(SENTENCES)
     assert all(all_of_them.of_block)
-    judgement = judge(blocks, passing)
-    assert [judgement.scores[blocks.texts.index(text)] for text in passed] == [0.0] * 9
+    assert not all_of_them.clear
+    judgement = judge(blocks, plain, PageKind.ARTICLE)
+    assert [judgement.scores[blocks.texts.index(text)] for text in passed] == [0.0] * 9 + [0.97] * 5
+    assert judgement.kept == judge(blocks, all_of_them, PageKind.ARTICLE).kept
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        f"<div>{STORY}</div>",
+        f"<div><h2>Related stories</h2>{STORY}</div>",
+        f"<div class=comments><div><div><div>{STORY}</div></div></div></div>",
+        f"<div class=sidebar>{STORY}</div>",
+        f"<div hidden>{STORY}</div>",
+        "".join(f"<div><a href=/x>{sentence}</a></div>" for sentence in SENTENCES),
+    ],
+    ids=["an article", "after a turn", "comments", "beside it", "not shown", "links"],
+)
+def test_what_is_doubtful_is_asked_about(html: str) -> None:
+    blocks = Blocks(Dom(html).walk)
+    clear = features_of(blocks, Outline(blocks, Hints()), is_article=True).clear
+    assert len(clear) == (5 if html == f"<div>{STORY}</div>" else 0)
 
 
 @settings(deadline=None, max_examples=100)

@@ -65,9 +65,9 @@ def test_links(html: str, chars: list[int], counts: list[int]) -> None:
     ("text", "chars", "words", "pauses"),
     [
         ("two words", 9, 2, 0),
-        ("Well, yes. No?", 14, 3, 3),
-        ("3.14", 4, 1, 0),  # one word pauses nowhere
-        ("Ja, früher.", 11, 2, 2),
+        ("Well, yes. No? Or so!", 21, 5, 3),
+        ("Page 3.14, 5", 12, 3, 0),  # a few words pause nowhere
+        ("Ja, das war früher.", 19, 4, 2),
         ("日本語です。", 11, 3, 1),
         ("한국어", 6, 2, 0),
         ("ภาษาไทย", 14, 4, 0),

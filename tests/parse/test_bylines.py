@@ -22,6 +22,11 @@ from tenax.parse.html import Dom
         ("<footer><b class=author>Ann</b></footer>", []),
         ("<body class=has-sidebar><b class=author>Ann</b>", ["Ann"]),
         ("<div class=post-footer><b class=author>Ann</b></div>", ["Ann"]),
+        ("<div class='post-footer page-footer'><b class=author>Ann</b></div>", []),
+        ("<div class=Main-Nav><b class=author>Ann</b></div>", []),
+        ("<div class='navigated submenu unreply'><b class=author>Ann</b></div>", ["Ann"]),
+        ("<div class=sidebar><b class=author>Ann</b></div><div><b class=author>Bo</b></div>", ["Bo"]),
+        ("<ul class=replies><li><b class=author>Ann</b><li><b class=author>Bo</b></ul>", []),
         ("<b class=author>" + "x" * 400 + "</b>", []),
     ],
 )
@@ -64,3 +69,5 @@ def test_lines_around() -> None:
 def test_lone_dates() -> None:
     assert lone_dates("Text\n24 August 2025\n" + "in 2024 " * 20) == ["24 August 2025"]
     assert lone_dates("1 May 2025\n" * 9) == []
+    assert lone_dates("1 May 2025\n2 May 1999\n3 May 2001") == ["1 May 2025", "2 May 1999", "3 May 2001"]
+    assert lone_dates("2019 - 2021\nNo 12005, 20255") == ["2019 - 2021"] * 2

@@ -40,6 +40,7 @@ def test_links_and_scripts() -> None:
         ("{publishedAt: '2025-08-24'}", ["2025-08-24"]),
         ('{"createdAt":"2025-08-24","publish_date":"2025-08-25"}', ["2025-08-25", "2025-08-24"]),
         ('{"published": true, "publisher": "x"}', []),
+        ('{"published":"2025-08-24","publishedAt":"2025-08-25"}', ["2025-08-24", "2025-08-25"]),
     ],
 )
 def test_stamps(script: str, found: list[str]) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenax.parse.language import DECLARED, SAMPLE_CHARS, SURE, Language, language_of
+from tenax.parse.language import DECLARED, GLANCE_CHARS, SAMPLE_CHARS, SURE, Language, language_of
 from tenax.parse.language_words import ARABIC, CYRILLIC, DEVANAGARI, LATIN, LETTERS
 
 SENTENCES = {
@@ -128,6 +128,13 @@ def test_menus_at_the_ends_are_not_looked_at() -> None:
     menu = "Home About Contact and the other of with " * 30
     middle = " ".join([SENTENCES["pl"]] * (SAMPLE_CHARS // len(SENTENCES["pl"]) + 1))
     assert language_of(menu + middle + menu).tag == "pl"
+
+
+def test_a_glance_is_enough_where_the_page_says_the_same() -> None:
+    middle = " ".join([SENTENCES["pl"]] * (GLANCE_CHARS // len(SENTENCES["pl"]) + 2))
+    around = SENTENCES["cs"] * (SAMPLE_CHARS // len(SENTENCES["cs"]))
+    assert language_of(around + middle + around, "pl").source == "both"
+    assert language_of(around + middle + around, "cs").tag == language_of(around + middle + around).tag
 
 
 @pytest.mark.parametrize("words", [LATIN, CYRILLIC, ARABIC, DEVANAGARI], ids=["latin", "cyrillic", "arabic", "hindi"])

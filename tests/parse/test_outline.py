@@ -59,7 +59,7 @@ def test_marks_reach_inwards() -> None:
     blocks, outline = laid_out("<nav><div><div><div class=share><p>x</p></div></div></div></nav><p>y</p>")
     box = box_of(blocks, "x")
     assert marks_in(outline.own[box]) == set()
-    assert marks_in(outline.near[box]) == {"share"}
+    assert marks_in(outline.near(box)) == {"share"}
     assert marks_in(outline.all[box]) == {"share", "nav"}
     assert outline.all[box_of(blocks, "y")] == 0
 
@@ -69,17 +69,17 @@ def test_facts_of_a_box() -> None:
     whole = len(PROSE) + 7 + 94
     inner = box_of(blocks, PROSE)
     around = blocks.walk.box_parents[inner]
-    assert outline.facts[inner] == (len(PROSE), 0.0, 1, 1, len(PROSE) / whole, 4 / len(PROSE))
+    assert outline.facts(inner) == (len(PROSE), 0.0, 1, 1, len(PROSE) / whole, 4 / len(PROSE))
     chars = len(PROSE) + 7
-    assert outline.facts[around] == (chars, 4 / chars, 1, 2, chars / whole, 4 / chars)
+    assert outline.facts(around) == (chars, 4 / chars, 1, 2, chars / whole, 4 / chars)
 
 
 def test_a_box_around_one_box_holds_the_same() -> None:
     blocks, outline = laid_out(f"<section><div><p>{PROSE}</p></div></section><p>more</p>")
     box = box_of(blocks, PROSE)
     parents = blocks.walk.box_parents
-    assert outline.facts[box] == outline.facts[parents[box]] == outline.facts[parents[parents[box]]]
-    assert outline.facts[box] != outline.facts[0]
+    assert outline.facts(box) == outline.facts(parents[box]) == outline.facts(parents[parents[box]])
+    assert outline.facts(box) != outline.facts(0)
 
 
 def test_only_boxes_with_text_are_full() -> None:
@@ -135,7 +135,7 @@ def page_numbers(html: str, hints: Hints | None = None) -> dict[str, float]:
 @pytest.mark.parametrize(
     ("hints", "expected"),
     [
-        (Hints(), {"is root": 1, "has query": 0, "og article": 0, "path year": 0, "has body": 0}),
+        (Hints(), {"is root": 1, "has query": 0, "og article": 0, "path year": 0}),
         (Hints(og_type="article"), {"og article": 1, "og product": 0}),
         (Hints(ld_types="WebPage NewsArticle"), {"ld article": 1, "ld product": 0}),
         (Hints(ld_types="Product Offer"), {"ld product": 1, "ld article": 0}),
@@ -173,10 +173,12 @@ def test_ways() -> None:
 def test_any_markup_is_laid_out(html: str) -> None:
     blocks, outline = laid_out(html, TITLE)
     boxes = len(blocks.walk.box_tags)
-    assert {len(column) for column in (outline.own, outline.near, outline.all, outline.facts, outline.depth)} == {boxes}
+    assert {len(column) for column in (outline.own, outline.all, outline.depth, outline.styles)} == {boxes}
     assert len(outline.tags) == len(blocks)
     assert len(outline.numbers) == len(OF_PAGE)
     assert set(blocks.boxes) <= set(outline.full)
-    for own, near, above in zip(outline.own, outline.near, outline.all, strict=True):
+    for box in outline.full:
+        own, near, above = outline.own[box], outline.near(box), outline.all[box]
         assert own | near == near
         assert near | above == above
+        assert outline.facts(box)[3] == blocks.span(box)[1] - blocks.span(box)[0]

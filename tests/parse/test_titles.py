@@ -30,3 +30,15 @@ from tenax.parse.titles import choose_title
 )
 def test_choose_title(headings: list[str], told: list[str], document_title: str, chosen: str) -> None:
     assert choose_title(headings, told, document_title, ["The Site", "h.example", "thehost"]) == chosen
+
+
+def test_lower_headings_stand_in_for_the_rest_of_the_title() -> None:
+    lower = iter(["Something else", "A story of some length"])
+    assert choose_title(["Blog"], [], "Blog - a story of some length", [], lower) == "A story of some length"
+    assert next(lower, None) is None
+
+
+def test_lower_headings_are_not_looked_at_without_need() -> None:
+    lower = iter(["Below"])
+    assert choose_title(["A story"], ["A story"], "A story | The Site", ["The Site"], lower) == "A story"
+    assert next(lower) == "Below"

@@ -7,13 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tenax.model import PageKind
-from tenax.parse.features import OF_BLOCK, OF_BOX
+from tenax.parse.features import FRACTIONS, OF_BLOCK, OF_BOX
 from tenax.parse.kinds import OF_KIND
-from tenax.parse.outline import OF_PAGE
+from tenax.parse.outline import FRACTIONS_OF_PAGE, OF_PAGE
 from tenax.parse.trees import NONE, Numbers, Table, Tree, compiled_rows, compiled_sum, load
 
 SIZE: Tree = ["size", 10, -1, ["kind of it", 0.5, 2, 3]]
 """Small: -1; else 2, or 3 of the other kind."""
+NAMES = ("size", "kind of it")
 
 
 @pytest.mark.parametrize(
@@ -21,26 +22,27 @@ SIZE: Tree = ["size", 10, -1, ["kind of it", 0.5, 2, 3]]
     [((10.0, 9.0), -1.0), ((10.1, 0.0), 2.0), ((11.0, 0.5), 2.0), ((11.0, 0.6), 3.0)],
 )
 def test_a_tree(numbers: tuple[float, float], total: float) -> None:
-    assert compiled_sum(Table((SIZE,)), ("size", "kind of it"))(numbers) == total
+    assert compiled_sum(Table((SIZE,)), NAMES, {*NAMES})(numbers) == total
 
 
 def test_a_table_adds_up_its_trees() -> None:
     table = Table((SIZE, 0.25, ["kind of it", 0, 0, 100]))
-    total = compiled_sum(table, ("size", "kind of it"))
-    assert total((11, 1)) == 103.25
-    assert total((1, 0)) == -0.75
-    assert compiled_sum(Table(()), ("size",))((3.0,)) == 0.0
+    total = compiled_sum(table, NAMES, {"kind of it"})
+    assert total((11, 1.0)) == 103.25
+    assert total((1, 0.0)) == -0.75
+    assert compiled_sum(Table(()), ("size",), set())((3,)) == 0.0
 
 
 def test_an_unknown_feature_is_refused() -> None:
     with pytest.raises(KeyError):
-        compiled_sum(Table((SIZE,)), ("size",))
+        compiled_sum(Table((SIZE,)), ("size",), set())
 
 
+@pytest.mark.parametrize("fractions", [frozenset(), frozenset(("size",))], ids=["whole", "not whole"])
 @pytest.mark.parametrize("tree", ["__import__('os')", ["size", "1 or x", 0, 1], ["size", 1, "x", 0]])
-def test_what_is_no_number_never_becomes_code(tree: Tree) -> None:
+def test_what_is_no_number_never_becomes_code(tree: Tree, fractions: frozenset[str]) -> None:
     with pytest.raises(ValueError, match="could not convert"):
-        compiled_sum(Table((tree,)), ("size",))
+        compiled_sum(Table((tree,)), ("size",), fractions)
 
 
 ROW: Tree = ["own", 0, -1, 1]
@@ -50,7 +52,7 @@ ALL: Tree = ["of all", 0, -100, 100]
 
 def totals(table: Table, rows: list[tuple[float, ...]], places: list[int]) -> list[float]:
     groups: dict[int, Numbers] = {0: (0.0,), 1: (1.0,)}
-    return compiled_rows(table, ("own",), ("around",), ("of all",))(rows, places, groups, (1.0,))
+    return compiled_rows(table, ("own",), ("around",), ("of all",), set())(rows, places, groups, (1.0,))
 
 
 def test_rows_use_their_own_numbers_their_groups_and_those_of_all() -> None:
@@ -65,7 +67,7 @@ def test_a_row_without_numbers_is_none_and_needs_no_group() -> None:
 
 def test_the_nearest_family_has_the_name() -> None:
     """A name that row, group and all share is the row's."""
-    run = compiled_rows(Table((["x", 0, -1, 1],)), ("x",), ("x",), ("x",))
+    run = compiled_rows(Table((["x", 0, -1, 1],)), ("x",), ("x",), ("x",), set())
     assert run([(1.0,)], [0], {0: (0.0,)}, (0.0,)) == [1]
 
 
@@ -105,11 +107,12 @@ TREES = st.recursive(
 )
 
 
-@given(st.lists(TREES, max_size=4), NUMBERS, NUMBERS)
-def test_compiled_trees_mean_what_they_say(trees: list[Tree], a: float, b: float) -> None:
-    expected = sum(answer(tree, {"a": a, "b": b}) for tree in trees)
-    assert compiled_sum(Table(tuple(trees)), ("a", "b"))((a, b)) == pytest.approx(expected)
-    assert compiled_rows(Table(tuple(trees)), ("a",), ("b",), ("c",))([(a,)], [0], {0: (b,)}, (0.0,)) == [
+@given(st.lists(TREES, max_size=4), st.integers(-100, 100), NUMBERS)
+def test_compiled_trees_mean_what_they_say(trees: list[Tree], a: int, b: float) -> None:
+    """Of whole numbers as of others, whatever they are compared with."""
+    table, expected = Table(tuple(trees)), sum(answer(tree, {"a": a, "b": b}) for tree in trees)
+    assert compiled_sum(table, ("a", "b"), {"b"})((a, b)) == pytest.approx(expected)
+    assert compiled_rows(table, ("a",), ("b",), ("c",), {"b"})([(a,)], [0], {0: (b,)}, (0,)) == [
         pytest.approx(expected)
     ]
 
@@ -117,8 +120,8 @@ def test_compiled_trees_mean_what_they_say(trees: list[Tree], a: float, b: float
 def test_the_tables_that_come_with_tenax() -> None:
     kept = load("kept.json")
     assert set(kept) == {"kept"}
-    compiled_rows(kept["kept"], OF_BLOCK, OF_BOX, OF_PAGE)
+    compiled_rows(kept["kept"], OF_BLOCK, OF_BOX, OF_PAGE, FRACTIONS)
     kinds = load("kinds.json")
     assert set(kinds) == {kind.value for kind in PageKind}
     for table in kinds.values():
-        compiled_sum(table, OF_KIND)
+        compiled_sum(table, OF_KIND, FRACTIONS_OF_PAGE)

@@ -40,7 +40,7 @@ PAGE = f"""
 </div>
 <div class="comment"><p>First!</p></div>
 """
-HINTS = Hints(title="The key of the ferry", description="So it went.", body=f"Then {PROSE}".lower())
+HINTS = Hints(title="The key of the ferry")
 
 
 def whys(html: str, kept: dict[str, bool], hints: Hints = HINTS) -> dict[str, str]:
@@ -54,8 +54,8 @@ def whys(html: str, kept: dict[str, bool], hints: Hints = HINTS) -> dict[str, st
 CASES = [
     ("The key of the ferry", True, "the title"),
     (f"First {PROSE}", True, "prose in the main part"),
-    (f"Then {PROSE}", True, "in the text that the page's data gives; prose in the main part"),
-    ("So it went.", True, "begins as the description does; short, between kept paragraphs"),
+    (f"Then {PROSE}", True, "prose in the main part"),
+    ("So it went.", True, "short, between kept paragraphs"),
     ("Where it was", True, "a heading above what is kept"),
     ("under the mat", True, "an item of a list in the main part"),
     ("key = find()", True, "code in the main part"),

@@ -44,7 +44,7 @@ class DuplicatesConfig(Section, frozen=True):
     likeness: Annotated[
         float,
         Meta(
-            gt=0, le=1, description="Share of their runs of four words that two texts have in common to be duplicates."
+            gt=0, le=1, description="Share of their windows of letters that two texts have in common to be duplicates."
         ),
     ] = 0.5
     min_words: Annotated[

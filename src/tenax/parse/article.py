@@ -7,17 +7,17 @@ surely that is all above a half, on a page of which little is sure it is a few m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Sequence, Set
 from functools import cache
 from math import exp
 from typing import Final
 
 from tenax.model import PageKind, Value
 from tenax.parse.blocks import Blocks
-from tenax.parse.features import OF_BLOCK, OF_BOX, Features, features_of
+from tenax.parse.features import FRACTIONS, OF_BLOCK, OF_BOX, Features, features_of
 from tenax.parse.marks import BIT, MARKS
 from tenax.parse.outline import HEADINGS, OF_PAGE, UNREAD_TAG, Outline
-from tenax.parse.trees import Numbers, compiled_rows, load
+from tenax.parse.trees import RowSums, compiled_rows, load
 
 TABLES: Final = "kept.json"
 MIN_ABSTRACT_CHARS: Final = 40
@@ -28,6 +28,8 @@ _WRITTEN_SHARE: Final = 0.25
 """Comments can be several times as long as what they are about."""
 _LIKELY: Final = 0.4
 _TINY_BLOCKS: Final = 3
+_CLEAR: Final = 0.97
+"""What the table says on average of a block that it is not asked about."""
 
 
 class Judgement(Value, frozen=True):
@@ -38,21 +40,20 @@ class Judgement(Value, frozen=True):
     """How likely each is to belong to the clean part, from 0 to 1."""
 
 
-def read_article(blocks: Blocks, outline: Outline, kind: PageKind) -> tuple[Features, Judgement]:
-    """The numbers of the page, and which of its blocks are kept. On an article, lists of links cost nothing."""
+def read_article(blocks: Blocks, outline: Outline, kind: PageKind) -> Judgement:
+    """Which blocks of a page are kept. On an article, what is plain costs nothing."""
     is_article = kind is PageKind.ARTICLE
-    features = features_of(blocks, outline, passes_over_lists=is_article)
     comments = _comments(blocks, outline) if is_article else set()
-    judgement = judge(blocks, features, comments)
+    judgement = judge(blocks, features_of(blocks, outline, is_article=is_article), kind, comments)
     if is_article and not any(judgement.kept):
-        features = features_of(blocks, outline)
-        judgement = judge(blocks, features, comments)
-    return features, judgement
+        judgement = judge(blocks, features_of(blocks, outline), kind, comments)
+    return judgement
 
 
-def judge(blocks: Blocks, features: Features, comments: Set[int] = frozenset()) -> Judgement:
+def judge(blocks: Blocks, features: Features, kind: PageKind, comments: Set[int] = frozenset()) -> Judgement:
     """`comments` are boxes to be dropped unless the text is there."""
-    return judged(_scores(blocks, features), blocks, features, comments)
+    table = _table("article" if kind is PageKind.ARTICLE else "other")
+    return judged(_scores(table, blocks, features), blocks, features, comments)
 
 
 def judged(scores: list[float], blocks: Blocks, features: Features, comments: Set[int] = frozenset()) -> Judgement:
@@ -71,10 +72,10 @@ def article_text(blocks: Blocks, kept: list[bool]) -> str:
     return "\n".join(text for text, is_kept in zip(blocks.texts, kept, strict=True) if is_kept)
 
 
-def abstract_of(blocks: Blocks, features: Features, kept: list[bool], description: str) -> str:
+def abstract_of(blocks: Blocks, tags: Sequence[int], kept: list[bool], description: str) -> str:
     """The first kept paragraph that says something, or what the page says about itself."""
-    for text, is_kept, numbers in zip(blocks.texts, kept, features.of_block, strict=True):
-        if is_kept and len(text) > MIN_ABSTRACT_CHARS and numbers[0] not in HEADINGS:
+    for text, is_kept, tag in zip(blocks.texts, kept, tags, strict=True):
+        if is_kept and len(text) > MIN_ABSTRACT_CHARS and tag not in HEADINGS:
             return " ".join(text.split())
     return description
 
@@ -93,16 +94,20 @@ def words_of(blocks: Blocks, kept: list[bool]) -> int:
 
 
 @cache
-def _table() -> Callable[[Sequence[Numbers], Sequence[int], dict[int, Numbers], Numbers], list[float]]:
-    return compiled_rows(load(TABLES)["kept"], OF_BLOCK, OF_BOX, OF_PAGE)
+def _table(name: str) -> RowSums:
+    """Articles are alike, and a small table knows them as well as a large one; the other kinds share the large one."""
+    return compiled_rows(load(TABLES)[name], OF_BLOCK, OF_BOX, OF_PAGE, FRACTIONS)
 
 
-def _scores(blocks: Blocks, features: Features) -> list[float]:
-    sums = _table()(features.of_block, blocks.boxes, features.of_box, features.of_page)
-    return [
+def _scores(table: RowSums, blocks: Blocks, features: Features) -> list[float]:
+    sums = table(features.of_block, blocks.boxes, features.of_box, features.of_page)
+    scores = [
         1 / (1 + exp(-total)) if numbers and numbers[0] != UNREAD_TAG else 0.0
         for total, numbers in zip(sums, features.of_block, strict=True)
     ]
+    for at in features.clear:
+        scores[at] = _CLEAR
+    return scores
 
 
 def _comments(blocks: Blocks, outline: Outline) -> set[int]:

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import re
 from itertools import accumulate
+from operator import add
 from typing import Final
 
 from tenax.parse.html import BREAK, Walk
+from tenax.parse.text import PARAGRAPH, RUN, marked_text
 
 # Scripts without spaces between words: their characters say more each, and two of them count as a word.
 _DENSE = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]")
 _PAUSE = re.compile(r"[.,;:!?。，、！？；：…؟،۔।]")
-_PARAGRAPHS = re.compile(rf"{BREAK}\s*(?:{BREAK}\s*)+")
-_INK = re.compile(r"\w")
+_FOREIGN_BYTES: Final = 1.25
+_FEW_WORDS: Final = 3
 MAX_BLOCKS: Final = 10_000
 """Blocks of one page at most; what comes after them is seen, but not judged. Long pages have a thousand."""
 LONG_CHARS: Final = 80
@@ -36,6 +38,7 @@ class Blocks:
         "link_counts",
         "links_before",
         "long_before",
+        "marked",
         "pauses",
         "pauses_before",
         "runs",
@@ -55,7 +58,9 @@ class Blocks:
         """The first block of each run, and at the end the number of blocks."""
         self.is_cut = False
         """Whether the page has more than MAX_BLOCKS."""
-        self._cut(walk)
+        self.marked = marked_text(walk)
+        """What the blocks were cut from: the visible text of the page, marked."""
+        self._cut()
         self.link_chars, self.link_counts = self._links(walk)
         self.chars: list[int] = []
         """How much each says: characters, those of dense scripts counted twice."""
@@ -77,30 +82,23 @@ class Blocks:
         firsts, walk = self.first_of_run, self.walk
         return firsts[walk.box_firsts[box]], firsts[walk.box_ends[box]]
 
-    def _cut(self, walk: Walk) -> None:
-        fragments, starts = walk.fragments, walk.run_starts
-        add_text, add_run, add_box = self.texts.append, self.runs.append, self.boxes.append
-        for run, (start, end, box) in enumerate(
-            zip(starts, [*starts, len(fragments)][1:], walk.run_boxes, strict=True)
-        ):
+    def _cut(self) -> None:
+        """Cut the text of the page at its marks; most pages have one block to a run."""
+        runs, boxes = self.marked.split(RUN)[1:], self.walk.run_boxes
+        if len(runs) <= MAX_BLOCKS and PARAGRAPH not in self.marked:
+            self.texts = list(map(str.rstrip, runs))
+            self.runs, self.boxes, self.first_of_run = [*range(len(runs))], boxes, [*range(len(runs) + 1)]
+            return
+        for run, (said, box) in enumerate(zip(runs, boxes, strict=True)):
             self.first_of_run.append(len(self.texts))
             if len(self.texts) >= MAX_BLOCKS:
                 break
-            raw = fragments[start] if end - start == 1 else "".join(fragments[start:end])
-            raw = raw.strip("\0 \n\t\r")
-            if BREAK not in raw:
-                add_text(" ".join(raw.split()))
-                add_run(run)
-                add_box(box)
-                continue
-            for part in _PARAGRAPHS.split(raw)[:MAX_BLOCKS]:
-                lines = [" ".join(line.split()) for line in part.split(BREAK)]
-                if text := "\n".join(filter(None, lines)):
-                    add_text(text)
-                    add_run(run)
-                    add_box(box)
+            parts = list(map(str.rstrip, said.split(PARAGRAPH)[:MAX_BLOCKS]))
+            self.texts += parts
+            self.runs += [run] * len(parts)
+            self.boxes += [box] * len(parts)
         # Runs that were left out hold no blocks.
-        missing = len(starts) + 1 - len(self.first_of_run)
+        missing = len(runs) + 1 - len(self.first_of_run)
         self.first_of_run += [len(self.texts)] * missing
         self.is_cut = missing > 1
 
@@ -109,6 +107,8 @@ class Blocks:
         fragments, starts, firsts = walk.fragments, walk.run_starts, self.first_of_run
         chars, counts = [0] * len(self.texts), [0] * len(self.texts)
         run, last, covered, block = 0, len(starts) - 1, 0, 0
+        if not starts:
+            return chars, counts
         for start, end in zip(walk.link_starts, walk.link_ends, strict=True):
             # A link within a link, as a table between them allows, counts with the outer one: no text is read twice.
             if start == end or start < covered:
@@ -116,16 +116,23 @@ class Blocks:
             covered = end
             while run < last and starts[run + 1] <= start:
                 run += 1
+            # Most links are one text.
+            if end - start == 1 and firsts[run + 1] - firsts[run] == 1:
+                if said := len(fragments[start].strip()):
+                    block = firsts[run]
+                    chars[block] += said
+                    counts[block] += 1
+                continue
             at = run
             while at <= last and starts[at] < end:
                 stop = end if at == last or starts[at + 1] >= end else starts[at + 1]
                 said = len(" ".join("".join(fragments[max(start, starts[at]) : stop]).replace(BREAK, " ").split()))
                 if said and firsts[at] < firsts[at + 1]:
                     block = self._block_of(at, said, chars, block)
-                    chars[block] = min(chars[block] + said, len(self.texts[block]))
+                    chars[block] += said
                     counts[block] += 1
                 at += 1
-        return chars, counts
+        return list(map(min, chars, map(len, self.texts))), counts
 
     def _block_of(self, run: int, said: int, chars: list[int], last: int) -> int:
         """Of a run that was cut into several blocks, the first from the last link's on that has room: near enough."""
@@ -136,19 +143,21 @@ class Blocks:
         return end - 1
 
     def _count(self) -> None:
-        add_chars, add_words, add_pauses = self.chars.append, self.words.append, self.pauses.append
-        for text in self.texts:
-            words = text.count(" ") + 1
-            if text.isascii():
-                add_chars(len(text))
-                add_words(words)
-                add_pauses(
-                    text.count(".") + text.count(",") + text.count("?") + text.count("!") + text.count(":")
-                    if words > 1
-                    else 0
-                )
-            else:
-                dense = len(_DENSE.findall(text))
-                add_chars(len(text) + dense)
-                add_words(words + dense // 2)
-                add_pauses(len(_PAUSE.findall(text)))
+        texts = self.texts
+        self.chars = list(map(len, texts))
+        if self._is_foreign():
+            dense = [len(_DENSE.findall(text)) for text in texts]
+            self.chars = list(map(add, self.chars, dense))
+            self.words = [text.count(" ") + 1 + some // 2 for text, some in zip(texts, dense, strict=True)]
+            self.pauses = [len(_PAUSE.findall(text)) for text in texts]
+        else:
+            self.words = [text.count(" ") + 1 for text in texts]
+            self.pauses = [
+                text.count(",") + text.count(".") + text.count("?") if words > _FEW_WORDS else 0
+                for text, words in zip(texts, self.words, strict=True)
+            ]
+
+    def _is_foreign(self) -> bool:
+        """Whether the page is written in another script than the Latin: whose letters take two bytes or three each."""
+        chars = len(self.marked)
+        return not self.marked.isascii() and len(self.marked.encode("utf-8", "replace")) > _FOREIGN_BYTES * chars

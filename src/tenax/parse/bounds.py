@@ -25,8 +25,8 @@ _HARMLESS_TAGS = 1_000
 _HARMLESS_CHARS = 65_536
 _HARMLESS_REBUILDS = 250_000
 """Formatting tags times tags: the most elements that rebuilding could make."""
-_SHALLOW_TAGS = 10_000
-"""So few tags may nest as they like: a quarter of a second at worst."""
+_SHALLOW_TAGS = 16_000
+"""So few tags may nest as they like: half a second at worst."""
 _MAX_STEPS = 5_000_000
 """Steps the depth count itself may take."""
 
@@ -47,8 +47,9 @@ _CROWDED_TAG = re.compile(rf"<[a-zA-Z]{_WORD}(?!{_PLAIN_REST}){_ATTRIBUTE}{{{MAX
 _FORMATTING = r"(?=[bcefistuBCEFISTU])(?:b(?:ig)?|code|em|font|i|s(?:mall|trike|trong)?|tt|u)(?=[\s/>])"
 _OPENS_FORMATTING = re.compile(f"<{_FORMATTING}", re.I)
 _CLOSES_FORMATTING = re.compile(f"</{_FORMATTING}", re.I)
-# Everything above with an attribute, by its letters, and a few tags more: a count that may be high, never low. Those
-# without attributes do no harm, for the standard rebuilds at most three that are alike.
+# Those without attributes do no harm, for the standard rebuilds at most three that are alike.
+_FORMATTING_WITH_ATTRIBUTES = re.compile(f"<{_FORMATTING}[^>]", re.I)
+# The same by their letters, and a few tags more: a count that may be high, never low.
 _LIKE_FORMATTING = re.compile(r"<[bcefistuBCEFISTU][adegiklmnortADEGIKLMNORT]*+[\s/]")
 
 _RAW_TEXT = {
@@ -95,7 +96,7 @@ def bounded(html: str) -> Bounded:
     if tags > MAX_TAGS:
         rest = html.split("<", MAX_TAGS)[-1]
         return Bounded(bounded(html[: len(html) - len(rest) - 1]).html, f"cut after {MAX_TAGS:,} tags")
-    if tags > _HARMLESS_TAGS and len(_LIKE_FORMATTING.findall(html)) * tags > _HARMLESS_REBUILDS:
+    if tags > _HARMLESS_TAGS and _rebuilds(html, tags) > _HARMLESS_REBUILDS:
         # Nothing is lost: we take neither links nor meaning from these elements.
         html = _CLOSES_FORMATTING.sub("</span", _OPENS_FORMATTING.sub("<span", html))
     may_nest = tags > _SHALLOW_TAGS
@@ -105,6 +106,12 @@ def bounded(html: str) -> Bounded:
         if cut is not None:
             return Bounded(html[: cut.at], cut.why)
     return Bounded(html)
+
+
+def _rebuilds(html: str, tags: int) -> int:
+    """The most elements that rebuilding could make; exact only where a quick look does not clear the page."""
+    most = len(_LIKE_FORMATTING.findall(html)) * tags
+    return most if most <= _HARMLESS_REBUILDS else len(_FORMATTING_WITH_ATTRIBUTES.findall(html)) * tags
 
 
 def _first_harm(html: str, max_depth: int) -> _Cut | None:

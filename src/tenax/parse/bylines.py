@@ -23,12 +23,13 @@ _AUTHORS: Final = (
 _DATES: Final = (
     "time, [itemprop~=datePublished], [itemprop~=dateCreated], [class*=date i], [class*=publi i], [class*=posted i]"
 )
+# Searched for in lower case, and each alternative begins with a plain letter: so the search leaps to where one may be.
 _BESIDES = re.compile(
-    r"comment|related|sidebar|(?<!post-)(?<!entry-)footer|\bnav\b|\bmenu\b|\brepl(?:y|ies)|popular|recent|trending",
-    re.I,
+    r"comment|related|sidebar|footer(?<!post-footer)(?<!entry-footer)|nav\b(?<!\wnav)|menu\b(?<!\wmenu)"
+    r"|repl(?<!\wrepl)(?:y|ies)|popular|recent|trending"
 )
-_BIOGRAPHY = re.compile(r"bio\b|box|avatar|image|img|photo|pic|desc|title|role|job|social|link-icon|count", re.I)
-_LATER = re.compile(r"modif|updat|upcoming|event", re.I)
+_BIOGRAPHY = re.compile(r"bio\b|box|avatar|image|img|photo|pic|desc|title|role|job|social|link-icon|count")
+_LATER = re.compile(r"modif|updat|upcoming|event")
 _ANCESTORS: Final = 8
 _WHOLE: Final = frozenset(map(tag_number, ("html", "body", "main", "article")))
 _APART: Final = frozenset(map(tag_number, ("footer", "nav")))
@@ -51,8 +52,9 @@ Attributes = Mapping[str, str | None]
 
 def author_texts(dom: Dom) -> Iterator[str]:
     """What may name the author, the surest first."""
+    beside: dict[int, bool | None] = {}
     for node, attributes in _ranked(dom, _AUTHORS, _author_rank):
-        if _BIOGRAPHY.search(_marks(attributes)) or is_beside(node) or _is_large(node):
+        if _BIOGRAPHY.search(_marks(attributes)) or _is_beside(node, beside) or _is_large(node):
             continue
         if text := _name_of(node, attributes):
             yield text
@@ -60,8 +62,9 @@ def author_texts(dom: Dom) -> Iterator[str]:
 
 def date_texts(dom: Dom) -> Iterator[str]:
     """What may tell the date, the surest first."""
+    beside: dict[int, bool | None] = {}
     for node, attributes in _ranked(dom, _DATES, _date_rank):
-        if _LATER.search(_marks(attributes)) or is_beside(node) or _is_large(node):
+        if _LATER.search(_marks(attributes)) or _is_beside(node, beside) or _is_large(node):
             continue
         text = attributes.get("datetime") or attributes.get("content") or visible_text(node, _MAX_CHARS)
         if text and len(text) < _MAX_CHARS and any(map(str.isdecimal, text)):
@@ -78,14 +81,14 @@ def _author_rank(_: int, attributes: Attributes) -> int:
         return 0
     if "author" in (attributes.get("rel") or "").lower():
         return 1
-    marks = _marks(attributes).lower()
+    marks = _marks(attributes)
     return 4 if "username" in marks else 2 if "byline" in marks else 3
 
 
 def _date_rank(tag: int, attributes: Attributes) -> int:
     if attributes.get("itemprop") or "pubdate" in attributes:
         return 0
-    marks = _marks(attributes).lower()
+    marks = _marks(attributes)
     if tag == _TIME:
         return 1 if "publi" in marks or "entry-date" in marks else 2
     return 3 if "publi" in marks or "posted" in marks else 4
@@ -108,28 +111,39 @@ def lines_around(title: str, text: str) -> Iterator[str]:
 def lone_dates(text: str) -> list[str]:
     """The short lines that hold a year, of a text with few of them: with many, they date other pages."""
     found: list[str] = []
-    if "20" not in text and "19" not in text:
-        return found
-    for year in _YEAR.finditer(text, 0, _TEXT_CHARS):
-        line = text[text.rfind("\n", 0, year.start()) + 1 : year.end() + _SHORT_CHARS].partition("\n")[0]
-        if len(line) <= _SHORT_CHARS:
-            found.append(line)
-        if len(found) > _FEW_DATES:
-            return []
+    for line in text[:_TEXT_CHARS].split("\n"):
+        if len(line) <= _SHORT_CHARS and ("20" in line or "19" in line):
+            found += [line] * len(_YEAR.findall(line))
+            if len(found) > _FEW_DATES:
+                return []
     return found
 
 
-def is_beside(node: Node) -> bool:
-    """Whether an element stands in a part of the page that is about other things: comments, teasers, the footer."""
+def _is_beside(node: Node, known: dict[int, bool | None]) -> bool:
+    """Whether an element stands in a part of the page that is about other things: comments, teasers, the footer.
+
+    `known` remembers what was said of the elements around it: many bylines stand in the same ones.
+    """
     above: Node | None = node
     for _ in range(_ANCESTORS):
-        # The marks of the whole page say how it is laid out, not what a part of it is.
-        if above is None or above.tag_id in _WHOLE:
+        if above is None:
             return False
-        if above.tag_id in _APART or _BESIDES.search(_marks(above.attributes)):
-            return True
+        number = above.mem_id
+        if number not in known:
+            known[number] = _is_part_beside(above)
+        answer = known[number]
+        if answer is not None:
+            return answer
         above = above.parent
     return False
+
+
+def _is_part_beside(node: Node) -> bool | None:
+    """Whether an element is such a part; None when it does not say, and those around it may."""
+    # The marks of the whole page say how it is laid out, not what a part of it is.
+    if node.tag_id in _WHOLE:
+        return False
+    return True if node.tag_id in _APART or _BESIDES.search(_marks(node.attributes)) else None
 
 
 def _is_large(node: Node) -> bool:
@@ -157,4 +171,5 @@ def _spaced(node: Node) -> str:
 
 
 def _marks(attributes: Attributes) -> str:
-    return f"{attributes.get('class') or ''} {attributes.get('id') or ''}"[:200]
+    """What an element is called, in lower case."""
+    return f"{attributes.get('class') or ''} {attributes.get('id') or ''}"[:200].lower()

@@ -23,7 +23,7 @@ from tenax.parse.markdown import markdown_of
 from tenax.parse.metadata import read_metadata, robots_hints, skim_metadata
 from tenax.parse.outline import Outline
 from tenax.parse.sniff import Media, kind_of
-from tenax.parse.text import inert, page_text, plain_text
+from tenax.parse.text import MAX_TEXT_CHARS, inert, page_text, plain_text
 
 Resolver: TypeAlias = Callable[[str | None], Callable[[str], str]]
 """Given the `<base href>` of the page, a function that makes an address of the page absolute."""
@@ -175,13 +175,12 @@ def _read(
     with_markdown: bool,
 ) -> Document:
     """Everything but how the page came."""
-    text = page_text(dom)
     head = read_head(dom)
     blocks = Blocks(dom.walk)
+    text = inert(blocks.marked)[:MAX_TEXT_CHARS]
     outline = Outline(blocks, hints_of(head, url))
     kind = page_kind(outline)
-    features, judgement = read_article(blocks, outline, kind)
-    kept = judgement.kept
+    kept = read_article(blocks, outline, kind).kept
     article = inert(article_text(blocks, kept))
     about = read_metadata(dom, robots_header, url=url, now=now, text=text, head=head)
     language = language_of(article or text, about.language)
@@ -206,7 +205,7 @@ def _read(
         text=text,
         article=article,
         markdown=inert(markdown_of(blocks, kept, resolve)) if with_markdown else "",
-        abstract=abstract_of(blocks, features, kept, about.description),
+        abstract=abstract_of(blocks, outline.tags, kept, about.description),
         words=words_of(blocks, kept),
         fingerprint=near_fingerprint(article),
         links=read_links(dom, kept_runs(blocks, kept)),

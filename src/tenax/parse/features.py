@@ -6,29 +6,33 @@ tables refer to it.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
+from collections.abc import Iterable
 from typing import Final
 
 from tenax.model import Value
-from tenax.parse.blocks import Blocks
-from tenax.parse.marks import MARKS, beginning_of
-from tenax.parse.outline import HEADINGS, OF_PAGE, Outline, ways_from
+from tenax.parse.blocks import LONG_CHARS, Blocks
+from tenax.parse.marks import BIT, MARKS, beginning_of
+from tenax.parse.outline import FRACTIONS_OF_PAGE, HEADINGS, OF_PAGE, Outline, P, ways_from
 from tenax.parse.trees import Numbers
 
-_ENDS: Final = '.!?。！？…"”’»)؟۔।'
-_DATE = re.compile(r"\b(?:19|20)\d\d\b|\b\d{1,2}[:.]\d\d\b|\bago\b|\b\d{1,2}[./-]\d{1,2}[./-]\d{2,4}\b")
-_HAS_DIGIT = re.compile(r"\d|\bago\b")
-_FAR: Final = 20
+_ENDS: Final = frozenset('.!?。！？…"”’»)؟۔।')
 _SHORT_CHARS: Final = 200
 _LINE_CHARS: Final = 60
 _STRANGERS: Final = frozenset((3, 4))
 """Beginnings (see `marks`) that turn the page to something else even where they are no headings."""
 _NO_HEADING_TAG: Final = 9
 _MOST_STRANGERS: Final = 9
-_BODY_CHARS: Final = 60
 _MOST_LEVELS: Final = 20_000
+_NO_BLOCK: Final = (-1, -1.0, -1)
+_NOWHERE: Final = -999
+"""How far a block is from a title that is not shown."""
 
+_FEW_LINKS: Final = 0.15
+_ALIEN: Final = BIT["consent"] | BIT["footer"] | BIT["comment"] | BIT["unshown"]
+_DOUBTFUL: Final = (
+    BIT["related"] | BIT["ad"] | BIT["side"] | BIT["nav"] | BIT["share"] | BIT["login"] | BIT["byline"] | BIT["hidden"]
+)
 _LINKED: Final = 0.8
 _LINKED_AROUND: Final = 0.7
 _LINKED_FURTHER: Final = 0.6
@@ -37,12 +41,10 @@ _WHOLE: Final = 0.9
 
 _LEVELS: Final = ("box", "parent", "grandparent", "third")
 OF_BLOCK: Final = (
-    "tag", "chars", "words", "link share", "links", "pauses", "ends", "word length", "beginning", "date", "ellipsis",
-    "colon", "sign", "in title", "same text", "alike", "alike chars", "alike link share", "place", "chars before",
-    "from title", "from h1", "in range", "from first", "to last", "heading", "from heading", "heading level",
-    "strangers", "in body", "in description", "before chars", "before link share", "before tag", "before2 chars",
-    "before2 link share", "before2 tag", "after chars", "after link share", "after tag", "after2 chars",
-    "after2 link share", "after2 tag",
+    "tag", "chars", "words", "link share", "links", "pauses", "ends", "beginning", "in title", "alike", "alike chars",
+    "alike link share", "place", "chars before", "from title", "from h1", "in range", "from first", "to last",
+    "heading", "from heading", "heading level", "strangers", "same text", "before chars", "before link share",
+    "before tag", "after chars", "after link share", "after tag",
 )  # fmt: skip
 OF_BOX: Final = (
     *MARKS,
@@ -51,11 +53,22 @@ OF_BOX: Final = (
 )  # fmt: skip
 
 
+FRACTIONS: Final = frozenset((
+    "link share", "in title", "alike chars", "alike link share", "place", "chars before", "before link share",
+    "after link share",
+    *(f"{level} {what}" for level in _LEVELS for what in ("link share", "share", "pauses")), "points share",
+    *FRACTIONS_OF_PAGE,
+))  # fmt: skip
+"""The numbers that are not whole. A table compares whole numbers with whole ones: Python does that twice as fast."""
+
+
 class Features(Value, frozen=True):
     """The numbers of one page."""
 
     of_block: list[Numbers]
     """Empty for blocks that were passed over."""
+    clear: frozenset[int]
+    """Those of them that plainly belong to the article; the others plainly do not."""
     of_box: dict[int, Numbers]
     """By box, for boxes that hold blocks of their own which were not passed over."""
     of_page: Numbers
@@ -63,17 +76,50 @@ class Features(Value, frozen=True):
     """The block that shows the title; -1 for none."""
 
 
-def features_of(blocks: Blocks, outline: Outline, *, passes_over_lists: bool = False) -> Features:
-    """`passes_over_lists`: blocks of nothing but links among their like get no numbers; they are never an article's."""
+def features_of(blocks: Blocks, outline: Outline, *, is_article: bool = False) -> Features:
+    """`is_article`: what is plain on an article gets no numbers: lists of links, long paragraphs of its main part."""
     shares = [linked / n if n else 0.0 for linked, n in zip(blocks.link_chars, blocks.chars, strict=True)]
-    passed = _listed(blocks, outline, shares) if passes_over_lists else [False] * len(blocks)
-    wanted = [box for box, is_passed in zip(blocks.boxes, passed, strict=True) if not is_passed]
+    passed, clear = [False] * len(blocks), frozenset[int]()
+    if is_article:
+        passed, clear = _listed(blocks, outline, shares), _clear(blocks, outline, shares)
+        for at in clear:
+            passed[at] = True
+    wanted = {box for box, is_passed in zip(blocks.boxes, passed, strict=True) if not is_passed}
     return Features(
         _of_blocks(blocks, outline, shares, passed),
+        clear,
         _of_boxes(blocks, outline, wanted),
         outline.numbers,
         outline.title_at,
     )
+
+
+def _clear(blocks: Blocks, outline: Outline, shares: list[float]) -> frozenset[int]:
+    """Prose in the box with most of it, in parts that are not called anything that speaks against them.
+
+    Of a thousand such blocks the table keeps all but two, so it is not asked. After a heading that turns to something
+    else, none is clear any more.
+    """
+    parents, around, points = blocks.walk.box_parents, outline.all, outline.points2
+    first, end = blocks.span(outline.top)
+    enough, found = points[outline.top2] / 2, []
+    for at in range(first, end):
+        n, tag = blocks.chars[at], outline.tags[at]
+        if tag == P and n >= LONG_CHARS and shares[at] < _FEW_LINKS:
+            box = blocks.boxes[at]
+            parent = parents[box]
+            if (
+                not around[box] & _ALIEN
+                and not outline.near(box) & _DOUBTFUL
+                and max(points[box], points[parent], points[parents[parent]]) >= enough
+                and (n >= _SHORT_CHARS or not beginning_of(blocks.texts[at].lower()))
+            ):
+                found.append(at)
+        elif n < _SHORT_CHARS and (tag in HEADINGS or n < _LINE_CHARS):
+            beginning = beginning_of(blocks.texts[at].lower())
+            if beginning in _STRANGERS or (beginning and tag in HEADINGS):
+                break
+    return frozenset(found)
 
 
 def _listed(blocks: Blocks, outline: Outline, shares: list[float]) -> list[bool]:
@@ -82,13 +128,14 @@ def _listed(blocks: Blocks, outline: Outline, shares: list[float]) -> list[bool]
     known: dict[int, tuple[bool, bool]] = {}
     found = []
     for box, n, share in zip(blocks.boxes, blocks.chars, shares, strict=True):
-        if box not in known:
-            second = parents[parents[box]]
-            known[box] = (
-                facts[parents[box]][1] > _LINKED_AROUND,
-                _is_list(facts[second]) or _is_list(facts[parents[second]]),
+        parent = parents[box]
+        if parent not in known:
+            second = parents[parent]
+            known[parent] = (
+                facts(parent)[1] > _LINKED_AROUND,
+                _is_list(facts(second)) or _is_list(facts(parents[second])),
             )
-        among_links, in_list = known[box]
+        among_links, in_list = known[parent]
         found.append(n < _LISTED_CHARS and (in_list or (among_links and share >= _LINKED)))
     return found
 
@@ -99,20 +146,18 @@ def _is_list(facts: Numbers) -> bool:
     return not long and linked > _LINKED_FURTHER and share < _WHOLE
 
 
-def _of_boxes(blocks: Blocks, outline: Outline, wanted: list[int]) -> dict[int, Numbers]:
+def _of_boxes(blocks: Blocks, outline: Outline, wanted: Iterable[int]) -> dict[int, Numbers]:
     parents, facts, points = blocks.walk.box_parents, outline.facts, outline.points2
-    from_top = ways_from(outline.top, parents, outline.full)
-    from_top2 = ways_from(outline.top2, parents, outline.full)
+    from_top = ways_from(outline.top, parents, wanted)
+    from_top2 = ways_from(outline.top2, parents, wanted)
     peak = max(1.0, points[outline.top2])
     found: dict[int, Numbers] = {}
     for box in wanted:
-        if box in found:
-            continue
         parent = parents[box]
         second = parents[parent]
         found[box] = (
-            *_levels(outline.own[box], outline.near[box], outline.all[box]),
-            *facts[box], *facts[parent], *facts[second], *facts[parents[second]],
+            *_levels(outline.own[box], outline.near(box), outline.all[box]),
+            *facts(box), *facts(parent), *facts(second), *facts(parents[second]),
             outline.depth[box], *from_top[box], *from_top2[box],
             max(points[box], points[parent], points[second]) / peak,
         )  # fmt: skip
@@ -137,72 +182,53 @@ def _levels(own: int, near: int, above: int) -> tuple[int, ...]:
 def _of_blocks(blocks: Blocks, outline: Outline, shares: list[float], passed: list[bool]) -> list[Numbers]:
     """One long loop, because it runs for every block of every page."""
     count, whole = len(blocks), max(1, blocks.chars_before[-1])
-    texts, all_chars, tags, chars_before = blocks.texts, blocks.chars, outline.tags, blocks.chars_before
-    link_counts, pauses, title_at, h1_at = blocks.link_counts, blocks.pauses, outline.title_at, outline.h1_at
-    same, alike = Counter(texts), _alike(blocks, shares)
+    tags, h1_at = outline.tags, outline.h1_at if outline.h1_at >= 0 else -_NOWHERE
+    title_at = outline.title_at if outline.title_at >= 0 else -_NOWHERE
     first, end_of_top = blocks.span(outline.top)
     last = end_of_top - 1
+    same = Counter(blocks.texts)
     title_words = set(outline.hints.title.lower().split())
-    body = outline.hints.body
-    described = " ".join(outline.hints.description.lower().split())[:_BODY_CHARS]
-    beside = [(-1, -1.0, -1)] * 2 + list(zip(all_chars, shares, tags, strict=True)) + [(-1, -1.0, -1)] * 2
     heading, heading_at, heading_level, strangers = 0, -1, 0, 0
     rows: list[Numbers] = []
-    for at, (text, n, tag, is_passed) in enumerate(zip(texts, all_chars, tags, passed, strict=True)):
+    add, ends, headings = rows.append, _ENDS, HEADINGS
+    beside = [_NO_BLOCK, *zip(blocks.chars, shares, tags, strict=True), _NO_BLOCK]
+    for at, (is_passed, text, words, links, pauses, before, alike) in enumerate(
+        zip(
+            passed, blocks.texts, blocks.words, blocks.link_counts, blocks.pauses, blocks.chars_before,
+            _alike(blocks, outline, shares), strict=False,
+        )
+    ):  # fmt: skip
         if is_passed:
-            rows.append(())
+            add(())
             continue
-        beginning = date = 0
+        n, share, tag = beside[at + 1]
+        beginning = 0
         in_title = 0.0
-        lowered = ""
         if n < _SHORT_CHARS:
             lowered = text.lower()
             beginning = beginning_of(lowered)
-            date = 1 if _HAS_DIGIT.search(lowered) and _DATE.search(lowered) else 0
             if title_words:
                 in_title = len(title_words.intersection(lowered.split())) / len(title_words)
-            if tag in HEADINGS:
+            if tag in headings:
                 heading, heading_at, heading_level = beginning, at, tag
                 strangers += beginning > 0
             elif beginning in _STRANGERS and n < _LINE_CHARS:
                 heading, heading_at, heading_level = beginning, at, _NO_HEADING_TAG
                 strangers += 1
-        end = text[-1]
-        words = blocks.words[at]
-        from_title, from_h1 = at - title_at, at - h1_at
-        rows.append((
-            tag, n, words, shares[at], link_counts[at], pauses[at], 1 if end in _ENDS else 0, n / words,
-            beginning, date, 1 if end == "…" or text.endswith("...") else 0, 1 if end == ":" else 0,
-            1 if "©" in text or "http" in text or "@" in text else 0, in_title, same[text], *alike[at],
-            at / count, chars_before[at] / whole,
-            (-_FAR if from_title < -_FAR else _FAR if from_title > _FAR else from_title) if title_at >= 0 else -99,
-            (-_FAR if from_h1 < -_FAR else _FAR if from_h1 > _FAR else from_h1) if h1_at >= 0 else -99,
-            1 if first <= at <= last else 0, max(-_FAR, min(_FAR, at - first)), max(-_FAR, min(_FAR, last - at)),
-            heading, min(_FAR, at - heading_at) if heading_at >= 0 else -1, heading_level,
-            min(strangers, _MOST_STRANGERS),
-            (1 if (lowered or text[:_BODY_CHARS].lower())[:_BODY_CHARS] in body else 0) if body else -1,
-            1 if described and described in (lowered or text[:300].lower()) else 0,
-            *beside[at + 1], *beside[at], *beside[at + 3], *beside[at + 4],
+        add((
+            tag, n, words, share, links, pauses, 1 if text[-1] in ends else 0, beginning, in_title, *alike,
+            at / count, before / whole, at - title_at, at - h1_at, 1 if first <= at <= last else 0,
+            at - first, last - at, heading, at - heading_at if heading_at >= 0 else -1, heading_level,
+            strangers if strangers < _MOST_STRANGERS else _MOST_STRANGERS, same[text], *beside[at], *beside[at + 2],
         ))  # fmt: skip
     return rows
 
 
-def _alike(blocks: Blocks, shares: list[float]) -> list[tuple[int, float, float]]:
+def _alike(blocks: Blocks, outline: Outline, shares: list[float]) -> list[tuple[int, float, float]]:
     """How many blocks stand in boxes of the same name within boxes of the same name, and what they are like."""
-    walk = blocks.walk
-    names: dict[int, tuple[object, ...]] = {}
-    keys = []
-    for box in blocks.boxes:
-        name = names.get(box)
-        if name is None:
-            parent = walk.box_parents[box]
-            name = (
-                walk.box_tags[box], walk.box_nodes[box].attributes.get("class"), walk.box_tags[parent],
-                walk.box_nodes[parent].attributes.get("class"),
-            )  # fmt: skip
-            names[box] = name
-        keys.append(name)
-    sums: dict[tuple[object, ...], list[float]] = {}
+    styles, parents = outline.styles, blocks.walk.box_parents
+    keys = [(styles[box], styles[parents[box]]) for box in blocks.boxes]
+    sums: dict[tuple[int, int], list[float]] = {}
     for key, n, share in zip(keys, blocks.chars, shares, strict=True):
         known = sums.get(key)
         if known is None:
@@ -215,4 +241,4 @@ def _alike(blocks: Blocks, shares: list[float]) -> list[tuple[int, float, float]
     return [means[key] for key in keys]
 
 
-__all__ = ["OF_BLOCK", "OF_BOX", "OF_PAGE", "Features", "features_of"]
+__all__ = ["FRACTIONS", "OF_BLOCK", "OF_BOX", "OF_PAGE", "Features", "features_of"]

@@ -1,18 +1,22 @@
 """The fingerprints of a page: equal text, equal hash; like text, like fingerprint.
 
-Near-duplicates are found by one-permutation MinHash. Every run of four words is hashed once; the hashes fall into 64
-bins, and of each bin the smallest is kept. How many bins of two texts agree estimates which share of their runs they
-have in common. A band is four bins in a row: texts that agree in a whole band are worth comparing, and an index of
-bands finds them without looking at the others.
+Near-duplicates are found by one-permutation MinHash. A text is its letters and digits without spaces and marks, and a
+window is sixteen of them in a row, some three or four words. Windows begin behind certain letters, the anchors: chosen
+by what stands there, so an edit elsewhere changes no choice. The windows are hashed; the hashes fall into 64 bins, and
+of each bin the smallest is kept. How many bins of two texts agree estimates which share of their windows they have in
+common. A band is four bins in a row: texts that agree in a whole band are worth comparing, and an index of bands finds
+them without looking at the others.
+
+Everything that is done once for each letter or window is a loop of the interpreter's own, in C.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from hashlib import sha256
-from itertools import accumulate
-from operator import eq
+from itertools import repeat
+from operator import eq, itemgetter
 from struct import Struct
 from typing import Final
 from zlib import crc32
@@ -24,24 +28,42 @@ MAX_CHARS: Final = 100_000
 """As much of a text counts: the cost of a longer one is bounded, and its beginning tells as well."""
 
 _BINS: Final = 64
-_BIN_BITS: Final = 26
-"""The bits of a hash that are left when its first ones have chosen the bin."""
-_RUN_WORDS: Final = 4
-_MANY_WORDS: Final = 600
+_BIN_STARTS: Final = tuple(number << 26 for number in range(_BINS))
 _PACKED: Final = Struct(f"<{_BINS}H")
 _BANDED: Final = Struct(f"<{BANDS}q")
 
-# Chinese, Japanese and Thai put no spaces between words, and Korean glues to them what others write apart.
-_UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
-_ANY_UNSPACED = re.compile(rf"[{_UNSPACED}\u3000-\u303f\uff00-\uffef]")  # their punctuation too
-_WORD_OR_CHARACTER = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+")
-# Words as bytes: ASCII letters and digits, and whatever is not ASCII and none of these marks. Several times as quick
-# as a pattern, and vowel signs, which are no letters to Python, do not cut the words of India apart.
-_MARKS: Final = (
-    "\u00a0\u00a1\u00ab\u00b7\u00bb\u00bf\u060c\u061b\u061f\u06d4\u0964"
-    "\u2009\u2013\u2014\u2018\u2019\u201a\u201c\u201d\u201e\u2022\u2026\u202f"
+_WINDOW: Final = 16
+_EASTERN_WINDOW: Final = 6
+"""Of bytes: three Chinese characters, which say as much as the sixteen letters."""
+_FOREIGN_SHARE: Final = 0.26
+"""Up to so many bytes beyond ASCII a text is Latin, and only its ASCII counts: Icelandic has 0.2, Vietnamese 0.4."""
+
+# From rare letters to common ones: the shorter a text, the more of these groups are its anchors, so that it has
+# windows enough. One group more adds about a third: a text and its twin on the two sides of a limit are still alike.
+# The bytes are the second ones of Cyrillic, Greek, Arabic and Hebrew letters, about as frequent as the Latin letter.
+_ANCHORS: Final = (
+    *(b"bv\xbc\x97\xad", b"kj\x93\x8f", b"p\x83\xb3", b"m\xb4\x96", b"g\x8b\xb9", b"u\x98\xbf"),
+    *(b"d\xbb\xaf\x9e", b"l\x80\xb1\xa8", b"r\xba\xaa\x85", b"s\x82\xb7\xa7", b"n\xbd\x84\xa0"),
+    b"37",  # for tables
 )
-_BYTES: Final = bytes(byte if byte > 127 or chr(byte).isalnum() else 32 for byte in range(256))
+_RARE_ONLY_FROM: Final = 7_000
+_LIMITS: Final = tuple(sorted(_RARE_ONLY_FROM / 1.4**number for number in range(len(_ANCHORS) - 1)))
+"""How many letters a text must have to do without another group."""
+
+# The letters of a group are one to us: then one literal byte finds the anchors of a long text, several times as quick
+# as a set of them. The first bytes of UTF-8's sequences go too: that leaves a byte a letter for most alphabets.
+_GROUPED: Final = bytes(
+    next((number for number, group in enumerate(_ANCHORS, 1) if byte in group), byte) for byte in range(256)
+)
+_NO_ASCII_LETTERS: Final = bytes(byte for byte in range(256) if byte >= 0x80 or not chr(byte).isalnum())
+_NO_LETTERS: Final = bytes(byte for byte in _NO_ASCII_LETTERS if not 0x80 <= byte < 0xC0)
+_NOT_EASTERN: Final = bytes(byte for byte in range(256) if not 0xE3 <= byte <= 0xED)
+"""All but the first bytes of Chinese, Japanese and Korean characters."""
+# Marks in UTF-8: U+A0 to U+BF, of Arabic and Hindi, U+2000 to U+207F, the punctuation of the East, full-width forms.
+_MARKS = re.compile(
+    rb"\xc2[\xa0-\xbf]|\xd8[\x8c\x9b\x9f]|\xdb\x94|\xe0\xa5\xa4|\xe2[\x80\x81].|\xe3\x80.|\xe3\x83\xbb|\xef[\xbc\xbd].",
+    re.DOTALL,
+)
 
 
 def content_hash(text: str) -> str:
@@ -51,12 +73,14 @@ def content_hash(text: str) -> str:
 
 def near_fingerprint(text: str) -> bytes:
     """128 bytes to be stored and compared; none for a text without words. The same on every machine, for ever."""
-    hashes = _run_hashes(text[:MAX_CHARS].lower())
+    # CRC-32 is no hash for enemies, but nobody gains by a fingerprint, and it measures as evenly as costlier ones.
+    hashes = sorted(map(crc32, _windows(text[:MAX_CHARS].lower())))
     if not hashes:
         return b""
+    places = [*map(bisect_left, repeat(hashes), _BIN_STARTS)]
     # An empty bin borrows from the next one that is not, wherever that is: the short texts' way to fill all bins.
-    smallest = (bisect_left(hashes, number << _BIN_BITS) % len(hashes) for number in range(_BINS))
-    return _PACKED.pack(*(hashes[place] & 0xFFFF for place in smallest))
+    hashes.append(hashes[0])
+    return _PACKED.pack(*map((0xFFFF).__and__, itemgetter(*places)(hashes)))
 
 
 def bands(fingerprint: bytes) -> tuple[int, ...]:
@@ -65,33 +89,51 @@ def bands(fingerprint: bytes) -> tuple[int, ...]:
 
 
 def likeness(one: bytes, other: bytes) -> float:
-    """The estimated share of runs of words that two texts have in common: 0 to 1, give or take 0.06."""
+    """The estimated share of windows that two texts have in common: 0 to 1, give or take 0.06."""
     if not one or not other:
         return 0.0
     alike: int = sum(map(eq, _PACKED.unpack(one), _PACKED.unpack(other)))
     return alike / _BINS
 
 
-def _run_hashes(text: str) -> list[int]:
-    """A hash of every run of words, in order of size and each once; of a text shorter than a run, that of all of it."""
-    words = _words(text)
-    if not words:
+def _windows(text: str) -> list[bytes]:
+    """The windows of a text in lower case; of one too short to have any, all of it."""
+    letters, patterns = _letters(text.encode("utf-8", "replace"))
+    if not letters:
         return []
-    # CRC-32 is no hash for enemies, but nobody gains by a fingerprint, and it measures as evenly as costlier ones.
-    # Without spaces in between: it is quicker, and that `a bc` is as good as `ab c` hardly ever shows.
-    joined = b"".join(words)
-    starts = [*accumulate(map(len, words), initial=0)]
-    runs = zip(words, starts, starts[_RUN_WORDS:] or starts[-1:], strict=False)
-    if len(words) < _MANY_WORDS:
-        return sorted({crc32(joined[start:end]) for _, start, end in runs})
-    # Of a long text a third of the runs is enough, chosen by how they begin: an edit elsewhere changes no choice.
-    return sorted({crc32(joined[start:end]) for word, start, end in runs if not word[-1] & 3})
+    found: list[bytes] = []
+    for pattern in patterns[len(_LIMITS) - bisect_right(_LIMITS, len(letters)) :]:
+        found = pattern.findall(letters)
+        if len(found) >= _BINS:
+            break  # else the letters of this text are strange, or few
+    return found or [letters]
 
 
-def _words(text: str) -> list[bytes]:
-    if not text.isascii():
-        if _ANY_UNSPACED.search(text):
-            return " ".join(_WORD_OR_CHARACTER.findall(text)).encode("utf-8", "replace").split()
-        for mark in _MARKS:
-            text = text.replace(mark, " ")
-    return text.encode("utf-8", "replace").translate(_BYTES).split()
+def _letters(encoded: bytes) -> tuple[bytes, tuple[re.Pattern[bytes], ...]]:
+    """What is left of a text, and how to find windows in it."""
+    latin = encoded.translate(_GROUPED, _NO_ASCII_LETTERS)
+    if encoded.isascii() or _is_latin(latin, encoded.translate(None, _NO_LETTERS)):
+        return latin, _PATTERNS
+    encoded = _MARKS.sub(b"", encoded)
+    letters = encoded.translate(_GROUPED, _NO_LETTERS)
+    if _is_latin(latin, letters):
+        return latin, _PATTERNS
+    # Two bytes are left of an Eastern character: do they make half of the text?
+    is_eastern = 4 * len(encoded.translate(None, _NOT_EASTERN)) > len(letters)
+    return letters, _EASTERN_PATTERNS if is_eastern else _PATTERNS
+
+
+def _is_latin(latin: bytes, letters: bytes) -> bool:
+    """Marks only ever speak against it: who is Latin with them is so without."""
+    return len(letters) - len(latin) <= _FOREIGN_SHARE * len(letters)
+
+
+def _patterns(window: int) -> tuple[re.Pattern[bytes], ...]:
+    """The ways to find windows, by how many groups are anchors: one, two and so on."""
+    # Windows overlap: if the search went on behind each, where one is would decide which are found after it.
+    anchors = (b"[\x01-\\x%02x]" % number if number > 1 else b"\x01" for number in range(1, len(_ANCHORS) + 1))
+    return tuple(re.compile(b"%b(?=(.{%d}))" % (anchor, window), re.DOTALL) for anchor in anchors)
+
+
+_PATTERNS: Final = _patterns(_WINDOW)
+_EASTERN_PATTERNS: Final = _patterns(_EASTERN_WINDOW)

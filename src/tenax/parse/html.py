@@ -64,6 +64,7 @@ class Walk:
         "image_places",
         "images",
         "leading",
+        "line_breaks",
         "link_ends",
         "link_starts",
         "run_boxes",
@@ -76,6 +77,8 @@ class Walk:
         """`is_unscripted`: what is in <noscript> is seen too."""
         self.fragments: list[str] = []
         """The texts that are seen, as written, with a BREAK or a space where elements part them."""
+        self.line_breaks = 0
+        """How many <br> there are."""
         self.leading: list[Node] = []
         """Elements that may lead elsewhere: a, area, iframe and link, seen or not."""
         self.link_starts: list[int] = []
@@ -301,6 +304,7 @@ def _take(kind: int, tag: int, node: Node, gathered: Walk) -> None:
     """Take what an element is that holds nothing to be read."""
     if kind == _LINE:
         gathered.fragments.append(BREAK)
+        gathered.line_breaks += 1
     elif kind == _HIDDEN:
         _note(node, gathered)
     elif kind == _NOTE:

@@ -15,16 +15,16 @@ SMALL_PIXELS: Final = 150
 
 _SOURCES: Final = ("src", "data-src", "data-lazy-src", "data-original", "data-url")
 _DECORATION = re.compile(
-    r"logo|icon|avatar|sprite|pixel|blank|spacer|placeholder|gravatar|badge|button|emoji|loading|1x1|banner|/ads?/",
-    re.I,
+    r"logo|icon|avatar|sprite|pixel|blank|spacer|placeholder|gravatar|badge|button|emoji|loading|1x1|banner|/ads?/"
 )
+"""Searched for in lower case, which is quicker than a search without regard to case."""
 _SELECTOR: Final = "article img, main img, [role=main] img, figure img"
 
 
 def choose_image(told: Iterable[str], dom: Dom) -> str:
     """An address as written; empty when there is none. `told` are those of the metadata, in the order of trust."""
     for href in told:
-        if is_image_href(href := href.strip()) and not _DECORATION.search(href.rpartition("/")[2]):
+        if is_image_href(href := href.strip()) and not _DECORATION.search(href.rpartition("/")[2].lower()):
             return href
     return _first_large(dom)
 
@@ -40,7 +40,7 @@ def _first_large(dom: Dom) -> str:
 def picture_href(attributes: Mapping[str, str | None]) -> str:
     """The address of an <img>, as written; empty for icons, portraits and what only fills a place."""
     href = _href(attributes)
-    return "" if not href or _is_small(attributes) or _DECORATION.search(href) else href
+    return "" if not href or _is_small(attributes) or _DECORATION.search(href.lower()) else href
 
 
 def _href(attributes: Mapping[str, str | None]) -> str:

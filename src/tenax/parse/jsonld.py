@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
+from msgspec import structs
 
 from tenax.model import Value
 
@@ -22,10 +23,12 @@ _MAX_STRINGS: Final = 50
 
 _NodeMap = Mapping[str, Any]
 
-_ARTICLE = re.compile(r"(?:Article|Posting|Report|LiveBlogPosting|Review|Recipe|HowTo|NewsItem|CreativeWork)$")
-_THREAD = re.compile(r"^(?:DiscussionForumPosting|QAPage|Question|VideoObject|PodcastEpisode|Book|Course|Event)$")
-_PAGE = re.compile(r"(?:WebPage|ItemPage|AboutPage|CollectionPage|ProfilePage|FAQPage|MedicalWebPage)$")
-_NOT_OURS = re.compile(r"^(?:JobPosting|UserReview|Review|ClaimReview|EmployerReview)$")
+# Types end with these.
+_ARTICLE: Final = ("Article", "Posting", "Report", "Review", "Recipe", "HowTo", "NewsItem", "CreativeWork")
+_PAGE: Final = ("WebPage", "ItemPage", "AboutPage", "CollectionPage", "ProfilePage", "FAQPage")
+# Types are these.
+_THREAD: Final = frozenset(("QAPage", "Question", "VideoObject", "PodcastEpisode", "Book", "Course", "Event"))
+_NOT_OURS: Final = frozenset(("JobPosting", "UserReview", "Review", "ClaimReview", "EmployerReview"))
 _INSIDE = ("@graph", "mainEntity", "mainEntityOfPage", "itemListElement", "hasPart", "item", "about", "subjectOf")
 """Where the node of the page may be within another; lists of other pages are told apart by their address."""
 
@@ -61,10 +64,19 @@ def read_jsonld(scripts: Iterable[str], url: str | None = None) -> Described:
         if number >= MAX_SCRIPTS or len(nodes) >= MAX_NODES:
             break
         nodes.extend(nodes_of(script, MAX_NODES - len(nodes)))
+    if not nodes:
+        return Described()
     by_id = {node["@id"]: node for node in nodes if isinstance(node.get("@id"), str) and len(node) > 2}
-    chosen = sorted(enumerate(nodes), key=lambda pair: (-_aptness(pair[1], url), pair[0]))
-    apt = [node for _, node in chosen if _aptness(node, url) > 0]
-    return _described(apt[:4], nodes, by_id) if apt or nodes else Described()
+    points = [_aptness(node, url) for node in nodes]
+    # Of equals the first: the order of the page stays.
+    apt = sorted((number for number, point in enumerate(points) if point > 0), key=lambda number: -points[number])
+    return _described([nodes[number] for number in apt[:4]], nodes, by_id)
+
+
+def texts_of(described: Described) -> dict[str, Sequence[str]]:
+    """What a description says, by the names of its fields, without those it says nothing for."""
+    values = structs.asdict(described).items()
+    return {name: (value,) if isinstance(value, str) else value for name, value in values if value}
 
 
 def nodes_of(script: str, limit: int = MAX_NODES) -> list[_NodeMap]:
@@ -80,7 +92,7 @@ def nodes_of(script: str, limit: int = MAX_NODES) -> list[_NodeMap]:
                 inner.extend(one[:limit])
             elif isinstance(one, dict):
                 found.append(one)
-                inner.extend(one[key] for key in _INSIDE if isinstance(one.get(key), (dict, list)))
+                inner += [one[key] for key in _INSIDE if key in one and isinstance(one[key], (dict, list))]
         row = inner
     return found
 
@@ -119,11 +131,16 @@ def unescaped(text: str) -> str:
 
 
 def types_of(node: _NodeMap) -> tuple[str, ...]:
-    return tuple(_SCHEMA.sub("", text).strip() for text in strings(node.get("@type")))
+    kinds = strings(node.get("@type"))
+    return tuple([(_SCHEMA.sub("", text) if ":" in text else text).strip() for text in kinds])
 
 
 def strings(value: object) -> list[str]:
     """The texts of a value that may be one, several or a node with a name or a value."""
+    if isinstance(value, str):
+        return [value] if value.strip() else []
+    if value is None:
+        return []
     found: list[str] = []
     row: list[object] = [value]
     for _ in range(4):
@@ -146,22 +163,24 @@ def strings(value: object) -> list[str]:
 def _aptness(node: _NodeMap, url: str | None) -> int:
     """How well a node may be the one of this page; 0 when it is not."""
     kinds = types_of(node)
-    if any(_NOT_OURS.search(kind) for kind in kinds) and not any(kind.endswith("Article") for kind in kinds):
+    kind_points = max(map(_kind_points, kinds), default=0)
+    # Crumbs, logos and lists are most of them.
+    if not kind_points:
         return 0
-    if any(_ARTICLE.search(kind) for kind in kinds):
-        kind_points = 30
-    elif any(_THREAD.search(kind) for kind in kinds):
-        kind_points = 20
-    elif any(_PAGE.search(kind) for kind in kinds):
-        kind_points = 10
-    else:
+    if not _NOT_OURS.isdisjoint(kinds) and not any(kind.endswith("Article") for kind in kinds):
         return 0
     return kind_points + _closeness(node, url)
 
 
+def _kind_points(kind: str) -> int:
+    return 30 if kind.endswith(_ARTICLE) else 20 if kind in _THREAD else 10 if kind.endswith(_PAGE) else 0
+
+
 def _closeness(node: _NodeMap, url: str | None) -> int:
+    if not url:
+        return 0
     addresses = [text for key in ("url", "@id", "mainEntityOfPage") for text in _addresses(node.get(key))]
-    if not url or not addresses:
+    if not addresses:
         return 0
     ours = _path(url)
     return 8 if any(_path(one) == ours for one in addresses) else -5

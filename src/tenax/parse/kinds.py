@@ -9,7 +9,7 @@ from typing import Final
 
 from tenax.model import PageKind
 from tenax.parse.hints import Hints
-from tenax.parse.outline import OF_PAGE, Outline
+from tenax.parse.outline import FRACTIONS_OF_PAGE, OF_PAGE, Outline
 from tenax.parse.trees import Numbers, compiled_sum, load
 
 TABLES: Final = "kinds.json"
@@ -45,4 +45,4 @@ def kind_numbers(of_page: Numbers, hints: Hints) -> Numbers:
 
 @cache
 def _tables() -> dict[PageKind, Callable[[Numbers], float]]:
-    return {PageKind(name): compiled_sum(table, OF_KIND) for name, table in load(TABLES).items()}
+    return {PageKind(name): compiled_sum(table, OF_KIND, FRACTIONS_OF_PAGE) for name, table in load(TABLES).items()}

@@ -14,6 +14,9 @@ Source: TypeAlias = Literal["detected", "declared", "both", "none"]
 
 SAMPLE_CHARS: Final = 1_000
 """As much of a text is looked at, from its middle: menus stand at the ends."""
+GLANCE_CHARS: Final = 400
+LIKELY: Final = 0.3
+"""So much of a text is enough when it says what its page says, and is as sure of it: two witnesses agree."""
 SURE: Final = 0.6
 """From this confidence on a text is believed against what its page declares."""
 DECLARED: Final = 0.9
@@ -37,6 +40,7 @@ _TAG = re.compile(r"[a-z]{2,3}(?:[-_][a-z0-9]{2,8})*", re.IGNORECASE)
 # The vowel signs of Devanagari are no letters to Python, and would cut its words apart.
 _DEVANAGARI_WORD = re.compile(r"[\u0900-\u0963]+")
 _WORD = re.compile(r"\w+")
+_SPACED: Final = {point: " " for point in range(128) if not _WORD.match(chr(point))}
 _FIRST_OTHER: Final = "\u0370"
 
 _Evidence: TypeAlias = Mapping[str, tuple[tuple[str, float], ...]]
@@ -54,21 +58,33 @@ class Language(Value, frozen=True):
 
 def language_of(text: str, declared: str | None = None) -> Language:
     """The text is believed when it is sure, else the page; costs the same however long the text is."""
-    tag, confidence = _detected(_sample(text))
     said = _tag_of(declared)
     primary = said.partition("-")[0]
+    if said:
+        tag, confidence = _detected(_sample(text, GLANCE_CHARS))
+        if confidence >= LIKELY and _is_same(tag, primary):
+            return _of_both(said, confidence)
+    tag, confidence = _detected(_sample(text, SAMPLE_CHARS))
     if not said:
         return Language(tag, confidence, "detected") if tag else Language()
-    if tag and (tag == primary or any(tag in kin and primary in kin for kin in KIN)):
-        return Language(said, round(1 - (1 - confidence) * (1 - DECLARED), 3), "both")
+    if _is_same(tag, primary):
+        return _of_both(said, confidence)
     if confidence >= SURE or (tag in _NEVER_LATIN and primary in _ALWAYS_LATIN and len(text) >= _ENOUGH_CHARS):
         return Language(tag, confidence, "detected")
     return Language(said, round(DECLARED * (1 - confidence), 3), "declared")
 
 
-def _sample(text: str) -> str:
-    start = max(0, (len(text) - SAMPLE_CHARS) // 2)
-    return text[start : start + SAMPLE_CHARS].lower()
+def _is_same(tag: str, primary: str) -> bool:
+    return tag == primary or any(tag in kin and primary in kin for kin in KIN)
+
+
+def _of_both(said: str, confidence: float) -> Language:
+    return Language(said, round(1 - (1 - confidence) * (1 - DECLARED), 3), "both")
+
+
+def _sample(text: str, chars: int) -> str:
+    start = max(0, (len(text) - chars) // 2)
+    return text[start : start + chars].lower()
 
 
 def _tag_of(declared: str | None) -> str:
@@ -97,9 +113,9 @@ def _detected(sample: str) -> tuple[str, float]:
 def _other_scripts(sample: str) -> dict[str, int]:
     """How many letters of each script but the Latin there are. Asked once for each letter, however often it stands."""
     counts: dict[str, int] = {}
-    for character, times in Counter(sample).items():
+    for character in set(sample):
         if character >= _FIRST_OTHER and (script := _script_of(ord(character))):
-            counts[script] = counts.get(script, 0) + times
+            counts[script] = counts.get(script, 0) + sample.count(character)
     return counts
 
 
@@ -122,15 +138,14 @@ def _script_of(point: int) -> str:
 
 def _by_words(sample: str, evidence: _Evidence) -> tuple[str, float]:
     """Each common word or telling letter counts for the languages that have it, and less the more they are."""
-    words = (_DEVANAGARI_WORD if evidence is _SCRIPTS["devanagari"] else _WORD).findall(sample)
+    words = _words(sample, evidence)
     scores: dict[str, float] = {}
     seen = 0
-    for word, times in Counter(words).items():
-        if word in evidence:
-            times = min(times, _MOST_TIMES)
-            seen += times
-            for language, weight in evidence[word]:
-                scores[language] = scores.get(language, 0.0) + weight * times
+    for word, times in Counter(filter(evidence.__contains__, words)).items():
+        times = min(times, _MOST_TIMES)
+        seen += times
+        for language, weight in evidence[word]:
+            scores[language] = scores.get(language, 0.0) + weight * times
     for letter in () if sample.isascii() else _LETTERS.keys() & set(sample):
         for language, weight in _LETTERS[letter]:
             scores[language] = scores.get(language, 0.0) + weight * min(sample.count(letter), _MOST_TIMES)
@@ -140,6 +155,12 @@ def _by_words(sample: str, evidence: _Evidence) -> tuple[str, float]:
     ahead = best[1] - second[1]
     known = min(1.0, seen / (_USUAL_SHARE * len(words))) if words else 0.0
     return best[0], round(ahead / (ahead + _HALF_SURE) * known, 3)
+
+
+def _words(sample: str, evidence: _Evidence) -> list[str]:
+    if sample.isascii():
+        return sample.translate(_SPACED).split()  # what the pattern finds, in a third of the time
+    return (_DEVANAGARI_WORD if evidence is _SCRIPTS["devanagari"] else _WORD).findall(sample)
 
 
 def _evidence(lists: Mapping[str, str]) -> _Evidence:

@@ -69,8 +69,11 @@ def read_links(dom: Dom, kept_runs: Sequence[bool] = ()) -> tuple[Link, ...]:
             continue
         text, is_kept = "", False
         if start < end:
-            said = fragments[start : min(end, start + _MAX_FRAGMENTS)]
-            text = " ".join("".join(map(_beginning, said)).replace(BREAK, " ").split())[:MAX_TEXT_CHARS]
+            if end - start == 1:
+                text = " ".join(_beginning(fragments[start]).split())[:MAX_TEXT_CHARS]
+            else:
+                said = fragments[start : min(end, start + _MAX_FRAGMENTS)]
+                text = " ".join("".join(map(_beginning, said)).replace(BREAK, " ").split())[:MAX_TEXT_CHARS]
             while run < last_run and run_starts[run + 1] < end:
                 run += 1
             is_kept = bool(kept_runs) and kept_runs[run]

@@ -7,42 +7,47 @@ page carries all it is called in one number.
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Final, NamedTuple
 
-# For each mark, what a word of a name must match. Each word is looked at once per process, however often it comes.
+# For each mark, what a word of a name has in it; ^ and $ stand for where the word begins and ends.
 _WORDS: Final = {
-    "nav": r"^(?:sub|top|main|site|mega)?nav|navi|menu|crumb|paginat|pager|^toc$|topbar|toolbar|^skip|sitemap",
-    "header": r"^header|masthead|^head$|banner|hero",
-    "footer": r"foot(?!ball)|copyright|colophon|disclaimer|legal",
-    "side": r"sidebar|^aside|^rail$|widget|secondary|tertiary",
-    "comment": r"comment|disqus|^repl(?:y|ies)|respond|discuss|livefyre|coral",
-    "related": (
-        r"related|recommend|popular|trending|recirc|outbrain|taboola|latest|similar|suggest|crosslink|teaser|upnext|"
-        r"^more$|readmore|^next$|^also$|most(?:read|viewed)"
-    ),
-    "share": r"^shar(?:e|ing)|social|facebook|twitter|addtoany|addthis|whatsapp|^sns$|follow",
-    "ad": (
-        r"^ads?$|advert|sponsor|promo|newsletter|subscri|signup|paywall|^cta$|donat|offer|marketing|mailchimp|optin|"
-        r"^adslot|^gpt$|dfp"
-    ),
-    "consent": (
-        r"cookie|consent|gdpr|modal|popup|overlay|dialog|lightbox|onetrust|privacy|drawer|offcanvas|toast|tooltip"
-    ),
-    "byline": r"byline|author|^bio$|contributor|writer|profile|avatar",
-    "meta": (
-        r"^meta|timestamp|^date|^time|publish|posted|^tags?$|categor|^topics?$|keyword|label|kicker|eyebrow|^info$"
-    ),
-    "caption": r"caption|credit|gallery|slide|carousel|photo|image|figure|^media|video|player|wp-caption",
-    "article": r"article|^posts?$|entry|story|blog|^news",
-    "content": r"content|^body$|^text|^main$|^copy$|prose|rich|wysiwyg|markdown|single|parser",
-    "title": r"title|headline|heading|^hed$|^dek$|standfirst|summary|intro|^lead|lede|excerpt|abstract|descri",
-    "product": r"product|price|^sku|cart|^buy|shop|stock|spec|variant|review|rating",
-    "list": r"^list|item|card|grid|tile|^rows?$|results?$|archive|^feed$|collection|catalog",
-    "forum": r"forum|thread|^topic|message|question|answer|^qa$|bbs|quote|signature",
-    "hidden": r"hidden|invisible|^sr$|visually|screen|^none$|collapsed|assistive|a11y",
-    "login": r"login|signin|register|account|password|search|^forms?$",
-    "table": r"infobox|navbox|^table|hatnote|reflist|references?$|footnote|editsection|citation",
-    "unshown": r"$^",  # given to elements that are hidden by an attribute, whatever they are called
+    "nav": """
+        ^nav ^subnav ^topnav ^mainnav ^sitenav ^meganav navi menu crumb paginat pager ^toc$ topbar toolbar ^skip sitemap
+    """,
+    "header": "^header masthead ^head$ banner hero",
+    "footer": "footer ^foot$ footnote footbar footnav footlink sitefoot pagefoot copyright colophon disclaimer legal",
+    "side": "sidebar ^aside ^rail$ widget secondary tertiary",
+    "comment": "comment disqus ^reply ^replies respond discuss livefyre coral",
+    "related": """
+        related recommend popular trending recirc outbrain taboola latest similar suggest crosslink teaser upnext
+        ^more$ readmore ^next$ ^also$ mostread mostviewed
+    """,
+    "share": "^share ^sharing social facebook twitter addtoany addthis whatsapp ^sns$ follow",
+    "ad": """
+        ^ad$ ^ads$ advert sponsor promo newsletter subscri signup paywall ^cta$ donat offer marketing mailchimp optin
+        ^adslot ^gpt$ dfp
+    """,
+    "consent": """
+        cookie consent gdpr modal popup overlay dialog lightbox onetrust privacy drawer offcanvas toast tooltip
+    """,
+    "byline": "byline author ^bio$ contributor writer profile avatar",
+    "meta": """
+        ^meta timestamp ^date ^time publish posted ^tag$ ^tags$ categor ^topic$ ^topics$ keyword label kicker eyebrow
+        ^info$
+    """,
+    "caption": "caption credit gallery slide carousel photo image figure ^media video player",
+    "article": "article ^post$ ^posts$ entry story blog ^news",
+    "content": "content ^body$ ^text ^main$ ^copy$ prose rich wysiwyg markdown single parser",
+    "title": """
+        title headline heading ^hed$ ^dek$ standfirst summary intro ^lead lede excerpt abstract descri
+    """,
+    "product": "product price ^sku cart ^buy shop stock spec variant review rating",
+    "list": "^list item card grid tile ^row$ ^rows$ result$ results$ archive ^feed$ collection catalog",
+    "forum": "forum thread ^topic message question answer ^qa$ bbs quote signature",
+    "hidden": "hidden invisible ^sr$ visually screen ^none$ collapsed assistive",
+    "login": "login signin register account password search ^form$ ^forms$",
+    "table": "infobox navbox ^table hatnote reflist reference$ references$ footnote editsection citation",
+    "unshown": "",  # given to elements that are hidden by an attribute, whatever they are called
 }
 MARKS: Final = tuple(_WORDS)
 BIT: Final = {name: 1 << place for place, name in enumerate(MARKS)}
@@ -76,8 +81,38 @@ ROLES: Final = {
     "menubar": "nav",
 }
 
-_PATTERNS: Final = tuple((BIT[name], re.compile(pattern)) for name, pattern in _WORDS.items())
-_ANY_PATTERN: Final = re.compile("|".join(f"(?:{pattern})" for pattern in _WORDS.values()))
+
+class _Sign(NamedTuple):
+    """One of the words above, as it is looked for."""
+
+    letters: str
+    bit: int
+    is_at_start: bool
+    is_at_end: bool
+
+    def is_in(self, word: str, at: int) -> bool:
+        return (
+            word.startswith(self.letters, at)
+            and not (self.is_at_start and at)
+            and not (self.is_at_end and at + len(self.letters) < len(word))
+        )
+
+
+_FIRST_LETTERS: Final = 2
+
+
+def _signs() -> dict[str, list[_Sign]]:
+    """By their first letters: so a word is compared with few of them."""
+    found: dict[str, list[_Sign]] = {}
+    for name, words in _WORDS.items():
+        for word in words.split():
+            letters = word.strip("^$")
+            sign = _Sign(letters, BIT[name], word.startswith("^"), word.endswith("$"))
+            found.setdefault(letters[:_FIRST_LETTERS], []).append(sign)
+    return found
+
+
+_SIGNS: Final = _signs()
 _NAME_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _MOST_NAMES: Final = 20_000
 _MAX_NAME_CHARS: Final = 300
@@ -91,7 +126,8 @@ def marks_of(name: str) -> int:
     if found is None:
         found = 0
         for word in _NAME_WORD.findall(name[:_MAX_NAME_CHARS]):
-            found |= _marks_of_word(word)
+            known = _by_word.get(word)
+            found |= _marks_of_word(word) if known is None else known
         # Forgotten all at once: names come in sites, and the next site has others.
         if len(_by_name) >= _MOST_NAMES:
             _by_name.clear()
@@ -100,16 +136,15 @@ def marks_of(name: str) -> int:
 
 
 def _marks_of_word(word: str) -> int:
-    found = _by_word.get(word)
-    if found is None:
-        lowered = word.lower()
-        found = 0
-        # Most words mean nothing to us, and one search tells that.
-        if _ANY_PATTERN.search(lowered):
-            found = sum(bit for bit, pattern in _PATTERNS if pattern.search(lowered))
-        if len(_by_word) >= _MOST_NAMES:
-            _by_word.clear()
-        _by_word[word] = found
+    """Each word is looked at once per process, however often it comes."""
+    found, lowered = 0, word.lower()
+    for at in range(len(lowered) - _FIRST_LETTERS + 1):
+        for sign in _SIGNS.get(lowered[at : at + _FIRST_LETTERS], ()):
+            if sign.is_in(lowered, at):
+                found |= sign.bit
+    if len(_by_word) >= _MOST_NAMES:
+        _by_word.clear()
+    _by_word[word] = found
     return found
 
 
@@ -152,10 +187,22 @@ _BEGINNINGS: Final = (
     r"|liens externes|notes et|примечания|参考",
 )
 BEGINNINGS: Final = re.compile("|".join(f"({pattern})" for pattern in _BEGINNINGS))
+_BEGINNING_CHARS: Final = 32
+"""No beginning is longer. Menus and headings are the same on every page of a site: most are found as known."""
 _LED_BY: Final = " \t\n-–—•·*|»›>[](){}\"'“”„«:#→▶►+"
+
+
+_by_beginning: dict[str, int] = {}
 
 
 def beginning_of(lowered: str) -> int:
     """Which of the beginnings a text in lower case has; 0 for none."""
-    found = BEGINNINGS.match(lowered.lstrip(_LED_BY))
-    return found.lastindex or UNSAID if found is not None else UNSAID
+    begins = lowered.lstrip(_LED_BY)[:_BEGINNING_CHARS]
+    found = _by_beginning.get(begins)
+    if found is None:
+        match = BEGINNINGS.match(begins)
+        found = match.lastindex or UNSAID if match is not None else UNSAID
+        if len(_by_beginning) >= _MOST_NAMES:
+            _by_beginning.clear()
+        _by_beginning[begins] = found
+    return found

@@ -8,7 +8,7 @@ writing.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 from typing import Final
@@ -19,7 +19,7 @@ from tenax.parse.dates import are_neighbours, date_in_url, is_near_midnight, rea
 from tenax.parse.head import OUR_ROBOT_NAMES, Head, read_head, stamps
 from tenax.parse.html import Dom, tag_number
 from tenax.parse.images import choose_image
-from tenax.parse.jsonld import Described, read_jsonld
+from tenax.parse.jsonld import read_jsonld, texts_of
 from tenax.parse.people import byline_in, choose_people, is_byline_label
 from tenax.parse.text import page_text
 from tenax.parse.titles import choose_title
@@ -43,7 +43,6 @@ TITLES: Final = (
     ),
 )
 DESCRIPTIONS: Final = ("description", "og:description", "twitter:description", "ld description", "dc.description")
-_TOLD_DESCRIPTIONS: Final = tuple(name for name in DESCRIPTIONS if not name.startswith("ld "))
 AUTHORS: Final = (
     "ld authors",
     *("citation_author", "author", "article:author", "article:author_name", "og:article:author", "dc.creator"),
@@ -138,25 +137,42 @@ class Page:
         self._url = url
 
     @cached_property
-    def described(self) -> Described:
-        return read_jsonld(self.head.scripts, self._url or self.head.canonical)
+    def answers(self) -> Mapping[str, Sequence[str]]:
+        """What metas and JSON-LD say, by the names of the lists above; whoever says nothing is missing."""
+        if not self.head.scripts:
+            return self.head.named
+        described = read_jsonld(self.head.scripts, self._url or self.head.canonical)
+        # No meta has such a name: theirs are without spaces.
+        return self.head.named | {f"ld {name}": said for name, said in texts_of(described).items()}
 
     @cached_property
     def text(self) -> str:
         return page_text(self.dom) if self._text is None else self._text
 
-    def said(self, names: Iterable[str]) -> Iterator[str]:
+    @cached_property
+    def site_names(self) -> list[str]:
+        """What the site may be called where a title or an author repeats it; its host too."""
+        names = [shown(text, MAX_NAME_CHARS) for text in self.said(SITE_NAMES)]
+        host = (self._url or "").partition("://")[2].partition("/")[0].casefold().removeprefix("www.")
+        names.extend(filter(None, (host, host.rpartition(".")[0])))
+        return names
+
+    @cached_property
+    def title(self) -> str:
+        return _title(self)
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """Those near the title: both the date and the authors are looked for there."""
+        return list(lines_around(self.title, self.text))
+
+    def said(self, names: Iterable[str]) -> list[str]:
         """Every answer, in the order of the names."""
-        for name in names:
-            if not name.startswith("ld "):
-                yield from self.head.named.get(name, ())
-                continue
-            value = getattr(self.described, name[3:])
-            yield from (value,) if isinstance(value, str) else value
+        return _said(self.answers, names)
 
     def first(self, names: Iterable[str], max_chars: int) -> str:
         """The first answer that says something, safe to show."""
-        return next((text for said in self.said(names) if (text := shown(said, max_chars))), "")
+        return _first(self.said(names), max_chars)
 
 
 def skim_metadata(dom: Dom, robots_header: str | None = None) -> Metadata:
@@ -167,7 +183,7 @@ def skim_metadata(dom: Dom, robots_header: str | None = None) -> Metadata:
     title = shown(head.title, MAX_TITLE_CHARS) or shown(head.meta("og:title"), MAX_TITLE_CHARS)
     return Metadata(
         title=title,
-        description=page.first(_TOLD_DESCRIPTIONS, MAX_DESCRIPTION_CHARS),
+        description=_first(_said(head.named, DESCRIPTIONS), MAX_DESCRIPTION_CHARS),
         canonical=head.canonical,
         language=_language(page),
         is_noindex=is_noindex,
@@ -194,25 +210,31 @@ def read_metadata(
     head = page.head
     is_noindex, is_nofollow = robots_hints(head.robots, robots_header)
     language = _language(page)
-    names = _site_names(page, url)
-    title = _title(page, names)
-    published, modified = _dates(page, url, now, language, title) if now is not None else (None, None)
+    published, modified = _dates(page, url, now, language) if now is not None else (None, None)
     return Metadata(
-        title=title,
+        title=page.title,
         description=page.first(DESCRIPTIONS, MAX_DESCRIPTION_CHARS),
         canonical=head.canonical,
         language=language,
         is_noindex=is_noindex,
         is_nofollow=is_nofollow,
-        authors=_authors(page, names, title),
+        authors=_authors(page),
         published=published,
         modified=modified,
         image=choose_image((*page.said(IMAGES), head.image_href), dom) or None,
         site_name=page.first(SITE_NAMES, MAX_NAME_CHARS),
         section=page.first(SECTIONS, MAX_NAME_CHARS),
         keywords=_keywords(page),
-        window_title=shown(head.title, MAX_TITLE_CHARS) or shown(head.meta("og:title"), MAX_TITLE_CHARS) or title,
+        window_title=shown(head.title, MAX_TITLE_CHARS) or shown(head.meta("og:title"), MAX_TITLE_CHARS) or page.title,
     )
+
+
+def _said(answers: Mapping[str, Sequence[str]], names: Iterable[str]) -> list[str]:
+    return [text for name in names if name in answers for text in answers[name]]
+
+
+def _first(texts: Iterable[str], max_chars: int) -> str:
+    return next((text for said in texts if (text := shown(said, max_chars))), "")
 
 
 def shown(text: str, max_chars: int) -> str:
@@ -233,7 +255,7 @@ def robots_hints(metas: Iterable[tuple[str, str]], header: str | None) -> tuple[
     rules: set[str] = set()
     for name, content in metas:
         if name.strip().lower() in OUR_ROBOT_NAMES:
-            rules.update(re.split(r"[\s,]+", content.lower()))
+            rules.update(content.lower().replace(",", " ").split())
     for line in header.lower().split("\n") if header else ():
         rules.update(_rules_for_us(line))
     forbids_all = "none" in rules
@@ -253,35 +275,45 @@ def _rules_for_us(header: str) -> Iterable[str]:
             yield rule
 
 
-def _title(page: Page, site_names: list[str]) -> str:
+def _title(page: Page) -> str:
     walk = page.dom.walk
-    first = islice((walk.box_text(box) for box, tag in enumerate(walk.box_tags) if tag == _H1), _MAX_HEADINGS)
-    lower = islice((walk.box_text(box) for box, tag in enumerate(walk.box_tags) if tag in _LOWER), _MAX_HEADINGS)
-    told = list(page.said(TITLES))[:_MAX_HEADINGS]
-    return shown(choose_title(list(first), told, page.head.title, site_names, list(lower)), MAX_TITLE_CHARS)
+    first = [walk.box_text(box) for box in islice(_places(walk.box_tags, _H1), _MAX_HEADINGS)]
+    lower = (walk.box_text(box) for box, tag in enumerate(walk.box_tags) if tag in _LOWER)
+    told = page.said(TITLES)[:_MAX_HEADINGS]
+    title = choose_title(first, told, page.head.title, page.site_names, islice(lower, _MAX_HEADINGS))
+    return shown(title, MAX_TITLE_CHARS)
 
 
-def _authors(page: Page, site_names: list[str], title: str) -> tuple[str, ...]:
-    found = choose_people(_told_authors(page, title), site_names)
+def _places(numbers: Sequence[int], wanted: int) -> Iterator[int]:
+    """Where a rare number stands among many; a loop over all of them would be slower."""
+    place = -1
+    for _ in range(numbers.count(wanted)):
+        place = numbers.index(wanted, place + 1)
+        yield place
+
+
+def _authors(page: Page) -> tuple[str, ...]:
+    found = choose_people(_told_authors(page), page.site_names)
     return tuple(shown(name, MAX_NAME_CHARS) for name in found)
 
 
-def _told_authors(page: Page, title: str) -> Iterator[Iterable[str]]:
+def _told_authors(page: Page) -> Iterator[Iterable[str]]:
     """What each source says, asked only when those before it named nobody."""
     for name in AUTHORS:
-        yield page.said((name,))
+        if name in page.answers:
+            yield page.answers[name]
     if is_byline_label(page.head.meta("twitter:label1")):
         yield (page.head.meta("twitter:data1"),)
     for text in author_texts(page.dom):
         yield (text,)
-    yield (byline_in(lines_around(title, page.text)),)
+    yield (byline_in(page.lines),)
 
 
-def _dates(page: Page, url: str | None, now: float, language: str | None, title: str) -> tuple[str | None, str | None]:
+def _dates(page: Page, url: str | None, now: float, language: str | None) -> tuple[str | None, str | None]:
     """When it was published and modified; each None when nobody tells."""
+    is_month_first = (language or "en-US") in _MONTH_FIRST
 
     def first(texts: Iterable[str]) -> str | None:
-        is_month_first = (language or "en-US") in _MONTH_FIRST
         return next((date for text in texts if (date := read_date(text, now, is_month_first=is_month_first))), None)
 
     told, modified = first(page.said(PUBLISHED)), first(page.said(MODIFIED))
@@ -295,26 +327,23 @@ def _dates(page: Page, url: str | None, now: float, language: str | None, title:
             else told
         )
         # The day of a machine may be another time zone's; the address and the reader have the day of the place.
-        local = in_url or (first(lines_around(title, page.text)) if is_near_midnight(told) else None)
+        local = in_url or (first(page.lines) if is_near_midnight(told) else None)
         return (local if local and are_neighbours(told, local) else told), modified
-    for texts in (date_texts(page.dom), lines_around(title, page.text), lone_dates(page.text), stamps(page.dom)):
-        if found := in_url or first(texts):
-            return found, modified
-    return modified, modified
+    return in_url or first(_date_texts(page)) or modified, modified
 
 
-def _site_names(page: Page, url: str | None) -> list[str]:
-    """What the site may be called where a title or an author repeats it; its host too."""
-    names = [shown(text, MAX_NAME_CHARS) for text in page.said(SITE_NAMES)]
-    host = (url or "").partition("://")[2].partition("/")[0].casefold().removeprefix("www.")
-    names.extend(filter(None, (host, host.rpartition(".")[0])))
-    return names
+def _date_texts(page: Page) -> Iterator[str]:
+    """What the body says of the date, each source asked only when those before it told none."""
+    yield from date_texts(page.dom)
+    yield from page.lines
+    yield from lone_dates(page.text)
+    yield from stamps(page.dom)
 
 
 def _keywords(page: Page) -> tuple[str, ...]:
     """Of the first source that has any."""
     for name in KEYWORDS:
-        texts = [part for said in page.said((name,)) for part in said[:MAX_DESCRIPTION_CHARS].split(",")]
+        texts = [part for said in page.answers.get(name, ()) for part in said[:MAX_DESCRIPTION_CHARS].split(",")]
         if words := [word for text in texts[:MAX_KEYWORDS] if (word := shown(text, MAX_NAME_CHARS))]:
             return tuple(dict.fromkeys(words))
     return ()

@@ -7,7 +7,7 @@ hold text.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from tenax.parse.blocks import LONG_CHARS, Blocks
@@ -22,7 +22,7 @@ TAG_CLASSES: Final = (
     "figcaption figure", "dt dd dl", "summary details legend fieldset address nav", "button select option textarea",
 )  # fmt: skip
 CLASS_OF: Final = {tag_number(name): place for place, names in enumerate(TAG_CLASSES) for name in names.split()}
-LI, H1, H2, H3, CELL, DIV, PRE = 1, 2, 3, 4, 6, 7, 10
+P, LI, H1, H2, H3, CELL, DIV, PRE = 0, 1, 2, 3, 4, 6, 7, 10
 UNREAD_TAG: Final = 14
 """The class of buttons and fields, which are seen but not read."""
 OTHER_TAG: Final = 15
@@ -58,29 +58,36 @@ _COUNTED_MARKS: Final = (BIT["product"], BIT["forum"], BIT["list"])
 OF_PAGE: Final = (
     "page chars", "page link share", "page long", "page blocks", "og article", "og product", "ld article", "ld product",
     "ld list", "ld forum", "ld faq", "path depth", "slug chars", "slug dashes", "path year", "is root", "has query",
-    "li share", "cell share", "pre", "top points", "top share", "top link share", "top2 share", "h1 count", "has body",
-    "headings", "same classes", "product share", "forum share", "list share",
+    "li share", "cell share", "pre", "top points", "top share", "top link share", "top2 share", "h1 count", "headings",
+    "same classes", "product share", "forum share", "list share",
 )  # fmt: skip
-_NO_FACTS: Final = (0.0,) * 6
+FRACTIONS_OF_PAGE: Final = frozenset((
+    "page link share", "li share", "cell share", "top points", "top share", "top link share", "top2 share", "headings",
+    "same classes", "product share", "forum share", "list share",
+))  # fmt: skip
+"""The numbers of a page that are not whole."""
+_NO_FACTS: Final = (0, 0.0, 0, 0, 0.0, 0.0)
 
 
 class Outline:
     """What is known of each box, by its number, and of the page."""
 
     __slots__ = (
-        "all", "depth", "facts", "full", "h1_at", "hints", "near", "numbers", "own", "points2", "tags", "title_at",
-        "top", "top2",
+        "_blocks", "_facts", "all", "depth", "full", "h1_at", "hints", "numbers", "own", "points2", "styles", "tags",
+        "title_at", "top", "top2",
     )  # fmt: skip
 
     def __init__(self, blocks: Blocks, hints: Hints) -> None:
         count = len(blocks.walk.box_tags)
         self.hints = hints
-        self.depth, self.own, self.near, self.all = [0] * count, [0] * count, [0] * count, [0] * count
-        """Marks: of the box itself, also of the two around it, also of all around it."""
-        self.facts: list[Numbers] = [_NO_FACTS] * count
-        """Characters, share of links, long blocks, blocks, share of the page, share of punctuation."""
+        self.depth, self.own, self.all = [0] * count, [0] * count, [0] * count
+        """Marks: of the box itself, also of all around it."""
+        self._blocks = blocks
+        self._facts: dict[int, Numbers] = {}
         self.full: list[int] = []
         """The boxes that hold text, outer before inner."""
+        self.styles = [0] * count
+        """Equal for boxes of the same tag and class."""
         self._look(blocks)
         self.tags = [CLASS_OF.get(blocks.walk.box_tags[box], OTHER_TAG) for box in blocks.boxes]
         points, self.points2 = self._points(blocks)
@@ -90,39 +97,60 @@ class Outline:
         """The blocks that show the title and the first <h1>; -1 for none."""
         self.numbers = self._of_page(blocks, points[self.top])
 
+    def facts(self, box: int) -> Numbers:
+        """Characters, share of links, long blocks, blocks, share of the page, share of punctuation."""
+        found = self._facts.get(box)
+        if found is None:
+            found = self._facts[box] = self._count(box)
+        return found
+
+    def near(self, box: int) -> int:
+        """The marks of a box and of the two around it."""
+        own, parents = self.own, self._blocks.walk.box_parents
+        parent = parents[box]
+        return own[box] | own[parent] | own[parents[parent]]
+
+    def _count(self, box: int) -> Numbers:
+        """By what is counted up to where the box ends, and up to where it begins."""
+        blocks = self._blocks
+        first, end = blocks.span(box)
+        before = blocks.chars_before
+        chars = before[end] - before[first]
+        if not chars:
+            return _NO_FACTS
+        links, long, pauses = blocks.links_before, blocks.long_before, blocks.pauses_before
+        return (
+            chars, (links[end] - links[first]) / chars, long[end] - long[first], end - first, chars / before[-1],
+            (pauses[end] - pauses[first]) / chars,
+        )  # fmt: skip
+
     def _look(self, blocks: Blocks) -> None:
-        walk = blocks.walk
-        parents, firsts, tags, nodes = walk.box_parents, blocks.first_of_run, walk.box_tags, walk.box_nodes
-        chars_before, links_before = blocks.chars_before, blocks.links_before
-        long_before, pauses_before = blocks.long_before, blocks.pauses_before
-        depth, owns, nears, alls, facts, full = self.depth, self.own, self.near, self.all, self.facts, self.full
-        whole = max(1, chars_before[-1])
-        for box, (first_run, end_run) in enumerate(zip(walk.box_firsts, walk.box_ends, strict=True)):
-            first, end = firsts[first_run], firsts[end_run]
-            if first == end:
+        """Look at the boxes that hold text, whose marks tell something."""
+        walk, firsts, marked = blocks.walk, blocks.first_of_run, _MARKED_TAGS
+        depth, owns, alls, box_styles, add = self.depth, self.own, self.all, self.styles, self.full.append
+        styles: dict[tuple[int, str | None], int] = {}
+        for box, (first_run, end_run, parent, tag, node) in enumerate(
+            zip(walk.box_firsts, walk.box_ends, walk.box_parents, walk.box_tags, walk.box_nodes, strict=True)
+        ):
+            if firsts[first_run] == firsts[end_run]:
                 continue
-            full.append(box)
-            parent = parents[box]
-            owns[box] = own = marks_of_element(tags[box], nodes[box].attributes)
+            add(box)
+            attributes = node.attributes
+            own, name = marked.get(tag, 0), None
+            if attributes:
+                name = attributes.get("class")
+                own |= marks_of_attributes(attributes)
+            box_styles[box] = styles.setdefault((tag, name), len(styles))
+            owns[box] = own
             depth[box] = depth[parent] + 1
-            nears[box] = own | owns[parent] | owns[parents[parent]]
             alls[box] = own | alls[parent]
-            # A box around a single box holds the same.
-            if (chars := chars_before[end] - chars_before[first]) == facts[parent][0] and facts[parent][
-                3
-            ] == end - first:
-                facts[box] = facts[parent]
-            elif chars:
-                facts[box] = (
-                    chars, (links_before[end] - links_before[first]) / chars, long_before[end] - long_before[first],
-                    end - first, chars / whole, (pauses_before[end] - pauses_before[first]) / chars,
-                )  # fmt: skip
 
     def _points(self, blocks: Blocks) -> tuple[list[float], list[float]]:
         """Two counts of how much prose stands in a box: by its length, and by the rules that reader modes use."""
         walk = blocks.walk
         parents, tags = walk.box_parents, walk.box_tags
         by_length, by_rules = [0.0] * len(parents), [0.0] * len(parents)
+        earned_in: dict[int, float] = {}
         for box, tag, n, linked, pauses in zip(
             blocks.boxes, self.tags, blocks.chars, blocks.link_chars, blocks.pauses, strict=True
         ):
@@ -134,7 +162,8 @@ class Outline:
                 worth = min(n, _MOST_WORTH)
                 by_length[home] += worth
                 by_length[parents[home]] += worth / 2
-            points = 1.0 + pauses + min(n // 100, 3)
+            earned_in[parent] = earned_in.get(parent, 0.0) + 1.0 + pauses + min(n // 100, 3)
+        for parent, points in earned_in.items():
             for share in _SHARES:
                 by_rules[parent] += points * share
                 if parents[parent] == parent:
@@ -144,13 +173,13 @@ class Outline:
             if earned := by_rules[box]:
                 own = self.own[box]
                 weight = (25 if own & _POSITIVE else 0) - (25 if own & _NEGATIVE else 0)
-                by_rules[box] = (earned + _TAG_POINTS.get(tags[box], 0.0) + weight) * (1 - self.facts[box][1])
+                by_rules[box] = (earned + _TAG_POINTS.get(tags[box], 0.0) + weight) * (1 - self.facts(box)[1])
         return by_length, by_rules
 
     def _top(self, points: list[float]) -> int:
         best, found = 0.0, 0
         for box in self.full:
-            if (value := points[box]) > best and (value := value * (1 - self.facts[box][1])) > best:
+            if (value := points[box]) > best and (value := value * (1 - self.facts(box)[1])) > best:
                 best, found = value, box
         return found
 
@@ -159,7 +188,7 @@ class Outline:
         whole, tags, hints = blocks.chars_before[-1], self.tags, self.hints
         og_type, types, path = hints.og_type, hints.ld_types, hints.path
         slug = path.rstrip("/").rpartition("/")[2]
-        top, top2 = self.facts[self.top], self.facts[self.top2]
+        top, top2 = self.facts(self.top), self.facts(self.top2)
         headings = tags.count(H1) + tags.count(H2) + tags.count(H3)
         return (
             whole, blocks.links_before[-1] / max(1, whole), blocks.long_before[-1], len(blocks),
@@ -169,7 +198,7 @@ class Outline:
             slug.count("-"), int(_YEAR_IN_PATH.search(path) is not None), int(path in ("", "/")),
             int(bool(hints.query)),
             tags.count(LI) / count, tags.count(CELL) / count, tags.count(PRE), top_points, top[4], top[1], top2[4],
-            tags.count(H1), int(bool(hints.body)), headings / count, len(set(blocks.boxes)) / count,
+            tags.count(H1), headings / count, len(set(blocks.boxes)) / count,
             *self._shares(blocks, max(1, whole)),
         )  # fmt: skip
 
@@ -185,41 +214,37 @@ class Outline:
         return tuple(count / whole for count in counted)
 
 
-def marks_of_element(tag: int, attributes: Mapping[str, str | None]) -> int:
-    found = _MARKED_TAGS.get(tag, 0)
-    if attributes:
-        get = attributes.get
-        if name := get("class"):
-            found |= marks_of(name)
-        if name := get("id"):
-            found |= marks_of(name)
-        if name := get("itemprop"):
-            found |= marks_of(name)
-        if name := get("role"):
-            found |= _MARKED_ROLES.get(name, 0)
-        if (
-            "hidden" in attributes
-            or get("aria-hidden") == "true"
-            or ((style := get("style")) and _UNSHOWN.search(style))
-        ):
-            found |= _HIDDEN
+def marks_of_attributes(attributes: Mapping[str, str | None]) -> int:
+    get, found = attributes.get, 0
+    if name := get("class"):
+        found |= marks_of(name)
+    if name := get("id"):
+        found |= marks_of(name)
+    if name := get("itemprop"):
+        found |= marks_of(name)
+    if name := get("role"):
+        found |= _MARKED_ROLES.get(name, 0)
+    if "hidden" in attributes or get("aria-hidden") == "true" or ((style := get("style")) and _UNSHOWN.search(style)):
+        found |= _HIDDEN
     return found
 
 
-def ways_from(top: int, parents: list[int], boxes: list[int]) -> dict[int, tuple[int, int]]:
-    """From one box to each: how many steps up to a box that holds both, and how many from there down.
-
-    `boxes` are those that hold text, outer before inner.
-    """
+def ways_from(top: int, parents: list[int], boxes: Iterable[int]) -> dict[int, tuple[int, int]]:
+    """From one box to each: how many steps up to a box that holds both, and how many from there down."""
     ways, at, steps = {}, top, 0
     while at not in ways:
         ways[at] = (steps, 0)
         steps += 1
         at = parents[at]
     for box in boxes:
-        if box not in ways:
-            up, down = ways[parents[box]]
-            ways[box] = (up, down + 1)
+        entered = []
+        while box not in ways:
+            entered.append(box)
+            box = parents[box]
+        up, down = ways[box]
+        for inner in reversed(entered):
+            down += 1
+            ways[inner] = (up, down)
     return ways
 
 
@@ -227,11 +252,13 @@ def _title_at(blocks: Blocks, tags: list[int], title: str) -> tuple[int, int]:
     """Where the title is shown, and where the first <h1> is."""
     h1 = tags.index(H1) if H1 in tags else -1
     place = -1
+    least = max(_MIN_TITLE_CHARS - 1, len(title) // 2)
     if len(title) >= _MIN_TITLE_CHARS:
         for at, (text, tag) in enumerate(zip(blocks.texts, tags, strict=True)):
-            if (place < 0 or tag in HEADINGS) and _MIN_TITLE_CHARS <= len(text) <= _MAX_TITLE_CHARS:
+            # Half of the title at least: most lines are shorter, and need not be looked at.
+            if least < len(text) <= _MAX_TITLE_CHARS and (place < 0 or tag in HEADINGS):
                 lowered = text.lower()
-                if (lowered in title and 2 * len(lowered) > len(title)) or title in lowered:
+                if lowered in title or title in lowered:
                     if tag in HEADINGS:
                         return at, h1
                     place = at

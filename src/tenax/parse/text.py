@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Final
 
 from tenax.parse.html import BREAK, Dom, Node, Walk
@@ -13,6 +14,11 @@ MAX_TEXT_CHARS: Final = 2_000_000
 # A page's text ends in terminals and logs too: no escape may survive. Tabs and line breaks are handled elsewhere.
 _CONTROLS = bytes([*range(0x09), *range(0x0E, 0x20), 0x7F])
 _SPACES = re.compile("  +")
+
+RUN: Final = "\x01"
+PARAGRAPH: Final = "\x02"
+"""Stand in a marked text before each run of the walk, and within one where the page breaks lines twice in a row."""
+_MARKS = str.maketrans("", "", RUN + PARAGRAPH)
 
 
 def page_text(dom: Dom, max_chars: int = MAX_TEXT_CHARS) -> str:
@@ -40,14 +46,38 @@ def inert(text: str) -> str:
     return text.replace("\x9b", "") if "\x9b" in text else text
 
 
+def marked_text(walked: Walk) -> str:
+    """The visible text with its runs marked, so that it can be cut into blocks as a whole; `inert` takes them out."""
+    fragments = walked.fragments.copy()
+    joined = "".join(fragments)
+    if RUN in joined or PARAGRAPH in joined:
+        fragments = [fragment.translate(_MARKS) for fragment in fragments]
+    for start in walked.run_starts:
+        fragments[start] = RUN + fragments[start].lstrip()
+    lines = list(map(str.strip, "".join(fragments).split(BREAK)))
+    if walked.line_breaks > 1:
+        lines = _with_paragraphs(lines)
+    return _tidy(lines)
+
+
+def _with_paragraphs(lines: list[str]) -> list[str]:
+    """Of a line that goes on with a run after empty ones, make a paragraph."""
+    was_empty = False
+    for at, line in enumerate(lines):
+        if line and was_empty and line[0] != RUN:
+            lines[at] = PARAGRAPH + line
+        was_empty = not line
+    return lines
+
+
 def _shown(walked: Walk, max_chars: int) -> str:
-    return inert(_tidy("".join(walked.fragments)))[:max_chars]
+    return inert(_tidy(map(str.strip, "".join(walked.fragments).split(BREAK))))[:max_chars]
 
 
-def _tidy(raw: str) -> str:
+def _tidy(lines: Iterable[str]) -> str:
     """Drop empty lines and collapse white space within the others, by whole-string passes."""
-    raw = BREAK.join(filter(None, map(str.strip, raw.split(BREAK))))
-    for blank in "\n\t\r\f\v\xa0":
+    raw = BREAK.join(filter(None, lines))
+    for blank in "\n\t\r\f\v\xa0\x1c\x1d\x1e\x1f":
         if blank in raw:
             raw = raw.replace(blank, " ")
     # Looked for from the end, because Python does that a third quicker; many pages have none.

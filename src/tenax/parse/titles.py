@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Final
 
 _WORDS = re.compile(r"\w+")
@@ -22,13 +23,13 @@ def choose_title(
     told: Sequence[str],
     document_title: str,
     site_names: Sequence[str],
-    lower_headings: Sequence[str] = (),
+    lower_headings: Iterable[str] = (),
 ) -> str:
     """The title of the page.
 
     `headings` are its <h1>, `told` what metadata say in the order of trust, `document_title` its <title>. A heading
     that agrees with any of them is what a reader sees as the title; without one, the most trusted is freed of the
-    site's name. `lower_headings` are its <h2> and <h3>: the title where the <h1> is the name of the site.
+    site's name. `lower_headings` are its <h2> and <h3>, looked at only where the <h1> is a part of the title.
     """
     headings = [text for text in map(_line, headings) if text]
     told = [text for text in map(_line, told) if text]
@@ -36,11 +37,12 @@ def choose_title(
     others = [*told, document_title] if document_title else told
     names = {folded for name in site_names if (folded := _folded(name))}
     for heading in headings:
-        if len(heading) < _FEW_CHARS or _is_site(heading, names):
+        folded = _folded(heading)
+        if len(heading) < _FEW_CHARS or _is_folded_site(folded, names):
             continue
-        if any(_agree(heading, other) for other in told):
+        if any(_agree(folded, other) for other in told):
             return heading
-        if document_title and _agree(heading, document_title):
+        if document_title and _agree(folded, document_title):
             return _below(heading, told, document_title, lower_headings) or heading
     for other in others:
         if (bare := without_site(other, names)) and not _is_site(bare, names):
@@ -48,12 +50,12 @@ def choose_title(
     return next(iter((*headings, *others)), "")
 
 
-def _below(heading: str, told: Sequence[str], document_title: str, lower_headings: Sequence[str]) -> str:
+def _below(heading: str, told: Sequence[str], document_title: str, lower_headings: Iterable[str]) -> str:
     """What the rest of the document's title is called elsewhere, when the heading is only a part of that title."""
     whole, part = _folded(document_title), _folded(heading)
     if len(part) * 2 > len(whole):
         return ""
-    for text in (*told, *map(_line, lower_headings)):
+    for text in chain(told, map(_line, lower_headings)):
         folded = _folded(text)
         if len(folded) >= _LONG_CHARS and part not in folded and folded in whole:
             return text
@@ -79,7 +81,10 @@ def _is_suffix(piece: str, title: str) -> bool:
 
 def _is_site(text: str, names: set[str]) -> bool:
     """Whether a text is a name of the site, or written together is its host."""
-    folded = _folded(text)
+    return _is_folded_site(_folded(text), names)
+
+
+def _is_folded_site(folded: str, names: set[str]) -> bool:
     return folded in names or (len(folded) > _FEW_CHARS and folded.replace(" ", "") in names)
 
 
@@ -87,13 +92,16 @@ def _trimmed(text: str) -> str:
     return text.strip(" |-–—·•»«:/~>‹›")
 
 
-def _agree(heading: str, other: str) -> bool:
-    one, two = _folded(heading), _folded(other)
+def _agree(one: str, other: str) -> bool:
+    """Whether a heading, which is folded, and another title are the same."""
+    two = _folded(other)
     if not one or not two:
         return False
+    if one == two:
+        return True
     pieces = [_folded(piece) for piece in _PARTS.split(other)]
     # A short heading at the end of a title is the name of the site more often than that of the page.
-    if one == two or one == pieces[0] or (len(one) > _SHORT_CHARS and one in pieces):
+    if one == pieces[0] or (len(one) > _SHORT_CHARS and one in pieces):
         return True
     short, long = sorted((one, two), key=len)
     return (len(short) >= _LONG_CHARS and short in long) or _overlap(one, two) >= _MUCH

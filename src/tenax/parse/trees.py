@@ -7,9 +7,9 @@ nodes would; the source is made of names and numbers only, all checked here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from importlib.resources import files
+from math import floor
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -19,6 +19,10 @@ from tenax.model import Value
 Numbers: TypeAlias = tuple[float, ...]
 Tree: TypeAlias = Any
 """A number, or [feature, threshold, tree, tree]: JSON has no better word for it."""
+RowSums: TypeAlias = Callable[[Sequence[Numbers], Sequence[int], Mapping[int, Numbers], Numbers], list[float]]
+"""From the numbers of rows, the group of each, the numbers of groups and those of all, to the sum of each row."""
+_Part: TypeAlias = Callable[[Numbers, Numbers, Numbers, float], tuple[float, bool]]
+_TREES_OF_PART: Final = 50
 NONE: Final = -20.0
 """The sum of a row without numbers: as surely not as any."""
 
@@ -36,26 +40,29 @@ def load(name: str) -> dict[str, Table]:
     return msgspec.json.decode(files("tenax.parse").joinpath(name).read_bytes(), type=dict[str, Table])
 
 
-def expression(tree: Tree, names: dict[str, str]) -> str:
-    """The tree as an expression on the variables that stand for features."""
+def expression(tree: Tree, names: Mapping[str, str], fractions: Set[str]) -> str:
+    """The tree as an expression on the variables that stand for features, all of them whole but for `fractions`."""
     if not isinstance(tree, list):
         return repr(float(tree))
     feature, threshold, low, high = tree
-    return f"({expression(low, names)} if {names[feature]} <= {float(threshold)!r} else {expression(high, names)})"
+    # Python compares two whole numbers, or two that are not, twice as fast as one with the other.
+    limit = repr(float(threshold)) if feature in fractions else repr(floor(float(threshold)))
+    low, high = expression(low, names, fractions), expression(high, names, fractions)
+    return f"({low} if {names[feature]} <= {limit} else {high})"
 
 
-def compiled_sum(table: Table, features: Sequence[str]) -> Callable[[Numbers], float]:
+def compiled_sum(table: Table, features: Sequence[str], fractions: Set[str]) -> Callable[[Numbers], float]:
     """A function from the numbers, in the order of `features`, to the sum."""
     names = {name: f"x{place}" for place, name in enumerate(features)}
     lines = ["def total(numbers):", f"    {', '.join(names.values())}, = numbers", "    sum = 0.0"]
-    lines += [f"    sum += {expression(tree, names)}" for tree in table.trees]
+    lines += [f"    sum += {expression(tree, names, fractions)}" for tree in table.trees]
     made: Callable[[Numbers], float] = _made([*lines, "    return sum"], "total")
     return made
 
 
 def compiled_rows(
-    table: Table, of_row: Sequence[str], of_group: Sequence[str], of_all: Sequence[str]
-) -> Callable[[Sequence[Numbers], Sequence[int], dict[int, Numbers], Numbers], list[float]]:
+    table: Table, of_row: Sequence[str], of_group: Sequence[str], of_all: Sequence[str], fractions: Set[str]
+) -> RowSums:
     """A function that gives the sum for each row: its own numbers, those of its group and those that all share.
 
     A row without numbers has the sum `NONE`.
@@ -64,43 +71,49 @@ def compiled_rows(
         {name: f"{letter}{place}" for place, name in enumerate(family)}
         for letter, family in (("r", of_row), ("g", of_group), ("a", of_all))
     ]
-    rows, groups, shared = (", ".join(family.values()) for family in families)
     names = families[2] | families[1] | families[0]
-    lines = [
-        "def totals(rows, places, groups, shared):",
-        f"    {shared}, = shared",
-        "    found = []",
-        "    last = None",
-        "    for row, place in zip(rows, places, strict=True):",
-        "        if not row:",
-        "            found.append(NONE)",
-        "            continue",
-        f"        {rows}, = row",
-        "        if place != last:",
-        f"            {groups}, = groups[place]",
-        "            last = place",
-        "        sum = 0.0",
+    rows, groups, shared = (", ".join(family.values()) for family in families)
+    unpacked = [f"    {rows}, = row", f"    {groups}, = group", f"    {shared}, = shared"]
+    parts: list[_Part] = [
+        _made(["def part(row, group, shared, sum):", *unpacked, *lines, "    return sum, False"], "part")
+        for lines in _lines(table, names, fractions)
     ]
+
+    def totals(
+        rows: Sequence[Numbers], places: Sequence[int], groups: Mapping[int, Numbers], shared: Numbers
+    ) -> list[float]:
+        found = []
+        for row, place in zip(rows, places, strict=True):
+            total, is_sure = (0.0, False) if row else (NONE, True)
+            for part in parts if row else ():
+                total, is_sure = part(row, groups[place], shared, total)
+                if is_sure:
+                    break
+            found.append(total)
+        return found
+
+    return totals
+
+
+def _lines(table: Table, names: Mapping[str, str], fractions: Set[str]) -> Iterator[list[str]]:
+    """The table as Python, in parts that begin at exits: of a large one, most rows need only the first.
+
+    Compiled as a whole it would take a hundred megabytes while that lasts.
+    """
     exits = {after: (sure, scale) for after, sure, scale in table.exits}
+    lines: list[str] = []
     for number, tree in enumerate(table.trees):
         if number in exits:
             sure, scale = exits[number]
-            lines.append(f"        if not -{sure!r} < sum < {sure!r}:")
-            lines.append(f"            found.append(sum * {scale!r})")
-            lines.append("            continue")
-        lines.append(f"        sum += {expression(tree, names)}")
-    made: Callable[[Sequence[Numbers], Sequence[int], dict[int, Numbers], Numbers], list[float]] = _made(
-        [*lines, "        found.append(sum)", "    return found"], "totals"
-    )
-    return made
-
-
-@cache
-def _code(source: str) -> Any:
-    return compile(source, "<learned table>", "exec")
+            lines += [f"    if not -{sure!r} < sum < {sure!r}:", f"        return sum * {scale!r}, True"]
+            if len(lines) >= _TREES_OF_PART:
+                yield lines
+                lines = []
+        lines.append(f"    sum += {expression(tree, names, fractions)}")
+    yield lines
 
 
 def _made(lines: list[str], name: str) -> Any:
-    scope: dict[str, Any] = {"NONE": NONE}
-    exec(_code("\n".join(lines)), scope)
+    scope: dict[str, Any] = {}
+    exec(compile("\n".join(lines), "<learned table>", "exec"), scope)
     return scope[name]

@@ -7,6 +7,7 @@ page calls a part around the block so, by a tag, a role or a class.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final
@@ -65,12 +66,16 @@ _IS_MAIN: Final = ("article", "content")
 class Sight:
     """One block as the reasons see it: its numbers by name, and the blocks beside it."""
 
-    def __init__(self, blocks: Blocks, features: Features, kept: Sequence[bool], at: int, heading: str) -> None:
+    def __init__(
+        self, blocks: Blocks, features: Features, kept: Sequence[bool], at: int, heading: str, times: int
+    ) -> None:
         self._row: Numbers = features.of_block[at]
         self._box: Numbers = features.of_box[blocks.boxes[at]]
         self.tag = blocks.walk.box_tags[blocks.boxes[at]]
         self.heading = heading
         """The heading it stands under; its own text when it is one."""
+        self.times = times
+        """How often its text stands on the page."""
         self.is_title = at == features.title_at
         self.before: bool | None = kept[at - 1] if at else None
         self.after: bool | None = kept[at + 1] if at + 1 < len(kept) else None
@@ -101,11 +106,11 @@ def whys_of(blocks: Blocks, features: Features, kept: Sequence[bool]) -> list[st
     whys = []
     # What <body> is called is said of every block, and so says nothing of any.
     of_all = frozenset(name for name in _AGAINST if all(box[_OF_BOX[name]] for box in features.of_box.values()))
-    heading = ""
+    heading, times = "", Counter(blocks.texts)
     for at, row in enumerate(features.of_block):
         if row[_OF_BLOCK["from heading"]] == 0:
             heading = blocks.texts[at]
-        sight = Sight(blocks, features, kept, at, heading)
+        sight = Sight(blocks, features, kept, at, heading, times[blocks.texts[at]])
         reasons = _for(sight) if kept[at] else _against(sight, of_all)
         whys.append("; ".join(islice(reasons, MOST_REASONS)) or SMALL_SIGNS)
     return whys
@@ -116,10 +121,6 @@ def _for(sight: Sight) -> Iterator[str]:
     is_headline = sight.is_title or (sight.tag in _TITLE_TAGS and sight.after is True)
     if is_headline:
         yield "the title" if sight.is_title else "a heading above what is kept"
-    if sight.number("in body") == 1:
-        yield "in the text that the page's data gives"
-    if sight.number("in description") == 1:
-        yield "begins as the description does"
     if not is_headline:
         yield from _what(sight)
     if not sight.is_in_main and any(sight.mark(name) for name in _IS_MAIN):
@@ -155,8 +156,8 @@ def _against(sight: Sight, of_all: frozenset[str]) -> Iterator[str]:
             yield "before the main part"
         elif sight.number("to last") < 0:
             yield "after the main part"
-    if sight.number("same text") >= _MANY_TIMES:
-        yield f"said {sight.number('same text'):.0f} times on the page"
+    if sight.times >= _MANY_TIMES:
+        yield f"said {sight.times} times on the page"
     if sight.number("chars") < _FEW_CHARS:
         yield "only a few words"
     elif sight.is_short and sight.before is False and sight.after is False:

@@ -22,7 +22,7 @@ OLDEST_UPGRADED = 2
 APPLICATION_ID = 0x7E7A_C001  # marks the file as a Tenax ledger
 
 ROWS_AT_ONCE = (256, 64, 16, 4, 1)
-VALUES_AT_ONCE = (1, 17, 64, 256, 1024)
+VALUES_AT_ONCE = (1, 17, 64, 256, 512, 1024)
 FULL_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
