@@ -186,9 +186,10 @@ def test_tables_are_what_reading_loads(tmp_path: Path) -> None:
 
 
 def test_a_table_of_blocks_keeps_its_exits() -> None:
-    made = kept_tables([{"tree_structure": split(0, 1.0, leaf(0), leaf(1))}], [[20, 1.6, 1.97]])
-    assert made == {"kept": {"trees": [[FEATURES[0], 1.0, 0, 1]], "exits": [[20, 1.6, 1.97]]}}
-    assert made.keys() == load(article.TABLES).keys()
+    tree = {"tree_structure": split(0, 1.0, leaf(0), leaf(1)), "worth": 0.5}
+    made = kept_tables({"article": {"trees": [tree], "exits": [[20, 1.6, 1.97]]}})
+    assert made == {"article": {"trees": [[FEATURES[0], 1.0, 0, 0.5]], "exits": [[20, 1.6, 1.97]]}}
+    assert made.keys() < load(article.TABLES).keys()
 
 
 def test_trees_are_compared_place_by_place() -> None:

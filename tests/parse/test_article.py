@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from tenax.model import PageKind
 from tenax.parse import read_document
 from tenax.parse.article import MIN_ABSTRACT_CHARS, Judgement, abstract_of, article_text, judge, kept_runs, words_of
+from tenax.parse.article import judged as judged_by
 from tenax.parse.blocks import Blocks
 from tenax.parse.features import features_of
 from tenax.parse.hints import Hints
@@ -149,6 +150,40 @@ def test_what_is_doubtful_is_asked_about(html: str) -> None:
     blocks = Blocks(Dom(html).walk)
     clear = features_of(blocks, Outline(blocks, Hints()), is_article=True).clear
     assert len(clear) == (5 if html == f"<div>{STORY}</div>" else 0)
+
+
+def scored(html: str, scores: list[float]) -> list[bool]:
+    """What is kept of a page whose blocks have these scores."""
+    blocks = Blocks(Dom(html).walk)
+    return judged_by(scores, blocks, features_of(blocks, Outline(blocks, Hints()))).kept
+
+
+SURE = f"<p>{SENTENCES[0]}<p>{SENTENCES[1]}"
+
+
+@pytest.mark.parametrize(
+    ("html", "scores", "kept"),
+    [
+        ("<ul><li>ten chars.<li>ten chars.<li>ten chars.</ul>", [0.9, 0.9, 0.2], [True, True, True]),
+        ("<ul><li>ten chars.<li>ten chars.<li>ten chars.</ul>", [0.1, 0.6, 0.1], [False, False, False]),
+        ("<ol><li>one<ul><li>inner<li>inner</ul></ol>", [0.9, 0.1, 0.1], [True, False, False]),
+        ("<table><tr><td>one<td>two<tr><td>three<td>four</table>", [0.9, 0.3, 0.9, 0.9], [True] * 4),
+        (f"<table><tr><td>{'long ' * 50}<td>short</table>", [0.9, 0.1], [True, False]),
+        ("<ul><li>ten chars.<li><button>press</button><li>ten chars.</ul>", [0.9, 0.0, 0.9], [True, False, True]),
+        ("<p>ten chars.<p>ten chars.<p>ten chars.", [0.9, 0.9, 0.2], [True, True, False]),
+    ],
+    ids=["kept whole", "dropped whole", "inner list", "a table", "columns", "but for buttons", "paragraphs"],
+)
+def test_lists_and_tables_are_kept_whole_or_not_at_all(html: str, scores: list[float], kept: list[bool]) -> None:
+    assert scored(SURE + html, [0.97, 0.97, *scores])[2:] == kept
+
+
+def test_profiles_beside_posts_are_dropped_in_threads_only() -> None:
+    post = f"<div class=post><div class=author>wobblepot, 41 posts</div><p>{SENTENCES[0]}</p></div>"
+    dropped = {
+        kind: judged(post * 3, kind)[2].scores[0] == 0 for kind in (PageKind.FORUM, PageKind.ARTICLE, PageKind.OTHER)
+    }
+    assert dropped == {PageKind.FORUM: True, PageKind.ARTICLE: False, PageKind.OTHER: False}
 
 
 @settings(deadline=None, max_examples=100)

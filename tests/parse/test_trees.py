@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -50,7 +52,7 @@ GROUP: Tree = ["around", 0, -10, 10]
 ALL: Tree = ["of all", 0, -100, 100]
 
 
-def totals(table: Table, rows: list[tuple[float, ...]], places: list[int]) -> list[float]:
+def totals(table: Table, rows: Sequence[Numbers], places: list[int]) -> list[float]:
     groups: dict[int, Numbers] = {0: (0.0,), 1: (1.0,)}
     return compiled_rows(table, ("own",), ("around",), ("of all",), set())(rows, places, groups, (1.0,))
 
@@ -91,6 +93,17 @@ def test_the_first_exit_that_is_sure_is_taken() -> None:
     assert totals(table, [(0,), (1,)], [0, 0]) == [9.0, 10.0]
 
 
+def test_a_large_table_in_parts_means_the_same() -> None:
+    """It is parted where a sum may end early."""
+    trees = tuple(["own", number % 7, -0.01, 0.01 + number / 10_000] for number in range(300))
+    rows = [(number,) for number in range(8)]
+    plain = totals(Table(trees), rows, [0] * 8)
+    parted = Table(trees, exits=tuple((after, 1e9, 1.0) for after in (20, 60, 120, 150, 260)))
+    assert totals(parted, rows, [0] * 8) == pytest.approx(plain)
+    ending = Table(trees, exits=((60, 1e9, 1.0), (260, 0.0, 2.0)))
+    assert totals(ending, [(9,)], [0])[0] == pytest.approx(2 * sum(0.01 + number / 10_000 for number in range(260)))
+
+
 def answer(tree: Tree, numbers: dict[str, float]) -> float:
     """The plain meaning of a tree, step by step."""
     while isinstance(tree, list):
@@ -119,8 +132,9 @@ def test_compiled_trees_mean_what_they_say(trees: list[Tree], a: int, b: float) 
 
 def test_the_tables_that_come_with_tenax() -> None:
     kept = load("kept.json")
-    assert set(kept) == {"kept"}
-    compiled_rows(kept["kept"], OF_BLOCK, OF_BOX, OF_PAGE, FRACTIONS)
+    assert set(kept) == {"article", "other"}
+    for table in kept.values():
+        compiled_rows(table, OF_BLOCK, OF_BOX, OF_PAGE, FRACTIONS)
     kinds = load("kinds.json")
     assert set(kinds) == {kind.value for kind in PageKind}
     for table in kinds.values():

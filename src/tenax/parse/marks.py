@@ -15,7 +15,7 @@ _WORDS: Final = {
         ^nav ^subnav ^topnav ^mainnav ^sitenav ^meganav navi menu crumb paginat pager ^toc$ topbar toolbar ^skip sitemap
     """,
     "header": "^header masthead ^head$ banner hero",
-    "footer": "footer ^foot$ footnote footbar footnav footlink sitefoot pagefoot copyright colophon disclaimer legal",
+    "footer": "footer ^foot$ footbar footnav footlink sitefoot pagefoot copyright colophon disclaimer legal",
     "side": "sidebar ^aside ^rail$ widget secondary tertiary",
     "comment": "comment disqus ^reply ^replies respond discuss livefyre coral",
     "related": """
