@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tenax.parse.blocks import LONG_CHARS, Blocks
 from tenax.parse.html import Dom
-from tenax.parse.text import page_text
+from tenax.parse.text import inert, page_text
 from tests.parse.markup import MARKUP
 
 
@@ -122,3 +122,17 @@ def test_a_block_is_where_its_paragraph_is(texts: list[str]) -> None:
     blocks = blocks_of("".join(f"<section><p>{text}</p></section>" for text in texts))
     assert blocks.texts == texts
     assert [blocks.span(box) for box in blocks.boxes] == [(at, at + 1) for at in range(len(texts))]
+
+
+def test_marks_of_our_own_in_a_page_are_none() -> None:
+    blocks = blocks_of("<p>&#1;<p>a&#1;b<p>c&#2;d<br><br>e<p>\x02")
+    assert [inert(text) for text in blocks.texts] == ["", "ab", "cd", "e", ""]
+    assert all(blocks.texts)
+    assert len(blocks.runs) == 5
+
+
+@settings(deadline=None, max_examples=200)
+@given(MARKUP)
+def test_without_its_marks_the_text_is_that_of_the_page(html: str) -> None:
+    dom = Dom(html)
+    assert inert(Blocks(dom.walk).marked) == page_text(dom)

@@ -18,7 +18,7 @@ _SPACES = re.compile("  +")
 RUN: Final = "\x01"
 PARAGRAPH: Final = "\x02"
 """Stand in a marked text before each run of the walk, and within one where the page breaks lines twice in a row."""
-_MARKS = str.maketrans("", "", RUN + PARAGRAPH)
+_OTHERS_OF_THE_KIND = str.maketrans(RUN + PARAGRAPH, "\x03\x03")
 
 
 def page_text(dom: Dom, max_chars: int = MAX_TEXT_CHARS) -> str:
@@ -51,7 +51,7 @@ def marked_text(walked: Walk) -> str:
     fragments = walked.fragments.copy()
     joined = "".join(fragments)
     if RUN in joined or PARAGRAPH in joined:
-        fragments = [fragment.translate(_MARKS) for fragment in fragments]
+        fragments = [fragment.translate(_OTHERS_OF_THE_KIND) for fragment in fragments]
     for start in walked.run_starts:
         fragments[start] = RUN + fragments[start].lstrip()
     lines = list(map(str.strip, "".join(fragments).split(BREAK)))
