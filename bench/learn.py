@@ -31,7 +31,7 @@ from tenax.model import PageKind
 from tenax.parse import article, kinds
 from tenax.parse.outline import UNREAD_TAG
 
-ARTICLES_BAR, OTHERS_BAR, SNIPPETS_BAR = 0.945, 0.743, 0.933
+ARTICLES_BAR, OTHERS_BAR, SNIPPETS_BAR = 0.945, 0.743, 0.93
 """A little below what the shipped tables were chosen by: a change that falls short of these has lost something."""
 SHIPPED = ROOT / "src" / "tenax" / "parse"
 
