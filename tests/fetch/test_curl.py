@@ -272,13 +272,13 @@ async def test_each_failure_of_http2_has_its_kind(
 async def test_each_wait_has_its_own_limit(rig: Rig, http2: Http2Site, path: str, kind: FailureKind) -> None:
     await rig.page(http2.url("/page"))
     limits = Request(
-        http2.url(path), CAP_BYTES, 0.8, headers_timeout_seconds=0.2, body_timeout_seconds=0.2, verify_tls=False
+        http2.url(path), CAP_BYTES, 1.5, headers_timeout_seconds=0.6, body_timeout_seconds=0.6, verify_tls=False
     )
     began = time.monotonic()
     failed = await rig.transport.get(limits)
     assert isinstance(failed, Failed)
     assert (failed.kind, failed.is_site_wide) == (kind, False)
-    assert time.monotonic() - began < 1.5
+    assert time.monotonic() - began < 5
     assert (await rig.page(http2.url("/page"))).body == PAGE
 
 

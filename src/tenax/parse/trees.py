@@ -74,19 +74,24 @@ def compiled_rows(
     names = families[2] | families[1] | families[0]
     rows, groups, shared = (", ".join(family.values()) for family in families)
     unpacked = [f"    {rows}, = row", f"    {groups}, = group", f"    {shared}, = shared"]
-    parts: list[_Part] = [
-        _made(["def part(row, group, shared, sum):", *unpacked, *lines, "    return sum, False"], "part")
-        for lines in _lines(table, names, fractions)
-    ]
+    borders = _borders(table)
+    parts: list[_Part | None] = [None] * (len(borders) - 1)
+
+    def made(number: int) -> _Part:
+        """A part, compiled when it is first needed: most pages need no more than the first of a large table."""
+        lines = _lines(table, range(borders[number], borders[number + 1]), names, fractions)
+        part: _Part = _made(["def part(row, group, shared, sum):", *unpacked, *lines, "    return sum, False"], "part")
+        parts[number] = part
+        return part
 
     def totals(
         rows: Sequence[Numbers], places: Sequence[int], groups: Mapping[int, Numbers], shared: Numbers
     ) -> list[float]:
         found = []
         for row, place in zip(rows, places, strict=True):
-            total, is_sure = (0.0, False) if row else (NONE, True)
-            for part in parts if row else ():
-                total, is_sure = part(row, groups[place], shared, total)
+            total = 0.0 if row else NONE
+            for number, part in enumerate(parts) if row else ():
+                total, is_sure = (part or made(number))(row, groups[place], shared, total)
                 if is_sure:
                     break
             found.append(total)
@@ -95,22 +100,27 @@ def compiled_rows(
     return totals
 
 
-def _lines(table: Table, names: Mapping[str, str], fractions: Set[str]) -> Iterator[list[str]]:
-    """The table as Python, in parts that begin at exits: of a large one, most rows need only the first.
+def _borders(table: Table) -> list[int]:
+    """Where the parts of a table begin, at exits, and where the last one ends.
 
-    Compiled as a whole it would take a hundred megabytes while that lasts.
+    Compiled as a whole, a large one would take a hundred megabytes while that lasts.
     """
+    found = [0]
+    for after, _, _ in table.exits:
+        if after - found[-1] >= _TREES_OF_PART:
+            found.append(after)
+    return [*found, len(table.trees)]
+
+
+def _lines(table: Table, trees: range, names: Mapping[str, str], fractions: Set[str]) -> Iterator[str]:
+    """Some trees of a table as Python, with the exits after them."""
     exits = {after: (sure, scale) for after, sure, scale in table.exits}
-    lines: list[str] = []
-    for number, tree in enumerate(table.trees):
-        if number in exits:
-            sure, scale = exits[number]
-            lines += [f"    if not -{sure!r} < sum < {sure!r}:", f"        return sum * {scale!r}, True"]
-            if len(lines) >= _TREES_OF_PART:
-                yield lines
-                lines = []
-        lines.append(f"    sum += {expression(tree, names, fractions)}")
-    yield lines
+    for number in trees:
+        yield f"    sum += {expression(table.trees[number], names, fractions)}"
+        if number + 1 in exits:
+            sure, scale = exits[number + 1]
+            yield f"    if not -{sure!r} < sum < {sure!r}:"
+            yield f"        return sum * {scale!r}, True"
 
 
 def _made(lines: list[str], name: str) -> Any:
