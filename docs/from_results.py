@@ -70,6 +70,34 @@ def ledger_tables() -> str:
     return _with_bars(measured, table(head, rows))
 
 
+_DISCOVERERS = {
+    "tenax": "Tenax",
+    "tenax_links": "Tenax, `--discover links`",
+    "scrapy": "Scrapy, sitemaps and links",
+}
+
+
+def discover_tables() -> str:
+    measured = result("discover")
+    if measured is None:
+        return NOT_MEASURED
+    figures = measured["figures"]
+    known = {key: figures[key] for key in _DISCOVERERS if key in figures}
+    found = [
+        [
+            _DISCOVERERS[key], f"{one['found_share']:.2%}", *(f"{share:.1%}" for share in one["found_by_way"].values()),
+            f"{one['requests']:,}", f"{one['wasted_share']:.2%}", number(one["cpu_seconds"]),
+        ]
+        for key, one in known.items()
+    ]  # fmt: skip
+    wasted = [[_DISCOVERERS[key], *(f"{count:,}" for count in one["wasted"].values())] for key, one in known.items()]
+    head = ("real pages found", "all", *figures["tenax"]["found_by_way"], "requests", "wasted", "CPU s")
+    worths = (name.replace("_", " ") for name in figures["tenax"]["wasted"])
+    about = f"{figures['pages']:,} pages on {figures['hosts']} hosts, seed {figures['seed']}."
+    tables = f"{table(head, found)}\n\n{table(('requests wasted', *worths), wasted)}"
+    return _with_bars(measured, f"{about}\n\n{tables}")
+
+
 def hosts_tables() -> str:
     measured = result("hosts")
     if measured is None:
@@ -126,6 +154,29 @@ def cluster_tables() -> str:
     )
     fetcher = _page_fetcher_table(figures["page_fetcher"])
     return _with_bars(measured, f"{about}\n\n{table(head, rows)}\n\n{fetcher}")
+
+
+_SITEMAPS = {
+    "xml": "XML",
+    "gzip": "the same as a gzip file",
+    "text": "its URLs as text",
+    "largest": "XML with languages",
+}
+
+
+def sitemap_tables() -> str:
+    measured = result("sitemap")
+    if measured is None:
+        return NOT_MEASURED
+    figures = measured["figures"]
+    rows = [
+        [
+            words, number(figures[key]["bytes"] / 1_000_000), f"{figures[key]['entries']:,}",
+            number(figures[key]["cpu_seconds"]), number(figures[key]["above_base_mb"]),
+        ]
+        for key, words in _SITEMAPS.items()
+    ]  # fmt: skip
+    return _with_bars(measured, table(("", "MB", "entries", "CPU s", "MB above base, file included"), rows))
 
 
 def startup_tables() -> str:
@@ -209,6 +260,23 @@ def _read_columns(corpus: Mapping[str, Any]) -> dict[str, float]:
     return scores
 
 
+def feeds_tables() -> str:
+    measured = result("feeds")
+    if measured is None:
+        return NOT_MEASURED
+    figures = measured["figures"]
+    who = {"tenax": "Tenax", "feedparser": "feedparser", "feedparser_plain": "the same, without its sanitizer"}
+    shares = [[what, f"{share:.2%}"] for what, share in figures["agreement"].items()]
+    costs = [["a file of the corpus", *(f"{number(figures['cpu_ms'][key])} ms" for key in who)]]
+    for name, one in figures["large"].items():
+        each = (f"{number(one['cpu_ms_a_megabyte'][key])} ms" for key in who)
+        costs.append([f"a megabyte of a {name}", *each])
+    about = f"{figures['files']:,} files; of the CPU time, the least of {figures['passes']} passes."
+    return _with_bars(
+        measured, f"{about}\n\n{table(('agree on', 'files'), shares)}\n\n{table(('CPU', *who.values()), costs)}"
+    )
+
+
 def learn_tables() -> str:
     measured = result("learn")
     if measured is None:
@@ -250,6 +318,37 @@ def simulate_tables() -> str:
     )  # fmt: skip
     about = f"{figures['hosts']:,} hosts; the window of a worker takes {number(figures['window_mb'])} MB."
     return _with_bars(measured, f"{about}\n\n{table(head, rows)}")
+
+
+_POLICIES = {
+    "fixed": "fixed interval",
+    "doubling": "halving and doubling",
+    "oracle": "oracle",
+    "tenax": "Tenax",
+}
+
+
+def fresh_tables() -> str:
+    measured = result("fresh")
+    if measured is None:
+        return NOT_MEASURED
+    figures = measured["figures"]
+    rows = [
+        [words, *(_from_to(figures[key][name]) for name in ("mean_age_days", "after_four_weeks", "requests"))]
+        for key, words in _POLICIES.items()
+    ]  # fmt: skip
+    head = ("", "mean age in the year, days", "after the first four weeks", "requests")
+    about = (
+        f"{figures['pages']:,} pages, {figures['requests_per_day']:,} requests a day, "
+        f"{counted(len(figures['seeds']), 'seed')}. After the first four weeks Tenax is at most "
+        f"{figures['later_above_oracle']:.1%} above the oracle."
+    )
+    return _with_bars(measured, f"{about}\n\n{table(head, rows)}")
+
+
+def _from_to(values: list[float]) -> str:
+    low, high = number(min(values)), number(max(values))
+    return low if low == high else f"{low} to {high}"
 
 
 def kill_tables() -> str:

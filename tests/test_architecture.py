@@ -23,11 +23,28 @@ FLOORS: tuple[tuple[str, frozenset[str]], ...] = (
         "ground",
         frozenset({"version", "errors", "model", "clock", "config", "files", "memory", "metrics", "logs", "place"}),
     ),
-    ("rooms", frozenset({"urls", "parse", "hosts", "ledger", "events"})),
+    ("rooms", frozenset({"urls", "parse", "discover", "hosts", "ledger", "events"})),
     ("fetch", frozenset({"fetch"})),
     (
         "around the loop",
-        frozenset({"network", "likeness", "page", "reading", "reader", "readers", "rulebook", "seeding", "supervisor"}),
+        frozenset(
+            {
+                "graph",
+                "network",
+                "likeness",
+                "catalogues",
+                "finding",
+                "lessons",
+                "upkeep",
+                "page",
+                "reading",
+                "reader",
+                "readers",
+                "rulebook",
+                "seeding",
+                "supervisor",
+            }
+        ),
     ),
     ("the loop", frozenset({"engine", "progress", "app"})),
     ("wiring", frozenset({"wiring"})),
@@ -65,7 +82,7 @@ NAMES_A_BACKEND = {
 }
 
 PURE = (
-    *("tenax.urls", "tenax.parse", "tenax.page", "tenax.reading"),
+    *("tenax.urls", "tenax.parse", "tenax.discover", "tenax.page", "tenax.reading", "tenax.graph"),
     *("tenax.hosts.rules", "tenax.hosts.throttle", "tenax.hosts.breaker", "tenax.hosts.budget", "tenax.hosts.cooldown"),
     *("tenax.hosts.ways", "tenax.hosts.rest", "tenax.hosts.robots", "tenax.hosts.turns", "tenax.hosts.local_turns"),
     "tenax.hosts.redis.shares",
@@ -78,7 +95,9 @@ PURE = (
         "tenax.ledger.duplicates",
         "tenax.ledger.effects",
         "tenax.ledger.inflow",
+        "tenax.ledger.links",
         "tenax.ledger.offers",
+        "tenax.ledger.reports",
         "tenax.ledger.robots_written",
         "tenax.ledger.rows",
         "tenax.fetch.addresses",
@@ -119,6 +138,7 @@ HOMES = {
     "confluent_kafka": ("tenax.events.kafka",),
     "can_ada": ("tenax.urls.normalize", "tenax.fetch.redirects"),
     "curl_cffi": ("tenax.fetch.curl.handles",),
+    "igraph": ("tenax.graph",),
     "httptools": ("tenax.fetch.http.wire", "tenax.fetch.failures"),
     "playwright": ("tenax.fetch.browser",),
     "prometheus_client": ("tenax.metrics",),

@@ -10,17 +10,9 @@ from pathlib import Path
 import pytest
 
 from tenax.clock import ManualClock
-from tenax.config import Config, CrawlConfig, DuplicatesConfig, FetchConfig, LedgerConfig, PolitenessConfig, Sites
-from tenax.engine import Engine
+from tenax.config import Config, CrawlConfig, DuplicatesConfig, FetchConfig, LedgerConfig
 from tenax.errors import CommitUnknown, NoSeedReachable
-from tenax.fetch import Request, Response
-from tenax.fetch.headers import Headers
-from tenax.fetch.pipeline import Pipeline
-from tenax.hosts.memory import MemoryHosts, OwnHosts
-from tenax.hosts.turns import HostTurns
-from tenax.ledger import Admission, Life, TaskState
-from tenax.ledger.sqlite import SqliteLedger
-from tenax.likeness import PageLikeness
+from tenax.ledger import Admission, TaskState
 from tenax.model import (
     Done,
     Ending,
@@ -30,98 +22,17 @@ from tenax.model import (
     Hop,
     Offer,
     Redirected,
-    Refused,
     Rejected,
     Source,
     Visit,
     label,
 )
-from tenax.network import NetworkWatch
 from tenax.readers import InlineReaders, ReaderFailed
 from tenax.reading import Job, Reading
-from tenax.rulebook import Rulebook
-from tenax.urls.admit import Rules, rules_of, seed_offers
-from tenax.urls.normalize import spelling_of
-from tests.fetch.anywhere import transports_over
+from tenax.urls.admit import Rules
+from tests.crawling import BY_LINKS, HURRIED, SITE, Answered, Crawl, begun, linking, until
 
-SITE = "https://a.test"
 DEFAULTS = Config()
-Answered = str | tuple[int, str] | Failed | Refused | Exception
-"""A page's HTML, a status with a Location or a Retry-After, a failure, or a bug."""
-
-
-def linking(*paths: str, head: str = "") -> str:
-    links = "".join(f'<a href="{path}">x</a>' for path in paths)
-    return f"<html><head><title>T</title>{head}</head><body><p>words</p>{links}</body></html>"
-
-
-class Web:
-    """A transport over pages in memory. It looks at how many are in flight, and may be told to wait."""
-
-    def __init__(self, pages: Mapping[str, Answered], clock: ManualClock) -> None:
-        self.pages = {SITE + "/robots.txt": (404, ""), **pages}
-        self.asked: list[str] = []
-        self.most_at_once = 0
-        self.gate = asyncio.Event()
-        self.gate.set()
-        self.at_the_gate = asyncio.Event()
-        self._at_once = 0
-        self._clock = clock
-
-    async def get(self, request: Request) -> Response | Failed | Refused:
-        self.asked.append(request.url)
-        self._at_once += 1
-        self.most_at_once = max(self.most_at_once, self._at_once)
-        try:
-            await asyncio.sleep(0)
-            if not request.url.endswith("/robots.txt"):
-                self.at_the_gate.set()
-                await self.gate.wait()
-        finally:
-            self._at_once -= 1
-        answer = self.pages.get(request.url, (404, ""))
-        if isinstance(answer, Exception):
-            raise answer
-        if isinstance(answer, (Failed, Refused)):
-            return answer
-        status, words = (200, answer) if isinstance(answer, str) else answer
-        headers = {"Content-Type": "text/html"} if status == 200 else {"Location": words, "Retry-After": words}
-        now = self._clock.now()
-        body = words.encode() if status == 200 else b""
-        pairs = Headers((name.encode(), value.encode()) for name, value in headers.items())
-        return Response(request.url, status, pairs, body, len(body), now, now, now)
-
-    async def close(self) -> None: ...
-
-
-class Crawl:
-    """An engine with its parts, and what it did."""
-
-    def __init__(self, ledger: SqliteLedger, web: Web, engine: Engine, visits: list[Visit]) -> None:
-        self.ledger = ledger
-        self.web = web
-        self.engine = engine
-        self.visits = visits
-
-    async def run(self) -> Ending:
-        async with asyncio.timeout(30):
-            return await self.engine.run()
-
-    async def life(self, path: str) -> Life:
-        found = await self.ledger.life(SITE + path)
-        assert found is not None
-        return found
-
-    @property
-    def stored(self) -> list[str]:
-        return [visit.page.url.removeprefix(SITE) for visit in self.visits if visit.page is not None]
-
-    @property
-    def outcomes(self) -> dict[str, str]:
-        """The last outcome of each path."""
-        return {visit.claim.task.url.removeprefix(SITE): label(visit.outcome) for visit in self.visits}
-
-
 Making = Callable[..., Awaitable[Crawl]]
 
 
@@ -133,7 +44,7 @@ def clock() -> ManualClock:
 @pytest.fixture
 async def crawl_of(tmp_path: Path, clock: ManualClock) -> AsyncIterator[Making]:
     """Makes a crawl of these pages, begun at the front page, that goes as fast as it can."""
-    ledgers: list[SqliteLedger] = []
+    crawls: list[Crawl] = []
 
     async def made(
         pages: Mapping[str, Answered],
@@ -142,41 +53,13 @@ async def crawl_of(tmp_path: Path, clock: ManualClock) -> AsyncIterator[Making]:
         readers: InlineReaders | None = None,
         duplicates: DuplicatesConfig = DEFAULTS.duplicates,
     ) -> Crawl:
-        politeness = PolitenessConfig(rate_per_second=0, connections_per_host=8)
-        sites = Sites(Config(fetch=fetch, politeness=politeness, duplicates=duplicates))
-        rules = rules_of([SITE + "/"], Config(crawl=crawl), 2026)
-        web = Web({SITE + path if path.startswith("/") else path: page for path, page in pages.items()}, clock)
-        config = LedgerConfig(group_seconds=0.0)
-        ledger = await SqliteLedger.open(
-            tmp_path / "tenax.db", config, clock, HostTurns(sites), likeness=PageLikeness(sites)
-        )
-        ledgers.append(ledger)
-        readers = readers or InlineReaders()
-        await readers.start()
-        pipeline = Pipeline(transports_over(clock, web), clock, sites, spelling_of(rules.urls))
-        visits: list[Visit] = []
-
-        def note(visit: Visit, admission: Admission) -> None:
-            visits.append(visit)
-
-        engine = Engine(
-            ledger, OwnHosts(MemoryHosts()), pipeline, readers, Rulebook(ledger, rules), clock, crawl, sites,
-            NetworkWatch(DEFAULTS.resilience), note,
-        )  # fmt: skip
-        await ledger.admit(seed_offers(rules))
-        return Crawl(ledger, web, engine, visits)
+        config = Config(crawl=crawl, fetch=fetch, politeness=HURRIED, duplicates=duplicates, discovery=BY_LINKS)
+        crawls.append(await begun(tmp_path, clock, pages, config, readers))
+        return crawls[-1]
 
     yield made
-    for ledger in ledgers:
-        await ledger.close()
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    for _ in range(10_000):
-        if condition():
-            return
-        await asyncio.sleep(0.001)
-    raise AssertionError("it never came to that")
+    for one in crawls:
+        await one.ledger.close()
 
 
 SMALL: dict[str, Answered] = {
@@ -476,7 +359,7 @@ async def test_what_is_abandoned_waits_for_others_at_once(crawl_of: Making, cloc
     running = asyncio.ensure_future(crawl.run())
     await until(lambda: len(crawl.stored) > 0)
     crawl.web.gate.clear()
-    await until(lambda: crawl.web._at_once == 4)
+    await until(lambda: crawl.web.at_once == 4)
     begun, stored = set(crawl.engine.in_flight), len(crawl.stored)
     crawl.engine.stop()
     assert crawl.engine.abandon() == 4

@@ -7,8 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from tenax.config import Config, ReadingConfig, ValidationConfig
-from tenax.model import PageLink, Rejected, Way
+from tenax.config import Config, CrawlConfig, DiscoveryConfig, ReadingConfig, ValidationConfig
+from tenax.ledger.links import followed_targets, unpack_links
+from tenax.model import Budget, PageLink, Rejected, Source, Way
 from tenax.parse.document import Document
 from tenax.parse.links import Link
 from tenax.reader import kept_links, read_page, web_url
@@ -91,6 +92,32 @@ def test_a_kept_link_is_absolute_and_on_the_web() -> None:
     assert len(kept_links(Document("html", links=links), base, 1)) == 1
 
 
+def test_the_link_graph_has_urls_as_the_crawl_spells_them() -> None:
+    html = (
+        "<p>High water at nine.</p><a href='b?utm_source=x&b=2&a=1'>b</a><a href='b?a=1&b=2' rel=next>again</a>"
+        "<a href=/c rel=nofollow>c</a><a href=#top>top</a><a href='https://elsewhere.example/'>e</a><a href=''>x</a>"
+    )
+    asked = job(html)
+    reading = read_page(asked, RULES)
+    assert reading.leads_to is not None
+    assert unpack_links("https://shop.example", reading.leads_to) == (
+        PageLink("https://shop.example/b?a=1&b=2", "b", "", False, True),
+        PageLink("https://shop.example/c", "c", "nofollow", True, True),
+        PageLink("https://elsewhere.example/", "e", "", False, True),
+    )
+    known = {"https://shop.example/c", "https://elsewhere.example/"}
+    assert read_page(asked, RULES, known).leads_to == reading.leads_to, "also those that are not offered again"
+    assert followed_targets("https://shop.example", read(html, robots_header="nofollow").leads_to or b"") == []
+
+
+def test_the_link_graph_is_kept_only_where_it_is_wanted() -> None:
+    html = "<p>High water at nine.</p><a href=/b>b</a><a href=/c>c</a>"
+    assert read(html, reading=ReadingConfig(link_graph=False)).leads_to is None
+    first = read(html, reading=ReadingConfig(max_links=1)).leads_to
+    assert followed_targets("https://shop.example", first or b"") == ["https://shop.example/b"]
+    assert read("<p>High water at nine.</p>").leads_to == b""
+
+
 @pytest.mark.parametrize(
     ("href", "url"),
     [
@@ -108,4 +135,90 @@ def test_an_image_is_a_url_of_the_web_or_none(href: str, url: str | None) -> Non
 def test_a_job_survives_the_socket() -> None:
     changes = {"validation": ValidationConfig(min_body_bytes=9), "reading": ReadingConfig(keep_links=True), "now": 5.5}
     work = Work(RULES, (job("x", status=203, way=Way.BROWSER, **changes),))
+    assert decode_work(encode_work(work)).jobs == work.jobs
+
+
+# ---- besides links ------------------------------------------------------------------------------------------
+
+HOME = "https://shop.example"
+RSS = (
+    "<rss version='2.0'><channel><title>n</title><item><title>t</title><link>/one</link></item>"
+    "<item><title>t</title><link>https://elsewhere.example/</link></item></channel></rss>"
+)
+SITEMAP = f"<urlset><url><loc>{HOME}/one</loc></url></urlset>"
+WITH_FEED = "<link rel=alternate type=application/rss+xml href=/news.rss><p>High water at nine.</p>"
+
+
+def sources(*names: Any) -> DiscoveryConfig:
+    return DiscoveryConfig(sources=names)
+
+
+def test_a_feed_that_a_page_names_is_offered_after_its_links() -> None:
+    reading = read(WITH_FEED + "<a href=/b>b</a>", depth=2, discovery=DiscoveryConfig(max_feeds=9))
+    link, feed = reading.offers
+    assert (link.url, link.is_catalogue) == (f"{HOME}/b", False)
+    assert (feed.url, feed.depth, feed.source, feed.via) == (f"{HOME}/news.rss", 2, Source.FEED, f"{HOME}/a")
+    assert (feed.is_catalogue, feed.budgets) == (True, (Budget("max_feeds", "", 9),))
+    assert reading.has_feeds
+
+
+def test_a_feed_is_not_offered_where_it_is_not_wanted_or_known_or_of_no_use() -> None:
+    assert read(WITH_FEED, discovery=sources("links")).offers == ()
+    assert read(WITH_FEED, robots_header="nofollow").offers == ()
+    assert read_page(job(WITH_FEED), RULES, {f"{HOME}/news.rss"}).offers == ()
+    assert read_page(job(WITH_FEED), RULES, set(), {f"{HOME}/news.rss"}).offers == ()
+    assert read(WITH_FEED.replace("/news.rss", "https://elsewhere.example/news.rss")).offers == ()
+    shallow = rules_of([HOME], Config(crawl=CrawlConfig(max_depth=2)), 2026)
+    assert read_page(job(WITH_FEED, depth=1), shallow).offers != ()
+    assert read_page(job(WITH_FEED, depth=2), shallow).offers == (), "what it names would be too deep"
+
+
+def test_links_are_not_followed_where_nobody_wants_that_but_are_kept() -> None:
+    reading = read("<p>High water at nine.</p><a href=/b>b</a>", discovery=sources("sitemaps"))
+    assert (reading.offers, reading.refusals, reading.links_count) == ((), {}, 1)
+    assert followed_targets(HOME, reading.leads_to or b"") == [f"{HOME}/b"]
+
+
+@pytest.mark.parametrize(
+    ("body", "found", "way"), [(RSS, "feed", "feeds"), (SITEMAP, "sitemap", "sitemaps")], ids=["feed", "sitemap"]
+)
+def test_a_feed_or_a_sitemap_met_by_a_link_is_read_as_one(body: str, found: str, way: str) -> None:
+    reading = read(body, content_type="application/xml", robots_header="noindex, nofollow")
+    assert (reading.catalogue, reading.is_noindex, reading.rejected) == (found, False, None)
+    assert [offer.url for offer in reading.offers] == [f"{HOME}/one"]
+    unwanted = read(body, content_type="application/xml", discovery=sources("links"))
+    assert unwanted.rejected is not None and unwanted.rejected.why.startswith("content:")
+    assert read(body, content_type="application/xml", discovery=sources(way)).catalogue == found
+
+
+def test_what_is_said_to_be_a_sitemap_is_never_read_as_a_page() -> None:
+    reading = read("<html><p>High water at nine.</p><a href=/b>b</a>", is_catalogue=True, source=Source.SITEMAP)
+    assert reading == Reading(rejected=Rejected("catalogue: an HTML page, not a sitemap"))
+
+
+LIST = (
+    "<title>News</title><ul>" + "".join(f"<li><a href=/s{n}>The story of number {n}</a>" for n in range(30)) + "</ul>"
+)
+
+
+def test_a_list_tells_of_its_further_pages() -> None:
+    numbered = read(LIST + "<a href='/a?page=2'>2</a><a href='/a?page=7'>7</a>").listing
+    assert numbered is not None and numbered.numbering is not None
+    assert (numbered.numbering.pattern, numbered.numbering.known) == ("/a?page={n}", 7)
+    for said in ("<link rel=next href='?page=2'>", "<a rel='next nofollow' href='?page=2'>on</a>"):
+        listing = read(LIST + said).listing
+        assert listing is not None and listing.numbering is not None
+        assert listing.numbering.known == 2
+
+
+def test_only_lists_and_guesses_are_looked_at_for_that() -> None:
+    words = "<p>" + "High water at nine, low water at three. " * 60
+    assert read(words + "<a href=/b>b</a>").listing is None
+    assert read(words, source=Source.PAGINATION).listing is not None
+    assert read(LIST, discovery=sources("links", "sitemaps", "feeds")).listing is None
+    assert read(LIST, discovery=sources("archives")).listing is not None
+
+
+def test_what_a_job_says_of_discovery_survives_the_socket() -> None:
+    work = Work(RULES, (job("x", discovery=sources("feeds"), source=Source.FEED, is_catalogue=True),))
     assert decode_work(encode_work(work)).jobs == work.jobs

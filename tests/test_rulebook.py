@@ -95,6 +95,28 @@ async def test_it_grows_as_its_kind_of_scope_does(ledger: SqliteLedger, scope: s
     assert await book.redirect_refusal(outside, task(Source.LINK, 1)) == "scope"
 
 
+@pytest.mark.parametrize(
+    ("at", "to", "why"),
+    [
+        ("https://example.org/sitemap.xml", "https://www.example.org/maps/all.xml", None),
+        ("https://example.org/sitemap.xml", "https://example.org/a/b/a/b/a/b/", None),
+        ("https://example.org/sitemap.xml", "https://elsewhere.test/all.xml", "scope"),
+        ("https://maps.test/a.xml", "https://maps.test/b.xml", None),
+        ("https://maps.test/a.xml", "https://elsewhere.test/b.xml", "scope"),
+        ("https://maps.test/a.xml", "https://example.org/b.xml", None),
+    ],
+)
+@pytest.mark.parametrize("source", [Source.SITEMAP, Source.REDIRECT])
+async def test_a_sitemap_is_followed_whatever_patterns_say_but_takes_no_scope_along(
+    ledger: SqliteLedger, source: Source, at: str, to: str, why: str | None
+) -> None:
+    book = Rulebook(ledger, rules(exclude=["*.xml"], max_depth=0))
+    before = book.rules
+    catalogue = msgspec.structs.replace(task(source), url=at, is_catalogue=True)
+    assert await book.redirect_refusal(to, catalogue) == why
+    assert book.rules is before
+
+
 async def test_a_wider_scope_lifts_no_other_rule(ledger: SqliteLedger) -> None:
     book = Rulebook(ledger, rules(exclude=["*/login*"]))
     assert await book.redirect_refusal("https://new.test/login", task()) == "exclude"

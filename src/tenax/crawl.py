@@ -20,7 +20,7 @@ from tenax.app import App
 from tenax.clock import Clock, SteadyClock
 from tenax.config import Config
 from tenax.errors import UsageError
-from tenax.ledger import Admission, Status
+from tenax.ledger import Admission, Ledger, Status
 from tenax.metrics import Metrics, MetricsServer
 from tenax.model import Ending, Page, Progress, Visit
 from tenax.place import place_of
@@ -32,6 +32,8 @@ from tenax.urls.normalize import normalize, spelling_of
 from tenax.wiring import build, clock_of, open_ledger, set_aside
 
 MOST_UNREAD_PAGES = 200
+KEPT_FRESH = "kept_fresh"
+"""The name under which a ledger remembers that its pages are kept up with."""
 
 
 class Crawl:
@@ -99,11 +101,14 @@ class Crawl:
         ledger = await open_ledger(place, read_only=False, config=config, clock=self._clock)
         try:
             rules = self._agreed(await kept_rules(ledger))
-            self._app = await build(place, ledger, rules, config, self._clock, surveyed.allowed_origins, self._visited)
+            self._app = await build(
+                place, ledger, rules, config, self._clock, surveyed.allowed_origins, self._visited,
+                is_endless=config.freshness.keep,
+            )  # fmt: skip
             await self._app.rulebook.change(self._beside_others if place.server else lambda _: rules)
             await ledger.admit(seed_offers(self._rules))
             await ledger.remember("command", self._command.encode())
-            revisited = await ledger.revisit(self._clock.now()) if self._revisit else 0
+            revisited = await self._brought_back(ledger)
             self._meter = Meter(self._clock, ledger, self._app.hosts, self._app.engine)
             self._note_resumption(revisited)
             if config.metrics.port:
@@ -112,6 +117,15 @@ class Crawl:
             await (self._app.close() if self._app is not None else ledger.close())
             raise
         return self
+
+    async def _brought_back(self, ledger: Ledger) -> int:
+        """How many URLs wait again. What was visited before anyone kept up with it has no time to come back at: when
+        that begins, it comes back at once."""
+        begins = self._config.freshness.keep and await ledger.recall(KEPT_FRESH) is None
+        revisited = await ledger.revisit(self._clock.now()) if self._revisit or begins else 0
+        if begins:
+            await ledger.remember(KEPT_FRESH, b"1")
+        return revisited
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None

@@ -12,16 +12,19 @@ import msgspec
 
 from tenax.clock import Clock
 from tenax.config import CrawlConfig, SiteConfig, Sites
+from tenax.discover.facets import why_spared
 from tenax.errors import CommitUnknown, LeaseLost, NoSeedReachable, TenaxError
 from tenax.fetch.answer import Answer
 from tenax.fetch.headers import validator
-from tenax.fetch.learn import learned
 from tenax.fetch.pipeline import Pipeline
 from tenax.fetch.redirects import Elsewhere
 from tenax.fetch.retry import plan_for
+from tenax.finding import why_repeated
 from tenax.hosts import Hosts
 from tenax.hosts.rules import pace_seconds
 from tenax.ledger import Admission, Ledger
+from tenax.lessons import Lesson, lesson_of
+from tenax.likeness import likeness_of
 from tenax.model import (
     Claim,
     Ending,
@@ -34,6 +37,7 @@ from tenax.model import (
     Outcome,
     Page,
     Redirected,
+    Refused,
     Rejected,
     Source,
     Task,
@@ -162,7 +166,9 @@ class Engine:
         started_at = self.clock.now()
         host = await self.hosts.adopt(claim.host)
         try:
-            answer = await self.pipeline.fetch(claim.task, host, claim.held, claim.lease.host_until)
+            answer = await self._spared(claim, host) or await self.pipeline.fetch(
+                claim.task, host, claim.held, claim.lease.host_until
+            )
             reading = await self._read(claim, answer)
             return await self._settled(claim, answer, reading, started_at)
         except TenaxError:
@@ -170,6 +176,15 @@ class Engine:
         except Exception as error:
             log.exception("visit failed inside", extra={"url": claim.task.url})
             return await self._given_up(claim, error, started_at)
+
+    async def _spared(self, claim: Claim, host: HostRecord) -> Answer | None:
+        """What is not asked for, because many like it showed the same again."""
+        task = claim.task
+        if not host.finds.facets or claim.held is not None or task.source is Source.SEED:
+            return None
+        tried = (await self.rulebook.current()).urls.facets_tried
+        why = why_spared(host.finds, task.url, task.origin, tried)
+        return Answer(Refused(f"facets: {why}"), self.clock.now()) if why is not None else None
 
     async def _given_up(self, claim: Claim, error: Exception, started_at: float) -> Visit:
         """A visit that broke us: the host is left as it was, but for a pause, and the task tries again a few times."""
@@ -203,6 +218,10 @@ class Engine:
             way=response.way,
             validation=site.validation,
             reading=site.reading,
+            discovery=site.discovery,
+            source=claim.task.source,
+            is_catalogue=claim.task.is_catalogue,
+            is_kept_fresh=site.freshness.keep,
             now=self.clock.now(),
         )
         try:
@@ -220,27 +239,28 @@ class Engine:
         if isinstance(outcome, Failed) and self.network.is_ours(outcome):
             # Neither the host nor the URL pays for our own network: both only wait for their turn.
             outcome = msgspec.structs.replace(outcome, is_site_wide=True)
-            host = await self._paused(claim, answer.answered_at, site)
+            lesson = Lesson(await self._paused(claim, answer.answered_at, site))
         else:
-            host = await self._learned(claim, answer, outcome, site)
-        now = self.clock.now()
+            lesson = await self._learned(claim, answer, outcome, site, reading, offers)
+        host, now = lesson.host, self.clock.now()
         held_etag, held_date = _validators(outcome, answer)
-        plan = plan_for(
-            outcome, claim.task, now, site, random.random(), host.next_at, self.pipeline.ways, answer.way
-        )  # fmt: skip
+        plan = plan_for(outcome, claim.task, now, site, random.random(), host.next_at, self.pipeline.ways, answer.way)
         return Visit(
             claim=claim,
             outcome=outcome,
-            plan=plan,
+            plan=lesson.plan(plan),
             host=host,
             started_at=started_at,
             finished_at=now,
             page=_page(claim.task, answer, reading, now - started_at) if isinstance(outcome, Fetched) else None,
-            offers=offers,
+            offers=offers + lesson.offers,
             refusals=reading.refusals if reading is not None else {},
             fetch=_measured(answer, reading),
             etag=held_etag,
             last_modified=held_date,
+            tidings=reading.tidings if reading is not None else (),
+            freshness=lesson.freshness,
+            leads_to=reading.leads_to if reading is not None else None,
         )
 
     async def _paused(self, claim: Claim, since: float, site: SiteConfig) -> HostRecord:
@@ -252,21 +272,31 @@ class Engine:
 
         return await self.hosts.learn(claim.host.origin, claim.host, rule)
 
-    async def _learned(self, claim: Claim, answer: Answer, outcome: Outcome, site: SiteConfig) -> HostRecord:
-        """What is known of the host after this visit: of the host as it is now, not as it was when we set out."""
+    async def _learned(
+        self,
+        claim: Claim,
+        answer: Answer,
+        outcome: Outcome,
+        site: SiteConfig,
+        reading: Reading | None,
+        new: tuple[Offer, ...],
+    ) -> Lesson:
+        """What is known after this visit: of the host as it is now, not as it was when we set out."""
         now, jitter, ways = self.clock.now(), random.random(), self.pipeline.ways
-        before = claim.host
+        rules = await self.rulebook.current()
+        before, lesson = claim.host, Lesson(claim.host)
 
         def rule(host: HostRecord) -> HostRecord:
-            nonlocal before
+            nonlocal before, lesson
             before = host
-            return learned(host, answer, outcome, now, site, jitter, ways)
+            lesson = lesson_of(host, claim, answer, outcome, reading, new, now, jitter, ways, rules, site)
+            return lesson.host
 
         host = await self.hosts.learn(claim.host.origin, claim.host, rule)
         await self.pipeline.tell_others(host, site)
         _tell_change(before, host, now)
         # Other visits may have taught us more meanwhile; what is committed last must not be the older.
-        return self.hosts.get(claim.host.origin) or host
+        return lesson._replace(host=self.hosts.get(claim.host.origin) or host)
 
     async def _outcome(
         self, claim: Claim, answer: Answer, reading: Reading | None
@@ -274,8 +304,13 @@ class Engine:
         if reading is not None:
             if reading.rejected is not None:
                 return reading.rejected, reading.offers
+            if reading.catalogue and isinstance(answer.outcome, Fetched):
+                return msgspec.structs.replace(answer.outcome, catalogue=reading.catalogue), reading.offers
             if reading.is_noindex:
                 return Rejected(why="noindex: the page asks not to be kept"), reading.offers
+            finds = (self.hosts.get(claim.host.origin) or claim.host).finds
+            if why := why_repeated(claim.task, reading, finds, likeness_of):
+                return Rejected(f"guess: {why}"), reading.offers
             return answer.outcome, reading.offers
         if not isinstance(answer.outcome, Redirected) or answer.elsewhere is None:
             return answer.outcome, ()
@@ -296,6 +331,7 @@ class Engine:
             source=Source.REDIRECT,
             via=task.url,
             chain=elsewhere.chain,
+            is_catalogue=task.is_catalogue,
         )
         return outcome, (offer,)
 
@@ -324,7 +360,7 @@ class Engine:
 
 
 def _page(task: Task, answer: Answer, reading: Reading | None, seconds: float) -> Page | None:
-    if reading is None or answer.response is None:
+    if reading is None or reading.catalogue or answer.response is None:
         return None
     return page_of(task, answer.response, answer.chain, reading, seconds)
 
@@ -356,8 +392,9 @@ def _measured(answer: Answer, reading: Reading | None) -> FetchRecord:
 
 
 def _validators(outcome: Outcome, answer: Answer) -> tuple[str | None, str | None]:
-    """What a 304 says of the copy that we hold: its ETag and its date."""
-    if not isinstance(outcome, Unchanged) or answer.response is None:
+    """What a 304 says of the copy that we hold, or what came with a list of URLs: its ETag and its date."""
+    is_list = isinstance(outcome, Fetched) and bool(outcome.catalogue)
+    if not (is_list or isinstance(outcome, Unchanged)) or answer.response is None:
         return None, None
     headers = answer.response.headers
     return validator(headers.get("ETag")), validator(headers.get("Last-Modified"))

@@ -26,6 +26,11 @@ class PageLikeness:
         return bands(fingerprint)
 
     def likeness(self, one: bytes, other: bytes) -> float:
-        from tenax.parse.fingerprint import likeness
+        return likeness_of(one, other)
 
-        return likeness(one, other)
+
+def likeness_of(one: bytes, other: bytes) -> float:
+    """Of two fingerprints, from 0 to 1."""
+    from tenax.parse.fingerprint import likeness
+
+    return likeness(one, other)

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from tenax.errors import ConfigError
-from tenax.model import Progress, Value, Visit, label
+from tenax.model import Progress, Value, Visit
 
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
@@ -155,7 +155,7 @@ class Metrics:
 
     def visit(self, visit: Visit, is_duplicate: bool = False) -> None:
         """Count one committed visit; `is_duplicate` when it brought a page that was there already."""
-        how, _, what = label(visit.outcome).partition(":")
+        how, _, what = visit.label.partition(":")
         self._outcomes[how] += 1
         if visit.fetch.status is not None:
             self._statuses[str(visit.fetch.status)] += 1

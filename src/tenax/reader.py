@@ -6,27 +6,43 @@ socket, gives back what they hold, and ends when the socket does. Frames are a l
 
 from __future__ import annotations
 
+import re
 import signal
 import socket
 import sys
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 from functools import partial
 from itertools import islice
 
+import msgspec
+
+from tenax.discover.guessing import Listing, listing_of
+from tenax.discover.page_numbers import Numbering, paged
 from tenax.fetch.validate import Verdict, refresh_target, validate
+from tenax.ledger.links import pack_links
 from tenax.memory import settle_memory
-from tenax.model import Offer, PageLink, Rejected
+from tenax.model import Budget, Offer, PageKind, PageLink, Rejected, Source
 from tenax.parse.document import Document, read_with_dom
 from tenax.parse.facts import read_facts
 from tenax.parse.html import Dom
 from tenax.parse.metadata import shown
 from tenax.reading import HEADER, Job, Reading, decode_work, encode_readings
-from tenax.urls.admit import Rules, admit_links
-from tenax.urls.normalize import Spelling, normalize, spelling_of
+from tenax.urls.admit import Rules, admit_links, catalogue_offer, leads_to
+from tenax.urls.classify import GUESSES
+from tenax.urls.normalize import Spelling, normalize, place_of, spelling_of
 
 MOST_KNOWN = 100_000
 MOST_OPEN = 2000
 MAX_EVIDENCE_CHARS = 200
+SECTION_LINKS = 5
+"""A page right below the root whose main part has so many links is the front page of a section."""
+_SECTION = re.compile(r"^[a-z]+://[^/]+/[^/?.]+/?$")
+# What the address of a further page of a list, or of an archive, looks like; the rules behind it are narrower.
+_NUMBERED = re.compile(
+    r"[?&](?:page|paged|pg|p|pagenum|page_?no|seite|pagina|offset|start|from|skip)=\d"
+    r"|/(?:page|p|seite|pagina)[/_-]?\d{1,5}(?:/|\.|$)|/(?:19|20)\d\d(?:/\d\d)?/?$",
+    re.IGNORECASE,
+)
 
 
 class Reader:
@@ -58,6 +74,8 @@ class Reader:
 
 def read_page(job: Job, rules: Rules, known: Set[str] = frozenset(), known_before: Set[str] = frozenset()) -> Reading:
     """What a document holds; links in one of the two sets are not offered."""
+    if job.is_catalogue:
+        return _read_catalogue(job, rules, known, known_before)
     document, dom = read_with_dom(
         job.body,
         job.content_type,
@@ -69,13 +87,27 @@ def read_page(job: Job, rules: Rules, known: Set[str] = frozenset(), known_befor
         with_markdown=job.reading.markdown,
     )
     if document.media == "other":
+        if _holds_catalogue(job):
+            return _read_catalogue(job, rules, known, known_before)
         return Reading(rejected=Rejected(why=f"content: {document.media_why}"))
     verdict = validate(document, partial(read_facts, dom), job.validation, len(job.body), job.status, job.way)
     if verdict.why:
         return _turned_away(job, rules, document, dom, verdict)
     base = _base(document.base_href, job.fetched_url)
-    hrefs = [(link.href, link.is_nofollow or document.is_nofollow) for link in document.links]
+    links = document.links if job.discovery.finds_by("links") else ()
+    hrefs = [(link.href, link.is_nofollow or document.is_nofollow) for link in links]
+    if document.next_href and links:
+        hrefs.append((document.next_href, document.is_nofollow))
     offers, refusals = admit_links(rules, job.url, base, job.depth, hrefs, known, known_before)
+    if document.feeds and not document.is_nofollow and job.discovery.finds_by("feeds"):
+        offers += _feeds(job, rules, document.feeds, base, known, known_before)
+    targets: list[str | None] | None = None
+    if job.reading.link_graph:
+        written = [link.href for link in islice(document.links, job.reading.max_links)]
+        targets = leads_to(rules, base, written, known, known_before)
+    listing = _listing(job, rules, document, base)
+    if listing is not None and listing.numbering is not None:
+        offers = _at_its_depth(job, offers, listing.numbering)
     canonical = normalize(document.canonical, base, spelling_of(rules.urls)) if document.canonical else None
     return Reading(
         title=document.title,
@@ -101,10 +133,13 @@ def read_page(job: Job, rules: Rules, known: Set[str] = frozenset(), known_befor
         words=document.words,
         fingerprint=document.fingerprint,
         links=kept_links(document, base, job.reading.max_links) if job.reading.keep_links else (),
+        leads_to=packed_links(job.url, document, targets) if targets is not None else None,
         content_hash=document.content_hash,
         links_count=len(document.links),
         offers=offers,
         refusals=refusals,
+        has_feeds=bool(document.feeds),
+        listing=listing,
         is_noindex=document.is_noindex,
         validation=verdict.status,
     )
@@ -123,6 +158,74 @@ def _turned_away(job: Job, rules: Rules, document: Document, dom: Dom | None, ve
         validation=verdict.status,
         evidence=shown(verdict.evidence, MAX_EVIDENCE_CHARS),
         rejected=Rejected(verdict.why, verdict.status == "hard"),
+    )
+
+
+def _listing(job: Job, rules: Rules, document: Document, base: str) -> Listing | None:
+    """What a list says of its further pages, and a guessed page whatever it is; None for everything else."""
+    if not (job.discovery.finds_by("pagination") or job.discovery.finds_by("archives")):
+        return None
+    is_list = (
+        job.source in GUESSES
+        or document.kind is PageKind.HUB
+        or _NUMBERED.search(job.url) is not None
+        or (
+            _SECTION.search(job.url) is not None and sum(link.is_in_article for link in document.links) >= SECTION_LINKS
+        )
+    )
+    # Many a list has so much text under each title that it reads like an article.
+    if not is_list and not document.next_href and not any(_NUMBERED.search(link.href) for link in document.links):
+        return None
+    following = document.next_href or next((link.href for link in document.links if "next" in link.rel.split()), "")
+    urls = leads_to(rules, base, [link.href for link in document.links[: rules.max_links_per_page]])
+    goes_on = normalize(following, base, spelling_of(rules.urls)) if following else None
+    found = listing_of(job.url, [url for url in urls if url is not None], goes_on.url if goes_on is not None else None)
+    return found if is_list or found.numbering is not None else None
+
+
+def _is_section(url: str, document: Document) -> bool:
+    """Whether this is the front page of a section, which may read like an article."""
+    return bool(_SECTION.search(url)) and sum(link.is_in_article for link in document.links) >= SECTION_LINKS
+
+
+def _at_its_depth(job: Job, offers: tuple[Offer, ...], numbering: Numbering) -> tuple[Offer, ...]:
+    """Further pages of a list are no deeper than it, as long as it leads to anything but itself, and has an end."""
+    pages = {offer.url: one for offer in offers if (one := paged(offer.url)) and one.pattern == numbering.pattern}
+    if not pages or len(pages) == len(offers):
+        return offers
+    most = numbering.step * job.discovery.max_pages_guessed
+    return tuple(
+        msgspec.structs.replace(offer, depth=job.depth)
+        if (page := pages.get(offer.url)) is not None and page.number <= most
+        else offer
+        for offer in offers
+    )
+
+
+def _holds_catalogue(job: Job) -> bool:
+    """Whether it is a sitemap or a feed, of a kind that is wanted."""
+    from tenax.catalogues import catalogue_in
+
+    found = catalogue_in(job.body, job.content_type)
+    return bool(found) and job.discovery.finds_by("sitemaps" if found == "sitemap" else "feeds")
+
+
+def _read_catalogue(job: Job, rules: Rules, known: Set[str], known_before: Set[str]) -> Reading:
+    from tenax.catalogues import read_catalogue  # a crawl that meets none does without it
+
+    return read_catalogue(job, rules, known, known_before)
+
+
+def _feeds(
+    job: Job, rules: Rules, hrefs: Sequence[str], base: str, known: Set[str], known_before: Set[str]
+) -> tuple[Offer, ...]:
+    """The feeds that a page names, as offers; none where what they name would be too deep."""
+    if job.depth >= rules.max_depth:
+        return ()
+    budget = Budget("max_feeds", "", job.discovery.max_feeds)
+    found = (catalogue_offer(rules, href, base, job.depth, Source.FEED, job.url, budget) for href in hrefs)
+    return tuple(
+        offer for offer in found if offer is not None and offer.url not in known and offer.url not in known_before
     )
 
 
@@ -146,6 +249,14 @@ def kept_links(document: Document, base: str, most: int) -> tuple[PageLink, ...]
         if (url := web_url(link.href, base)) is not None
     )
     return tuple(islice(kept, most))
+
+
+def packed_links(page_url: str, document: Document, targets: Sequence[str | None]) -> bytes:
+    """The first links by where they lead, as the link graph keeps them; those to the page itself are left out."""
+    origin, _ = place_of(page_url) or ("", "")
+    pairs = zip(targets, document.links, strict=False)
+    links = ((url, link) for url, link in pairs if url is not None and url != page_url)
+    return pack_links(origin, links, is_nofollow=document.is_nofollow)
 
 
 def _base(base_href: str | None, fetched_url: str) -> str:

@@ -6,8 +6,9 @@ import struct
 
 import msgspec
 
-from tenax.config import ReadingConfig, ValidationConfig
-from tenax.model import Offer, PageKind, PageLink, Rejected, Validation, Value, Way
+from tenax.config import DiscoveryConfig, ReadingConfig, ValidationConfig
+from tenax.discover.guessing import Listing
+from tenax.model import Catalogue, Offer, PageKind, PageLink, Rejected, Source, Tiding, Validation, Value, Way
 from tenax.urls.admit import Rules
 
 
@@ -31,6 +32,13 @@ class Job(Value, frozen=True):
     """As it holds for this site."""
     reading: ReadingConfig = ReadingConfig()
     """As it holds for this site."""
+    discovery: DiscoveryConfig = DiscoveryConfig()
+    """As it holds for this site."""
+    source: Source = Source.LINK
+    is_catalogue: bool = False
+    """A sitemap or a feed is said to be there."""
+    is_kept_fresh: bool = False
+    """The crawl keeps up with its pages, and wants to know of their changes."""
     now: float = 0.0
     """In seconds since 1970: no date on the page is believed that is later."""
 
@@ -61,11 +69,21 @@ class Reading(Value, frozen=True):
     words: int = 0
     fingerprint: bytes = b""
     links: tuple[PageLink, ...] = ()
+    leads_to: bytes | None = None
+    """Its links as the link graph keeps them; None where it is not kept."""
     content_hash: str = ""
     links_count: int = 0
     offers: tuple[Offer, ...] = ()
     """Links for the ledger; those that it surely has already are left out."""
     refusals: dict[str, int] = {}
+    catalogue: Catalogue = ""
+    """What it is, when it is no page but a list of URLs: `links_count` of them, and the new ones are offered."""
+    tidings: tuple[Tiding, ...] = ()
+    """Pages that a sitemap or a feed says have changed."""
+    listing: Listing | None = None
+    """What a list says of its further pages."""
+    has_feeds: bool = False
+    """Whether the page says where feeds are."""
     is_noindex: bool = False
     validation: Validation = ""
     evidence: str = ""

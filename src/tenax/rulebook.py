@@ -20,9 +20,9 @@ from tenax.config import Config
 from tenax.errors import LedgerBusy, LedgerUnusable
 from tenax.ledger import Ledger
 from tenax.model import Source, Task
-from tenax.urls.admit import Rules, refusal, rules_of
+from tenax.urls.admit import Rules, is_of_seeds, refusal, rules_of
 from tenax.urls.normalize import WebUrl, normalize, spelling_of
-from tenax.urls.scope import in_scope, widen
+from tenax.urls.scope import in_scope, site_of, widen
 
 FRESH_SECONDS = 0.5
 SETTLE_SECONDS = 1.0
@@ -79,6 +79,8 @@ class Rulebook:
         target = normalize(url, None, spelling_of(rules.urls))
         if target is None:
             return "invalid"
+        if task.is_catalogue:
+            return None if _may_hold_catalogue(rules, target, task) else "scope"
         why = refusal(rules, target, task.depth)
         if why == "scope" and _is_seed(task):
             await self.change(lambda rules: _widened(rules, target))
@@ -113,6 +115,12 @@ def _widened(rules: Rules, target: WebUrl) -> Rules:
     if in_scope(rules.scope, target):
         return rules
     return msgspec.structs.replace(rules, scope=widen(rules.scope, target))
+
+
+def _may_hold_catalogue(rules: Rules, target: WebUrl, task: Task) -> bool:
+    """A sitemap or a feed is no page, so patterns and depth are not asked; it stays with the seeds, or where it was."""
+    own = normalize(task.url, None, spelling_of(rules.urls))
+    return is_of_seeds(rules, target) or (own is not None and site_of(own) == site_of(target))
 
 
 def _now() -> float:

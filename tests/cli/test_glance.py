@@ -91,3 +91,13 @@ def test_several_who_crawl_are_counted(workers: int, says: str) -> None:
 )
 def test_when_nothing_moves_it_says_why(changes: dict[str, object], says: str) -> None:
     assert says in text_of(**changes)
+
+
+def test_how_urls_were_found_is_counted() -> None:
+    assert "found         1 seed, 12 by links, 7 by sitemaps" in text_of(found={"seed": 1, "link": 12, "sitemap": 7})
+    assert "  found  " not in text_of()
+
+
+def test_a_far_turn_is_not_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert "in 10 h 56 min\n" in text_of(busiest=(msgspec.structs.replace(BUSY, next_due=NOW + 39_360),))

@@ -46,3 +46,9 @@ def test_what_a_stream_cannot_show_is_replaced() -> None:
     narrow = io.TextIOWrapper(written, encoding="ascii")
     layout.show(["✓ café"], narrow)
     assert written.getvalue() == b"? caf?\n"
+
+
+def test_a_long_row_goes_on_in_the_next_line() -> None:
+    rows = layout.spread("found", ["1 seed", "18 by links", "13 by sitemaps"], 22)
+    assert rows == [("found", "1 seed, 18 by links,"), ("", "13 by sitemaps")]
+    assert layout.spread("found", [], 22) == []

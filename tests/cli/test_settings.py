@@ -89,8 +89,35 @@ def test_what_lies_beneath_gives_way_to_all_others(tmp_path: Path) -> None:
         (["--set", "crawl.max_dept=3"], UsageError, "did you mean `crawl.max_depth`"),
         (["--set", "crawl.max_depth"], UsageError, "write it as SECTION.KEY=VALUE"),
         (["--config", "nowhere.toml"], ConfigError, "nowhere.toml: no such file"),
+        (["--discover", "links,rumours"], ConfigError, "--discover: bad value"),
+        (["--discover", "none,links"], UsageError, "--discover: give ways to find pages"),
+        (["--discover", ","], UsageError, "--discover: give ways to find pages"),
+        (["--set", "discovery.sources=links,none"], UsageError, "--set discovery.sources: give ways to find pages"),
     ],
 )
 def test_mistakes_name_the_flag(words: list[str], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message.replace("[", r"\[")):
         settings.load(arguments(*words))
+
+
+@pytest.mark.parametrize(
+    ("words", "sources"),
+    [
+        ([], ("links", "sitemaps", "feeds", "archives", "pagination")),
+        (["--discover", "links, feeds"], ("links", "feeds")),
+        (["--discover", "none"], ("none",)),
+    ],
+)
+def test_the_ways_to_find_pages_are_a_list(words: list[str], sources: tuple[str, ...]) -> None:
+    assert settings.load(arguments(*words)).config.discovery.sources == sources
+
+
+def test_a_site_may_not_be_told_two_things_either(tmp_path: Path) -> None:
+    (tmp_path / "tenax.toml").write_text('[site."example.org"]\ndiscovery.sources = ["none", "links"]\n')
+    with pytest.raises(UsageError, match=r'\[site."example.org"\]: give ways to find pages'):
+        settings.load(arguments())
+
+
+def test_keeping_fresh_is_a_switch() -> None:
+    assert settings.load(arguments("--keep-fresh")).config.freshness.keep
+    assert not settings.load(arguments()).config.freshness.keep

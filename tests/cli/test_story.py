@@ -10,15 +10,20 @@ from tenax.cli.story import Explanation, told
 from tenax.ledger import Life, TaskState, VisitRecord
 from tenax.model import (
     Again,
+    ArchiveRule,
+    Catalogue,
     DeadLetter,
     Deferred,
     Done,
+    FacetRule,
     Failed,
     FailureKind,
     Fetched,
     FetchRecord,
+    Finds,
     Hop,
     HostRecord,
+    ListRule,
     Outcome,
     Page,
     PageKind,
@@ -143,6 +148,8 @@ def test_a_seed_passes_no_rules() -> None:
         (Rejected("not HTML: image/png"), Done(), "answered, but not kept: not HTML: image/png"),
         (Failed("connection refused", FailureKind.CONNECT, True), Again(NOW), "the host's trouble"),
         (Failed("HTTP 500", FailureKind.SERVER_ERROR), DeadLetter("3 attempts"), "given up: 3 attempts"),
+        (Fetched(200, "sitemap"), Done(), "fetched, HTTP 200, and read as a sitemap"),
+        (Unchanged(), Again(NOW + 60, why="it never changed in 9 visits"), "on: it never changed in 9 visits"),
     ],
 )
 def test_every_outcome_has_words(outcome: Outcome, plan: Plan, says: str) -> None:
@@ -227,10 +234,11 @@ def test_a_host_that_is_well_has_no_state() -> None:
         ),
         (
             {"robots_allows": False},
-            "Never offered: no visited page links to it. It would be admitted, then refused by robots",
+            "Never offered: no visited page links to it, and no sitemap or feed that was read lists it. "
+            "It would be admitted, then refused by robots",
         ),
         ({"is_private": True}, "refused by the guard"),
-        ({"host": None, "robots_allows": None}, "it would be admitted when a page links to it"),
+        ({"host": None, "robots_allows": None}, "it would be admitted when one does"),
     ],
 )
 def test_a_url_never_taken_says_what_would_become_of_it(changes: dict[str, object], says: str) -> None:
@@ -247,3 +255,144 @@ def test_a_url_never_taken_says_what_would_become_of_it(changes: dict[str, objec
 )
 def test_what_is_known_of_robots(copy: RobotsCopy | None, says: str) -> None:
     assert says in text_of(life(), host=msgspec.structs.replace(HOST, robots=copy))
+
+
+# ---- how it was found, and what was guessed -----------------------------------------------------------------
+
+SITEMAP = "https://example.org/maps/1.xml"
+NAMED = msgspec.structs.replace(
+    HOST, robots=RobotsCopy(RobotsVerdict.RULES, NOW, NOW, f"Sitemap: {SITEMAP}\nUser-agent: *", 200)
+)
+PAGE = Page(URL, 200, "text/html", "ab" * 32, 3000, NOW)
+MISSING = VisitRecord(NOW, Failed("HTTP 404", FailureKind.NOT_FOUND), Done())
+
+
+def read_as(catalogue: Catalogue) -> tuple[VisitRecord, ...]:
+    return (VisitRecord(NOW, Fetched(200, catalogue), Done()),)
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"source": Source.SEED, "via": None}, "given as a seed"),
+        ({}, "as a link on https://example.org/"),
+        ({"source": Source.REDIRECT}, "by a redirect of https://example.org/"),
+        ({"source": Source.REPLAY}, "put back by a person"),
+        ({"source": Source.ARCHIVE}, "guessed as an archive, after https://example.org/"),
+        ({"source": Source.PAGINATION}, "guessed as the next page, after https://example.org/"),
+        ({"source": Source.SITEMAP, "via": SITEMAP, "page": PAGE}, f"in the sitemap {SITEMAP}"),
+        ({"source": Source.FEED, "via": "https://example.org/f", "page": PAGE}, "in the feed https://example.org/f"),
+        ({"source": Source.SITEMAP, "via": SITEMAP}, f"by sitemaps: {SITEMAP} names it"),
+        ({"source": Source.SITEMAP, "url": SITEMAP}, "as a sitemap that robots.txt names"),
+        ({"source": Source.FEED, "visits": read_as("feed")}, "as a feed that https://example.org/ names"),
+        ({"source": Source.LINK, "visits": read_as("feed")}, "as a link on https://example.org/"),
+        ({"source": Source.FEED, "url": "https://example.org/rss.xml"}, "looked for, as a usual place of a feed"),
+        ({"source": Source.FEED, "url": "https://example.org/blog/rss.xml"}, "by feeds: https://example.org/ names it"),
+    ],
+)
+def test_every_way_to_be_found_has_words(changes: dict[str, object], says: str) -> None:
+    assert f"found {says} depth" in text_of(life(**changes), host=NAMED)
+
+
+def test_every_source_has_words() -> None:
+    for source in Source:
+        assert "found " in text_of(life(source=source))
+
+
+def test_a_sitemap_is_told_as_what_it_is() -> None:
+    wrong = FetchRecord(200, evidence="broken at line 7")
+    visit = msgspec.structs.replace(read_as("sitemap")[0], fetch=wrong, offered=31, refusals={"max_sitemap_urls": 9})
+    text = text_of(life(source=Source.SITEMAP, visits=(visit,)))
+    for part in (
+        "Read as a sitemap: what it lists was offered to the crawl.",
+        "✓ sitemap: it is no page, so no rule but that of its host is asked",
+        "read as far as it goes: broken at line 7",
+        "31 URLs offered; not followed: 9 beyond the URLs of a sitemap",
+    ):
+        assert part in text
+    assert "✓ scope" not in text and "evidence" not in text
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"source": Source.ARCHIVE}, "Guessed, and nothing is there: failed, not found: HTTP 404."),
+        ({"source": Source.SITEMAP, "url": "https://example.org/sitemap.xml"}, "Guessed, and nothing is there"),
+        ({}, "Settled without a page: failed, not found: HTTP 404."),
+    ],
+)
+def test_a_guess_that_missed_is_no_failure(changes: dict[str, object], says: str) -> None:
+    assert says in text_of(life(visits=(MISSING,), **changes))
+
+
+FINDS = Finds(
+    requests=326,
+    made=11,
+    succeeded=5,
+    lists={
+        "/news/?page={n}": ListRule(12, state="invalid", why="no such page\x1b[2J", at=NOW),
+        "/blog/page/{n}/": ListRule(4, state="valid", asked=5),
+        "/tips?page={n}": ListRule(3, asked=4),
+        "/jobs?page={n}": ListRule(2),
+        "/shop?page={n}": ListRule(500, state="valid", why="as many pages as allowed"),
+    },
+    archives={
+        "/archive": ArchiveRule("valid", worked=1),
+        "/{yyyy}/{mm}/": ArchiveRule("valid", reached=12 * 2019 + 4, worked=3),
+        "/archives": ArchiveRule("invalid", "nothing new", NOW),
+        "/sitemap": ArchiveRule(asked=0),
+    },
+    facets={"/shop": FacetRule(seen=30, fruitful=1)},
+)
+
+
+def test_a_home_page_tells_every_guess() -> None:
+    home = "https://example.org/"
+    text = text_of(life(url=home), url=home, host=msgspec.structs.replace(HOST, finds=FINDS))
+    for part in (
+        "guesses 11 of 326 visits guessed, 5 of them led to something new",
+        "✗ list /news/?page={n} ends at 12: no such page; left alone since",
+        "✓ list /blog/page/{n}/ goes on, known to 4 ",
+        "list /tips?page={n}, known to 3: 4 asked for, no answer yet",
+        "list /jobs?page={n}, known to 2: not guessed at yet",
+        "✓ list /shop?page={n} goes on, known to 500: as many pages as allowed",
+        "✓ archive /archive led to something new",
+        "✓ archive /{yyyy}/{mm}/ led to something new, asked for back to /2019/05/",
+        "✗ archive /archives: nothing new; left alone since",
+        "archive /sitemap: asked for, no answer yet",
+        "selections of /shop: 30 visited, 1 led to anything new",
+    ):
+        assert part in text
+    assert "\x1b" not in text
+
+
+@pytest.mark.parametrize(
+    ("place", "says"),
+    [
+        ("/news/", "list /news/?page={n} ends"),
+        ("/news/?page=13", "list /news/?page={n} ends"),
+        ("/blog/page/3/", "list /blog/page/{n}/ goes on"),
+        ("/2021/06/", "archive /{yyyy}/{mm}/ led"),
+        ("/archive", "archive /archive led"),
+        ("/shop?colour=red", "selections of /shop"),
+    ],
+)
+def test_other_pages_tell_the_guesses_they_belong_to(place: str, says: str) -> None:
+    url = f"https://example.org{place}"
+    text = text_of(None, url=url, host=msgspec.structs.replace(HOST, finds=FINDS))
+    told = text.partition(" guesses ")[2]
+    assert says in told
+    assert told.count("list /") + told.count("archive /") + told.count("selections of") == 1
+
+
+@pytest.mark.parametrize("place", ["/news/a", "/blog/page/x/", "/archive/x", "/21/06/"])
+def test_a_page_of_no_list_tells_no_guesses(place: str) -> None:
+    url = f"https://example.org{place}"
+    assert " guesses " not in text_of(None, url=url, host=msgspec.structs.replace(HOST, finds=FINDS))
+
+
+def test_many_guesses_are_not_all_told() -> None:
+    lists = {f"/{number}?page={{n}}": ListRule(1) for number in range(15)}
+    home = "https://example.org/"
+    text = text_of(None, url=home, host=msgspec.structs.replace(HOST, finds=Finds(lists=lists)))
+    assert "list /14?page={n}" in text and "list /2?page={n}" not in text and "and 3 more" in text

@@ -98,3 +98,17 @@ def test_quiet_means_quiet_unless_there_is_something_to_do() -> None:
     assert brief(report(), Ink()) == []
     assert brief(report(Ending.INTERRUPTED, waiting=3), Ink())[-1] == f"Resume with:  {ORDERS.resume}"
     assert brief(report(pages=0), Ink())[0].startswith("Nothing could be stored.")
+
+
+def test_how_pages_were_found_fits_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    found = {"seed": 1, "link": 269, "sitemap": 33, "feed": 11, "archive": 6, "pagination": 5}
+    text = text_of(report(found=found, outcomes={"fetched": 320, "missed": 6}))
+    assert "  found         1 seed, 269 by links, 33 by sitemaps, 11 by feeds,\n" in text
+    assert "                6 guessed as archives, 5 guessed as next pages\n" in text
+    assert "guesses       6 with nothing there" in text
+    assert "failures" not in text, "that nothing is where nobody said so is no failure"
+
+
+def test_what_was_never_counted_is_not_spoken_of() -> None:
+    assert "found" not in text_of(report()) and "guesses" not in text_of(report())

@@ -63,3 +63,29 @@ def test_every_trap_and_budget_has_words() -> None:
     for name in [*limits, "facets_per_path", "hosts_per_domain"]:
         assert "_" not in words.reason(f"trap:{name}")
         assert words.reason(name) != name.replace("_", " ")
+
+
+def test_how_urls_came_is_told_in_one_order() -> None:
+    counts = {
+        "feed": 6,
+        "link": 1204,
+        "seed": 2,
+        "archive": 1,
+        "pagination": 3,
+        "sitemap": 9,
+        "redirect": 4,
+        "replay": 0,
+    }
+    assert words.found(counts) == [
+        *("2 seeds", "1,204 by links", "9 by sitemaps", "6 by feeds"),
+        *("1 guessed as archives", "3 guessed as next pages", "4 by redirects"),
+    ]
+    assert words.found({}) == []
+
+
+def test_every_bound_of_discovery_has_words() -> None:
+    from tenax.config import DiscoveryConfig
+
+    for name in ("max_sitemaps", "max_feeds", "max_sitemap_urls", "guess_least"):
+        assert hasattr(DiscoveryConfig(), name)
+        assert words.reason(name).startswith("beyond the ")

@@ -22,7 +22,7 @@ def test_every_knob_says_what_it_means(knob: Knob) -> None:
 def test_a_number_has_its_unit_in_its_name(knob: Knob) -> None:
     """A float is a measure of something; only shares and rates that say so go without `seconds`."""
     if knob.type is float:
-        assert re.search(r"seconds|per_second|per_minute|jitter|factor|multiplier|likeness", knob.name)
+        assert re.search(r"seconds|per_second|per_minute|per_day|jitter|factor|multiplier|likeness|share", knob.name)
 
 
 def test_every_section_is_a_section_and_every_variable_its_own() -> None:

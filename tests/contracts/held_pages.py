@@ -125,7 +125,10 @@ class HeldPagesContract:
             await ledger.close()
             ledger = await opened()
         claim = await claimed(ledger)
-        assert claim.held == Held(page.fetched_at, 200, PageKind.ARTICLE, '"1"', "Mon", 4000)
+        assert claim.held == Held(
+            page.fetched_at, 200, PageKind.ARTICLE, '"1"', "Mon", 4000,
+            content_hash=page.content_hash, fingerprint=page.fingerprint,
+        )  # fmt: skip
         failed = visit_of(claim, clock, TROUBLE, Again(clock.now() + 1))
         await ledger.commit(failed)
         clock.advance(60)
@@ -140,7 +143,8 @@ class HeldPagesContract:
         page = page_of(claim, clock, etag='"2"')
         await ledger.commit(visit_of(claim, clock, plan=Again(clock.now() + 1), page=page))
         clock.advance(2)
-        assert (await claimed(ledger)).held == Held(page.fetched_at, 200, PageKind.OTHER, '"2"', None, 5)
+        held = Held(page.fetched_at, 200, PageKind.OTHER, '"2"', None, 5, content_hash=page.content_hash)
+        assert (await claimed(ledger)).held == held
 
     @pytest.mark.parametrize("status", [404, 410])
     async def test_a_url_that_had_no_page_is_held_as_such(

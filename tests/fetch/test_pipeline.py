@@ -32,6 +32,7 @@ from tenax.model import (
     Source,
     Task,
     Unchanged,
+    label,
 )
 from tenax.urls.normalize import Spelling, spelling_of
 from tests.fetch.anywhere import transports_over
@@ -98,6 +99,7 @@ async def fetched(
     held: Held | None = None,
     host: HostRecord | None = None,
     is_unconditional: bool = False,
+    is_catalogue: bool = False,
 ) -> tuple[Answer, Web]:
     clock = ManualClock()
     web = Web(pages, clock)
@@ -106,7 +108,7 @@ async def fetched(
     )
     pipeline = Pipeline(transports_over(clock, web), clock, Sites(config), Spelling())
     task = Task(url, SITE, 1, Priority.LOW, Source.LINK, SITE + "/", clock.now(), clock.now(), chain=chain)
-    task = msgspec.structs.replace(task, is_unconditional=is_unconditional)
+    task = msgspec.structs.replace(task, is_unconditional=is_unconditional, is_catalogue=is_catalogue)
     record = host or HostRecord(origin=SITE, domain="a.test", robots=robots)
     return await pipeline.fetch(task, record, held), web
 
@@ -485,3 +487,33 @@ async def test_a_robots_txt_that_the_browser_failed_is_not_unreachable() -> None
 async def test_a_page_that_broke_its_renderer_has_come_from_a_host_that_is_back() -> None:
     answer, _ = await fetched({f"{SITE}/": RENDERER_CRASHED}, host=down())
     assert answer.probe is not None and answer.probe.is_up
+
+
+# ---- what lists URLs --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("is_catalogue", "most"), [(True, 50 * 1024 * 1024), (False, 10 * 1024 * 1024)])
+async def test_a_sitemap_may_be_larger_than_a_page(is_catalogue: bool, most: int) -> None:
+    fetch = FetchConfig(max_body_bytes=10 * 1024 * 1024)
+    _, web = await fetched({PAGE: page()}, robots=rules(), fetch=fetch, is_catalogue=is_catalogue)
+    assert web.requests[-1].max_body_bytes == most
+
+
+async def test_a_page_may_be_larger_than_a_sitemap_where_that_is_set() -> None:
+    fetch = FetchConfig(max_body_bytes=60 * 1024 * 1024)
+    _, web = await fetched({PAGE: page()}, robots=rules(), fetch=fetch, is_catalogue=True)
+    assert web.requests[-1].max_body_bytes == 60 * 1024 * 1024
+
+
+@pytest.mark.parametrize(
+    ("held", "outcome"),
+    [
+        (Held(1.0, 200, None, etag='"1"', catalogue="sitemap"), "unchanged"),
+        (Held(1.0, 200, None, etag='"1"'), "failed:not_modified"),
+    ],
+    ids=["a sitemap", "nothing that is kept"],
+)
+async def test_a_304_may_speak_of_a_sitemap(held: Held, outcome: str) -> None:
+    answer, web = await fetched({PAGE: page(b"", 304)}, robots=rules(), held=held, is_catalogue=True)
+    assert ("If-None-Match", '"1"') in web.requests[-1].headers
+    assert label(answer.outcome) == outcome

@@ -28,12 +28,14 @@ LOCAL: Settings = {
     "politeness.address_factor": 0.0,
     "politeness.share_turns": False,
     "crawl.patience_seconds": 2.0,
+    "discovery.sources": ("links",),
     "fetch.fallbacks": (),
     "resilience.network_probes": (),
     "pool.processes": 0,
     "ledger.group_seconds": 0.0,
 }
-"""As fast as it goes, with no regard for other crawls of this machine: a test says what it wants otherwise."""
+"""As fast as it goes, with no regard for other crawls of this machine, and asking for nothing that is not linked: what
+a site is asked can be counted. A test says what it wants otherwise."""
 
 
 class Crawled(Value, frozen=True):

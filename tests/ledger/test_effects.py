@@ -10,7 +10,7 @@ import pytest
 
 from tenax.ledger import rows
 from tenax.ledger.duplicates import Duplicates
-from tenax.ledger.effects import Effects, News, Numbers, Settling, Stored, effects_of, to_look_up
+from tenax.ledger.effects import Effects, News, Numbers, Settling, Stored, effects_of, tidings_in, to_look_up
 from tenax.ledger.schedule import Entry
 from tenax.model import (
     Again,
@@ -22,6 +22,8 @@ from tenax.model import (
     FailureKind,
     Fetched,
     FetchRecord,
+    Freshness,
+    Held,
     HostRecord,
     Lease,
     Outcome,
@@ -33,6 +35,7 @@ from tenax.model import (
     Refused,
     Source,
     Task,
+    Tiding,
     Unchanged,
     Visit,
     Way,
@@ -49,12 +52,23 @@ SAME = Stored(40, False, PAGE.kind, rows.told_of(PAGE))
 OTHER = SAME._replace(told=("another",))
 RED = Redirected(to="https://a.test/y", status=301)
 DOWN = Failed(why="no answer", kind=FailureKind.CONNECT)
+GONE = Failed(why="HTTP 410", kind=FailureKind.GONE, status=410)
+LIST = KNOWN._replace(held=Held(50.0, 200, etag='"1"', catalogue="sitemap"))
+FRESHNESS = Freshness(seen_at=100.0, changes=1.0, days=9.0)
 
 
-def settling(outcome: Outcome, plan: Plan, entry: Entry = NEW, page: Page | None = None) -> Settling:
+def settling(
+    outcome: Outcome,
+    plan: Plan,
+    entry: Entry = NEW,
+    page: Page | None = None,
+    *,
+    source: Source = Source.LINK,
+    is_catalogue: bool = False,
+) -> Settling:
     task = Task(
-        url="https://a.test/x", origin=HOST.origin, depth=2, priority=Priority.MEDIUM, source=Source.LINK, via=None,
-        discovered_at=80.0, due=90.0, attempt=entry.attempt,
+        url="https://a.test/x", origin=HOST.origin, depth=2, priority=Priority.MEDIUM, source=source, via=None,
+        discovered_at=80.0, due=90.0, attempt=entry.attempt, is_catalogue=is_catalogue,
     )  # fmt: skip
     visit = Visit(
         claim=Claim(task=task, host=HOST, lease=Lease(epoch=1, number=1, expires_at=500.0)),
@@ -120,6 +134,18 @@ CASES = {
         settling(Unchanged(), Done(), KNOWN), None, "bare", False,
         {"outcome:unchanged": 1, "settled": 1, "waiting": -1},
     ),
+    "a list of URLs": Case(
+        settling(Fetched(200, "feed"), Done()), None, "bare", False,
+        {"outcome:fetched": 1, "settled": 1, "waiting": -1},
+    ),
+    "a list of URLs that stands": Case(
+        settling(Unchanged(), Done(), LIST), None, "confirmed", False,
+        {"outcome:unchanged": 1, "settled": 1, "waiting": -1},
+    ),
+    "a guess that missed": Case(
+        settling(GONE, Done(), source=Source.PAGINATION), None, "bare", False,
+        {"outcome:missed": 1, "settled": 1, "waiting": -1},
+    ),
     "a redirect": Case(
         settling(RED, Done()), None, "bare", False, {"outcome:redirected": 1, "settled": 1, "waiting": -1}
     ),
@@ -166,6 +192,54 @@ def test_a_task_that_is_planned_again_waits_with_its_record(spends: bool, attemp
     assert found.arrivals == [(9, NEW._replace(due=160_500, attempt=attempt, record_id=100, hint=hint))]
     assert found.again == [(9, 1, 90_000, 77, 160_500, attempt, 100, hint)]
     assert found.removed == []
+
+
+def test_what_is_kept_up_with_begins_anew_and_keeps_what_was_said_of_it() -> None:
+    said = rows.CATALOGUE + rows.FREQUENCY * 3
+    entry = NEW._replace(hint=said + rows.ANNOUNCED + rows.WHOLE)
+    found = effects(settling(Fetched(200, "feed"), Again(at=160.5, spends_attempt=True, why="changes daily"), entry))
+    assert found.arrivals == [(9, entry._replace(due=160_500, attempt=0, record_id=100, hint=said))]
+
+
+@pytest.mark.parametrize(
+    ("one", "catalogues", "awaited"),
+    [
+        (settling(Fetched(200, "feed"), Done()), [("feed", 100_250, '"2"', "Mon", 100)], []),
+        (settling(Fetched(200, "feed"), Done(), LIST), [("feed", 100_250, '"2"', "Mon", 5)], []),
+        (settling(DOWN, Done(), is_catalogue=True), [], [(100,)]),
+        (settling(DOWN, Done(), LIST), [], []),
+        (settling(Unchanged(), Done(), LIST, is_catalogue=True), [], []),
+        (settling(Fetched(200), Done(), NEW, PAGE, is_catalogue=True), [], []),
+    ],
+    ids=["came", "came again", "is said to be there", "did not come", "stands", "is a page"],
+)
+def test_what_is_kept_of_a_list_of_urls(
+    one: Settling, catalogues: list[tuple[object, ...]], awaited: list[tuple[int]]
+) -> None:
+    visit = msgspec.structs.replace(one.visit, etag='"2"', last_modified="Mon")
+    found = effects(one._replace(visit=visit))
+    assert (found.catalogues, found.awaited) == (catalogues, awaited)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "page", "entry", "record"), [(Fetched(200), PAGE, NEW, 100), (DOWN, None, KNOWN, 5)]
+)
+def test_how_a_page_changes_is_kept_with_its_record(
+    outcome: Outcome, page: Page | None, entry: Entry, record: int
+) -> None:
+    one = settling(outcome, Again(at=160.0, why="calm"), entry, page)
+    assert effects(one).freshness == []
+    counted = one._replace(visit=msgspec.structs.replace(one.visit, freshness=FRESHNESS))
+    [(blob, record_id)] = effects(counted).freshness
+    assert isinstance(blob, bytes)
+    assert (rows.freshness_of(blob), record_id) == (FRESHNESS, record)
+
+
+def test_tidings_are_heard_of_pages_of_the_same_host() -> None:
+    ours, theirs = Tiding("https://a.test/1", HOST.origin, 5.0), Tiding("https://b.test/1", "https://b.test", 5.0)
+    one = settling(Fetched(200, "sitemap"), Done())
+    told = one._replace(visit=msgspec.structs.replace(one.visit, tidings=(theirs, ours)))
+    assert list(tidings_in([one, told])) == [(told, ours)]
 
 
 @pytest.mark.parametrize("plan", [Done(), DeadLetter(cause="too often")])

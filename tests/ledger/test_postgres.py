@@ -14,8 +14,11 @@ from tenax.ledger import Ledger, PageFilter
 from tenax.ledger.postgres import PostgresLedger
 from tenax.ledger.postgres.schema import queries
 from tenax.model import FetchRecord
+from tests.contracts.catalogues import CataloguesContract
+from tests.contracts.freshness import FreshnessContract
 from tests.contracts.held_pages import HeldPagesContract
 from tests.contracts.ledger import LedgerContract, Manners, Opened, claimed, drain, offer, page_of, visit_of
+from tests.contracts.links import LinksContract
 from tests.ledger.postgres_ledgers import Ledgers
 
 
@@ -27,7 +30,7 @@ def opened(ledgers: Ledgers, clock: ManualClock, manners: Manners) -> Opened:
     return open_it
 
 
-class TestPostgresLedger(LedgerContract, HeldPagesContract):
+class TestPostgresLedger(LedgerContract, HeldPagesContract, LinksContract, CataloguesContract, FreshnessContract):
     async def test_a_reader_looks_in_while_another_writes(self, ledgers: Ledgers) -> None:
         writer = await ledgers.open()
         await writer.admit([offer("https://a.test/")])
@@ -115,7 +118,8 @@ class TestPostgresLedger(LedgerContract, HeldPagesContract):
          "visit_add", "visits_of", "record_of", "url_of_record", "events_after", "content_of", "stored_pages", "held",
          "record_confirm", "pages", "dead_letters", "revisit_part", "revisit", "replay", "hosts_free", "hosts_learn",
          "hosts_wake", "hosts_keep", "hosts_take", "hosts_of", "hosts_held_by", "hosts_next_turn", "outside",
-         "budgets_put", "likeness_find", "likeness_add", "likeness_remove", "originals"],
+         "budgets_put", "likeness_find", "likeness_add", "likeness_remove", "originals", "record_catalogue",
+         "record_awaited", "record_freshness", "hasten_find", "hasten_queue", "hasten_record", "link_of", "states_of"],
     )  # fmt: skip
     async def test_no_statement_looks_at_every_url_or_host(self, ledgers: Ledgers, name: str) -> None:
         ledger = await ledgers.open()
@@ -129,6 +133,8 @@ class TestPostgresLedger(LedgerContract, HeldPagesContract):
             "queue_remove",
             "queue_due",
             "queue_later",
+            "hasten_find",
+            "hasten_queue",
             "seen_add",
             "visit_add",
             "stored_pages",

@@ -18,7 +18,8 @@ from tenax.ledger import PageFilter
 from tenax.ledger.postgres import PostgresLedger, migrate, server_offset
 from tenax.ledger.postgres.link import Address, translated
 from tenax.ledger.postgres.schema import migrations, newest
-from tests.contracts.ledger import Manners, offer
+from tenax.model import Again, Freshness, Held, PageKind
+from tests.contracts.ledger import Manners, claimed, offer, visit_of
 from tests.ledger.postgres_ledgers import Ledgers
 from tests.servers.postgres import PASSWORD, PostgresServer
 from tests.servers.processes import free_port
@@ -253,6 +254,31 @@ async def test_pages_of_the_second_version_can_be_read(ledgers: Ledgers, monkeyp
     ledger = await ledgers.open()
     (page,) = [page async for page in ledger.pages(PageFilter(kind="other"))]
     assert (page.url, page.text, page.article, page.words) == ("https://a.test/", "read", "", 0)
+
+
+async def test_pages_of_the_third_version_are_kept_fresh(ledgers: Ledgers, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = {number: step for number, step in migrations().items() if number <= 3}
+    page = OLD_PAGE.replace("'page'", "'other'") + "SELECT nextval('number');"
+    with monkeypatch.context() as patched:
+        patched.setattr("tenax.ledger.postgres.schema.migrations", lambda: steps)
+        await migrate(ledgers.url, ledgers.config.schema)
+        earlier = await ledgers.open()
+        await earlier._ears.ask(lambda db: db.execute(page))
+        await earlier.close()
+    assert await migrate(ledgers.url, ledgers.config.schema) == (3, newest())
+    ledger, clock = await ledgers.open(), ledgers.clock
+    assert await ledger.problems() == []
+    assert await ledger.revisit(clock.now()) == 1
+    claim = await claimed(ledger)
+    assert claim.held == Held(1.0, 200, PageKind.OTHER, body_bytes=5, content_hash="ab")
+    freshness = Freshness(clock.now(), 1.0, 9.0)
+    visit = visit_of(claim, clock, plan=Again(clock.now() + 60, why="calm"))
+    await ledger.commit(msgspec.structs.replace(visit, freshness=freshness, leads_to=b"packed"))
+    clock.advance(120)
+    held = (await claimed(ledger)).held
+    assert held is not None and held.freshness == freshness
+    assert [row.packed async for row in ledger.links.all()] == [b"packed"]
+    assert await ledger.problems() == []
 
 
 async def test_a_migration_that_fails_changes_nothing(ledgers: Ledgers, monkeypatch: pytest.MonkeyPatch) -> None:

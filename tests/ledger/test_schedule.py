@@ -8,10 +8,10 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenax.ledger.schedule import SPARE_TURNS, Entry, Schedule, Slot
+from tenax.ledger.schedule import PATIENT_TURNS, RANKS, SPARE_TURNS, Entry, Schedule, Slot
 from tenax.model import HostRecord, RobotsCopy, RobotsVerdict
 
-HIGH, MEDIUM, LOW = 0, 1, 2
+HIGH, MEDIUM, LOW, GUESS = range(RANKS)
 NOW = 1000.0
 
 
@@ -58,7 +58,9 @@ class Frontier:
     def fill(self, now: float) -> None:
         while self.schedule.has_hungry:
             for host, asked in self.schedule.hungry():
-                due = sorted(row for row in self.rows[host].values() if row.due <= now * 1000)[:asked]
+                every = sorted(row for row in self.rows[host].values() if row.due <= now * 1000)
+                firsts = [next((row for row in every if row.rank == rank), None) for rank in range(RANKS)]
+                due = every[:asked] + [row for row in firsts if row is not None and row not in every[:asked]]
                 later = [row.due for row in self.rows[host].values() if row.due > now * 1000]
                 next_due = min(later) / 1000 if later and len(due) < asked else None
                 self.schedule.fill(host, due, asked, next_due)
@@ -135,6 +137,64 @@ def test_a_better_task_that_arrives_is_served_before_those_already_held() -> Non
     frontier.fill(NOW)
     frontier.add(1, entry(99, HIGH))
     assert drained(frontier, NOW)[0][2] == 99
+
+
+def test_whoever_waits_longest_has_one_turn_in_so_many() -> None:
+    """Of each level one, and only then: the better ones that are not in hand come before it otherwise."""
+    frontier = Frontier(Manners(), look_ahead=4)
+    frontier.add(1, *(entry(key, HIGH, 900 + key) for key in range(90)), entry(100, GUESS, 500), entry(101, GUESS, 600))
+    frontier.add(1, entry(200, LOW, 700))
+    frontier.enter(1)
+    keys = [key for _, _, key in drained(frontier, NOW)]
+    patient = keys[PATIENT_TURNS - 1 : 4 * PATIENT_TURNS : PATIENT_TURNS]
+    assert patient[:3] == [100, 101, 200]
+    assert [key for key in keys if key < 90] == list(range(90))
+
+
+def test_nobody_waits_for_patience_where_there_is_nothing_better() -> None:
+    frontier = Frontier(Manners(), look_ahead=4)
+    frontier.add(1, entry(1, GUESS), entry(2, LOW), entry(3, GUESS, 900))
+    frontier.enter(1)
+    assert [key for _, _, key in drained(frontier, NOW)] == [2, 3, 1]
+
+
+def test_what_arrives_behind_tasks_that_are_not_in_hand_waits_behind_them() -> None:
+    frontier = Frontier(Manners(), look_ahead=4)
+    frontier.add(1, *(entry(key, HIGH) for key in range(8)), entry(50, GUESS))
+    frontier.enter(1)
+    frontier.fill(NOW)
+    frontier.add(1, entry(60, LOW))
+    assert [key for _, _, key in drained(frontier, NOW)] == [*range(8), 60, 50]
+
+
+def test_better_tasks_that_keep_arriving_are_served_first_and_fill_no_memory() -> None:
+    frontier = Frontier(Manners(pace=0.0), look_ahead=4)
+    frontier.add(1, *(entry(key, LOW, 900 + key) for key in range(100)), entry(500, GUESS, 800))
+    frontier.enter(1)
+    keys, most = [], 0
+    for number in range(60):
+        taken = frontier.take(NOW)
+        assert taken is not None
+        keys.append(taken[1].key)
+        most = max(most, len(taken[0].held))
+        frontier.add(1, *(entry(1000 + 2 * number + one, HIGH) for one in range(2)))
+        frontier.settle(*taken, NOW)
+    assert [key for key in keys if key < 1000] == [0, 500, 1, 2, 3, 4, 5], "the first, and whoever waits longest"
+    assert most <= 2 * 4 + RANKS
+
+
+def test_how_many_more_are_due_is_told_when_all_are_in_hand() -> None:
+    frontier = Frontier(Manners(pace=0.0), look_ahead=4)
+    frontier.add(1, *(entry(key) for key in range(6)), entry(9, LOW, NOW + 60))
+    frontier.enter(1)
+    told = []
+    for _ in range(6):
+        taken = frontier.take(NOW)
+        assert taken is not None
+        told.append(taken[0].waiting)
+        frontier.settle(*taken, NOW)
+    assert told[0] is None
+    assert told[-3:] == [2, 1, 0]
 
 
 def test_a_task_that_is_already_held_is_not_taken_in_twice() -> None:
@@ -304,7 +364,7 @@ def test_only_some_tasks_of_a_host_are_held_at_a_time() -> None:
 
 # ---- everything at once -----------------------------------------------------------------------------------
 
-tasks = st.tuples(st.integers(0, 5), st.integers(0, 2), st.floats(-20, 20))
+tasks = st.tuples(st.integers(0, 5), st.integers(0, RANKS - 1), st.floats(-20, 20))
 
 
 @given(

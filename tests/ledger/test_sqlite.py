@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tenax.clock import ManualClock
@@ -16,9 +17,12 @@ from tenax.errors import LedgerBusy, LedgerMissing, LedgerUnusable, StorageFull
 from tenax.ledger import PageFilter
 from tenax.ledger.sqlite import SqliteLedger
 from tenax.ledger.sqlite.schema import insert_rows, one_of_many, queries
-from tenax.model import PageKind
-from tests.contracts.held_pages import HeldPagesContract
+from tenax.model import Again, Fetched, Freshness, PageKind, Way
+from tests.contracts.catalogues import CataloguesContract
+from tests.contracts.freshness import FreshnessContract
+from tests.contracts.held_pages import TROUBLE, HeldPagesContract
 from tests.contracts.ledger import LedgerContract, Manners, Opened, claimed, offer, page_of, visit_of
+from tests.contracts.links import LinksContract
 
 CONFIG = LedgerConfig(group_seconds=0.0, window_hosts=20, look_ahead=4)
 
@@ -43,7 +47,7 @@ def opened(tmp_path: Path, clock: ManualClock, manners: Manners, ledgers: list[S
     return open_it
 
 
-class TestSqliteLedger(LedgerContract, HeldPagesContract):
+class TestSqliteLedger(LedgerContract, HeldPagesContract, LinksContract, CataloguesContract, FreshnessContract):
     async def test_only_one_process_writes(self, opened: Opened) -> None:
         await opened()
         with pytest.raises(LedgerBusy, match="in use by another process"):
@@ -163,6 +167,53 @@ async def test_another_version(
 
 
 ADDED_IN_3 = ("headline", "authors", "published", "words", "duplicate_of", "likeness", "fingerprint")
+ADDED_IN_4 = ("catalogue", "freshness")
+
+
+async def version_3(file: Path, clock: ManualClock) -> None:
+    """A ledger with one page, and a task that failed, as it was before anything was kept fresh."""
+    ledger = await SqliteLedger.open(file, CONFIG, clock, Manners())
+    await ledger.admit([offer("https://a.test/")])
+    await ledger.commit(visit_of(await claimed(ledger), clock))
+    await ledger.admit([offer("https://b.test/")])
+    await ledger.commit(visit_of(await claimed(ledger), clock, TROUBLE, Again(clock.now() + 30, way=Way.CURL)))
+    await ledger.close()
+    with sqlite3.connect(file) as db:
+        db.execute("DROP TABLE link")
+        for column in ADDED_IN_4:
+            db.execute(f"ALTER TABLE record DROP COLUMN {column}")
+        db.execute("PRAGMA user_version = 3")
+    db.close()
+
+
+async def test_a_ledger_of_version_3_is_brought_to_this_one(tmp_path: Path) -> None:
+    clock, file = ManualClock(), tmp_path / "tenax.db"
+    await version_3(file, clock)
+    with pytest.raises(LedgerUnusable, match=r"older Tenax.*by the same command as before"):
+        await read(file)
+    ledger = await SqliteLedger.open(file, CONFIG, clock, Manners())
+    assert await ledger.problems() == []
+    assert [page.url async for page in ledger.pages(PageFilter())] == ["https://a.test/"]
+    clock.advance(60)
+    await ledger.revisit(clock.now())
+    claims = {claim.task.url: claim for claim in [await claimed(ledger) for _ in range(2)]}
+    assert claims["https://b.test/"].task.way is Way.CURL
+    held = claims["https://a.test/"].held
+    assert held is not None
+    assert (held.catalogue, held.freshness, held.content_hash) == ("", None, "ab" * 32)
+    freshness = Freshness(clock.now(), 1.0, 9.0)
+    again = visit_of(claims["https://a.test/"], clock, plan=Again(clock.now() + 60, why="calm"))
+    await ledger.commit(msgspec.structs.replace(again, freshness=freshness, leads_to=b"packed"))
+    await ledger.commit(
+        msgspec.structs.replace(visit_of(claims["https://b.test/"], clock, Fetched(200, "feed")), page=None)
+    )
+    clock.advance(120)
+    last = await claimed(ledger)
+    assert last.held is not None and last.held.freshness == freshness
+    assert [row.packed async for row in ledger.links.all()] == [b"packed"]
+    assert await ledger.problems() == []
+    await ledger.close()
+    await (await read(file)).close()
 
 
 async def version_2(file: Path, clock: ManualClock) -> None:
@@ -175,7 +226,8 @@ async def version_2(file: Path, clock: ManualClock) -> None:
         db.execute("DROP VIEW crawled_pages")
         db.execute("CREATE VIEW crawled_pages AS SELECT id FROM record")
         db.execute("DROP TABLE likeness")
-        for column in ADDED_IN_3:
+        db.execute("DROP TABLE link")
+        for column in ADDED_IN_3 + ADDED_IN_4:
             db.execute(f"ALTER TABLE record DROP COLUMN {column}")
         db.execute("UPDATE record SET kind = 'page'")
         db.execute("PRAGMA user_version = 2")
@@ -228,7 +280,9 @@ TABLES_WITH_A_ROW_PER_URL = ("seen", "queue", "record", "visit", "content", "lik
     "name",
     ["queue_remove", "queue_due", "queue_next_due", "queue_next_due_after", "queue_find", "seen_forget", "visit_add",
      "visits_of", "record_of", "url_of_record", "events_after", "content_of", "highest_ids", "pages", "dead_letters",
-     "likeness_find", "likeness_remove", "originals", "stored_pages"],
+     "likeness_find", "likeness_remove", "originals", "stored_pages", "held", "record_catalogue", "record_awaited",
+     "record_freshness", "hasten_find", "hasten_queue", "hasten_record", "hosts_due", "hosts_next_turn", "link_of",
+     "links_after", "states_of", "waiting_after"],
 )  # fmt: skip
 async def test_no_statement_looks_at_every_url(tmp_path: Path, name: str) -> None:
     ledger = await write(tmp_path / "tenax.db")

@@ -34,6 +34,32 @@ def test_links_and_scripts() -> None:
 
 
 @pytest.mark.parametrize(
+    ("markup", "feeds"),
+    [
+        ("<link rel=alternate type=application/rss+xml href=' /a.rss '>", ("/a.rss",)),
+        ("<link rel='ALTERNATE nofollow' type='Application/Atom+XML; charset=utf-8' href=a.atom>", ("a.atom",)),
+        ("<link rel=feed type=application/feed+json href=/feed.json>", ("/feed.json",)),
+        ("<link rel=feed type=application/rss+xml href=/a><link rel=alternate type=text/rss+xml href=/a>", ("/a",)),
+        ("<body><link rel=alternate type=application/rdf+xml href=/late.rdf>", ("/late.rdf",)),
+        ("<link rel=alternate hreflang=de href=/de>", ()),
+        ("<link rel=alternate type=text/html href=/amp>", ()),
+        ("<link rel=stylesheet type=application/rss+xml href=/a.rss>", ()),
+        ("<link rel=alternate type=application/rss+xml>", ()),
+        ("".join(f"<link rel=alternate type=application/rss+xml href=/{n}>" for n in range(99)),
+         tuple(f"/{n}" for n in range(20))),
+    ],
+)  # fmt: skip
+def test_where_a_page_says_that_feeds_are(markup: str, feeds: tuple[str, ...]) -> None:
+    assert read_head(Dom(markup)).feeds == feeds
+
+
+def test_where_a_page_says_that_it_goes_on() -> None:
+    head = read_head(Dom("<link rel=prev href=/1><link rel='Next' href=' ?page=3 '><link rel=next href=/later>"))
+    assert head.next_href == "?page=3"
+    assert read_head(Dom("<link rel=prev href=/1>")).next_href == ""
+
+
+@pytest.mark.parametrize(
     ("script", "found"),
     [
         ('{"datePublished":"2025-08-24"}', ["2025-08-24"]),

@@ -12,7 +12,7 @@ from tenax.config import Config, CrawlConfig, UrlsConfig
 from tenax.errors import ConfigError, UsageError
 from tenax.model import Budget, Offer, Priority, Source
 from tenax.urls import admit
-from tenax.urls.admit import Rules, admit_links, refusal, rules_of, seed_offers
+from tenax.urls.admit import Rules, admit_links, leads_to, refusal, rules_of, seed_offers
 from tenax.urls.normalize import normalize, spelling_of
 from tenax.urls.verdicts import verdicts
 
@@ -84,6 +84,7 @@ def test_an_offer_carries_what_the_ledger_needs() -> None:
             source=Source.LINK,
             via=PAGE,
             budgets=(Budget("facets_per_path", "/shop", 500),),
+            lead_seconds=(56 - 34) * 60.0,
         ),
     )
 
@@ -228,6 +229,24 @@ def test_a_link_is_known_by_its_url_however_it_is_written(base: str, hrefs: list
     fresh = (normalize(href, base, spelling) for href in hrefs)
     allowed = (url.url for url in fresh if url is not None and refusal(RULES, url, 1) is None)
     assert urls(offers) == list(dict.fromkeys(url for url in allowed if url not in known))
+
+
+@given(
+    base=st.sampled_from([PAGE, "https://example.org/", "https://example.org/a/b/"]),
+    hrefs=st.lists(
+        st.sampled_from(
+            ["x", "/x", "//other.test/", "https://example.org/x?utm_a=1", "../x", "mailto:a@b", "?q=1", "%76"]
+        )
+    ),
+    is_judged_before=st.booleans(),
+)
+def test_where_links_lead_whatever_is_remembered(base: str, hrefs: list[str], is_judged_before: bool) -> None:
+    plainly = [normalize(href, base, spelling_of(RULES.urls)) for href in hrefs]
+    wanted = [url.url if url is not None else None for url in plainly]
+    if is_judged_before:
+        admit_links(RULES, PAGE, base, 1, followed(*hrefs))
+    assert leads_to(RULES, base, hrefs) == wanted
+    assert leads_to(RULES, base, hrefs, {url for url in wanted if url}) == wanted
 
 
 def test_known_links_are_left_out_but_count() -> None:

@@ -1,10 +1,23 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tenax.config import UrlsConfig
-from tenax.model import Priority
-from tenax.urls.classify import priority_of
+from tenax.model import Priority, Source
+from tenax.urls.classify import (
+    FLOORS,
+    GUESSES,
+    SECONDS_PER_POINT,
+    Rank,
+    Standing,
+    level_of,
+    priority_of,
+    score_of,
+    standing_of,
+    standings_at,
+)
 from tenax.urls.normalize import normalize, spelling_of
 
 HIGH, MEDIUM, LOW = Priority.HIGH, Priority.MEDIUM, Priority.LOW
@@ -42,3 +55,89 @@ def test_priority_of(path: str, depth: int, expected: Priority) -> None:
 def test_a_seed_is_high_whatever_it_looks_like() -> None:
     assert priority("/archive?page=2", 0, is_seed=True) is HIGH
     assert priority("/archive?page=2", 9, is_seed=True) is HIGH
+
+
+# ---- the score ----------------------------------------------------------------------------------------------
+
+NAMED = [source for source in Source if source not in GUESSES]
+DEPTHS = st.integers(0, 100)
+AGES = st.none() | st.floats(0, 10_000)
+LINKS = st.integers(0, 10**9)
+
+
+@pytest.mark.parametrize(
+    ("rank", "depth", "score"),
+    [
+        (Rank.TOP, 0, 95), (Rank.TOP, 9, 95),
+        (Rank.ORDINARY, 0, 80), (Rank.ORDINARY, 1, 76), (Rank.ORDINARY, 2, 72), (Rank.ORDINARY, 3, 56),
+        (Rank.ORDINARY, 5, 48), (Rank.ORDINARY, 6, 24), (Rank.ORDINARY, 16, 14), (Rank.ORDINARY, 99, 14),
+        (Rank.LANDMARK, 2, 72), (Rank.LANDMARK, 9, 44),
+        (Rank.LISTING, 0, 24), (Rank.LISTING, 1, 23), (Rank.LISTING, 99, 14),
+    ],
+)  # fmt: skip
+def test_what_a_url_is_worth_by_itself(rank: Rank, depth: int, score: float) -> None:
+    assert score_of(rank, depth) == score
+
+
+@pytest.mark.parametrize(
+    ("source", "age_days", "in_links", "points"),
+    [
+        (Source.LINK, None, 0, 0), (Source.FEED, None, 0, 6), (Source.SITEMAP, None, 0, -4), (Source.SEED, None, 0, 0),
+        (Source.LINK, 0, 0, 6), (Source.LINK, 2, 0, 6), (Source.LINK, 2.01, 0, 2), (Source.LINK, 30, 0, 2),
+        (Source.LINK, 365, 0, 0), (Source.LINK, 366, 0, -6), (Source.SITEMAP, 1, 0, 2), (Source.FEED, 1, 0, 12),
+        (Source.LINK, None, 1, 1), (Source.LINK, None, 3, 2), (Source.LINK, None, 63, 6), (Source.LINK, None, 10**9, 6),
+    ],
+)  # fmt: skip
+def test_what_is_said_of_it_moves_it(source: Source, age_days: float | None, in_links: int, points: float) -> None:
+    assert score_of(Rank.ORDINARY, 1, source, age_days, in_links) == 76 + points
+
+
+@pytest.mark.parametrize(
+    ("score", "level"),
+    [
+        (100, Priority.HIGH), (67, Priority.HIGH), (66.9, Priority.MEDIUM), (34, Priority.MEDIUM),
+        (33.9, Priority.LOW), (1, Priority.LOW), (0.9, Priority.DISCOVERY), (0, Priority.DISCOVERY),
+    ],
+)  # fmt: skip
+def test_the_bounds_of_levels(score: float, level: Priority) -> None:
+    assert level_of(score) is level
+
+
+def test_a_standing_is_a_level_and_a_lead_of_a_minute_a_point() -> None:
+    assert standing_of(34.0) == Standing(Priority.MEDIUM, 0.0)
+    assert standing_of(40.5) == Standing(Priority.MEDIUM, 6.5 * SECONDS_PER_POINT)
+    assert standings_at(3) == tuple(standing_of(score_of(rank, 3)) for rank in Rank)
+
+
+@given(rank=st.sampled_from(Rank), depth=DEPTHS, source=st.sampled_from(NAMED), age_days=AGES, in_links=LINKS)
+def test_whatever_is_said_a_url_stays_within_the_band_of_its_level(
+    rank: Rank, depth: int, source: Source, age_days: float | None, in_links: int
+) -> None:
+    level = level_of(score_of(rank, depth))
+    score = score_of(rank, depth, source, age_days, in_links)
+    assert level_of(score) is level is not Priority.DISCOVERY
+    assert FLOORS[level] <= score <= 100
+    assert 0 <= standing_of(score).lead_seconds < 34 * SECONDS_PER_POINT
+
+
+@given(rank=st.sampled_from(Rank), depth=DEPTHS, source=st.sampled_from(sorted(GUESSES)), age_days=AGES, in_links=LINKS)
+def test_a_guess_comes_last_whatever_it_looks_like(
+    rank: Rank, depth: int, source: Source, age_days: float | None, in_links: int
+) -> None:
+    assert standing_of(score_of(rank, depth, source, age_days, in_links)) == Standing(Priority.DISCOVERY, 0.0)
+
+
+@given(rank=st.sampled_from(Rank), depth=DEPTHS, age_days=st.floats(0, 10_000), later=st.floats(0, 10_000))
+def test_deeper_older_and_less_linked_is_never_worth_more(
+    rank: Rank, depth: int, age_days: float, later: float
+) -> None:
+    assert score_of(rank, depth + 1) <= score_of(rank, depth)
+    assert score_of(rank, depth, Source.FEED, age_days + later) <= score_of(rank, depth, Source.FEED, age_days)
+    assert score_of(rank, depth, in_links=3) <= score_of(rank, depth, in_links=4)
+    assert score_of(rank, depth, Source.SITEMAP) <= score_of(rank, depth) <= score_of(rank, depth, Source.FEED)
+
+
+@given(depth=DEPTHS)
+def test_priorities_of_pages_are_those_of_their_scores(depth: int) -> None:
+    for path, rank in (("/a", Rank.ORDINARY), ("/about", Rank.LANDMARK), ("/archive", Rank.LISTING), ("/", Rank.TOP)):
+        assert priority(path, depth) is level_of(score_of(rank, depth))

@@ -18,8 +18,8 @@ NAME = "crawl"
 SENTENCE = "Crawl sites into a directory, or go on with it. The same command again resumes where the last run stopped."
 EXAMPLES = """\
   tenax crawl https://example.org
-  tenax crawl https://example.org/docs/ --scope prefix --max-pages 500
-  tenax crawl https://example.org --exclude '*/tag/*' --rate 2 --max-depth 3 --out example
+  tenax crawl https://example.org/docs/ --scope prefix --exclude '*/tag/*' --max-pages 500
+  tenax crawl https://example.org --discover links,sitemaps --rate 2 --keep-fresh --out example
   tenax crawl https://example.org --ledger postgresql://tenax@db.example/tenax --hosts redis://cache.example
 """
 
@@ -40,6 +40,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     pattern = "a glob over the whole URL, or /a regular expression/; may be repeated"
     what.add_argument("--include", metavar="PATTERN", action="append", help=f"only URLs that match: {pattern}")
     what.add_argument("--exclude", metavar="PATTERN", action="append", help="never URLs that match; same forms")
+    what.add_argument(
+        "--discover",
+        metavar="WAYS",
+        help="how pages are found: links,sitemaps,feeds,archives,pagination or none (default: all of them)",
+    )
     pace = parser.add_argument_group("how fast")
     pace.add_argument("--rate", metavar="R", help="requests per second to one host (default: 1; 0: no limit)")
     pace.add_argument("--per-host", metavar="N", help="requests in flight to one host (default: 1)")
@@ -54,6 +59,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     where.add_argument(
         "--revisit", action="store_true", help="visit every page again; unchanged pages cost the site little"
     )
+    where.add_argument(
+        "--keep-fresh",
+        action="store_const",
+        const="true",
+        help="go on for ever: visit each page again at its own pace, learned from how often it changes",
+    )
     where.add_argument("-q", "--quiet", action="store_true", help="no progress and no summary, only problems")
     settings.add_watching_arguments(where)
     settings.add_source_arguments(parser)
@@ -66,6 +77,8 @@ def run(args: argparse.Namespace) -> int:
     from tenax.place import Place
 
     loaded = settings.load(args)
+    if loaded.config.freshness.keep and loaded.config.crawl.max_pages:
+        raise UsageError("--max-pages ends a crawl and --keep-fresh never does; give one of them")
     out = Path(args.out) if args.out else None
     if not loaded.config.ledger.url:
         where = Place(out or place.of_seed(args.urls[0]))

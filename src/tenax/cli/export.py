@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import AsyncIterator, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 from tenax.cli import place
-from tenax.cli.outputs import STANDARD_OUTPUT, told_plainly
+from tenax.cli.outputs import opened, plainly
 
 if TYPE_CHECKING:
     from tenax.config import Config
@@ -79,7 +78,7 @@ async def _write_lines(pages: AsyncIterator[Page], format: str, output: str | No
 
     number = 0
     line_of = csv_line if format == "csv" else json_line
-    with _opened(output) as file, _plainly(output or STANDARD_OUTPUT):
+    with opened(output) as file, plainly(output):
         if format == "csv":
             file.write(CSV_HEAD)
         async for page in pages:
@@ -93,7 +92,7 @@ async def _write_files(pages: AsyncIterator[Page], target: Path) -> int:
     from tenax.cli.formats import markdown_name
 
     number = 0
-    with _plainly(os.fspath(target)):
+    with plainly(os.fspath(target)):
         async for page in pages:
             _write_file(page, target / markdown_name(page.url))
             number += 1
@@ -105,18 +104,3 @@ def _write_file(page: Page, file: Path) -> None:
 
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(markdown(page), encoding="utf-8")
-
-
-@contextmanager
-def _opened(output: str | None) -> Iterator[TextIO]:
-    if output is None:
-        if hasattr(sys.stdout, "reconfigure"):
-            sys.stdout.reconfigure(encoding="utf-8", errors="replace")
-        yield sys.stdout
-        return
-    with _plainly(output), Path(output).open("w", encoding="utf-8", newline="") as file:
-        yield file
-
-
-def _plainly(target: str) -> AbstractContextManager[None]:
-    return told_plainly(target, "; choose another with -o")

@@ -8,6 +8,7 @@ import hashlib
 import io
 import json
 import re
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from urllib.parse import unquote
 
@@ -64,6 +65,13 @@ def _row(cells: list[str] | tuple[str, ...]) -> str:
 
 
 CSV_HEAD = _row(_COLUMNS)
+
+
+def csv_rows(rows: Iterable[Iterable[str]]) -> str:
+    """Lines of any table, their cells as harmless as those of a page."""
+    lines = io.StringIO()
+    csv.writer(lines).writerows(map(_cell, cells) for cells in rows)
+    return lines.getvalue()
 
 
 def _cell(text: str) -> str:

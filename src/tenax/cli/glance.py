@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tenax.cli import words
-from tenax.cli.layout import Ink, columns, pairs, plain, shortened, table
+from tenax.cli.layout import Ink, columns, pairs, plain, shortened, spread, table
 from tenax.ledger import HostLine, Status
 
 _HOSTS_SHOWN = 10
@@ -19,6 +19,7 @@ def lines(status: Status, name: str, resume: str, ink: Ink) -> list[str]:
         ("waiting", _waiting(status)),
         ("dead letters", words.count(status.dead)),
         ("received", f"{words.size(status.wire_bytes)}, {words.size(status.body_bytes)} decoded"),
+        *spread("found", words.found(status.found), columns() - 16),
         *_counted("visits", status.outcomes),
         *_counted("not followed", status.refusals),
     ]
@@ -87,7 +88,7 @@ def _turn(line: HostLine, now: float) -> str:
     if due <= now:
         return "now"
     why = f": {plain(host.resting_why)}" if host.resting_why and host.next_at >= due else ""
-    return f"{words.when(due, now)}{why}"
+    return f"in {words.duration(due - now)}{why}"
 
 
 def _why_still(status: Status, resume: str, ink: Ink) -> list[str]:

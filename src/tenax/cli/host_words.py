@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 from tenax.cli import words
 from tenax.cli.layout import plain
 from tenax.cli.measurements import WAYS
-from tenax.model import HostRecord, RobotsVerdict
+from tenax.discover.archives import place_at
+from tenax.model import ArchiveRule, HostRecord, ListRule, RobotsVerdict
+
+_GUESSES_SHOWN = 12
+_PARTS = {"{n}": r"\d+", "{yyyy}": r"\d{4}", "{mm}": r"\d\d", "{m}": r"\d\d?"}
 
 
 def robots_lines(host: HostRecord | None, is_allowed: bool | None) -> list[str]:
@@ -28,6 +34,52 @@ def robots_lines(host: HostRecord | None, is_allowed: bool | None) -> list[str]:
 def state_lines(host: HostRecord, now: float) -> list[str]:
     """Whatever is not as usual with this host; nothing when all is well."""
     return [*_breaker(host, now), *_rest(host, now), *_throttle(host), *_strikes(host), *_way(host, now)]
+
+
+def guess_lines(host: HostRecord, url: str) -> list[str]:
+    """What was learned by guessing of the lists and archives that the URL belongs to; for a home page, of all."""
+    place, finds = url.removeprefix(host.origin), host.finds
+    is_home = place == "/"
+    lines = [_list_line(pattern, rule) for pattern, rule in finds.lists.items() if is_home or _holds(pattern, place)]
+    lines += [_archive_line(name, rule) for name, rule in finds.archives.items() if is_home or _holds(name, place)]
+    lines += [
+        f"selections of {plain(path)}: {rule.seen} visited, {rule.fruitful} led to anything new"
+        for path, rule in finds.facets.items()
+        if is_home or path == place.partition("?")[0]
+    ]
+    # The last touched stand last, and say the most.
+    more = len(lines) - _GUESSES_SHOWN
+    shown = lines[-_GUESSES_SHOWN:] + ([f"and {more} more"] if more > 0 else [])
+    if is_home and finds.made:
+        cost = f"{words.count(finds.made)} of {words.several(finds.requests, 'visit')} guessed"
+        shown.insert(0, f"{cost}, {words.count(finds.succeeded)} of them led to something new")
+    return shown
+
+
+def _holds(pattern: str, place: str) -> bool:
+    """Whether the place is one of those that the pattern stands for, or the list itself."""
+    parts = (_PARTS.get(part, re.escape(part)) for part in re.split(r"(\{[a-z]+\})", pattern))
+    return place == pattern.partition("?")[0] or re.fullmatch("".join(parts), place) is not None
+
+
+def _list_line(pattern: str, rule: ListRule) -> str:
+    name = f"list {plain(pattern)}"
+    if rule.state == "invalid":
+        return f"✗ {name} ends at {rule.known}: {plain(rule.why)}; left alone since {words.moment(rule.at)}"
+    if rule.state == "valid":
+        return f"✓ {name} goes on, known to {rule.known}" + (f": {plain(rule.why)}" if rule.why else "")
+    asked = "not guessed at yet" if rule.asked is None else f"{rule.asked} asked for, no answer yet"
+    return f"{name}, known to {rule.known}: {asked}"
+
+
+def _archive_line(pattern: str, rule: ArchiveRule) -> str:
+    name = f"archive {plain(pattern)}"
+    if rule.state == "invalid":
+        return f"✗ {name}: {plain(rule.why)}; left alone since {words.moment(rule.at)}"
+    if rule.state == "tried":
+        return f"{name}: asked for, no answer yet"
+    back = f", asked for back to {plain(place_at(pattern, rule.reached))}" if rule.reached is not None else ""
+    return f"✓ {name} led to something new{back}"
 
 
 def turn_line(host: HostRecord, now: float) -> str | None:

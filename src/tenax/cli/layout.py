@@ -105,6 +105,19 @@ def pairs(rows: Iterable[tuple[str, str]], ink: Ink, *, indent: str = "  ") -> l
     return [f"{indent}{ink.dim(name)}{' ' * (room - width(name))}  {value}".rstrip() for name, value in rows]
 
 
+def spread(name: str, parts: Iterable[str], room: int) -> list[tuple[str, str]]:
+    """Rows for `pairs`: the parts one after the other with commas, in as many lines as they need."""
+    lines: list[str] = []
+    for part in parts:
+        if lines and width(lines[-1]) + width(part) + 3 <= room:
+            lines[-1] += f", {part}"
+            continue
+        if lines:
+            lines[-1] += ","
+        lines.append(part)
+    return [("" if index else name, line) for index, line in enumerate(lines)]
+
+
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], ink: Ink, *, right: Iterable[int] = ()) -> list[str]:
     """Columns under a dim head; those in `right` are numbers and stand to the right."""
     right = set(right)

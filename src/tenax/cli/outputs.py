@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import errno
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import TextIO
 
 from tenax.errors import SinkError, StorageFull
 
 STANDARD_OUTPUT = "standard output"
+ANOTHER = "; choose another with -o"
 
 
 @contextmanager
@@ -22,3 +26,20 @@ def told_plainly(target: str, advice: str = "") -> Iterator[None]:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise StorageFull(f"{target}: the disk is full; the crawl itself is unharmed") from None
         raise SinkError(f"{target}: cannot be written: {error.strerror or error}{advice}") from None
+
+
+@contextmanager
+def opened(output: str | None, advice: str = ANOTHER) -> Iterator[TextIO]:
+    """The file that a person chose, or standard output; `advice` says how to choose another."""
+    if output is None:
+        if hasattr(sys.stdout, "reconfigure"):
+            sys.stdout.reconfigure(encoding="utf-8", errors="replace")
+        yield sys.stdout
+        return
+    with plainly(output, advice), Path(output).open("w", encoding="utf-8", newline="") as file:
+        yield file
+
+
+def plainly(output: str | None, advice: str = ANOTHER) -> AbstractContextManager[None]:
+    """Trouble with an output that a person chose, as one line."""
+    return told_plainly(output or STANDARD_OUTPUT, advice)

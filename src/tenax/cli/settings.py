@@ -22,6 +22,8 @@ FLAGS = {
     "max_depth": "crawl.max_depth",
     "include": "crawl.include",
     "exclude": "crawl.exclude",
+    "discover": "discovery.sources",
+    "keep_fresh": "freshness.keep",
     "concurrency": "crawl.concurrency",
     "rate": "politeness.rate_per_second",
     "per_host": "politeness.connections_per_host",
@@ -66,7 +68,19 @@ def load(args: argparse.Namespace, *, beneath: dict[str, Setting] | None = None)
     from tenax import config
 
     file = Path(args.config) if args.config else Path(FILE) if Path(FILE).is_file() else None
-    return config.load(file, os.environ, flags_of(args), beneath)
+    loaded = config.load(file, os.environ, flags_of(args), beneath)
+    _refuse_none_and_more(loaded)
+    return loaded
+
+
+def _refuse_none_and_more(loaded: Loaded) -> None:
+    """`none` beside a way to find pages says two things at once, and an empty list nothing."""
+    key = "discovery.sources"
+    said = {loaded.sources[key]: loaded.config.discovery.sources}
+    said |= {f'[site."{site}"]': own[key] for site, own in loaded.config.sites.items() if key in own}
+    for where, sources in said.items():
+        if not sources or ("none" in sources and len(sources) > 1):
+            raise UsageError(f"{where}: give ways to find pages, such as links,sitemaps, or `none` alone")
 
 
 def flags_of(args: argparse.Namespace) -> dict[str, Setting]:
@@ -78,6 +92,8 @@ def flags_of(args: argparse.Namespace) -> dict[str, Setting]:
     for name, key in FLAGS.items():
         value = getattr(args, name, None)
         if value is not None:
+            if isinstance(value, str) and known[key].takes_a_list:
+                value = [part.strip() for part in value.split(",") if part.strip()]
             settings[key] = Setting(tuple(value) if isinstance(value, list) else value, f"--{name.replace('_', '-')}")
     return settings
 

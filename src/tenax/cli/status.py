@@ -12,21 +12,24 @@ from tenax.cli.parser import add_json, program
 
 if TYPE_CHECKING:
     from tenax.config import Config
-    from tenax.ledger import Ledger, Status
+    from tenax.ledger import Agenda, Ledger, Status
     from tenax.place import Place
 
 NAME = "status"
 SENTENCE = "Show a crawl at a glance. Counts, hosts, what is due when, and if nothing is moving: why."
 EXAMPLES = """\
   tenax status
-  tenax status --out tenax-example.org
   tenax status --ledger postgresql://tenax@db.example/tenax
+  tenax status --schedule --out tenax-example.org
   tenax status --json | jq .waiting
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     place.add_arguments(parser)
+    parser.add_argument(
+        "--schedule", metavar="N", nargs="?", type=int, const=20, help="what is due when and why, the first N of it"
+    )
     add_json(parser)
 
 
@@ -38,12 +41,28 @@ def run(args: argparse.Namespace) -> int:
     from tenax.cli.layout import Ink, show
 
     where, config = place.of_args(args)
+    if args.schedule is not None:
+        from tenax.cli.timetable import timetable
+
+        agenda = asyncio.run(_agenda(where, config, args.schedule))
+        show([as_json(agenda)] if args.json else timetable(agenda, Ink.on(sys.stdout)))
+        return 0
     status, resume = asyncio.run(_asked(where, config))
     if args.json:
         show([as_json(status)])
     else:
         show(lines(status, where.name, resume, Ink.on(sys.stdout)))
     return 0
+
+
+async def _agenda(where: Place, config: Config, limit: int) -> Agenda:
+    from tenax.wiring import open_ledger
+
+    ledger = await open_ledger(where, read_only=True, config=config)
+    try:
+        return await ledger.agenda(max(limit, 0))
+    finally:
+        await ledger.close()
 
 
 async def _asked(where: Place, config: Config) -> tuple[Status, str]:

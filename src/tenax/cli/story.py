@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from tenax.cli import words
-from tenax.cli.host_words import robots_lines, state_lines, turn_line
+from tenax.cli.found_words import catalogue, is_missed_guess, way_found
+from tenax.cli.host_words import guess_lines, robots_lines, state_lines, turn_line
 from tenax.cli.layout import Ink, columns, plain, wrapped
 from tenax.cli.visit_words import outcome_text, visit_lines
 from tenax.ledger import Life, TaskState, VisitRecord
-from tenax.model import HostRecord, Page, PageKind, Source, Value
+from tenax.model import Fetched, HostRecord, Page, PageKind, Value
 from tenax.urls.verdicts import Verdict
 
 _TIME_COLUMNS = 19
 _NAME_COLUMNS = 10
+_NEVER_OFFERED = "Never offered: no visited page links to it, and no sitemap or feed that was read lists it."
 
 
 class Explanation(Value, frozen=True):
@@ -78,7 +80,12 @@ def headline(explanation: Explanation) -> str:
             return f"{stored}."
         return f"{stored}; stale since {words.moment(life.page.stale_since)}: {plain(life.page.stale_why)}."
     last = life.visits[-1].outcome if life.visits else None
-    return f"Settled without a page: {plain(outcome_text(last))}." if last else "Settled."
+    if isinstance(last, Fetched) and last.catalogue:
+        return f"Read as a {last.catalogue}: what it lists was offered to the crawl."
+    if last is None:
+        return "Settled."
+    why = "Guessed, and nothing is there" if is_missed_guess(life) else "Settled without a page"
+    return f"{why}: {plain(outcome_text(last))}."
 
 
 def _kind(page: Page) -> str:
@@ -92,15 +99,15 @@ def _never_taken(explanation: Explanation) -> str:
     if refusing is not None:
         return f"Never admitted: the rule `{refusing.rule}` refuses it ({plain(refusing.why)})."
     if explanation.robots_allows is False:
-        return "Never offered: no visited page links to it. It would be admitted, then refused by robots.txt."
+        return f"{_NEVER_OFFERED} It would be admitted, then refused by robots.txt."
     if explanation.is_private:
         return (
-            "Never offered: no visited page links to it. It would be admitted, then refused by the guard, "
-            "because the address is private; typed as a seed it is allowed."
+            f"{_NEVER_OFFERED} It would be admitted, then refused by the guard, because the address is private; typed "
+            "as a seed it is allowed."
         )
     return (
-        "Never offered: no visited page links to it. Every rule lets it pass: it would be admitted when a page links "
-        "to it, unless a budget (`urls.facets_per_path`, `urls.hosts_per_domain`) is used up."
+        f"{_NEVER_OFFERED} Every rule lets it pass: it would be admitted when one does, unless a budget "
+        "(`urls.facets_per_path`, `urls.hosts_per_domain`) is used up."
     )
 
 
@@ -112,7 +119,7 @@ def moments(explanation: Explanation) -> list[Moment]:
         result.append(Moment("normalised", (f"from {plain(explanation.asked)}", steps)))
     life = explanation.life
     if life is not None:
-        result.append(_found(life))
+        result.append(_found(life, explanation.host))
     host = explanation.host
     result += [_judged(explanation), Moment("robots", tuple(robots_lines(host, explanation.robots_allows)))]
     if life is not None:
@@ -120,26 +127,24 @@ def moments(explanation: Explanation) -> list[Moment]:
         result += [_stored(life.page)] if life.page is not None else []
     if host is not None and (state := state_lines(host, explanation.now)):
         result.append(Moment("host", tuple(state)))
+    if host is not None and (guesses := guess_lines(host, explanation.url)):
+        result.append(Moment("guesses", tuple(guesses)))
     if life is not None and life.state is TaskState.WAITING:
         result.append(Moment("now", _waiting(life, explanation.now)))
     return result
 
 
-def _found(life: Life) -> Moment:
-    how = {
-        Source.SEED: "given as a seed",
-        Source.LINK: f"as a link on {life.via or 'a page'}",
-        Source.REDIRECT: f"by a redirect of {life.via or 'a page'}",
-        Source.REPLAY: "put back by a person",
-    }[life.source]
+def _found(life: Life, host: HostRecord | None) -> Moment:
     hops = [f"{hop.url} answered HTTP {hop.status} and led on" for hop in life.chain]
     place = f"depth {life.depth}, priority {life.priority.name.lower()}"
-    return Moment("found", (how, *hops, place), life.discovered_at)
+    return Moment("found", (way_found(life, host), *hops, place), life.discovered_at)
 
 
 def _judged(explanation: Explanation) -> Moment:
     if explanation.is_seed:
         return Moment("admitted", ("✓ seed: a person named it, no rule is asked",))
+    if explanation.life is not None and (what := catalogue(explanation.life, explanation.host)):
+        return Moment("admitted", (f"✓ {what}: it is no page, so no rule but that of its host is asked",))
     lines = tuple(f"{'✓' if verdict.passed else '✗'} {verdict.rule}: {verdict.why}" for verdict in explanation.verdicts)
     if explanation.life is not None:
         return Moment("admitted", lines)

@@ -6,7 +6,7 @@ import os
 import shlex
 
 from tenax.cli import words
-from tenax.cli.layout import Ink, columns, pairs, plain
+from tenax.cli.layout import Ink, columns, pairs, plain, spread
 from tenax.cli.orders import Orders
 from tenax.files import LEDGER_FILE
 from tenax.ledger import Status
@@ -37,6 +37,9 @@ def summary(report: Report, ink: Ink) -> list[str]:
         ("received", words.size(progress.wire_bytes)),
         ("time", _time(progress)),
     ]
+    rows += spread("found", words.found(status.found), columns() - 16)
+    if missed := status.outcomes.get("missed", 0):
+        rows.append(("guesses", f"{words.count(missed)} with nothing there"))
     if unchanged := status.outcomes.get("unchanged", 0):
         saved = f" (saved {words.size(status.saved_bytes)})" if status.saved_bytes else ""
         rows.append(("unchanged", words.several(unchanged, "visit") + saved))

@@ -9,19 +9,22 @@ from tenax.cli import (
     demo,
     explain,
     export,
+    feed,
     fetch,
     ledger,
+    links,
     page_fetcher,
     read,
     recover,
     schedule,
     seed,
+    sitemap,
     status,
     worker,
 )
 from tenax.cli.parser import Verb
 
 VERBS: tuple[Verb, ...] = (
-    *(crawl, demo, explain, status, export, dead_letters, fetch, read),
+    *(crawl, demo, explain, status, export, links, dead_letters, fetch, read, sitemap, feed),
     *(seed, worker, recover, ledger, page_fetcher, schedule, config),
 )

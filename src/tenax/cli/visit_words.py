@@ -32,15 +32,21 @@ def visit_lines(visit: VisitRecord) -> list[str]:
         asked = [f"after {words.several(visit.attempt, 'failed attempt')}"] if visit.attempt else []
         asked += ["asked for only if it has changed"] if visit.is_conditional else []
         lines.append(", ".join(asked))
-    lines += [*_in_pairs(measured(fetch)), *validation_lines(fetch)]
+    is_page = isinstance(visit.outcome, Fetched) and not visit.outcome.catalogue
+    lines += [*_in_pairs(measured(fetch)), *validation_lines(fetch, is_page or not isinstance(visit.outcome, Fetched))]
     if visit.offered or visit.refusals:
         left = ", ".join(words.tally(visit.refusals))
-        lines.append(f"{words.several(visit.offered, 'link')} offered" + (f"; not followed: {left}" if left else ""))
+        lines.append(
+            f"{words.several(visit.offered, 'link' if is_page else 'URL')} offered"
+            + (f"; not followed: {left}" if left else "")
+        )
     return [*lines, f"→ {plan_text(visit.plan)}"]
 
 
 def outcome_text(outcome: Outcome) -> str:
     match outcome:
+        case Fetched(status, catalogue) if catalogue:
+            return f"fetched, HTTP {status}, and read as a {catalogue}"
         case Fetched(status):
             return f"fetched, HTTP {status}"
         case Unchanged(why) if why:
@@ -65,8 +71,13 @@ def _in_pairs(lines: list[str]) -> list[str]:
     return [", ".join(map(plain, lines[at : at + 2])) for at in range(0, len(lines), 2)]
 
 
-def validation_lines(fetch: FetchRecord) -> list[str]:
-    """What the reader thought of the answer, on what evidence, and how its letters were read."""
+def validation_lines(fetch: FetchRecord, is_page: bool = True) -> list[str]:
+    """What the reader thought of the answer, on what evidence, and how its letters were read.
+
+    Of a sitemap or a feed, what was wrong with it.
+    """
+    if not is_page:
+        return [f"read as far as it goes: {plain(fetch.evidence)}"] if fetch.evidence else []
     parts = [_VALIDATIONS[fetch.validation]] if fetch.validation else []
     parts += [f"evidence: {plain(fetch.evidence)}"] if fetch.evidence else []
     parts += charset_words(fetch.charset_source)
@@ -75,7 +86,9 @@ def validation_lines(fetch: FetchRecord) -> list[str]:
 
 def plan_text(plan: Plan) -> str:
     match plan:
-        case Again(at, spends_attempt, way, is_unconditional):
+        case Again(at, spends_attempt, way, is_unconditional, why):
+            if why:
+                return f"again from {words.moment(at)} on: {why}"
             parts = [f"again from {words.moment(at)} on"]
             parts += [WAYS[way]] if way is not None else []
             parts += ["asking for the whole page"] if is_unconditional else []

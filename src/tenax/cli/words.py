@@ -58,6 +58,24 @@ _KINDS = {
     "max_links_per_page": "beyond the limit of a page",
     "facets_per_path": "beyond the facets of a path",
     "hosts_per_domain": "beyond the hosts of a domain",
+    "max_sitemaps": "beyond the sitemaps of a host",
+    "max_feeds": "beyond the feeds of a host",
+    "max_sitemap_urls": "beyond the URLs of a sitemap",
+    "guess_least": "beyond the guesses of a host",
+    "catalogue": "no sitemap or feed there",
+    "guess": "guessed, and the same as another page",
+    "facets": "selections that show the same again",
+    "missed": "guessed, and nothing was there",
+}
+_FOUND = {
+    "seed": "seed",
+    "link": "by links",
+    "sitemap": "by sitemaps",
+    "feed": "by feeds",
+    "archive": "guessed as archives",
+    "pagination": "guessed as next pages",
+    "redirect": "by redirects",
+    "catalogue": "sitemaps and feeds looked for",
 }
 
 
@@ -131,6 +149,12 @@ def tally(counts: Mapping[str, int]) -> list[str]:
     for key, number in counts.items():
         merged[reason(key)] = merged.get(reason(key), 0) + number
     return [f"{number:,} {word}" for word, number in sorted(merged.items(), key=lambda item: (-item[1], item[0]))]
+
+
+def found(counts: Mapping[str, int]) -> list[str]:
+    """`1 seed`, `120 by links`, `14 by sitemaps`: how the URLs of a crawl came to it."""
+    known = [(number, _FOUND[source]) for source in _FOUND if (number := counts.get(source, 0))]
+    return [several(number, word) if word == "seed" else f"{number:,} {word}" for number, word in known]
 
 
 def listing(words: Iterable[str]) -> str:

@@ -6,6 +6,7 @@ one host; `knobs` is the list that documents and error messages are made of.
 
 from __future__ import annotations
 
+from tenax.config.discovery import DiscoveryConfig, FreshnessConfig
 from tenax.config.fetching import (
     BrowserConfig,
     CacheConfig,
@@ -40,9 +41,11 @@ __all__ = [
     "CacheConfig",
     "Config",
     "CrawlConfig",
+    "DiscoveryConfig",
     "DuplicatesConfig",
     "EventsConfig",
     "FetchConfig",
+    "FreshnessConfig",
     "GuardConfig",
     "HostsConfig",
     "Knob",

@@ -26,6 +26,10 @@ class ReadingConfig(Section, frozen=True):
         bool,
         Meta(description="Keep every link of a page with what it says, its `rel` and whether it is in the article."),
     ] = False
+    link_graph: Annotated[
+        bool,
+        Meta(description="Keep where each page leads and with which words, for `tenax links`; not told in events."),
+    ] = True
     max_links: Annotated[int, Meta(ge=1, description="Links kept of one page at most, the first ones.")] = 1000
 
 

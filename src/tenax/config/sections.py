@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
+from tenax.config.discovery import DiscoveryConfig, FreshnessConfig
 from tenax.config.fetching import (
     BrowserConfig,
     CacheConfig,
@@ -109,6 +110,14 @@ class UrlsConfig(Section, frozen=True):
     facets_per_path: Annotated[int, Meta(ge=1, description="Different query strings taken for one path of a host.")] = (
         500
     )
+    facets_tried: Annotated[
+        int,
+        Meta(
+            ge=0,
+            description="Query strings of one path that are visited before it is judged: if they show the same again, "
+            "the others are left alone; 0: never.",
+        ),
+    ] = 30
     hosts_per_domain: Annotated[
         int, Meta(ge=1, description="Different hosts taken below one registered domain (wildcard DNS).")
     ] = 1000
@@ -246,6 +255,8 @@ class Config(Section, frozen=True):
     proxy: ProxyConfig = ProxyConfig()
     browser: BrowserConfig = BrowserConfig()
     validation: ValidationConfig = ValidationConfig()
+    discovery: DiscoveryConfig = DiscoveryConfig()
+    freshness: FreshnessConfig = FreshnessConfig()
     reading: ReadingConfig = ReadingConfig()
     duplicates: DuplicatesConfig = DuplicatesConfig()
     resilience: ResilienceConfig = ResilienceConfig()

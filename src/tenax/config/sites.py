@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from tenax.config.discovery import DiscoveryConfig, FreshnessConfig
 from tenax.config.fetching import (
     BrowserConfig,
     CacheConfig,
@@ -33,7 +34,7 @@ from tenax.errors import ConfigError
 _NAME = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*")
 # One browser and one Redis serve all sites; a site cannot have its own.
 _OF_THE_WHOLE_CRAWL = frozenset({
-    "hosts.url",
+    "hosts.url", "freshness.keep",
     "browser.executable", "browser.pages", "browser.max_pages_per_session", "browser.max_session_seconds",
     "browser.health_check_seconds", "browser.max_consecutive_errors",
 })  # fmt: skip
@@ -49,6 +50,8 @@ class SiteConfig(Section, frozen=True):
     proxy: ProxyConfig = ProxyConfig()
     browser: BrowserConfig = BrowserConfig()
     validation: ValidationConfig = ValidationConfig()
+    discovery: DiscoveryConfig = DiscoveryConfig()
+    freshness: FreshnessConfig = FreshnessConfig()
     reading: ReadingConfig = ReadingConfig()
     duplicates: DuplicatesConfig = DuplicatesConfig()
 

@@ -11,7 +11,8 @@ _AFTER_FAILURE = {FailureKind.RESET: frozenset({Way.CURL, Way.BROWSER})}
 _AFTER_SOFT_REJECTION = frozenset({Way.BROWSER})
 # What these say about a page, a browser would say too.
 _SAME_IN_A_BROWSER = frozenset(
-    f"rejected:{word}" for word in ("content", "empty", "login", "noindex", "partial", "refresh", "unreadable")
+    f"rejected:{word}"
+    for word in ("catalogue", "content", "empty", "login", "noindex", "partial", "refresh", "unreadable")
 )
 
 

@@ -218,7 +218,7 @@ class Pipeline:
         if answer.way is Way.BROWSER and not answer.is_redirect and not self._is_same(answer.url, request.url):
             return None  # it went on by itself: what it shows belongs to another URL, with rules of its own
         outcome = outcome_of(answer, site.fetch.max_retry_after_seconds)
-        if isinstance(outcome, Unchanged) and (held is None or held.kind is None or not request.headers):
+        if isinstance(outcome, Unchanged) and (held is None or not _is_held(held) or not request.headers):
             return Failed("HTTP 304 for a page that we do not hold", FailureKind.NOT_MODIFIED, status=304)
         return outcome
 
@@ -230,7 +230,7 @@ class Pipeline:
         fetch = site.fetch
         return Request(
             url,
-            fetch.max_body_bytes,
+            max(fetch.max_body_bytes, site.discovery.max_sitemap_bytes) if task.is_catalogue else fetch.max_body_bytes,
             fetch.total_timeout_seconds,
             conditional_headers(held) if held is not None and not task.is_unconditional else (),
             fetch.headers_timeout_seconds,
@@ -279,6 +279,11 @@ def _ended(
         elsewhere=elsewhere,
         chain=chain,
     )
+
+
+def _is_held(held: Held) -> bool:
+    """Whether there is something that a 304 can speak of."""
+    return held.kind is not None or bool(held.catalogue)
 
 
 def _is_unasked(failed: Failed) -> bool:

@@ -110,7 +110,7 @@ def _after_turn(
         record,
         next_at=max(record.next_at, now + pace_seconds(record, politeness) * requests),
         resting_why=record.resting_why if record.next_at > now else "",
-        page_count=record.page_count + isinstance(outcome, Fetched),
+        page_count=record.page_count + (isinstance(outcome, Fetched) and not outcome.catalogue),
         error_count=record.error_count + (isinstance(outcome, Failed) and outcome.kind is not FailureKind.INTERNAL),
     )
 

@@ -42,34 +42,35 @@ No backend's words (rowids, pragmas, SQL) appear in this protocol.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
-from enum import StrEnum
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Protocol
 
 from tenax.config import DuplicatesConfig
+from tenax.ledger.reports import (
+    Agenda,
+    AgendaLine,
+    Counts,
+    HostLine,
+    LetterRecord,
+    Life,
+    PageFilter,
+    Status,
+    TaskState,
+    VisitRecord,
+)
 from tenax.model import (
     Claim,
     Cursor,
     Event,
-    FetchRecord,
-    Hop,
     HostRecord,
     Offer,
-    Outcome,
     Page,
-    Plan,
     Priority,
     Source,
     Task,
     Value,
     Visit,
 )
-
-
-class TaskState(StrEnum):
-    WAITING = "waiting"
-    SETTLED = "settled"
-    DEAD = "dead"
 
 
 class Admission(Value, frozen=True):
@@ -87,119 +88,16 @@ class Admission(Value, frozen=True):
     """False: nothing of what the visit offered was taken, because its page is a duplicate."""
 
 
-class VisitRecord(Value, frozen=True):
-    """One visit as the ledger remembers it."""
-
-    at: float
-    outcome: Outcome
-    plan: Plan
-    attempt: int = 0
-    fetch: FetchRecord = FetchRecord()
-    offered: int = 0
-    """Links it offered; those it knew to be in the ledger were left out."""
-    refusals: dict[str, int] = {}
-    is_conditional: bool = False
-    """It asked for the page only if that had changed."""
-
-
-class Life(Value, frozen=True):
-    """Everything the ledger knows about one URL."""
+class PageLinks(Value, frozen=True):
+    """Where one page leads, as `ledger.links` packs it."""
 
     url: str
-    state: TaskState
-    discovered_at: float
-    source: Source
-    depth: int
-    priority: Priority
-    via: str | None = None
-    chain: tuple[Hop, ...] = ()
-    """The redirects that led to it, oldest first."""
-    due: float | None = None
-    """For a waiting task: not before this time."""
-    attempt: int = 0
-    cause: str | None = None
-    """For a dead letter: why."""
-    page: Page | None = None
-    visits: tuple[VisitRecord, ...] = ()
-    host: HostRecord | None = None
+    origin: str
+    packed: bytes
 
 
-class LetterRecord(Value, frozen=True):
-    """A dead letter."""
-
-    url: str
-    cause: str
-    at: float
-    attempt: int
-    depth: int
-    via: str | None = None
-
-
-class HostLine(Value, frozen=True):
-    """A host in the status: its record and what waits there."""
-
-    host: HostRecord
-    waiting: int
-    next_due: float | None = None
-
-
-class Status(Value, frozen=True):
-    """The whole crawl at a glance."""
-
-    created_at: float
-    now: float
-    waiting: int = 0
-    settled: int = 0
-    dead: int = 0
-    pages: int = 0
-    articles: int = 0
-    duplicates: int = 0
-    """Pages that were found to be duplicates of others."""
-    hosts: int = 0
-    body_bytes: int = 0
-    wire_bytes: int = 0
-    saved_bytes: int = 0
-    """What 304s spared us."""
-    events: int = 0
-    outcomes: dict[str, int] = {}
-    """Visits by outcome, such as `fetched`, `failed:dns`, `refused:robots`."""
-    refusals: dict[str, int] = {}
-    """Links never admitted, by rule."""
-    busiest: tuple[HostLine, ...] = ()
-    """Hosts with the most waiting tasks, most first."""
-    due_now: int = 0
-    next_due: float | None = None
-    """When the next waiting task may be claimed, host's turn included; None when nothing waits."""
-    cursors: dict[str, Cursor] = {}
-    is_running: bool = False
-    """Another process is crawling into it now."""
-    workers: int = 0
-    """How many do: on a server, those that gave a sign of life in time."""
-
-
-class Counts(Value, frozen=True):
-    """What is cheap to know at any moment: the whole crawl, as far as committed."""
-
-    waiting: int = 0
-    pages: int = 0
-    articles: int = 0
-    duplicates: int = 0
-    pages_this_round: int = 0
-    """Pages that came, or were found to stand, since the last revisit began; before any, the same as `pages`."""
-    wire_bytes: int = 0
-    saved_bytes: int = 0
-    outcomes: dict[str, int] = {}
-
-
-class PageFilter(Value, frozen=True):
-    """Which pages to read back; everything given must hold."""
-
-    host: str | None = None
-    status: int | None = None
-    kind: str | None = None
-    language: str | None = None
-    url_glob: str | None = None
-    since: float | None = None
+LevelOf = Callable[[str, Source, Priority], Priority]
+"""The level that a waiting URL should have, of how it was found and the level it has. Asked twice it says the same."""
 
 
 class Turns(Protocol):
@@ -223,6 +121,25 @@ class Likeness(Protocol):
 
     def likeness(self, one: bytes, other: bytes) -> float:
         """From 0 to 1."""
+
+
+class Links(Protocol):
+    """The link graph: a row for each page that was stored while it was kept, replaced when the page comes again."""
+
+    def all(self) -> AsyncIterator[PageLinks]:
+        """Every row, in the order the pages were first visited."""
+
+    async def of(self, url: str) -> PageLinks | None:
+        """The row of one page; None when nothing is kept of it."""
+
+    async def states(self, urls: Sequence[str]) -> dict[str, TaskState]:
+        """What became of these URLs, those left out that were never admitted; asked for many at once."""
+
+    async def prioritize(self, level_of: LevelOf) -> int:
+        """Give every waiting task the level that is said; how many have another one by now.
+
+        Written in parts. Tasks of hosts that are being visited at the time stay as they are.
+        """
 
 
 class Ledger(Protocol):
@@ -279,6 +196,9 @@ class Ledger(Protocol):
 
     async def host(self, origin: str) -> HostRecord | None: ...
 
+    async def agenda(self, limit: int) -> Agenda:
+        """What is due when, and the first tasks of all hosts. Looks at every waiting task."""
+
     def pages(self, where: PageFilter) -> AsyncIterator[Page]:
         """Pages in the order they were stored, text included."""
 
@@ -294,6 +214,9 @@ class Ledger(Protocol):
         source stay. Waiting, claimed and dead tasks are left alone, and so is what was visited after `now`: how many
         came back. Written in parts; killed in the middle, the rest comes back with the next call.
         """
+
+    @property
+    def links(self) -> Links: ...
 
     # -- itself
 
@@ -323,14 +246,19 @@ class Ledger(Protocol):
 
 __all__ = [
     "Admission",
+    "Agenda",
+    "AgendaLine",
     "Counts",
     "Cursor",
     "HostLine",
     "Ledger",
     "LetterRecord",
+    "LevelOf",
     "Life",
     "Likeness",
+    "Links",
     "PageFilter",
+    "PageLinks",
     "Status",
     "Task",
     "TaskState",

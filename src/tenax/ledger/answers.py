@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tenax.ledger import HostLine, LetterRecord, Life, Status, TaskState, rows
+from tenax.ledger import Agenda, AgendaLine, HostLine, LetterRecord, Life, Status, TaskState, rows
 from tenax.ledger.rows import Row
 from tenax.ledger.schedule import Entry
-from tenax.model import Cursor, HostRecord, Page, Priority
+from tenax.model import Again, Cursor, HostRecord, Page, Priority
 
 PAGES_AT_ONCE = 200
 BUSIEST = 20
@@ -93,6 +93,7 @@ def status_of(
         events=events,
         outcomes=rows.with_prefix(tally, "outcome:"),
         refusals=rows.with_prefix(tally, "refusal:"),
+        found=rows.with_prefix(tally, "found:"),
         busiest=tuple(busiest),
         due_now=due_now,
         next_due=next_due,
@@ -100,3 +101,35 @@ def status_of(
         is_running=workers > 0,
         workers=workers,
     )
+
+
+HORIZONS = {"now": 0, "hour": 3_600_000, "day": 86_400_000, "week": 604_800_000}
+"""Until when a task is due, in milliseconds from now; what comes after is `later`."""
+
+
+def horizons(now: float) -> list[int]:
+    """The ends of the horizons, in milliseconds since 1970."""
+    return [rows.milliseconds(now) + ahead for ahead in HORIZONS.values()]
+
+
+def agenda_of(
+    now: float, counts: Iterable[int | None], tasks: Iterable[tuple[str, int, int, int, bytes | None]]
+) -> Agenda:
+    """`counts`: what is due until each horizon, and in all; of tasks their URL, time, rank, source and last visit."""
+    *until, _ = totals = [count or 0 for count in counts]
+    within = [total - before for total, before in zip(totals, [0, *until], strict=True)]
+    lines = tuple(
+        AgendaLine(url, due / 1000, Priority(3 - rank), rows.SOURCES[source], _why(visit), visit is None)
+        for url, due, rank, source, visit in tasks
+    )
+    return Agenda(now, dict(zip((*HORIZONS, "later"), within, strict=True)), lines)
+
+
+def _why(visit: bytes | None) -> str:
+    """Why a task waits again, by its last visit."""
+    if visit is None:
+        return ""
+    record = rows.visit_record(visit)
+    if isinstance(record.plan, Again) and record.plan.why:
+        return record.plan.why
+    return rows.trouble_in(record.outcome) or ""

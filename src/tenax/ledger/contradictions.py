@@ -24,6 +24,9 @@ WRONG = {
     "duplicates of pages that are not there":
         "SELECT count(*) FROM record r WHERE duplicate_of IS NOT NULL AND NOT EXISTS "
         "(SELECT 1 FROM record o WHERE o.id = r.duplicate_of AND o.content_id IS NOT NULL)",
+    "links of pages that are not there":
+        "SELECT count(*) FROM link l WHERE NOT EXISTS "
+        "(SELECT 1 FROM record r WHERE r.id = l.record_id AND r.content_id IS NOT NULL)",
     "places in the index of originals that lead to a duplicate or to no page":
         "SELECT count(*) FROM likeness l WHERE NOT EXISTS (SELECT 1 FROM record r WHERE r.id = l.record_id "
         "AND r.content_id IS NOT NULL AND r.duplicate_of IS NULL)",

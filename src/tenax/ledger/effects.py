@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -14,7 +14,7 @@ from tenax.ledger.contents import content_of
 from tenax.ledger.duplicates import Duplicates, Print, Twin, print_of
 from tenax.ledger.rows import milliseconds
 from tenax.ledger.schedule import Entry
-from tenax.model import Again, DeadLetter, HostRecord, Offer, Page, PageKind, Unchanged, Visit, label
+from tenax.model import Again, DeadLetter, Fetched, Held, HostRecord, Offer, Page, PageKind, Tiding, Unchanged, Visit
 
 Values = tuple[object, ...]
 
@@ -87,6 +87,14 @@ class Effects:
         """Records of pages that still stand."""
         self.pages: list[Values] = []
         self.contents: list[Values] = []
+        self.catalogues: list[Values] = []
+        """What is kept of documents that list URLs: which kind, when it came, validators, record."""
+        self.awaited: list[Values] = []
+        """Records of tasks that are said to be such documents, and were none this time."""
+        self.freshness: list[Values] = []
+        """How pages were seen to change, by record."""
+        self.links: list[Values] = []
+        """Where pages lead, by record."""
         self.offers: list[tuple[Offer, ...]] = []
         """What each visit offers, if its page is followed."""
         self.twins: dict[int, Twin] = {}
@@ -205,11 +213,23 @@ def _settle(
         found.contents.append((content_id, visit.finished_at, *content_of(told)))
         found.pages.append(_page_row(one, kept, record_id, number, content_id))
         found.news.append(News(content_id, visit.finished_at, told))
-    elif stored is not None and rows.is_confirmed(visit.outcome):
+    elif rows.is_confirmed(visit.outcome) and (stored is not None or _is_list(one.entry.held)):
         found.confirmed.append(_confirmed_row(visit, record_id, number))
     else:
         found.bare.append(_bare_row(one, record_id, number))
+        if isinstance(visit.outcome, Fetched) and visit.outcome.catalogue:
+            found.catalogues.append((visit.outcome.catalogue, at, visit.etag, visit.last_modified, record_id))
+        elif visit.claim.task.is_catalogue:
+            found.awaited.append((record_id,))
+    if kept is not None and visit.leads_to is not None:
+        found.links.append((record_id, visit.leads_to))
+    if visit.freshness is not None:
+        found.freshness.append((rows.encode(visit.freshness), record_id))
     _count(visit, stored, kept, found.tally)
+
+
+def _is_list(held: Held | None) -> bool:
+    return held is not None and bool(held.catalogue)
 
 
 def _is_news(kept: Kept, stored: Stored) -> bool:
@@ -225,7 +245,10 @@ def _replan(one: Settling, record_id: int, found: Effects) -> None:
         found.tally["waiting"] -= 1
         return
     entry = one.entry._replace(
-        due=milliseconds(plan.at), attempt=_attempts(one.visit), record_id=record_id, hint=rows.hint_of(plan)
+        due=milliseconds(plan.at),
+        attempt=_attempts(one.visit),
+        record_id=record_id,
+        hint=rows.hint_of(plan, one.entry.hint),
     )
     found.again.append((*place, entry.due, entry.attempt, record_id, entry.hint))
     found.arrivals.append((one.host_id, entry))
@@ -273,7 +296,7 @@ def _page_row(one: Settling, kept: Kept, record_id: int, number: int, content_id
 
 
 def _count(visit: Visit, stored: Stored | None, kept: Kept | None, tally: Counter[str]) -> None:
-    tally["outcome:" + label(visit.outcome)] += 1
+    tally["outcome:" + visit.label] += 1
     tally["wire_bytes"] += visit.fetch.wire_bytes
     tally["body_bytes"] += visit.fetch.body_bytes
     tally["saved_bytes"] += visit.fetch.saved_bytes
@@ -299,8 +322,18 @@ def _next_at(visit: Visit) -> int | None:
 
 def _attempts(visit: Visit) -> int:
     plan = visit.plan
-    return visit.claim.task.attempt + (plan.spends_attempt if isinstance(plan, Again) else 0)
+    if not isinstance(plan, Again):
+        return visit.claim.task.attempt
+    return 0 if plan.why else visit.claim.task.attempt + plan.spends_attempt
 
 
 def _duration_ms(visit: Visit) -> int:
     return int((visit.finished_at - visit.started_at) * 1000)
+
+
+def tidings_in(settlings: Iterable[Settling]) -> Iterator[tuple[Settling, Tiding]]:
+    """What visits tell of pages of their own hosts: those are in the same hands."""
+    for one in settlings:
+        for tiding in one.visit.tidings:
+            if tiding.origin == one.visit.host.origin:
+                yield one, tiding

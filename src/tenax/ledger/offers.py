@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from tenax.ledger import rows
@@ -29,11 +30,20 @@ class Batch(NamedTuple):
 
 def entry_of(offer: Offer, key: int, batch: Batch, inflow: Inflow, now: float) -> Entry:
     """A new task, as the queue holds it; due later where its source is too fast."""
-    due = inflow.due(batch.source_host, now) if batch.source_host else now
+    due = (inflow.due(batch.source_host, now) if batch.source_host else now) - offer.lead_seconds
     if offer.due is not None:
         due = max(due, offer.due)
     return Entry(
         3 - offer.priority, milliseconds(due), key, offer.url[len(offer.origin) :], offer.depth,
         rows.SOURCE_NUMBER[offer.source], milliseconds(now), batch.via, 0, None, rows.chain_blob(offer.chain),
-        None, offer.via,
+        rows.hint_for(offer), offer.via,
     )  # fmt: skip
+
+
+def found_by(entries: Iterable[Entry]) -> Counter[str]:
+    """How many tasks each source brought, by the names of the tally; sitemaps and feeds themselves stand apart."""
+    counted = Counter(
+        "catalogue" if entry.hint and entry.hint & rows.CATALOGUE else str(rows.SOURCES[entry.source])
+        for entry in entries
+    )
+    return Counter({f"found:{source}": count for source, count in counted.items()})

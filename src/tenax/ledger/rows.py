@@ -17,9 +17,11 @@ from tenax.model import (
     Deferred,
     Failed,
     Fetched,
+    Freshness,
     Held,
     Hop,
     HostRecord,
+    Offer,
     Outcome,
     Page,
     PageKind,
@@ -46,6 +48,11 @@ SOURCES = tuple(Source)
 SOURCE_NUMBER = {source: number for number, source in enumerate(SOURCES)}
 WAYS = (None, *Way)
 WHOLE = 8  # in a hint: ask for the whole page
+CATALOGUE = 16  # in a hint: a sitemap or a feed is said to be there
+ANNOUNCED = 32  # in a hint: a sitemap has told of a change since the last visit
+FREQUENCY = 64  # in a hint, times its place in the list below: how often a sitemap says it changes
+FREQUENCIES = ("", "always", "hourly", "daily", "weekly", "monthly", "yearly", "never")
+_LASTING = CATALOGUE + FREQUENCY * 7
 
 _first_64_bits = struct.Struct(">q").unpack_from
 encode = msgspec.json.Encoder().encode
@@ -53,6 +60,7 @@ _decode_host = msgspec.json.Decoder(HostRecord).decode
 _decode_robots = msgspec.json.Decoder(RobotsCopy).decode
 _decode_visit = msgspec.json.Decoder(VisitRecord).decode
 _decode_chain = msgspec.json.Decoder(tuple[Hop, ...]).decode
+_decode_freshness = msgspec.json.Decoder(Freshness).decode
 decode_authors = msgspec.json.Decoder(tuple[str, ...]).decode
 
 
@@ -106,19 +114,37 @@ def task_of(entry: Entry, origin: str) -> Task:
         chain=chain_of(entry.chain),
         way=WAYS[entry.hint % WHOLE] if entry.hint else None,
         is_unconditional=bool(entry.hint and entry.hint & WHOLE),
+        is_catalogue=bool(entry.hint and entry.hint & CATALOGUE),
+        is_announced=bool(entry.hint and entry.hint & ANNOUNCED),
+        changefreq=FREQUENCIES[entry.hint // FREQUENCY % 8] if entry.hint else "",
     )
 
 
-def hint_of(plan: Again) -> int | None:
-    """How to visit it then, as the queue holds it; None for as usual."""
-    return (WAYS.index(plan.way) + plan.is_unconditional * WHOLE) or None
+def hint_of(plan: Again, hint: int | None = None) -> int | None:
+    """How to visit it then, as the queue holds it; None for as usual. `hint` is how it was visited now."""
+    return (WAYS.index(plan.way) + plan.is_unconditional * WHOLE + ((hint or 0) & _LASTING)) or None
+
+
+def hint_for(offer: Offer) -> int | None:
+    """How to visit what was offered."""
+    if not offer.is_catalogue and not offer.changefreq:
+        return None
+    said = FREQUENCIES.index(offer.changefreq) if offer.changefreq in FREQUENCIES else 0
+    return (offer.is_catalogue * CATALOGUE + said * FREQUENCY) or None
 
 
 def held_of(row: tuple[Any, ...] | None) -> Held | None:
     if row is None:
         return None
-    at, status, kind, etag, last_modified, body_bytes = row
-    return Held(at / 1000, status, PageKind(kind) if kind else None, etag, last_modified, body_bytes)
+    at, status, kind, etag, last_modified, body_bytes, catalogue, freshness, content_hash, fingerprint = row
+    return Held(
+        at / 1000, status, PageKind(kind) if kind else None, etag, last_modified, body_bytes, catalogue or "",
+        freshness_of(freshness), content_hash.hex() if content_hash else "", fingerprint or b"",
+    )  # fmt: skip
+
+
+def freshness_of(blob: bytes | None) -> Freshness | None:
+    return _decode_freshness(blob) if blob is not None else None
 
 
 def chain_of(blob: bytes | None) -> tuple[Hop, ...]:
@@ -246,7 +272,11 @@ def http_status_of(outcome: Outcome) -> int | None:
 
 def trouble_of(visit: Visit) -> str | None:
     """What went wrong, in words; None when nothing did."""
-    match visit.outcome:
+    return trouble_in(visit.outcome)
+
+
+def trouble_in(outcome: Outcome) -> str | None:
+    match outcome:
         case Failed(why=why) | Refused(why=why) | Rejected(why=why) | Deferred(why=why):
             return why
         case Redirected(why=why) if why:
@@ -277,3 +307,9 @@ def origin_of(url: str) -> str:
     scheme, _, rest = url.partition("://")
     ends = [place for mark in "/?#" if (place := rest.find(mark)) >= 0]
     return f"{scheme}://{rest[: min(ends)] if ends else rest}"
+
+
+def is_heard(freshness: bytes | None) -> bool:
+    """Whether a page is kept up with, and what its sitemap says of it has proved true."""
+    known = freshness_of(freshness)
+    return known is not None and known.is_sitemap_heard

@@ -10,7 +10,8 @@ bounded by the window, however many hosts are known, and no host has more than i
 
 from __future__ import annotations
 
-from bisect import insort
+from bisect import bisect_left, insort
+from collections.abc import Collection
 from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
@@ -22,6 +23,10 @@ AWAY_SECONDS = 5.0
 PLACE_CHARS = 16 * 1024
 """A host takes one place in the window for each such part of its robots.txt, which is held with it."""
 SPARE_TURNS = 64
+RANKS = 4
+"""Levels of priority, the best first: 0 to 3."""
+PATIENT_TURNS = 10
+"""One turn in so many goes to the task of a host that waits longest, whatever its level: none waits for ever."""
 
 
 class Entry(NamedTuple):
@@ -51,11 +56,16 @@ class Entry(NamedTuple):
         return self[:-2]
 
 
+Place = tuple[int, int, int]
+"""Of a task within its host: rank, due time and key."""
+
+
 class Slot:
     """A host in the window."""
 
     __slots__ = (
-        "entries", "has_more", "held", "host_id", "in_flight", "next_at", "record", "served", "turn_at", "wake_at",
+        "entries", "has_more", "held", "host_id", "in_flight", "known_to", "next_at", "record", "served", "turn_at",
+        "wake_at",
     )  # fmt: skip
 
     def __init__(self, host_id: int, record: HostRecord) -> None:
@@ -70,10 +80,37 @@ class Slot:
         self.next_at = record.next_at
         self.has_more = True
         """The backend may hold tasks that are due and not in `entries`."""
+        self.known_to: Place | None = None
+        """From this place on some of them may come before those in `entries`; None: nobody knows of any."""
         self.wake_at: float | None = None
         """When the earliest task that is not due yet becomes due."""
         self.turn_at: float | None = None
         """Its place in the heap; None when it stands in no queue."""
+
+    @property
+    def waiting(self) -> int | None:
+        """How many tasks are due besides those taken; None when there may be more than are held here."""
+        return None if self.has_more else len(self.entries)
+
+    @property
+    def in_order(self) -> int:
+        """How many of `entries` are the next ones of the host, as far as known: the others only wait for patience."""
+        if not self.has_more or self.known_to is None:
+            return len(self.entries)
+        return bisect_left(self.entries, self.known_to, key=_place_of)
+
+    def comes_before_more(self, entry: Entry) -> bool:
+        """Whether nothing that only the backend holds comes before it."""
+        if not self.has_more:
+            return True
+        if self.known_to is None:
+            return bool(self.entries) and entry < self.entries[-1]
+        return _place_of(entry) < self.known_to
+
+    def leave(self, entry: Entry) -> None:
+        """It is due and waits in the backend."""
+        self.has_more = True
+        self.known_to = min(self.known_to or _place_of(entry), _place_of(entry))
 
 
 def places(record: HostRecord) -> int:
@@ -95,6 +132,11 @@ class Schedule:
         self._ticket = 0
         self.unknown_until = 0.0
         """Before this time a process that died may have sent requests of which nothing is written down."""
+
+    @property
+    def ids(self) -> Collection[int]:
+        """The hosts in the window."""
+        return self._slots.keys()
 
     def __contains__(self, host_id: int) -> bool:
         return host_id in self._slots
@@ -124,7 +166,8 @@ class Schedule:
         return [(slot.host_id, len(slot.held) + self._share(slot)) for slot in self._hungry.values()]
 
     def fill(self, host_id: int, rows: list[Entry], asked: int, next_due: float | None) -> None:
-        """The backend's answer: what is due now, best first, and when the next one would be."""
+        """The backend's answer: what is due now, and when the next one would be. There may be more rows than were asked
+        for: behind the best ones, the first of each other level."""
         slot = self._slots.get(host_id)
         self._hungry.pop(host_id, None)
         if slot is None:
@@ -133,7 +176,9 @@ class Schedule:
         slot.held.update(row.key for row in fresh)
         slot.entries = sorted(slot.entries + fresh)
         slot.has_more = len(rows) >= asked
+        slot.known_to = _after(sorted(rows)[asked - 1]) if slot.has_more else None
         slot.wake_at = next_due
+        self._let_go(slot)
         self._place(slot)
 
     def arrived(self, host_id: int, entry: Entry, now: float) -> None:
@@ -144,13 +189,12 @@ class Schedule:
         due = entry.due / 1000
         if due > now:
             slot.wake_at = due if slot.wake_at is None else min(slot.wake_at, due)
-        elif len(slot.entries) < self._share(slot) * 2 and (
-            not slot.has_more or (slot.entries and entry < slot.entries[-1])
-        ):
+        elif slot.comes_before_more(entry):
             insort(slot.entries, entry)
             slot.held.add(entry.key)
+            self._let_go(slot)
         else:
-            slot.has_more = True
+            slot.leave(entry)
         self._place(slot)
 
     def look_again(self) -> None:
@@ -158,7 +202,7 @@ class Schedule:
         for slot in self._slots.values():
             slot.held.difference_update(entry.key for entry in slot.entries)
             slot.entries = []
-            slot.has_more = True
+            slot.has_more, slot.known_to = True, None
             self._place(slot)
 
     def take(self, now: float) -> tuple[Slot, Entry] | None:
@@ -170,16 +214,18 @@ class Schedule:
             slot.turn_at = None
             if slot.wake_at is not None and slot.wake_at <= now:
                 self._ask(slot)
-            if not slot.entries:
+            is_patient = (slot.served + 1) % PATIENT_TURNS == 0
+            if not (slot.entries if is_patient else slot.in_order):
                 self._ask(slot)
                 continue
             if slot.in_flight >= self._turns.connections(slot.record, now):
                 continue
-            entry = slot.entries.pop(0)
             slot.in_flight += 1
             slot.served += 1
+            entry = slot.entries.pop(_longest_waiting(slot.entries) if is_patient else 0)
             slot.next_at = max(slot.next_at, now + self._turns.pace_seconds(slot.record))
-            if slot.has_more and len(slot.entries) * 2 < self._share(slot):
+            # Who waits longest by now may not be in hand.
+            if slot.has_more and (is_patient or slot.in_order * 2 < self._share(slot)):
                 self._hungry[slot.host_id] = slot
             self._place(slot)
             return slot, entry
@@ -228,6 +274,21 @@ class Schedule:
     def _share(self, slot: Slot) -> int:
         return max(self._look_ahead, 2 * self._turns.connections(slot.record, slot.next_at))
 
+    def _let_go(self, slot: Slot) -> None:
+        """Of more than twice its share the last ones wait in the backend, besides the first of each level."""
+        most = 2 * self._share(slot)
+        if len(slot.entries) <= most:
+            return
+        slot.entries, spare = slot.entries[:most], slot.entries[most:]
+        levels = {entry.rank for entry in slot.entries}
+        for entry in spare:
+            if entry.rank in levels:
+                slot.held.discard(entry.key)
+                slot.leave(entry)
+            else:
+                levels.add(entry.rank)
+                slot.entries.append(entry)
+
     def _ask(self, slot: Slot) -> None:
         if slot.has_more or slot.wake_at is not None:
             slot.has_more = True
@@ -257,3 +318,16 @@ class Schedule:
         """A turn that was moved, or whose host left, may lie a day ahead: it must not be kept until then."""
         self._heap = [one for one in self._heap if one[2].turn_at == one[0]]
         heapify(self._heap)
+
+
+def _place_of(entry: Entry) -> Place:
+    return entry.rank, entry.due, entry.key
+
+
+def _after(entry: Entry) -> Place:
+    return entry.rank, entry.due, entry.key + 1
+
+
+def _longest_waiting(entries: list[Entry]) -> int:
+    """The place of the one that has been due for longest, of all levels."""
+    return min(range(len(entries)), key=lambda place: entries[place].due)

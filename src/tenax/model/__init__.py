@@ -26,9 +26,12 @@ from tenax.model.endings import (
     Validation,
     label,
 )
+from tenax.model.finds import ArchiveRule, FacetRule, Finds, ListRule, Owed, Tally
+from tenax.model.freshness import Freshness
 from tenax.model.nouns import (
     Breaker,
     Budget,
+    Catalogue,
     Claim,
     Company,
     Held,
@@ -36,13 +39,11 @@ from tenax.model.nouns import (
     HostRecord,
     Lease,
     Offer,
-    PageKind,
     Priority,
     RobotsCopy,
     RobotsVerdict,
     Source,
     Task,
-    Value,
     Way,
 )
 from tenax.model.results import (
@@ -53,14 +54,19 @@ from tenax.model.results import (
     PageLink,
     Progress,
     Resting,
+    Tiding,
     Visit,
 )
+from tenax.model.upkeep import Upkeep
+from tenax.model.value import PageKind, Value
 
 __all__ = [
     "AddressClass",
     "Again",
+    "ArchiveRule",
     "Breaker",
     "Budget",
+    "Catalogue",
     "Claim",
     "Company",
     "Cursor",
@@ -69,16 +75,21 @@ __all__ = [
     "Done",
     "Ending",
     "Event",
+    "FacetRule",
     "Failed",
     "FailureKind",
     "FetchRecord",
     "Fetched",
+    "Finds",
+    "Freshness",
     "Held",
     "Hop",
     "HostRecord",
     "Lease",
+    "ListRule",
     "Offer",
     "Outcome",
+    "Owed",
     "Page",
     "PageKind",
     "PageLink",
@@ -92,8 +103,11 @@ __all__ = [
     "RobotsCopy",
     "RobotsVerdict",
     "Source",
+    "Tally",
     "Task",
+    "Tiding",
     "Unchanged",
+    "Upkeep",
     "Validation",
     "Value",
     "Visit",

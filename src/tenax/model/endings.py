@@ -5,7 +5,8 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Literal, TypeAlias
 
-from tenax.model.nouns import Value, Way
+from tenax.model.nouns import Catalogue, Way
+from tenax.model.value import Value
 
 
 class FailureKind(StrEnum):
@@ -82,6 +83,8 @@ class Fetched(Value, frozen=True, tag="fetched"):
     """The page came whole."""
 
     status: int
+    catalogue: Catalogue = ""
+    """What it was, when it was no page but a list of URLs."""
 
 
 class Unchanged(Value, frozen=True, tag="unchanged"):
@@ -163,6 +166,8 @@ class Again(Value, frozen=True, tag="again"):
     """Visit it this way then."""
     is_unconditional: bool = False
     """Ask for the whole page then."""
+    why: str = ""
+    """For what went well, and is to be kept up with: why then. Its attempts begin anew."""
 
 
 class DeadLetter(Value, frozen=True, tag="dead_letter"):

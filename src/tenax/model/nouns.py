@@ -6,16 +6,17 @@ import math
 from enum import IntEnum, StrEnum
 from typing import Literal, TypeAlias
 
-import msgspec
-
-
-class Value(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A frozen value; fields at their default are left out when it is stored."""
+from tenax.model.finds import Finds
+from tenax.model.freshness import Freshness
+from tenax.model.upkeep import Upkeep
+from tenax.model.value import PageKind, Value
 
 
 class Priority(IntEnum):
     """How soon a task is wanted within its host; the levels of the frontier."""
 
+    DISCOVERY = 0
+    """A guess: a URL that nobody named, which may lead to others."""
     LOW = 1
     MEDIUM = 2
     HIGH = 3
@@ -28,6 +29,12 @@ class Source(StrEnum):
     LINK = "link"
     REDIRECT = "redirect"
     REPLAY = "replay"
+    SITEMAP = "sitemap"
+    FEED = "feed"
+    ARCHIVE = "archive"
+    """Guessed, as a place where a site keeps what is older."""
+    PAGINATION = "pagination"
+    """Guessed, as the page after the last one known."""
 
 
 class Hop(Value, frozen=True):
@@ -64,6 +71,12 @@ class Offer(Value, frozen=True):
     """The redirects that led here, oldest first."""
     budgets: tuple[Budget, ...] = ()
     """What admitting it uses up; an offer over one of its budgets is refused in that budget's name."""
+    lead_seconds: float = 0.0
+    """How long before its time it stands in the queue: among those of its level it goes before what was found later."""
+    is_catalogue: bool = False
+    """A sitemap or a feed is said to be there, which may be larger than a page."""
+    changefreq: str = ""
+    """How often its sitemap says it changes: a hint only."""
 
 
 class Way(StrEnum):
@@ -93,18 +106,21 @@ class Task(Value, frozen=True):
     """An earlier visit found that it needs this; None: as its host is usually visited."""
     is_unconditional: bool = False
     """Ask for the whole page, whatever we hold."""
+    is_catalogue: bool = False
+    """A sitemap or a feed is said to be there."""
+    is_announced: bool = False
+    """Its sitemap has told of a change since the last visit."""
+    changefreq: str = ""
+    """How often its sitemap says it changes: a hint only."""
+
+    @property
+    def is_guess(self) -> bool:
+        """Nobody has named it, or it is named where no page is: that nothing is there is no failure."""
+        return self.source in (Source.ARCHIVE, Source.PAGINATION) or self.is_catalogue
 
 
-class PageKind(StrEnum):
-    """What a page is there for."""
-
-    ARTICLE = "article"
-    HUB = "hub"
-    """A list of other pages: a front page, a section, a search."""
-    PRODUCT = "product"
-    FORUM = "forum"
-    DOCUMENTATION = "documentation"
-    OTHER = "other"
+Catalogue: TypeAlias = Literal["", "sitemap", "feed"]
+"""A document that lists URLs and is no page itself."""
 
 
 class Held(Value, frozen=True):
@@ -118,6 +134,12 @@ class Held(Value, frozen=True):
     etag: str | None = None
     last_modified: str | None = None
     body_bytes: int = 0
+    catalogue: Catalogue = ""
+    """What it was, when it was no page but a list of URLs."""
+    freshness: Freshness | None = None
+    """How it was seen to change; None when nobody kept count."""
+    content_hash: str = ""
+    fingerprint: bytes = b""
 
 
 class RobotsCopy(Value, frozen=True):
@@ -184,6 +206,10 @@ class HostRecord(Value, frozen=True):
     error_count: int = 0
     is_allowed: bool = True
     """False when robots.txt closes the whole host to us."""
+    finds: Finds = Finds()
+    """What was learned by guessing where more of it may be."""
+    upkeep: Upkeep = Upkeep()
+    """How its pages are kept fresh."""
 
 
 class Company(Value, frozen=True):
@@ -217,3 +243,5 @@ class Claim(Value, frozen=True):
     lease: Lease
     held: Held | None = None
     """For a task visited before: what came of it."""
+    waiting: int | None = None
+    """How many more tasks of its host are due; None: many, or not counted."""

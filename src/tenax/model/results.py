@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from tenax.model.endings import FetchRecord, Outcome, Plan
-from tenax.model.nouns import Claim, Hop, HostRecord, Offer, PageKind, Value
+from tenax.model.endings import Failed, FailureKind, FetchRecord, Outcome, Plan, label
+from tenax.model.freshness import Freshness
+from tenax.model.nouns import Claim, Hop, HostRecord, Offer
+from tenax.model.value import PageKind, Value
+
+_NOTHING_THERE = frozenset({FailureKind.NOT_FOUND, FailureKind.GONE})
 
 
 class PageLink(Value, frozen=True):
@@ -17,6 +21,14 @@ class PageLink(Value, frozen=True):
     is_nofollow: bool = False
     is_in_article: bool = False
     """Whether it stands in the clean part of the page."""
+
+
+class Tiding(Value, frozen=True):
+    """What a sitemap or a feed says of a page that may be known: it changed at this time."""
+
+    url: str
+    origin: str
+    at: float
 
 
 class Page(Value, frozen=True):
@@ -94,8 +106,23 @@ class Visit(Value, frozen=True):
     """Links that were not offered, counted by reason."""
     fetch: FetchRecord = FetchRecord()
     etag: str | None = None
-    """A validator that came with a 304, to be kept in place of the old one; those of a page stand in the page."""
+    """A validator that came with a 304, to be kept in place of the old one, or with a list of URLs; those of a page
+    stand in the page."""
     last_modified: str | None = None
+    leads_to: bytes | None = None
+    """The links of the page as the link graph keeps them; None where it is not kept."""
+    tidings: tuple[Tiding, ...] = ()
+    """Pages that are said to have changed; those we keep up with, and hold an older copy of, are due at once."""
+    freshness: Freshness | None = None
+    """How it was seen to change, this visit included; None where nobody keeps count."""
+
+    @property
+    def label(self) -> str:
+        """A short name for counting it: of its outcome, or `missed` for a guess that nothing was behind."""
+        outcome = self.outcome
+        if self.claim.task.is_guess and isinstance(outcome, Failed) and outcome.kind in _NOTHING_THERE:
+            return "missed"
+        return label(outcome)
 
 
 class Event(Value, frozen=True):

@@ -68,6 +68,10 @@ class Document(Value, frozen=True):
     """Of the clean part, see `fingerprint.near_fingerprint`; empty when there is none."""
     links: tuple[Link, ...] = ()
     base_href: str | None = None
+    feeds: tuple[str, ...] = ()
+    """Where the page says that feeds are, as written."""
+    next_href: str = ""
+    """Where its head says that it goes on, as written."""
     is_noindex: bool = False
     is_nofollow: bool = False
     content_hash: str = ""
@@ -160,6 +164,8 @@ def _skimmed(dom: Dom, robots_header: str | None) -> Document:
         text=text,
         links=read_links(dom),
         base_href=read_base_href(dom),
+        feeds=about.feeds,
+        next_href=about.next_href,
         is_noindex=about.is_noindex,
         is_nofollow=about.is_nofollow,
         content_hash=content_hash(text),
@@ -210,6 +216,8 @@ def _read(
         fingerprint=near_fingerprint(article),
         links=read_links(dom, kept_runs(blocks, kept)),
         base_href=base_href,
+        feeds=about.feeds,
+        next_href=about.next_href,
         is_noindex=about.is_noindex,
         is_nofollow=about.is_nofollow,
         content_hash=content_hash(text),

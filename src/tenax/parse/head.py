@@ -17,6 +17,10 @@ _MAX_AGAIN: Final = 20
 """How often a name is listened to: many authors have a meta each."""
 
 
+_MAX_FEEDS: Final = 20
+_FEED_TYPES: Final = frozenset(
+    ("application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/feed+json", "text/rss+xml")
+)
 _MAX_SCRIPT_CHARS: Final = 1_000_000
 _STAMPED: Final = ("ublish", "reated")
 _STAMP = re.compile(r"[a-zA-Z_]{0,8}[\"']?\s?:\s?[\"'](\d[^\"']{7,30})")
@@ -35,6 +39,10 @@ class Head(Value, frozen=True):
     image_href: str = ""
     scripts: tuple[str, ...] = ()
     """JSON-LD."""
+    feeds: tuple[str, ...] = ()
+    """Where it says that feeds are, as written."""
+    next_href: str = ""
+    """Where it says that it goes on."""
 
     def meta(self, name: str) -> str:
         return self.named[name][0] if name in self.named else ""
@@ -46,12 +54,13 @@ def read_head(dom: Dom) -> Head:
     titles: list[Node] = []
     links: dict[str, str] = {}
     scripts: list[str] = []
+    feeds: list[str] = []
     for node in dom.walk.telling:
         tag = node.tag_id
         if tag == _META:
             _take_meta(node, named, robots)
         elif tag == LINK:
-            _take_link(node, links)
+            _take_link(node, links, feeds)
         elif tag == _SCRIPT and len(scripts) < _MAX_SCRIPTS:
             if "ld+json" in (node.attributes.get("type") or "").lower() and (text := _text_of(node)):
                 scripts.append(text)
@@ -65,6 +74,8 @@ def read_head(dom: Dom) -> Head:
         canonical if is_followable(canonical) else None,
         links.get("image_src", ""),
         tuple(scripts),
+        tuple(dict.fromkeys(feeds))[:_MAX_FEEDS],
+        links.get("next", ""),
     )
 
 
@@ -100,14 +111,21 @@ def _take_meta(node: Node, named: dict[str, list[str]], robots: list[tuple[str, 
                 said.append(content)
 
 
-def _take_link(node: Node, links: dict[str, str]) -> None:
+def _take_link(node: Node, links: dict[str, str], feeds: list[str]) -> None:
     attributes = node.attributes
     rel = attributes.get("rel")
     if not rel or "href" not in attributes:
         return
     for relation in rel.lower().split():
-        if relation in ("canonical", "image_src"):
+        if relation in ("canonical", "image_src", "next"):
             links.setdefault(relation, href_of(attributes["href"]))
+        elif relation in ("alternate", "feed") and _is_feed(attributes.get("type")):
+            feeds.append(href_of(attributes["href"]))
+
+
+def _is_feed(media_type: str | None) -> bool:
+    declared = (media_type or "").partition(";")[0].strip().lower()
+    return declared in _FEED_TYPES
 
 
 def _title(dom: Dom, titles: list[Node]) -> str:

@@ -125,6 +125,9 @@ class Metadata(Value, frozen=True):
     keywords: tuple[str, ...] = ()
     window_title: str = ""
     """The whole <title>, or what stands in for it: a browser's tab shows it, and walls are known by it."""
+    feeds: tuple[str, ...] = ()
+    next_href: str = ""
+    """Where it says that it goes on."""
 
 
 class Page:
@@ -185,6 +188,8 @@ def skim_metadata(dom: Dom, robots_header: str | None = None) -> Metadata:
         title=title,
         description=_first(_said(head.named, DESCRIPTIONS), MAX_DESCRIPTION_CHARS),
         canonical=head.canonical,
+        feeds=head.feeds,
+        next_href=head.next_href,
         language=_language(page),
         is_noindex=is_noindex,
         is_nofollow=is_nofollow,
@@ -215,6 +220,8 @@ def read_metadata(
         title=page.title,
         description=page.first(DESCRIPTIONS, MAX_DESCRIPTION_CHARS),
         canonical=head.canonical,
+        feeds=head.feeds,
+        next_href=head.next_href,
         language=language,
         is_noindex=is_noindex,
         is_nofollow=is_nofollow,

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from tenax.config import Config, UrlsConfig
 from tenax.model import Budget, Offer, Priority, Source, Value
-from tenax.urls.classify import Rank, priorities_at, rank_of
+from tenax.urls.classify import Rank, rank_of, standings_at
 from tenax.urls.normalize import MAX_HREF_CHARS, Spelling, WebUrl, normalize, place_of, spelling_of
 from tenax.urls.patterns import compile_patterns
 from tenax.urls.scope import Scope, in_scope, scope_of, site_of
@@ -22,6 +22,10 @@ from tenax.urls.traps import budgets_of, trap
 
 MAX_REMEMBERED_LINKS = 16_384
 MAX_REMEMBERED_CHARS = 1024
+CATALOGUE_LEAD_SECONDS = 1980.0
+"""A sitemap or a feed goes before all other URLs of its level that were found with it."""
+OLD_DAYS = 1000.0
+"""What is older counts as this old."""
 LOOKS_PER_LINK = 10
 """Hrefs looked at for each link that may be taken: a page of a million foreign links is not read to its end."""
 
@@ -103,7 +107,7 @@ def admit_links(
     rooted, relative = judge.remembered(here, directory)
     below = depth + 1
     is_too_deep = below > rules.max_depth
-    priorities = priorities_at(below)
+    standings = standings_at(below)
     most = rules.max_links_per_page
     offers: list[Offer] = []
     refusals: dict[str, int] = {}
@@ -136,12 +140,123 @@ def admit_links(
         elif reason is None and len(offers) + len(left_out) - (page_url in left_out) >= most:
             reason = "max_links_per_page"
         if reason is None:
-            offers.append(Offer(url, origin, below, priorities[rank], Source.LINK, page_url, None, (), budgets))
+            priority, lead = standings[rank]
+            offers.append(Offer(url, origin, below, priority, Source.LINK, page_url, None, (), budgets, lead))
         else:
             refusals[reason] = refusals.get(reason, 0) + 1
     if unread := sum(1 for _ in stream):
         refusals["max_links_per_page"] = refusals.get("max_links_per_page", 0) + unread
     return tuple(offers), refusals
+
+
+def catalogue_offer(
+    rules: Rules,
+    href: str,
+    base: str,
+    depth: int,
+    source: Source,
+    via: str | None,
+    budget: Budget,
+    *,
+    is_named: bool = False,
+) -> Offer | None:
+    """A sitemap or a feed as an offer; None when it leads nowhere, or to a host that the seeds do not name.
+
+    No pattern is asked, and no depth: it is no page. One that `is_named` by robots.txt may be on any host.
+    """
+    judge = _judge_of(rules)
+    url = normalize(href, base, judge.spelling)
+    if url is None or len(url.url) > rules.urls.max_length or not (is_named or is_of_seeds(rules, url)):
+        return None
+    return Offer(
+        url.url, url.origin, depth, Priority.MEDIUM, source, via, None, (), (budget,), CATALOGUE_LEAD_SECONDS, True
+    )
+
+
+def guess_offer(rules: Rules, guess: str, depth: int, source: Source, via: str) -> Offer | None:
+    """A URL that nobody named, as an offer; None when the rules refuse it."""
+    link = _judge_of(rules).listed(guess, via)
+    if link.refusal is not None or depth > rules.max_depth:
+        return None
+    return Offer(link.url, link.origin, depth, Priority.DISCOVERY, source, via, None, (), link.budgets)
+
+
+def is_of_seeds(rules: Rules, url: WebUrl) -> bool:
+    """Whether its host is one that the seeds name, or was found to be where a seed lives; whatever its path."""
+    scope = rules.scope
+    if scope.name == "host":
+        return site_of(url) in scope.hosts
+    if scope.name == "domain":
+        return in_scope(scope, url)
+    return site_of(url) in _judge_of(rules).seed_sites
+
+
+class Listed(NamedTuple):
+    """A URL that a sitemap or a feed names."""
+
+    url: str
+    at: float | None = None
+    """When it was published or changed, as far as it says."""
+    changefreq: str = ""
+
+
+def admit_listed(
+    rules: Rules,
+    document_url: str,
+    depth: int,
+    entries: Iterable[Listed],
+    source: Source,
+    now: float,
+    known: Set[str] = frozenset(),
+    known_before: Set[str] = frozenset(),
+) -> tuple[tuple[Offer, ...], dict[str, int]]:
+    """What a sitemap or a feed names, as offers; see `admit_links`. Whoever calls has bounded the entries."""
+    judge = _judge_of(rules)
+    below = depth + 1
+    offers: dict[str, Offer] = {}
+    refusals: dict[str, int] = {}
+    for entry in entries:
+        link = judge.listed(entry.url, document_url)
+        if link.url in known or link.url in known_before or link.url in offers:
+            continue
+        reason = link.refusal or ("depth" if below > rules.max_depth else None)
+        if reason is not None:
+            refusals[reason] = refusals.get(reason, 0) + 1
+            continue
+        days = None if entry.at is None else float(max(int((now - entry.at) // 86_400), 0))
+        priority, lead = standings_at(below, source, min(days, OLD_DAYS) if days is not None else None)[link.rank]
+        offers[link.url] = Offer(
+            link.url, link.origin, below, priority, source, document_url, None, (), link.budgets, lead,
+            changefreq=entry.changefreq,
+        )  # fmt: skip
+    return tuple(offers.values()), refusals
+
+
+def leads_to(
+    rules: Rules,
+    base: str,
+    hrefs: Iterable[str],
+    known: Set[str] = frozenset(),
+    known_before: Set[str] = frozenset(),
+) -> list[str | None]:
+    """Where a page's links lead, spelled as the crawl spells URLs, whatever the rules say of them; None: nowhere.
+
+    Asked after `admit_links` it finds most of them remembered.
+    """
+    judge = _judge_of(rules)
+    here, directory = place_of(base) or ("", "")
+    rooted, relative = judge.remembered(here, directory)
+    found: list[str | None] = []
+    for href in hrefs:
+        link = rooted.get(href) or relative.get(href)
+        if link is None:
+            plain = here + href if href[:1] == "/" != href[1:2] else _as_written(href, directory)
+            if plain in known or plain in known_before:
+                found.append(plain)
+                continue
+            link = judge.link(href, base, rooted, relative)
+        found.append(link.url if link.origin else None)
+    return found
 
 
 class _Judge:
@@ -154,7 +269,7 @@ class _Judge:
         self.exclude = compile_patterns(rules.exclude)
         self._seeds = frozenset(rules.seeds)
         urls = (normalize(seed, None, self.spelling) for seed in rules.seeds)
-        self._seed_sites = frozenset(site_of(url) for url in urls if url is not None) | rules.scope.hosts
+        self.seed_sites = frozenset(site_of(url) for url in urls if url is not None) | rules.scope.hosts
         self._links: dict[str, dict[str, Link]] = {}
         self._room = MAX_REMEMBERED_LINKS
 
@@ -194,6 +309,10 @@ class _Judge:
             self._room -= 1
         return link
 
+    def listed(self, url: str, base: str) -> Link:
+        """Judge a URL that is named once, and need not be remembered."""
+        return self._judged(url, base)
+
     def _links_at(self, place: str) -> dict[str, Link]:
         links = self._links.get(place)
         if links is None:
@@ -209,7 +328,7 @@ class _Judge:
         if reason is not None:
             return Link(url.url, url.origin, reason, Rank.ORDINARY, ())
         rank = Rank.TOP if url.url in self._seeds else rank_of(url)
-        budgets = budgets_of(url, self.rules.urls, site_of(url) in self._seed_sites)
+        budgets = budgets_of(url, self.rules.urls, site_of(url) in self.seed_sites)
         return Link(url.url, url.origin, None, rank, budgets)
 
 

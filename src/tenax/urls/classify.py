@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import re
 from enum import IntEnum
 from functools import lru_cache
+from typing import NamedTuple
 
-from tenax.model import Priority
+from tenax.model import Priority, Source
 from tenax.urls.normalize import WebUrl
 
+GUESSES = frozenset({Source.ARCHIVE, Source.PAGINATION})
 SHALLOW_DEPTH = 2
 DEEP_DEPTH = 6
 
@@ -27,7 +30,7 @@ _DATE_ONLY_PATH = re.compile(r"(?:/[a-z_-]+)?/(?:19|20)\d\d(?:/(?:0[1-9]|1[0-2])
 
 
 class Rank(IntEnum):
-    """What the URL itself says about its priority, whatever its depth; an index into `priorities_at`."""
+    """What the URL itself says about its priority, whatever its depth; an index into `standings_at`."""
 
     TOP = 0
     """A homepage, or a seed."""
@@ -50,22 +53,69 @@ def rank_of(url: WebUrl) -> Rank:
 
 
 def priority_of(url: WebUrl, depth: int, is_seed: bool) -> Priority:
-    return priorities_at(depth)[Rank.TOP if is_seed else rank_of(url)]
+    return standings_at(depth)[Rank.TOP if is_seed else rank_of(url)].priority
 
 
-@lru_cache(maxsize=1024)
-def priorities_at(depth: int) -> tuple[Priority, ...]:
-    """The level of each rank at this depth."""
-    return tuple(_priority(rank, depth) for rank in Rank)
+# ---- the score ----------------------------------------------------------------------------------------------
+#
+# A number from 0 to 100 says how much a URL is wanted. Its level, which the frontier serves first to last, is decided
+# by what the URL is and how deep it lies; how it was found, how new it is said to be and how many link to it move it
+# within its level. A point is worth a minute in the queue: so what was found long enough ago comes before any score.
+
+FLOORS = {Priority.HIGH: 67.0, Priority.MEDIUM: 34.0, Priority.LOW: 1.0, Priority.DISCOVERY: 0.0}
+"""The least score of each level."""
+SECONDS_PER_POINT = 60.0
+_POINTS_OF_SOURCE = {Source.FEED: 6.0, Source.SITEMAP: -4.0}
+"""A feed tells what is new; a sitemap lists what nobody may link to any more."""
+_POINTS_OF_AGE = ((2.0, 6.0), (30.0, 2.0), (365.0, 0.0))
+_POINTS_OF_OLD_AGE = -6.0
+_MOST_POINTS_OF_LINKS = 6.0
 
 
-def _priority(rank: Rank, depth: int) -> Priority:
+class Standing(NamedTuple):
+    """Where a URL stands in the queue of its host."""
+
+    priority: Priority
+    lead_seconds: float
+    """How long before others of its level that were found at the same moment."""
+
+
+def score_of(
+    rank: Rank, depth: int, source: Source = Source.LINK, age_days: float | None = None, in_links: int = 0
+) -> float:
+    """How much a URL is wanted. `age_days` since it was published or changed, where somebody said so."""
+    if source in GUESSES:
+        return 0.0
+    base = _base(rank, depth)
+    points = _POINTS_OF_SOURCE.get(source, 0.0) + min(math.log2(1 + in_links), _MOST_POINTS_OF_LINKS)
+    if age_days is not None:
+        points += next((points for days, points in _POINTS_OF_AGE if age_days <= days), _POINTS_OF_OLD_AGE)
+    floor = FLOORS[level_of(base)]
+    return min(max(base + points, floor), min((above for above in FLOORS.values() if above > floor), default=101.0) - 1)
+
+
+def level_of(score: float) -> Priority:
+    return next(level for level, floor in FLOORS.items() if score >= floor)
+
+
+def standing_of(score: float) -> Standing:
+    level = level_of(score)
+    return Standing(level, (score - FLOORS[level]) * SECONDS_PER_POINT)
+
+
+@lru_cache(maxsize=4096)
+def standings_at(depth: int, source: Source = Source.LINK, age_days: float | None = None) -> tuple[Standing, ...]:
+    """Where each rank stands at this depth. Give whole days: the answers are kept."""
+    return tuple(standing_of(score_of(rank, depth, source, age_days)) for rank in Rank)
+
+
+def _base(rank: Rank, depth: int) -> float:
     if rank is Rank.TOP:
-        return Priority.HIGH
+        return 95.0
     if rank is Rank.LISTING:  # even near a seed: what it lists is mostly found elsewhere too
-        return Priority.LOW
+        return 24.0 - min(depth, 10)
     if depth <= SHALLOW_DEPTH:
-        return Priority.HIGH
-    if depth >= DEEP_DEPTH and rank is not Rank.LANDMARK:
-        return Priority.LOW
-    return Priority.MEDIUM
+        return 80.0 - 4 * depth
+    if depth < DEEP_DEPTH:
+        return 56.0 - 4 * (depth - SHALLOW_DEPTH - 1)
+    return 44.0 if rank is Rank.LANDMARK else 24.0 - min(depth - DEEP_DEPTH, 10)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from tenax.ledger import Admission, rows
 from tenax.ledger.inflow import Inflow
-from tenax.ledger.offers import HOST_IDS_KEPT, HOSTS_BUDGET, KNOWN_KEPT, Batch, entry_of
+from tenax.ledger.offers import HOST_IDS_KEPT, HOSTS_BUDGET, KNOWN_KEPT, Batch, entry_of, found_by
 from tenax.ledger.postgres.link import Connection
 from tenax.ledger.postgres.schema import queries
 from tenax.ledger.postgres.settle import insert
@@ -81,6 +81,7 @@ class Admitter:
         has_woken = await self._enqueue(db, arrivals, ours, fresh)
         admitted = Counter(one.number for one in new.values())
         tally = Counter({"admitted": len(arrivals), "waiting": len(arrivals), "hosts": len(fresh)})
+        tally.update(found_by(entry for _, entry in arrivals))
         for reasons in refused:
             tally.update({f"refusal:{reason}": count for reason, count in reasons.items()})
         admissions = [

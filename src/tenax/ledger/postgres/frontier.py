@@ -100,7 +100,7 @@ class Frontier:
             host_until=self._worker.alive_until,
         )
         task = rows.task_of(entry, slot.record.origin)
-        claim = Claim(task=task, host=slot.record, lease=lease, held=entry.held)
+        claim = Claim(task=task, host=slot.record, lease=lease, held=entry.held, waiting=slot.waiting)
         self._held[lease.number] = Taken(claim, slot, entry)
         return claim
 

@@ -86,7 +86,7 @@ UPDATE host h SET holder = NULL, has_work = first.due IS NOT NULL,
     turn_at = greatest(g.turn_at, first.due / 1000.0), state = coalesce(g.state, h.state)
 FROM unnest($1::bigint[], $2::float8[], $3::bytea[]) AS g (id, turn_at, state)
 CROSS JOIN LATERAL (
-    SELECT min(f.due) AS due FROM (VALUES (0::smallint), (1), (2)) AS ranks (rank)
+    SELECT min(f.due) AS due FROM (VALUES (0::smallint), (1), (2), (3)) AS ranks (rank)
     CROSS JOIN LATERAL (
         SELECT due FROM queue WHERE host_id = g.id AND rank = ranks.rank ORDER BY due LIMIT 1
     ) f
@@ -163,19 +163,31 @@ FROM unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::bigint[], $5::bigint
 WHERE q.host_id = g.host_id AND q.rank = g.rank AND q.due = g.due AND q.key = g.key;
 
 -- name: queue_due
--- What is due at some hosts, of each so many and the best first, with what is held of those visited before.
+-- What is due at some hosts, with what is held of those visited before: of each so many, the best ones, and of each level
+-- the first, so that a host can see which task has waited longest. That may be one of the best, and come twice.
 SELECT asked.host_id AS asked, q.rank, q.due, q.key, q.path, q.depth, q.source, q.found, q.via, q.attempt, q.record_id,
        q.chain, q.hint,
        (SELECT (SELECT h.origin FROM host h WHERE h.id = r.host_id) || r.path FROM record r WHERE r.id = q.via) AS via_url,
-       held.fetched_at, held.status, held.kind, held.etag, held.last_modified, held.content_length
+       held.fetched_at, held.status, held.kind, held.etag, held.last_modified, held.content_length, held.catalogue,
+       held.freshness, held.content_hash, held.fingerprint
 FROM unnest($1::bigint[], $2::integer[]) AS asked (host_id, most)
 CROSS JOIN LATERAL (
-    (SELECT * FROM queue WHERE host_id = asked.host_id AND rank = 0 AND due <= $3 ORDER BY due, key LIMIT asked.most)
+    (
+        (SELECT * FROM queue WHERE host_id = asked.host_id AND rank = 0 AND due <= $3 ORDER BY due, key LIMIT asked.most)
+        UNION ALL
+        (SELECT * FROM queue WHERE host_id = asked.host_id AND rank = 1 AND due <= $3 ORDER BY due, key LIMIT asked.most)
+        UNION ALL
+        (SELECT * FROM queue WHERE host_id = asked.host_id AND rank = 2 AND due <= $3 ORDER BY due, key LIMIT asked.most)
+        UNION ALL
+        (SELECT * FROM queue WHERE host_id = asked.host_id AND rank = 3 AND due <= $3 ORDER BY due, key LIMIT asked.most)
+        LIMIT asked.most
+    )
     UNION ALL
-    (SELECT * FROM queue WHERE host_id = asked.host_id AND rank = 1 AND due <= $3 ORDER BY due, key LIMIT asked.most)
+    (SELECT * FROM queue WHERE host_id = asked.host_id AND rank = 1 AND due <= $3 ORDER BY due, key LIMIT 1)
     UNION ALL
-    (SELECT * FROM queue WHERE host_id = asked.host_id AND rank = 2 AND due <= $3 ORDER BY due, key LIMIT asked.most)
-    LIMIT asked.most
+    (SELECT * FROM queue WHERE host_id = asked.host_id AND rank = 2 AND due <= $3 ORDER BY due, key LIMIT 1)
+    UNION ALL
+    (SELECT * FROM queue WHERE host_id = asked.host_id AND rank = 3 AND due <= $3 ORDER BY due, key LIMIT 1)
 ) q
 -- A LIMIT keeps the planner from any other way than by the key.
 LEFT JOIN LATERAL (SELECT * FROM held WHERE id = q.record_id LIMIT 1) held ON true;
@@ -184,7 +196,7 @@ LEFT JOIN LATERAL (SELECT * FROM held WHERE id = q.record_id LIMIT 1) held ON tr
 -- When the next task of some hosts becomes due.
 SELECT asked.host_id, min(f.due) AS due
 FROM unnest($1::bigint[]) AS asked (host_id)
-CROSS JOIN (VALUES (0::smallint), (1), (2)) AS ranks (rank)
+CROSS JOIN (VALUES (0::smallint), (1), (2), (3)) AS ranks (rank)
 CROSS JOIN LATERAL (
     SELECT due FROM queue WHERE host_id = asked.host_id AND rank = ranks.rank AND due > $2 ORDER BY due LIMIT 1
 ) f
@@ -192,8 +204,24 @@ GROUP BY asked.host_id;
 
 -- name: queue_find
 SELECT q.rank, q.due, q.key, q.path, q.depth, q.source, q.found, q.via, q.attempt, q.record_id, q.chain, q.hint
-FROM (VALUES (0::smallint), (1), (2)) AS ranks (rank)
+FROM (VALUES (0::smallint), (1), (2), (3)) AS ranks (rank)
 CROSS JOIN LATERAL (SELECT * FROM queue WHERE host_id = $1 AND rank = ranks.rank AND key = $2 LIMIT 1) q;
+
+-- name: waiting_after
+-- Waiting tasks of all hosts, some at a time, in the order of the table.
+SELECT q.host_id, q.rank, q.due, q.key, (SELECT h.origin FROM host h WHERE h.id = q.host_id) || q.path AS url, q.source
+FROM queue q WHERE (q.host_id, q.rank, q.due, q.key) > ($1, $2, $3, $4)
+ORDER BY q.host_id, q.rank, q.due, q.key LIMIT $5;
+
+-- name: hosts_at_rest
+-- Those of some hosts that nobody holds; nobody takes one until we are done.
+SELECT id FROM host WHERE id = ANY($1::bigint[]) AND holder IS NULL ORDER BY id FOR NO KEY UPDATE;
+
+-- name: queue_rank
+UPDATE queue q SET rank = g.better
+FROM unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::bigint[], $5::smallint[])
+    AS g (host_id, rank, due, key, better)
+WHERE q.host_id = g.host_id AND q.rank = g.rank AND q.due = g.due AND q.key = g.key RETURNING q.key;
 
 -- name: numbers
 SELECT nextval('number') FROM generate_series(1, $1);
@@ -250,12 +278,12 @@ ON CONFLICT (id) DO UPDATE SET
     page_status = excluded.page_status, etag = excluded.etag, last_modified = excluded.last_modified,
     headline = excluded.headline, authors = excluded.authors, published = excluded.published, words = excluded.words,
     duplicate_of = excluded.duplicate_of, likeness = excluded.likeness, fingerprint = excluded.fingerprint,
-    stale_since = NULL, stale_why = NULL;
+    catalogue = NULL, stale_since = NULL, stale_why = NULL;
 
 -- name: record_confirm
--- The site says that the page stored there is what it has.
+-- The site says that the page or the list held there is what it has.
 UPDATE record r SET
-    state = g.state, status = 'fetched', http_status = r.page_status, last_visit_at = g.at,
+    state = g.state, status = 'fetched', http_status = coalesce(r.page_status, 200), last_visit_at = g.at,
     next_visit_at = g.next_visit_at, error_count = 0, error_message = NULL, attempt = g.attempt, last_visit = g.visit,
     fetched_at = g.at, etag = coalesce(g.etag, r.etag), last_modified = coalesce(g.last_modified, r.last_modified),
     stale_since = NULL, stale_why = NULL
@@ -270,8 +298,39 @@ SELECT id, content_id, fetched_at, (SELECT convert_from(value, 'UTF8')::bigint F
        kind, content_hash, title, description, canonical, language, page_status, headline, authors, published, words
 FROM record WHERE id = ANY($1::bigint[]) AND content_id IS NOT NULL;
 
+-- name: record_catalogue
+UPDATE record r SET catalogue = g.catalogue, fetched_at = g.at, etag = g.etag, last_modified = g.last_modified
+FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::bigint[]) AS g (catalogue, at, etag, last_modified, id)
+WHERE r.id = g.id;
+
+-- name: record_awaited
+-- Lists of URLs are said to be there.
+UPDATE record SET catalogue = '' WHERE id = ANY($1::bigint[]) AND catalogue IS NULL;
+
+-- name: hasten_find
+-- Pages that are kept up with and were last visited before given times.
+SELECT r.id, r.host_id, r.next_visit_at, r.key, r.freshness
+FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS g (host_id, key, at)
+CROSS JOIN LATERAL (SELECT * FROM record WHERE host_id = g.host_id AND key = g.key LIMIT 1) r
+WHERE r.state = 'waiting' AND r.next_visit_at > $4 AND r.last_visit_at < g.at;
+
+-- name: hasten_queue
+-- 32 in a hint: a change was announced. Its level may be another than that of its record by now.
+UPDATE queue q SET due = $4, hint = (coalesce(q.hint, 0) | 32)::smallint
+FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS g (host_id, due, key)
+WHERE q.host_id = g.host_id AND q.rank = ANY('{0,1,2,3}'::smallint[]) AND q.due = g.due AND q.key = g.key
+RETURNING q.host_id, q.rank, q.due, q.key, q.path, q.depth, q.source, q.found, q.via, q.attempt, q.record_id, q.chain, q.hint,
+          (SELECT (SELECT h.origin FROM host h WHERE h.id = v.host_id) || v.path FROM record v WHERE v.id = q.via);
+
+-- name: hasten_record
+UPDATE record SET next_visit_at = $2 WHERE id = ANY($1::bigint[]);
+
+-- name: record_freshness
+UPDATE record r SET freshness = g.freshness FROM unnest($1::bytea[], $2::bigint[]) AS g (freshness, id) WHERE r.id = g.id;
+
 -- name: held
-SELECT id, fetched_at, status, kind, etag, last_modified, content_length FROM held WHERE id = ANY($1::bigint[]);
+SELECT id, fetched_at, status, kind, etag, last_modified, content_length, catalogue, freshness, content_hash, fingerprint FROM held
+WHERE id = ANY($1::bigint[]);
 
 -- name: visit_add
 -- Visits of one record form a list from the newest back, so they need no index.
@@ -289,6 +348,26 @@ SELECT detail FROM life ORDER BY age DESC;
 
 -- name: content_add
 INSERT INTO content (id, at, page, body) SELECT * FROM unnest($1::bigint[], $2::float8[], $3::bytea[], $4::bytea[]);
+
+-- name: link_put
+INSERT INTO link (record_id, packed) SELECT * FROM unnest($1::bigint[], $2::bytea[])
+ON CONFLICT (record_id) DO UPDATE SET packed = excluded.packed;
+
+-- name: link_of
+SELECT l.packed FROM host h JOIN record r ON r.host_id = h.id JOIN link l ON l.record_id = r.id
+WHERE h.origin = $1 AND r.key = $2;
+
+-- name: links_after
+SELECT l.record_id, h.origin, h.origin || r.path AS url, l.packed
+FROM link l JOIN record r ON r.id = l.record_id JOIN host h ON h.id = r.host_id
+WHERE l.record_id > $1 ORDER BY l.record_id LIMIT $2;
+
+-- name: states_of
+-- Whatever was admitted and has no record waits.
+SELECT a.place, coalesce(r.state, 'waiting') AS state
+FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY AS a (origin, key, place)
+JOIN host h ON h.origin = a.origin JOIN seen s ON s.host_id = h.id AND s.key = a.key
+LEFT JOIN record r ON r.host_id = s.host_id AND r.key = s.key;
 
 -- name: likeness_find
 -- Of each key the first pages under it.
@@ -380,6 +459,17 @@ SELECT h.origin || r.path FROM record r JOIN host h ON h.id = r.host_id WHERE r.
 -- name: content_of
 SELECT page, body FROM content WHERE id = $1;
 
+-- name: agenda_counts
+SELECT count(*) FILTER (WHERE due <= $1), count(*) FILTER (WHERE due <= $2), count(*) FILTER (WHERE due <= $3),
+       count(*) FILTER (WHERE due <= $4), count(*) FROM queue;
+
+-- name: agenda
+-- The first tasks of all hosts, with what their last visits say.
+SELECT h.origin || q.path, q.due, q.rank, q.source,
+       (SELECT v.detail FROM record r JOIN visit v ON v.id = r.last_visit WHERE r.id = q.record_id)
+FROM (SELECT * FROM queue ORDER BY due, host_id, rank, key LIMIT $1) q JOIN host h ON h.id = q.host_id
+ORDER BY q.due, h.id, q.rank, q.key;
+
 -- name: queue_size
 -- About how many tasks wait, without counting them.
 SELECT reltuples::bigint FROM pg_class WHERE oid = 'queue'::regclass;
@@ -387,20 +477,27 @@ SELECT reltuples::bigint FROM pg_class WHERE oid = 'queue'::regclass;
 -- name: hosts_load
 -- The hosts with the most waiting tasks, and how many tasks of all hosts may be claimed by now. Of a large queue a
 -- sample of its pages is counted ({sample} percent).
-WITH load AS (SELECT host_id, count(*) * (100.0 / {sample}) AS waiting FROM queue {tablesample} GROUP BY host_id),
-busiest AS (SELECT host_id, waiting FROM load ORDER BY waiting DESC, host_id LIMIT $1)
+WITH load AS (
+    SELECT host_id, count(*) * (100.0 / {sample}) AS waiting,
+           count(*) FILTER (WHERE due <= $2::float8 * 1000) * (100.0 / {sample}) AS due
+    FROM queue {tablesample} GROUP BY host_id
+), busiest AS (SELECT host_id, waiting FROM load ORDER BY waiting DESC, host_id LIMIT $1)
 SELECT h.origin, h.state, r.copy, b.waiting::bigint AS waiting, first.due,
-       (SELECT coalesce(sum(l.waiting), 0)::bigint FROM load l JOIN host lh ON lh.id = l.host_id AND lh.turn_at <= $2) AS due_now
+       (SELECT coalesce(sum(l.due), 0)::bigint FROM load l JOIN host lh ON lh.id = l.host_id AND lh.turn_at <= $2) AS due_now
 FROM busiest b JOIN host h ON h.id = b.host_id LEFT JOIN robots r ON r.host_id = h.id
 CROSS JOIN LATERAL (
-    SELECT min(f.due) AS due FROM (VALUES (0::smallint), (1), (2)) AS ranks (rank)
+    SELECT min(f.due) AS due FROM (VALUES (0::smallint), (1), (2), (3)) AS ranks (rank)
     CROSS JOIN LATERAL (SELECT due FROM queue WHERE host_id = h.id AND rank = ranks.rank ORDER BY due LIMIT 1) f
 ) first
 ORDER BY b.waiting DESC, h.id;
 
 -- name: hosts_next_turn
+-- A host that is held had its turn written down when it was taken: its first task may be due later.
 SELECT least((SELECT min(turn_at) FROM host WHERE has_work AND holder IS NULL),
-             (SELECT min(turn_at) FROM host WHERE holder IS NOT NULL));
+             (SELECT min(greatest(h.turn_at, f.due / 1000.0)) FROM host h
+              CROSS JOIN (VALUES (0::smallint), (1), (2), (3)) AS ranks (rank)
+              CROSS JOIN LATERAL (SELECT due FROM queue WHERE host_id = h.id AND rank = ranks.rank ORDER BY due LIMIT 1) f
+              WHERE h.holder IS NOT NULL));
 
 -- name: pages
 -- Pages stored after a given one, in the order they were first stored.
@@ -431,7 +528,7 @@ WHERE id IN (
     ORDER BY r.id LIMIT $3 FOR UPDATE OF r
 )
 RETURNING host_id, (3 - priority)::smallint, $4::bigint, key, path, depth, $5::smallint, discovered_at, via, 0, id, chain,
-          NULL::smallint;
+          (CASE WHEN catalogue IS NOT NULL THEN 16 END)::smallint;
 
 -- name: revisit_part
 -- The ids of the next part of the records.
@@ -442,9 +539,9 @@ SELECT max(id) FROM (SELECT id FROM record WHERE id > $1 ORDER BY id LIMIT $2) p
 -- queue, in the order they were found.
 UPDATE record SET state = 'waiting', attempt = 0, next_visit_at = $3
 WHERE id > $1 AND id <= $2 AND state = 'settled' AND last_visit_at <= $3
-  AND (content_id IS NOT NULL OR http_status IN (404, 410))
+  AND (content_id IS NOT NULL OR catalogue <> '' OR http_status IN (404, 410))
 RETURNING host_id, (3 - priority)::smallint, discovered_at, key, path, depth, source, discovered_at, via, 0, id, chain,
-          NULL::smallint;
+          (CASE WHEN catalogue IS NOT NULL THEN 16 END)::smallint;
 
 -- name: round_begin
 UPDATE tally SET count = 0 WHERE name = 'pages_this_round';

@@ -6,8 +6,17 @@ import re
 from collections.abc import AsyncIterator
 from typing import Any
 
-from tenax.ledger import HostLine, LetterRecord, Life, PageFilter, Status, rows
-from tenax.ledger.answers import BUSIEST, PAGES_AT_ONCE, letter_of, life_of_record, life_of_task, status_of
+from tenax.ledger import Agenda, HostLine, LetterRecord, Life, PageFilter, Status, rows
+from tenax.ledger.answers import (
+    BUSIEST,
+    PAGES_AT_ONCE,
+    agenda_of,
+    horizons,
+    letter_of,
+    life_of_record,
+    life_of_task,
+    status_of,
+)
 from tenax.ledger.contents import event_page, page_of
 from tenax.ledger.postgres.link import Connection, Link, Row
 from tenax.ledger.postgres.schema import queries
@@ -37,6 +46,11 @@ class Reader:
     async def host(self, origin: str) -> HostRecord | None:
         row = await self._one("host_by_origin", origin)
         return rows.host_record(row["origin"], row["state"], row["copy"]) if row else None
+
+    async def agenda(self, now: float, limit: int) -> Agenda:
+        counts = await self._one("agenda_counts", *horizons(now))
+        tasks = [tuple(row) for row in await self._all("agenda", limit)]
+        return agenda_of(now, tuple(counts or ()), tasks)
 
     async def status(self, now: float, me: int) -> Status:
         """As of about now; `me` is the worker that does not count as another."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import NamedTuple
 
 import msgspec
@@ -35,10 +34,6 @@ class Slots(Schedule):
         self._since: dict[int, float] = {}
         self._leaving: set[int] = set()
         """Those to be given up as soon as their last visit has ended; they get no new turns."""
-
-    @property
-    def ids(self) -> Collection[int]:
-        return self._slots.keys()
 
     def join(self, host_id: int, record: HostRecord, now: float) -> None:
         """A host is ours."""

@@ -17,7 +17,7 @@ from tenax import logs
 from tenax.clock import Clock
 from tenax.config import LedgerConfig
 from tenax.errors import LedgerUnusable
-from tenax.ledger import Admission, Counts, LetterRecord, Life, Likeness, PageFilter, Status, Turns, rows
+from tenax.ledger import Admission, Agenda, Counts, LetterRecord, Life, Likeness, PageFilter, Status, Turns, rows
 from tenax.ledger.effects import Settling
 from tenax.ledger.inflow import Inflow
 from tenax.ledger.postgres import again
@@ -27,6 +27,7 @@ from tenax.ledger.postgres.frontier import Frontier
 from tenax.ledger.postgres.groups import Groups, Pending
 from tenax.ledger.postgres.lead import Lead
 from tenax.ledger.postgres.link import FIXED_PLANS, Address, Connection, Link
+from tenax.ledger.postgres.links import PostgresLinks
 from tenax.ledger.postgres.pulse import PULSE_SECONDS, Pulse
 from tenax.ledger.postgres.read import Reader, tallies
 from tenax.ledger.postgres.schema import ahead_seconds, check_version, key_secret, prepare, queries, version_of
@@ -130,6 +131,7 @@ class PostgresLedger:
         config, clock = self._config, self._clock
         self._slots = Slots(self._turns, config.window_hosts, config.look_ahead)
         self._reader = Reader(self._ears, secret)
+        self.links = PostgresLinks(self._ears, secret, self._in_transaction)
         self._writer = Writer(secret, Inflow(self._links_per_second), self._visited, self._likeness)
         self._worker = Worker(self._hands, config, clock, self._turns)
         self._window = Window(self._worker, self._slots, self._writer, clock, config.window_hosts)
@@ -270,6 +272,10 @@ class PostgresLedger:
     async def host(self, origin: str) -> HostRecord | None:
         self._check()
         return await self._reader.host(origin)
+
+    async def agenda(self, limit: int) -> Agenda:
+        self._check()
+        return await self._reader.agenda(self._clock.now(), limit)
 
     async def pages(self, where: PageFilter) -> AsyncIterator[Page]:
         self._check()

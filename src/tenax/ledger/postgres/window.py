@@ -163,15 +163,16 @@ class Window:
     async def _fill(self, db: Connection, now: float) -> None:
         hungry = self._slots.hungry()
         now_ms = int(now * 1000)
-        found: dict[int, list[Entry]] = defaultdict(list)
+        found: dict[int, dict[int, Entry]] = defaultdict(dict)
         for row in await db.fetch(self._sql["queue_due"], *zip(*hungry, strict=True), now_ms):
-            found[row[0]].append(_entry_of(row))
+            if row["key"] not in found[row[0]]:
+                found[row[0]][row["key"]] = _entry_of(row)
         short = [host_id for host_id, most in hungry if len(found[host_id]) < most]
         later = (
             {row[0]: row[1] / 1000 for row in await db.fetch(self._sql["queue_later"], short, now_ms)} if short else {}
         )
         for host_id, most in hungry:
-            self._slots.fill(host_id, found[host_id], most, later.get(host_id))
+            self._slots.fill(host_id, list(found[host_id].values()), most, later.get(host_id))
 
 
 def _entry_of(row: Row) -> Entry:

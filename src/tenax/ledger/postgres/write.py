@@ -11,6 +11,7 @@ from tenax.ledger.effects import Effects, Settling, with_twins
 from tenax.ledger.inflow import Inflow
 from tenax.ledger.offers import Batch
 from tenax.ledger.postgres.admit import Admitted, Admitter
+from tenax.ledger.postgres.hasten import hasten
 from tenax.ledger.postgres.link import Connection
 from tenax.ledger.postgres.schema import queries
 from tenax.ledger.postgres.settle import Settler
@@ -45,7 +46,8 @@ class Writer:
     ) -> None:
         self._settler = Settler(likeness)
         self._visited = visited
-        self._admitter = Admitter(rows.keys_by(secret), inflow)
+        self._url_key = rows.keys_by(secret)
+        self._admitter = Admitter(self._url_key, inflow)
 
     async def hints(self, offers: Iterable[Offer]) -> Set[str]:
         """The URLs among these that need not be looked up; asked before the transaction begins."""
@@ -71,6 +73,7 @@ class Writer:
         ]
         batches.extend(Batch(offers, None, 0) for offers in seeds)
         admitted = await self._admitter.admit(db, batches, ours, now, hinted)
+        effects.arrivals += await hasten(db, settlings, self._url_key, now)
         admitted = admitted._replace(admissions=with_twins(admitted.admissions, effects, settlings))
         tally = Counter(effects.tally)
         tally.update(admitted.tally)

@@ -31,6 +31,7 @@ def replay(db: sqlite3.Connection, urls: Sequence[str] | None, now: float) -> li
             entry = Entry(
                 3 - row["priority"], milliseconds(now), row["key"], row["path"], row["depth"],
                 rows.SOURCE_NUMBER[Source.REPLAY], row["discovered_at"], row["via"], 0, row["id"], row["chain"],
+                rows.CATALOGUE if row["catalogue"] is not None else None,
                 held=rows.held_of(db.execute(sql["held"], {"id": row["id"]}).fetchone()),
             )  # fmt: skip
             db.execute(sql["queue_add"], (row["host_id"], *entry.columns))

@@ -87,6 +87,8 @@ CREATE TABLE record (
     duplicate_of   INTEGER,         -- record.id of the earliest page with the same or nearly the same text
     likeness       REAL,            -- to that page; 1 for the same text
     fingerprint    BLOB,            -- what likeness is found by; NULL when it was not compared
+    catalogue      TEXT,            -- sitemap or feed, when it is no page but a list of URLs; '' when it is said to be one
+    freshness      BLOB,            -- how it was seen to change: Freshness as JSON
     UNIQUE (host_id, key)
 );
 CREATE INDEX record_dead ON record (id) WHERE state = 'dead';
@@ -100,6 +102,8 @@ CREATE TABLE content (
 );
 -- Pages that are no duplicates, by their text's hash and by the bands of their fingerprints; a few under each key.
 CREATE TABLE likeness (key INTEGER, record_id INTEGER, PRIMARY KEY (key, record_id)) WITHOUT ROWID;
+-- Where each page leads, as it was when it last came: its links, packed. Apart from the page, which is read without it.
+CREATE TABLE link (record_id INTEGER PRIMARY KEY, packed BLOB NOT NULL);
 CREATE TABLE cursor (sink TEXT PRIMARY KEY, seq INTEGER NOT NULL, position INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE budget (host_id INTEGER, key INTEGER, used INTEGER NOT NULL, PRIMARY KEY (host_id, key)) WITHOUT ROWID;
 
@@ -150,6 +154,12 @@ CREATE VIEW crawled_pages AS
            (SELECT oh.origin || o.path FROM record o JOIN host oh ON oh.id = o.host_id WHERE o.id = r.duplicate_of)
                AS duplicate_of, r.likeness
     FROM record r JOIN host h ON h.id = r.host_id;
+
+-- name: upgrade_to_4
+-- From version 3: documents that list URLs, how often pages change, and where they lead.
+ALTER TABLE record ADD catalogue TEXT;
+ALTER TABLE record ADD freshness BLOB;
+CREATE TABLE link (record_id INTEGER PRIMARY KEY, packed BLOB NOT NULL);
 
 -- name: host_by_origin
 SELECT id, origin, waiting, turn_at, state, robots FROM host WHERE origin = ?;
@@ -218,6 +228,20 @@ SELECT rank, due, key, path, depth, source, found, via, attempt, record_id, chai
        NULL
 FROM queue WHERE host_id = ? AND rank = ? AND due <= ? ORDER BY due, key LIMIT ?;
 
+-- name: waiting_after
+-- Waiting tasks of all hosts, some at a time, in the order of the table.
+SELECT q.host_id, q.rank, q.due, q.key, h.origin || q.path, q.source
+FROM queue q CROSS JOIN host h ON h.id = q.host_id
+WHERE (q.host_id, q.rank, q.due, q.key) > (?, ?, ?, ?) ORDER BY q.host_id, q.rank, q.due, q.key LIMIT ?;
+
+-- name: queue_rank
+-- Takes a JSON array of (host_id, rank, due, key) and another rank.
+UPDATE queue SET rank = g.better
+FROM (SELECT json_extract(value, '$[0]') AS host_id, json_extract(value, '$[1]') AS rank,
+             json_extract(value, '$[2]') AS due, json_extract(value, '$[3]') AS key,
+             json_extract(value, '$[4]') AS better FROM json_each(?)) AS g
+WHERE queue.host_id = g.host_id AND queue.rank = g.rank AND queue.due = g.due AND queue.key = g.key;
+
 -- name: queue_next_due
 SELECT due FROM queue WHERE host_id = ? AND rank = ? ORDER BY due LIMIT 1;
 
@@ -274,12 +298,13 @@ ON CONFLICT (id) DO UPDATE SET
     page_status = excluded.page_status, etag = excluded.etag, last_modified = excluded.last_modified,
     headline = excluded.headline, authors = excluded.authors, published = excluded.published, words = excluded.words,
     duplicate_of = excluded.duplicate_of, likeness = excluded.likeness, fingerprint = excluded.fingerprint,
-    stale_since = NULL, stale_why = NULL;
+    catalogue = NULL, stale_since = NULL, stale_why = NULL;
 
 -- name: record_confirm
--- The site says that the page stored there is what it has: its id, state, time, next time, attempt, visit, validators.
+-- The site says that the page or the list held there is what it has: its id, state, time, next time, attempt, visit,
+-- validators.
 UPDATE record SET
-    state = ?2, status = 'fetched', http_status = page_status, last_visit_at = ?3, next_visit_at = ?4, error_count = 0,
+    state = ?2, status = 'fetched', http_status = coalesce(page_status, 200), last_visit_at = ?3, next_visit_at = ?4, error_count = 0,
     error_message = NULL, attempt = ?5, last_visit = ?6, fetched_at = ?3, etag = coalesce(?7, etag),
     last_modified = coalesce(?8, last_modified), stale_since = NULL, stale_why = NULL
 WHERE id = ?1;
@@ -290,12 +315,39 @@ SELECT id, content_id, fetched_at, fingerprint, duplicate_of,
        kind, content_hash, title, description, canonical, language, page_status, headline, authors, published, words
 FROM record WHERE id IN (SELECT value FROM json_each(?)) AND content_id IS NOT NULL;
 
+-- name: record_catalogue
+UPDATE record SET catalogue = ?, fetched_at = ?, etag = ?, last_modified = ? WHERE id = ?;
+
+-- name: record_awaited
+-- A list of URLs is said to be there.
+UPDATE record SET catalogue = '' WHERE id = ? AND catalogue IS NULL;
+
+-- name: hasten_find
+-- A page that is kept up with and was last visited before a given time.
+SELECT id, next_visit_at, freshness FROM record
+WHERE host_id = ? AND key = ? AND state = 'waiting' AND next_visit_at > ? AND last_visit_at < ?;
+
+-- name: hasten_queue
+-- 32 in a hint: a change was announced. Its level may be another than that of its record by now.
+UPDATE queue SET due = ?, hint = coalesce(hint, 0) | 32 WHERE host_id = ? AND rank IN (0, 1, 2, 3) AND due = ? AND key = ?
+RETURNING rank, due, key, path, depth, source, found, via, attempt, record_id, chain, hint,
+          (SELECT h.origin || r.path FROM record r JOIN host h ON h.id = r.host_id WHERE r.id = queue.via);
+
+-- name: hasten_record
+UPDATE record SET next_visit_at = ? WHERE id = ?;
+
+-- name: record_freshness
+UPDATE record SET freshness = ? WHERE id = ?;
+
 -- name: held
--- What came of earlier visits: the page, unless the last answer was that there is none.
-SELECT fetched_at, page_status, kind, etag, last_modified, content_length FROM record
-WHERE id = :id AND content_id IS NOT NULL AND coalesce(http_status, 0) NOT IN (404, 410)
+-- What came of earlier visits: the page or the list, unless the last answer was that there is none.
+SELECT fetched_at, coalesce(page_status, 200), kind, etag, last_modified, coalesce(content_length, 0), catalogue, freshness,
+       content_hash, fingerprint
+FROM record
+WHERE id = :id AND (content_id IS NOT NULL OR catalogue <> '') AND coalesce(http_status, 0) NOT IN (404, 410)
 UNION ALL
-SELECT asked_at, http_status, NULL, NULL, NULL, 0 FROM record WHERE id = :id AND http_status IN (404, 410);
+SELECT asked_at, http_status, NULL, NULL, NULL, 0, NULL, freshness, NULL, NULL FROM record
+WHERE id = :id AND http_status IN (404, 410);
 
 -- name: visit_add
 -- Visits of one record form a list from the newest back, so they need no index.
@@ -312,6 +364,25 @@ SELECT at, detail FROM life ORDER BY id;
 
 -- name: content_add
 INSERT INTO content (id, at, page, body) VALUES (?, ?, ?, ?);
+
+-- name: link_put
+INSERT INTO link (record_id, packed) VALUES (?, ?) ON CONFLICT (record_id) DO UPDATE SET packed = excluded.packed;
+
+-- name: link_of
+SELECT l.packed FROM host h JOIN record r ON r.host_id = h.id JOIN link l ON l.record_id = r.id
+WHERE h.origin = ? AND r.key = ?;
+
+-- name: links_after
+SELECT l.record_id, h.origin, h.origin || r.path, l.packed
+FROM link l CROSS JOIN record r ON r.id = l.record_id CROSS JOIN host h ON h.id = r.host_id
+WHERE l.record_id > ? ORDER BY l.record_id LIMIT ?;
+
+-- name: states_of
+-- Takes a JSON array of (origin, key). Whatever was admitted and has no record waits.
+SELECT a.key, coalesce(r.state, 'waiting')
+FROM json_each(?) a CROSS JOIN host h ON h.origin = json_extract(a.value, '$[0]')
+CROSS JOIN seen s ON s.host_id = h.id AND s.key = json_extract(a.value, '$[1]')
+LEFT JOIN record r ON r.host_id = s.host_id AND r.key = s.key;
 
 -- name: likeness_find
 -- Takes as many keys as are wanted.
@@ -383,6 +454,16 @@ SELECT h.origin || r.path FROM record r JOIN host h ON h.id = r.host_id WHERE r.
 -- name: content_of
 SELECT page, body FROM content WHERE id = ?;
 
+-- name: agenda_counts
+SELECT sum(due <= ?), sum(due <= ?), sum(due <= ?), sum(due <= ?), count(*) FROM queue;
+
+-- name: agenda
+-- The first tasks of all hosts, with what their last visits say.
+SELECT h.origin || q.path, q.due, q.rank, q.source,
+       (SELECT v.detail FROM record r JOIN visit v ON v.id = r.last_visit WHERE r.id = q.record_id)
+FROM (SELECT * FROM queue ORDER BY due, host_id, rank, key LIMIT ?) q JOIN host h ON h.id = q.host_id
+ORDER BY q.due, h.id, q.rank, q.key;
+
 -- name: hosts_count
 SELECT count(*) FROM host;
 
@@ -390,10 +471,20 @@ SELECT count(*) FROM host;
 SELECT id, origin, waiting, turn_at, state, robots FROM host WHERE waiting > 0 ORDER BY waiting DESC LIMIT ?;
 
 -- name: hosts_due
-SELECT count(*), coalesce(sum(waiting), 0) FROM host WHERE waiting > 0 AND turn_at <= ?;
+-- Those with a task that is due: one that only keeps up with its pages may have its turn long before the next.
+SELECT count(*), coalesce(sum(waiting), 0) FROM host h WHERE waiting > 0 AND turn_at <= :now
+  AND EXISTS (SELECT 1 FROM (SELECT 0 AS rank UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3) ranks
+              WHERE EXISTS (SELECT 1 FROM queue q WHERE q.host_id = h.id AND q.rank = ranks.rank AND q.due <= :now_ms));
 
 -- name: hosts_next_turn
-SELECT min(turn_at) FROM host WHERE waiting > 0;
+-- Of the hosts whose turns come first, the task that is due first.
+SELECT min(max(h.turn_at, first.due / 1000.0))
+FROM (SELECT id, turn_at FROM host WHERE waiting > 0 ORDER BY turn_at LIMIT 1000) h
+JOIN (SELECT host_id, min(due) AS due FROM (
+    SELECT host_id, (SELECT due FROM queue q WHERE q.host_id = hosts.host_id AND q.rank = ranks.rank ORDER BY due LIMIT 1) AS due
+    FROM (SELECT id AS host_id FROM host WHERE waiting > 0 ORDER BY turn_at LIMIT 1000) hosts,
+         (SELECT 0 AS rank UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3) ranks
+) GROUP BY host_id) first ON first.host_id = h.id;
 
 -- name: pages
 -- Pages stored after a given one, in the order they were first stored.
@@ -423,8 +514,9 @@ UPDATE record SET state = 'waiting', attempt = 0 WHERE id = ?;
 -- queue, in the order they were found.
 UPDATE record SET state = 'waiting', attempt = 0, next_visit_at = :now_ms
 WHERE id > :above AND id <= :up_to AND state = 'settled' AND last_visit_at <= :now_ms
-  AND (content_id IS NOT NULL OR http_status IN (404, 410))
-RETURNING host_id, 3 - priority, discovered_at, key, path, depth, source, discovered_at, via, 0, id, chain, NULL;
+  AND (content_id IS NOT NULL OR catalogue <> '' OR http_status IN (404, 410))
+RETURNING host_id, 3 - priority, discovered_at, key, path, depth, source, discovered_at, via, 0, id, chain,
+          CASE WHEN catalogue IS NOT NULL THEN 16 END;
 
 -- name: round_begin
 UPDATE tally SET count = 0 WHERE name = 'pages_this_round';

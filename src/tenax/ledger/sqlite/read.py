@@ -5,10 +5,19 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 
-from tenax.ledger import HostLine, LetterRecord, Life, PageFilter, Status, rows
-from tenax.ledger.answers import BUSIEST, PAGES_AT_ONCE, letter_of, life_of_record, life_of_task, status_of
+from tenax.ledger import Agenda, HostLine, LetterRecord, Life, PageFilter, Status, rows
+from tenax.ledger.answers import (
+    BUSIEST,
+    PAGES_AT_ONCE,
+    agenda_of,
+    horizons,
+    letter_of,
+    life_of_record,
+    life_of_task,
+    status_of,
+)
 from tenax.ledger.contents import event_page, page_of
-from tenax.ledger.schedule import Entry
+from tenax.ledger.schedule import RANKS, Entry
 from tenax.ledger.sqlite.schema import key_secret, queries
 from tenax.model import Cursor, Event, HostRecord, Page
 
@@ -36,13 +45,17 @@ class Reader:
         row = self._db.execute(self._sql["host_by_origin"], (origin,)).fetchone()
         return rows.host_record(row[1], row[4], row[5]) if row else None
 
+    def agenda(self, now: float, limit: int) -> Agenda:
+        counts = self._db.execute(self._sql["agenda_counts"], horizons(now)).fetchone()
+        return agenda_of(now, counts, self._db.execute(self._sql["agenda"], (limit,)).fetchall())
+
     def status(self, now: float, is_running: bool) -> Status:
         tally = self.counts()
         busiest = [
             HostLine(host=rows.host_record(origin, state, robots), waiting=waiting, next_due=self._next_due(host_id))
             for host_id, origin, waiting, _, state, robots in self._db.execute(self._sql["hosts_busiest"], (BUSIEST,))
         ]
-        _, due_now = self._db.execute(self._sql["hosts_due"], (now,)).fetchone()
+        _, due_now = self._db.execute(self._sql["hosts_due"], {"now": now, "now_ms": int(now * 1000)}).fetchone()
         return status_of(
             tally,
             now,
@@ -107,7 +120,7 @@ class Reader:
             after = found[-1]["id"]
 
     def _next_due(self, host_id: int) -> float | None:
-        firsts = (self._db.execute(self._sql["queue_next_due"], (host_id, rank)).fetchone() for rank in range(3))
+        firsts = (self._db.execute(self._sql["queue_next_due"], (host_id, rank)).fetchone() for rank in range(RANKS))
         due = [row[0] for row in firsts if row]
         return min(due) / 1000 if due else None
 

@@ -17,7 +17,7 @@ from tenax.config import LedgerConfig
 from tenax.errors import LedgerBusy, LedgerMissing, LedgerUnusable, StorageFull, TenaxError
 from tenax.ledger.statements import statements_of
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 OLDEST_UPGRADED = 2
 APPLICATION_ID = 0x7E7A_C001  # marks the file as a Tenax ledger
 

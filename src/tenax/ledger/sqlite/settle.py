@@ -42,6 +42,10 @@ class Settler:
         insert_rows(self._db, "record_put", found.bare)
         insert_rows(self._db, "record_put_page", found.pages)
         insert_rows(self._db, "content_add", found.contents)
+        insert_rows(self._db, "link_put", found.links)
+        self._db.executemany(self._sql["record_catalogue"], found.catalogues)
+        self._db.executemany(self._sql["record_awaited"], found.awaited)
+        self._db.executemany(self._sql["record_freshness"], found.freshness)
         self._db.executemany(self._sql["likeness_remove"], found.left)
         insert_rows(self._db, "likeness_add", found.entered)
         self._db.executemany(self._sql["record_confirm"], found.confirmed)
@@ -81,8 +85,8 @@ class Settler:
         ]
 
     def _held(self, one: Settling, entry: Entry) -> Held | None:
-        if one.visit.page is None and entry.held is None:
-            return None
+        if entry.held is None and rows.http_status_of(one.visit.outcome) is None:
+            return None  # nothing came of it yet
         return rows.held_of(self._db.execute(self._sql["held"], {"id": entry.record_id}).fetchone())
 
     def learn(self, hosts: Mapping[int, HostRecord], waiting: Counter[int]) -> None:

@@ -16,17 +16,19 @@ from functools import partial
 from itertools import islice
 from math import inf
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from tenax.clock import Clock
 from tenax.config import LedgerConfig
 from tenax.errors import LeaseLost, LedgerUnusable
-from tenax.ledger import Admission, Counts, LetterRecord, Life, Likeness, PageFilter, Status, Turns, rows
+from tenax.ledger import Admission, Agenda, Counts, LetterRecord, Life, Likeness, PageFilter, Status, Turns, rows
 from tenax.ledger.effects import Settling
 from tenax.ledger.inflow import Inflow
-from tenax.ledger.schedule import Entry, Schedule, Slot
+from tenax.ledger.schedule import Schedule, Slot
 from tenax.ledger.sqlite.again import REVISITED_AT_ONCE
 from tenax.ledger.sqlite.check import problems
+from tenax.ledger.sqlite.in_hand import Pending, Taken
+from tenax.ledger.sqlite.links import SqliteLinks
 from tenax.ledger.sqlite.read import Reader
 from tenax.ledger.sqlite.schema import OwnerLock, open_for_reading, open_for_writing, translated
 from tenax.ledger.sqlite.set_back import SEEN, bring_back
@@ -42,23 +44,6 @@ UNHURRIED = 10
 """So much longer commits are gathered while nothing waits for them: a transaction costs as much as some visits."""
 EVENTS_KEPT = 500
 """Events held in memory for a relay that is close behind."""
-
-
-class Taken(NamedTuple):
-    """A claim as we keep it."""
-
-    claim: Claim
-    slot: Slot
-    entry: Entry
-
-
-class Pending(NamedTuple):
-    """A commit waiting for its group."""
-
-    settling: Settling | None
-    offers: Sequence[Offer]
-    slot: Slot | None
-    done: asyncio.Future[Admission]
 
 
 class SqliteLedger:
@@ -121,6 +106,7 @@ class SqliteLedger:
             bring_back(self._db, self._clock.now())
             self._writer = self._new_writer(self._db)
         self._reader = Reader(self._db)
+        self.links = SqliteLinks(self._db, self._schedule, self._in_thread)
         self._window.connect(self._db)
         self._tally.update(self._reader.counts())
         if not self._read_only:
@@ -149,7 +135,7 @@ class SqliteLedger:
         self._lease_number += 1
         lease = Lease(epoch=self._epoch, number=self._lease_number, expires_at=now + self._config.lease_seconds)
         task = rows.task_of(entry, slot.record.origin)
-        claim = Claim(task=task, host=slot.record, lease=lease, held=entry.held)
+        claim = Claim(task=task, host=slot.record, lease=lease, held=entry.held, waiting=slot.waiting)
         self._held[lease.number] = Taken(claim, slot, entry)
         return claim
 
@@ -300,6 +286,9 @@ class SqliteLedger:
 
     async def host(self, origin: str) -> HostRecord | None:
         return await self._in_thread(lambda: self._reader.host(origin))
+
+    async def agenda(self, limit: int) -> Agenda:
+        return await self._in_thread(lambda: self._reader.agenda(self._clock.now(), limit))
 
     async def pages(self, where: PageFilter) -> AsyncIterator[Page]:
         async for page in self._stream(self._reader.pages(where)):

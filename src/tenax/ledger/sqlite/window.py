@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from tenax.clock import Clock
 from tenax.ledger import rows
-from tenax.ledger.schedule import AWAY_SECONDS, Entry, Schedule, places
+from tenax.ledger.schedule import AWAY_SECONDS, RANKS, Entry, Schedule, places
 from tenax.ledger.sqlite.schema import queries, transaction
 from tenax.model import HostRecord
 
@@ -125,16 +125,16 @@ class Window:
         """What is due at a host, best first, and when the next task is."""
         sql, now_ms = self._sql, int(now * 1000)
         due: list[Entry] = []
-        for rank in range(3):
-            if len(due) < limit:
-                asked = (host_id, rank, now_ms, limit - len(due))
-                due.extend(map(Entry._make, self._db.execute(sql["queue_due"], asked).fetchall()))
+        for rank in range(RANKS):
+            # Of each level one at least, so that the host can see which task has waited longest.
+            asked = (host_id, rank, now_ms, max(limit - len(due), 1))
+            due.extend(map(Entry._make, self._db.execute(sql["queue_due"], asked).fetchall()))
         due = [entry if entry.record_id is None else self._with_held(entry, entry.record_id) for entry in due]
         next_due = None
         if len(due) < limit:
             later = [
                 row[0]
-                for rank in range(3)
+                for rank in range(RANKS)
                 if (row := self._db.execute(sql["queue_next_due_after"], (host_id, rank, now_ms)).fetchone())
             ]
             next_due = min(later) / 1000 if later else None

@@ -11,10 +11,11 @@ from typing import NamedTuple
 from tenax.ledger import Admission, Likeness, rows
 from tenax.ledger.effects import Settling, with_twins
 from tenax.ledger.inflow import Inflow
-from tenax.ledger.offers import HOST_IDS_KEPT, HOSTS_BUDGET, KNOWN_KEPT, Batch, entry_of
+from tenax.ledger.offers import HOST_IDS_KEPT, HOSTS_BUDGET, KNOWN_KEPT, Batch, entry_of, found_by
 from tenax.ledger.rows import milliseconds
 from tenax.ledger.schedule import Entry
 from tenax.ledger.sqlite import again
+from tenax.ledger.sqlite.hasten import hasten
 from tenax.ledger.sqlite.schema import insert_rows, key_secret, queries, transaction
 from tenax.ledger.sqlite.set_back import SEEN, SEEN_EVERY_SECONDS
 from tenax.ledger.sqlite.settle import Settler
@@ -74,6 +75,7 @@ class Writer:
             ]
             batches.extend(Batch(offers, None, 0) for offers in seeds)
             admissions = self._admit(batches, waiting, arrivals, tally, now)
+            arrivals += hasten(self._db, settlings, self._url_key, now)
             self._settler.learn(effects.hosts, waiting)
             # A host that was just visited has its next turn already; for the others, new work is a reason to look.
             others = [(count, now, host) for host, count in waiting.items() if count and host not in effects.hosts]
@@ -119,6 +121,7 @@ class Writer:
             admitted[number] += 1
         insert_rows(self._db, "queue_add", queue)
         tally["admitted"] += len(queue)
+        tally.update(found_by(entry for _, entry in arrivals[len(arrivals) - len(queue) :]))
         for reason, count in chain.from_iterable(reasons.items() for reasons in refused):
             tally[f"refusal:{reason}"] += count
         return [

@@ -1,0 +1,166 @@
+"""Pages that no link shows, traps among them: how many are found and what is wasted, beside links only and Scrapy.
+
+Everyone crawls the same 20,000 pages on six hosts of loopback; to 40 % of them only a sitemap, a feed, an archive or a
+further page of a list leads. Counted is what the site's own server was asked for. A page is found when it was asked for
+and given. A request is wasted when it could not give a real page, nor a document of discovery that exists: 404s, pages
+after the end of a list, pages that repeat another, anything in a trap, and what was asked for before (`Worth`). Scrapy
+has its SitemapSpider and follows links from every page, as deep as Tenax does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from datetime import date
+from pathlib import Path
+
+from bench import needs
+from bench.discover_answers import Worth
+from bench.discover_log import Tally, tally
+from bench.discover_manners import Trap
+from bench.discover_server import serving
+from bench.discover_site import Site, Way, build
+from bench.measure import Cost, cost_of
+from bench.report import ROOT, WORKPLACE, BenchError, Figure, Report, run, say, short, table
+
+PAGES, QUICK_PAGES = 20_000, 2_000
+SEED = 1
+PER_HOST = 16
+DEPTH = 10
+"""`crawl.max_depth` as it comes."""
+FACETS_PER_PATH = 500
+"""`urls.facets_per_path` as it comes; in a quick run a tenth of it."""
+RUN_SECONDS = 900.0
+ACCESS_LOG = "access.tsv"
+
+FOUND_BAR, WASTED_BAR = 0.99, 0.03
+QUICK_WASTED_BAR = 0.1
+"""Traps do not shrink with the site: of a tenth of the pages they take a larger share."""
+TRAP_BARS = {
+    Trap.CALENDAR: 2 * DEPTH + 1,  # as deep as links go, forth and back
+    Trap.SAME_NEXT: 2 * DEPTH,  # as deep as links go, and as many guesses
+    Trap.JUNK_NEXT: 2 * DEPTH,
+}
+
+NAMES = {
+    "tenax": "Tenax",
+    "tenax-links": "Tenax, links only",
+    "scrapy": "Scrapy, sitemaps and links",
+}
+
+
+def main() -> None:
+    run("discover", measure, options)
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--only", help=f"a part of: {','.join(NAMES)}; bars need Tenax")
+    parser.add_argument(
+        "--pages", type=int, help=f"pages of the site, otherwise {PAGES:,} ({QUICK_PAGES:,} when quick)"
+    )
+    parser.add_argument("--seed", type=int, default=SEED, help=f"of the site, otherwise {SEED}")
+    parser.add_argument("--keep", action="store_true", help="leave what was written, and the server's log, for a look")
+
+
+def measure(report: Report, chosen: argparse.Namespace) -> None:
+    names = _selected(chosen.only)
+    pages = chosen.pages or (QUICK_PAGES if chosen.quick else PAGES)
+    report.is_partial = bool(chosen.only or chosen.pages or chosen.seed != SEED)
+    facets = FACETS_PER_PATH // 10 if chosen.quick else FACETS_PER_PATH
+    peers = needs.venv(".venv-peers", "peers") if "scrapy" in names else None
+    site = build(pages, chosen.seed, date.today())
+    report.figure("pages", pages)
+    report.figure("hosts", len(site.hosts))
+    report.figure("seed", chosen.seed)
+    tallies: dict[str, Tally] = {}
+    costs: dict[str, Cost] = {}
+    for name in names:
+        tallies[name], costs[name], home = _one_run(name, peers, site, pages, facets)
+        say(f"{NAMES[name]:<28} {tallies[name].found_share:7.2%} found  {tallies[name].wasted_share:7.2%} wasted")
+        report.figure(name.replace("-", "_"), _figures(tallies[name], costs[name]))
+        if chosen.keep:
+            say(f"  kept in {home}: {ACCESS_LOG} has a line for each request, with what it was worth")
+        else:
+            shutil.rmtree(home)
+    _show(tallies, costs)
+    if "tenax" in tallies:
+        judge(report, tallies["tenax"], facets)
+
+
+def judge(report: Report, ours: Tally, facets: int) -> None:
+    report.at_least("found_share", ours.found_share, FOUND_BAR)
+    report.at_most("wasted_share", ours.wasted_share, QUICK_WASTED_BAR if report.is_quick else WASTED_BAR)
+    for trap, most in (TRAP_BARS | {Trap.FACETS: facets + 1}).items():  # the path without a query is free
+        report.at_most(f"requests_in_{trap}", ours.in_trap(trap), most)
+
+
+def _selected(only: str | None) -> list[str]:
+    names = list(NAMES) if only is None else only.split(",")
+    for name in names:
+        if name not in NAMES:
+            raise BenchError(f"there is no contestant {name!r}; there are {', '.join(NAMES)}")
+    return names
+
+
+def _one_run(name: str, peers: Path | None, site: Site, pages: int, facets: int) -> tuple[Tally, Cost, Path]:
+    """One contestant against a server of its own, and the directory of all that was written meanwhile."""
+    (WORKPLACE / "runs").mkdir(parents=True, exist_ok=True)
+    home = Path(tempfile.mkdtemp(prefix=f"discover-{name}-", dir=WORKPLACE / "runs"))
+    log, access = home / "log.txt", home / ACCESS_LOG
+    with serving(pages, site.seed, site.today, access) as origins:
+        command = _command(name, peers, [f"{origin}/" for origin in origins], home, facets)
+        cost = cost_of(command, log=log, cwd=home, env=_plain_environment(), timeout_seconds=RUN_SECONDS)
+    if cost.exit_code != 0:
+        raise BenchError(f"{NAMES[name]} ended with {cost.exit_code}: see {log}")
+    return tally(site, access), cost, home
+
+
+def _command(name: str, peers: Path | None, homes: Sequence[str], home: Path, facets: int) -> Sequence[str | Path]:
+    if name == "scrapy":
+        assert peers is not None
+        return [peers, ROOT / "bench" / "peers" / "scrapy_discover.py", home / "pages.jsonl", str(DEPTH), *homes]
+    limits = ["--rate", "0", "--per-host", str(PER_HOST), "--set", f"urls.facets_per_path={facets}"]
+    ways = ["--discover", "links"] if name == "tenax-links" else []
+    return [ROOT / "scripts" / "tenax", "crawl", *homes, *limits, *ways, "--out", home / "out"]
+
+
+def _plain_environment() -> dict[str, str]:
+    """Ours, without what would reach into a contestant."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(("TENAX_", "PYTHON"))}
+
+
+def _figures(counted: Tally, cost: Cost) -> dict[str, Figure]:
+    return {
+        "found_share": counted.found_share,
+        "hidden_share": counted.hidden_share,
+        "found_by_way": {way.value: share for way, share in counted.shares().items()},
+        "requests": counted.requests,
+        "wasted_share": counted.wasted_share,
+        "wasted": {worth.value: counted.wasted[worth] for worth in Worth if worth.is_wasted},
+        "cpu_seconds": cost.cpu_seconds,
+        "wall_seconds": cost.wall_seconds,
+    }
+
+
+def _show(tallies: Mapping[str, Tally], costs: Mapping[str, Cost]) -> None:
+    rows = []
+    for name, one in tallies.items():
+        shares = [f"{share:.1%}" for share in one.shares().values()]
+        cost = [short(costs[name].cpu_seconds), short(costs[name].wall_seconds)]
+        rows.append(
+            [NAMES[name], f"{one.found_share:.2%}", *shares, f"{one.requests:,}", f"{one.wasted_share:.2%}", *cost]
+        )
+    say("Real pages found, by what alone leads to them:")
+    table(["", "all", *Way, "requests", "wasted", "CPU s", "wall s"], rows)
+    worths = [worth for worth in Worth if worth.is_wasted]
+    say("Requests wasted:")
+    table(
+        ["", *worths], [[NAMES[name], *(f"{one.wasted[worth]:,}" for worth in worths)] for name, one in tallies.items()]
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,118 @@
+"""What a site says about itself, a sitemap or a feed, read: its URLs judged like links, and what went wrong told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Set
+
+from tenax.discover.feeds import Feed, looks_like_feed, read_feed
+from tenax.discover.sitemaps import Sitemap, SitemapEntry, SitemapLimits, looks_like_sitemap, read_sitemap
+from tenax.model import Budget, Catalogue, Offer, Rejected, Source, Tiding
+from tenax.reading import Job, Reading
+from tenax.urls.admit import Listed, Rules, admit_listed, catalogue_offer, leads_to
+from tenax.urls.normalize import place_of
+
+MAX_EVIDENCE_CHARS = 200
+OLD_NEWS_SECONDS = 90 * 86_400.0
+"""A change that is told of so late was seen by our own visits, or is none."""
+MOST_TIDINGS = 5_000
+
+
+def catalogue_in(body: bytes, content_type: str | None) -> Catalogue:
+    """Which of them this is; neither, when it does not begin like one."""
+    if looks_like_sitemap(body):
+        return "sitemap"
+    return "feed" if looks_like_feed(body, content_type) else ""
+
+
+def read_catalogue(
+    job: Job, rules: Rules, known: Set[str] = frozenset(), known_before: Set[str] = frozenset()
+) -> Reading:
+    """What a sitemap or a feed offers; rejected when it is neither.
+
+    One that is said to be a sitemap may be one in any form, plain text or a feed too.
+    """
+    form = catalogue_in(job.body, job.content_type)
+    if form == "feed" and not (job.is_catalogue and job.source is Source.SITEMAP):
+        feed = read_feed(job.body, job.content_type, job.fetched_url, job.now)
+        return _of_feed(job, rules, feed, known, known_before)
+    limits = SitemapLimits(max_urls=job.discovery.max_sitemap_urls, max_decoded_bytes=job.discovery.max_sitemap_bytes)
+    return _of_sitemap(job, rules, read_sitemap(job.body, job.content_type, limits), known, known_before)
+
+
+def _of_sitemap(job: Job, rules: Rules, sitemap: Sitemap, known: Set[str], known_before: Set[str]) -> Reading:
+    if sitemap.form == "none" or (sitemap.form == "text" and not sitemap.entries):
+        return Reading(rejected=Rejected(f"catalogue: {_said(sitemap.problems) or 'it is no sitemap'}"))
+    refusals: dict[str, int] = {}
+    tidings: tuple[Tiding, ...] = ()
+    if sitemap.form == "index":
+        budget = Budget("max_sitemaps", "", job.discovery.max_sitemaps)
+        found = (
+            catalogue_offer(rules, entry.url, job.fetched_url, job.depth, Source.SITEMAP, job.url, budget)
+            for entry in sitemap.entries
+        )
+        offers = tuple({offer.url: offer for offer in found if offer is not None and offer.url != job.url}.values())
+    else:
+        offers, refusals = admit_listed(
+            rules, job.url, job.depth, _listed(sitemap.entries), Source.SITEMAP, job.now, known, known_before
+        )
+        tidings = _tidings(job, rules, _listed(sitemap.entries))
+    if sitemap.left_out:
+        refusals["max_sitemap_urls"] = refusals.get("max_sitemap_urls", 0) + sitemap.left_out
+    return _reading("sitemap", len(sitemap.entries), offers, refusals, sitemap.problems, tidings)
+
+
+def _listed(entries: tuple[SitemapEntry, ...]) -> Iterator[Listed]:
+    for entry in entries:
+        yield Listed(entry.url, entry.lastmod, entry.changefreq)
+        for alternate in entry.alternates:
+            yield Listed(alternate, entry.lastmod)
+
+
+def _of_feed(job: Job, rules: Rules, feed: Feed, known: Set[str], known_before: Set[str]) -> Reading:
+    if not feed.format:
+        return Reading(rejected=Rejected(f"catalogue: {_said(feed.problems) or 'it is no feed'}"))
+    entries = [Listed(entry.link, entry.updated or entry.published) for entry in feed.entries if entry.link]
+    offers, refusals = admit_listed(rules, job.url, job.depth, entries, Source.FEED, job.now, known, known_before)
+    if feed.next_link:
+        budget = Budget("max_feeds", "", job.discovery.max_feeds)
+        older = catalogue_offer(rules, feed.next_link, job.fetched_url, job.depth, Source.FEED, job.url, budget)
+        offers += (older,) if older is not None else ()
+    return _reading("feed", len(feed.entries), offers, refusals, feed.problems, _tidings(job, rules, entries))
+
+
+def _tidings(job: Job, rules: Rules, entries: Iterable[Listed]) -> tuple[Tiding, ...]:
+    """The latest changes that are told of, where anyone wants to know."""
+    if not job.is_kept_fresh:
+        return ()
+    lately = [entry for entry in entries if entry.at is not None and job.now - OLD_NEWS_SECONDS < entry.at <= job.now]
+    lately.sort(key=lambda entry: -(entry.at or 0.0))
+    urls = leads_to(rules, job.fetched_url, [entry.url for entry in lately[:MOST_TIDINGS]])
+    pairs = zip(urls, lately, strict=False)
+    return tuple(Tiding(url, _origin(url), entry.at or 0.0) for url, entry in pairs if url is not None)
+
+
+def _reading(
+    form: Catalogue,
+    entries: int,
+    offers: tuple[Offer, ...],
+    refusals: dict[str, int],
+    problems: tuple[str, ...],
+    tidings: tuple[Tiding, ...],
+) -> Reading:
+    return Reading(
+        catalogue=form,
+        links_count=entries,
+        offers=offers,
+        refusals=refusals,
+        evidence=_said(problems),
+        tidings=tidings,
+    )
+
+
+def _said(problems: tuple[str, ...]) -> str:
+    return "; ".join(problems)[:MAX_EVIDENCE_CHARS]
+
+
+def _origin(url: str) -> str:
+    origin, _ = place_of(url) or ("", "")
+    return origin

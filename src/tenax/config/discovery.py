@@ -1,0 +1,75 @@
+"""Where a crawl looks for pages besides links, and how often it comes back to them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from tenax.config.fetching import Section
+
+WayToFind = Literal["links", "sitemaps", "feeds", "archives", "pagination", "none"]
+
+
+class DiscoveryConfig(Section, frozen=True):
+    """Where pages are looked for, on the hosts that the seeds name."""
+
+    sources: Annotated[
+        tuple[WayToFind, ...],
+        Meta(
+            description="Where pages are found: `links`, `sitemaps`, `feeds`, and by guessing `archives` and "
+            "`pagination`; `none`: only the seeds are visited."
+        ),
+    ] = ("links", "sitemaps", "feeds", "archives", "pagination")
+    max_sitemap_bytes: Annotated[
+        int, Meta(ge=1024, description="Most bytes read of one sitemap or feed, decoded; the rest is left out.")
+    ] = 50 * 1024 * 1024
+    max_sitemap_urls: Annotated[
+        int, Meta(ge=1, description="URLs taken from one sitemap or feed at most; the rest are counted, not followed.")
+    ] = 50_000
+    max_sitemaps: Annotated[int, Meta(ge=1, description="Sitemaps read on one host at most, nested ones included.")] = (
+        1000
+    )
+    max_feeds: Annotated[int, Meta(ge=0, description="Feeds read on one host at most.")] = 100
+    guess_share: Annotated[
+        float,
+        Meta(
+            ge=0, le=1, description="Requests of a host that may be guesses, as a share of all: archives, next pages."
+        ),
+    ] = 0.02
+    guess_least: Annotated[
+        int, Meta(ge=0, description="Guesses that a host gets in any case, however few pages it has.")
+    ] = 3
+    archives_every_seconds: Annotated[
+        float, Meta(gt=0, description="How often archives are guessed at on one host, at most.")
+    ] = 86_400.0
+    archives_below: Annotated[
+        int,
+        Meta(ge=0, description="Archives are guessed at when fewer URLs than this wait at the host."),
+    ] = 20
+    max_pages_guessed: Annotated[
+        int, Meta(ge=0, description="Pages of one list that are guessed at beyond those linked, at most.")
+    ] = 500
+    barren_pages: Annotated[
+        int, Meta(ge=1, description="Guessed pages of a list in a row that bring nothing new before it is left alone.")
+    ] = 2
+
+    def finds_by(self, way: WayToFind) -> bool:
+        return way in self.sources
+
+
+class FreshnessConfig(Section, frozen=True):
+    """How pages are kept up with: each is visited again at its own pace, learned from how often it changes."""
+
+    keep: Annotated[
+        bool, Meta(description="Visit pages again, each at its own pace; the crawl goes on until it is stopped.")
+    ] = False
+    visits_per_day: Annotated[
+        float, Meta(gt=0, description="Visits a day that the pages of one host may ask for together.")
+    ] = 2000.0
+    shortest_seconds: Annotated[
+        float, Meta(ge=1, description="No page is visited again sooner, however often it changes.")
+    ] = 3600.0
+    longest_seconds: Annotated[
+        float, Meta(ge=1, description="No page is visited again later, however seldom it changes.")
+    ] = 90 * 86_400.0

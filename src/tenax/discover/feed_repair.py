@@ -1,0 +1,84 @@
+"""Making XML of what is nearly XML: what the software of feeds gets wrong most often, put right before reading."""
+
+from __future__ import annotations
+
+import re
+from html.entities import html5
+from typing import Final
+
+_CDATA: Final = "<![CDATA["
+_CDATA_END: Final = "]]>"
+_FIRST_ELEMENT = re.compile(r"<[A-Za-z_]")
+_DOCTYPE = re.compile(r"<!DOCTYPE\b", re.IGNORECASE)
+_END_OF_SUBSET = re.compile(r"\]\s*>")
+_ENTITY = re.compile(r"<!ENTITY\b", re.IGNORECASE)
+_DECLARATION = re.compile(r"\A<\?xml\b[^>]*\?>")
+_ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+_BARE = re.compile(r"&(?!(?:#(?:\d{1,8}|[xX][0-9a-fA-F]{1,7})|\w{1,40});)")
+_REFERENCE = re.compile(r"&(?:(#(?:\d{1,8}|[xX][0-9a-fA-F]{1,7}))|(\w{1,40}));")
+_FOREIGN = re.compile(rf"&(?!(?:amp|lt|gt|quot|apos);){_REFERENCE.pattern[1:]}")
+_OF_XML: Final = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
+
+
+def without_doctype(text: str) -> tuple[str, bool]:
+    """The text without its document type, and whether that declared entities. They are never expanded."""
+    found = _DOCTYPE.search(text)
+    if found is None:
+        return text, False
+    first = _FIRST_ELEMENT.search(text)
+    if first is not None and first.start() < found.start():
+        return text, False
+    end = _end_of_doctype(text, found.end())
+    return text[: found.start()] + text[end:], _ENTITY.search(text, found.end(), end) is not None
+
+
+def _end_of_doctype(text: str, at: int) -> int:
+    """Behind its `>`, which in an internal subset is the one after the last `]`."""
+    end, subset = text.find(">", at), text.find("[", at)
+    if 0 <= subset < end:
+        closing = _END_OF_SUBSET.search(text, subset)
+        end = closing.end() - 1 if closing else -1
+    return end + 1 if end >= 0 else len(text)
+
+
+def repaired(text: str) -> str:
+    """Begins with its first element or declaration; no character, reference or ampersand that XML does not allow."""
+    text = _ILLEGAL.sub("", text[max(text.find("<"), 0) :])
+    text = _DECLARATION.sub("", text)
+    first, *others = text.split(_CDATA)
+    parts = [_with_references(first)]
+    for other in others:
+        inner, end, rest = other.partition(_CDATA_END)
+        parts += [_CDATA, inner, end, _with_references(rest)]
+    return "".join(parts)
+
+
+def plain_text(escaped: str) -> str:
+    """The text that references stand for: those of XML, and the names of HTML, with their semicolon only."""
+    return _REFERENCE.sub(_character, escaped) if "&" in escaped else escaped
+
+
+def _with_references(text: str) -> str:
+    return _FOREIGN.sub(_reference, _BARE.sub("&amp;", text)) if "&" in text else text
+
+
+def _reference(found: re.Match[str]) -> str:
+    """The reference as XML wants it."""
+    number, name = found.groups()
+    if number:
+        return found[0] if _of_number(number) else ""
+    return html5.get(f"{name};") or f"&amp;{name};"
+
+
+def _character(found: re.Match[str]) -> str:
+    number, name = found.groups()
+    if number:
+        return _of_number(number)
+    return _OF_XML.get(name) or html5.get(f"{name};", found[0])
+
+
+def _of_number(number: str) -> str:
+    """The character; nothing where XML has none of that number."""
+    code = int(number[2:], 16) if number[1] in "xX" else int(number[1:])
+    character = chr(code) if code <= 0x10FFFF else ""
+    return "" if _ILLEGAL.match(character) else character

@@ -1,0 +1,122 @@
+"""How the links of a page are kept: column by column in one text, deflated.
+
+The columns are where each link leads, what it says, its marks and its `rel`, a line to a link, with NUL in between. A
+link to the page's own site is kept as a path. Side by side the addresses of a page repeat each other, and so do its
+words: with all it says, a link takes some thirty bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from isal import isal_zlib
+
+from tenax.model import PageLink
+
+_COLUMN = "\0"
+_LINE = "\n"
+_NOFOLLOW, _IN_ARTICLE = 1, 2
+_MARKS = "0123"
+_FOLLOWED = "02"
+_LEVEL = 0
+"""The quickest. The next one is a fifth smaller, and costs a crawl another half percent."""
+
+
+class Anchor(Protocol):
+    """What is said of a link where it stands."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def rel(self) -> str: ...
+    @property
+    def is_nofollow(self) -> bool: ...
+    @property
+    def is_in_article(self) -> bool: ...
+
+
+def pack_links(origin: str, links: Iterable[tuple[str, Anchor]], *, is_nofollow: bool = False) -> bytes:
+    """Of a page at this origin: where links lead, and what is said there; `is_nofollow` when the page says it of all.
+
+    Of links to the same place one is kept. Nothing at all is kept of a page without links.
+    """
+    found: dict[str, Anchor] = {}
+    for url, anchor in links:
+        known = found.get(url)
+        found[url] = anchor if known is None else _merged(url, known, anchor)
+    if not found:
+        return b""
+    here, start = f"{origin}/", len(origin)
+    anchors = found.values()
+    columns = (
+        _LINE.join([url[start:] if url.startswith(here) else url for url in found]),
+        _column([anchor.text for anchor in anchors]),
+        "".join(
+            [_MARKS[_IN_ARTICLE * anchor.is_in_article + (is_nofollow or anchor.is_nofollow)] for anchor in anchors]
+        ),
+        _column([anchor.rel for anchor in anchors]),
+    )
+    return isal_zlib.compress(_COLUMN.join(columns).encode("utf-8", "replace"), _LEVEL)
+
+
+def unpack_links(origin: str, packed: bytes) -> tuple[PageLink, ...]:
+    if not packed:
+        return ()
+    paths, texts, marks, rels = _columns(packed)
+    urls = [origin + path if path[:1] == "/" else path for path in paths.split(_LINE)]
+    said = zip(urls, _lines(texts, len(urls)), _lines(rels, len(urls)), map(int, marks), strict=True)
+    return tuple(
+        PageLink(url, text, rel, bool(mark & _NOFOLLOW), bool(mark & _IN_ARTICLE)) for url, text, rel, mark in said
+    )
+
+
+def followed_targets(origin: str, packed: bytes) -> list[str]:
+    """Where links lead that are not marked nofollow; quicker than to unpack all that is kept of them."""
+    if not packed:
+        return []
+    paths, _, marks, _ = _columns(packed)
+    return [
+        origin + path if path[:1] == "/" else path
+        for path, mark in zip(paths.split(_LINE), marks, strict=True)
+        if mark in _FOLLOWED
+    ]
+
+
+def link_to(target: str, origin: str, packed: bytes) -> PageLink | None:
+    """The link that leads there, if there is one. Most pages have none, and are only looked through."""
+    if not packed:
+        return None
+    path = target[len(origin) :] if target.startswith(f"{origin}/") else target
+    if path.encode("utf-8", "replace") not in isal_zlib.decompress(packed):
+        return None
+    return next((link for link in unpack_links(origin, packed) if link.url == target), None)
+
+
+def _merged(url: str, one: Anchor, other: Anchor) -> PageLink:
+    """As a page with both of them treats the place: what the first says, followed if any is, in the article if any."""
+    return PageLink(
+        url,
+        one.text or other.text,
+        one.rel,
+        one.is_nofollow and other.is_nofollow,
+        one.is_in_article or other.is_in_article,
+    )
+
+
+def _column(values: list[str]) -> str:
+    """A line to each; nothing when all are empty."""
+    if not any(values):
+        return ""
+    column = _LINE.join(values)
+    if column.count(_LINE) == len(values) - 1 and _COLUMN not in column:
+        return column
+    return _LINE.join([" ".join(value.replace(_COLUMN, " ").split()) for value in values])
+
+
+def _columns(packed: bytes) -> list[str]:
+    return isal_zlib.decompress(packed).decode("utf-8").split(_COLUMN)
+
+
+def _lines(column: str, count: int) -> list[str]:
+    return column.split(_LINE) if column else [""] * count

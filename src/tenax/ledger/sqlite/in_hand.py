@@ -1,0 +1,29 @@
+"""What is in hand: claims that were given out, and commits that wait for their group."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from tenax.ledger import Admission
+from tenax.ledger.effects import Settling
+from tenax.ledger.schedule import Entry, Slot
+from tenax.model import Claim, Offer
+
+
+class Taken(NamedTuple):
+    """A claim as we keep it."""
+
+    claim: Claim
+    slot: Slot
+    entry: Entry
+
+
+class Pending(NamedTuple):
+    """A commit waiting for its group."""
+
+    settling: Settling | None
+    offers: Sequence[Offer]
+    slot: Slot | None
+    done: asyncio.Future[Admission]

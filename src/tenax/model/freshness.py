@@ -1,0 +1,47 @@
+"""What is remembered of a page to know when it is worth another visit."""
+
+from __future__ import annotations
+
+from tenax.model.value import Value
+
+ALARMS_BELIEVED = 2
+"""After so many announced changes in a row that were none, a page's sitemap is not heard."""
+
+
+class Freshness(Value, frozen=True):
+    """How a page has changed so far, in few numbers: stored with every page."""
+
+    seen_at: float
+    """When its content was last known: compared with what we held, or first read."""
+    changes: float
+    """Belief about its rate of change, a Gamma distribution: as if so many changes had been seen …"""
+    days: float
+    """… in so many days. For an article that settles these are days of a fresh one, and fewer than went by."""
+    lent: float = 1.0
+    """How much of what other pages taught is still in that …"""
+    lent_days: float = 0.0
+    """… and how many of the days are of it."""
+    visits: int = 1
+    """Visits that told something, the first included."""
+    changed: int = 0
+    """Of those after the first, the ones that found it changed."""
+    published_at: float | None = None
+    """Of an article with a credible date: it changes less from then on."""
+    tried_at: float | None = None
+    """The last visit, if that failed or found nothing; None: it was `seen_at`."""
+    misses: int = 0
+    """Visits in a row that failed."""
+    gone: int = 0
+    """Visits in a row that found nothing there."""
+    false_alarms: int = 0
+    """Times in a row that its sitemap told of a change and there was none."""
+    is_hub: bool = False
+    """A list of other pages: the longer it is old, the longer new ones are missed."""
+    is_cheap: bool = False
+    """It has an ETag or a date, so an unchanged page costs its host next to nothing."""
+    planned_seconds: int = 0
+    """After how long it was to be visited again: what it takes of its host's visits, until it is planned anew."""
+
+    @property
+    def is_sitemap_heard(self) -> bool:
+        return self.false_alarms < ALARMS_BELIEVED

@@ -1,0 +1,23 @@
+"""What every noun of the crawl is made of."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+
+class Value(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A frozen value; fields at their default are left out when it is stored."""
+
+
+class PageKind(StrEnum):
+    """What a page is there for."""
+
+    ARTICLE = "article"
+    HUB = "hub"
+    """A list of other pages: a front page, a section, a search."""
+    PRODUCT = "product"
+    FORUM = "forum"
+    DOCUMENTATION = "documentation"
+    OTHER = "other"

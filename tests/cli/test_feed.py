@@ -1,0 +1,189 @@
+"""`tenax feed` as a person sees it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tenax.cli import main
+from tests.site.hostile import moves, serves
+from tests.site.server import Site
+
+HURRIED = ("--set", "politeness.rate_per_second=0", "--set", "fetch.fallbacks=")
+RSS = """<?xml version="1.0" encoding="utf-8"?><rss version="2.0"><channel><title>Harbour Post</title>
+<item><title>The key of the ferry</title><link>/key</link><guid isPermaLink="false">no-1</guid>
+  <pubDate>Thu, 01 Jan 2026 10:30:00 GMT</pubDate></item>
+<item><title>Ropes &lt;i&gt;and&lt;/i&gt; tides \x9b2J</title><link>/ropes</link>
+  <pubDate>Fri, 02 Jan 2026 00:00:00 GMT</pubDate></item>
+</channel></rss>""".encode()
+BROKEN = b"""<rss><channel><title>Fish & chips</title><atom:link rel="next" href="/older.xml"/>
+<item><title>Nowhere</title></item></channel></rss>"""
+ATOM = b'<feed xmlns="http://www.w3.org/2005/Atom"><title>Tides</title></feed>'
+PAGE = b"""<!doctype html><html><head><title>Harbour Post</title><base href="/blog/">
+<link rel="alternate" type="application/rss+xml" href="../feed.xml"><link rel="alternate" href="/de">
+<link rel="alternate" type="application/atom+xml" href="atom.xml"></head><body><p>Welcome to the harbour.</p>"""
+
+MANNERS = {
+    "/robots.txt": serves(b"User-agent: *\nDisallow: /closed", "text/plain"),
+    "/feed.xml": serves(RSS, "application/rss+xml"),
+    "/broken.xml": serves(BROKEN, "text/xml"),
+    "/moved.xml": moves("/feed.xml"),
+    "/": serves(PAGE),
+    "/blog/atom.xml": serves(ATOM, "application/atom+xml"),
+    "/plain": serves(b"<!doctype html><title>Plain</title><p>A page without a feed."),
+    "/names-nothing": serves(b'<!doctype html><link rel=alternate type=application/rss+xml href="/missing">'),
+    "/names-a-page": serves(b'<!doctype html><link rel=alternate type=application/rss+xml href="/plain">'),
+    "/data": serves(b'{"version": "https://jsonfeed.org/version/1", "items": 5}', "application/json"),
+    "/picture": serves(b"\x89PNG\r\n\x1a\n and so on", "image/png"),
+    "/closed": serves(RSS, "application/rss+xml"),
+    "/missing": serves(b"no", status="404 Not Found"),
+    "/away": serves(b"no", status="503 Service Unavailable"),
+}
+
+
+class Told(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+class Listing:
+    """The command, run in a thread, because the site it asks is served by this one."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self._capsys = capsys
+
+    async def __call__(self, *arguments: str) -> Told:
+        code = await asyncio.to_thread(main, ["feed", *arguments, *HURRIED])
+        return Told(code, *self._capsys.readouterr())
+
+
+@pytest.fixture(autouse=True)
+def _in_a_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+
+
+@pytest.fixture
+def feed(capsys: pytest.CaptureFixture[str]) -> Listing:
+    return Listing(capsys)
+
+
+@pytest.fixture
+async def site() -> AsyncIterator[Site]:
+    async with Site(MANNERS) as site:
+        yield site
+
+
+# ---- what is shown ----------------------------------------------------------------------------------------
+
+
+async def test_a_table(site: Site, feed: Listing) -> None:
+    told = await feed(site.url("/feed.xml"))
+    head, about, *rows = told.out.splitlines()
+    assert (told.code, told.err) == (0, "2 entries\n")
+    assert (head, about) == (site.url("/feed.xml"), "  “Harbour Post”, rss 2.0")
+    assert [row.split() for row in rows] == [
+        ["2026-01-01", "10:30", "The", "key", "of", "the", "ferry", site.url("/key")],
+        ["2026-01-02", "Ropes", "and", "tides", "›2J", site.url("/ropes")],
+    ]
+    assert len({row.index("http") for row in rows}) == 1, "links stand below each other"
+    assert [hit.path for hit in site.hits] == ["/robots.txt", "/feed.xml"], "with the manners of a crawl"
+
+
+async def test_json_lines(site: Site, feed: Listing) -> None:
+    told = await feed(site.url("/feed.xml"), "--json")
+    assert (told.code, told.err) == (0, "2 entries\n")
+    first, second = map(json.loads, told.out.splitlines())
+    assert first == {
+        "link": site.url("/key"),
+        "feed": site.url("/feed.xml"),
+        "id": "no-1",
+        "title": "The key of the ferry",
+        "published": 1_767_263_400.0,
+    }
+    assert second["title"] == "Ropes and tides ›2J"
+
+
+async def test_a_limit(site: Site, feed: Listing) -> None:
+    told = await feed(site.url("/feed.xml"), "--limit", "1", "--json")
+    assert (told.code, told.err) == (0, "1 of 2 entries\n")
+    assert [json.loads(line)["title"] for line in told.out.splitlines()] == ["The key of the ferry"]
+
+
+async def test_problems_and_older_entries_are_told(site: Site, feed: Listing) -> None:
+    told = await feed(site.url("/broken.xml"))
+    assert told.code == 0
+    assert "  “Fish & chips”, rss" in told.out.splitlines()
+    assert told.err.splitlines() == [
+        "1 entry; 2 problems:",
+        "  not well-formed: invalid token in line 1",
+        "  1 entry without a link",
+        f"older entries: tenax feed {site.url('/older.xml')}",
+    ]
+
+
+# ---- where it comes from ----------------------------------------------------------------------------------
+
+
+async def test_the_feed_that_a_page_names(site: Site, feed: Listing) -> None:
+    told = await feed(site.url("/"))
+    assert told.out.splitlines()[0] == site.url("/feed.xml")
+    assert (told.code, told.err.splitlines()) == (
+        0,
+        [
+            "2 entries",
+            f"read {site.url('/feed.xml')}, named by {site.url('/')}",
+            "the page names more feeds:",
+            f"  {site.url('/blog/atom.xml')}",
+        ],
+    )
+
+
+async def test_a_redirect_is_followed(site: Site, feed: Listing) -> None:
+    told = await feed(site.url("/moved.xml"))
+    assert (told.code, told.out.splitlines()[0]) == (0, site.url("/feed.xml"))
+
+
+async def test_a_feed_without_entries(site: Site, feed: Listing) -> None:
+    told = await feed(site.url("/blog/atom.xml"))
+    assert (told.code, told.err) == (0, "0 entries\n")
+    assert told.out.splitlines()[1] == "  “Tides”, atom 1.0"
+
+
+ENDS = [
+    ("/plain", "/plain", 2, "neither a feed nor a page that names one"),
+    ("/picture", "/picture", 2, "neither a feed nor a page that names one"),
+    ("/missing", "/missing", 2, "not found: HTTP 404"),
+    ("/names-nothing", "/missing", 2, "not found: HTTP 404"),
+    ("/names-a-page", "/plain", 2, "not a feed"),
+    ("/data", "/data", 2, "JSON, but not a JSON Feed"),
+    ("/closed", "/closed", 3, "not fetched: "),
+    ("/away", "/away", 3, "503"),
+]
+
+
+@pytest.mark.parametrize(("path", "named", "code", "complaint"), ENDS, ids=[path for path, *_ in ENDS])
+async def test_a_url_without_a_feed_is_one_line(
+    site: Site, feed: Listing, path: str, named: str, code: int, complaint: str
+) -> None:
+    told = await feed(site.url(path))
+    assert (told.code, told.out) == (code, "")
+    assert told.err.startswith(f"tenax: {site.url(named)}: ")
+    assert told.err.count("\n") == 1
+    assert complaint in told.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("ftp://example.org/feed",), ("http://a.example/", "--limit", "0"), ("http://a.example/", "--limit", "x")],
+)
+async def test_what_cannot_be_asked_for(feed: Listing, arguments: tuple[str, ...]) -> None:
+    told = await feed(*arguments)
+    assert (told.code, told.out) == (2, "")
+    assert told.err

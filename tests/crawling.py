@@ -1,0 +1,181 @@
+"""An engine on real parts over a web in memory, with time turned by hand."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from tenax.clock import ManualClock
+from tenax.config import Config, DiscoveryConfig, LedgerConfig, PolitenessConfig, Sites
+from tenax.engine import Engine
+from tenax.fetch import Request, Response
+from tenax.fetch.headers import Headers
+from tenax.fetch.pipeline import Pipeline
+from tenax.hosts.memory import MemoryHosts, OwnHosts
+from tenax.hosts.turns import HostTurns
+from tenax.ledger import Admission, Life
+from tenax.ledger.sqlite import SqliteLedger
+from tenax.likeness import PageLikeness
+from tenax.model import Ending, Failed, Offer, Refused, Visit
+from tenax.network import NetworkWatch
+from tenax.readers import InlineReaders
+from tenax.rulebook import Rulebook
+from tenax.urls.admit import rules_of, seed_offers
+from tenax.urls.normalize import spelling_of
+from tests.fetch.anywhere import transports_over
+
+SITE = "https://a.test"
+HURRIED = PolitenessConfig(rate_per_second=0, connections_per_host=8)
+BY_LINKS = DiscoveryConfig(sources=("links",))
+BEGUN_AT = 1_750_000_000.0
+
+
+class Sent(NamedTuple):
+    """An answer that says itself what it is. With an ETag, who holds it already gets a 304."""
+
+    body: bytes
+    content_type: str = "text/html"
+    headers: Mapping[str, str] = {}
+
+
+Answered = str | tuple[int, str] | Sent | Failed | Refused | Exception
+"""A page's HTML, a status with a Location or a Retry-After, a document, a failure, or a bug."""
+
+
+def linking(*paths: str, head: str = "") -> str:
+    links = "".join(f'<a href="{path}">x</a>' for path in paths)
+    return f"<html><head><title>T</title>{head}</head><body><p>words</p>{links}</body></html>"
+
+
+class Web:
+    """A transport over pages in memory. It looks at how many are in flight, and may be told to wait."""
+
+    def __init__(self, pages: Mapping[str, Answered], clock: ManualClock) -> None:
+        self.pages = {SITE + "/robots.txt": (404, ""), **pages}
+        self.asked: list[str] = []
+        self.most_at_once = 0
+        self.gate = asyncio.Event()
+        self.gate.set()
+        self.at_the_gate = asyncio.Event()
+        self.at_once = 0
+        self._clock = clock
+
+    async def get(self, request: Request) -> Response | Failed | Refused:
+        self.asked.append(request.url)
+        self.at_once += 1
+        self.most_at_once = max(self.most_at_once, self.at_once)
+        try:
+            await asyncio.sleep(0)
+            if not request.url.endswith("/robots.txt"):
+                self.at_the_gate.set()
+                await self.gate.wait()
+        finally:
+            self.at_once -= 1
+        answer = self.pages.get(request.url, (404, ""))
+        if isinstance(answer, Exception):
+            raise answer
+        if isinstance(answer, (Failed, Refused)):
+            return answer
+        status, headers, body = _on_the_wire(answer, request)
+        now = self._clock.now()
+        pairs = Headers((name.encode(), value.encode()) for name, value in headers.items())
+        return Response(request.url, status, pairs, body, len(body), now, now, now)
+
+    async def close(self) -> None: ...
+
+
+def _on_the_wire(answer: str | tuple[int, str] | Sent, request: Request) -> tuple[int, Mapping[str, str], bytes]:
+    if isinstance(answer, str):
+        return 200, {"Content-Type": "text/html"}, answer.encode()
+    if not isinstance(answer, Sent):
+        status, words = answer
+        return status, {"Location": words, "Retry-After": words}, b""
+    etag = answer.headers.get("ETag")
+    if etag is not None and etag in dict(request.headers).values():
+        return 304, answer.headers, b""
+    return 200, {"Content-Type": answer.content_type, **answer.headers}, answer.body
+
+
+class Crawl:
+    """An engine with its parts, and what it did."""
+
+    def __init__(
+        self, ledger: SqliteLedger, web: Web, engine: Engine, visits: list[Visit], admissions: list[Admission]
+    ) -> None:
+        self.ledger = ledger
+        self.web = web
+        self.engine = engine
+        self.visits = visits
+        self.admissions = admissions
+
+    async def run(self) -> Ending:
+        async with asyncio.timeout(30):
+            return await self.engine.run()
+
+    async def life(self, path: str) -> Life:
+        found = await self.ledger.life(SITE + path if path.startswith("/") else path)
+        assert found is not None
+        return found
+
+    @property
+    def stored(self) -> list[str]:
+        return [visit.page.url.removeprefix(SITE) for visit in self.visits if visit.page is not None]
+
+    @property
+    def outcomes(self) -> dict[str, str]:
+        """The last outcome of each path."""
+        return {visit.claim.task.url.removeprefix(SITE): visit.label for visit in self.visits}
+
+    @property
+    def asked(self) -> list[str]:
+        """What its own site was asked for, as paths, but for robots.txt."""
+        return [url.removeprefix(SITE) for url in self.web.asked if not url.endswith("/robots.txt")]
+
+    @property
+    def offers(self) -> dict[str, Offer]:
+        """What visits offered, by path; the last of each."""
+        return {offer.url.removeprefix(SITE): offer for visit in self.visits for offer in visit.offers}
+
+
+async def begun(
+    folder: Path,
+    clock: ManualClock,
+    pages: Mapping[str, Answered],
+    config: Config,
+    readers: InlineReaders | None = None,
+    sites: Sites | None = None,
+    seeds: tuple[str, ...] = (SITE + "/",),
+) -> Crawl:
+    """A crawl of these pages that has its seeds; whoever asks for it closes its ledger."""
+    sites = sites or Sites(config)
+    rules = rules_of(seeds, config, 2026)
+    web = Web({SITE + path if path.startswith("/") else path: page for path, page in pages.items()}, clock)
+    ledger = await SqliteLedger.open(
+        folder / "tenax.db", LedgerConfig(group_seconds=0.0), clock, HostTurns(sites), likeness=PageLikeness(sites)
+    )
+    readers = readers or InlineReaders()
+    await readers.start()
+    pipeline = Pipeline(transports_over(clock, web), clock, sites, spelling_of(rules.urls))
+    visits: list[Visit] = []
+    admissions: list[Admission] = []
+
+    def note(visit: Visit, admission: Admission) -> None:
+        visits.append(visit)
+        admissions.append(admission)
+
+    engine = Engine(
+        ledger, OwnHosts(MemoryHosts()), pipeline, readers, Rulebook(ledger, rules), clock, config.crawl, sites,
+        NetworkWatch(config.resilience), note,
+    )  # fmt: skip
+    await ledger.admit(seed_offers(rules))
+    return Crawl(ledger, web, engine, visits, admissions)
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    for _ in range(10_000):
+        if condition():
+            return
+        await asyncio.sleep(0.001)
+    raise AssertionError("it never came to that")

@@ -1,0 +1,179 @@
+"""Pages that no link leads to, found by the program; and pages that are kept fresh until it is stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import os
+import re
+import signal
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.program import INLINE, Ended, ended, in_one_process, start, status, tenax, told, until
+from tests.site.hostile import page, serves
+from tests.site.server import Exchange, Manner, Site
+
+HURRIED = ("--rate", "0", *INLINE)
+STORIES = ("by-link", "by-sitemap", "by-old-sitemap", "by-feed", *(f"page{n}-{m}" for n in (1, 2, 3) for m in "abc"))
+ALTERNATE = '<link rel="alternate" type="application/atom+xml" href="/news.atom">'
+
+
+def story(name: str) -> Manner:
+    words = " ".join(f"{name} number {number}" for number in range(60))
+    return serves(page(name, words=words))
+
+
+async def news(exchange: Exchange) -> None:
+    """Three pages of a list; only the first is linked, and there is no fourth."""
+    number = int(exchange.path.partition("?page=")[2] or 1)
+    if number > 3:
+        await exchange.answer(b"no such page", "404 Not Found")
+        return
+    rows = "".join(f'<li><a href="/page{number}-{name}">A story, told on page {number}</a></li>' for name in "abc")
+    body = f"<!doctype html><title>News</title><h1>News</h1><ul>{rows}</ul>".encode()
+    await exchange.answer(body, headers={"Content-Type": "text/html"})
+
+
+def xml(text: str) -> Manner:
+    return serves(text.encode(), "application/xml")
+
+
+def manners() -> dict[str, Manner]:
+    home = page("Home", ["/by-link", "/news"]).replace(b"<title>", ALTERNATE.encode() + b"<title>", 1)
+    return {
+        "/robots.txt": serves(b"User-agent: *\nDisallow: /closed\nSitemap: /index.xml\n", "text/plain"),
+        "/index.xml": xml(
+            "<sitemapindex><sitemap><loc>/new.xml</loc></sitemap><sitemap><loc>/old.xml.gz</loc></sitemap>"
+            "</sitemapindex>"
+        ),
+        "/new.xml": xml("<urlset><url><loc>/by-sitemap</loc></url><url><loc>/closed</loc></url></urlset>"),
+        "/old.xml.gz": serves(
+            gzip.compress(b"<urlset><url><loc>/by-old-sitemap</loc></url></urlset>"), "application/x-gzip"
+        ),
+        "/news.atom": xml(
+            "<feed xmlns='http://www.w3.org/2005/Atom'><title>n</title>"
+            "<entry><id>1</id><title>t</title><link href='/by-feed'/></entry></feed>"
+        ),
+        "/": serves(home),
+        "/news": news,
+        **{f"/{name}": story(name) for name in STORIES},
+    }
+
+
+@pytest.fixture
+async def site() -> AsyncIterator[Site]:
+    async with Site(manners()) as running:
+        yield running
+
+
+async def crawl(site: Site, out: Path, *options: str) -> Ended:
+    done = await asyncio.to_thread(tenax, "crawl", site.origin, *HURRIED, *options, "--out", out)
+    assert done.code == 0, done.err
+    return done
+
+
+def stored(site: Site, out: Path) -> set[str]:
+    return {line["url"].removeprefix(site.origin) for line in told(out)}
+
+
+async def test_what_no_link_leads_to_is_found_and_its_source_is_told(site: Site, tmp_path: Path) -> None:
+    done = await crawl(site, tmp_path)
+    assert {f"/{name}" for name in STORIES} <= stored(site, tmp_path)
+    assert not [url for url in stored(site, tmp_path) if "xml" in url or "atom" in url], "a sitemap is no page"
+    assert "/closed" not in [hit.path for hit in site.hits]
+    found = await asyncio.to_thread(status, tmp_path)
+    assert {name: found["found"][name] for name in ("seed", "sitemap", "feed")} == {"seed": 1, "sitemap": 3, "feed": 1}
+    assert found["found"]["pagination"] >= 3
+    assert re.search(r"found +1 seed, \d+ by links, 3 by sitemaps, 1 by feeds", done.out)
+    assert "guesses" in done.out
+    sources = {
+        "/by-sitemap": ("sitemap", "/new.xml"),
+        "/by-old-sitemap": ("sitemap", "/old.xml.gz"),
+        "/by-feed": ("feed", "/news.atom"),
+        "/news?page=3": ("guessed as the next page", "/news?page=2"),
+        "/page3-a": ("link", "/news?page=3"),
+        "/old.xml.gz": ("sitemap", "/index.xml"),
+    }
+    explained = await asyncio.to_thread(
+        in_one_process, *(("explain", site.url(path), "--out", tmp_path) for path in sources)
+    )
+    for (way, via), explanation in zip(sources.values(), explained, strict=True):
+        [line] = [line for line in explanation.splitlines() if re.search(r":\d\d +found +", line)]
+        assert way in line
+        assert line.endswith((site.url(via), f"{site.url(via)} names"))
+
+
+@pytest.mark.parametrize(
+    ("ways", "paths"),
+    [("links", {"/", "/by-link", "/news", "/page1-a", "/page1-b", "/page1-c"}), ("none", {"/"})],
+)
+async def test_only_what_is_wanted_is_asked_for(site: Site, tmp_path: Path, ways: str, paths: set[str]) -> None:
+    await crawl(site, tmp_path, "--discover", ways)
+    assert stored(site, tmp_path) == paths
+    assert {hit.path for hit in site.hits} == {"/robots.txt", *paths}
+
+
+async def test_an_unknown_way_is_a_mistake_that_is_told(tmp_path: Path) -> None:
+    done = await asyncio.to_thread(tenax, "crawl", "http://127.0.0.1:9/", "--discover", "magic", "--out", tmp_path)
+    assert (done.code, done.out) == (2, "")
+    assert "magic" in done.err
+
+
+async def test_pages_are_kept_fresh_until_it_is_stopped_and_after_it_goes_on(tmp_path: Path) -> None:
+    """Bounds of a second make days of it; a page that changed is told of again, one that did not is not."""
+    versions = iter(range(1_000_000))
+
+    async def lively(exchange: Exchange) -> None:
+        version = next(versions)
+        words = " ".join(f"version{version} word{version * 1000 + number}" for number in range(60))
+        await exchange.answer(page("Lively", words=words), headers={"Content-Type": "text/html"})
+
+    options = (
+        *HURRIED, "--discover", "links", "--keep-fresh", "--set", "freshness.shortest_seconds=1",
+        "--set", "freshness.longest_seconds=1", "--out", tmp_path,
+    )  # fmt: skip
+    async with Site({"/": serves(page("Home", ["/lively"])), "/lively": lively}) as site:
+
+        def asked() -> int:
+            return sum(hit.path == "/lively" for hit in site.hits)
+
+        for round_ in (1, 2):
+            before = asked()
+            process = start("crawl", site.origin, *options)
+            await asyncio.to_thread(
+                until,
+                lambda before=before, process=process: process.poll() is not None or asked() >= before + 3,
+                "visits",
+            )
+            assert process.poll() is None, "it never ends by itself"
+            os.killpg(process.pid, signal.SIGINT)
+            stopped = await asyncio.to_thread(ended, process)
+            assert stopped.code == 130, stopped.err
+            assert f"Resume with:  python -m tenax crawl {site.origin}" in stopped.out
+            assert "--keep-fresh" in stopped.out
+            assert ("resuming:" in stopped.err) is (round_ == 2)
+        urls = [line["url"] for line in told(tmp_path)]
+        assert urls.count(site.url("/lively")) >= 4
+        assert urls.count(site.url("/")) == 1
+        table, as_json = await asyncio.to_thread(
+            in_one_process,
+            ("status", "--schedule", "--out", tmp_path),
+            ("status", "--schedule", "1", "--json", "--out", tmp_path),
+        )
+    assert re.search(r"changed in \d+ of \d+ visits, about every", table)
+    assert site.url("/lively") in table
+    agenda = json.loads(as_json)
+    assert sum(agenda["due_within"].values()) == 2
+    assert len(agenda["lines"]) == 1
+
+
+async def test_what_ends_and_what_never_does_are_not_asked_for_together(tmp_path: Path) -> None:
+    done = await asyncio.to_thread(
+        tenax, "crawl", "http://127.0.0.1:9/", "--keep-fresh", "--max-pages", "3", "--out", tmp_path
+    )
+    assert done.code == 2
+    assert "--max-pages ends a crawl and --keep-fresh never does" in done.err

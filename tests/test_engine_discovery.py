@@ -1,0 +1,497 @@
+"""What a crawl finds besides links: sitemaps, feeds, lists and archives; on real parts, over a web in memory."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from pathlib import Path
+
+import pytest
+
+from tenax.clock import ManualClock
+from tenax.config import Config, CrawlConfig, DiscoveryConfig, UrlsConfig
+from tenax.config.discovery import WayToFind
+from tenax.model import Ending, Fetched, Priority, Redirected, Refused, Rejected, Source
+from tests.crawling import HURRIED, SITE, Answered, Crawl, Sent, begun, linking
+
+ELSEWHERE = "https://maps.b.test"
+SITEMAPS = DiscoveryConfig(sources=("links", "sitemaps"))
+FEEDS = DiscoveryConfig(sources=("links", "feeds"))
+PAGINATION = DiscoveryConfig(sources=("links", "pagination"))
+ARCHIVES = DiscoveryConfig(sources=("links", "archives"))
+Making = Callable[..., Awaitable[Crawl]]
+
+
+def xml(text: str) -> Sent:
+    return Sent(text.encode(), "application/xml")
+
+
+def urlset(*paths: str) -> Sent:
+    rows = "".join(f"<url><loc>{path if '://' in path else SITE + path}</loc></url>" for path in paths)
+    return xml(f"<urlset>{rows}</urlset>")
+
+
+def index(*paths: str) -> Sent:
+    rows = "".join(f"<sitemap><loc>{path if '://' in path else SITE + path}</loc></sitemap>" for path in paths)
+    return xml(f"<sitemapindex>{rows}</sitemapindex>")
+
+
+def rss(*paths: str) -> Sent:
+    items = "".join(f"<item><title>t</title><link>{SITE + path}</link></item>" for path in paths)
+    return xml(f"<rss version='2.0'><channel><title>News</title>{items}</channel></rss>")
+
+
+def story(name: str) -> str:
+    """A page with words of its own, which no other is like."""
+    return f"<title>{name}</title><p>" + " ".join(f"{name}{number}" for number in range(60))
+
+
+def stories(*paths: str) -> dict[str, Answered]:
+    return {path: story(path.strip("/").replace("/", "")) for path in paths}
+
+
+def listed(paths: Iterable[str], head: str = "", more: str = "") -> str:
+    """A page that is a list of these."""
+    rows = "".join(f"<li><a href='{path}'>The story of {path.strip('/')} told again</a></li>" for path in paths)
+    return f"<html><head><title>News</title>{head}</head><body><h1>News</h1><ul>{rows}</ul>{more}</body></html>"
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+@pytest.fixture
+async def crawl_of(tmp_path: Path, clock: ManualClock) -> AsyncIterator[Making]:
+    crawls: list[Crawl] = []
+
+    async def made(
+        pages: Mapping[str, Answered],
+        discovery: DiscoveryConfig,
+        crawl: CrawlConfig | None = None,
+        urls: UrlsConfig | None = None,
+        seeds: tuple[str, ...] = (SITE + "/",),
+    ) -> Crawl:
+        config = Config(
+            crawl=crawl or CrawlConfig(), politeness=HURRIED, discovery=discovery, urls=urls or UrlsConfig()
+        )
+        crawls.append(await begun(tmp_path, clock, {"/": linking(), **pages}, config, seeds=seeds))
+        return crawls[-1]
+
+    yield made
+    for one in crawls:
+        await one.ledger.close()
+
+
+# ---- sitemaps ---------------------------------------------------------------------------------------------
+
+
+async def test_sitemaps_within_sitemaps_are_read_each_once_and_what_they_name_is_visited(crawl_of: Making) -> None:
+    """An index may name itself, others again, a file of gzip, and what is missing."""
+    crawl = await crawl_of(
+        {
+            "/robots.txt": f"Sitemap: {SITE}/index.xml\nUser-agent: *\nDisallow:\n",
+            "/index.xml": index("/index.xml", "/inner.xml", "/old.xml.gz", "/missing.xml"),
+            "/inner.xml": index("/index.xml", "/new.xml"),
+            "/new.xml": urlset("/one", "/two"),
+            "/old.xml.gz": Sent(gzip.compress(urlset("/three", "/one").body), "application/x-gzip"),
+            **stories("/one", "/two", "/three"),
+        },
+        SITEMAPS,
+    )
+    assert await crawl.run() is Ending.COMPLETE
+    assert sorted(crawl.stored) == ["/", "/one", "/three", "/two"]
+    assert sorted(crawl.asked) == sorted(
+        ["/", "/index.xml", "/inner.xml", "/missing.xml", "/new.xml", "/old.xml.gz", "/one", "/three", "/two"]
+    )
+    assert crawl.outcomes["/missing.xml"] == "missed"
+    assert (await crawl.life("/new.xml")).visits[-1].outcome == Fetched(200, "sitemap")
+    found = await crawl.life("/two")
+    assert (found.source, found.via, found.depth) == (Source.SITEMAP, SITE + "/new.xml", 1)
+    status = await crawl.ledger.status()
+    assert status.found == {"seed": 1, "sitemap": 3, "catalogue": 5}
+    assert status.pages == 4, "a sitemap is no page"
+
+
+async def test_a_sitemap_on_another_host_that_robots_txt_names_is_read_but_scope_holds(crawl_of: Making) -> None:
+    crawl = await crawl_of(
+        {
+            "/robots.txt": f"Sitemap: {ELSEWHERE}/a.xml\n",
+            f"{ELSEWHERE}/a.xml": urlset("/mine", f"{ELSEWHERE}/theirs", "https://c.test/others"),
+            f"{ELSEWHERE}/theirs": linking(),
+            **stories("/mine"),
+        },
+        SITEMAPS,
+    )
+    assert await crawl.run() is Ending.COMPLETE
+    assert sorted(crawl.stored) == ["/", "/mine"]
+    assert [url for url in crawl.web.asked if "a.test" not in url] == [f"{ELSEWHERE}/robots.txt", f"{ELSEWHERE}/a.xml"]
+    assert (await crawl.life(f"{ELSEWHERE}/a.xml")).visits[-1].refusals == {"scope": 2}
+
+
+async def test_an_index_leads_to_no_host_that_neither_seeds_nor_robots_txt_name(crawl_of: Making) -> None:
+    crawl = await crawl_of({"/sitemap.xml": index(f"{ELSEWHERE}/a.xml")}, SITEMAPS)
+    assert await crawl.run() is Ending.COMPLETE
+    assert not [url for url in crawl.web.asked if "a.test" not in url]
+
+
+async def test_a_sitemap_behind_redirects_stays_one_whatever_patterns_say(crawl_of: Making) -> None:
+    crawl = await crawl_of(
+        {
+            "/sitemap.xml": (301, "/maps/"),
+            "/maps/": (302, "/maps/all.xml"),
+            "/maps/all.xml": urlset("/news/one", "/else"),
+            **stories("/news/one", "/else"),
+        },
+        SITEMAPS,
+        CrawlConfig(include=("*/news/*",)),
+    )
+    assert await crawl.run() is Ending.COMPLETE
+    assert crawl.asked == ["/", "/sitemap.xml", "/maps/", "/maps/all.xml", "/news/one"]
+    assert (await crawl.life("/maps/all.xml")).visits[-1].outcome == Fetched(200, "sitemap")
+    assert (await crawl.life("/maps/all.xml")).visits[-1].refusals == {"include": 1}
+
+
+async def test_a_sitemap_that_leads_away_does_not_widen_the_scope(crawl_of: Making) -> None:
+    """Where a seed leads the crawl was meant to go; where its sitemap leads it was not."""
+    crawl = await crawl_of(
+        {
+            "/": linking(f"{ELSEWHERE}/"),
+            "/sitemap.xml": (301, "/maps"),
+            "/maps": (302, f"{ELSEWHERE}/a.xml"),
+            f"{ELSEWHERE}/a.xml": urlset(f"{ELSEWHERE}/theirs"),
+        },
+        SITEMAPS,
+    )
+    assert await crawl.run() is Ending.COMPLETE
+    assert (await crawl.life("/maps")).visits[-1].outcome == Redirected(302, f"{ELSEWHERE}/a.xml", "scope")
+    assert not [url for url in crawl.web.asked if "a.test" not in url]
+
+
+async def test_html_in_place_of_a_sitemap_is_said_and_the_next_usual_place_tried_once(crawl_of: Making) -> None:
+    soft = linking("/soft")
+    crawl = await crawl_of({"/sitemap.xml": soft, "/sitemap_index.xml": soft}, SITEMAPS)
+    assert await crawl.run() is Ending.COMPLETE
+    assert crawl.asked == ["/", "/sitemap.xml", "/sitemap_index.xml"]
+    outcome = (await crawl.life("/sitemap.xml")).visits[-1].outcome
+    assert outcome == Rejected("catalogue: an HTML page, not a sitemap")
+    assert (await crawl.life("/sitemap_index.xml")).source is Source.SITEMAP
+
+
+async def test_usual_places_are_not_tried_where_robots_txt_names_one(crawl_of: Making) -> None:
+    crawl = await crawl_of({"/robots.txt": f"Sitemap: {SITE}/gone.xml\n"}, SITEMAPS)
+    assert await crawl.run() is Ending.COMPLETE
+    assert crawl.asked == ["/", "/gone.xml"]
+
+
+async def test_a_sitemap_that_robots_txt_closes_is_left_alone(crawl_of: Making) -> None:
+    robots = f"User-agent: *\nDisallow: /closed\nSitemap: {SITE}/closed.xml\n"
+    crawl = await crawl_of({"/robots.txt": robots, "/closed.xml": urlset("/one")}, SITEMAPS)
+    assert await crawl.run() is Ending.COMPLETE
+    assert crawl.asked == ["/"]
+    assert isinstance((await crawl.life("/closed.xml")).visits[-1].outcome, Refused)
+    assert crawl.outcomes["/closed.xml"] == "refused:robots"
+
+
+async def test_the_limits_of_sitemaps_are_counted(crawl_of: Making) -> None:
+    maps = [f"/map{number}.xml" for number in range(5)]
+    crawl = await crawl_of(
+        {
+            "/robots.txt": f"Sitemap: {SITE}/index.xml\n",
+            "/index.xml": index(*maps),
+            **{path: urlset(*(f"{path[:-4]}/{number}" for number in range(4))) for path in maps},
+        },
+        DiscoveryConfig(sources=("sitemaps",), max_sitemaps=3, max_sitemap_urls=3),
+    )
+    assert await crawl.run() is Ending.COMPLETE
+    read = {path for path in crawl.asked if path.endswith(".xml")}
+    assert read == {"/index.xml", "/map0.xml", "/map1.xml"}
+    # Of the index two URLs are beyond what one sitemap may name, and of the others one each.
+    assert (await crawl.ledger.status()).refusals == {"max_sitemap_urls": 2 + 1 + 1, "max_sitemaps": 1}
+
+
+# ---- feeds ------------------------------------------------------------------------------------------------
+
+
+def alternate(href: str) -> str:
+    return f"<link rel=alternate type=application/rss+xml href='{href}'>"
+
+
+async def test_a_feed_that_a_page_names_is_read_even_if_it_is_not_to_be_indexed(crawl_of: Making) -> None:
+    feed = rss("/one")._replace(headers={"X-Robots-Tag": "noindex"})
+    crawl = await crawl_of({"/": linking(head=alternate("/news.rss")), "/news.rss": feed, **stories("/one")}, FEEDS)
+    assert await crawl.run() is Ending.COMPLETE
+    assert crawl.asked == ["/", "/news.rss", "/one"], "the page names a feed: usual places are not tried"
+    assert (await crawl.life("/news.rss")).visits[-1].outcome == Fetched(200, "feed")
+    found = await crawl.life("/one")
+    assert (found.source, found.via, found.depth) == (Source.FEED, SITE + "/news.rss", 1)
+
+
+async def test_a_feed_met_by_a_plain_link_is_one(crawl_of: Making) -> None:
+    crawl = await crawl_of({"/": linking("/blog.xml"), "/blog.xml": rss("/one"), **stories("/one")}, FEEDS)
+    assert await crawl.run() is Ending.COMPLETE
+    assert "/one" in crawl.stored
+    assert (await crawl.life("/blog.xml")).source is Source.LINK
+    assert (await crawl.life("/one")).source is Source.FEED
+
+
+@pytest.mark.parametrize("least", [0, 1, 3, 9])
+async def test_usual_places_of_feeds_are_tried_one_after_the_other_as_far_as_guesses_go(
+    crawl_of: Making, least: int
+) -> None:
+    crawl = await crawl_of({}, DiscoveryConfig(sources=("feeds",), guess_least=least))
+    assert await crawl.run() is Ending.COMPLETE
+    places = ["/feed", "/rss.xml", "/atom.xml", "/feed.xml", "/index.xml"]
+    assert crawl.asked == ["/", *places[:least]]
+    assert (await crawl.ledger.status()).refusals == ({"guess_least": 1} if least < len(places) else {})
+
+
+async def test_a_usual_place_that_holds_a_feed_ends_the_search(crawl_of: Making) -> None:
+    crawl = await crawl_of({"/rss.xml": rss("/one"), **stories("/one")}, FEEDS)
+    assert await crawl.run() is Ending.COMPLETE
+    assert crawl.asked == ["/", "/feed", "/rss.xml", "/one"]
+    assert crawl.outcomes["/feed"] == "missed"
+
+
+async def test_feeds_beyond_their_number_are_counted(crawl_of: Making) -> None:
+    heads = "".join(alternate(f"/{number}.rss") for number in range(5))
+    crawl = await crawl_of({"/": linking(head=heads)}, DiscoveryConfig(sources=("feeds",), max_feeds=2))
+    assert await crawl.run() is Ending.COMPLETE
+    assert sorted(crawl.asked) == ["/", "/0.rss", "/1.rss"]
+    assert (await crawl.ledger.status()).refusals == {"max_feeds": 3}
+
+
+# ---- who comes first --------------------------------------------------------------------------------------
+
+
+async def test_a_sitemap_is_read_before_old_pages_and_what_a_feed_tells_before_what_a_sitemap_lists(
+    crawl_of: Making,
+) -> None:
+    deep = CrawlConfig(concurrency=1)
+    crawl = await crawl_of(
+        {
+            "/": linking("/linked", head=alternate("/news.rss")),
+            "/sitemap.xml": urlset("/listed"),
+            "/news.rss": rss("/told"),
+            **stories("/linked", "/listed", "/told"),
+        },
+        DiscoveryConfig(sources=("links", "sitemaps", "feeds")),
+        deep,
+    )
+    assert await crawl.run() is Ending.COMPLETE
+    assert crawl.asked[0] == "/", "seeds first"
+    leads = {path: (offer.priority, offer.lead_seconds) for path, offer in crawl.offers.items()}
+    assert leads["/told"] > leads["/linked"] > leads["/listed"]
+    assert leads["/listed"][0] is leads["/told"][0] is Priority.HIGH
+    assert leads["/news.rss"] == leads["/sitemap.xml"] == (Priority.MEDIUM, 1980.0)
+
+
+# ---- where nothing is looked for --------------------------------------------------------------------------
+
+
+async def test_hosts_that_no_seed_names_are_not_looked_through(crawl_of: Making) -> None:
+    crawl = await crawl_of(
+        {
+            "/": linking("https://b.test/"),
+            "https://b.test/robots.txt": "Sitemap: https://b.test/a.xml\n",
+            "https://b.test/": listed(
+                ["/x", "/y"], alternate("https://b.test/news.rss"), "<a href='?page=2' rel=next>Next</a>"
+            ),
+        },
+        DiscoveryConfig(),
+        CrawlConfig(scope="any", max_depth=1),
+    )
+    assert await crawl.run() is Ending.COMPLETE
+    assert [url for url in crawl.web.asked if "b.test" in url] == ["https://b.test/robots.txt", "https://b.test/"]
+    assert "/sitemap.xml" in crawl.asked
+
+
+async def test_nothing_is_looked_for_where_nothing_would_be_followed(crawl_of: Making) -> None:
+    crawl = await crawl_of(
+        {
+            "/": listed(["/x", "/y"], alternate("/news.rss"), "<a href='/?page=2' rel=next>Next</a>"),
+            "/robots.txt": f"Sitemap: {SITE}/a.xml\n",
+        },
+        DiscoveryConfig(),
+        CrawlConfig(max_depth=0),
+    )
+    assert await crawl.run() is Ending.COMPLETE
+    assert crawl.asked == ["/"]
+
+
+@pytest.mark.parametrize(
+    ("sources", "asked"),
+    [
+        (("none",), {"/"}),
+        (("links",), {"/", "/linked"}),
+        (("sitemaps",), {"/", "/sitemap.xml", "/listed"}),
+        (("feeds",), {"/", "/news.rss", "/told"}),
+    ],
+)
+async def test_only_what_is_wanted_is_asked_for(
+    crawl_of: Making, sources: tuple[WayToFind, ...], asked: set[str]
+) -> None:
+    crawl = await crawl_of(
+        {
+            "/": linking("/linked", head=alternate("/news.rss")),
+            "/sitemap.xml": urlset("/listed"),
+            "/news.rss": rss("/told"),
+            **stories("/linked", "/listed", "/told"),
+        },
+        DiscoveryConfig(sources=sources),
+    )
+    assert await crawl.run() is Ending.COMPLETE
+    assert set(crawl.asked) == asked
+
+
+# ---- guesses ----------------------------------------------------------------------------------------------
+
+
+def a_list(pages: int, per_page: int = 3, path: str = "/news") -> dict[str, Answered]:
+    """Pages of a list, of which only the first is linked; all but the last say that there is a next."""
+    site: dict[str, Answered] = {}
+    for page in range(1, pages + 1):
+        names = [f"/s{page}-{number}" for number in range(per_page)]
+        address = path if page == 1 else f"{path}?page={page}"
+        site[address] = listed(names)
+        site |= stories(*names)
+    return site
+
+
+async def test_pages_of_a_list_are_guessed_until_there_is_none(crawl_of: Making) -> None:
+    crawl = await crawl_of({"/": linking("/news"), **a_list(4)}, PAGINATION)
+    assert await crawl.run() is Ending.COMPLETE
+    assert {f"/s{page}-{number}" for page in range(1, 5) for number in range(3)} <= set(crawl.stored)
+    assert crawl.outcomes["/news?page=5"] == "missed"
+    assert not [path for path in crawl.asked if path.startswith("/news?page=6")]
+    guess = await crawl.life("/news?page=2")
+    assert (guess.source, guess.via, guess.priority) == (Source.PAGINATION, SITE + "/news", Priority.DISCOVERY)
+    host = await crawl.ledger.host(SITE)
+    assert host is not None
+    rule = host.finds.lists["/news?page={n}"]
+    assert (rule.known, rule.state, rule.why) == (4, "invalid", "no such page")
+    assert (host.finds.made, host.finds.succeeded) == (4, 3)
+
+
+@pytest.mark.parametrize(
+    "crawl_config", [CrawlConfig(exclude=("*page=*",)), CrawlConfig(include=("*/s*", "*/news"))], ids=["exclude", "in"]
+)
+async def test_what_the_rules_refuse_is_not_guessed_and_costs_no_guess(
+    crawl_of: Making, crawl_config: CrawlConfig
+) -> None:
+    crawl = await crawl_of({"/": linking("/news"), **a_list(3)}, PAGINATION, crawl_config)
+    assert await crawl.run() is Ending.COMPLETE
+    assert not [path for path in crawl.asked if "page=" in path]
+    host = await crawl.ledger.host(SITE)
+    assert host is not None and host.finds.made == 0
+
+
+async def test_guesses_that_lead_to_nothing_stay_within_their_number(crawl_of: Making) -> None:
+    """Twenty lists, each perhaps with a second page; none has one."""
+    lists = {f"/list{number}": listed([f"/story{number}-{n}" for n in range(3)]) for number in range(20)}
+    inside = stories(*(f"/story{number}-{n}" for number in range(20) for n in range(3)))
+    crawl = await crawl_of(
+        {"/": linking(*lists), **lists, **inside},
+        DiscoveryConfig(sources=("links", "pagination", "archives"), guess_share=0.02, guess_least=3),
+    )
+    assert await crawl.run() is Ending.COMPLETE
+    assert len(crawl.stored) == 1 + 20 + 60
+    guesses = [path for path, offer in crawl.offers.items() if offer.source in (Source.PAGINATION, Source.ARCHIVE)]
+    assert 1 <= len(guesses) <= 3
+    assert sum(crawl.outcomes[path] == "missed" for path in guesses) == len(guesses)
+
+
+async def test_archives_are_looked_for_in_usual_places_when_little_is_left(crawl_of: Making) -> None:
+    crawl = await crawl_of(
+        {"/": linking("/one"), "/archive": listed(["/old1", "/old2", "/old3"]), **stories("/old1", "/old2", "/old3")},
+        ARCHIVES,
+    )
+    assert await crawl.run() is Ending.COMPLETE
+    assert {"/old1", "/old2", "/old3"} <= set(crawl.stored)
+    guess = await crawl.life("/archive")
+    assert (guess.source, guess.priority) == (Source.ARCHIVE, Priority.DISCOVERY)
+
+
+# ---- selections -------------------------------------------------------------------------------------------
+
+
+def shop(selections: int, page: Callable[[int], str]) -> dict[str, Answered]:
+    paths = [f"/shop?colour={number}" for number in range(selections)]
+    return {"/": linking(*paths), **{path: page(number) for number, path in enumerate(paths)}}
+
+
+SAME = listed([f"/item{number}" for number in range(8)])
+
+
+async def test_selections_that_show_the_same_again_are_spared(crawl_of: Making) -> None:
+    pages = {**shop(20, lambda _: SAME), **stories(*(f"/item{number}" for number in range(8)))}
+    crawl = await crawl_of(
+        pages, DiscoveryConfig(sources=("links",)), CrawlConfig(concurrency=1), UrlsConfig(facets_tried=12)
+    )
+    assert await crawl.run() is Ending.COMPLETE
+    asked = [path for path in crawl.asked if "?" in path]
+    assert len(asked) == 12
+    spared = [path for path, outcome in crawl.outcomes.items() if outcome == "refused:facets"]
+    assert len(spared) == 8
+    why = (await crawl.life(spared[0])).visits[-1].outcome
+    assert isinstance(why, Refused)
+    assert why.why.startswith("facets: 12 other selections of /shop were visited, and of late hardly any")
+
+
+@pytest.mark.parametrize(
+    ("page", "seeds", "tried"),
+    [
+        (lambda number: story(f"colour{number}word"), (), 3),
+        (lambda number: listed([f"/item{number}-{n}" for n in range(5)]), (), 3),
+        (lambda _: SAME, tuple(f"{SITE}/shop?colour={number}" for number in range(12)), 3),
+        (lambda _: SAME, (), 0),
+    ],
+    ids=["texts of their own", "each leads to something new", "seeds", "switched off"],
+)
+async def test_selections_that_are_worth_it_are_all_visited(
+    crawl_of: Making, page: Callable[[int], str], seeds: tuple[str, ...], tried: int
+) -> None:
+    crawl = await crawl_of(
+        shop(12, page),
+        DiscoveryConfig(sources=("links",)),
+        CrawlConfig(concurrency=1),
+        UrlsConfig(facets_tried=tried),
+        (SITE + "/", *seeds),
+    )
+    assert await crawl.run() is Ending.COMPLETE
+    assert len([path for path in crawl.asked if "?" in path]) == 12
+
+
+# ---- asked again ------------------------------------------------------------------------------------------
+
+
+async def test_a_sitemap_that_did_not_change_is_a_304_when_the_crawl_begins_anew(
+    crawl_of: Making, clock: ManualClock
+) -> None:
+    listing = urlset("/one")._replace(headers={"ETag": '"1"'})
+    crawl = await crawl_of({"/sitemap.xml": listing, **stories("/one")}, SITEMAPS)
+    assert await crawl.run() is Ending.COMPLETE
+    clock.advance(3600)
+    assert await crawl.ledger.revisit(clock.now()) >= 2
+    assert await crawl.run() is Ending.COMPLETE
+    assert crawl.outcomes["/sitemap.xml"] == "unchanged"
+    crawl.web.pages[SITE + "/sitemap.xml"] = urlset("/one", "/two")
+    crawl.web.pages[SITE + "/two"] = story("two")
+    clock.advance(3600)
+    await crawl.ledger.revisit(clock.now())
+    assert await crawl.run() is Ending.COMPLETE
+    assert "/two" in crawl.stored
+
+
+async def test_a_site_that_ignores_what_it_is_asked_has_no_further_pages(crawl_of: Making) -> None:
+    """The same list again is no page that anyone wants to have twice."""
+    pages = a_list(1)
+    crawl = await crawl_of({"/": linking("/news"), **pages, "/news?page=2": pages["/news"]}, PAGINATION)
+    assert await crawl.run() is Ending.COMPLETE
+    assert "/news?page=2" in crawl.asked
+    assert "/news?page=2" not in crawl.stored
+    outcome = (await crawl.life("/news?page=2")).visits[-1].outcome
+    assert outcome == Rejected("guess: the same as the page before")
+    host = await crawl.ledger.host(SITE)
+    assert host is not None
+    assert host.finds.lists["/news?page={n}"].why == "the same as the page before"

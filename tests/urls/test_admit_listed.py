@@ -1,0 +1,144 @@
+"""What is offered besides links: what sitemaps and feeds name, they themselves, and guesses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from tenax.config import Config, CrawlConfig
+from tenax.model import Budget, Offer, Priority, Source
+from tenax.urls.admit import (
+    CATALOGUE_LEAD_SECONDS,
+    Listed,
+    Rules,
+    admit_listed,
+    catalogue_offer,
+    guess_offer,
+    is_of_seeds,
+    rules_of,
+)
+from tenax.urls.normalize import normalize, spelling_of
+
+PAGE = "https://example.org/news/today"
+RULES = rules_of(["https://example.org/"], Config(), 2026)
+MAP = "https://example.org/sitemap.xml"
+NOW = 1_772_000_000.0
+DAY = 86_400.0
+BUDGET = Budget("max_sitemaps", "", 10)
+
+
+def urls(offers: Iterable[Offer]) -> list[str]:
+    return [offer.url for offer in offers]
+
+
+def with_crawl(crawl: CrawlConfig, seed: str = "https://example.org/") -> Rules:
+    return rules_of([seed], Config(crawl=crawl), 2026)
+
+
+def test_what_is_listed_becomes_an_offer_with_its_hints() -> None:
+    entries = [Listed("/a", None, "daily"), Listed("https://example.org/a#x"), Listed("/about", NOW - DAY)]
+    offers, refusals = admit_listed(RULES, MAP, 1, entries, Source.SITEMAP, NOW)
+    assert urls(offers) == ["https://example.org/a", "https://example.org/about"]
+    plain, new = offers
+    assert (plain.depth, plain.source, plain.via, plain.changefreq) == (2, Source.SITEMAP, MAP, "daily")
+    assert (plain.priority, plain.is_catalogue, refusals) == (Priority.HIGH, False, {})
+    assert plain.lead_seconds == (72 - 4 - 67) * 60.0
+    assert new.lead_seconds == (72 - 4 + 6 - 67) * 60.0
+
+
+def test_new_comes_before_old_and_a_feed_before_a_sitemap() -> None:
+    ages = [0.0, 10.0, 100.0, 5000.0, -3.0]
+    entries = [Listed(f"/{place}", NOW - age * DAY) for place, age in enumerate(ages)]
+    told, _ = admit_listed(RULES, MAP, 2, entries, Source.FEED, NOW)
+    listed, _ = admit_listed(RULES, MAP, 2, entries, Source.SITEMAP, NOW)
+    new, month, year, old, ahead = (offer.lead_seconds for offer in told)
+    assert new == ahead > month > year > old, "a date ahead of now is as good as new"
+    assert all(one.lead_seconds > other.lead_seconds for one, other in zip(told, listed, strict=True))
+
+
+def test_what_is_listed_is_judged_like_links_each_url_once() -> None:
+    rules = with_crawl(CrawlConfig(exclude=("*/private/*",)))
+    entries = [
+        Listed("https://other.test/"), Listed("/private/x"), Listed("mailto:a@b.test"), Listed("http://["),
+        Listed("/known"), Listed("/before"), Listed("/2999/calendar"), Listed("/ok"),
+    ]  # fmt: skip
+    known, before = {"https://example.org/known"}, {"https://example.org/before"}
+    offers, refusals = admit_listed(rules, MAP, 0, entries, Source.FEED, NOW, known, before)
+    assert urls(offers) == ["https://example.org/ok"]
+    assert refusals == {"scope": 1, "exclude": 1, "scheme": 1, "invalid": 1, "trap:calendar_years": 1}
+
+
+def test_what_is_listed_too_deep_is_refused_for_that() -> None:
+    rules = with_crawl(CrawlConfig(max_depth=2))
+    offers, refusals = admit_listed(rules, MAP, 2, [Listed("/a"), Listed("https://other.test/")], Source.FEED, NOW)
+    assert (offers, refusals) == ((), {"depth": 1, "scope": 1})
+
+
+@pytest.mark.parametrize(
+    ("scope", "href", "is_named", "is_offered"),
+    [
+        ("host", "/maps/a.xml", False, True),
+        ("host", "https://www.example.org/a.xml", False, True),
+        ("host", "https://sub.example.org/a.xml", False, False),
+        ("domain", "https://sub.example.org/a.xml", False, True),
+        ("prefix", "/a.xml", False, True),
+        ("any", "https://other.test/a.xml", False, False),
+        ("any", "/a.xml", False, True),
+        ("host", "https://other.test/a.xml", True, True),
+        ("host", "mailto:a@b.test", True, False),
+        ("host", "/" + "x" * 5000, True, False),
+    ],
+)
+def test_where_a_sitemap_or_a_feed_may_be(scope: Any, href: str, is_named: bool, is_offered: bool) -> None:
+    rules = with_crawl(CrawlConfig(scope=scope, include=("*/news/*",)), "https://example.org/docs/")
+    offer = catalogue_offer(rules, href, MAP, 3, Source.SITEMAP, PAGE, BUDGET, is_named=is_named)
+    assert (offer is not None) is is_offered
+
+
+def test_a_catalogue_goes_before_pages_of_its_level_and_has_its_own_budget_only() -> None:
+    offer = catalogue_offer(with_crawl(CrawlConfig(max_depth=2)), "/a.xml?x=1", MAP, 5, Source.FEED, PAGE, BUDGET)
+    assert offer is not None
+    assert (offer.url, offer.origin, offer.depth) == ("https://example.org/a.xml?x=1", "https://example.org", 5)
+    assert (offer.priority, offer.lead_seconds) == (Priority.MEDIUM, CATALOGUE_LEAD_SECONDS)
+    assert (offer.source, offer.via, offer.is_catalogue, offer.budgets) == (Source.FEED, PAGE, True, (BUDGET,))
+
+
+@pytest.mark.parametrize(
+    ("crawl", "guess", "depth", "is_offered"),
+    [
+        (CrawlConfig(), "https://example.org/news?page=3", 1, True),
+        (CrawlConfig(max_depth=1), "https://example.org/news?page=3", 2, False),
+        (CrawlConfig(exclude=("*page=*",)), "https://example.org/news?page=3", 1, False),
+        (CrawlConfig(include=("*/blog/*",)), "https://example.org/news?page=3", 1, False),
+        (CrawlConfig(scope="prefix"), "https://example.org/archive", 1, False),
+        (CrawlConfig(), "https://other.test/news?page=3", 1, False),
+    ],
+)
+def test_a_guess_is_offered_last_and_only_where_the_rules_let_it(
+    crawl: CrawlConfig, guess: str, depth: int, is_offered: bool
+) -> None:
+    rules = with_crawl(crawl, "https://example.org/news/")
+    offer = guess_offer(rules, guess, depth, Source.PAGINATION, PAGE)
+    assert (offer is not None) is is_offered
+    if offer is not None:
+        assert (offer.priority, offer.source, offer.via, offer.depth) == (
+            Priority.DISCOVERY, Source.PAGINATION, PAGE, depth,
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("scope", "url", "is_theirs"),
+    [
+        ("host", "https://example.org/x", True), ("host", "https://sub.example.org/", False),
+        ("domain", "https://sub.example.org/", True), ("domain", "https://other.test/", False),
+        ("prefix", "https://example.org/x", True), ("prefix", "https://other.test/docs/", False),
+        ("any", "https://example.org/x", True), ("any", "https://other.test/", False),
+    ],
+)  # fmt: skip
+def test_which_hosts_the_seeds_name(scope: Any, url: str, is_theirs: bool) -> None:
+    rules = with_crawl(CrawlConfig(scope=scope), "https://example.org/docs/")
+    target = normalize(url, None, spelling_of(rules.urls))
+    assert target is not None
+    assert is_of_seeds(rules, target) is is_theirs
