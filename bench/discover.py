@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
 
-from bench import needs
+from bench import feeds, needs
 from bench.discover_answers import Worth
 from bench.discover_log import Tally, tally
 from bench.discover_manners import Trap
@@ -62,6 +62,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--pages", type=int, help=f"pages of the site, otherwise {PAGES:,} ({QUICK_PAGES:,} when quick)"
     )
     parser.add_argument("--seed", type=int, default=SEED, help=f"of the site, otherwise {SEED}")
+    parser.add_argument("--corpus", type=Path, help="a directory of feeds: `scripts/bench feeds` is measured as well")
     parser.add_argument("--keep", action="store_true", help="leave what was written, and the server's log, for a look")
 
 
@@ -88,6 +89,8 @@ def measure(report: Report, chosen: argparse.Namespace) -> None:
     _show(tallies, costs)
     if "tenax" in tallies:
         judge(report, tallies["tenax"], facets)
+    if chosen.corpus is not None:
+        feeds.compare(report, chosen.corpus, is_quick=chosen.quick)
 
 
 def judge(report: Report, ours: Tally, facets: int) -> None:

@@ -38,11 +38,15 @@ def options(parser: argparse.ArgumentParser) -> None:
 def measure(report: Report, chosen: argparse.Namespace) -> None:
     if chosen.corpus is None:
         raise BenchError(WHAT_IT_NEEDS)
+    compare(report, chosen.corpus, is_quick=chosen.quick, names_differences=chosen.differences)
+
+
+def compare(report: Report, corpus: Path, *, is_quick: bool, names_differences: bool = False) -> None:
     workplace = WORKPLACE / "feeds"
     workplace.mkdir(parents=True, exist_ok=True)
     file = workplace / "feeds.jsonl"
-    names, large = lay_out(chosen.corpus, file, chosen.quick)
-    passes = QUICK_PASSES if chosen.quick else PASSES
+    names, large = lay_out(corpus, file, is_quick)
+    passes = QUICK_PASSES if is_quick else PASSES
     readings = {one.name: Reading() for one in _readers()}
     count = len(names) + len(large)
     contestants = {one.name: partial(_one_pass, one, file, count, readings[one.name]) for one in _readers()}
@@ -55,7 +59,7 @@ def measure(report: Report, chosen: argparse.Namespace) -> None:
     report.figure("agreement", {what: 1 - len(files) / len(names) for what, files in differing.items()})
     report.figure("cpu_ms", {name: _mean(reading, range(len(names))) for name, reading in readings.items()})
     report.figure("large", _large(len(names), large, readings))
-    _show(report, differing if chosen.differences else {})
+    _show(report, differing if names_differences else {})
     _judge(report)
 
 

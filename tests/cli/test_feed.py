@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
-from tenax.cli import main
+from tests.cli.listing import Listing
 from tests.site.hostile import moves, serves
 from tests.site.server import Site
 
-HURRIED = ("--set", "politeness.rate_per_second=0", "--set", "fetch.fallbacks=")
 RSS = """<?xml version="1.0" encoding="utf-8"?><rss version="2.0"><channel><title>Harbour Post</title>
 <item><title>The key of the ferry</title><link>/key</link><guid isPermaLink="false">no-1</guid>
   <pubDate>Thu, 01 Jan 2026 10:30:00 GMT</pubDate></item>
@@ -46,32 +43,9 @@ MANNERS = {
 }
 
 
-class Told(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-class Listing:
-    """The command, run in a thread, because the site it asks is served by this one."""
-
-    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
-        self._capsys = capsys
-
-    async def __call__(self, *arguments: str) -> Told:
-        code = await asyncio.to_thread(main, ["feed", *arguments, *HURRIED])
-        return Told(code, *self._capsys.readouterr())
-
-
-@pytest.fixture(autouse=True)
-def _in_a_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "100")
-
-
 @pytest.fixture
-def feed(capsys: pytest.CaptureFixture[str]) -> Listing:
-    return Listing(capsys)
+def feed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Listing:
+    return Listing("feed", tmp_path, monkeypatch, capsys)
 
 
 @pytest.fixture

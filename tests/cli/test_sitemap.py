@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import gzip
 import json
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
-from tenax.cli import main
+from tests.cli.listing import Listing
 from tests.site.hostile import moves, serves
 from tests.site.server import Exchange, Manner, Site
 
-HURRIED = ("--set", "politeness.rate_per_second=0", "--set", "fetch.fallbacks=")
 XML = "application/xml"
 
 
@@ -62,32 +59,9 @@ MANNERS: dict[str, Manner] = {
 }
 
 
-class Told(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-class Listing:
-    """The command, run in a thread, because the site it asks is served by this one."""
-
-    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
-        self._capsys = capsys
-
-    async def __call__(self, *arguments: str) -> Told:
-        code = await asyncio.to_thread(main, ["sitemap", *arguments, *HURRIED])
-        return Told(code, *self._capsys.readouterr())
-
-
-@pytest.fixture(autouse=True)
-def _an_empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "100")
-
-
 @pytest.fixture
-def sitemap(capsys: pytest.CaptureFixture[str]) -> Listing:
-    return Listing(capsys)
+def sitemap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Listing:
+    return Listing("sitemap", tmp_path, monkeypatch, capsys)
 
 
 @pytest.fixture
@@ -140,6 +114,13 @@ async def test_the_usual_place_where_robots_txt_names_none(sitemap: Listing) -> 
         told = await sitemap(site.origin, "--json")
         assert json.loads(told.out) == {"url": site.url("/a"), "sitemap": site.url("/sitemap.xml")}
         assert [hit.path for hit in site.hits] == ["/robots.txt", "/sitemap.xml"]
+
+
+async def test_the_next_usual_place_where_the_first_has_none(sitemap: Listing) -> None:
+    async with Site({"/sitemap_index.xml": index("/a.xml"), "/a.xml": urlset("/a")}) as site:
+        told = await sitemap(site.origin, "--json")
+        assert json.loads(told.out) == {"url": site.url("/a"), "sitemap": site.url("/a.xml")}
+        assert [hit.path for hit in site.hits] == ["/robots.txt", "/sitemap.xml", "/sitemap_index.xml", "/a.xml"]
 
 
 async def test_the_usual_place_where_those_named_are_none(sitemap: Listing) -> None:
@@ -231,7 +212,10 @@ async def test_a_site_without_any(sitemap: Listing) -> None:
     async with Site({}) as site:
         told = await sitemap(site.origin)
     assert (told.code, told.out) == (2, "")
-    assert told.err == f"tenax: no sitemap found: {site.url('/sitemap.xml')}: failed, not found: HTTP 404\n"
+    assert told.err == (
+        f"tenax: no sitemap found: {site.url('/sitemap.xml')}: failed, not found: HTTP 404; "
+        f"{site.url('/sitemap_index.xml')}: failed, not found: HTTP 404\n"
+    )
 
 
 async def test_a_site_whose_robots_txt_cannot_be_read(sitemap: Listing) -> None:

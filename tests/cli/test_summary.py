@@ -106,7 +106,7 @@ def test_how_pages_were_found_fits_the_terminal(monkeypatch: pytest.MonkeyPatch)
     text = text_of(report(found=found, outcomes={"fetched": 320, "missed": 6}))
     assert "  found         1 seed, 269 by links, 33 by sitemaps, 11 by feeds,\n" in text
     assert "                6 guessed as archives, 5 guessed as next pages\n" in text
-    assert "guesses       6 with nothing there" in text
+    assert "guesses       6 with nothing new there" in text
     assert "failures" not in text, "that nothing is where nobody said so is no failure"
 
 

@@ -221,6 +221,17 @@ class CataloguesContract:
             await asked(ledger, clock, NOT_FOUND)
         assert ledger.counts().outcomes == (await ledger.status()).outcomes == {"missed": 2, "failed:not_found": 1}
 
+    async def test_a_guess_that_nothing_was_behind_is_left_alone_by_a_revisit(
+        self, opened: Opened, clock: ManualClock
+    ) -> None:
+        ledger = await opened()
+        sources = (Source.ARCHIVE, Source.PAGINATION, Source.LINK)
+        await ledger.admit([offer(f"https://{source}.test/2024/", source=source) for source in sources])
+        for _ in sources:
+            await asked(ledger, clock, NOT_FOUND)
+        assert await ledger.revisit(clock.now()) == 1
+        assert (await claimed(ledger)).task.url == "https://link.test/2024/"
+
     async def test_what_was_found_is_counted_by_its_source(self, opened: Opened, clock: ManualClock) -> None:
         ledger = await opened()
         await ledger.admit([offer("https://a.test/", source=Source.SEED)])

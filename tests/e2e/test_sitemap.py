@@ -37,4 +37,7 @@ async def test_nothing_found(tmp_path: Path) -> None:
     async with Site({}) as site:
         done = await asyncio.to_thread(tenax, "sitemap", site.origin, *HURRIED, cwd=tmp_path)
     assert (done.code, done.out) == (2, "")
-    assert done.err == f"tenax: no sitemap found: {site.url('/sitemap.xml')}: failed, not found: HTTP 404\n"
+    assert done.err == (
+        f"tenax: no sitemap found: {site.url('/sitemap.xml')}: failed, not found: HTTP 404; "
+        f"{site.url('/sitemap_index.xml')}: failed, not found: HTTP 404\n"
+    )

@@ -25,7 +25,7 @@ SHORT = (
     *("--set", "ledger.heartbeat_seconds=0.3", "--set", "ledger.dead_after_seconds=1.5"),
     # In Redis the turn of a request without an answer is held for as long as a fetch may take. Here only the ledger's
     # lease is in the way.
-    *("--set", "politeness.share_turns=false"),
+    *("--set", "politeness.share_turns=false", "--set", "discovery.sources=links"),
 )
 
 

@@ -33,6 +33,7 @@ from tenax.model import (
     Priority,
     Redirected,
     Refused,
+    Rejected,
     Source,
     Task,
     Tiding,
@@ -144,6 +145,10 @@ CASES = {
     ),
     "a guess that missed": Case(
         settling(GONE, Done(), source=Source.PAGINATION), None, "bare", False,
+        {"outcome:missed": 1, "settled": 1, "waiting": -1},
+    ),
+    "a guess that showed what another page shows": Case(
+        settling(Rejected("guess: the same as the page before"), Done(), source=Source.PAGINATION), None, "bare", False,
         {"outcome:missed": 1, "settled": 1, "waiting": -1},
     ),
     "a redirect": Case(

@@ -7,14 +7,13 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from tenax.cli import settings
+from tenax.cli import lists, settings
 from tenax.errors import NoSeedReachable, UsageError
 
 if TYPE_CHECKING:
     from tenax.cli.layout import Ink
     from tenax.config import Config
     from tenax.discover.feeds import Feed, FeedEntry
-    from tenax.model import Outcome
     from tenax.trial.errand import Delivered, Errands
     from tenax.urls.normalize import WebUrl
 
@@ -29,7 +28,6 @@ EXAMPLES = """\
   tenax feed https://example.org/feed.xml --json --limit 20
 """
 
-_DATE_COLUMNS = 16
 _LEAST_TITLE_COLUMNS = 24
 _MOST_FEEDS_NAMED = 10
 
@@ -46,17 +44,9 @@ class Found(NamedTuple):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("url", metavar="URL", help="a feed, or a page that names one")
-    parser.add_argument("--limit", metavar="N", type=_positive, help="show so many entries at most; default: all")
-    parser.add_argument("--json", action="store_true", help="print JSON lines, for programs: one entry on each")
-    parser.add_argument("--proxy", metavar="URL", action="append", help="go through this proxy; may be repeated")
-    settings.add_source_arguments(parser)
-
-
-def _positive(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and int(text[:18])):
-        raise argparse.ArgumentTypeError(f"`{text}` is no number from 1 on")
-    return int(text[:18])
+    lists.add_arguments(
+        parser, url="a feed, or a page that names one", limit="show so many entries at most", line="entry"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -103,16 +93,7 @@ async def _brought(going: Errands, url: WebUrl) -> Delivered:
     if isinstance(brought.outcome, Fetched):
         return brought
     why = f"{brought.url}: {outcome_text(brought.outcome)}"
-    raise UsageError(why) if _is_missing(brought.outcome) else NoSeedReachable(why)
-
-
-def _is_missing(outcome: Outcome) -> bool:
-    """The host has answered, and has nothing of the kind."""
-    from tenax.model import Failed, FailureKind, Rejected
-
-    if isinstance(outcome, Failed):
-        return outcome.kind in (FailureKind.NOT_FOUND, FailureKind.GONE)
-    return isinstance(outcome, Rejected)
+    raise UsageError(why) if lists.is_missing(brought.outcome) else NoSeedReachable(why)
 
 
 def _read(brought: Delivered) -> Feed:
@@ -164,11 +145,11 @@ def _table(found: Found, entries: Sequence[FeedEntry], ink: Ink) -> Iterator[str
     yield ink.bold(plain(found.url))
     yield f"  {title}{found.feed.format or 'of no known format'}"
     links = max((width(one.link) for one in entries), default=0)
-    room = max(columns() - _DATE_COLUMNS - links - 6, _LEAST_TITLE_COLUMNS)
+    room = max(columns() - lists.DATE_COLUMNS - links - 6, _LEAST_TITLE_COLUMNS)
     for one in entries:
         words = shortened(plain(one.title), room)
         padding = " " * (room - width(words))
-        date = f"{_date(one.published if one.published is not None else one.updated):<{_DATE_COLUMNS}}"
+        date = f"{lists.date(one.published if one.published is not None else one.updated):<{lists.DATE_COLUMNS}}"
         yield f"  {ink.dim(date)}  {words}{padding}  {plain(one.link)}".rstrip()
 
 
@@ -194,12 +175,3 @@ def _ending(found: Found, shown: int) -> Iterator[str]:
 
 def _entries(number: int) -> str:
     return f"{number:,} {'entry' if number == 1 else 'entries'}"
-
-
-def _date(at: float | None) -> str:
-    """In UTC; without a time where there is none."""
-    from datetime import UTC, datetime
-
-    if at is None:
-        return ""
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d" if at % 86_400 == 0 else "%Y-%m-%d %H:%M")

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NoReturn
 
-from tenax.cli import settings
+from tenax.cli import lists, settings
 from tenax.errors import NoSeedReachable, UsageError
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 NAME = "sitemap"
 SENTENCE = (
-    "List what a site's sitemaps name. For the root of a site, those in its robots.txt, or else /sitemap.xml; indexes "
-    "are followed. Fetched as `tenax fetch` does, one after the other in the host's turn; nothing is written down."
+    "List what a site's sitemaps name. For the root of a site, those in its robots.txt, or else at the usual places; "
+    "indexes are followed. Fetched as `tenax fetch` does, one after the other in the host's turn; nothing is written down."
 )
 EXAMPLES = """\
   tenax sitemap https://example.org/
@@ -29,22 +29,11 @@ EXAMPLES = """\
   tenax sitemap example.org --json --limit 1000 > urls.jsonl
 """
 
-_DATE_COLUMNS = 16
 _MOST_PROBLEMS_SHOWN = 20
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("url", metavar="URL", help="the root of a site, or a sitemap")
-    parser.add_argument("--limit", metavar="N", type=_positive, help="stop after so many URLs; default: all")
-    parser.add_argument("--json", action="store_true", help="print JSON lines, for programs: one URL on each")
-    parser.add_argument("--proxy", metavar="URL", action="append", help="go through this proxy; may be repeated")
-    settings.add_source_arguments(parser)
-
-
-def _positive(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and int(text[:18])):
-        raise argparse.ArgumentTypeError(f"`{text}` is no number from 1 on")
-    return int(text[:18])
+    lists.add_arguments(parser, url="the root of a site, or a sitemap", limit="stop after so many URLs", line="URL")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -179,7 +168,7 @@ class _Listing:
         via = f", named by {plain(read.via)}" if read.via else ""
         yield f"{self._ink.bold(plain(read.url))}{self._ink.dim(via)}"
         for one in listed:
-            yield f"  {self._ink.dim(f'{_date(one.lastmod):<{_DATE_COLUMNS}}')}  {plain(one.url)}"
+            yield f"  {self._ink.dim(f'{lists.date(one.lastmod):<{lists.DATE_COLUMNS}}')}  {plain(one.url)}"
 
     # -- in the end -----------------------------------------------------------------------------------------
 
@@ -203,26 +192,7 @@ class _Listing:
     def _complain(self, url: WebUrl) -> NoReturn:
         """Nothing was found: exit code 3 when some host could not be asked, else 2."""
         why = "; ".join(dict.fromkeys(why for why, _ in self._failures))
-        if any(outcome is not None and not _is_missing(outcome) for _, outcome in self._failures):
+        if any(outcome is not None and not lists.is_missing(outcome) for _, outcome in self._failures):
             raise NoSeedReachable(why)
         whole = f"; for all of the site: tenax sitemap {url.origin}/" if url.path != "/" else ""
         raise UsageError(f"no sitemap found: {why}{whole}")
-
-
-def _is_missing(outcome: Outcome) -> bool:
-    """The host has answered, and has nothing of the kind."""
-    from tenax.model import Failed, FailureKind, Rejected
-
-    if isinstance(outcome, Failed):
-        return outcome.kind in (FailureKind.NOT_FOUND, FailureKind.GONE)
-    return isinstance(outcome, Rejected)
-
-
-def _date(at: float | None) -> str:
-    """In the zone of sitemaps, UTC; without a time where there is none."""
-    from datetime import UTC, datetime
-
-    if at is None:
-        return ""
-    moment = datetime.fromtimestamp(at, UTC)
-    return moment.strftime("%Y-%m-%d" if at % 86_400 == 0 else "%Y-%m-%d %H:%M")

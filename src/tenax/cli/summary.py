@@ -39,7 +39,7 @@ def summary(report: Report, ink: Ink) -> list[str]:
     ]
     rows += spread("found", words.found(status.found), columns() - 16)
     if missed := status.outcomes.get("missed", 0):
-        rows.append(("guesses", f"{words.count(missed)} with nothing there"))
+        rows.append(("guesses", f"{words.count(missed)} with nothing new there"))
     if unchanged := status.outcomes.get("unchanged", 0):
         saved = f" (saved {words.size(status.saved_bytes)})" if status.saved_bytes else ""
         rows.append(("unchanged", words.several(unchanged, "visit") + saved))

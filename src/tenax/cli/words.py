@@ -63,9 +63,8 @@ _KINDS = {
     "max_sitemap_urls": "beyond the URLs of a sitemap",
     "guess_least": "beyond the guesses of a host",
     "catalogue": "no sitemap or feed there",
-    "guess": "guessed, and the same as another page",
     "facets": "selections that show the same again",
-    "missed": "guessed, and nothing was there",
+    "missed": "guessed, and nothing new was there",
 }
 _FOUND = {
     "seed": "seed",

@@ -12,7 +12,7 @@ _AFTER_SOFT_REJECTION = frozenset({Way.BROWSER})
 # What these say about a page, a browser would say too.
 _SAME_IN_A_BROWSER = frozenset(
     f"rejected:{word}"
-    for word in ("catalogue", "content", "empty", "login", "noindex", "partial", "refresh", "unreadable")
+    for word in ("catalogue", "content", "empty", "guess", "login", "noindex", "partial", "refresh", "unreadable")
 )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from tenax.model.endings import Failed, FailureKind, FetchRecord, Outcome, Plan, label
+from tenax.model.endings import Failed, FailureKind, FetchRecord, Outcome, Plan, Rejected, label
 from tenax.model.freshness import Freshness
 from tenax.model.nouns import Claim, Hop, HostRecord, Offer
 from tenax.model.value import PageKind, Value
@@ -118,11 +118,15 @@ class Visit(Value, frozen=True):
 
     @property
     def label(self) -> str:
-        """A short name for counting it: of its outcome, or `missed` for a guess that nothing was behind."""
-        outcome = self.outcome
-        if self.claim.task.is_guess and isinstance(outcome, Failed) and outcome.kind in _NOTHING_THERE:
-            return "missed"
-        return label(outcome)
+        """A short name for counting it: of its outcome, or `missed` for a guess that nothing new was behind."""
+        return "missed" if self.claim.task.is_guess and _has_missed(self.outcome) else label(self.outcome)
+
+
+def _has_missed(outcome: Outcome) -> bool:
+    """Nothing was there, or only what another page shows."""
+    if isinstance(outcome, Failed):
+        return outcome.kind in _NOTHING_THERE
+    return isinstance(outcome, Rejected) and outcome.why.startswith("guess:")
 
 
 class Event(Value, frozen=True):

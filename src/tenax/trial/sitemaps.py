@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 from tenax.config import Config
 from tenax.discover.sitemaps import Sitemap, SitemapLimits, read_sitemap, sitemaps_in_robots
+from tenax.finding import SITEMAP_PATHS
 from tenax.model import Fetched, Outcome, RobotsCopy, RobotsVerdict, Value
 from tenax.trial.errand import Errands
 from tenax.urls.normalize import WebUrl, normalize, spelling_of
 
 MOST_DEPTH = 5
 """Indexes within indexes. The protocol knows none."""
-USUAL_PATH = "/sitemap.xml"
 
 
 class ReadSitemap(Value, frozen=True):
@@ -81,8 +81,11 @@ class SitemapWalk:
             self._want(sitemaps_in_robots(copy.text) if is_readable else (), self._url.url, robots, 0)
             async for found in self._each():
                 yield found
-            if self._read == 0:
-                self._want([USUAL_PATH], self._url.url, "", 0)
+            for path in SITEMAP_PATHS:
+                if self._read == 0:
+                    self._want([path], self._url.url, "", 0)
+                    async for found in self._each():
+                        yield found
         async for found in self._each():
             yield found
 

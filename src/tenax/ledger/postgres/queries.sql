@@ -536,10 +536,10 @@ SELECT max(id) FROM (SELECT id FROM record WHERE id > $1 ORDER BY id LIMIT $2) p
 
 -- name: revisit
 -- Settled tasks with ids above one and up to another that are worth another visit wait again; gives their rows of the
--- queue, in the order they were found.
+-- queue, in the order they were found. Guesses (6, 7) that nothing was behind are left alone.
 UPDATE record SET state = 'waiting', attempt = 0, next_visit_at = $3
 WHERE id > $1 AND id <= $2 AND state = 'settled' AND last_visit_at <= $3
-  AND (content_id IS NOT NULL OR catalogue <> '' OR http_status IN (404, 410))
+  AND (content_id IS NOT NULL OR catalogue <> '' OR (http_status IN (404, 410) AND source NOT IN (6, 7)))
 RETURNING host_id, (3 - priority)::smallint, discovered_at, key, path, depth, source, discovered_at, via, 0, id, chain,
           (CASE WHEN catalogue IS NOT NULL THEN 16 END)::smallint;
 

@@ -511,10 +511,10 @@ UPDATE record SET state = 'waiting', attempt = 0 WHERE id = ?;
 
 -- name: revisit
 -- Settled tasks with ids above one and up to another that are worth another visit wait again; gives their rows of the
--- queue, in the order they were found.
+-- queue, in the order they were found. Guesses (6, 7) that nothing was behind are left alone.
 UPDATE record SET state = 'waiting', attempt = 0, next_visit_at = :now_ms
 WHERE id > :above AND id <= :up_to AND state = 'settled' AND last_visit_at <= :now_ms
-  AND (content_id IS NOT NULL OR catalogue <> '' OR http_status IN (404, 410))
+  AND (content_id IS NOT NULL OR catalogue <> '' OR (http_status IN (404, 410) AND source NOT IN (6, 7)))
 RETURNING host_id, 3 - priority, discovered_at, key, path, depth, source, discovered_at, via, 0, id, chain,
           CASE WHEN catalogue IS NOT NULL THEN 16 END;
 
