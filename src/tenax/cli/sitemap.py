@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 NAME = "sitemap"
 SENTENCE = (
     "List what a site's sitemaps name. For the root of a site, those in its robots.txt, or else at the usual places; "
-    "indexes are followed. Fetched as `tenax fetch` does, one after the other in the host's turn; nothing is written down."
+    "indexes are followed. Fetched as `tenax fetch` does, one after the other in the host's turn; nothing is written "
+    "down."
 )
 EXAMPLES = """\
   tenax sitemap https://example.org/
