@@ -60,7 +60,9 @@ async def _copy(db: Any, world: World, clock: Clock) -> int:
         await _send(db, "seen", SEEN, (f"{host_id}\t{key}\n" for host_id, key in seen))
         await _send(db, "queue", QUEUE, _waiting(wave, now))
         count += len(wave)
-    await add_to_tally(db, FOLDED, Counter({"admitted": count, "waiting": count, "hosts": len(hosts), "found:link": count}))
+    await add_to_tally(
+        db, FOLDED, Counter({"admitted": count, "waiting": count, "hosts": len(hosts), "found:link": count})
+    )
     return count
 
 
