@@ -8,12 +8,17 @@ from itertools import count
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.servers.kafka import KafkaBroker
 from tests.servers.postgres import PostgresServer
 from tests.servers.redis import RedisServer
 
 pytest.register_assert_rewrite("tests.contracts")  # a failing contract says what was found
+
+# That a busy machine makes up examples slowly, or takes long over one, says nothing about us.
+settings.register_profile("tenax", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("tenax")
 
 HERE = Path(__file__).parent
 LONGEST_FIRST = ("e2e", "ledger", "fetch", "hostile", "services", "test_scripts.py", "hosts", "bench", "events")

@@ -16,8 +16,8 @@ import pytest
 from tenax.demo import Site
 from tests.e2e.program import INLINE, Demo, ended, serving, start, until
 
-TOLERANCE_SECONDS = 0.005
-"""What the server's clock is read later than a request arrives."""
+TOLERANCE_SECONDS = 0.02
+"""What the server's clock may be read later than a request arrives, on a busy machine."""
 
 
 @pytest.fixture
