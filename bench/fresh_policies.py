@@ -147,7 +147,7 @@ class Ours:
         after = after_visit(before, seen, now, BOUNDS, prior(kind, tally))
         assert after is not None
         self._known[number] = after
-        self._tallies[page.host, kind] = taught(tally, before, seen, now)
+        self._tallies[page.host, kind] = taught(tally, before, after)
         at, _ = next_visit_at(after, now, BOUNDS, self.price)
         self._plan(number, day, (at - now) / DAY)
 

@@ -149,7 +149,7 @@ def test_a_page_that_was_there_is_not_given_up(outcome: Outcome, plan: Plan) -> 
     later = found.plan(plan)
     assert isinstance(later, Again) and later.at > NOW and later.why.startswith("failed once")
     assert found.freshness is not None and first.freshness is not None
-    assert (found.freshness.misses, found.freshness.days) == (1, first.freshness.days)
+    assert (found.freshness.misses, found.freshness.rates) == (1, first.freshness.rates)
 
 
 def test_a_text_that_is_nearly_the_one_we_held_has_not_changed() -> None:

@@ -71,11 +71,11 @@ def kept_up(
     seen = _seen(sight, answer, reading, claim, now)
     bounds = _bounds(config)
     kind = kin(seen, now)
-    tally = Tally(*upkeep.taught.get(kind, (0.0, 0.0)))
+    tally = Tally(upkeep.taught.get(kind, ()))
     after = after_visit(before, seen, now, bounds, prior(kind, tally))
     if after is None:
         return Kept(upkeep)
-    upkeep = _taught(upkeep, kind, taught(tally, before, seen, now))
+    upkeep = _taught(upkeep, kind, taught(tally, before, after))
     price = max(upkeep.price, LEAST_PRICE)
     if sight is Sight.FIRST:  # while pages are still found, they must not ask for more than they can get
         price = max(price, first_price(claim.host.page_count, config.visits_per_day))
@@ -143,9 +143,10 @@ def _seen(sight: Sight, answer: Answer, reading: Reading | None, claim: Claim, n
 
 
 def _taught(upkeep: Upkeep, kind: PageKind, tally: Tally) -> Upkeep:
-    if not tally.days:
+    if not tally.weights:
         return upkeep
-    return msgspec.structs.replace(upkeep, taught={**upkeep.taught, kind: (tally.changes, tally.days)})
+    sums = tuple(float(f"{weight:.5g}") for weight in tally.weights)  # more digits than are known
+    return msgspec.structs.replace(upkeep, taught={**upkeep.taught, kind: sums})
 
 
 def _planned(

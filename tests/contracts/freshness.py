@@ -14,7 +14,7 @@ from tests.contracts.ledger import Opened, claim_soon, claimed, drain, offer, pa
 
 A, B = "https://a.test/1", "https://b.test/1"
 DAY = 86_400.0
-CALM = Freshness(seen_at=1_000_000.5, changes=1.5, days=30.25, visits=3, published_at=77.0, is_hub=True)
+CALM = Freshness(seen_at=1_000_000.5, rates=b"\x00\x7f\xff" * 10, visits=3, published_at=77.0, is_hub=True)
 
 
 async def kept(

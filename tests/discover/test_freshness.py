@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenax.discover.change_rates import Belief, Tally, prior
+from tenax.discover.change_rates import Tally, gamma, packed, prior
 from tenax.discover.freshness import (
     DAY,
     FreshnessBounds,
@@ -28,6 +28,7 @@ NOW = 1_750_000_000.0
 BOUNDS = FreshnessBounds()
 PRIOR = prior(PageKind.OTHER)
 PRICE = 2.0
+FEW, MORE = packed(gamma(0.4, 8.0)), packed(gamma(4.0, 8.0))
 
 kinds = st.sampled_from(list(PageKind))
 hours = st.floats(0.01, 24 * 200)
@@ -91,11 +92,9 @@ def test_a_jump_of_the_clock_does_no_harm(
     now = last + jump
     at, _ = next_visit_at(freshness, now, BOUNDS, price)
     assert at <= now + BOUNDS.longest_seconds * 1.001
-    after = visited(freshness, sight, now)
-    assert math.isfinite(after.changes) and math.isfinite(after.days) and after.days > 0
-    assert after.days <= freshness.days + PRIOR.days + 2 * BOUNDS.longest_seconds / DAY + 2000 * (
-        sight is Sight.CHANGED
-    )
+    after, longest = visited(freshness, sight, now), last + 2 * BOUNDS.longest_seconds
+    assert math.isfinite(rate_per_day(after, now))
+    assert after.rates == visited(freshness, sight, min(now, longest)).rates
 
 
 @given(histories, hours)
@@ -110,7 +109,7 @@ def test_failures_teach_nothing_and_are_not_hurried(history: list[tuple[float, b
     failed = freshness
     for n in range(times):
         failed = visited(failed, Sight.FAILED, now + 60 * (n + 1))
-    assert (failed.changes, failed.days, failed.seen_at) == (freshness.changes, freshness.days, freshness.seen_at)
+    assert (failed.rates, failed.seen_at) == (freshness.rates, freshness.seen_at)
     at, why = next_visit_at(failed, now + 60 * times, BOUNDS, PRICE)
     assert at >= next_visit_at(freshness, now, BOUNDS, PRICE)[0]
     assert why.startswith("failed")
@@ -176,10 +175,11 @@ def test_dates_that_cannot_be_are_ignored(at: float) -> None:
 def test_changefreq_colours_the_beginning_and_is_soon_outweighed() -> None:
     lively, quiet = first(changefreq="Hourly"), first(changefreq="never")
     assert interval(lively, NOW) < interval(first(), NOW) < interval(quiet, NOW)
+    assert interval(quiet, NOW) / interval(lively, NOW) > 1.5
     for day in range(1, 15):
-        now = NOW + day * DAY
-        lively, quiet = visited(lively, Sight.UNCHANGED, now), visited(quiet, Sight.UNCHANGED, now)
-    assert interval(quiet, now) / interval(lively, now) < 1.05
+        now, sight = NOW + day * DAY, Sight.UNCHANGED if day % 4 else Sight.CHANGED
+        lively, quiet = visited(lively, sight, now), visited(quiet, sight, now)
+    assert interval(quiet, now) / interval(lively, now) < 1.1
 
 
 def test_what_a_page_says_of_itself_counts_more_than_its_sitemap() -> None:
@@ -219,12 +219,12 @@ def test_a_page_that_may_answer_with_304_is_asked_sooner() -> None:
 @pytest.mark.parametrize(
     ("freshness", "why"),
     [
-        (Freshness(NOW, 0.4, 8.0), "new, taken to change about every 20 d; asked again after 5.1 d"),
+        (Freshness(NOW, FEW), "new, taken to change about every 19 d; asked again after 5 d"),
         (
-            Freshness(NOW, 4.0, 8.0, visits=13, changed=3),
+            Freshness(NOW, MORE, visits=13, changed=3),
             "changed in 3 of 12 visits, about every 2 d; asked again after 2.7 d",
         ),
-        (Freshness(NOW, 4.0, 8.0, visits=2, tried_at=NOW, misses=1), "failed once; asked again after 5.3 d"),
+        (Freshness(NOW, MORE, visits=2, tried_at=NOW, misses=1), "failed once; asked again after 5.3 d"),
     ],
 )  # fmt: skip
 def test_people_are_told_why(freshness: Freshness, why: str) -> None:
@@ -240,29 +240,46 @@ def test_durations_are_short(seconds: float, words: str) -> None:
 
 
 def test_pages_teach_what_to_believe_of_new_ones() -> None:
-    tally, freshness, now = Tally(), first(), NOW
+    tally = Tally()
     for _ in range(100):
-        now += DAY
-        seen = Seen(Sight.CHANGED)
-        tally = taught(tally, freshness, seen, now)
-        after = after_visit(freshness, seen, now, BOUNDS, prior(PageKind.OTHER, tally))
-        assert after is not None
-        freshness = after
-    assert 99 < tally.days < 101
+        freshness, now = first(), NOW
+        for _ in range(5):
+            now += DAY
+            after = visited(freshness, Sight.CHANGED, now)
+            tally, freshness = taught(tally, freshness, after), after
+    assert sum(tally.weights) == pytest.approx(100)  # each page once
     assert prior(PageKind.OTHER, tally).per_day > 5 * PRIOR.per_day
-    for seen in (Seen(Sight.FAILED), Seen(Sight.GONE), Seen(Sight.FIRST)):
-        assert taught(tally, freshness, seen, now + DAY) == tally
-    assert taught(tally, None, Seen(Sight.CHANGED), now) == tally
+    assert taught(tally, None, first()) == tally
+    for sight in (Sight.FAILED, Sight.GONE):
+        assert taught(tally, freshness, visited(freshness, sight, now + DAY)) == tally
 
 
-def test_what_others_taught_meanwhile_is_taken_up() -> None:
-    lively = Belief(PRIOR.changes, PRIOR.days / 10)
-    freshness = first()
-    told, untold = (
-        after_visit(freshness, Seen(Sight.UNCHANGED), NOW + DAY, BOUNDS, believed) for believed in (lively, PRIOR)
-    )
-    assert told is not None and untold is not None
-    assert interval(told, NOW + DAY) < interval(untold, NOW + DAY)
+def test_what_was_stored_before_rates_were_is_a_page_of_which_nothing_is_known() -> None:
+    old = b'{"seen_at":%d,"changes":4.0,"days":8.0,"lent":0.5,"lent_days":2.0,"visits":9,"changed":3}' % NOW
+    freshness = msgspec.json.decode(old, type=Freshness)
+    assert (freshness.visits, freshness.changed, freshness.rates) == (9, 3, b"")
+    assert interval(freshness, NOW) == pytest.approx(interval(first(), NOW), rel=1e-3)
+    for sight in (Sight.CHANGED, Sight.UNCHANGED):
+        after = visited(freshness, sight, NOW + DAY)
+        assert after.visits == 10
+        assert interval(after, NOW + DAY) == pytest.approx(
+            interval(visited(first(), sight, NOW + DAY), NOW + DAY), 1e-3
+        )
+        assert sum(taught(Tally(), freshness, after).weights) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("said_days", "is_sooner"), [(0.0, None), (0.5, True), (100.0, False)], ids=["just now", "lately", "long ago"]
+)
+def test_a_first_visit_learns_when_the_page_last_changed(said_days: float, is_sooner: bool | None) -> None:
+    silent, said = interval(first(), NOW), interval(first(last_modified_at=NOW - said_days * DAY), NOW)
+    assert said == silent if is_sooner is None else (said < silent) is is_sooner
+
+
+def test_that_an_article_was_made_is_no_change() -> None:
+    at = NOW - 5 * DAY
+    made, revised = (first(PageKind.ARTICLE, published_at=at, last_modified_at=at + late) for late in (0, 3600))
+    assert interval(revised, NOW) < interval(made, NOW)
 
 
 @given(histories)

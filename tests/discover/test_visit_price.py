@@ -99,7 +99,7 @@ def test_the_price_finds_the_budget() -> None:
     pages, price = RATES * 10, 1000.0
     planned = [interval_days(rate, price) for rate in pages]
     for day in range(200):
-        price = next_price(price, sum(1 / days for days in planned), 1, 20.0, 1.0)
+        price = next_price(price, sum(1 / days for days in planned), 4, 20.0, 1.0)
         for number in range(day % 10, len(pages), 10):
             planned[number] = interval_days(pages[number], price)
     assert sum(1 / days for days in planned) == pytest.approx(20.0, rel=0.02)
@@ -125,5 +125,5 @@ def test_a_price_moves_no_faster_than_it_may(
 
 
 def test_what_is_overdue_makes_it_dearer() -> None:
-    dearer, same, cheaper = (next_price(2.0, 100.0, overdue, 100.0, 1.0) for overdue in (50, 5, 0))
+    dearer, same, cheaper = (next_price(2.0, 100.0, overdue, 100.0, 1.0) for overdue in (50, 18, 0))
     assert dearer > same > cheaper and same == pytest.approx(2.0)

@@ -55,7 +55,7 @@ RED = Redirected(to="https://a.test/y", status=301)
 DOWN = Failed(why="no answer", kind=FailureKind.CONNECT)
 GONE = Failed(why="HTTP 410", kind=FailureKind.GONE, status=410)
 LIST = KNOWN._replace(held=Held(50.0, 200, etag='"1"', catalogue="sitemap"))
-FRESHNESS = Freshness(seen_at=100.0, changes=1.0, days=9.0)
+FRESHNESS = Freshness(seen_at=100.0, rates=b"\x00\x7f\xff" * 10)
 
 
 def settling(

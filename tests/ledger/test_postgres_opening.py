@@ -271,7 +271,7 @@ async def test_pages_of_the_third_version_are_kept_fresh(ledgers: Ledgers, monke
     assert await ledger.revisit(clock.now()) == 1
     claim = await claimed(ledger)
     assert claim.held == Held(1.0, 200, PageKind.OTHER, body_bytes=5, content_hash="ab")
-    freshness = Freshness(clock.now(), 1.0, 9.0)
+    freshness = Freshness(clock.now(), b"\x00\x7f\xff" * 10)
     visit = visit_of(claim, clock, plan=Again(clock.now() + 60, why="calm"))
     await ledger.commit(msgspec.structs.replace(visit, freshness=freshness, leads_to=b"packed"))
     clock.advance(120)

@@ -201,7 +201,7 @@ async def test_a_ledger_of_version_3_is_brought_to_this_one(tmp_path: Path) -> N
     held = claims["https://a.test/"].held
     assert held is not None
     assert (held.catalogue, held.freshness, held.content_hash) == ("", None, "ab" * 32)
-    freshness = Freshness(clock.now(), 1.0, 9.0)
+    freshness = Freshness(clock.now(), b"\x00\x7f\xff" * 10)
     again = visit_of(claims["https://a.test/"], clock, plan=Again(clock.now() + 60, why="calm"))
     await ledger.commit(msgspec.structs.replace(again, freshness=freshness, leads_to=b"packed"))
     await ledger.commit(

@@ -14,7 +14,19 @@ from types import MappingProxyType
 
 import msgspec
 
-from tenax.discover.change_rates import Belief, Tally, changed, relent, settled_days, tallied, unchanged
+from tenax.discover.change_rates import (
+    USUAL,
+    Belief,
+    Tally,
+    changed,
+    coloured,
+    heard,
+    packed,
+    settled_days,
+    tallied,
+    unchanged,
+    unpacked,
+)
 from tenax.discover.visit_price import interval_days
 from tenax.model import Freshness, PageKind, Value
 
@@ -24,7 +36,7 @@ EARLIEST_DATE = 631_152_000.0
 STAMP_SECONDS = 60.0
 """A page that says it changed within the last minute says when it was made for us."""
 TRUST_PAGE, TRUST_SITEMAP = 0.5, 0.25
-"""How much of the time that a page or a sitemap says it has been quiet counts, before we saw any of it."""
+"""How much of a change that a page or a sitemap tells of, and of the quiet since, counts before we saw any of it."""
 MOST_QUIET_DAYS = 365.0
 ALARMS_BELIEVED = 2
 """After so many announced changes in a row that were none, a page's sitemap is not heard."""
@@ -97,10 +109,7 @@ def after_visit(
     is_change = seen.sight is Sight.CHANGED
     return Freshness(
         seen_at=now,
-        changes=_few_digits(belief.changes),
-        days=_few_digits(belief.days),
-        lent=_few_digits(belief.lent),
-        lent_days=_few_digits(belief.days_of_others),
+        rates=packed(belief),
         visits=freshness.visits + 1,
         changed=freshness.changed + is_change,
         published_at=freshness.published_at,
@@ -118,13 +127,10 @@ def _missed(freshness: Freshness, seen: Seen, now: float) -> Freshness:
 
 def _first(seen: Seen, now: float, prior: Belief) -> Freshness:
     published_at = _credible(seen.published_at, now) if seen.kind is PageKind.ARTICLE else None
-    belief = _coloured(prior, seen.changefreq)
-    quiet = _quiet_at_first(seen, published_at, now)
+    belief = _told_at_first(_coloured(prior, seen.changefreq), seen, published_at, now)
     return Freshness(
         seen_at=now,
-        changes=_few_digits(belief.changes),
-        days=_few_digits(belief.days + quiet),
-        lent_days=_few_digits(belief.days_of_others),
+        rates=packed(belief),
         published_at=published_at,
         is_hub=seen.kind is PageKind.HUB,
         is_cheap=seen.has_validator,
@@ -132,23 +138,25 @@ def _first(seen: Seen, now: float, prior: Belief) -> Freshness:
 
 
 def _coloured(prior: Belief, changefreq: str | None) -> Belief:
-    """The prior, moved halfway, in orders of magnitude, to what the sitemap claims; believed no more firmly."""
+    """The prior, half of it moved halfway, in orders of magnitude, to what the sitemap claims: no more is believed."""
     claimed = CHANGEFREQ_PER_DAY.get((changefreq or "").strip().lower())
-    if claimed is None:
-        return prior
-    return Belief(prior.changes, prior.changes / math.sqrt(prior.per_day * claimed))
+    return prior if claimed is None else coloured(prior, math.sqrt(claimed / prior.per_day))
 
 
-def _quiet_at_first(seen: Seen, published_at: float | None, now: float) -> float:
-    """How many days without a change the page, or else its sitemap, may be credited with before we came."""
+def _told_at_first(belief: Belief, seen: Seen, published_at: float | None, now: float) -> Belief:
+    """What the page, or else its sitemap, says of the time before we came: a change then, and none since.
+
+    That an article was made is no change of it.
+    """
     for said_at, trust in ((seen.last_modified_at, TRUST_PAGE), (seen.lastmod_at, TRUST_SITEMAP)):
-        if (at := _credible(said_at, now)) is not None:
-            return min(_days_between(published_at, at, now), MOST_QUIET_DAYS) * trust
-    return 0.0
+        if (at := _credible(said_at, now)) is not None and at < now - STAMP_SECONDS:
+            quiet = min(_days_between(published_at, at, now), MOST_QUIET_DAYS)
+            return heard(belief, quiet, trust, is_change=published_at is None or at > published_at + STAMP_SECONDS)
+    return belief
 
 
 def _belief_after(freshness: Freshness, seen: Seen, now: float, bounds: FreshnessBounds, prior: Belief) -> Belief:
-    belief = relent(belief_of(freshness), prior)
+    belief = unpacked(freshness.rates) or prior
     # A clock that jumped ahead is not evidence of years without a change; one that was set back is none at all.
     since = max(freshness.seen_at, now - 2 * bounds.longest_seconds)
     days = _days_between(freshness.published_at, since, now)
@@ -160,12 +168,11 @@ def _belief_after(freshness: Freshness, seen: Seen, now: float, bounds: Freshnes
     return changed(belief, days, prior, quiet)
 
 
-def taught(tally: Tally, before: Freshness | None, seen: Seen, now: float) -> Tally:
-    """What the pages of a host and kind have taught, this visit included; see `change_rates.prior`."""
-    if before is None or seen.sight not in (Sight.CHANGED, Sight.UNCHANGED):
+def taught(tally: Tally, before: Freshness | None, after: Freshness) -> Tally:
+    """What the pages of a host and kind have taught, this visit included; a first visit teaches nothing yet."""
+    if before is None or after.visits == before.visits:
         return tally
-    days = _days_between(before.published_at, before.seen_at, now)
-    return tallied(tally, belief_of(before), days, seen.sight is Sight.CHANGED)
+    return tallied(tally, unpacked(before.rates) if before.visits > 1 else None, belief_of(after))
 
 
 def _days_between(published_at: float | None, since: float, until: float) -> float:
@@ -187,7 +194,7 @@ def _is_announced(freshness: Freshness, lastmod_at: float | None, now: float) ->
 
 
 def belief_of(freshness: Freshness) -> Belief:
-    return Belief(freshness.changes, freshness.days, freshness.lent, freshness.lent_days)
+    return unpacked(freshness.rates) or USUAL[PageKind.OTHER]
 
 
 def rate_per_day(freshness: Freshness, now: float, ahead_days: float = 0.0) -> float:
@@ -265,8 +272,3 @@ def duration(seconds: float) -> str:
 def _credible(at: float | None, now: float) -> float | None:
     """A time that can be: not before the web, not ahead of now, and a number at all."""
     return at if at is not None and math.isfinite(at) and EARLIEST_DATE <= at <= now else None
-
-
-def _few_digits(number: float) -> float:
-    """Five digits are more than is known, and what is stored with every page stays short."""
-    return float(f"{number:.5g}")

@@ -20,7 +20,7 @@ MOST_A_DAY = 3.0
 """A price rises or falls by no more than this factor in a day, whatever it is told."""
 CATCH_UP_DAYS = 5.0
 """In so many days what is overdue is to be caught up with."""
-WAITING_DAYS = 0.05
+WAITING_DAYS = 0.18
 """Visits for so long may always be waiting: with none, requests are lost whenever chance leaves nothing due."""
 LEAST_PRICE, MOST_PRICE = 1e-9, 1e9
 

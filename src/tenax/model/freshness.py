@@ -13,14 +13,9 @@ class Freshness(Value, frozen=True):
 
     seen_at: float
     """When its content was last known: compared with what we held, or first read."""
-    changes: float
-    """Belief about its rate of change, a Gamma distribution: as if so many changes had been seen …"""
-    days: float
-    """… in so many days. For an article that settles these are days of a fresh one, and fewer than went by."""
-    lent: float = 1.0
-    """How much of what other pages taught is still in that …"""
-    lent_days: float = 0.0
-    """… and how many of the days are of it."""
+    rates: bytes = b""
+    """Belief about its rate of change, as `tenax.discover.change_rates` packs it; empty: what is usual. For an article
+    that settles it is the rate of a fresh one."""
     visits: int = 1
     """Visits that told something, the first included."""
     changed: int = 0

@@ -13,5 +13,5 @@ class Upkeep(Value, frozen=True):
     priced_at: float = 0.0
     planned_per_day: float = 0.0
     """Visits a day that its pages ask for, as each was last planned."""
-    taught: dict[PageKind, tuple[float, float]] = {}
-    """By kind of page: changes that were seen, and in how many days."""
+    taught: dict[PageKind, tuple[float, ...]] = {}
+    """By kind of page: what is believed of the rate of each, added up."""
