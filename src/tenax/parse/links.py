@@ -13,6 +13,7 @@ from typing import Literal
 
 from tenax.model import Value
 from tenax.parse.html import BREAK, Dom, tag_number
+from tenax.parse.text import one_line
 
 LinkKind = Literal["a", "area", "iframe", "canonical", "alternate"]
 
@@ -70,7 +71,7 @@ def read_links(dom: Dom, kept_runs: Sequence[bool] = ()) -> tuple[Link, ...]:
         text, is_kept = "", False
         if start < end:
             if end - start == 1:
-                text = " ".join(_beginning(fragments[start]).split())[:MAX_TEXT_CHARS]
+                text = one_line(_beginning(fragments[start]))[:MAX_TEXT_CHARS]
             else:
                 said = fragments[start : min(end, start + _MAX_FRAGMENTS)]
                 text = " ".join("".join(map(_beginning, said)).replace(BREAK, " ").split())[:MAX_TEXT_CHARS]
