@@ -115,6 +115,7 @@ class Blocks:
         fragments, starts, firsts = walk.fragments, walk.run_starts, self.first_of_run
         chars, counts = [0] * len(self.texts), [0] * len(self.texts)
         run, last, covered, block = 0, len(starts) - 1, 0, 0
+        run_ends = [*starts[1:], len(fragments)]
         if not starts:
             return chars, counts
         for start, end in zip(walk.link_starts, walk.link_ends, strict=True):
@@ -122,7 +123,7 @@ class Blocks:
             if start == end or start < covered:
                 continue
             covered = end
-            while run < last and starts[run + 1] <= start:
+            while run_ends[run] <= start:
                 run += 1
             # Most links are one text.
             if end - start == 1 and firsts[run + 1] - firsts[run] == 1:

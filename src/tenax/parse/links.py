@@ -59,8 +59,8 @@ def read_links(dom: Dom, kept_runs: Sequence[bool] = ()) -> tuple[Link, ...]:
     """
     walk = dom.walk
     found: dict[str, Link] = {}
-    fragments, run_starts = walk.fragments, walk.run_starts
-    run, last_run = 0, len(run_starts) - 1
+    fragments, run_starts, is_judged = walk.fragments, walk.run_starts, bool(kept_runs)
+    run, run_ends = 0, [*run_starts[1:], len(fragments)]
     for node, start, end in zip(walk.leading, walk.link_starts, walk.link_ends, strict=True):
         attributes = node.attributes
         tag = node.tag_id
@@ -75,9 +75,9 @@ def read_links(dom: Dom, kept_runs: Sequence[bool] = ()) -> tuple[Link, ...]:
             else:
                 said = fragments[start : min(end, start + _MAX_FRAGMENTS)]
                 text = " ".join("".join(map(_beginning, said)).replace(BREAK, " ").split())[:MAX_TEXT_CHARS]
-            while run < last_run and run_starts[run + 1] < end:
+            while run_ends[run] < end:
                 run += 1
-            is_kept = bool(kept_runs) and kept_runs[run]
+            is_kept = is_judged and kept_runs[run]
         rel = attributes.get("rel") or ""
         kind: LinkKind | None = _KINDS.get(tag) or _kind_of_reference(rel, attributes.get("type"))
         if kind is None:
