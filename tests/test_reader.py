@@ -12,7 +12,7 @@ from tenax.ledger.links import followed_targets, unpack_links
 from tenax.model import Budget, PageLink, Rejected, Source, Way
 from tenax.parse.document import Document
 from tenax.parse.links import Link
-from tenax.reader import kept_links, read_page, web_url
+from tenax.reader import kept_links, leads_to_numbers, read_page, web_url
 from tenax.reading import Job, Reading, Work, decode_work, encode_work
 from tenax.urls.admit import rules_of
 
@@ -222,3 +222,22 @@ def test_only_lists_and_guesses_are_looked_at_for_that() -> None:
 def test_what_a_job_says_of_discovery_survives_the_socket() -> None:
     work = Work(RULES, (job("x", discovery=sources("feeds"), source=Source.FEED, is_catalogue=True),))
     assert decode_work(encode_work(work)).jobs == work.jobs
+
+
+@pytest.mark.parametrize(
+    ("hrefs", "are_numbered"),
+    [
+        ([], False),
+        (["/a", "/b-2.html", "/story/1987", "/seiten"], True),
+        (["/a", "/b-2.html", "/1987-story", "/pages", "/q?x=1"], False),
+        (["/a?PAGE=2"], True),
+        (["/Page-3/"], True),
+        (["/p/12", "/x"], True),
+        (["/p/123456", "/x"], False),
+        (["/seite_4."], True),
+        (["/archive/2024/05/"], True),
+        (["x", "2024/05"], False),
+    ],
+)
+def test_whether_a_page_leads_to_numbered_ones(hrefs: list[str], are_numbered: bool) -> None:
+    assert leads_to_numbers(Document("html", links=tuple(map(Link, hrefs)))) is are_numbered

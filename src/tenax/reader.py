@@ -43,6 +43,8 @@ _NUMBERED = re.compile(
     r"|/(?:page|p|seite|pagina)[/_-]?\d{1,5}(?:/|\.|$)|/(?:19|20)\d\d(?:/\d\d)?/?$",
     re.IGNORECASE,
 )
+# What all of those have in common, looked for in lower case among many addresses at once.
+_MAY_BE_NUMBERED = re.compile(r"/(?:(?:p(?:age|agina)?|seite)[/_-]?\d|(?:19|20)\d\d)")
 
 
 class Reader:
@@ -169,12 +171,10 @@ def _listing(job: Job, rules: Rules, document: Document, base: str) -> Listing |
         job.source in GUESSES
         or document.kind is PageKind.HUB
         or _NUMBERED.search(job.url) is not None
-        or (
-            _SECTION.search(job.url) is not None and sum(link.is_in_article for link in document.links) >= SECTION_LINKS
-        )
+        or _is_section(job.url, document)
     )
     # Many a list has so much text under each title that it reads like an article.
-    if not is_list and not document.next_href and not any(_NUMBERED.search(link.href) for link in document.links):
+    if not is_list and not document.next_href and not leads_to_numbers(document):
         return None
     following = document.next_href or next((link.href for link in document.links if "next" in link.rel.split()), "")
     urls = leads_to(rules, base, [link.href for link in document.links[: rules.max_links_per_page]])
@@ -186,6 +186,14 @@ def _listing(job: Job, rules: Rules, document: Document, base: str) -> Listing |
 def _is_section(url: str, document: Document) -> bool:
     """Whether this is the front page of a section, which may read like an article."""
     return bool(_SECTION.search(url)) and sum(link.is_in_article for link in document.links) >= SECTION_LINKS
+
+
+def leads_to_numbers(document: Document) -> bool:
+    """Whether any link looks like one to a further page. All are asked at once first: most pages have none."""
+    hrefs = [link.href for link in document.links]
+    joined = "\n".join(hrefs).lower()
+    may_be = "=" in joined or _MAY_BE_NUMBERED.search(joined) is not None
+    return may_be and any(_NUMBERED.search(href) for href in hrefs)
 
 
 def _at_its_depth(job: Job, offers: tuple[Offer, ...], numbering: Numbering) -> tuple[Offer, ...]:
@@ -255,7 +263,7 @@ def packed_links(page_url: str, document: Document, targets: Sequence[str | None
     """The first links by where they lead, as the link graph keeps them; those to the page itself are left out."""
     origin, _ = place_of(page_url) or ("", "")
     pairs = zip(targets, document.links, strict=False)
-    links = ((url, link) for url, link in pairs if url is not None and url != page_url)
+    links = [(url, link) for url, link in pairs if url is not None and url != page_url]
     return pack_links(origin, links, is_nofollow=document.is_nofollow)
 
 

@@ -136,3 +136,19 @@ def test_marks_of_our_own_in_a_page_are_none() -> None:
 def test_without_its_marks_the_text_is_that_of_the_page(html: str) -> None:
     dom = Dom(html)
     assert inert(Blocks(dom.walk).marked) == page_text(dom)
+
+
+@settings(max_examples=50)
+@given(st.lists(st.text(st.sampled_from("ab ,.?!;"), min_size=1).filter(str.strip), max_size=8))
+def test_words_and_pauses_are_those_of_each_block(texts: list[str]) -> None:
+    texts = ["Der Fährmann, so hieß es, kam zu spät.", *texts]
+    blocks = blocks_of("".join(f"<p>{text}</p>" for text in texts))
+    said = [" ".join(text.split()) for text in texts]
+    assert blocks.words == [len(text.split()) for text in said]
+    assert blocks.pauses == [sum(map(text.count, ",.?")) if len(text.split()) > 3 else 0 for text in said]
+
+
+@pytest.mark.parametrize("html", ["", "<p>a<p>b", "<p>a<br><br>b<br><br>c<p>d", "<p>a\x01b\x02c"])
+def test_it_is_known_how_many_marks_are_ours(html: str) -> None:
+    blocks = blocks_of(html)
+    assert blocks.marks == sum(map(blocks.marked.count, "\x01\x02"))

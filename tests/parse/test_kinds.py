@@ -9,7 +9,7 @@ from tenax.parse import read_document
 from tenax.parse.blocks import Blocks
 from tenax.parse.hints import Hints
 from tenax.parse.html import Dom
-from tenax.parse.kinds import page_kind
+from tenax.parse.kinds import OF_KIND, kind_numbers, page_kind
 from tenax.parse.outline import Outline
 
 WORDS = "The ferry left the harbour an hour late, because nobody, not even the captain, had found the key. " * 2
@@ -63,3 +63,31 @@ def test_a_page_without_text_is_no_kind(html: str) -> None:
 
 def test_other_media_have_no_kind() -> None:
     assert read_document(b"just text", "text/plain").kind is PageKind.OTHER
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        ("docs.example/x", {"docs"}),
+        ("mydocs.example/x", set()),
+        ("a.example/docsy", set()),
+        ("a.example/mydocumentation", {"docs"}),
+        ("a.example/Questions/7", {"forum"}),
+        ("a.example/t/7", {"forum"}),
+        ("a.example/shopping/re-buy", {"product"}),
+        ("a.example/listing", {"hub"}),
+        ("a.example/playlist", set()),
+        ("a.example/mynews/", {"hub"}),
+        ("a.example/news/", {"hub", "article"}),
+        ("a.example/page/2", {"hub"}),
+        ("a.example/x2024/05-y", {"article"}),
+        ("a.example/024/05", set()),
+        ("a.example/2024/5", set()),
+        ("a.example/blog/our-services", {"article", "service"}),
+    ],
+)
+def test_words_in_an_address(address: str, words: set[str]) -> None:
+    host, slash, path = address.partition("/")
+    numbers = kind_numbers((), Hints(host=host, path=slash + path))
+    names = [name.partition(" ")[0] for name in OF_KIND[-len(numbers) :]]
+    assert {name for name, number in zip(names, numbers, strict=True) if number} == words

@@ -182,3 +182,12 @@ def test_any_markup_is_laid_out(html: str) -> None:
         assert own | near == near
         assert near | above == above
         assert outline.facts(box)[3] == blocks.span(box)[1] - blocks.span(box)[0]
+
+
+def test_the_share_of_a_mark_counts_what_is_in_such_boxes_once() -> None:
+    html = "<p>outside</p><ul class=list><li class=item><p class=card>inside</p></li></ul><p class=price>7777</p>"
+    _, outline = laid_out(html)
+    found = dict(zip(OF_PAGE, outline.numbers, strict=True))
+    assert (found["list share"], found["product share"]) == (6 / 17, 4 / 17)
+    _, outline = laid_out("<html class=forum><p class=thread>all of it</p>")
+    assert dict(zip(OF_PAGE, outline.numbers, strict=True))["forum share"] == 1.0

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tenax.parse.html import Dom
-from tenax.parse.text import inert, page_text, plain_text, visible_text
+from tenax.parse.text import inert, one_line, page_text, plain_text, visible_text
 
 
 def text_of(html: str, max_chars: int = 1000) -> str:
@@ -82,3 +84,8 @@ def test_plain_text_keeps_its_lines() -> None:
 def test_inert_text_is_the_same_text() -> None:
     assert inert("a\tb\nc é 日") == "a\tb\nc é 日"
     assert inert("\x00a\x08\x1bb\x7f\x9bc") == "abc"
+
+
+@given(st.text(st.sampled_from("ab \t\n\xa0\u2003\x1f\u200b")))
+def test_one_line_has_single_spaces(text: str) -> None:
+    assert one_line(text) == " ".join(text.split())

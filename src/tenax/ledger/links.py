@@ -7,7 +7,7 @@ words: with all it says, a link takes some thirty bytes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from isal import isal_zlib
@@ -36,21 +36,20 @@ class Anchor(Protocol):
     def is_in_article(self) -> bool: ...
 
 
-def pack_links(origin: str, links: Iterable[tuple[str, Anchor]], *, is_nofollow: bool = False) -> bytes:
+def pack_links(origin: str, links: Sequence[tuple[str, Anchor]], *, is_nofollow: bool = False) -> bytes:
     """Of a page at this origin: where links lead, and what is said there; `is_nofollow` when the page says it of all.
 
     Of links to the same place one is kept. Nothing at all is kept of a page without links.
     """
-    found: dict[str, Anchor] = {}
-    for url, anchor in links:
-        known = found.get(url)
-        found[url] = anchor if known is None else _merged(url, known, anchor)
-    if not found:
+    if not links:
         return b""
-    here, start = f"{origin}/", len(origin)
+    found = dict(links)
+    if len(found) < len(links):
+        found = _each_once(links)
     anchors = found.values()
     columns = (
-        _LINE.join([url[start:] if url.startswith(here) else url for url in found]),
+        # No URL has a line break in it, or a NUL.
+        _LINE.join(["", *found]).replace(f"{_LINE}{origin}/", f"{_LINE}/")[1:],
         _column([anchor.text for anchor in anchors]),
         "".join(
             [_MARKS[_IN_ARTICLE * anchor.is_in_article + (is_nofollow or anchor.is_nofollow)] for anchor in anchors]
@@ -91,6 +90,14 @@ def link_to(target: str, origin: str, packed: bytes) -> PageLink | None:
     if path.encode("utf-8", "replace") not in isal_zlib.decompress(packed):
         return None
     return next((link for link in unpack_links(origin, packed) if link.url == target), None)
+
+
+def _each_once(links: Iterable[tuple[str, Anchor]]) -> dict[str, Anchor]:
+    found: dict[str, Anchor] = {}
+    for url, anchor in links:
+        known = found.get(url)
+        found[url] = anchor if known is None else _merged(url, known, anchor)
+    return found
 
 
 def _merged(url: str, one: Anchor, other: Anchor) -> PageLink:

@@ -110,11 +110,12 @@ def _table(name: str) -> RowSums:
 
 
 def _scores(table: RowSums, blocks: Blocks, features: Features) -> list[float]:
-    sums = table(features.of_block, blocks.boxes, features.of_box, features.of_page)
-    scores = [
-        1 / (1 + exp(-total)) if numbers and numbers[0] != UNREAD_TAG else 0.0
-        for total, numbers in zip(sums, features.of_block, strict=True)
-    ]
+    rows, scores = features.of_block, [0.0] * len(blocks)
+    asked = [at for at, numbers in enumerate(rows) if numbers and numbers[0] != UNREAD_TAG]
+    places = [blocks.boxes[at] for at in asked]
+    sums = table([rows[at] for at in asked], places, features.of_box, features.of_page)
+    for at, total in zip(asked, sums, strict=True):
+        scores[at] = 1 / (1 + exp(-total))
     for at in features.clear:
         scores[at] = _CLEAR
     return scores
@@ -122,6 +123,8 @@ def _scores(table: RowSums, blocks: Blocks, features: Features) -> list[float]:
 
 def _comments(blocks: Blocks, outline: Outline) -> set[int]:
     """The boxes of what readers wrote below an article: those called so, but for what is around its title too."""
+    if not outline.marks & _COMMENT:
+        return set()
     parents, title_at = blocks.walk.box_parents, outline.title_at
     around_title = set()
     box = blocks.boxes[title_at] if title_at >= 0 else 0
@@ -167,7 +170,7 @@ def _make_whole(scores: list[float], blocks: Blocks) -> None:
 
     Large cells are columns, in which the page is laid out. What was dropped for another reason stays so.
     """
-    for box, members in _wholes(blocks).items():
+    for box, members in _wholes(scores, blocks).items():
         chars = [blocks.chars[at] for at in members]
         whole = sum(chars)
         if len(members) > 1 and (blocks.walk.box_tags[box] != _TABLE or whole < _CELL_CHARS * len(members)):
@@ -177,24 +180,31 @@ def _make_whole(scores: list[float], blocks: Blocks) -> None:
                     scores[at] = mean
 
 
-def _wholes(blocks: Blocks) -> dict[int, list[int]]:
-    """The blocks of each list and table, those of inner ones not included."""
-    tags, parents = blocks.walk.box_tags, blocks.walk.box_parents
-    found: dict[int, list[int]] = {}
+def _wholes(scores: list[float], blocks: Blocks) -> dict[int, list[int]]:
+    """The blocks of each list and table with a score in it, those of inner ones not included."""
     homes = {0: -1}
-    for at, box in enumerate(blocks.boxes):
-        entered = []
-        while (home := homes.get(box)) is None:
-            entered.append(box)
-            if tags[box] in _WHOLES:
-                home = box
-                break
-            box = parents[box]
-        for inner in entered:
-            homes[inner] = home
-        if home >= 0:
+    scored = {_home(box, homes, blocks) for box, score in zip(blocks.boxes, scores, strict=True) if score}
+    scored.discard(-1)
+    found: dict[int, list[int]] = {}
+    for at, box in enumerate(blocks.boxes) if scored else ():
+        if (home := _home(box, homes, blocks)) in scored:
             found.setdefault(home, []).append(at)
     return found
+
+
+def _home(box: int, homes: dict[int, int], blocks: Blocks) -> int:
+    """The nearest list or table around a box; -1 for none. `homes` are those that are known."""
+    tags, parents = blocks.walk.box_tags, blocks.walk.box_parents
+    entered = []
+    while (home := homes.get(box)) is None:
+        entered.append(box)
+        if tags[box] in _WHOLES:
+            home = box
+            break
+        box = parents[box]
+    for inner in entered:
+        homes[inner] = home
+    return home
 
 
 def _least(scores: list[float], blocks: Blocks) -> float:
@@ -203,13 +213,11 @@ def _least(scores: list[float], blocks: Blocks) -> float:
     With n words kept, of which we expect r to be right, out of all t that are, it is 2 r / (n + t). A little less of t
     makes it a little stricter: nothing is lost by it on articles, and less is kept that nobody wants.
     """
-    rows = sorted(zip(scores, blocks.words, strict=True), reverse=True)
+    rows = sorted([row for row in zip(scores, blocks.words, strict=True) if row[0] > 0], reverse=True)
     expected = sum(score * words for score, words in rows)
     kept = right = best = 0.0
     least = 1.0
     for score, words in rows:
-        if score <= 0:
-            break
         kept += words
         right += score * words
         value = right / (kept + _STRICTNESS * expected)

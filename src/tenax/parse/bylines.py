@@ -111,11 +111,11 @@ def lines_around(title: str, text: str) -> Iterator[str]:
 def lone_dates(text: str) -> list[str]:
     """The short lines that hold a year, of a text with few of them: with many, they date other pages."""
     found: list[str] = []
-    for line in text[:_TEXT_CHARS].split("\n"):
-        if len(line) <= _SHORT_CHARS and ("20" in line or "19" in line):
-            found += [line] * len(_YEAR.findall(line))
-            if len(found) > _FEW_DATES:
-                return []
+    short = [line for line in text[:_TEXT_CHARS].split("\n") if len(line) <= _SHORT_CHARS]
+    for line in [line for line in short if "20" in line or "19" in line]:
+        found += [line] * len(_YEAR.findall(line))
+        if len(found) > _FEW_DATES:
+            return []
     return found
 
 

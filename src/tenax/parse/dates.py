@@ -51,6 +51,8 @@ def read_date(text: str, now: float, *, is_month_first: bool = False) -> str | N
 def date_in_url(url: str, now: float) -> str | None:
     """The day in an address such as /2025/08/25/ or /20250825-title."""
     url = url[:2_000]
+    if "20" not in url and "19" not in url:
+        return None
     parts = [(found[1], found[3], found[4]) for found in _IN_URL.finditer(url)]
     parts += [(found[4], found[3], found[1]) for found in _DAY_FIRST_IN_URL.finditer(url)]
     for year, month, number in parts:

@@ -183,15 +183,20 @@ def _read(
     """Everything but how the page came."""
     head = read_head(dom)
     blocks = Blocks(dom.walk)
-    text = inert(blocks.marked)[:MAX_TEXT_CHARS]
+    text = inert(blocks.marked)
+    # Where nothing but our own marks was taken out, there is nothing to take out of its parts.
+    is_clean = len(text) + blocks.marks == len(blocks.marked)
+    text = text[:MAX_TEXT_CHARS]
     outline = Outline(blocks, hints_of(head, url))
     kind = page_kind(outline)
     kept = read_article(blocks, outline, kind).kept
-    article = inert(article_text(blocks, kept))
+    article = article_text(blocks, kept)
+    article = article if is_clean else inert(article)
     about = read_metadata(dom, robots_header, url=url, now=now, text=text, head=head)
     language = language_of(article or text, about.language)
     base_href = read_base_href(dom)
     resolve = resolver(base_href) if resolver is not None else None
+    markdown = markdown_of(blocks, kept, resolve) if with_markdown else ""
     return Document(
         "html",
         title=about.window_title,
@@ -210,7 +215,7 @@ def _read(
         image=about.image,
         text=text,
         article=article,
-        markdown=inert(markdown_of(blocks, kept, resolve)) if with_markdown else "",
+        markdown=markdown if is_clean else inert(markdown),
         abstract=abstract_of(blocks, outline.tags, kept, about.description),
         words=words_of(blocks, kept),
         fingerprint=near_fingerprint(article),

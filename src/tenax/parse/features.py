@@ -7,7 +7,7 @@ tables refer to it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from tenax.model import Value
@@ -37,6 +37,8 @@ _LINKED: Final = 0.8
 _LINKED_AROUND: Final = 0.7
 _LINKED_FURTHER: Final = 0.6
 _LISTED_CHARS: Final = 120
+_NEVER: Final = 2.0
+"""No share is as large."""
 _WHOLE: Final = 0.9
 
 _LEVELS: Final = ("box", "parent", "grandparent", "third")
@@ -78,17 +80,16 @@ class Features(Value, frozen=True):
 
 def features_of(blocks: Blocks, outline: Outline, *, is_article: bool = False) -> Features:
     """`is_article`: what is plain on an article gets no numbers: lists of links, long paragraphs of its main part."""
-    shares = [linked / n if n else 0.0 for linked, n in zip(blocks.link_chars, blocks.chars, strict=True)]
-    passed, clear = [False] * len(blocks), frozenset[int]()
+    shares = [linked / n if linked else 0.0 for linked, n in zip(blocks.link_chars, blocks.chars, strict=True)]
+    asked: Sequence[int] = range(len(blocks))
+    clear = frozenset[int]()
     if is_article:
         passed, clear = _listed(blocks, outline, shares), _clear(blocks, outline, shares)
-        for at in clear:
-            passed[at] = True
-    wanted = {box for box, is_passed in zip(blocks.boxes, passed, strict=True) if not is_passed}
+        asked = [at for at, is_passed in enumerate(passed) if not is_passed and at not in clear]
     return Features(
-        _of_blocks(blocks, outline, shares, passed),
+        _of_blocks(blocks, outline, shares, asked),
         clear,
-        _of_boxes(blocks, outline, wanted),
+        _of_boxes(blocks, outline, {blocks.boxes[at] for at in asked}),
         outline.numbers,
         outline.title_at,
     )
@@ -100,7 +101,7 @@ def _clear(blocks: Blocks, outline: Outline, shares: list[float]) -> frozenset[i
     Of a thousand such blocks the table keeps all but two, so it is not asked. After a heading that turns to something
     else, none is clear any more.
     """
-    parents, around, points = blocks.walk.box_parents, outline.all, outline.points2
+    parents, around, own, points = blocks.walk.box_parents, outline.all, outline.own, outline.points2
     first, end = blocks.span(outline.top)
     enough, found = points[outline.top2] / 2, []
     for at in range(first, end):
@@ -108,10 +109,11 @@ def _clear(blocks: Blocks, outline: Outline, shares: list[float]) -> frozenset[i
         if tag == P and n >= LONG_CHARS and shares[at] < _FEW_LINKS:
             box = blocks.boxes[at]
             parent = parents[box]
+            second = parents[parent]
             if (
                 not around[box] & _ALIEN
-                and not outline.near(box) & _DOUBTFUL
-                and max(points[box], points[parent], points[parents[parent]]) >= enough
+                and not (own[box] | own[parent] | own[second]) & _DOUBTFUL
+                and (points[parent] >= enough or points[second] >= enough or points[box] >= enough)
                 and (n >= _SHORT_CHARS or not beginning_of(blocks.texts[at].lower()))
             ):
                 found.append(at)
@@ -124,20 +126,20 @@ def _clear(blocks: Blocks, outline: Outline, shares: list[float]) -> frozenset[i
 
 def _listed(blocks: Blocks, outline: Outline, shares: list[float]) -> list[bool]:
     """Whether a block is a link among links, or a word in a list of them."""
-    parents, facts = blocks.walk.box_parents, outline.facts
-    known: dict[int, tuple[bool, bool]] = {}
-    found = []
-    for box, n, share in zip(blocks.boxes, blocks.chars, shares, strict=True):
-        parent = parents[box]
-        if parent not in known:
-            second = parents[parent]
-            known[parent] = (
-                facts(parent)[1] > _LINKED_AROUND,
-                _is_list(facts(second)) or _is_list(facts(parents[second])),
-            )
-        among_links, in_list = known[parent]
-        found.append(n < _LISTED_CHARS and (in_list or (among_links and share >= _LINKED)))
-    return found
+    parents = blocks.walk.box_parents
+    around = [parents[box] for box in blocks.boxes]
+    enough = {box: _linked_enough(box, parents, outline) for box in set(around)}
+    return [
+        n < _LISTED_CHARS and share >= enough[box] for n, share, box in zip(blocks.chars, shares, around, strict=True)
+    ]
+
+
+def _linked_enough(box: int, parents: list[int], outline: Outline) -> float:
+    """The share of links from which on a short block in this box counts as listed."""
+    second = parents[box]
+    if _is_list(outline.facts(second)) or _is_list(outline.facts(parents[second])):
+        return 0.0
+    return _LINKED if outline.facts(box)[1] > _LINKED_AROUND else _NEVER
 
 
 def _is_list(facts: Numbers) -> bool:
@@ -179,29 +181,24 @@ def _levels(own: int, near: int, above: int) -> tuple[int, ...]:
     return found
 
 
-def _of_blocks(blocks: Blocks, outline: Outline, shares: list[float], passed: list[bool]) -> list[Numbers]:
-    """One long loop, because it runs for every block of every page."""
+def _of_blocks(blocks: Blocks, outline: Outline, shares: list[float], asked: Sequence[int]) -> list[Numbers]:
+    """One long loop, because it runs for every block that is asked about, of every page."""
     count, whole = len(blocks), max(1, blocks.chars_before[-1])
     tags, h1_at = outline.tags, outline.h1_at if outline.h1_at >= 0 else -_NOWHERE
     title_at = outline.title_at if outline.title_at >= 0 else -_NOWHERE
     first, end_of_top = blocks.span(outline.top)
     last = end_of_top - 1
-    same = Counter(blocks.texts)
+    texts, words, link_counts, pauses = blocks.texts, blocks.words, blocks.link_counts, blocks.pauses
+    lengths = {len(texts[at]) for at in asked}
+    same = Counter([text for text in texts if len(text) in lengths])
     title_words = set(outline.hints.title.lower().split())
     heading, heading_at, heading_level, strangers = 0, -1, 0, 0
-    rows: list[Numbers] = []
-    add, ends, headings = rows.append, _ENDS, HEADINGS
+    rows: list[Numbers] = [()] * count
+    ends, headings, chars_before = _ENDS, HEADINGS, blocks.chars_before
     beside = [_NO_BLOCK, *zip(blocks.chars, shares, tags, strict=True), _NO_BLOCK]
-    for at, (is_passed, text, words, links, pauses, before, alike) in enumerate(
-        zip(
-            passed, blocks.texts, blocks.words, blocks.link_counts, blocks.pauses, blocks.chars_before,
-            _alike(blocks, outline, shares), strict=False,
-        )
-    ):  # fmt: skip
-        if is_passed:
-            add(())
-            continue
+    for at, alike in zip(asked, _alike(blocks, outline, shares, asked), strict=True):
         n, share, tag = beside[at + 1]
+        text = texts[at]
         beginning = 0
         in_title = 0.0
         if n < _SHORT_CHARS:
@@ -215,30 +212,30 @@ def _of_blocks(blocks: Blocks, outline: Outline, shares: list[float], passed: li
             elif beginning in _STRANGERS and n < _LINE_CHARS:
                 heading, heading_at, heading_level = beginning, at, _NO_HEADING_TAG
                 strangers += 1
-        add((
-            tag, n, words, share, links, pauses, 1 if text[-1] in ends else 0, beginning, in_title, *alike,
-            at / count, before / whole, at - title_at, at - h1_at, 1 if first <= at <= last else 0,
+        rows[at] = (
+            tag, n, words[at], share, link_counts[at], pauses[at], 1 if text[-1] in ends else 0, beginning, in_title,
+            *alike, at / count, chars_before[at] / whole, at - title_at, at - h1_at, 1 if first <= at <= last else 0,
             at - first, last - at, heading, at - heading_at if heading_at >= 0 else -1, heading_level,
             strangers if strangers < _MOST_STRANGERS else _MOST_STRANGERS, same[text], *beside[at], *beside[at + 2],
-        ))  # fmt: skip
+        )  # fmt: skip
     return rows
 
 
-def _alike(blocks: Blocks, outline: Outline, shares: list[float]) -> list[tuple[int, float, float]]:
+def _alike(
+    blocks: Blocks, outline: Outline, shares: list[float], asked: Sequence[int]
+) -> list[tuple[int, float, float]]:
     """How many blocks stand in boxes of the same name within boxes of the same name, and what they are like."""
     styles, parents = outline.styles, blocks.walk.box_parents
     keys = [(styles[box], styles[parents[box]]) for box in blocks.boxes]
-    sums: dict[tuple[int, int], list[float]] = {}
+    sums: dict[tuple[int, int], list[float]] = {keys[at]: [0, 0, 0.0] for at in asked}
     for key, n, share in zip(keys, blocks.chars, shares, strict=True):
         known = sums.get(key)
-        if known is None:
-            sums[key] = [1, n, share]
-        else:
+        if known is not None:
             known[0] += 1
             known[1] += n
             known[2] += share
     means = {key: (int(times), chars / times, linked / times) for key, (times, chars, linked) in sums.items()}
-    return [means[key] for key in keys]
+    return [means[keys[at]] for at in asked]
 
 
 __all__ = ["FRACTIONS", "OF_BLOCK", "OF_BOX", "OF_PAGE", "Features", "features_of"]

@@ -53,7 +53,8 @@ _LIMITS: Final = tuple(sorted(_RARE_ONLY_FROM / 1.4**number for number in range(
 # The letters of a group are one to us: then one literal byte finds the anchors of a long text, several times as quick
 # as a set of them. The first bytes of UTF-8's sequences go too: that leaves a byte a letter for most alphabets.
 _GROUPED: Final = bytes(
-    next((number for number, group in enumerate(_ANCHORS, 1) if byte in group), byte) for byte in range(256)
+    next((number for number, group in enumerate(_ANCHORS, 1) if byte in group), byte)
+    for byte in bytes(range(256)).lower()
 )
 _NO_ASCII_LETTERS: Final = bytes(byte for byte in range(256) if byte >= 0x80 or not chr(byte).isalnum())
 _NO_LETTERS: Final = bytes(byte for byte in _NO_ASCII_LETTERS if not 0x80 <= byte < 0xC0)
@@ -74,7 +75,7 @@ def content_hash(text: str) -> str:
 def near_fingerprint(text: str) -> bytes:
     """128 bytes to be stored and compared; none for a text without words. The same on every machine, for ever."""
     # CRC-32 is no hash for enemies, but nobody gains by a fingerprint, and it measures as evenly as costlier ones.
-    hashes = sorted(map(crc32, _windows(text[:MAX_CHARS].lower())))
+    hashes = sorted(map(crc32, _windows(text[:MAX_CHARS])))
     if not hashes:
         return b""
     places = [*map(bisect_left, repeat(hashes), _BIN_STARTS)]
@@ -97,8 +98,9 @@ def likeness(one: bytes, other: bytes) -> float:
 
 
 def _windows(text: str) -> list[bytes]:
-    """The windows of a text in lower case; of one too short to have any, all of it."""
-    letters, patterns = _letters(text.encode("utf-8", "replace"))
+    """The windows of a text; of one too short to have any, all of it."""
+    # What is all ASCII is made lower case on the way, by the table that groups its letters.
+    letters, patterns = _letters((text if text.isascii() else text.lower()).encode("utf-8", "replace"))
     if not letters:
         return []
     found: list[bytes] = []

@@ -13,6 +13,7 @@ from typing import Literal
 
 from tenax.model import Value
 from tenax.parse.html import BREAK, Dom, tag_number
+from tenax.parse.text import one_line
 
 LinkKind = Literal["a", "area", "iframe", "canonical", "alternate"]
 
@@ -58,8 +59,8 @@ def read_links(dom: Dom, kept_runs: Sequence[bool] = ()) -> tuple[Link, ...]:
     """
     walk = dom.walk
     found: dict[str, Link] = {}
-    fragments, run_starts = walk.fragments, walk.run_starts
-    run, last_run = 0, len(run_starts) - 1
+    fragments, run_starts, is_judged = walk.fragments, walk.run_starts, bool(kept_runs)
+    run, run_ends = 0, [*run_starts[1:], len(fragments)]
     for node, start, end in zip(walk.leading, walk.link_starts, walk.link_ends, strict=True):
         attributes = node.attributes
         tag = node.tag_id
@@ -70,13 +71,13 @@ def read_links(dom: Dom, kept_runs: Sequence[bool] = ()) -> tuple[Link, ...]:
         text, is_kept = "", False
         if start < end:
             if end - start == 1:
-                text = " ".join(_beginning(fragments[start]).split())[:MAX_TEXT_CHARS]
+                text = one_line(_beginning(fragments[start]))[:MAX_TEXT_CHARS]
             else:
                 said = fragments[start : min(end, start + _MAX_FRAGMENTS)]
                 text = " ".join("".join(map(_beginning, said)).replace(BREAK, " ").split())[:MAX_TEXT_CHARS]
-            while run < last_run and run_starts[run + 1] < end:
+            while run_ends[run] < end:
                 run += 1
-            is_kept = bool(kept_runs) and kept_runs[run]
+            is_kept = is_judged and kept_runs[run]
         rel = attributes.get("rel") or ""
         kind: LinkKind | None = _KINDS.get(tag) or _kind_of_reference(rel, attributes.get("type"))
         if kind is None:

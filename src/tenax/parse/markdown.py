@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
-from itertools import accumulate
+from itertools import accumulate, compress
 from typing import Final
 
 from tenax.parse.blocks import Blocks
@@ -65,23 +65,24 @@ class _Page:
         tags = self.walk.box_tags
         self._rules = [box for box, tag in enumerate(tags) if tag == _HR] if _HR in tags else []
         self._rule_runs = [self.walk.box_firsts[box] for box in self._rules]
+        starts = self.walk.run_starts
+        self._illustrated = {bisect_left(starts, place) - 1 for place in self.walk.image_places}
+        """The runs with images between them and the next; -1 for those before the first."""
 
     def write(self) -> None:
-        blocks, kept, firsts = self.blocks, self.kept, self.blocks.first_of_run
-        block, last = 0, -1
-        while block < len(kept):
-            if not kept[block]:
-                block += 1
-                continue
-            run = blocks.runs[block]
+        runs, boxes, illustrated = self.blocks.runs, self.blocks.boxes, self._illustrated
+        last = -1
+        for block in compress(range(len(runs)), self.kept):
+            run = runs[block]
+            if run <= last:
+                continue  # it was added with what it is part of
             if last >= 0 and self._rules:
                 self._add_rule(last, run)
-            if self.walk.images and (run == 0 or not self._is_kept(run - 1)):
+            if run - 1 in illustrated and (run == 0 or not self._is_kept(run - 1)):
                 self._add_pictures(run - 1, 0)
-            last = self._add(self._places.of(blocks.boxes[block]), run)
-            if self.walk.images and self._is_kept(last):
+            last = self._add(self._places.of(boxes[block]), run)
+            if last in illustrated and self._is_kept(last):
                 self._add_pictures(last, self._shown)
-            block = firsts[last + 1]
 
     def _add(self, place: Place, run: int) -> int:
         """Add what the run is part of, and give the last run of it."""

@@ -46,6 +46,9 @@ class Places:
         """Found once for each box; each asks only the box around it."""
         if (found := self._places.get(box)) is not None:
             return found
+        if (outer := self._places.get(self._blocks.walk.box_parents[box])) is not None:
+            found = self._places[box] = self._within(outer, box)
+            return found
         entered = []
         while (found := self._places.get(box)) is None:
             entered.append(box)

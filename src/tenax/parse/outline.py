@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import reduce
+from operator import or_
 from typing import Final
 
 from tenax.parse.blocks import LONG_CHARS, Blocks
@@ -30,6 +32,7 @@ HEADINGS: Final = frozenset((H1, H2, H3, 5))
 
 _MARKED_TAGS: Final = {tag_number(name): BIT[mark] for name, mark in TAGS.items()}
 _MARKED_ROLES: Final = {name: BIT[mark] for name, mark in ROLES.items()}
+_MARKING: Final = frozenset(("id", "itemprop", "role", "hidden", "aria-hidden", "style"))
 _HIDDEN: Final = BIT["unshown"]
 _UNSHOWN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _YEAR_IN_PATH = re.compile(r"/(?:19|20)\d\d/")
@@ -54,6 +57,7 @@ _MOST_WORTH: Final = 800
 _SHARES: Final = (1.0, 0.5, 1 / 6, 1 / 9)
 """What a block's points are worth to the boxes around it, from its parent outwards."""
 _COUNTED_MARKS: Final = (BIT["product"], BIT["forum"], BIT["list"])
+_COUNTED: Final = sum(_COUNTED_MARKS)
 
 OF_PAGE: Final = (
     "page chars", "page link share", "page long", "page blocks", "og article", "og product", "ld article", "ld product",
@@ -73,8 +77,8 @@ class Outline:
     """What is known of each box, by its number, and of the page."""
 
     __slots__ = (
-        "_blocks", "_facts", "all", "depth", "full", "h1_at", "hints", "numbers", "own", "points2", "styles", "tags",
-        "title_at", "top", "top2",
+        "_blocks", "_facts", "all", "depth", "full", "h1_at", "hints", "marks", "numbers", "own", "points2", "styles",
+        "tags", "title_at", "top", "top2",
     )  # fmt: skip
 
     def __init__(self, blocks: Blocks, hints: Hints) -> None:
@@ -89,6 +93,8 @@ class Outline:
         self.styles = [0] * count
         """Equal for boxes of the same tag and class."""
         self._look(blocks)
+        self.marks = reduce(or_, self.own, 0)
+        """Those that any box has."""
         self.tags = [CLASS_OF.get(blocks.walk.box_tags[box], OTHER_TAG) for box in blocks.boxes]
         points, self.points2 = self._points(blocks)
         self.top, self.top2 = self._top(points), self._top(self.points2)
@@ -128,7 +134,7 @@ class Outline:
         """Look at the boxes that hold text, whose marks tell something."""
         walk, firsts, marked = blocks.walk, blocks.first_of_run, _MARKED_TAGS
         depth, owns, alls, box_styles, add = self.depth, self.own, self.all, self.styles, self.full.append
-        styles: dict[tuple[int, str | None], int] = {}
+        known: dict[tuple[int, str | None], tuple[int, int]] = {}
         for box, (first_run, end_run, parent, tag, node) in enumerate(
             zip(walk.box_firsts, walk.box_ends, walk.box_parents, walk.box_tags, walk.box_nodes, strict=True)
         ):
@@ -136,11 +142,13 @@ class Outline:
                 continue
             add(box)
             attributes = node.attributes
-            own, name = marked.get(tag, 0), None
-            if attributes:
-                name = attributes.get("class")
-                own |= marks_of_attributes(attributes)
-            box_styles[box] = styles.setdefault((tag, name), len(styles))
+            name = attributes.get("class")
+            found = known.get((tag, name))
+            if found is None:
+                found = known[tag, name] = len(known), marked.get(tag, 0) | (marks_of(name) if name else 0)
+            box_styles[box], own = found
+            if not _MARKING.isdisjoint(attributes):
+                own |= _marks_beside_class(attributes)
             owns[box] = own
             depth[box] = depth[parent] + 1
             alls[box] = own | alls[parent]
@@ -159,10 +167,10 @@ class Outline:
             parent = parents[box]
             if n >= LONG_CHARS and pauses and 2 * linked < n:
                 home = box if tag == DIV else parent
-                worth = min(n, _MOST_WORTH)
+                worth = n if n < _MOST_WORTH else _MOST_WORTH
                 by_length[home] += worth
                 by_length[parents[home]] += worth / 2
-            earned_in[parent] = earned_in.get(parent, 0.0) + 1.0 + pauses + min(n // 100, 3)
+            earned_in[parent] = earned_in.get(parent, 0.0) + 1 + pauses + (n // 100 if n < 300 else 3)
         for parent, points in earned_in.items():
             for share in _SHARES:
                 by_rules[parent] += points * share
@@ -204,20 +212,20 @@ class Outline:
 
     def _shares(self, blocks: Blocks, whole: int) -> Numbers:
         """How much of the text stands in boxes with each of some marks."""
-        counted = [0, 0, 0]
-        mask = _COUNTED_MARKS[0] | _COUNTED_MARKS[1] | _COUNTED_MARKS[2]
-        for box, chars in zip(blocks.boxes, blocks.chars, strict=True):
-            if marks := self.all[box] & mask:
-                for place, bit in enumerate(_COUNTED_MARKS):
+        counted = dict.fromkeys(_COUNTED_MARKS, 0)
+        own, above, parents, before = self.own, self.all, blocks.walk.box_parents, blocks.chars_before
+        for box in self.full:
+            # What is in a box that has the mark from one around it was counted there.
+            if (marks := own[box] & _COUNTED) and (marks := marks & ~above[parents[box]] if box else marks):
+                first, end = blocks.span(box)
+                for bit in _COUNTED_MARKS:
                     if marks & bit:
-                        counted[place] += chars
-        return tuple(count / whole for count in counted)
+                        counted[bit] += before[end] - before[first]
+        return tuple(count / whole for count in counted.values())
 
 
-def marks_of_attributes(attributes: Mapping[str, str | None]) -> int:
+def _marks_beside_class(attributes: Mapping[str, str | None]) -> int:
     get, found = attributes.get, 0
-    if name := get("class"):
-        found |= marks_of(name)
     if name := get("id"):
         found |= marks_of(name)
     if name := get("itemprop"):

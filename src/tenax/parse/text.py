@@ -36,6 +36,14 @@ def plain_text(text: str, max_chars: int = MAX_TEXT_CHARS) -> str:
     return inert(text[:max_chars].replace("\r\n", "\n").replace("\r", "\n")).strip()
 
 
+def one_line(text: str) -> str:
+    """The text with single spaces for all its white space, none at its ends; most short texts are so already."""
+    # Of all white space only the space is printable.
+    if text.isprintable() and "  " not in text and text[:1] != " " and text[-1:] != " ":
+        return text
+    return " ".join(text.split())
+
+
 def inert(text: str) -> str:
     """The text without control characters other than white space."""
     # By bytes: in UTF-8 these controls are single bytes and part of nothing else. No regular expression is as quick.
