@@ -21,7 +21,7 @@ from bench.read_run import Extractor, Reading, read_all, rust_python
 from bench.read_tally import Tally, cpu_figures, figures_of, judge, tally
 from bench.report import ROOT, WORKPLACE, BenchError, Report, run, say, short, table
 
-PASSES, QUICK_PASSES = 3, 1
+PASSES, QUICK_PASSES = 2, 1
 FLOOR = "parse"
 WORDS = {
     "tenax": "Tenax",

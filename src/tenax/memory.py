@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 YOUNG_OBJECTS = 50_000
 """Objects made before the youngest are looked through. Python's 700 is for scripts; here it cost a tenth of the CPU."""
@@ -25,3 +27,18 @@ def settle_memory() -> None:
     if mallopt is not None:  # another C library has other ways
         mallopt(_M_TRIM_THRESHOLD, _KEPT_BYTES)
         mallopt(_M_MMAP_THRESHOLD, _MAPPED_BYTES)
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """For a while in which much is made and nothing in circles: looking for such, over and over, is a tenth of the CPU.
+
+    Who runs without Python's collector anyway, goes on without it.
+    """
+    is_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if is_on:
+            gc.enable()

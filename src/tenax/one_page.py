@@ -13,6 +13,7 @@ import msgspec
 
 from tenax.clock import SteadyClock
 from tenax.errors import UsageError
+from tenax.memory import uncollected
 from tenax.model import Value
 from tenax.parse.article import read_article
 from tenax.parse.blocks import Blocks
@@ -51,7 +52,9 @@ def read(html: str | bytes, url: str | None = None, *, content_type: str | None 
     """
     where = _page_url(url)
     resolver = partial(_resolver, where) if where is not None else None
-    document, _ = read_with_dom(*_as_body(html, content_type), url=where, now=SteadyClock().now(), resolver=resolver)
+    now = SteadyClock().now()
+    with uncollected():
+        document, _ = read_with_dom(*_as_body(html, content_type), url=where, now=now, resolver=resolver)
     if isinstance(html, str) and document.charset:
         document = msgspec.structs.replace(document, charset="", charset_source=GIVEN)
     return document if where is None else resolved(document, where)
