@@ -5,16 +5,17 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from tenax.memory import uncollected
+from tenax.memory import settle_memory
 from tenax.parse import read_document
 from tenax.parse.html import Dom
+
+settle_memory()  # as the readers of a crawl do
 
 
 def extract(html: str, url: str | None) -> dict[str, Any]:
     """Everything a page yields: text, title, authors, date, image, kind, markdown."""
     body = html.encode("utf-8", "replace")
-    with uncollected():  # as `tenax.read` does
-        document = read_document(body, "text/html; charset=utf-8", url=url, now=time.time())
+    document = read_document(body, "text/html; charset=utf-8", url=url, now=time.time())
     return {
         "text": document.article,
         "title": document.headline,
