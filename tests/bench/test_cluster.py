@@ -162,5 +162,6 @@ def test_the_cost_of_a_server_is_that_of_all_its_processes() -> None:
     with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as parent:
         assert parent.stdout is not None
         assert parent.stdout.readline() == b"done\n"
-        assert 0.6 <= cpu_of_family(parent.pid) < 1.2
+        # Each process is counted in hundredths of a second, and a part of one may be missing.
+        assert 0.55 <= cpu_of_family(parent.pid) < 1.2
         parent.communicate(b"\n")
