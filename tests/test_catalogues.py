@@ -85,6 +85,18 @@ def test_a_sitemap_offers_its_pages_and_their_alternates() -> None:
     assert reading.rejected is None
 
 
+@pytest.mark.parametrize("form", [b"<urlset>%s</urlset>", b"<rss><channel>%s</channel></rss>"])
+def test_what_is_listed_has_a_hash_whatever_is_known_of_it(form: bytes) -> None:
+    entry = b"<item><link>/one</link></item>" if b"rss" in form else b"<url><loc>/one</loc></url>"
+    source = Source.FEED if b"rss" in form else Source.SITEMAP
+    job = Job(1, MAP, MAP, 0, form % entry, "application/xml", source=source, is_catalogue=True, now=NOW)
+    first, known = read_catalogue(job, RULES), read_catalogue(job, RULES, {f"{SITE}/one"})
+    made_later = read_catalogue(msgspec.structs.replace(job, body=form % (b"<!-- made at noon -->" + entry)), RULES)
+    other = read_catalogue(msgspec.structs.replace(job, body=form % entry.replace(b"one", b"two")), RULES)
+    assert first.content_hash == known.content_hash == made_later.content_hash != other.content_hash
+    assert bool(first.offers) and not known.offers
+
+
 def test_an_index_offers_sitemaps_but_not_itself() -> None:
     places = (MAP, f"{SITE}/a.xml", f"{SITE}/a.xml", "https://other.test/b.xml", "/c.xml")
     text = "".join(f"<sitemap><loc>{place}</loc></sitemap>" for place in places)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Set
 from tenax.discover.feeds import Feed, looks_like_feed, read_feed
 from tenax.discover.sitemaps import Sitemap, SitemapEntry, SitemapLimits, looks_like_sitemap, read_sitemap
 from tenax.model import Budget, Catalogue, Offer, Rejected, Source, Tiding
+from tenax.parse.fingerprint import content_hash
 from tenax.reading import Job, Reading
 from tenax.urls.admit import Listed, Rules, admit_listed, catalogue_offer, leads_to
 from tenax.urls.normalize import place_of
@@ -58,7 +59,8 @@ def _of_sitemap(job: Job, rules: Rules, sitemap: Sitemap, known: Set[str], known
         tidings = _tidings(job, rules, _listed(sitemap.entries))
     if sitemap.left_out:
         refusals["max_sitemap_urls"] = refusals.get("max_sitemap_urls", 0) + sitemap.left_out
-    return _reading("sitemap", len(sitemap.entries), offers, refusals, sitemap.problems, tidings)
+    listed = _hash_of((entry.url, entry.lastmod) for entry in sitemap.entries)
+    return _reading("sitemap", len(sitemap.entries), listed, offers, refusals, sitemap.problems, tidings)
 
 
 def _listed(entries: tuple[SitemapEntry, ...]) -> Iterator[Listed]:
@@ -77,7 +79,8 @@ def _of_feed(job: Job, rules: Rules, feed: Feed, known: Set[str], known_before: 
         budget = Budget("max_feeds", "", job.discovery.max_feeds)
         older = catalogue_offer(rules, feed.next_link, job.fetched_url, job.depth, Source.FEED, job.url, budget)
         offers += (older,) if older is not None else ()
-    return _reading("feed", len(feed.entries), offers, refusals, feed.problems, _tidings(job, rules, entries))
+    listed = _hash_of((entry.url, entry.at) for entry in entries)
+    return _reading("feed", len(feed.entries), listed, offers, refusals, feed.problems, _tidings(job, rules, entries))
 
 
 def _tidings(job: Job, rules: Rules, entries: Iterable[Listed]) -> tuple[Tiding, ...]:
@@ -94,6 +97,7 @@ def _tidings(job: Job, rules: Rules, entries: Iterable[Listed]) -> tuple[Tiding,
 def _reading(
     form: Catalogue,
     entries: int,
+    listed: str,
     offers: tuple[Offer, ...],
     refusals: dict[str, int],
     problems: tuple[str, ...],
@@ -102,11 +106,17 @@ def _reading(
     return Reading(
         catalogue=form,
         links_count=entries,
+        content_hash=listed,
         offers=offers,
         refusals=refusals,
         evidence=_said(problems),
         tidings=tidings,
     )
+
+
+def _hash_of(entries: Iterable[tuple[str, float | None]]) -> str:
+    """Of what is listed, whatever else differs: many a feed says when it was made."""
+    return content_hash("\n".join(f"{url} {at}" for url, at in entries))
 
 
 def _said(problems: tuple[str, ...]) -> str:

@@ -39,6 +39,7 @@ LEAST_PRICE = 0.02
 that changes daily is visited two or three times a day, one that changes once a year every few days."""
 SAME_LIKENESS = 0.98
 """Texts as alike as this are the same: a counter or an advertisement differs."""
+LISTED_CHARS = 16
 _NOT_THERE = frozenset({FailureKind.NOT_FOUND, FailureKind.GONE})
 
 
@@ -75,6 +76,8 @@ def kept_up(
     after = after_visit(before, seen, now, bounds, prior(kind, tally))
     if after is None:
         return Kept(upkeep)
+    if reading is not None and reading.catalogue:
+        after = msgspec.structs.replace(after, listed=reading.content_hash[:LISTED_CHARS])
     upkeep = _taught(upkeep, kind, taught(tally, before, after))
     price = max(upkeep.price, LEAST_PRICE)
     if sight is Sight.FIRST:  # while pages are still found, they must not ask for more than they can get
@@ -111,7 +114,8 @@ def _sight(outcome: Outcome, held: Held | None, reading: Reading | None, likenes
         case Fetched() if held is None or held.freshness is None:
             return Sight.FIRST
         case Fetched(catalogue=catalogue) if catalogue and reading is not None:
-            return Sight.CHANGED if reading.offers else Sight.UNCHANGED
+            known = held.freshness.listed if held is not None and held.freshness is not None else ""
+            return Sight.UNCHANGED if known == reading.content_hash[:LISTED_CHARS] else Sight.CHANGED
         case Fetched() if reading is not None and held is not None:
             is_same = reading.content_hash == held.content_hash or (likeness or 0.0) >= SAME_LIKENESS
             return Sight.UNCHANGED if is_same else Sight.CHANGED

@@ -97,10 +97,12 @@ def test_a_jump_of_the_clock_does_no_harm(
     assert after.rates == visited(freshness, sight, min(now, longest)).rates
 
 
-@given(histories, hours)
-def test_hubs_come_before_articles_at_equal_evidence(history: list[tuple[float, bool]], apart: float) -> None:
+@given(histories)
+def test_hubs_come_before_articles_at_equal_evidence(history: list[tuple[float, bool]]) -> None:
+    """What is usual for either kind wears off at a pace of its own: after a strange history they may be about equal."""
     (hub, now), (article, _) = lived(history, PageKind.HUB), lived(history, PageKind.ARTICLE)
-    assert interval(hub, now) <= interval(article, now)
+    assert interval(msgspec.structs.replace(article, is_hub=True), now) <= interval(article, now)
+    assert interval(hub, now) <= interval(article, now) * 1.15
 
 
 @given(histories, st.integers(1, 5))

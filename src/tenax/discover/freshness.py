@@ -110,6 +110,7 @@ def after_visit(
     return Freshness(
         seen_at=now,
         rates=packed(belief),
+        listed=freshness.listed,
         visits=freshness.visits + 1,
         changed=freshness.changed + is_change,
         published_at=freshness.published_at,

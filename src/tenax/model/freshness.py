@@ -16,6 +16,8 @@ class Freshness(Value, frozen=True):
     rates: bytes = b""
     """Belief about its rate of change, as `tenax.discover.change_rates` packs it; empty: what is usual. For an article
     that settles it is the rate of a fresh one."""
+    listed: str = ""
+    """Of a list of URLs: the beginning of a hash of what it named when it was last seen."""
     visits: int = 1
     """Visits that told something, the first included."""
     changed: int = 0
