@@ -259,7 +259,7 @@ def guard_asking(
 ) -> Guard:
     """A guard as the wiring makes it, but for the patience of its look-ups."""
     knobs = GuardConfig(allow_networks=allow_networks, ports=ports, nameservers=(server.address,))
-    return Guard(knobs, clock or ManualClock(), (), ServerLookup(knobs.nameservers, first_try_seconds=0.1))
+    return Guard(knobs, clock or ManualClock(), (), ServerLookup(knobs.nameservers, first_try_seconds=0.4))
 
 
 async def verdict_on(server: NameServer, *answers: Says, allow_networks: tuple[str, ...] = ()) -> Refused | None:
