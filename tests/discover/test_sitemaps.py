@@ -27,8 +27,8 @@ NAMESPACE = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
 A, B, C = (f"https://example.org/{name}" for name in "abc")
 
 
-def at(*parts: int) -> float:
-    return datetime(*parts, tzinfo=UTC).timestamp()  # type: ignore[arg-type,misc]  # year, month, day and so on
+def at(year: int, month: int, day: int, hour: int = 0, minute: int = 0, second: int = 0) -> float:
+    return datetime(year, month, day, hour, minute, second, tzinfo=UTC).timestamp()
 
 
 def urlset(*urls: str, head: str = HEAD) -> bytes:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from tenax.config import Config
 from tenax.discover.sitemaps import Sitemap, SitemapLimits, read_sitemap, sitemaps_in_robots
 from tenax.finding import SITEMAP_PATHS
-from tenax.model import Fetched, Outcome, RobotsCopy, RobotsVerdict, Value
+from tenax.model import Deferred, Failed, Fetched, Outcome, RobotsCopy, RobotsVerdict, Value
 from tenax.trial.errand import Errands
 from tenax.urls.normalize import WebUrl, normalize, spelling_of
 
@@ -81,11 +81,12 @@ class SitemapWalk:
             self._want(sitemaps_in_robots(copy.text) if is_readable else (), self._url.url, robots, 0)
             async for found in self._each():
                 yield found
-            for path in SITEMAP_PATHS:
-                if self._read == 0:
-                    self._want([path], self._url.url, "", 0)
-                    async for found in self._each():
-                        yield found
+            for path in SITEMAP_PATHS if self._read == 0 else ():
+                self._want([path], self._url.url, "", 0)
+                async for found in self._each():
+                    yield found
+                if self._read or _is_away(found.outcome):
+                    break
         async for found in self._each():
             yield found
 
@@ -118,3 +119,8 @@ class SitemapWalk:
             self._room -= 1
             self._known.add(found.url)
             self._waiting.append(_Wanted(found, via, depth))
+
+
+def _is_away(outcome: Outcome) -> bool:
+    """The host could not be asked: the next place there would fare no better."""
+    return isinstance(outcome, Deferred) or (isinstance(outcome, Failed) and outcome.is_site_wide)
