@@ -94,6 +94,7 @@ PURE = (
         "tenax.ledger.contents",
         "tenax.ledger.duplicates",
         "tenax.ledger.effects",
+        "tenax.ledger.in_links",
         "tenax.ledger.inflow",
         "tenax.ledger.links",
         "tenax.ledger.offers",

@@ -17,6 +17,7 @@ from tenax.model import FetchRecord
 from tests.contracts.catalogues import CataloguesContract
 from tests.contracts.freshness import FreshnessContract
 from tests.contracts.held_pages import HeldPagesContract
+from tests.contracts.in_links import InLinksContract
 from tests.contracts.ledger import LedgerContract, Manners, Opened, claimed, drain, offer, page_of, visit_of
 from tests.contracts.links import LinksContract
 from tests.ledger.postgres_ledgers import Ledgers
@@ -30,7 +31,9 @@ def opened(ledgers: Ledgers, clock: ManualClock, manners: Manners) -> Opened:
     return open_it
 
 
-class TestPostgresLedger(LedgerContract, HeldPagesContract, LinksContract, CataloguesContract, FreshnessContract):
+class TestPostgresLedger(
+    LedgerContract, HeldPagesContract, LinksContract, InLinksContract, CataloguesContract, FreshnessContract
+):
     async def test_a_reader_looks_in_while_another_writes(self, ledgers: Ledgers) -> None:
         writer = await ledgers.open()
         await writer.admit([offer("https://a.test/")])

@@ -21,6 +21,7 @@ from tenax.model import Again, Fetched, Freshness, PageKind, Way
 from tests.contracts.catalogues import CataloguesContract
 from tests.contracts.freshness import FreshnessContract
 from tests.contracts.held_pages import TROUBLE, HeldPagesContract
+from tests.contracts.in_links import InLinksContract
 from tests.contracts.ledger import LedgerContract, Manners, Opened, claimed, offer, page_of, visit_of
 from tests.contracts.links import LinksContract
 
@@ -47,7 +48,9 @@ def opened(tmp_path: Path, clock: ManualClock, manners: Manners, ledgers: list[S
     return open_it
 
 
-class TestSqliteLedger(LedgerContract, HeldPagesContract, LinksContract, CataloguesContract, FreshnessContract):
+class TestSqliteLedger(
+    LedgerContract, HeldPagesContract, LinksContract, InLinksContract, CataloguesContract, FreshnessContract
+):
     async def test_only_one_process_writes(self, opened: Opened) -> None:
         await opened()
         with pytest.raises(LedgerBusy, match="in use by another process"):

@@ -5,11 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tenax.config import UrlsConfig
-from tenax.model import Priority, Source
+from tenax.model import SECONDS_PER_POINT, Priority, Source
 from tenax.urls.classify import (
     FLOORS,
     GUESSES,
-    SECONDS_PER_POINT,
     Rank,
     Standing,
     level_of,
@@ -85,7 +84,8 @@ def test_what_a_url_is_worth_by_itself(rank: Rank, depth: int, score: float) -> 
         (Source.LINK, None, 0, 0), (Source.FEED, None, 0, 6), (Source.SITEMAP, None, 0, -4), (Source.SEED, None, 0, 0),
         (Source.LINK, 0, 0, 6), (Source.LINK, 2, 0, 6), (Source.LINK, 2.01, 0, 2), (Source.LINK, 30, 0, 2),
         (Source.LINK, 365, 0, 0), (Source.LINK, 366, 0, -6), (Source.SITEMAP, 1, 0, 2), (Source.FEED, 1, 0, 12),
-        (Source.LINK, None, 1, 1), (Source.LINK, None, 3, 2), (Source.LINK, None, 63, 6), (Source.LINK, None, 10**9, 6),
+        (Source.LINK, None, 3, 0), (Source.LINK, None, 4, 2), (Source.LINK, None, 16, 4), (Source.LINK, None, 63, 4),
+        (Source.LINK, None, 64, 6), (Source.LINK, None, 10**9, 6),
     ],
 )  # fmt: skip
 def test_what_is_said_of_it_moves_it(source: Source, age_days: float | None, in_links: int, points: float) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from tenax.ledger import rows
+from tenax.ledger.in_links import lead_of
 from tenax.ledger.inflow import Inflow
 from tenax.ledger.rows import milliseconds
 from tenax.ledger.schedule import Entry
@@ -26,11 +27,14 @@ class Batch(NamedTuple):
     """The record of the page they stand on."""
     source_host: int
     """The host of that page; 0 outside of a visit."""
+    are_first: bool = False
+    """The page was not visited before: its links were not counted yet."""
 
 
-def entry_of(offer: Offer, key: int, batch: Batch, inflow: Inflow, now: float) -> Entry:
+def entry_of(offer: Offer, key: int, batch: Batch, inflow: Inflow, now: float, in_links: int = 0) -> Entry:
     """A new task, as the queue holds it; due later where its source is too fast."""
-    due = (inflow.due(batch.source_host, now) if batch.source_host else now) - offer.lead_seconds
+    lead = offer.lead_seconds + lead_of(in_links) / 1000
+    due = (inflow.due(batch.source_host, now) if batch.source_host else now) - lead
     if offer.due is not None:
         due = max(due, offer.due)
     return Entry(

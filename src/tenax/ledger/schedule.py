@@ -11,7 +11,7 @@ bounded by the window, however many hosts are known, and no host has more than i
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
@@ -204,6 +204,11 @@ class Schedule:
             slot.entries = []
             slot.has_more, slot.known_to = True, None
             self._place(slot)
+
+    def in_hand(self, host_ids: Iterable[int]) -> dict[int, frozenset[int]]:
+        """The keys of the tasks that are held, or in flight, of those hosts that are in the window."""
+        found = ((host_id, self._slots.get(host_id)) for host_id in host_ids)
+        return {host_id: frozenset(slot.held) for host_id, slot in found if slot is not None}
 
     def take(self, now: float) -> tuple[Slot, Entry] | None:
         """The next turn that has come, with the task to visit."""

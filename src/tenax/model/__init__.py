@@ -59,8 +59,10 @@ from tenax.model.results import (
 )
 from tenax.model.upkeep import Upkeep
 from tenax.model.value import PageKind, Value
+from tenax.model.worth import SECONDS_PER_POINT, points_of_links
 
 __all__ = [
+    "SECONDS_PER_POINT",
     "AddressClass",
     "Again",
     "ArchiveRule",
@@ -113,4 +115,5 @@ __all__ = [
     "Visit",
     "Way",
     "label",
+    "points_of_links",
 ]

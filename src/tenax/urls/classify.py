@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import re
 from enum import IntEnum
 from functools import lru_cache
 from typing import NamedTuple
 
-from tenax.model import Priority, Source
+from tenax.model import SECONDS_PER_POINT, Priority, Source, points_of_links
 from tenax.urls.normalize import WebUrl
 
 GUESSES = frozenset({Source.ARCHIVE, Source.PAGINATION})
@@ -64,12 +63,10 @@ def priority_of(url: WebUrl, depth: int, is_seed: bool) -> Priority:
 
 FLOORS = {Priority.HIGH: 67.0, Priority.MEDIUM: 34.0, Priority.LOW: 1.0, Priority.DISCOVERY: 0.0}
 """The least score of each level."""
-SECONDS_PER_POINT = 60.0
 _POINTS_OF_SOURCE = {Source.FEED: 6.0, Source.SITEMAP: -4.0}
 """A feed tells what is new; a sitemap lists what nobody may link to any more."""
 _POINTS_OF_AGE = ((2.0, 6.0), (30.0, 2.0), (365.0, 0.0))
 _POINTS_OF_OLD_AGE = -6.0
-_MOST_POINTS_OF_LINKS = 6.0
 
 
 class Standing(NamedTuple):
@@ -87,7 +84,7 @@ def score_of(
     if source in GUESSES:
         return 0.0
     base = _base(rank, depth)
-    points = _POINTS_OF_SOURCE.get(source, 0.0) + min(math.log2(1 + in_links), _MOST_POINTS_OF_LINKS)
+    points = _POINTS_OF_SOURCE.get(source, 0.0) + points_of_links(in_links)
     if age_days is not None:
         points += next((points for days, points in _POINTS_OF_AGE if age_days <= days), _POINTS_OF_OLD_AGE)
     floor = FLOORS[level_of(base)]

@@ -7,13 +7,14 @@ from collections.abc import Callable, Collection, Iterable, Sequence, Set
 from typing import NamedTuple
 
 from tenax.ledger import Admission, rows
+from tenax.ledger.in_links import InHand, InLinks, Linked, Move
 from tenax.ledger.inflow import Inflow
 from tenax.ledger.offers import HOST_IDS_KEPT, HOSTS_BUDGET, KNOWN_KEPT, Batch, entry_of, found_by
 from tenax.ledger.postgres.link import Connection
 from tenax.ledger.postgres.schema import queries
 from tenax.ledger.postgres.settle import insert
 from tenax.ledger.schedule import Entry
-from tenax.model import Budget, Offer
+from tenax.model import Budget, Offer, Source
 
 Place = tuple[int, int]
 """A host and a key: of a URL in `seen`, of an allowance in `budget` (of hosts themselves: host 0)."""
@@ -32,6 +33,8 @@ class Admitted(NamedTuple):
     admissions: list[Admission]
     arrivals: list[tuple[int, Entry]]
     """New tasks, by host."""
+    urls: list[str]
+    """Theirs."""
     known: list[Offer]
     """Of URLs that are in the ledger once this is committed."""
     hinted: Set[str]
@@ -40,6 +43,11 @@ class Admitted(NamedTuple):
     has_woken: bool
     """There is work now at hosts that nobody held."""
     tally: Counter[str]
+    linked: Linked
+    moves: list[Move]
+    """Tasks that links were to bring ahead."""
+    moved: list[tuple[int, Entry]]
+    """Those that were still there, by host."""
 
 
 class Admitter:
@@ -52,6 +60,7 @@ class Admitter:
         self._host_ids: dict[str, int] = {}
         self._known: set[str] = set()
         self._known_before: set[str] = set()
+        self._in_links = InLinks()
 
     def unsure(self, offers: Iterable[Offer]) -> list[Offer]:
         """Those that memory does not know."""
@@ -62,12 +71,13 @@ class Admitter:
         db: Connection,
         batches: Sequence[Batch],
         ours: Collection[int],
+        in_hand: InHand,
         now: float,
         hinted: Set[str] = frozenset(),
     ) -> Admitted:
         """Within a transaction. `ours`: the hosts that we hold; `hinted`: URLs that a filter knows."""
         refused: list[Counter[str]] = [Counter() for _ in batches]
-        candidates, elsewhere = self._unknown(batches, hinted)
+        candidates, elsewhere, linked = self._unknown(batches, hinted)
         host_ids, fresh = await self._hosts(db, elsewhere, refused, now)
         for one in elsewhere:
             host_id = host_ids.get(one.offer.origin)
@@ -75,10 +85,15 @@ class Admitter:
                 candidates.setdefault((host_id, self._url_key(one.offer.url)), one)
         new, over = await self._new(db, candidates, refused)
         arrivals = [
-            (place[0], entry_of(one.offer, place[1], batches[one.number], self._inflow, now))
+            (
+                place[0],
+                entry_of(one.offer, place[1], batches[one.number], self._inflow, now, linked.get(one.offer.url, 0)),
+            )
             for place, one in new.items()
         ]
         has_woken = await self._enqueue(db, arrivals, ours, fresh)
+        moves = self._in_links.moves(linked, self._host_ids, self._url_key, in_hand, now)
+        moved = await self._move(db, moves)
         admitted = Counter(one.number for one in new.values())
         tally = Counter({"admitted": len(arrivals), "waiting": len(arrivals), "hosts": len(fresh)})
         tally.update(found_by(entry for _, entry in arrivals))
@@ -91,7 +106,10 @@ class Admitter:
             )
         ]
         known = [one.offer for place, one in candidates.items() if place not in over]
-        return Admitted(admissions, arrivals, known, hinted, host_ids, has_woken or bool(fresh), tally)
+        return Admitted(
+            admissions, arrivals, [one.offer.url for one in new.values()], known, hinted, host_ids,
+            has_woken or bool(fresh), tally, linked, moves, moved,
+        )  # fmt: skip
 
     def written(self, done: Admitted) -> None:
         """The transaction is committed: from now on its URLs are known."""
@@ -102,9 +120,21 @@ class Admitter:
         if len(self._host_ids) > HOST_IDS_KEPT:
             self._host_ids.clear()
         self._host_ids.update(done.host_ids)
+        new = zip(done.urls, (entry for _, entry in done.arrivals), strict=True)
+        self._in_links.written(done.linked, done.moves, {(host_id, entry.key) for host_id, entry in done.moved}, new)
 
-    def _unknown(self, batches: Sequence[Batch], hinted: Set[str]) -> tuple[dict[Place, Candidate], list[Candidate]]:
-        """Offers that memory does not know: those at hosts that it knows, each once, and the others."""
+    def visited(self, urls: Iterable[str]) -> None:
+        """They do not wait as they did."""
+        for url in urls:
+            self._in_links.forget(url)
+
+    def _unknown(
+        self, batches: Sequence[Batch], hinted: Set[str]
+    ) -> tuple[dict[Place, Candidate], list[Candidate], Linked]:
+        """Offers that memory does not know: those at hosts that it knows, each once, and the others; and what is linked
+        to."""
+        linked: Linked = {}
+        in_links = self._in_links
         candidates: dict[Place, Candidate] = {}
         elsewhere: list[Candidate] = []
         known, known_before = self._known, self._known_before
@@ -112,14 +142,17 @@ class Admitter:
         for number, batch in enumerate(batches):
             for offer in batch.offers:
                 url = offer.url
-                if url in known or url in known_before or url in hinted:
+                is_known = url in known or url in known_before or url in hinted
+                if batch.are_first and offer.source is Source.LINK and (not is_known or url in in_links):
+                    linked[url] = linked.get(url, 0) + 1
+                if is_known:
                     continue
                 host_id = host_ids.get(offer.origin)
                 if host_id is None:
                     elsewhere.append(Candidate(number, offer))
                 else:
                     candidates.setdefault((host_id, url_key(url)), Candidate(number, offer))
-        return candidates, elsewhere
+        return candidates, elsewhere, linked
 
     # -- hosts ----------------------------------------------------------------------------------------------
 
@@ -199,6 +232,12 @@ class Admitter:
 
     def _tasks_place(self, place: Place, budget: Budget) -> Place:
         return place[0], self._url_key(f"{budget.name} {budget.key}")
+
+    async def _move(self, db: Connection, moves: Sequence[Move]) -> list[tuple[int, Entry]]:
+        if not moves:
+            return []
+        columns = zip(*sorted(move[:-1] for move in moves), strict=True)
+        return [(row["host_id"], Entry(*tuple(row)[1:])) for row in await db.fetch(self._sql["queue_move"], *columns)]
 
     async def _enqueue(
         self, db: Connection, arrivals: list[tuple[int, Entry]], ours: Collection[int], fresh: set[int]

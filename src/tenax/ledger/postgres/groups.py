@@ -153,12 +153,15 @@ class Groups:
                     raise Ended(one.settling.visit.claim.lease.epoch)
             self._is_sent = False  # an earlier COMMIT was not made, or this would not be done again
             self._put_back_given_up(group)
+            settlings = [one.settling for one in group if one.settling is not None]
             applied = await self._writer.apply(
                 db,
                 self._worker.id,
-                [one.settling for one in group if one.settling is not None],
+                settlings,
                 [one.offers for one in group if one.settling is None],
                 self._slots.ids,
+                # Nothing comes to hand meanwhile: who fills the window waits for this connection.
+                self._slots.in_hand({one.host_id for one in settlings}),
                 self._clock.now(),
                 hinted,
             )

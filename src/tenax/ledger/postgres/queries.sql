@@ -307,6 +307,13 @@ WHERE r.id = g.id;
 -- Lists of URLs are said to be there.
 UPDATE record SET catalogue = '' WHERE id = ANY($1::bigint[]) AND catalogue IS NULL;
 
+-- name: queue_move
+UPDATE queue q SET due = g.due
+FROM unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::bigint[], $5::bigint[]) AS g (due, host_id, rank, was_due, key)
+WHERE q.host_id = g.host_id AND q.rank = g.rank AND q.due = g.was_due AND q.key = g.key
+RETURNING q.host_id, q.rank, q.due, q.key, q.path, q.depth, q.source, q.found, q.via, q.attempt, q.record_id, q.chain, q.hint,
+          (SELECT (SELECT h.origin FROM host h WHERE h.id = v.host_id) || v.path FROM record v WHERE v.id = q.via);
+
 -- name: hasten_find
 -- Pages that are kept up with and were last visited before given times.
 SELECT r.id, r.host_id, r.next_visit_at, r.key, r.freshness

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from tenax.ledger import Admission, Likeness, rows
 from tenax.ledger.effects import Effects, Settling, with_twins
+from tenax.ledger.in_links import InHand
 from tenax.ledger.inflow import Inflow
 from tenax.ledger.offers import Batch
 from tenax.ledger.postgres.admit import Admitted, Admitter
@@ -35,7 +36,7 @@ class Applied(NamedTuple):
     @property
     def arrivals(self) -> list[tuple[int, Entry]]:
         """Tasks that now wait, by host."""
-        return self.effects.arrivals + self.admitted.arrivals
+        return self.effects.arrivals + self.admitted.arrivals + self.admitted.moved
 
 
 class Writer:
@@ -62,17 +63,19 @@ class Writer:
         settlings: Sequence[Settling],
         seeds: Sequence[Sequence[Offer]],
         ours: Collection[int],
+        in_hand: InHand,
         now: float,
         hinted: Set[str] = frozenset(),
     ) -> Applied:
         """Write visits, and batches of offers made outside of any, within a transaction; `outbox` is its last step."""
         effects = await self._settler.settle(db, settlings)
         batches = [
-            Batch(offers, record, one.host_id)
+            Batch(offers, record, one.host_id, one.entry.record_id is None)
             for one, offers, record in zip(settlings, effects.offers, effects.records, strict=True)
         ]
+        self._admitter.visited(one.visit.claim.task.url for one in settlings)
         batches.extend(Batch(offers, None, 0) for offers in seeds)
-        admitted = await self._admitter.admit(db, batches, ours, now, hinted)
+        admitted = await self._admitter.admit(db, batches, ours, in_hand, now, hinted)
         effects.arrivals += await hasten(db, settlings, self._url_key, now)
         admitted = admitted._replace(admissions=with_twins(admitted.admissions, effects, settlings))
         tally = Counter(effects.tally)

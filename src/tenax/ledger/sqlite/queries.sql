@@ -242,6 +242,11 @@ FROM (SELECT json_extract(value, '$[0]') AS host_id, json_extract(value, '$[1]')
              json_extract(value, '$[4]') AS better FROM json_each(?)) AS g
 WHERE queue.host_id = g.host_id AND queue.rank = g.rank AND queue.due = g.due AND queue.key = g.key;
 
+-- name: queue_move
+UPDATE queue SET due = ? WHERE host_id = ? AND rank = ? AND due = ? AND key = ?
+RETURNING rank, due, key, path, depth, source, found, via, attempt, record_id, chain, hint,
+          (SELECT h.origin || r.path FROM record r JOIN host h ON h.id = r.host_id WHERE r.id = queue.via);
+
 -- name: queue_next_due
 SELECT due FROM queue WHERE host_id = ? AND rank = ? ORDER BY due LIMIT 1;
 

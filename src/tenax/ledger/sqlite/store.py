@@ -224,7 +224,8 @@ class SqliteLedger:
         group.sort(key=lambda one: one.settling is None)
         settlings = [one.settling for one in group if one.settling is not None]
         offers = [one.offers for one in group if one.settling is None]
-        future = loop.run_in_executor(self._thread, self._writer.apply, settlings, offers, self._clock.now())
+        in_hand = self._window.in_hand({one.host_id for one in settlings})
+        future = loop.run_in_executor(self._thread, self._writer.apply, settlings, offers, in_hand, self._clock.now())
         future.add_done_callback(lambda written: self._written(written, group))
 
     def _written(self, future: asyncio.Future[Applied], group: list[Pending]) -> None:

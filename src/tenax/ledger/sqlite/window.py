@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
 from typing import NamedTuple
 
@@ -43,6 +43,8 @@ class Window:
         self._look_at = 0.0
         self._crowded_until = 0.0
         self.is_filling = False
+        self._asked: frozenset[int] = frozenset()
+        """The hosts whose tasks the thread was asked for, and has not brought yet."""
 
     def connect(self, connection: sqlite3.Connection) -> None:
         self._db = connection
@@ -60,6 +62,11 @@ class Window:
         else:
             self._look_at = min(self._look_at, entry.due / 1000)
 
+    def in_hand(self, host_ids: Iterable[int]) -> dict[int, frozenset[int]]:
+        """The keys of the tasks that memory holds of these hosts; hosts of which it may be about to hold others are
+        left out."""
+        return self._schedule.in_hand(host_id for host_id in host_ids if host_id not in self._asked)
+
     def look_again(self, now: float) -> None:
         """Tasks wait now at many hosts."""
         self._schedule.look_again()
@@ -75,6 +82,7 @@ class Window:
         if not hungry and room <= 0:
             return
         self.is_filling = True
+        self._asked = frozenset(host_id for host_id, _ in hungry)
         future = asyncio.get_running_loop().run_in_executor(self._thread, self._read_window, hungry, room, now)
         future.add_done_callback(self._filled)
 
@@ -147,6 +155,7 @@ class Window:
 
     def _filled(self, future: asyncio.Future[Found]) -> None:
         self.is_filling = False
+        self._asked = frozenset()
         if future.cancelled():
             return
         if (error := future.exception()) is not None:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from tenax.ledger import Admission, Likeness, rows
 from tenax.ledger.effects import Settling, with_twins
+from tenax.ledger.in_links import InHand, InLinks, Linked, Move
 from tenax.ledger.inflow import Inflow
 from tenax.ledger.offers import HOST_IDS_KEPT, HOSTS_BUDGET, KNOWN_KEPT, Batch, entry_of, found_by
 from tenax.ledger.rows import milliseconds
@@ -19,7 +20,7 @@ from tenax.ledger.sqlite.hasten import hasten
 from tenax.ledger.sqlite.schema import insert_rows, key_secret, queries, transaction
 from tenax.ledger.sqlite.set_back import SEEN, SEEN_EVERY_SECONDS
 from tenax.ledger.sqlite.settle import Settler
-from tenax.model import Cursor, Event, Offer
+from tenax.model import Cursor, Event, Offer, Source
 
 Place = tuple[int, int]
 """Of a URL in `seen`: its host and its key."""
@@ -47,34 +48,44 @@ class Writer:
         self._host_ids: dict[str, int] = {}
         self._known: set[str] = set()
         self._known_before: set[str] = set()
+        self._in_links = InLinks()
         self._settler = Settler(connection, likeness)
         self._seen_at = 0.0
 
     # -- the transaction ------------------------------------------------------------------------------------
 
-    def apply(self, settlings: Sequence[Settling], seeds: Sequence[Sequence[Offer]], now: float) -> Applied:
+    def apply(
+        self, settlings: Sequence[Settling], seeds: Sequence[Sequence[Offer]], in_hand: InHand, now: float
+    ) -> Applied:
         """Write visits, and batches of offers made outside of any, in one transaction."""
         try:
-            return self._apply(settlings, seeds, now)
+            return self._apply(settlings, seeds, in_hand, now)
         except UnicodeEncodeError:
             # Someone's header was no text; nothing of the group is written yet. It is too rare to look for it first.
             self._settler.forget_robots()
             return self._apply(
-                [one._replace(visit=rows.with_texts(one.visit, rows.unicode)) for one in settlings], seeds, now
+                [one._replace(visit=rows.with_texts(one.visit, rows.unicode)) for one in settlings],
+                seeds,
+                in_hand,
+                now,
             )
 
-    def _apply(self, settlings: Sequence[Settling], seeds: Sequence[Sequence[Offer]], now: float) -> Applied:
+    def _apply(
+        self, settlings: Sequence[Settling], seeds: Sequence[Sequence[Offer]], in_hand: InHand, now: float
+    ) -> Applied:
         waiting: Counter[int] = Counter()
         with transaction(self._db):
             effects = self._settler.settle(settlings)
             tally, arrivals = effects.tally, effects.arrivals
             waiting.subtract(host_id for host_id, *_ in effects.removed)
             batches = [
-                Batch(offers, record, one.host_id)
+                Batch(offers, record, one.host_id, one.entry.record_id is None)
                 for one, offers, record in zip(settlings, effects.offers, effects.records, strict=True)
             ]
             batches.extend(Batch(offers, None, 0) for offers in seeds)
-            admissions = self._admit(batches, waiting, arrivals, tally, now)
+            for one in settlings:
+                self._in_links.forget(one.visit.claim.task.url)
+            admissions = self._admit(batches, waiting, arrivals, tally, in_hand, now)
             arrivals += hasten(self._db, settlings, self._url_key, now)
             self._settler.learn(effects.hosts, waiting)
             # A host that was just visited has its next turn already; for the others, new work is a reason to look.
@@ -96,15 +107,17 @@ class Writer:
         waiting: Counter[int],
         arrivals: list[tuple[int, Entry]],
         tally: Counter[str],
+        in_hand: InHand,
         now: float,
     ) -> list[Admission]:
         admitted = [0] * len(batches)
         refused: list[dict[str, int]] = [{} for _ in batches]
-        candidates = self._candidates(batches, refused)
+        candidates, linked = self._candidates(batches, refused)
         self._remember_known(offer.url for _, offer in candidates.values())
         # Sorted, so that the tree is walked once from left to right.
         new = set(insert_rows(self._db, "seen_add", sorted(candidates)))
         queue = []
+        found: list[tuple[str, Entry]] = []
         for place in [place for place in candidates if place in new]:  # as offered: budgets go to those named first
             host_id, key = place
             number, offer = candidates[place]
@@ -114,14 +127,16 @@ class Writer:
                 self._known.discard(offer.url)
                 refused[number][budget] = refused[number].get(budget, 0) + 1
                 continue
-            entry = entry_of(offer, key, batches[number], self._inflow, now)
+            entry = entry_of(offer, key, batches[number], self._inflow, now, linked.get(offer.url, 0))
+            found.append((offer.url, entry))
             queue.append((host_id, *entry.columns))
             arrivals.append((host_id, entry))
             waiting[host_id] += 1
             admitted[number] += 1
         insert_rows(self._db, "queue_add", queue)
         tally["admitted"] += len(queue)
-        tally.update(found_by(entry for _, entry in arrivals[len(arrivals) - len(queue) :]))
+        tally.update(found_by(entry for _, entry in found))
+        arrivals += self._move_ahead(linked, found, in_hand, now)
         for reason, count in chain.from_iterable(reasons.items() for reasons in refused):
             tally[f"refusal:{reason}"] += count
         return [
@@ -129,22 +144,42 @@ class Writer:
             for batch, count, reasons in zip(batches, admitted, refused, strict=True)
         ]
 
-    def _candidates(self, batches: Sequence[Batch], refused: list[dict[str, int]]) -> dict[Place, tuple[int, Offer]]:
-        """Offers that memory does not know, each once and with the number of its batch."""
+    def _move_ahead(
+        self, linked: Linked, found: list[tuple[str, Entry]], in_hand: InHand, now: float
+    ) -> list[tuple[int, Entry]]:
+        """Tasks that more pages link to now; those that stand elsewhere in the queue, by host."""
+        moves = self._in_links.moves(linked, self._host_ids, self._url_key, in_hand, now)
+        moved = [(move.host_id, row) for move in moves if (row := self._moved(move)) is not None]
+        self._in_links.written(linked, moves, {(host_id, entry.key) for host_id, entry in moved}, found)
+        return moved
+
+    def _moved(self, move: Move) -> Entry | None:
+        row = self._db.execute(self._sql["queue_move"], move[:-1]).fetchone()
+        return Entry(*row) if row is not None else None
+
+    def _candidates(
+        self, batches: Sequence[Batch], refused: list[dict[str, int]]
+    ) -> tuple[dict[Place, tuple[int, Offer]], Linked]:
+        """Offers that memory does not know, each once and with the number of its batch; and what is linked to."""
         candidates: dict[Place, tuple[int, Offer]] = {}
+        linked: Linked = {}
+        in_links = self._in_links
         known, known_before = self._known, self._known_before
         host_ids, url_key = self._host_ids, self._url_key
         for number, batch in enumerate(batches):
             for offer in batch.offers:
                 url = offer.url
-                if url in known or url in known_before:
+                is_known = url in known or url in known_before
+                if batch.are_first and offer.source is Source.LINK and (not is_known or url in in_links):
+                    linked[url] = linked.get(url, 0) + 1
+                if is_known:
                     continue
                 host_id = host_ids.get(offer.origin) or self._host_id(offer)
                 if host_id is None:
                     refused[number][HOSTS_BUDGET] = refused[number].get(HOSTS_BUDGET, 0) + 1
                     continue
                 candidates.setdefault((host_id, url_key(url)), (number, offer))
-        return candidates
+        return candidates, linked
 
     def _host_id(self, offer: Offer) -> int | None:
         """The host's number, made when it is new and its domain has hosts left to give."""
