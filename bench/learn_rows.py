@@ -68,7 +68,7 @@ class Parsed:
 
 def parsed(html: str, url: str | None) -> Parsed:
     """As a page is read, but with the numbers of every block: none is passed over."""
-    dom = Dom(bounded(html).html)
+    dom = Dom(bounded(html.encode("utf-8", "replace")).html)
     blocks = Blocks(dom.walk)
     outline = Outline(blocks, hints_of(read_head(dom), url))
     return Parsed(blocks, outline, features_of(blocks, outline))

@@ -10,6 +10,7 @@ from tenax.parse import read_document
 from tenax.parse.article import MIN_ABSTRACT_CHARS, Judgement, abstract_of, article_text, judge, kept_runs, words_of
 from tenax.parse.article import judged as judged_by
 from tenax.parse.blocks import Blocks
+from tenax.parse.doubts import doubts_of
 from tenax.parse.features import features_of
 from tenax.parse.hints import Hints
 from tenax.parse.html import Dom
@@ -123,12 +124,13 @@ def test_abstract(html: str, dropped: tuple[int, ...], abstract: str) -> None:
 def test_what_is_plain_on_an_article_is_not_asked_about() -> None:
     blocks = Blocks(Dom(page(STORY)).walk)
     outline = Outline(blocks, Hints())
-    plain, all_of_them = features_of(blocks, outline, is_article=True), features_of(blocks, outline)
+    plain = features_of(blocks, outline, doubts_of(blocks, outline, is_article=True))
+    all_of_them = features_of(blocks, outline)
     passed = [text for text, row in zip(blocks.texts, plain.of_block, strict=True) if not row]
     assert passed == [f"Section {n}" for n in range(9)] + list(SENTENCES)
-    assert [blocks.texts[at] for at in sorted(plain.clear)] == list(SENTENCES)
+    assert [blocks.texts[at] for at in sorted(plain.doubts.clear)] == list(SENTENCES)
     assert all(all_of_them.of_block)
-    assert not all_of_them.clear
+    assert not all_of_them.doubts.clear
     judgement = judge(blocks, plain, PageKind.ARTICLE)
     assert [judgement.scores[blocks.texts.index(text)] for text in passed] == [0.0] * 9 + [0.97] * 5
     assert judgement.kept == judge(blocks, all_of_them, PageKind.ARTICLE).kept
@@ -148,7 +150,7 @@ def test_what_is_plain_on_an_article_is_not_asked_about() -> None:
 )
 def test_what_is_doubtful_is_asked_about(html: str) -> None:
     blocks = Blocks(Dom(html).walk)
-    clear = features_of(blocks, Outline(blocks, Hints()), is_article=True).clear
+    clear = doubts_of(blocks, Outline(blocks, Hints()), is_article=True).clear
     assert len(clear) == (5 if html == f"<div>{STORY}</div>" else 0)
 
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 
 from tenax.parse.blocks import Blocks
+from tenax.parse.doubts import doubts_of
 from tenax.parse.features import FRACTIONS, OF_BLOCK, OF_BOX, OF_PAGE, features_of
 from tenax.parse.hints import Hints
 from tenax.parse.html import Dom
@@ -75,10 +76,8 @@ LINKS = "<ul>" + "<li><a href=/x>A link</a>" * 5 + "</ul>"
 )
 def test_what_is_passed_over(html: str, passed: list[str]) -> None:
     blocks = Blocks(Dom(html).walk)
-    features = features_of(blocks, Outline(blocks, HINTS), is_article=True)
-    assert [
-        text for at, text in enumerate(blocks.texts) if not features.of_block[at] and at not in features.clear
-    ] == passed
+    doubts = doubts_of(blocks, Outline(blocks, HINTS), is_article=True)
+    assert [text for at, text in enumerate(blocks.texts) if at not in (*doubts.asked, *doubts.clear)] == passed
 
 
 @settings(deadline=None, max_examples=100)
@@ -91,8 +90,8 @@ def test_any_markup_has_its_numbers(html: str) -> None:
     assert set(features.of_box) == set(blocks.boxes)
     assert all(len(row) == len(OF_BOX) for row in features.of_box.values())
     assert len(features.of_page) == len(OF_PAGE)
-    passing = features_of(blocks, outline, is_article=True)
-    assert all(not passing.of_block[at] for at in passing.clear)
+    passing = features_of(blocks, outline, doubts_of(blocks, outline, is_article=True))
+    assert all(not passing.of_block[at] for at in passing.doubts.clear)
     assert all(row in ((), whole) for row, whole in zip(passing.of_block, features.of_block, strict=True))
 
 

@@ -69,17 +69,17 @@ def test_facts_of_a_box() -> None:
     whole = len(PROSE) + 7 + 94
     inner = box_of(blocks, PROSE)
     around = blocks.walk.box_parents[inner]
-    assert outline.facts(inner) == (len(PROSE), 0.0, 1, 1, len(PROSE) / whole, 4 / len(PROSE))
+    assert outline.facts[inner] == (len(PROSE), 0.0, 1, 1, len(PROSE) / whole, 4 / len(PROSE))
     chars = len(PROSE) + 7
-    assert outline.facts(around) == (chars, 4 / chars, 1, 2, chars / whole, 4 / chars)
+    assert outline.facts[around] == (chars, 4 / chars, 1, 2, chars / whole, 4 / chars)
 
 
 def test_a_box_around_one_box_holds_the_same() -> None:
     blocks, outline = laid_out(f"<section><div><p>{PROSE}</p></div></section><p>more</p>")
     box = box_of(blocks, PROSE)
     parents = blocks.walk.box_parents
-    assert outline.facts(box) == outline.facts(parents[box]) == outline.facts(parents[parents[box]])
-    assert outline.facts(box) != outline.facts(0)
+    assert outline.facts[box] == outline.facts[parents[box]] == outline.facts[parents[parents[box]]]
+    assert outline.facts[box] != outline.facts[0]
 
 
 def test_only_boxes_with_text_are_full() -> None:
@@ -181,7 +181,7 @@ def test_any_markup_is_laid_out(html: str) -> None:
         own, near, above = outline.own[box], outline.near(box), outline.all[box]
         assert own | near == near
         assert near | above == above
-        assert outline.facts(box)[3] == blocks.span(box)[1] - blocks.span(box)[0]
+        assert outline.facts[box][3] == blocks.span(box)[1] - blocks.span(box)[0]
 
 
 def test_the_share_of_a_mark_counts_what_is_in_such_boxes_once() -> None:

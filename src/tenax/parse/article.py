@@ -14,20 +14,18 @@ from typing import Final
 
 from tenax.model import PageKind, Value
 from tenax.parse.blocks import Blocks
+from tenax.parse.doubts import doubts_of
 from tenax.parse.features import FRACTIONS, OF_BLOCK, OF_BOX, Features, features_of
-from tenax.parse.html import tag_number
-from tenax.parse.marks import BIT, MARKS
+from tenax.parse.marks import BIT
 from tenax.parse.outline import HEADINGS, OF_PAGE, UNREAD_TAG, Outline
 from tenax.parse.trees import RowSums, compiled_rows, load
+from tenax.parse.wholes import Wholes
 
 TABLES: Final = "kept.json"
 MIN_ABSTRACT_CHARS: Final = 40
-_TABLE: Final = tag_number("table")
-_WHOLES: Final = frozenset((_TABLE, *map(tag_number, ("ul", "ol", "dl"))))
-_CELL_CHARS: Final = 60
 _STRICTNESS: Final = 0.8
-_UNSHOWN: Final = MARKS.index("unshown")
-_BYLINE: Final = MARKS.index("byline")
+_UNSHOWN: Final = BIT["unshown"]
+_BYLINE: Final = BIT["byline"]
 _PROFILE_CHARS: Final = 40
 _COMMENT: Final = BIT["comment"]
 _SEEN_SHARE: Final = 0.5
@@ -48,10 +46,11 @@ class Judgement(Value, frozen=True):
 
 
 def read_article(blocks: Blocks, outline: Outline, kind: PageKind) -> Judgement:
-    """Which blocks of a page are kept. On an article, what is plain costs nothing."""
+    """Which blocks of a page are kept. What is plain costs nothing."""
     is_article = kind is PageKind.ARTICLE
     comments = _comments(blocks, outline) if is_article else set()
-    judgement = judge(blocks, features_of(blocks, outline, is_article=is_article), kind, comments)
+    doubts = doubts_of(blocks, outline, is_article=is_article)
+    judgement = judge(blocks, features_of(blocks, outline, doubts), kind, comments)
     if is_article and not any(judgement.kept):
         judgement = judge(blocks, features_of(blocks, outline), kind, comments)
     return judgement
@@ -67,7 +66,7 @@ def judge(blocks: Blocks, features: Features, kind: PageKind, comments: Set[int]
 
 def judged(scores: list[float], blocks: Blocks, features: Features, comments: Set[int] = frozenset()) -> Judgement:
     """The same with scores from elsewhere: so are tables tried that are not shipped. Changes `scores`."""
-    _drop({box for box, numbers in features.of_box.items() if numbers[_UNSHOWN]}, _SEEN_SHARE, scores, blocks)
+    _drop({box for box in blocks.boxes if features.around[box] & _UNSHOWN}, _SEEN_SHARE, scores, blocks)
     _drop(comments, _WRITTEN_SHARE, scores, blocks)
     _make_whole(scores, blocks)
     least = _least(scores, blocks)
@@ -116,8 +115,12 @@ def _scores(table: RowSums, blocks: Blocks, features: Features) -> list[float]:
     sums = table([rows[at] for at in asked], places, features.of_box, features.of_page)
     for at, total in zip(asked, sums, strict=True):
         scores[at] = 1 / (1 + exp(-total))
-    for at in features.clear:
+    for at in features.doubts.clear:
         scores[at] = _CLEAR
+    for like in features.doubts.alike:
+        mean = _mean(scores, blocks, like.asked)
+        for at in like.others:
+            scores[at] = mean
     return scores
 
 
@@ -141,7 +144,7 @@ def _comments(blocks: Blocks, outline: Outline) -> set[int]:
 def _drop_profiles(scores: list[float], blocks: Blocks, features: Features) -> None:
     """Drop the few words beside each post of a thread that tell who wrote it, and since when they do."""
     for at, (box, chars) in enumerate(zip(blocks.boxes, blocks.chars, strict=True)):
-        if chars < _PROFILE_CHARS and features.of_box[box][_BYLINE]:
+        if chars < _PROFILE_CHARS and features.around[box] & _BYLINE:
             scores[at] = 0.0
 
 
@@ -168,43 +171,24 @@ def _drop(boxes: Set[int], share: float, scores: list[float], blocks: Blocks) ->
 def _make_whole(scores: list[float], blocks: Blocks) -> None:
     """Give all items of a list, and all cells of a table, the mean of their scores: it is kept whole or not at all.
 
-    Large cells are columns, in which the page is laid out. What was dropped for another reason stays so.
+    What was dropped for another reason stays so.
     """
-    for box, members in _wholes(scores, blocks).items():
-        chars = [blocks.chars[at] for at in members]
-        whole = sum(chars)
-        if len(members) > 1 and (blocks.walk.box_tags[box] != _TABLE or whole < _CELL_CHARS * len(members)):
-            mean = sum(scores[at] * n for at, n in zip(members, chars, strict=True)) / whole
+    wholes = Wholes(blocks)
+    scored = {wholes.home(box) for box, score in zip(blocks.boxes, scores, strict=True) if score}
+    if scored <= {-1}:
+        return
+    for home, members in wholes.members(range(len(blocks))).items():
+        if home in scored and len(members) > 1 and wholes.is_whole(home, members):
+            mean = _mean(scores, blocks, members)
             for at in members:
                 if scores[at]:
                     scores[at] = mean
 
 
-def _wholes(scores: list[float], blocks: Blocks) -> dict[int, list[int]]:
-    """The blocks of each list and table with a score in it, those of inner ones not included."""
-    homes = {0: -1}
-    scored = {_home(box, homes, blocks) for box, score in zip(blocks.boxes, scores, strict=True) if score}
-    scored.discard(-1)
-    found: dict[int, list[int]] = {}
-    for at, box in enumerate(blocks.boxes) if scored else ():
-        if (home := _home(box, homes, blocks)) in scored:
-            found.setdefault(home, []).append(at)
-    return found
-
-
-def _home(box: int, homes: dict[int, int], blocks: Blocks) -> int:
-    """The nearest list or table around a box; -1 for none. `homes` are those that are known."""
-    tags, parents = blocks.walk.box_tags, blocks.walk.box_parents
-    entered = []
-    while (home := homes.get(box)) is None:
-        entered.append(box)
-        if tags[box] in _WHOLES:
-            home = box
-            break
-        box = parents[box]
-    for inner in entered:
-        homes[inner] = home
-    return home
+def _mean(scores: list[float], blocks: Blocks, members: list[int]) -> float:
+    """Of some blocks, by their length."""
+    chars = [blocks.chars[at] for at in members]
+    return sum(scores[at] * n for at, n in zip(members, chars, strict=True)) / sum(chars)
 
 
 def _least(scores: list[float], blocks: Blocks) -> float:

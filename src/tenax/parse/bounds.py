@@ -31,42 +31,43 @@ _MAX_STEPS = 5_000_000
 """Steps the depth count itself may take."""
 
 # The grammar of a start tag in the HTML standard, attribute by attribute, without backtracking.
-_WORD = r"[^\t\n\f\r />]*+"
-_NAME = r"=?[^\t\n\f\r />=]++"
-_VALUE = r"""(?:"[^"]*+"?|'[^']*+'?|[^\t\n\f\r >"'][^\t\n\f\r >]*+)"""
-_ATTRIBUTE = rf"(?:[\t\n\f\r /]*+{_NAME}(?:[\t\n\f\r ]*+=[\t\n\f\r ]*+{_VALUE}?+)?+)"
+_WORD = rb"[^\t\n\f\r />]*+"
+_NAME = rb"=?[^\t\n\f\r />=]++"
+_VALUE = rb"""(?:"[^"]*+"?|'[^']*+'?|[^\t\n\f\r >"'][^\t\n\f\r >]*+)"""
+_ATTRIBUTE = rb"(?:[\t\n\f\r /]*+%b(?:[\t\n\f\r ]*+=[\t\n\f\r ]*+%b?+)?+)" % (_NAME, _VALUE)
 _TOKEN = re.compile(
-    rf"<(?:!--(?:-?>|.*?(?:--!?>|\Z))|(?:[!?]|/(?![a-zA-Z]))[^>]*+|(/?)([a-zA-Z]{_WORD}){_ATTRIBUTE}*+[\t\n\f\r /]*+)",
+    rb"<(?:!--(?:-?>|.*?(?:--!?>|\Z))|(?:[!?]|/(?![a-zA-Z]))[^>]*+|(/?)([a-zA-Z]%b)%b*+[\t\n\f\r /]*+)"
+    % (_WORD, _ATTRIBUTE),
     re.S,
 )
 # A plain tag, to its end: most tags are, and need not be read by the whole grammar to be found harmless.
-_PLAIN_REST = r"""(?:[\t\n\f\r ]++[a-zA-Z-]++(?:="[^"]*+")?+){0,99}+[\t\n\f\r ]*+/?>"""
-_CROWDED_TAG = re.compile(rf"<[a-zA-Z]{_WORD}(?!{_PLAIN_REST}){_ATTRIBUTE}{{{MAX_ATTRIBUTES}}}")
+_PLAIN_REST = rb"""(?:[\t\n\f\r ]++[a-zA-Z-]++(?:="[^"]*+")?+){0,99}+[\t\n\f\r ]*+/?>"""
+_CROWDED_TAG = re.compile(rb"<[a-zA-Z]%b(?!%b)%b{%d}" % (_WORD, _PLAIN_REST, _ATTRIBUTE, MAX_ATTRIBUTES))
 
 # The first letter is looked at on its own, which spares most tags the list.
-_FORMATTING = r"(?=[bcefistuBCEFISTU])(?:b(?:ig)?|code|em|font|i|s(?:mall|trike|trong)?|tt|u)(?=[\s/>])"
-_OPENS_FORMATTING = re.compile(f"<{_FORMATTING}", re.I)
-_CLOSES_FORMATTING = re.compile(f"</{_FORMATTING}", re.I)
-# Those without attributes do no harm, for the standard rebuilds at most three that are alike.
-_FORMATTING_WITH_ATTRIBUTES = re.compile(f"<{_FORMATTING}[^>]", re.I)
-# The same by their letters, and a few tags more: a count that may be high, never low.
-_LIKE_FORMATTING = re.compile(r"<[bcefistuBCEFISTU][adegiklmnortADEGIKLMNORT]*+[\s/]")
+_FORMATTING = rb"(?=[bcefistuBCEFISTU])(?:b(?:ig)?|code|em|font|i|s(?:mall|trike|trong)?|tt|u)(?=[\s/>])"
+_OPENS_FORMATTING = re.compile(b"<" + _FORMATTING, re.I)
+_CLOSES_FORMATTING = re.compile(b"</" + _FORMATTING, re.I)
+# Those without attributes do no harm, for the standard rebuilds at most three that are alike. By their letters, and a
+# few tags more: so they are found at once, and told apart when it matters.
+_LIKE_FORMATTING = re.compile(rb"<([bcefistuBCEFISTU][adegiklmnortADEGIKLMNORT]*+)[\s/]")
+_FORMATTING_NAMES = frozenset(b"b big code em font i s small strike strong tt u".split())
 
 _RAW_TEXT = {
-    name: re.compile(rf"</{name}(?=[\s/>])", re.I)
-    for name in ("script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes")
+    name: re.compile(rb"</%b(?=[\s/>])" % name, re.I)
+    for name in b"script style textarea title xmp iframe noembed noframes".split()
 }
-_CDATA_END = re.compile(r"\]\]>")
-_CELLS = frozenset(("caption", "col", "colgroup", "tbody", "td", "tfoot", "th", "thead", "tr"))
-_NEVER_DEEP_NAMES = """
+_CDATA_END = re.compile(rb"\]\]>")
+_CELLS = frozenset(b"caption col colgroup tbody td tfoot th thead tr".split())
+_NEVER_DEEP_NAMES = b"""
 html head body p li dt dd option optgroup rb rp rt rtc
 area base br embed frame hr img input keygen link meta param source track wbr image basefont bgsound
 """
 _NEVER_DEEP = frozenset(_NEVER_DEEP_NAMES.split())
 """Void elements, and elements that close their own kind when the next one opens."""
-_WALLS = frozenset(("table", "object", "marquee", "applet", "template"))
+_WALLS = frozenset(b"table object marquee applet template".split())
 """What an end tag outside cannot reach through."""
-_SPECIAL_NAMES = """
+_SPECIAL_NAMES = b"""
 address article aside blockquote button center details dialog dir div dl fieldset figcaption figure footer form
 frameset h1 h2 h3 h4 h5 h6 header hgroup iframe listing main menu nav noscript ol plaintext pre search section
 select summary svg math ul xmp
@@ -78,7 +79,7 @@ _SPECIAL = _WALLS | frozenset(_SPECIAL_NAMES.split())
 class Bounded(Value, frozen=True):
     """Markup that is safe to parse, and what was done to make it so."""
 
-    html: str
+    html: bytes
     why: str = ""
     """Empty unless the page was cut."""
 
@@ -90,15 +91,15 @@ class _Cut(NamedTuple):
     why: str
 
 
-def bounded(html: str) -> Bounded:
-    """The page itself, or the part of it that parses in bounded time and memory."""
-    tags = html.count("<")
+def bounded(html: bytes) -> Bounded:
+    """The page itself, in UTF-8, or the part of it that parses in bounded time and memory."""
+    tags = html.count(b"<")
     if tags > MAX_TAGS:
-        rest = html.split("<", MAX_TAGS)[-1]
+        rest = html.split(b"<", MAX_TAGS)[-1]
         return Bounded(bounded(html[: len(html) - len(rest) - 1]).html, f"cut after {MAX_TAGS:,} tags")
     if tags > _HARMLESS_TAGS and _rebuilds(html, tags) > _HARMLESS_REBUILDS:
         # Nothing is lost: we take neither links nor meaning from these elements.
-        html = _CLOSES_FORMATTING.sub("</span", _OPENS_FORMATTING.sub("<span", html))
+        html = _CLOSES_FORMATTING.sub(b"</span", _OPENS_FORMATTING.sub(b"<span", html))
     may_nest = tags > _SHALLOW_TAGS
     # Script text can look like a crowded tag too; the walk tells them apart.
     if may_nest or (len(html) > _HARMLESS_CHARS and _CROWDED_TAG.search(html) is not None):
@@ -108,21 +109,23 @@ def bounded(html: str) -> Bounded:
     return Bounded(html)
 
 
-def _rebuilds(html: str, tags: int) -> int:
+def _rebuilds(html: bytes, tags: int) -> int:
     """The most elements that rebuilding could make; exact only where a quick look does not clear the page."""
-    most = len(_LIKE_FORMATTING.findall(html)) * tags
-    return most if most <= _HARMLESS_REBUILDS else len(_FORMATTING_WITH_ATTRIBUTES.findall(html)) * tags
+    found = _LIKE_FORMATTING.findall(html)
+    if len(found) * tags <= _HARMLESS_REBUILDS:
+        return len(found) * tags
+    return sum(name.lower() in _FORMATTING_NAMES for name in found) * tags
 
 
-def _first_harm(html: str, max_depth: int) -> _Cut | None:
+def _first_harm(html: bytes, max_depth: int) -> _Cut | None:
     """Walk the tags as the tokenizer of the HTML standard would, with a rough count of what is still open."""
-    still_open: list[str] = []
+    still_open: list[bytes] = []
     position = deaf_until = steps = 0
     while (token := _TOKEN.search(html, position)) is not None:
         position = token.end()
-        start, name, source = token.start(), (token[2] or "").lower(), token[0]
+        start, name, source = token.start(), (token[2] or b"").lower(), token[0]
         if not name:
-            if source.startswith("<![CDATA[") and start >= deaf_until and _is_foreign(still_open):
+            if source.startswith(b"<![CDATA[") and start >= deaf_until and _is_foreign(still_open):
                 deaf_until = _end_of(_CDATA_END, html, position)
         elif token[1]:
             if start >= deaf_until:
@@ -138,32 +141,32 @@ def _first_harm(html: str, max_depth: int) -> _Cut | None:
                 deaf_until = _end_of(_RAW_TEXT[name], html, position)
         elif name in _CELLS:
             steps += _close(still_open, name)
-        elif name not in _NEVER_DEEP and not (source.endswith("/") and _is_foreign(still_open)):
+        elif name not in _NEVER_DEEP and not (source.endswith(b"/") and _is_foreign(still_open)):
             still_open.append(name)
         if len(still_open) > max_depth or steps > _MAX_STEPS:
             return _Cut(start, f"cut where elements nest or tangle more than {MAX_DEPTH} deep")
     return None
 
 
-def _end_of(closing: re.Pattern[str], html: str, position: int) -> int:
+def _end_of(closing: re.Pattern[bytes], html: bytes, position: int) -> int:
     found = closing.search(html, position)
     return found.start() if found else len(html)
 
 
-def _is_foreign(still_open: list[str]) -> bool:
+def _is_foreign(still_open: list[bytes]) -> bool:
     """Within SVG or MathML, where `<path/>` closes itself and `<title>` may hold elements."""
-    return "svg" in still_open or "math" in still_open
+    return b"svg" in still_open or b"math" in still_open
 
 
-def _close(still_open: list[str], name: str) -> int:
+def _close(still_open: list[bytes], name: bytes) -> int:
     """Close the nearest open element of this name, unless one that the tag cannot reach through stands before it.
 
     A cell or row, opening or closing, ends whatever is open within its table. Returns the steps this took.
     """
     is_cell = name in _CELLS
     if is_cell:
-        name = "table"
-    walls = _WALLS if name in _SPECIAL or name == "a" else _SPECIAL
+        name = b"table"
+    walls = _WALLS if name in _SPECIAL or name == b"a" else _SPECIAL
     for steps, index in enumerate(range(len(still_open) - 1, -1, -1)):
         if still_open[index] == name:
             del still_open[index + is_cell :]

@@ -147,8 +147,8 @@ def read_with_dom(
 
 
 def _parsed(decoded: Decoded) -> tuple[Dom, str]:
-    markup = bounded(decoded.text)
-    return Dom(decoded.utf_8 if decoded.utf_8 is not None and markup.html is decoded.text else markup.html), markup.why
+    markup = bounded(decoded.text.encode("utf-8", "replace") if decoded.utf_8 is None else decoded.utf_8)
+    return Dom(markup.html), markup.why
 
 
 def _skimmed(dom: Dom, robots_header: str | None) -> Document:

@@ -11,16 +11,13 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from tenax.model import Value
-from tenax.parse.blocks import LONG_CHARS, Blocks
-from tenax.parse.marks import BIT, MARKS, beginning_of
-from tenax.parse.outline import FRACTIONS_OF_PAGE, HEADINGS, OF_PAGE, Outline, P, ways_from
+from tenax.parse.blocks import Blocks
+from tenax.parse.doubts import LINE_CHARS, SHORT_CHARS, STRANGERS, Doubts, every_block
+from tenax.parse.marks import MARKS, beginning_of
+from tenax.parse.outline import FRACTIONS_OF_PAGE, HEADINGS, OF_PAGE, Outline, ways_from
 from tenax.parse.trees import Numbers
 
 _ENDS: Final = frozenset('.!?。！？…"”’»)؟۔।')
-_SHORT_CHARS: Final = 200
-_LINE_CHARS: Final = 60
-_STRANGERS: Final = frozenset((3, 4))
-"""Beginnings (see `marks`) that turn the page to something else even where they are no headings."""
 _NO_HEADING_TAG: Final = 9
 _MOST_STRANGERS: Final = 9
 _MOST_LEVELS: Final = 20_000
@@ -28,18 +25,6 @@ _NO_BLOCK: Final = (-1, -1.0, -1)
 _NOWHERE: Final = -999
 """How far a block is from a title that is not shown."""
 
-_FEW_LINKS: Final = 0.15
-_ALIEN: Final = BIT["consent"] | BIT["footer"] | BIT["comment"] | BIT["unshown"]
-_DOUBTFUL: Final = (
-    BIT["related"] | BIT["ad"] | BIT["side"] | BIT["nav"] | BIT["share"] | BIT["login"] | BIT["byline"] | BIT["hidden"]
-)
-_LINKED: Final = 0.8
-_LINKED_AROUND: Final = 0.7
-_LINKED_FURTHER: Final = 0.6
-_LISTED_CHARS: Final = 120
-_NEVER: Final = 2.0
-"""No share is as large."""
-_WHOLE: Final = 0.9
 
 _LEVELS: Final = ("box", "parent", "grandparent", "third")
 OF_BLOCK: Final = (
@@ -67,85 +52,29 @@ FRACTIONS: Final = frozenset((
 class Features(Value, frozen=True):
     """The numbers of one page."""
 
+    doubts: Doubts
     of_block: list[Numbers]
-    """Empty for blocks that were passed over."""
-    clear: frozenset[int]
-    """Those of them that plainly belong to the article; the others plainly do not."""
+    """Empty for blocks that are not asked about."""
     of_box: dict[int, Numbers]
-    """By box, for boxes that hold blocks of their own which were not passed over."""
+    """By box, for boxes that hold blocks of their own which are."""
+    around: list[int]
+    """By box, the marks of it and of all around it."""
     of_page: Numbers
     title_at: int
     """The block that shows the title; -1 for none."""
 
 
-def features_of(blocks: Blocks, outline: Outline, *, is_article: bool = False) -> Features:
-    """`is_article`: what is plain on an article gets no numbers: lists of links, long paragraphs of its main part."""
-    shares = [linked / n if linked else 0.0 for linked, n in zip(blocks.link_chars, blocks.chars, strict=True)]
-    asked: Sequence[int] = range(len(blocks))
-    clear = frozenset[int]()
-    if is_article:
-        passed, clear = _listed(blocks, outline, shares), _clear(blocks, outline, shares)
-        asked = [at for at, is_passed in enumerate(passed) if not is_passed and at not in clear]
+def features_of(blocks: Blocks, outline: Outline, doubts: Doubts | None = None) -> Features:
+    """Of the blocks that are asked about, or of all."""
+    doubts = doubts or every_block(blocks)
     return Features(
-        _of_blocks(blocks, outline, shares, asked),
-        clear,
-        _of_boxes(blocks, outline, {blocks.boxes[at] for at in asked}),
+        doubts,
+        _of_blocks(blocks, outline, doubts.shares, doubts.asked),
+        _of_boxes(blocks, outline, {blocks.boxes[at] for at in doubts.asked}),
+        outline.all,
         outline.numbers,
         outline.title_at,
     )
-
-
-def _clear(blocks: Blocks, outline: Outline, shares: list[float]) -> frozenset[int]:
-    """Prose in the box with most of it, in parts that are not called anything that speaks against them.
-
-    Of a thousand such blocks the table keeps all but two, so it is not asked. After a heading that turns to something
-    else, none is clear any more.
-    """
-    parents, around, own, points = blocks.walk.box_parents, outline.all, outline.own, outline.points2
-    first, end = blocks.span(outline.top)
-    enough, found = points[outline.top2] / 2, []
-    for at in range(first, end):
-        n, tag = blocks.chars[at], outline.tags[at]
-        if tag == P and n >= LONG_CHARS and shares[at] < _FEW_LINKS:
-            box = blocks.boxes[at]
-            parent = parents[box]
-            second = parents[parent]
-            if (
-                not around[box] & _ALIEN
-                and not (own[box] | own[parent] | own[second]) & _DOUBTFUL
-                and (points[parent] >= enough or points[second] >= enough or points[box] >= enough)
-                and (n >= _SHORT_CHARS or not beginning_of(blocks.texts[at].lower()))
-            ):
-                found.append(at)
-        elif n < _SHORT_CHARS and (tag in HEADINGS or n < _LINE_CHARS):
-            beginning = beginning_of(blocks.texts[at].lower())
-            if beginning in _STRANGERS or (beginning and tag in HEADINGS):
-                break
-    return frozenset(found)
-
-
-def _listed(blocks: Blocks, outline: Outline, shares: list[float]) -> list[bool]:
-    """Whether a block is a link among links, or a word in a list of them."""
-    parents = blocks.walk.box_parents
-    around = [parents[box] for box in blocks.boxes]
-    enough = {box: _linked_enough(box, parents, outline) for box in set(around)}
-    return [
-        n < _LISTED_CHARS and share >= enough[box] for n, share, box in zip(blocks.chars, shares, around, strict=True)
-    ]
-
-
-def _linked_enough(box: int, parents: list[int], outline: Outline) -> float:
-    """The share of links from which on a short block in this box counts as listed."""
-    second = parents[box]
-    if _is_list(outline.facts(second)) or _is_list(outline.facts(parents[second])):
-        return 0.0
-    return _LINKED if outline.facts(box)[1] > _LINKED_AROUND else _NEVER
-
-
-def _is_list(facts: Numbers) -> bool:
-    """Whether a box is a list of links: not so the box around the whole page, which may have little but its menu."""
-    _, linked, long, _, share, _ = facts
-    return not long and linked > _LINKED_FURTHER and share < _WHOLE
 
 
 def _of_boxes(blocks: Blocks, outline: Outline, wanted: Iterable[int]) -> dict[int, Numbers]:
@@ -159,7 +88,7 @@ def _of_boxes(blocks: Blocks, outline: Outline, wanted: Iterable[int]) -> dict[i
         second = parents[parent]
         found[box] = (
             *_levels(outline.own[box], outline.near(box), outline.all[box]),
-            *facts(box), *facts(parent), *facts(second), *facts(parents[second]),
+            *facts[box], *facts[parent], *facts[second], *facts[parents[second]],
             outline.depth[box], *from_top[box], *from_top2[box],
             max(points[box], points[parent], points[second]) / peak,
         )  # fmt: skip
@@ -201,7 +130,7 @@ def _of_blocks(blocks: Blocks, outline: Outline, shares: list[float], asked: Seq
         text = texts[at]
         beginning = 0
         in_title = 0.0
-        if n < _SHORT_CHARS:
+        if n < SHORT_CHARS:
             lowered = text.lower()
             beginning = beginning_of(lowered)
             if title_words:
@@ -209,7 +138,7 @@ def _of_blocks(blocks: Blocks, outline: Outline, shares: list[float], asked: Seq
             if tag in headings:
                 heading, heading_at, heading_level = beginning, at, tag
                 strangers += beginning > 0
-            elif beginning in _STRANGERS and n < _LINE_CHARS:
+            elif beginning in STRANGERS and n < LINE_CHARS:
                 heading, heading_at, heading_level = beginning, at, _NO_HEADING_TAG
                 strangers += 1
         rows[at] = (

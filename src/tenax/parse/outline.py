@@ -77,7 +77,7 @@ class Outline:
     """What is known of each box, by its number, and of the page."""
 
     __slots__ = (
-        "_blocks", "_facts", "all", "depth", "full", "h1_at", "hints", "marks", "numbers", "own", "points2", "styles",
+        "_blocks", "all", "depth", "facts", "full", "h1_at", "hints", "marks", "numbers", "own", "points2", "styles",
         "tags", "title_at", "top", "top2",
     )  # fmt: skip
 
@@ -87,7 +87,8 @@ class Outline:
         self.depth, self.own, self.all = [0] * count, [0] * count, [0] * count
         """Marks: of the box itself, also of all around it."""
         self._blocks = blocks
-        self._facts: dict[int, Numbers] = {}
+        self.facts: list[Numbers] = [_NO_FACTS] * count
+        """Characters, share of links, long blocks, blocks, share of the page, share of punctuation."""
         self.full: list[int] = []
         """The boxes that hold text, outer before inner."""
         self.styles = [0] * count
@@ -103,44 +104,34 @@ class Outline:
         """The blocks that show the title and the first <h1>; -1 for none."""
         self.numbers = self._of_page(blocks, points[self.top])
 
-    def facts(self, box: int) -> Numbers:
-        """Characters, share of links, long blocks, blocks, share of the page, share of punctuation."""
-        found = self._facts.get(box)
-        if found is None:
-            found = self._facts[box] = self._count(box)
-        return found
-
     def near(self, box: int) -> int:
         """The marks of a box and of the two around it."""
         own, parents = self.own, self._blocks.walk.box_parents
         parent = parents[box]
         return own[box] | own[parent] | own[parents[parent]]
 
-    def _count(self, box: int) -> Numbers:
-        """By what is counted up to where the box ends, and up to where it begins."""
-        blocks = self._blocks
-        first, end = blocks.span(box)
-        before = blocks.chars_before
-        chars = before[end] - before[first]
-        if not chars:
-            return _NO_FACTS
-        links, long, pauses = blocks.links_before, blocks.long_before, blocks.pauses_before
-        return (
-            chars, (links[end] - links[first]) / chars, long[end] - long[first], end - first, chars / before[-1],
-            (pauses[end] - pauses[first]) / chars,
-        )  # fmt: skip
-
     def _look(self, blocks: Blocks) -> None:
-        """Look at the boxes that hold text, whose marks tell something."""
+        """Look at the boxes that hold text: what they are called, and what is in them.
+
+        What is in a box is what is counted up to where it ends, less what is counted up to where it begins.
+        """
         walk, firsts, marked = blocks.walk, blocks.first_of_run, _MARKED_TAGS
         depth, owns, alls, box_styles, add = self.depth, self.own, self.all, self.styles, self.full.append
+        facts, before, links = self.facts, blocks.chars_before, blocks.links_before
+        long, pauses, whole = blocks.long_before, blocks.pauses_before, blocks.chars_before[-1]
         known: dict[tuple[int, str | None], tuple[int, int]] = {}
         for box, (first_run, end_run, parent, tag, node) in enumerate(
             zip(walk.box_firsts, walk.box_ends, walk.box_parents, walk.box_tags, walk.box_nodes, strict=True)
         ):
-            if firsts[first_run] == firsts[end_run]:
+            first, end = firsts[first_run], firsts[end_run]
+            if first == end:
                 continue
             add(box)
+            chars = before[end] - before[first]
+            facts[box] = (
+                chars, (links[end] - links[first]) / chars, long[end] - long[first], end - first, chars / whole,
+                (pauses[end] - pauses[first]) / chars,
+            )  # fmt: skip
             attributes = node.attributes
             name = attributes.get("class")
             found = known.get((tag, name))
@@ -181,13 +172,13 @@ class Outline:
             if earned := by_rules[box]:
                 own = self.own[box]
                 weight = (25 if own & _POSITIVE else 0) - (25 if own & _NEGATIVE else 0)
-                by_rules[box] = (earned + _TAG_POINTS.get(tags[box], 0.0) + weight) * (1 - self.facts(box)[1])
+                by_rules[box] = (earned + _TAG_POINTS.get(tags[box], 0.0) + weight) * (1 - self.facts[box][1])
         return by_length, by_rules
 
     def _top(self, points: list[float]) -> int:
         best, found = 0.0, 0
         for box in self.full:
-            if (value := points[box]) > best and (value := value * (1 - self.facts(box)[1])) > best:
+            if (value := points[box]) > best and (value := value * (1 - self.facts[box][1])) > best:
                 best, found = value, box
         return found
 
@@ -196,7 +187,7 @@ class Outline:
         whole, tags, hints = blocks.chars_before[-1], self.tags, self.hints
         og_type, types, path = hints.og_type, hints.ld_types, hints.path
         slug = path.rstrip("/").rpartition("/")[2]
-        top, top2 = self.facts(self.top), self.facts(self.top2)
+        top, top2 = self.facts[self.top], self.facts[self.top2]
         headings = tags.count(H1) + tags.count(H2) + tags.count(H3)
         return (
             whole, blocks.links_before[-1] / max(1, whole), blocks.long_before[-1], len(blocks),
