@@ -137,6 +137,16 @@ class _Page:
         parent = self.walk.run_nodes[run].parent
         return parent is not None and parent.tag_id in self._borders
 
+    def _lone_text(self, run: int) -> str | None:
+        """The text of a run that is all of its box and stands in no link, as in most cells; None of any other."""
+        walk, node = self.walk, self.walk.run_nodes[run]
+        if node.next is not None or (parent := node.parent) is None or parent.tag_id not in self._borders:
+            return None
+        at = bisect_left(walk.link_starts, walk.run_starts[run]) - 1
+        if at >= 0 and walk.link_ends[at] > walk.run_starts[run]:
+            return None
+        return " ".join(walk.fragments[walk.run_starts[run]].split())
+
     def _link_around(self, run: int) -> str:
         """Where a link leads that began before the run: for the first run it is around, as on a card with a title."""
         walk, start = self.walk, self.walk.run_starts[run]
@@ -152,6 +162,10 @@ class _Page:
         firsts = self.blocks.first_of_run
         for at in range(run, end):
             if self._is_kept(at):
+                if (text := self._lone_text(at)) is not None:
+                    said.append(escaped(text))
+                    self._shown = 0
+                    continue
                 read = run_of(self.walk.run_nodes[at], self._link_around(at), self._borders, self.resolve)
                 self._shown = read.pictures
                 shown = zip(range(firsts[at], firsts[at + 1]), read.paragraphs, strict=False)

@@ -56,26 +56,28 @@ def inert(text: str) -> str:
 
 def marked_text(walked: Walk) -> str:
     """The visible text with its runs marked, so that it can be cut into blocks as a whole; `inert` takes them out."""
-    fragments = walked.fragments.copy()
-    joined = "".join(fragments)
-    if RUN in joined or PARAGRAPH in joined:
-        fragments = [fragment.translate(_OTHERS_OF_THE_KIND) for fragment in fragments]
-    for start in walked.run_starts:
-        fragments[start] = RUN + fragments[start].lstrip()
-    lines = list(map(str.strip, "".join(fragments).split(BREAK)))
+    starts = walked.run_starts
+    joined = _marked(walked.fragments.copy(), starts)
+    # Joined once, for most pages hold no such character of their own: then all that are found are ours.
+    if PARAGRAPH in joined or joined.count(RUN) > len(starts):
+        joined = _marked([fragment.translate(_OTHERS_OF_THE_KIND) for fragment in walked.fragments], starts)
+    lines = list(map(str.strip, joined.split(BREAK)))
     if walked.line_breaks > 1:
-        lines = _with_paragraphs(lines)
+        _mark_paragraphs(lines)
     return _tidy(lines)
 
 
-def _with_paragraphs(lines: list[str]) -> list[str]:
+def _marked(fragments: list[str], starts: Iterable[int]) -> str:
+    for start in starts:
+        fragments[start] = RUN + fragments[start].lstrip()
+    return "".join(fragments)
+
+
+def _mark_paragraphs(lines: list[str]) -> None:
     """Of a line that goes on with a run after empty ones, make a paragraph."""
-    was_empty = False
-    for at, line in enumerate(lines):
-        if line and was_empty and line[0] != RUN:
-            lines[at] = PARAGRAPH + line
-        was_empty = not line
-    return lines
+    for at in [at for at, line in enumerate(lines) if line and line[0] != RUN]:
+        if at and not lines[at - 1]:
+            lines[at] = PARAGRAPH + lines[at]
 
 
 def _shown(walked: Walk, max_chars: int) -> str:
