@@ -152,7 +152,7 @@ class Blocks:
                 if firsts[at] < firsts[at + 1]:
                     raw = "".join(fragments[max(start, starts[at]) : stop]).replace(BREAK, " ")
                     if said := len(" ".join(raw.split())):
-                        block = self._block_of(at, said, chars, block)
+                        block = firsts[at] if is_one_each else self._block_of(at, said, chars, block)
                         chars[block] += said
                         counts[block] += 1
                 at += 1

@@ -125,6 +125,7 @@ def _other_scripts(sample: str) -> dict[str, int]:
     return counts
 
 
+@lru_cache(maxsize=4096)
 def _script_of(point: int) -> str:
     """A script's name, or its language where it has only one; empty for what we have no name for."""
     if 0x0400 <= point <= 0x052F:

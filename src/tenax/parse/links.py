@@ -74,7 +74,8 @@ def read_links(dom: Dom, kept_runs: Sequence[bool] = ()) -> tuple[Link, ...]:
             if end - start == 1:
                 text = fragments[start]
                 # Most are short and tidy: of all white space only the space is printable.
-                if not (text.isprintable() and len(text) <= MAX_TEXT_CHARS and "  " not in text and text.strip() == text):
+                is_tidy = text.isprintable() and "  " not in text and text.strip() == text
+                if not is_tidy or len(text) > MAX_TEXT_CHARS:
                     text = " ".join(_beginning(text).split())[:MAX_TEXT_CHARS]
             else:
                 said = fragments[start : min(end, start + _MAX_FRAGMENTS)]

@@ -63,7 +63,7 @@ class _Page:
         """How many images were met in the run that was read last."""
         self._borders = BORDERS | {_NOSCRIPT} if _NOSCRIPT in blocks.walk.box_tags else BORDERS
         tags = self.walk.box_tags
-        self._rules = [box for box, tag in enumerate(tags) if tag == _HR] if _HR in tags else []
+        self._rules = [*compress(range(len(tags)), map(_HR.__eq__, tags))] if _HR in tags else []
         self._rule_runs = [self.walk.box_firsts[box] for box in self._rules]
         starts = self.walk.run_starts
         self._illustrated = {bisect_left(starts, place) - 1 for place in self.walk.image_places}
@@ -109,8 +109,8 @@ class _Page:
         blocks = self.blocks
         first, end = blocks.first_of_run[run], blocks.first_of_run[run + 1]
         link = self._link_around(run)
-        if end - first == 1 and not link and not place.is_term and self._is_plain(run, blocks.texts[first]):
-            if text := begun(escaped(blocks.texts[first])):
+        if end - first == 1 and not link and not place.is_term and self._is_plain(run, text := blocks.texts[first]):
+            if text := begun(escaped(text)):
                 self.sheet.add(place.chain, text)
             return
         read = run_of(self.walk.run_nodes[run], link, self._borders, self.resolve)
@@ -131,10 +131,11 @@ class _Page:
 
     def _is_plain(self, run: int, text: str) -> bool:
         """Whether all of a run's text is one node, in its box itself."""
-        fragments, at = self.walk.fragments, self.walk.run_starts[run] + 1
+        walk = self.walk
+        fragments, at = walk.fragments, walk.run_starts[run] + 1
         if (at < len(fragments) and fragments[at] != BREAK) or "\n" in text:
             return False
-        parent = self.walk.run_nodes[run].parent
+        parent = walk.run_nodes[run].parent
         return parent is not None and parent.tag_id in self._borders
 
     def _lone_text(self, run: int) -> str | None:
@@ -149,7 +150,8 @@ class _Page:
 
     def _link_around(self, run: int) -> str:
         """Where a link leads that began before the run: for the first run it is around, as on a card with a title."""
-        walk, start = self.walk, self.walk.run_starts[run]
+        walk = self.walk
+        start = walk.run_starts[run]
         at = bisect_left(walk.link_starts, start) - 1
         if at < 0 or walk.link_ends[at] <= start or at == self._used_link:
             return ""

@@ -48,6 +48,9 @@ class Places:
         places, tags = self._places, self._tags
         if (found := places.get(box)) is not None:
             return found
+        if (outer := places.get(self._parents[box])) is not None:
+            found = places[box] = self._within(outer, box) if tags[box] in _TELLING else outer
+            return found
         entered = []
         while (found := places.get(box)) is None:
             entered.append(box)
