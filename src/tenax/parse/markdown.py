@@ -70,7 +70,7 @@ class _Page:
         """The runs with images between them and the next; -1 for those before the first."""
 
     def write(self) -> None:
-        runs, boxes, illustrated = self.blocks.runs, self.blocks.boxes, self._illustrated
+        runs, boxes, illustrated, places = self.blocks.runs, self.blocks.boxes, self._illustrated, self._places
         last = -1
         for block in compress(range(len(runs)), self.kept):
             run = runs[block]
@@ -80,7 +80,14 @@ class _Page:
                 self._add_rule(last, run)
             if run - 1 in illustrated and (run == 0 or not self._is_kept(run - 1)):
                 self._add_pictures(run - 1, 0)
-            last = self._add(self._places.of(boxes[block]), run)
+            place = places.of(boxes[block])
+            # The short way, which most runs take.
+            if place.owner < 0 and not place.is_term and (text := self._plain(run, block)) is not None:
+                last, self._shown = run, 0
+                if text:
+                    self.sheet.add(place.chain, text)
+            else:
+                last = self._add(place, run)
             if last in illustrated and self._is_kept(last):
                 self._add_pictures(last, self._shown)
 
@@ -106,14 +113,8 @@ class _Page:
 
     def _add_run(self, place: Place, run: int) -> None:
         """Add the kept paragraphs of a run."""
-        blocks = self.blocks
-        first, end = blocks.first_of_run[run], blocks.first_of_run[run + 1]
-        link = self._link_around(run)
-        if end - first == 1 and not link and not place.is_term and self._is_plain(run, text := blocks.texts[first]):
-            if text := begun(escaped(text)):
-                self.sheet.add(place.chain, text)
-            return
-        read = run_of(self.walk.run_nodes[run], link, self._borders, self.resolve)
+        first, end = self.blocks.first_of_run[run], self.blocks.first_of_run[run + 1]
+        read = run_of(self.walk.run_nodes[run], self._link_around(run), self._borders, self.resolve)
         # The last run of a page that was read in part has more paragraphs than blocks.
         for block, lines in zip(range(first, end), read.paragraphs, strict=False):
             if self.kept[block]:
@@ -129,14 +130,19 @@ class _Page:
         if text:
             self.sheet.add(place.chain, text)
 
-    def _is_plain(self, run: int, text: str) -> bool:
-        """Whether all of a run's text is one node, in its box itself."""
-        walk = self.walk
-        fragments, at = walk.fragments, walk.run_starts[run] + 1
-        if (at < len(fragments) and fragments[at] != BREAK) or "\n" in text:
-            return False
+    def _plain(self, run: int, block: int) -> str | None:
+        """A run as Markdown if all of its text is one node, in its box itself and in no link; None of any other."""
+        walk, firsts, text = self.walk, self.blocks.first_of_run, self.blocks.texts[block]
+        start, fragments = walk.run_starts[run], walk.fragments
+        if firsts[run + 1] - firsts[run] != 1 or "\n" in text:
+            return None
+        if start + 1 < len(fragments) and fragments[start + 1] != BREAK:
+            return None
+        at = bisect_left(walk.link_starts, start) - 1
+        if at >= 0 and walk.link_ends[at] > start and at != self._used_link and self._href_of(at):
+            return None
         parent = walk.run_nodes[run].parent
-        return parent is not None and parent.tag_id in self._borders
+        return begun(escaped(text)) if parent is not None and parent.tag_id in self._borders else None
 
     def _lone_text(self, run: int) -> str | None:
         """The text of a run that is all of its box and stands in no link, as in most cells; None of any other."""
@@ -156,7 +162,11 @@ class _Page:
         if at < 0 or walk.link_ends[at] <= start or at == self._used_link:
             return ""
         self._used_link = at
-        return linked(walk.leading[at], self.resolve) if walk.leading[at].tag_id == _A else ""
+        return self._href_of(at)
+
+    def _href_of(self, link: int) -> str:
+        node = self.walk.leading[link]
+        return linked(node, self.resolve) if node.tag_id == _A else ""
 
     def _on_one_line(self, run: int, end: int, but: int) -> str:
         """The kept blocks of some runs."""

@@ -59,7 +59,7 @@ class Run:
     def read(self, node: Node, link: str, borders: frozenset[int]) -> None:
         """Read on from the text with which the run begins to the next border of a box; `link` leads from all of it."""
         stack, style = self._around(node, link, borders)
-        is_cut = len(stack) == _MAX_AROUND
+        is_cut, add_text = len(stack) == _MAX_AROUND, self._add_text
         at: Node | None = node
         last = node
         while True:
@@ -67,7 +67,7 @@ class Run:
                 last = at
                 text = at.text_content
                 if text is not None:
-                    self._add_text(text, style)
+                    add_text(text, style)
                     at = at.next
                     continue
                 tag = at.tag_id

@@ -314,11 +314,12 @@ def _told_authors(page: Page) -> Iterator[Iterable[str]]:
     for name in AUTHORS:
         if name in answers:
             yield answers[name]
-    if is_byline_label(page.head.meta("twitter:label1")):
+    if (label := page.head.meta("twitter:label1")) and is_byline_label(label):
         yield (page.head.meta("twitter:data1"),)
     for text in author_texts(page.dom):
         yield (text,)
-    yield (byline_in(page.lines),)
+    if line := byline_in(page.lines):
+        yield (line,)
 
 
 def _dates(page: Page, url: str | None, now: float, language: str | None) -> tuple[str | None, str | None]:
