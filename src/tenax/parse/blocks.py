@@ -63,11 +63,11 @@ class Blocks:
         """The first block of each run, and at the end the number of blocks."""
         self.is_cut = False
         """Whether the page has more than MAX_BLOCKS."""
-        self.marked = marked_text(walk)
+        self.marked, runs = marked_text(walk)
         """What the blocks were cut from: the visible text of the page, marked."""
         self.marks = 0
         """How many marks that are."""
-        self._cut()
+        self._cut(runs)
         self.link_chars, self.link_counts = self._links(walk)
         self.chars: list[int] = []
         """How much each says: characters, those of dense scripts counted twice."""
@@ -89,9 +89,9 @@ class Blocks:
         firsts, walk = self.first_of_run, self.walk
         return firsts[walk.box_firsts[box]], firsts[walk.box_ends[box]]
 
-    def _cut(self) -> None:
-        """Cut the text of the page at its marks; most pages have one block to a run."""
-        runs, boxes = self.marked.split(RUN)[1:], self.walk.run_boxes
+    def _cut(self, runs: list[str]) -> None:
+        """Cut the runs at their paragraphs; most pages have one block to a run."""
+        boxes = self.walk.run_boxes
         self.marks = len(runs)
         if len(runs) <= MAX_BLOCKS and PARAGRAPH not in self.marked:
             self.texts = list(map(str.rstrip, runs))
@@ -180,11 +180,11 @@ class Blocks:
             # All of them at once: what is neither a space nor such a mark is dropped, and the rest is soon counted.
             # Each has a space before it, so that they are as many as the words.
             left = f" {_SPACED_RUN.join(texts)}".encode("utf-8", "ignore").translate(_ONE_PAUSE, _UNCOUNTED)
-            kept = left.split(_RUN_BYTE)[: len(texts)]
-            self.words = list(map(bytes.count, kept, repeat(b" ")))
+            spaces = left.translate(None, b",").split(_RUN_BYTE)[: len(texts)]
+            self.words = list(map(len, spaces))
             self.pauses = [
                 some - words if words > _FEW_WORDS else 0
-                for some, words in zip(map(len, kept), self.words, strict=True)
+                for some, words in zip(map(len, left.split(_RUN_BYTE)), self.words, strict=False)
             ]
 
     def _is_foreign(self) -> bool:

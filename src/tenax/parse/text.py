@@ -54,23 +54,24 @@ def inert(text: str) -> str:
     return text.replace("\x9b", "") if "\x9b" in text else text
 
 
-def marked_text(walked: Walk) -> str:
-    """The visible text with its runs marked, so that it can be cut into blocks as a whole; `inert` takes them out."""
-    starts = walked.run_starts
-    joined = _marked(walked.fragments.copy(), starts)
-    # Joined once, for most pages hold no such character of their own: then all that are found are ours.
-    if PARAGRAPH in joined or joined.count(RUN) > len(starts):
-        joined = _marked([fragment.translate(_OTHERS_OF_THE_KIND) for fragment in walked.fragments], starts)
-    lines = list(map(str.strip, joined.split(BREAK)))
+def marked_text(walked: Walk) -> tuple[str, list[str]]:
+    """The visible text with its runs marked, and cut at these marks; `inert` takes them out."""
+    text = _marked(walked, walked.fragments.copy())
+    runs = text.split(RUN)[1:]
+    # Few pages hold such a character of their own: that is known by now, at no cost.
+    if len(runs) > len(walked.run_starts) or (PARAGRAPH in text and PARAGRAPH in "".join(walked.fragments)):
+        text = _marked(walked, [fragment.translate(_OTHERS_OF_THE_KIND) for fragment in walked.fragments])
+        runs = text.split(RUN)[1:]
+    return text, runs
+
+
+def _marked(walked: Walk, fragments: list[str]) -> str:
+    for start in walked.run_starts:
+        fragments[start] = RUN + fragments[start].lstrip()
+    lines = list(map(str.strip, "".join(fragments).split(BREAK)))
     if walked.line_breaks > 1:
         _mark_paragraphs(lines)
     return _tidy(lines)
-
-
-def _marked(fragments: list[str], starts: Iterable[int]) -> str:
-    for start in starts:
-        fragments[start] = RUN + fragments[start].lstrip()
-    return "".join(fragments)
 
 
 def _mark_paragraphs(lines: list[str]) -> None:
