@@ -64,10 +64,12 @@ def read_links(dom: Dom, kept_runs: Sequence[bool] = ()) -> tuple[Link, ...]:
         attributes = node.attributes
         tag = node.tag_id
         href = attributes.get("href" if tag != _IFRAME else "src")
+        if not href:
+            continue
+        href = href.strip(_STRIPPED)
         # The short way, which most links take: an address that surely leads to a page.
-        if not href or (
-            ((href := href.strip(_STRIPPED))[:1] != "/" or len(href) > MAX_HREF_CHARS) and not is_followable(href)
-        ):
+        is_sure = (href[:1] == "/" or href.startswith(_PLAINLY_FOLLOWED)) and len(href) <= MAX_HREF_CHARS
+        if not is_sure and not is_followable(href):
             continue
         text, is_kept = "", False
         if start < end:
