@@ -13,6 +13,7 @@ from typing import Literal
 
 from tenax.model import Value
 from tenax.parse.html import BREAK, Dom, tag_number
+from tenax.parse.text import one_line
 
 LinkKind = Literal["a", "area", "iframe", "canonical", "alternate"]
 
@@ -78,7 +79,7 @@ def read_links(dom: Dom, kept_runs: Sequence[bool] = ()) -> tuple[Link, ...]:
                 # Most are short and tidy: of all white space only the space is printable.
                 is_tidy = text.isprintable() and "  " not in text and text.strip() == text
                 if not is_tidy or len(text) > MAX_TEXT_CHARS:
-                    text = " ".join(_beginning(text).split())[:MAX_TEXT_CHARS]
+                    text = one_line(_beginning(text))[:MAX_TEXT_CHARS]
             else:
                 said = fragments[start : min(end, start + _MAX_FRAGMENTS)]
                 text = " ".join("".join(map(_beginning, said)).replace(BREAK, " ").split())[:MAX_TEXT_CHARS]
