@@ -7,8 +7,8 @@ that holds blocks) comes from sums over all blocks before a place, so that it co
 from __future__ import annotations
 
 import re
-from itertools import accumulate
-from operator import add
+from itertools import accumulate, chain, repeat
+from operator import add, gt
 from typing import Final
 
 from tenax.parse.html import BREAK, Walk
@@ -18,6 +18,7 @@ from tenax.parse.text import PARAGRAPH, RUN, marked_text
 _DENSE = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]")
 _PAUSE = re.compile(r"[.,;:!?。，、！？；：…؟،۔।]")
 _RUN_BYTE: Final = RUN.encode()
+_SPACED_RUN: Final = f"{RUN} "
 _ONE_PAUSE: Final = bytes.maketrans(b".?", b",,")
 _UNCOUNTED: Final = bytes(byte for byte in range(256) if byte not in b" ,.?" + _RUN_BYTE)
 _FOREIGN_BYTES: Final = 1.25
@@ -62,11 +63,11 @@ class Blocks:
         """The first block of each run, and at the end the number of blocks."""
         self.is_cut = False
         """Whether the page has more than MAX_BLOCKS."""
-        self.marked = marked_text(walk)
+        self.marked, runs = marked_text(walk)
         """What the blocks were cut from: the visible text of the page, marked."""
         self.marks = 0
         """How many marks that are."""
-        self._cut()
+        self._cut(runs)
         self.link_chars, self.link_counts = self._links(walk)
         self.chars: list[int] = []
         """How much each says: characters, those of dense scripts counted twice."""
@@ -88,15 +89,19 @@ class Blocks:
         firsts, walk = self.first_of_run, self.walk
         return firsts[walk.box_firsts[box]], firsts[walk.box_ends[box]]
 
-    def _cut(self) -> None:
-        """Cut the text of the page at its marks; most pages have one block to a run."""
-        runs, boxes = self.marked.split(RUN)[1:], self.walk.run_boxes
+    def _cut(self, runs: list[str]) -> None:
+        """Cut the runs at their paragraphs; most pages have one block to a run."""
+        boxes = self.walk.run_boxes
         self.marks = len(runs)
         if len(runs) <= MAX_BLOCKS and PARAGRAPH not in self.marked:
             self.texts = list(map(str.rstrip, runs))
             self.runs, self.boxes, self.first_of_run = [*range(len(runs))], boxes, [*range(len(runs) + 1)]
             return
         self.marks += self.marked.count(PARAGRAPH)
+        # A paragraph is not the end of its run, so there are as many blocks as marks.
+        if self.marks <= MAX_BLOCKS:
+            self._spread([said.split(PARAGRAPH) for said in runs], boxes)
+            return
         for run, (said, box) in enumerate(zip(runs, boxes, strict=True)):
             self.first_of_run.append(len(self.texts))
             if len(self.texts) >= MAX_BLOCKS:
@@ -110,6 +115,14 @@ class Blocks:
         self.first_of_run += [len(self.texts)] * missing
         self.is_cut = missing > 1
 
+    def _spread(self, parts: list[list[str]], boxes: list[int]) -> None:
+        """Take the parts of all runs as blocks."""
+        counts = list(map(len, parts))
+        self.texts = list(map(str.rstrip, chain.from_iterable(parts)))
+        self.runs = list(chain.from_iterable(map(repeat, range(len(parts)), counts)))
+        self.boxes = list(chain.from_iterable(map(repeat, boxes, counts)))
+        self.first_of_run = [*accumulate(counts, initial=0)]
+
     def _links(self, walk: Walk) -> tuple[list[int], list[int]]:
         """How many characters of each block are links, and how many links it has."""
         fragments, starts, firsts = walk.fragments, walk.run_starts, self.first_of_run
@@ -118,15 +131,16 @@ class Blocks:
         run_ends = [*starts[1:], len(fragments)]
         if not starts:
             return chars, counts
+        is_one_each = len(self.texts) == len(starts) and not self.is_cut
         for start, end in zip(walk.link_starts, walk.link_ends, strict=True):
             # A link within a link, as a table between them allows, counts with the outer one: no text is read twice.
-            if start == end or start < covered:
+            if not covered <= start < end:
                 continue
             covered = end
             while run_ends[run] <= start:
                 run += 1
             # Most links are one text.
-            if end - start == 1 and firsts[run + 1] - firsts[run] == 1:
+            if end - start == 1 and (is_one_each or firsts[run + 1] - firsts[run] == 1):
                 if said := len(fragments[start].strip()):
                     block = firsts[run]
                     chars[block] += said
@@ -134,14 +148,17 @@ class Blocks:
                 continue
             at = run
             while at <= last and starts[at] < end:
-                stop = end if at == last or starts[at + 1] >= end else starts[at + 1]
-                said = len(" ".join("".join(fragments[max(start, starts[at]) : stop]).replace(BREAK, " ").split()))
-                if said and firsts[at] < firsts[at + 1]:
-                    block = self._block_of(at, said, chars, block)
-                    chars[block] += said
-                    counts[block] += 1
+                stop = end if run_ends[at] >= end else run_ends[at]
+                if firsts[at] < firsts[at + 1]:
+                    raw = "".join(fragments[max(start, starts[at]) : stop]).replace(BREAK, " ")
+                    if said := len(" ".join(raw.split())):
+                        block = firsts[at] if is_one_each else self._block_of(at, said, chars, block)
+                        chars[block] += said
+                        counts[block] += 1
                 at += 1
-        return list(map(min, chars, map(len, self.texts))), counts
+        lengths = list(map(len, self.texts))
+        # Rarely a text is shorter than its links, for white space between them is not counted alike.
+        return list(map(min, chars, lengths)) if any(map(gt, chars, lengths)) else chars, counts
 
     def _block_of(self, run: int, said: int, chars: list[int], last: int) -> int:
         """Of a run that was cut into several blocks, the first from the last link's on that has room: near enough."""
@@ -161,11 +178,13 @@ class Blocks:
             self.pauses = [len(_PAUSE.findall(text)) for text in texts]
         else:
             # All of them at once: what is neither a space nor such a mark is dropped, and the rest is soon counted.
-            left = RUN.join(texts).encode("utf-8", "ignore").translate(_ONE_PAUSE, _UNCOUNTED).split(_RUN_BYTE)
-            self.words = [some.count(b" ") + 1 for some in left[: len(texts)]]
+            # Each has a space before it, so that they are as many as the words.
+            left = f" {_SPACED_RUN.join(texts)}".encode("utf-8", "ignore").translate(_ONE_PAUSE, _UNCOUNTED)
+            spaces = left.translate(None, b",").split(_RUN_BYTE)[: len(texts)]
+            self.words = list(map(len, spaces))
             self.pauses = [
-                len(some) + 1 - words if words > _FEW_WORDS else 0
-                for some, words in zip(left, self.words, strict=False)
+                some - words if words > _FEW_WORDS else 0
+                for some, words in zip(map(len, left.split(_RUN_BYTE)), self.words, strict=False)
             ]
 
     def _is_foreign(self) -> bool:

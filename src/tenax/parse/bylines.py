@@ -45,6 +45,8 @@ _TITLE_CHARS: Final = 25
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _TEXT_CHARS: Final = 100_000
 _MOST_TITLES: Final = 3
+_ASCII_WHEN_LOWER: Final = "\u0130\u212a"
+"""The characters beyond ASCII that are ASCII in lower case: a dotted I and the sign of Kelvin."""
 _TIME: Final = tag_number("time")
 
 Attributes = Mapping[str, str | None]
@@ -97,22 +99,35 @@ def _date_rank(tag: int, attributes: Attributes) -> int:
 def lines_around(title: str, text: str) -> Iterator[str]:
     """The beginnings of the lines near the title, first those after it: where a reader sees the date and the byline."""
     text = text[:_TEXT_CHARS]
-    lowered, start, place = text.lower(), title.lower()[:_TITLE_CHARS], -1
-    for _ in range(_MOST_TITLES if start else 0):
-        place = lowered.find(start, place + 1)
-        if place < 0:
-            return
+    for place in _places_of(title.lower()[:_TITLE_CHARS], text):
         after = text[place : place + _NEAR_CHARS].split("\n")[1 : 1 + _AFTER]
         before = text[max(0, place - _NEAR_CHARS) : place].split("\n")[-1 - _BEFORE : -1]
         for line in (*after, *reversed(before)):
             yield line if len(line) <= _LINE_CHARS else line[:_BEGINNING_CHARS]
 
 
+def _places_of(start: str, text: str) -> Iterator[int]:
+    """Where a text says what is given in lower case: the first few places."""
+    if text.isascii() or not start.isascii() or any(character in text for character in _ASCII_WHEN_LOWER):
+        lowered, place = text.lower(), -1
+        for _ in range(_MOST_TITLES if start else 0):
+            if (place := lowered.find(start, place + 1)) < 0:
+                return
+            yield place
+        return
+    # By bytes, which are lowered in a fraction of the time; for ASCII, that is the same.
+    encoded, at = text.encode("utf-8", "replace").lower(), -1
+    for _ in range(_MOST_TITLES if start else 0):
+        if (at := encoded.find(start.encode(), at + 1)) < 0:
+            return
+        yield len(encoded[:at].decode())
+
+
 def lone_dates(text: str) -> list[str]:
     """The short lines that hold a year, of a text with few of them: with many, they date other pages."""
     found: list[str] = []
-    short = [line for line in text[:_TEXT_CHARS].split("\n") if len(line) <= _SHORT_CHARS]
-    for line in [line for line in short if "20" in line or "19" in line]:
+    lines = text[:_TEXT_CHARS].split("\n")
+    for line in [line for line in lines if len(line) <= _SHORT_CHARS and ("20" in line or "19" in line)]:
         found += [line] * len(_YEAR.findall(line))
         if len(found) > _FEW_DATES:
             return []

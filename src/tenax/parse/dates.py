@@ -27,6 +27,7 @@ _IN_URL = re.compile(r"(?<!\d)((?:19|20)\d{2})([/_.-]?)([01]\d|[1-9](?=\2\d))\2(
 _DAY_FIRST_IN_URL = re.compile(r"(?<!\d)([0-3]\d)([_.-])([01]\d)\2((?:19|20)\d{2})(?!\d)")
 _WORDS = re.compile(r"\d+|[^\s\d,;:/()\-–|·•\"'’]+")
 _DIGIT = re.compile(r"\d")
+_NO_DIGITS: Final = bytes(byte for byte in range(256) if not chr(byte).isdecimal())
 _FEWEST_DIGITS: Final = 3
 """A day and a year of two digits: 5 May 25."""
 _EARLY: Final = 8
@@ -40,12 +41,17 @@ def read_date(text: str, now: float, *, is_month_first: bool = False) -> str | N
     `is_month_first` settles 3/4/2025, which is a day in March to some and in April to others.
     """
     text = text[:MAX_DATE_CHARS].strip()
-    if len(_DIGIT.findall(text)) < _FEWEST_DIGITS:
+    if _digits(text) < _FEWEST_DIGITS:
         return None
     for day, time in _readings(text, is_month_first):
         if is_believable(day, now):
             return day.isoformat() + time
     return None
+
+
+def _digits(text: str) -> int:
+    """How many there are; by bytes where that is the same, which is several times as quick."""
+    return len(text.encode().translate(None, _NO_DIGITS)) if text.isascii() else len(_DIGIT.findall(text))
 
 
 def date_in_url(url: str, now: float) -> str | None:

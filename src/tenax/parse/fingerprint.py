@@ -60,6 +60,8 @@ _NO_ASCII_LETTERS: Final = bytes(byte for byte in range(256) if byte >= 0x80 or 
 _NO_LETTERS: Final = bytes(byte for byte in _NO_ASCII_LETTERS if not 0x80 <= byte < 0xC0)
 _NOT_EASTERN: Final = bytes(byte for byte in range(256) if not 0xE3 <= byte <= 0xED)
 """All but the first bytes of Chinese, Japanese and Korean characters."""
+_ASCII_WHEN_LOWER: Final = "\u0130\u212a"
+"""The characters beyond ASCII that are ASCII in lower case: a dotted I and the sign of Kelvin."""
 # Marks in UTF-8: U+A0 to U+BF, of Arabic and Hindi, U+2000 to U+207F, the punctuation of the East, full-width forms.
 _MARKS = re.compile(
     rb"\xc2[\xa0-\xbf]|\xd8[\x8c\x9b\x9f]|\xdb\x94|\xe0\xa5\xa4|\xe2[\x80\x81].|\xe3\x80.|\xe3\x83\xbb|\xef[\xbc\xbd].",
@@ -99,8 +101,7 @@ def likeness(one: bytes, other: bytes) -> float:
 
 def _windows(text: str) -> list[bytes]:
     """The windows of a text; of one too short to have any, all of it."""
-    # What is all ASCII is made lower case on the way, by the table that groups its letters.
-    letters, patterns = _letters((text if text.isascii() else text.lower()).encode("utf-8", "replace"))
+    letters, patterns = _letters(text)
     if not letters:
         return []
     found: list[bytes] = []
@@ -111,10 +112,21 @@ def _windows(text: str) -> list[bytes]:
     return found or [letters]
 
 
-def _letters(encoded: bytes) -> tuple[bytes, tuple[re.Pattern[bytes], ...]]:
+def _letters(text: str) -> tuple[bytes, tuple[re.Pattern[bytes], ...]]:
     """What is left of a text, and how to find windows in it."""
+    encoded = text.encode("utf-8", "replace")
+    # ASCII is made lower case on the way, by the table that groups its letters.
     latin = encoded.translate(_GROUPED, _NO_ASCII_LETTERS)
-    if encoded.isascii() or _is_latin(latin, encoded.translate(None, _NO_LETTERS)):
+    # All bytes that are no character's first. In lower case they are at most twice as many, and if the text is Latin
+    # even then, the rest of it need not be made lower case, which takes longer than all of this.
+    foreign = 2 * (len(encoded) - len(text))
+    if not foreign or (
+        foreign <= _FOREIGN_SHARE * (len(latin) + foreign) and not any(map(text.__contains__, _ASCII_WHEN_LOWER))
+    ):
+        return latin, _PATTERNS
+    encoded = text.lower().encode("utf-8", "replace")
+    latin = encoded.translate(_GROUPED, _NO_ASCII_LETTERS)
+    if _is_latin(latin, encoded.translate(None, _NO_LETTERS)):
         return latin, _PATTERNS
     encoded = _MARKS.sub(b"", encoded)
     letters = encoded.translate(_GROUPED, _NO_LETTERS)

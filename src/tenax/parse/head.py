@@ -81,7 +81,7 @@ def read_head(dom: Dom) -> Head:
 
 def stamps(dom: Dom) -> Iterator[str]:
     """Dates that scripts hold under a name that says when the page was published; costly, so asked last."""
-    scripts = "\n".join(_text_of(node) for node in dom.walk.telling if node.tag_id == _SCRIPT)[:_MAX_SCRIPT_CHARS]
+    scripts = "\n".join([_text_of(node) for node in dom.walk.telling if node.tag_id == _SCRIPT])[:_MAX_SCRIPT_CHARS]
     for word in _STAMPED:
         # Scripts are long and the words rare: `find` is quicker than a search for a pattern.
         place = scripts.find(word)
@@ -140,4 +140,5 @@ def _title(dom: Dom, titles: list[Node]) -> str:
 
 
 def _text_of(node: Node) -> str:
-    return (node.first_child.text_content or "") if node.first_child else ""
+    child = node.first_child
+    return child.text_content or "" if child is not None else ""

@@ -64,14 +64,22 @@ def read_links(dom: Dom, kept_runs: Sequence[bool] = ()) -> tuple[Link, ...]:
     for node, start, end in zip(walk.leading, walk.link_starts, walk.link_ends, strict=True):
         attributes = node.attributes
         tag = node.tag_id
-        href = (attributes.get("href" if tag != _IFRAME else "src") or "").strip(_STRIPPED)
+        href = attributes.get("href" if tag != _IFRAME else "src")
+        if not href:
+            continue
+        href = href.strip(_STRIPPED)
         # The short way, which most links take: an address that surely leads to a page.
-        if (href[:1] != "/" or len(href) > MAX_HREF_CHARS) and not is_followable(href):
+        is_sure = (href[:1] == "/" or href.startswith(_PLAINLY_FOLLOWED)) and len(href) <= MAX_HREF_CHARS
+        if not is_sure and not is_followable(href):
             continue
         text, is_kept = "", False
         if start < end:
             if end - start == 1:
-                text = one_line(_beginning(fragments[start]))[:MAX_TEXT_CHARS]
+                text = fragments[start]
+                # Most are short and tidy: of all white space only the space is printable.
+                is_tidy = text.isprintable() and "  " not in text and text.strip() == text
+                if not is_tidy or len(text) > MAX_TEXT_CHARS:
+                    text = one_line(_beginning(text))[:MAX_TEXT_CHARS]
             else:
                 said = fragments[start : min(end, start + _MAX_FRAGMENTS)]
                 text = " ".join("".join(map(_beginning, said)).replace(BREAK, " ").split())[:MAX_TEXT_CHARS]

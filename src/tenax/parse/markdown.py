@@ -63,14 +63,14 @@ class _Page:
         """How many images were met in the run that was read last."""
         self._borders = BORDERS | {_NOSCRIPT} if _NOSCRIPT in blocks.walk.box_tags else BORDERS
         tags = self.walk.box_tags
-        self._rules = [box for box, tag in enumerate(tags) if tag == _HR] if _HR in tags else []
+        self._rules = [*compress(range(len(tags)), map(_HR.__eq__, tags))] if _HR in tags else []
         self._rule_runs = [self.walk.box_firsts[box] for box in self._rules]
         starts = self.walk.run_starts
         self._illustrated = {bisect_left(starts, place) - 1 for place in self.walk.image_places}
         """The runs with images between them and the next; -1 for those before the first."""
 
     def write(self) -> None:
-        runs, boxes, illustrated = self.blocks.runs, self.blocks.boxes, self._illustrated
+        runs, boxes, illustrated, places = self.blocks.runs, self.blocks.boxes, self._illustrated, self._places
         last = -1
         for block in compress(range(len(runs)), self.kept):
             run = runs[block]
@@ -80,7 +80,14 @@ class _Page:
                 self._add_rule(last, run)
             if run - 1 in illustrated and (run == 0 or not self._is_kept(run - 1)):
                 self._add_pictures(run - 1, 0)
-            last = self._add(self._places.of(boxes[block]), run)
+            place = places.of(boxes[block])
+            # The short way, which most runs take.
+            if place.owner < 0 and not place.is_term and (text := self._plain(run, block)) is not None:
+                last, self._shown = run, 0
+                if text:
+                    self.sheet.add(place.chain, text)
+            else:
+                last = self._add(place, run)
             if last in illustrated and self._is_kept(last):
                 self._add_pictures(last, self._shown)
 
@@ -106,14 +113,8 @@ class _Page:
 
     def _add_run(self, place: Place, run: int) -> None:
         """Add the kept paragraphs of a run."""
-        blocks = self.blocks
-        first, end = blocks.first_of_run[run], blocks.first_of_run[run + 1]
-        link = self._link_around(run)
-        if end - first == 1 and not link and not place.is_term and self._is_plain(run, blocks.texts[first]):
-            if text := begun(escaped(blocks.texts[first])):
-                self.sheet.add(place.chain, text)
-            return
-        read = run_of(self.walk.run_nodes[run], link, self._borders, self.resolve)
+        first, end = self.blocks.first_of_run[run], self.blocks.first_of_run[run + 1]
+        read = run_of(self.walk.run_nodes[run], self._link_around(run), self._borders, self.resolve)
         # The last run of a page that was read in part has more paragraphs than blocks.
         for block, lines in zip(range(first, end), read.paragraphs, strict=False):
             if self.kept[block]:
@@ -129,22 +130,43 @@ class _Page:
         if text:
             self.sheet.add(place.chain, text)
 
-    def _is_plain(self, run: int, text: str) -> bool:
-        """Whether all of a run's text is one node, in its box itself."""
-        fragments, at = self.walk.fragments, self.walk.run_starts[run] + 1
-        if (at < len(fragments) and fragments[at] != BREAK) or "\n" in text:
-            return False
-        parent = self.walk.run_nodes[run].parent
-        return parent is not None and parent.tag_id in self._borders
+    def _plain(self, run: int, block: int) -> str | None:
+        """A run as Markdown if all of its text is one node, in its box itself and in no link; None of any other."""
+        walk, firsts, text = self.walk, self.blocks.first_of_run, self.blocks.texts[block]
+        start, fragments = walk.run_starts[run], walk.fragments
+        if firsts[run + 1] - firsts[run] != 1 or "\n" in text:
+            return None
+        if start + 1 < len(fragments) and fragments[start + 1] != BREAK:
+            return None
+        at = bisect_left(walk.link_starts, start) - 1
+        if at >= 0 and walk.link_ends[at] > start and at != self._used_link and self._href_of(at):
+            return None
+        parent = walk.run_nodes[run].parent
+        return begun(escaped(text)) if parent is not None and parent.tag_id in self._borders else None
+
+    def _lone_text(self, run: int) -> str | None:
+        """The text of a run that is all of its box and stands in no link, as in most cells; None of any other."""
+        walk, node = self.walk, self.walk.run_nodes[run]
+        if node.next is not None or (parent := node.parent) is None or parent.tag_id not in self._borders:
+            return None
+        at = bisect_left(walk.link_starts, walk.run_starts[run]) - 1
+        if at >= 0 and walk.link_ends[at] > walk.run_starts[run]:
+            return None
+        return " ".join(walk.fragments[walk.run_starts[run]].split())
 
     def _link_around(self, run: int) -> str:
         """Where a link leads that began before the run: for the first run it is around, as on a card with a title."""
-        walk, start = self.walk, self.walk.run_starts[run]
+        walk = self.walk
+        start = walk.run_starts[run]
         at = bisect_left(walk.link_starts, start) - 1
         if at < 0 or walk.link_ends[at] <= start or at == self._used_link:
             return ""
         self._used_link = at
-        return linked(walk.leading[at], self.resolve) if walk.leading[at].tag_id == _A else ""
+        return self._href_of(at)
+
+    def _href_of(self, link: int) -> str:
+        node = self.walk.leading[link]
+        return linked(node, self.resolve) if node.tag_id == _A else ""
 
     def _on_one_line(self, run: int, end: int, but: int) -> str:
         """The kept blocks of some runs."""
@@ -152,6 +174,10 @@ class _Page:
         firsts = self.blocks.first_of_run
         for at in range(run, end):
             if self._is_kept(at):
+                if (text := self._lone_text(at)) is not None:
+                    said.append(escaped(text))
+                    self._shown = 0
+                    continue
                 read = run_of(self.walk.run_nodes[at], self._link_around(at), self._borders, self.resolve)
                 self._shown = read.pictures
                 shown = zip(range(firsts[at], firsts[at + 1]), read.paragraphs, strict=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby, pairwise
 from operator import itemgetter
 from typing import Final, NamedTuple, TypeAlias
@@ -43,6 +43,8 @@ PLAIN: Final = Style()
 class Run:
     """What stands in a run, in the order of the page: paragraphs of lines of pieces."""
 
+    __slots__ = ("_breaks", "_held", "_held_count", "_is_spaced", "_line", "_resolve", "paragraphs", "pictures")
+
     def __init__(self, resolve: Resolve | None) -> None:
         self._line: Line = []
         self.paragraphs: list[Paragraph] = [[self._line]]
@@ -57,7 +59,7 @@ class Run:
     def read(self, node: Node, link: str, borders: frozenset[int]) -> None:
         """Read on from the text with which the run begins to the next border of a box; `link` leads from all of it."""
         stack, style = self._around(node, link, borders)
-        is_cut = len(stack) == _MAX_AROUND
+        is_cut, add_text = len(stack) == _MAX_AROUND, self._add_text
         at: Node | None = node
         last = node
         while True:
@@ -65,7 +67,7 @@ class Run:
                 last = at
                 text = at.text_content
                 if text is not None:
-                    self._add_text(text, style)
+                    add_text(text, style)
                     at = at.next
                     continue
                 tag = at.tag_id
@@ -96,7 +98,7 @@ class Run:
             above.append((parent, tag))
             parent = parent.parent
         style = Style(link=link) if link else PLAIN
-        stack = []
+        stack: list[tuple[Node, Style]] = []
         for element, tag in reversed(above):
             stack.append((element, style))
             if tag in _STYLED:
@@ -181,16 +183,22 @@ def picture(attributes: Mapping[str, str | None], resolve: Resolve | None) -> st
 
 def paragraph(lines: Paragraph) -> str:
     """As a paragraph of its own."""
+    if len(lines) == 1:
+        return begun(_line(lines[0]))
     return "\\\n".join(filter(None, (begun(_line(line)) for line in lines)))
 
 
-def one_line(lines: Iterable[Line], but: int = 0) -> str:
+def one_line(lines: Paragraph, but: int = 0) -> str:
     """As it stands in a heading or a cell; `but` are marks to be left out."""
+    if len(lines) == 1:
+        return _line(lines[0], but)
     return " ".join(filter(None, (_line(line, but) for line in lines)))
 
 
 def _line(line: Line, but: int = 0) -> str:
     """Most lines have links at most, and need no thought about what may stand beside what."""
+    if len(line) == 1 and line[0][1] is PLAIN:
+        return line[0][0]
     parts: list[str] = []
     inside = ""
     for text, (mark, is_code, link), is_spaced in line:

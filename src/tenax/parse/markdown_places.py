@@ -39,27 +39,32 @@ class Places:
 
     def __init__(self, blocks: Blocks, kept_before: Sequence[int]) -> None:
         self._blocks, self._kept_before = blocks, kept_before
+        self._tags, self._parents = blocks.walk.box_tags, blocks.walk.box_parents
         self._places: dict[int, Place] = {0: Place()}
         self._numbers: dict[int, int] = {}
 
     def of(self, box: int) -> Place:
         """Found once for each box; each asks only the box around it."""
-        if (found := self._places.get(box)) is not None:
+        places, tags = self._places, self._tags
+        if (found := places.get(box)) is not None:
             return found
-        if (outer := self._places.get(self._blocks.walk.box_parents[box])) is not None:
-            found = self._places[box] = self._within(outer, box)
+        if (outer := places.get(self._parents[box])) is not None:
+            found = places[box] = self._within(outer, box) if tags[box] in _TELLING else outer
             return found
         entered = []
-        while (found := self._places.get(box)) is None:
+        while (found := places.get(box)) is None:
             entered.append(box)
-            box = self._blocks.walk.box_parents[box]
+            box = self._parents[box]
         for box in reversed(entered):
-            found = self._places[box] = self._within(found, box)
+            if tags[box] in _TELLING:
+                found = self._within(found, box)
+            places[box] = found
         return found
 
     def _within(self, outer: Place, box: int) -> Place:
-        tag = self._blocks.walk.box_tags[box]
-        if tag not in _TELLING or outer.is_code or outer.table is not None:
+        """What a box that may tell makes of those around it."""
+        tag = self._tags[box]
+        if outer.is_code or outer.table is not None:
             return outer
         if tag == _LI:
             return Place(self._item(outer.chain, box))
@@ -79,8 +84,8 @@ class Places:
     def _item(self, chain: Chain, box: int) -> Chain:
         if levels(chain) + 2 > MAX_LEVELS:
             return chain
-        parent = self._blocks.walk.box_parents[box]
-        if self._blocks.walk.box_tags[parent] != _OL:
+        parent = self._parents[box]
+        if self._tags[parent] != _OL:
             return (*chain, Container(parent))
         number = self._numbers.get(parent)
         if number is None:

@@ -79,7 +79,7 @@ def address(href: str) -> str:
     is_safe = _UNSAFE_IN_ADDRESS.search(href) is None
     if not is_safe:
         href = inert(href.replace("\t", "").replace("\n", "").replace("\r", ""))
-    if not href or len(href) > MAX_HREF_CHARS or _NOWHERE.match(href):
+    if not href or len(href) > MAX_HREF_CHARS or (not href.startswith("http") and _NOWHERE.match(href)):
         return ""
     return href if is_safe else _UNSAFE_IN_ADDRESS.sub(_safe, href)
 

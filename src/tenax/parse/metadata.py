@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import lru_cache
 from itertools import islice
 from typing import Final
 
@@ -95,6 +95,8 @@ SITE_NAMES: Final = ("og:site_name", "ld site_name", "application-name", "apple-
 KEYWORDS: Final = ("ld keywords", "article:tag", "news_keywords", "keywords", "parsely-tags", "dc.subject")
 SECTIONS: Final = ("article:section", "ld section", "parsely-section", "section")
 
+# Most pages say none of these, and a set is asked in one go.
+_PUBLISHED, _MODIFIED = frozenset(PUBLISHED), frozenset(MODIFIED)
 _MAX_HEADINGS = 10
 _H1 = tag_number("h1")
 _LOWER = frozenset((tag_number("h2"), tag_number("h3")))
@@ -135,53 +137,40 @@ class Page:
 
     def __init__(self, dom: Dom, url: str | None, text: str | None = None, head: Head | None = None) -> None:
         self.dom = dom
-        self._text = text
         self.head = read_head(dom) if head is None else head
-        self._url = url
-
-    @cached_property
-    def answers(self) -> Mapping[str, Sequence[str]]:
+        self.answers = _answers(self.head, url)
         """What metas and JSON-LD say, by the names of the lists above; whoever says nothing is missing."""
-        if not self.head.scripts:
-            return self.head.named
-        described = read_jsonld(self.head.scripts, self._url or self.head.canonical)
-        # No meta has such a name: theirs are without spaces.
-        return self.head.named | {f"ld {name}": said for name, said in texts_of(described).items()}
-
-    @cached_property
-    def text(self) -> str:
-        return page_text(self.dom) if self._text is None else self._text
-
-    @cached_property
-    def site_names(self) -> list[str]:
+        self.site_names = _site_names(self.said(SITE_NAMES), url)
         """What the site may be called where a title or an author repeats it; its host too."""
-        names = [shown(text, MAX_NAME_CHARS) for text in self.said(SITE_NAMES)]
-        host = (self._url or "").partition("://")[2].partition("/")[0].casefold().removeprefix("www.")
-        names.extend(filter(None, (host, host.rpartition(".")[0])))
-        return names
+        self.title = _title(self)
+        self._text = text
+        self._lines: list[str] | None = None
 
-    @cached_property
-    def title(self) -> str:
-        return _title(self)
+    @property
+    def text(self) -> str:
+        if self._text is None:
+            self._text = page_text(self.dom)
+        return self._text
 
-    @cached_property
+    @property
     def lines(self) -> list[str]:
         """Those near the title: both the date and the authors are looked for there."""
-        return list(lines_around(self.title, self.text))
+        if self._lines is None:
+            self._lines = list(lines_around(self.title, self.text))
+        return self._lines
 
-    def said(self, names: Iterable[str]) -> list[str]:
+    def said(self, names: Sequence[str]) -> list[str]:
         """Every answer, in the order of the names."""
         return _said(self.answers, names)
 
-    def first(self, names: Iterable[str], max_chars: int) -> str:
+    def first(self, names: Sequence[str], max_chars: int) -> str:
         """The first answer that says something, safe to show."""
         return _first(self.said(names), max_chars)
 
 
 def skim_metadata(dom: Dom, robots_header: str | None = None) -> Metadata:
     """What the head of the page alone says, where the rest is not wanted; see `read_metadata`."""
-    page = Page(dom, None)
-    head = page.head
+    head = read_head(dom)
     is_noindex, is_nofollow = robots_hints(head.robots, robots_header)
     title = shown(head.title, MAX_TITLE_CHARS) or shown(head.meta("og:title"), MAX_TITLE_CHARS)
     return Metadata(
@@ -190,7 +179,7 @@ def skim_metadata(dom: Dom, robots_header: str | None = None) -> Metadata:
         canonical=head.canonical,
         feeds=head.feeds,
         next_href=head.next_href,
-        language=_language(page),
+        language=_language(dom, head),
         is_noindex=is_noindex,
         is_nofollow=is_nofollow,
         window_title=title,
@@ -214,7 +203,7 @@ def read_metadata(
     page = Page(dom, url, text, head)
     head = page.head
     is_noindex, is_nofollow = robots_hints(head.robots, robots_header)
-    language = _language(page)
+    language = _language(dom, head)
     published, modified = _dates(page, url, now, language) if now is not None else (None, None)
     return Metadata(
         title=page.title,
@@ -236,7 +225,22 @@ def read_metadata(
     )
 
 
-def _said(answers: Mapping[str, Sequence[str]], names: Iterable[str]) -> list[str]:
+def _answers(head: Head, url: str | None) -> Mapping[str, Sequence[str]]:
+    if not head.scripts:
+        return head.named
+    described = read_jsonld(head.scripts, url or head.canonical)
+    # No meta has such a name: theirs are without spaces.
+    return head.named | {f"ld {name}": said for name, said in texts_of(described).items()}
+
+
+def _site_names(told: Iterable[str], url: str | None) -> list[str]:
+    names = [shown(text, MAX_NAME_CHARS) for text in told]
+    host = (url or "").partition("://")[2].partition("/")[0].casefold().removeprefix("www.")
+    names.extend(filter(None, (host, host.rpartition(".")[0])))
+    return names
+
+
+def _said(answers: Mapping[str, Sequence[str]], names: Sequence[str]) -> list[str]:
     return [text for name in names if name in answers for text in answers[name]]
 
 
@@ -306,24 +310,28 @@ def _authors(page: Page) -> tuple[str, ...]:
 
 def _told_authors(page: Page) -> Iterator[Iterable[str]]:
     """What each source says, asked only when those before it named nobody."""
+    answers = page.answers
     for name in AUTHORS:
-        if name in page.answers:
-            yield page.answers[name]
-    if is_byline_label(page.head.meta("twitter:label1")):
+        if name in answers:
+            yield answers[name]
+    if (label := page.head.meta("twitter:label1")) and is_byline_label(label):
         yield (page.head.meta("twitter:data1"),)
     for text in author_texts(page.dom):
         yield (text,)
-    yield (byline_in(page.lines),)
+    if line := byline_in(page.lines):
+        yield (line,)
 
 
 def _dates(page: Page, url: str | None, now: float, language: str | None) -> tuple[str | None, str | None]:
     """When it was published and modified; each None when nobody tells."""
     is_month_first = (language or "en-US") in _MONTH_FIRST
+    answers = page.answers
 
     def first(texts: Iterable[str]) -> str | None:
         return next((date for text in texts if (date := read_date(text, now, is_month_first=is_month_first))), None)
 
-    told, modified = first(page.said(PUBLISHED)), first(page.said(MODIFIED))
+    told = None if _PUBLISHED.isdisjoint(answers) else first(page.said(PUBLISHED))
+    modified = None if _MODIFIED.isdisjoint(answers) else first(page.said(MODIFIED))
     in_url = date_in_url(url, now) if url else None
     if told is not None:
         # Of two moments by one clock the first is when it was published, the other when it was changed.
@@ -356,17 +364,23 @@ def _keywords(page: Page) -> tuple[str, ...]:
     return ()
 
 
-def _language(page: Page) -> str | None:
-    root = page.dom.root.attributes if page.dom.root is not None else {}
+def _language(dom: Dom, head: Head) -> str | None:
+    root = dom.root.attributes if dom.root is not None else {}
     declared = root.get("lang") or root.get("xml:lang")
     return normal_language(declared or "") or normal_language(
-        (page.head.meta("content-language") or page.head.meta("language")).partition(",")[0]
+        (head.meta("content-language") or head.meta("language")).partition(",")[0]
     )
 
 
 def normal_language(tag: str) -> str | None:
     """A language tag as BCP 47 writes it, such as `en`, `en-GB` or `zh-Hant-TW`; None when it is none."""
-    found = _LANGUAGE.fullmatch(tag.strip()[:40])
+    return _normal(tag.strip()[:40]) if tag else None
+
+
+@lru_cache(maxsize=256)
+def _normal(tag: str) -> str | None:
+    """Remembered, for all pages of a site say the same."""
+    found = _LANGUAGE.fullmatch(tag)
     if found is None:
         return None
     language, script, region = found.groups()

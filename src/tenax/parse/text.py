@@ -54,28 +54,31 @@ def inert(text: str) -> str:
     return text.replace("\x9b", "") if "\x9b" in text else text
 
 
-def marked_text(walked: Walk) -> str:
-    """The visible text with its runs marked, so that it can be cut into blocks as a whole; `inert` takes them out."""
-    fragments = walked.fragments.copy()
-    joined = "".join(fragments)
-    if RUN in joined or PARAGRAPH in joined:
-        fragments = [fragment.translate(_OTHERS_OF_THE_KIND) for fragment in fragments]
+def marked_text(walked: Walk) -> tuple[str, list[str]]:
+    """The visible text with its runs marked, and cut at these marks; `inert` takes them out."""
+    text = _marked(walked, walked.fragments.copy())
+    runs = text.split(RUN)[1:]
+    # Few pages hold such a character of their own: that is known by now, at no cost.
+    if len(runs) > len(walked.run_starts) or (PARAGRAPH in text and PARAGRAPH in "".join(walked.fragments)):
+        text = _marked(walked, [fragment.translate(_OTHERS_OF_THE_KIND) for fragment in walked.fragments])
+        runs = text.split(RUN)[1:]
+    return text, runs
+
+
+def _marked(walked: Walk, fragments: list[str]) -> str:
     for start in walked.run_starts:
         fragments[start] = RUN + fragments[start].lstrip()
     lines = list(map(str.strip, "".join(fragments).split(BREAK)))
     if walked.line_breaks > 1:
-        lines = _with_paragraphs(lines)
+        _mark_paragraphs(lines)
     return _tidy(lines)
 
 
-def _with_paragraphs(lines: list[str]) -> list[str]:
+def _mark_paragraphs(lines: list[str]) -> None:
     """Of a line that goes on with a run after empty ones, make a paragraph."""
-    was_empty = False
-    for at, line in enumerate(lines):
-        if line and was_empty and line[0] != RUN:
-            lines[at] = PARAGRAPH + line
-        was_empty = not line
-    return lines
+    for at in [at for at, line in enumerate(lines) if line and line[0] != RUN]:
+        if at and not lines[at - 1]:
+            lines[at] = PARAGRAPH + lines[at]
 
 
 def _shown(walked: Walk, max_chars: int) -> str:
