@@ -286,6 +286,20 @@ async def test_a_sitemap_is_read_before_old_pages_and_what_a_feed_tells_before_w
     assert leads["/news.rss"] == leads["/sitemap.xml"] == (Priority.MEDIUM, 1980.0)
 
 
+async def test_what_many_pages_link_to_is_visited_before_its_time(crawl_of: Making) -> None:
+    """It is deeper than all the others, and would be the last of them."""
+    paths = [f"/{number}" for number in range(150)]
+    pages = {path: f"{page}<a href=/star>A star</a>" for path, page in stories(*paths).items()}
+    crawl = await crawl_of(
+        {"/": linking(*paths), **pages, **stories("/star")},
+        DiscoveryConfig(sources=("links",)),
+        CrawlConfig(concurrency=1),
+    )
+    assert await crawl.run() is Ending.COMPLETE
+    assert sorted(crawl.asked) == sorted(["/", "/star", *paths])
+    assert 16 < crawl.asked.index("/star") < 120
+
+
 # ---- where nothing is looked for --------------------------------------------------------------------------
 
 

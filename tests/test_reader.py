@@ -12,7 +12,7 @@ from tenax.ledger.links import followed_targets, unpack_links
 from tenax.model import Budget, PageLink, Rejected, Source, Way
 from tenax.parse.document import Document
 from tenax.parse.links import Link
-from tenax.reader import kept_links, leads_to_numbers, read_page, web_url
+from tenax.reader import Reader, kept_links, leads_to_numbers, read_page, web_url
 from tenax.reading import Job, Reading, Work, decode_work, encode_work
 from tenax.urls.admit import rules_of
 
@@ -35,6 +35,36 @@ def test_a_page_is_valid_and_its_links_are_offered() -> None:
     reading = read("<title>Tides</title><p>High water at nine.</p><a href=/b>b</a>")
     assert (reading.validation, reading.evidence, reading.rejected) == ("valid", "", None)
     assert [offer.url for offer in reading.offers] == ["https://shop.example/b"]
+
+
+def test_pages_that_link_to_what_is_known_are_counted() -> None:
+    """Told at the steps that make it worth more, and since the last of them."""
+    reader = Reader()
+    told: dict[int, dict[str, int]] = {}
+    known = "https://shop.example/b"
+    for number in range(1, 101):
+        reading = reader.read(job("<p>Words.</p><a href=/b>b</a> <a href=/b#c>c</a>", number=number), RULES)
+        assert [offer.url for offer in reading.offers] == ([known] if number == 1 else [])
+        reader.committed([number])
+        if reading.linked:
+            told[number] = reading.linked
+    assert told == {4: {known: 3}, 16: {known: 12}, 64: {known: 48}}
+
+
+@pytest.mark.parametrize(
+    ("html", "changes"),
+    [
+        ("<p>Words.</p><a href=/b>b</a>", {"is_first": False}),
+        ("<p>Words.</p><a href=/b rel=nofollow>b</a>", {}),
+        ("<title>Access Denied</title><h1>Access Denied</h1><p>You have been blocked.</p><a href=/b>b</a>", {}),
+    ],
+    ids=["again", "nofollow", "a wall"],
+)
+def test_links_of_some_pages_do_not_count(html: str, changes: dict[str, Any]) -> None:
+    reader = Reader()
+    reader.read(job("<p>Words.</p><a href=/b>b</a>"), RULES)
+    reader.committed([1])
+    assert not any(reader.read(job(html, number=number, **changes), RULES).linked for number in range(2, 20))
 
 
 def test_a_wall_is_rejected_with_evidence_and_without_links() -> None:

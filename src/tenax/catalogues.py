@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Container, Iterable, Iterator
 
 from tenax.discover.feeds import Feed, looks_like_feed, read_feed
 from tenax.discover.sitemaps import Sitemap, SitemapEntry, SitemapLimits, looks_like_sitemap, read_sitemap
@@ -25,9 +25,7 @@ def catalogue_in(body: bytes, content_type: str | None) -> Catalogue:
     return "feed" if looks_like_feed(body, content_type) else ""
 
 
-def read_catalogue(
-    job: Job, rules: Rules, known: Set[str] = frozenset(), known_before: Set[str] = frozenset()
-) -> Reading:
+def read_catalogue(job: Job, rules: Rules, known: Container[str] = (), known_before: Container[str] = ()) -> Reading:
     """What a sitemap or a feed offers; rejected when it is neither.
 
     One that is said to be a sitemap may be one in any form, plain text or a feed too.
@@ -40,7 +38,9 @@ def read_catalogue(
     return _of_sitemap(job, rules, read_sitemap(job.body, job.content_type, limits), known, known_before)
 
 
-def _of_sitemap(job: Job, rules: Rules, sitemap: Sitemap, known: Set[str], known_before: Set[str]) -> Reading:
+def _of_sitemap(
+    job: Job, rules: Rules, sitemap: Sitemap, known: Container[str], known_before: Container[str]
+) -> Reading:
     if sitemap.form == "none" or (sitemap.form == "text" and not sitemap.entries):
         return Reading(rejected=Rejected(f"catalogue: {_said(sitemap.problems) or 'it is no sitemap'}"))
     refusals: dict[str, int] = {}
@@ -70,7 +70,7 @@ def _listed(entries: tuple[SitemapEntry, ...]) -> Iterator[Listed]:
             yield Listed(alternate, entry.lastmod)
 
 
-def _of_feed(job: Job, rules: Rules, feed: Feed, known: Set[str], known_before: Set[str]) -> Reading:
+def _of_feed(job: Job, rules: Rules, feed: Feed, known: Container[str], known_before: Container[str]) -> Reading:
     if not feed.format:
         return Reading(rejected=Rejected(f"catalogue: {_said(feed.problems) or 'it is no feed'}"))
     entries = [Listed(entry.link, entry.updated or entry.published) for entry in feed.entries if entry.link]

@@ -221,6 +221,7 @@ class Engine:
             discovery=site.discovery,
             source=claim.task.source,
             is_catalogue=claim.task.is_catalogue,
+            is_first=claim.held is None,
             is_kept_fresh=site.freshness.keep,
             now=self.clock.now(),
         )
@@ -255,6 +256,7 @@ class Engine:
             page=_page(claim.task, answer, reading, now - started_at) if isinstance(outcome, Fetched) else None,
             offers=offers + lesson.offers,
             refusals=reading.refusals if reading is not None else {},
+            linked=reading.linked if reading is not None else {},
             fetch=_measured(answer, reading),
             etag=held_etag,
             last_modified=held_date,

@@ -10,7 +10,7 @@ import re
 import signal
 import socket
 import sys
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Callable, Container, Iterable, Sequence
 from functools import partial
 from itertools import islice
 
@@ -21,7 +21,7 @@ from tenax.discover.page_numbers import Numbering, paged
 from tenax.fetch.validate import Verdict, refresh_target, validate
 from tenax.ledger.links import pack_links
 from tenax.memory import settle_memory
-from tenax.model import Budget, Offer, PageKind, PageLink, Rejected, Source
+from tenax.model import LINK_STEPS, Budget, Offer, PageKind, PageLink, Rejected, Source
 from tenax.parse.document import Document, read_with_dom
 from tenax.parse.facts import read_facts
 from tenax.parse.html import Dom
@@ -54,13 +54,17 @@ class Reader:
     """
 
     def __init__(self) -> None:
-        self._known: set[str] = set()
-        self._known_before: set[str] = set()
+        self._known: dict[str, int] = {}
+        """With the number of pages that link to each."""
+        self._known_before: dict[str, int] = {}
         self._offered: dict[int, tuple[Offer, ...]] = {}
         """What was offered by jobs that are not committed yet."""
 
     def read(self, job: Job, rules: Rules) -> Reading:
-        reading = read_page(job, rules, self._known, self._known_before)
+        known: set[str] = set()
+        reading = read_page(job, rules, self._known, self._known_before, known)
+        if known and job.is_first and reading.rejected is None and (linked := self._counted(known)):
+            reading = msgspec.structs.replace(reading, linked=linked)
         if reading.offers:
             if len(self._offered) >= MOST_OPEN:
                 del self._offered[next(iter(self._offered))]
@@ -69,13 +73,32 @@ class Reader:
 
     def committed(self, numbers: Iterable[int]) -> None:
         for number in numbers:
-            self._known.update(offer.url for offer in self._offered.pop(number, ()))
+            for offer in self._offered.pop(number, ()):
+                self._known.setdefault(offer.url, 1)
         if len(self._known) > MOST_KNOWN:
-            self._known_before, self._known = self._known, set()
+            self._known_before, self._known = self._known, {}
+
+    def _counted(self, links: Iterable[str]) -> dict[str, int]:
+        """Another page has these; those that are worth more by now, and how many links they have gained since the last
+        time."""
+        known, worth_more = self._known, {}
+        for url in links:
+            if url in known:
+                known[url] = count = known[url] + 1
+                if count in LINK_STEPS:
+                    before = max((step for step in LINK_STEPS if step < count), default=1)
+                    worth_more[url] = count - before
+        return worth_more
 
 
-def read_page(job: Job, rules: Rules, known: Set[str] = frozenset(), known_before: Set[str] = frozenset()) -> Reading:
-    """What a document holds; links in one of the two sets are not offered."""
+def read_page(
+    job: Job,
+    rules: Rules,
+    known: Container[str] = (),
+    known_before: Container[str] = (),
+    left_out: set[str] | None = None,
+) -> Reading:
+    """What a document holds; links in one of the two are not offered, but added to `left_out`."""
     if job.is_catalogue:
         return _read_catalogue(job, rules, known, known_before)
     document, dom = read_with_dom(
@@ -100,7 +123,7 @@ def read_page(job: Job, rules: Rules, known: Set[str] = frozenset(), known_befor
     hrefs = [(link.href, link.is_nofollow or document.is_nofollow) for link in links]
     if document.next_href and links:
         hrefs.append((document.next_href, document.is_nofollow))
-    offers, refusals = admit_links(rules, job.url, base, job.depth, hrefs, known, known_before)
+    offers, refusals = admit_links(rules, job.url, base, job.depth, hrefs, known, known_before, left_out)
     if document.feeds and not document.is_nofollow and job.discovery.finds_by("feeds"):
         offers += _feeds(job, rules, document.feeds, base, known, known_before)
     targets: list[str | None] | None = None
@@ -218,14 +241,14 @@ def _holds_catalogue(job: Job) -> bool:
     return bool(found) and job.discovery.finds_by("sitemaps" if found == "sitemap" else "feeds")
 
 
-def _read_catalogue(job: Job, rules: Rules, known: Set[str], known_before: Set[str]) -> Reading:
+def _read_catalogue(job: Job, rules: Rules, known: Container[str], known_before: Container[str]) -> Reading:
     from tenax.catalogues import read_catalogue  # a crawl that meets none does without it
 
     return read_catalogue(job, rules, known, known_before)
 
 
 def _feeds(
-    job: Job, rules: Rules, hrefs: Sequence[str], base: str, known: Set[str], known_before: Set[str]
+    job: Job, rules: Rules, hrefs: Sequence[str], base: str, known: Container[str], known_before: Container[str]
 ) -> tuple[Offer, ...]:
     """The feeds that a page names, as offers; none where what they name would be too deep."""
     if job.depth >= rules.max_depth:

@@ -37,6 +37,8 @@ class Job(Value, frozen=True):
     source: Source = Source.LINK
     is_catalogue: bool = False
     """A sitemap or a feed is said to be there."""
+    is_first: bool = True
+    """The page was not read before: its links were not counted yet."""
     is_kept_fresh: bool = False
     """The crawl keeps up with its pages, and wants to know of their changes."""
     now: float = 0.0
@@ -76,6 +78,8 @@ class Reading(Value, frozen=True):
     offers: tuple[Offer, ...] = ()
     """Links for the ledger; those that it surely has already are left out."""
     refusals: dict[str, int] = {}
+    linked: dict[str, int] = {}
+    """Links that the ledger has already, once more pages have them, and how many more."""
     catalogue: Catalogue = ""
     """What it is, when it is no page but a list of URLs: `links_count` of them, and the new ones are offered."""
     tidings: tuple[Tiding, ...] = ()

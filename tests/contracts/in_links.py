@@ -6,6 +6,7 @@ import asyncio
 import random
 from collections import Counter
 
+import msgspec
 import pytest
 
 from tenax.clock import ManualClock
@@ -23,12 +24,18 @@ FOUR_LINKS = points_of_links(4) * SECONDS_PER_POINT
 
 
 async def linked_from(
-    ledger: Ledger, clock: ManualClock, *urls: str, source: Source = Source.LINK, plan: Plan | None = None
+    ledger: Ledger,
+    clock: ManualClock,
+    *urls: str,
+    source: Source = Source.LINK,
+    plan: Plan | None = None,
+    linked: dict[str, int] | None = None,
 ) -> str:
     """The next page links to these; its URL."""
     claim = await claimed(ledger)
     offers = tuple(offer(url, source=source, via=claim.task.url) for url in urls)
-    await ledger.commit(visit_of(claim, clock, plan=plan, offers=offers))
+    visit = visit_of(claim, clock, plan=plan, offers=offers)
+    await ledger.commit(msgspec.structs.replace(visit, linked=linked or {}))
     clock.advance(1)
     return claim.task.url
 
@@ -74,6 +81,16 @@ class InLinksContract:
         # Those in hand are next, whatever is said of others.
         assert order.index(LAST) < 9
         assert await ledger.problems() == []
+
+    async def test_what_readers_have_counted_is_added(self, opened: Opened, clock: ManualClock) -> None:
+        """They tell of many pages at once, and of some that wait no longer."""
+        ledger = await opened()
+        await hubs(ledger, 4)
+        due = await found_last(ledger, clock)
+        await linked_from(ledger, clock, linked={LAST: 2, f"{A}/hub0": 3, f"{A}/gone": 60})
+        assert await due_of(ledger, LAST) == due
+        await linked_from(ledger, clock, linked={LAST: 1})
+        assert await due_of(ledger, LAST) == due - FOUR_LINKS
 
     async def test_pages_that_come_together_count_each(
         self, opened: Opened, clock: ManualClock, manners: Manners

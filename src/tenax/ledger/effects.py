@@ -97,6 +97,8 @@ class Effects:
         """Where pages lead, by record."""
         self.offers: list[tuple[Offer, ...]] = []
         """What each visit offers, if its page is followed."""
+        self.linked: list[Mapping[str, int]] = []
+        """What it says of links to what is known."""
         self.twins: dict[int, Twin] = {}
         """Which visits, by their place in the group, brought duplicates, and of what."""
         self.left: list[tuple[int, int]] = []
@@ -150,6 +152,7 @@ def effects_of(
         kept = _kept(number, one.visit, record_id, before, duplicates, found)
         visit = _followed(one.visit, kept, duplicates.rules_of(number))
         found.offers.append(visit.offers)
+        found.linked.append(visit.linked)
         _settle(one._replace(visit=visit), record_id, before, kept, numbers, found)
         _replan(one, record_id, found)
         found.hosts[one.host_id] = one.visit.host
@@ -184,7 +187,9 @@ def _followed(visit: Visit, kept: Kept | None, rules: DuplicatesConfig | None) -
     """The visit without its links, where those of duplicates are not followed."""
     if kept is None or kept.twin is None or rules is None or rules.follow or not visit.offers:
         return visit
-    return msgspec.structs.replace(visit, offers=(), refusals={**visit.refusals, DUPLICATE: len(visit.offers)})
+    return msgspec.structs.replace(
+        visit, offers=(), linked={}, refusals={**visit.refusals, DUPLICATE: len(visit.offers)}
+    )
 
 
 def with_twins(admissions: Sequence[Admission], found: Effects, settlings: Sequence[Settling]) -> list[Admission]:

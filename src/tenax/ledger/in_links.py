@@ -7,6 +7,7 @@ task is due; the count itself is not.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from itertools import chain
 from typing import NamedTuple
 
 from tenax.ledger.rows import milliseconds, origin_of
@@ -17,7 +18,7 @@ KEPT = 50_000
 """Tasks whose links are counted, twice at most."""
 
 Linked = dict[str, int]
-"""URLs, and how many pages of one transaction link to them that were not visited before."""
+"""URLs, and how many more links they have by what one transaction tells."""
 InHand = Mapping[int, Collection[int]]
 """Hosts whose tasks may be moved, each with the keys of those that may not: they are known by their place."""
 
@@ -57,6 +58,14 @@ class InLinks:
 
     def __contains__(self, url: str) -> bool:
         return url in self._waits or url in self._waits_before
+
+    def told(self, told: Iterable[Mapping[str, int]]) -> Linked:
+        """What visits tell of links to tasks that wait."""
+        found: Linked = {}
+        for url, more in chain.from_iterable(map(Mapping.items, told)):
+            if url in self:
+                found[url] = found.get(url, 0) + more
+        return found
 
     def moves(
         self,

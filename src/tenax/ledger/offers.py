@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from tenax.ledger import rows
@@ -29,6 +30,8 @@ class Batch(NamedTuple):
     """The host of that page; 0 outside of a visit."""
     are_first: bool = False
     """The page was not visited before: its links were not counted yet."""
+    linked: Mapping[str, int] = MappingProxyType({})
+    """URLs that are known, and how many more links they were found to have."""
 
 
 def entry_of(offer: Offer, key: int, batch: Batch, inflow: Inflow, now: float, in_links: int = 0) -> Entry:

@@ -59,9 +59,10 @@ from tenax.model.results import (
 )
 from tenax.model.upkeep import Upkeep
 from tenax.model.value import PageKind, Value
-from tenax.model.worth import SECONDS_PER_POINT, points_of_links
+from tenax.model.worth import LINK_STEPS, SECONDS_PER_POINT, points_of_links
 
 __all__ = [
+    "LINK_STEPS",
     "SECONDS_PER_POINT",
     "AddressClass",
     "Again",

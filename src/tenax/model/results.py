@@ -104,6 +104,8 @@ class Visit(Value, frozen=True):
     offers: tuple[Offer, ...] = ()
     refusals: dict[str, int] = {}
     """Links that were not offered, counted by reason."""
+    linked: dict[str, int] = {}
+    """URLs that are in the ledger, and how many more pages were found to link to them."""
     fetch: FetchRecord = FetchRecord()
     etag: str | None = None
     """A validator that came with a 304, to be kept in place of the old one, or with a list of URLs; those of a page

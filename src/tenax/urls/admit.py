@@ -6,7 +6,7 @@ decisions to a person.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Container, Iterable, Sequence
 from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
@@ -94,13 +94,15 @@ def admit_links(
     base: str,
     depth: int,
     hrefs: Iterable[tuple[str, bool]],
-    known: Set[str] = frozenset(),
-    known_before: Set[str] = frozenset(),
+    known: Container[str] = (),
+    known_before: Container[str] = (),
+    left_out: set[str] | None = None,
 ) -> tuple[tuple[Offer, ...], dict[str, int]]:
     """A page's links as offers, each URL once and the page itself left out; and how many were refused, by reason.
 
     `hrefs` are as written in the page, each with whether it is marked nofollow. `page_url` is normalised. Links in
-    `known` or `known_before` are neither: they are left out, but count towards the page's limit.
+    `known` or `known_before` are neither: they are left out, but count towards the page's limit. Whoever wants to know
+    them gives an empty `left_out`.
     """
     judge = _judge_of(rules)
     here, directory = place_of(base) or ("", "")
@@ -112,7 +114,7 @@ def admit_links(
     offers: list[Offer] = []
     refusals: dict[str, int] = {}
     seen = {page_url}
-    left_out: set[str] = set()
+    left_out = set() if left_out is None else left_out
     stream = iter(hrefs)
     for href, is_nofollow in islice(stream, most * LOOKS_PER_LINK):
         if is_nofollow:
@@ -207,8 +209,8 @@ def admit_listed(
     entries: Iterable[Listed],
     source: Source,
     now: float,
-    known: Set[str] = frozenset(),
-    known_before: Set[str] = frozenset(),
+    known: Container[str] = (),
+    known_before: Container[str] = (),
 ) -> tuple[tuple[Offer, ...], dict[str, int]]:
     """What a sitemap or a feed names, as offers; see `admit_links`. Whoever calls has bounded the entries."""
     judge = _judge_of(rules)
@@ -236,8 +238,8 @@ def leads_to(
     rules: Rules,
     base: str,
     hrefs: Iterable[str],
-    known: Set[str] = frozenset(),
-    known_before: Set[str] = frozenset(),
+    known: Container[str] = (),
+    known_before: Container[str] = (),
 ) -> list[str | None]:
     """Where a page's links lead, spelled as the crawl spells URLs, whatever the rules say of them; None: nowhere.
 

@@ -133,8 +133,8 @@ class Admitter:
     ) -> tuple[dict[Place, Candidate], list[Candidate], Linked]:
         """Offers that memory does not know: those at hosts that it knows, each once, and the others; and what is linked
         to."""
-        linked: Linked = {}
         in_links = self._in_links
+        linked = in_links.told(batch.linked for batch in batches)
         candidates: dict[Place, Candidate] = {}
         elsewhere: list[Candidate] = []
         known, known_before = self._known, self._known_before

@@ -70,8 +70,10 @@ class Writer:
         """Write visits, and batches of offers made outside of any, within a transaction; `outbox` is its last step."""
         effects = await self._settler.settle(db, settlings)
         batches = [
-            Batch(offers, record, one.host_id, one.entry.record_id is None)
-            for one, offers, record in zip(settlings, effects.offers, effects.records, strict=True)
+            Batch(offers, record, one.host_id, one.entry.record_id is None, linked)
+            for one, offers, record, linked in zip(
+                settlings, effects.offers, effects.records, effects.linked, strict=True
+            )
         ]
         self._admitter.visited(one.visit.claim.task.url for one in settlings)
         batches.extend(Batch(offers, None, 0) for offers in seeds)

@@ -79,8 +79,10 @@ class Writer:
             tally, arrivals = effects.tally, effects.arrivals
             waiting.subtract(host_id for host_id, *_ in effects.removed)
             batches = [
-                Batch(offers, record, one.host_id, one.entry.record_id is None)
-                for one, offers, record in zip(settlings, effects.offers, effects.records, strict=True)
+                Batch(offers, record, one.host_id, one.entry.record_id is None, linked)
+                for one, offers, record, linked in zip(
+                    settlings, effects.offers, effects.records, effects.linked, strict=True
+                )
             ]
             batches.extend(Batch(offers, None, 0) for offers in seeds)
             for one in settlings:
@@ -162,8 +164,8 @@ class Writer:
     ) -> tuple[dict[Place, tuple[int, Offer]], Linked]:
         """Offers that memory does not know, each once and with the number of its batch; and what is linked to."""
         candidates: dict[Place, tuple[int, Offer]] = {}
-        linked: Linked = {}
         in_links = self._in_links
+        linked = in_links.told(batch.linked for batch in batches)
         known, known_before = self._known, self._known_before
         host_ids, url_key = self._host_ids, self._url_key
         for number, batch in enumerate(batches):
