@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from tenax.ledger.rows import milliseconds, origin_of
 from tenax.ledger.schedule import Entry
-from tenax.model import SECONDS_PER_POINT, points_of_links
+from tenax.model import LINK_STEPS, SECONDS_PER_POINT, points_of_links
 
 KEPT = 50_000
 """Tasks whose links are counted, twice at most."""
@@ -120,6 +120,10 @@ class InLinks:
         return self._waits.get(url) or self._waits_before.get(url)
 
 
+_MOST_LINKS = max(LINK_STEPS)
+_LEADS = tuple(milliseconds(points_of_links(number) * SECONDS_PER_POINT) for number in range(_MOST_LINKS + 1))
+
+
 def lead_of(in_links: int) -> int:
     """How far ahead so many links bring a task, in milliseconds."""
-    return milliseconds(points_of_links(in_links) * SECONDS_PER_POINT)
+    return _LEADS[in_links if in_links < _MOST_LINKS else _MOST_LINKS]
