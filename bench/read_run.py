@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import signal
+import statistics
 import subprocess
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -40,8 +41,8 @@ class Reading:
 
     found: dict[int, dict[str, Any]] = field(default_factory=dict)
     """By number of the page, from the first pass that read it."""
-    cpu_ms: dict[int, float] = field(default_factory=dict)
-    """The least of the passes. A page that was ended for its time counts with the time it was given."""
+    times: dict[int, list[float]] = field(default_factory=dict)
+    """Milliseconds of CPU, of each pass. A page that was ended for its time counts with the time it was given."""
     ended: dict[int, str] = field(default_factory=dict)
     """Pages that took the process with them, and how."""
 
@@ -49,7 +50,21 @@ class Reading:
         for row in rows:
             number = row["page"]
             self.found.setdefault(number, dict(row))
-            self.cpu_ms[number] = min(row["cpu_ms"], self.cpu_ms.get(number, row["cpu_ms"]))
+            self.times.setdefault(number, []).append(row["cpu_ms"])
+
+    @property
+    def cpu_ms(self) -> dict[int, float]:
+        """By page, the median of the passes."""
+        return {number: statistics.median(times) for number, times in self.times.items()}
+
+    @property
+    def passes(self) -> list[float]:
+        """The mean of all pages, pass by pass."""
+        count = max(map(len, self.times.values()), default=0)
+        return [
+            statistics.fmean(times[min(number, len(times) - 1)] for times in self.times.values())
+            for number in range(count)
+        ]
 
     @property
     def errors(self) -> int:
@@ -81,7 +96,7 @@ def _note_ending(extractor: Extractor, reading: Reading, page: int, code: int, l
     reading.ended[page] = signal.Signals(-code).name
     reading.found[page] = {}
     if -code == signal.SIGALRM:
-        reading.cpu_ms[page] = PAGE_SECONDS * 1000
+        reading.times[page] = [PAGE_SECONDS * 1000]
     say(f"{extractor.words}: page {page} went over {PAGE_SECONDS:g} s or {PAGE_MEGABYTES:,} MB ({-code})")
 
 
