@@ -46,9 +46,9 @@ from tenax.model import (
 )
 from tenax.network import HOLD as NETWORK
 from tenax.network import NetworkWatch
-from tenax.page import page_of
+from tenax.page import job_of, page_of
 from tenax.readers import ReaderFailed, Readers
-from tenax.reading import Job, Reading
+from tenax.reading import Reading
 from tenax.rulebook import Rulebook
 
 log = logging.getLogger(__name__)
@@ -205,26 +205,7 @@ class Engine:
         response = answer.response
         if not isinstance(answer.outcome, Fetched) or response is None:
             return None
-        site = self.sites.of_origin(claim.host.origin)
-        job = Job(
-            number=claim.lease.number,
-            url=claim.task.url,
-            fetched_url=response.url,
-            depth=claim.task.depth,
-            body=response.body,
-            content_type=response.content_type,
-            robots_header="\n".join(response.headers.all("X-Robots-Tag")) or None,
-            status=response.status,
-            way=response.way,
-            validation=site.validation,
-            reading=site.reading,
-            discovery=site.discovery,
-            source=claim.task.source,
-            is_catalogue=claim.task.is_catalogue,
-            is_first=claim.held is None,
-            is_kept_fresh=site.freshness.keep,
-            now=self.clock.now(),
-        )
+        job = job_of(claim, response, self.sites.of_origin(claim.host.origin), self.clock.now())
         try:
             return await self.readers.read(job, await self.rulebook.current())
         except ReaderFailed as error:

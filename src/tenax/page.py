@@ -1,11 +1,36 @@
-"""A page as it is kept, put together from what a host answered and what was read in it."""
+"""A page on its way: what a host answered as it is given to readers, and what they read in it as it is kept."""
 
 from __future__ import annotations
 
+from tenax.config import SiteConfig
 from tenax.fetch import Response
 from tenax.fetch.headers import validator
-from tenax.model import Hop, Page, Task
-from tenax.reading import Reading
+from tenax.model import Claim, Hop, Page, Task
+from tenax.reading import Job, Reading
+
+
+def job_of(claim: Claim, response: Response, site: SiteConfig, now: float) -> Job:
+    """What a reader is to do with an answer."""
+    task = claim.task
+    return Job(
+        number=claim.lease.number,
+        url=task.url,
+        fetched_url=response.url,
+        depth=task.depth,
+        body=response.body,
+        content_type=response.content_type,
+        robots_header="\n".join(response.headers.all("X-Robots-Tag")) or None,
+        status=response.status,
+        way=response.way,
+        validation=site.validation,
+        reading=site.reading,
+        discovery=site.discovery,
+        source=task.source,
+        is_catalogue=task.is_catalogue,
+        is_first=claim.held is None,
+        is_kept_fresh=site.freshness.keep,
+        now=now,
+    )
 
 
 def page_of(task: Task, response: Response, chain: tuple[Hop, ...], reading: Reading, seconds: float) -> Page:

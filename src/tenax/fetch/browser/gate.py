@@ -194,6 +194,13 @@ async def _joined(client: Streams, line: Line, passage: Passage, body_bytes: int
 
     Raises `ProxyFailed` when it is the proxy that answers, because it does not know us.
     """
+    try:
+        await _carried(client, line, passage, body_bytes)
+    finally:
+        line.streams[1].close()  # whatever ends it, and however often it is told to
+
+
+async def _carried(client: Streams, line: Line, passage: Passage, body_bytes: int | None) -> None:
     upward = asyncio.ensure_future(_sent(client[0], line.streams[1], passage, body_bytes))
     try:
         downward = asyncio.ensure_future(_received(line, client[1], passage, is_plain=body_bytes is not None))
@@ -207,7 +214,6 @@ async def _joined(client: Streams, line: Line, passage: Passage, body_bytes: int
     finally:
         upward.cancel()
         await asyncio.gather(upward, return_exceptions=True)
-        line.streams[1].close()
 
 
 async def _sent(
