@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Final
 
 from tenax.parse.html import BREAK, Dom, Node, Walk, tag_number
-from tenax.parse.text import visible_text
+from tenax.parse.text import ASCII_WHEN_LOWER, visible_text
 
 MOST_LOOKED_AT: Final = 40
 """Elements looked at of each sort: a thread of a thousand posts has one byline that counts, the first."""
@@ -45,8 +45,6 @@ _TITLE_CHARS: Final = 25
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _TEXT_CHARS: Final = 100_000
 _MOST_TITLES: Final = 3
-_ASCII_WHEN_LOWER: Final = "\u0130\u212a"
-"""The characters beyond ASCII that are ASCII in lower case: a dotted I and the sign of Kelvin."""
 _TIME: Final = tag_number("time")
 
 Attributes = Mapping[str, str | None]
@@ -108,7 +106,7 @@ def lines_around(title: str, text: str) -> Iterator[str]:
 
 def _places_of(start: str, text: str) -> Iterator[int]:
     """Where a text says what is given in lower case: the first few places."""
-    if text.isascii() or not start.isascii() or any(character in text for character in _ASCII_WHEN_LOWER):
+    if text.isascii() or not start.isascii() or any(character in text for character in ASCII_WHEN_LOWER):
         lowered, place = text.lower(), -1
         for _ in range(_MOST_TITLES if start else 0):
             if (place := lowered.find(start, place + 1)) < 0:

@@ -21,6 +21,8 @@ from struct import Struct
 from typing import Final
 from zlib import crc32
 
+from tenax.parse.text import ASCII_WHEN_LOWER
+
 NEAR_LIKENESS: Final = 0.5
 """Texts as like as this are near-duplicates; docs/reading.md has the measurements it was chosen by."""
 BANDS: Final = 16
@@ -60,8 +62,6 @@ _NO_ASCII_LETTERS: Final = bytes(byte for byte in range(256) if byte >= 0x80 or 
 _NO_LETTERS: Final = bytes(byte for byte in _NO_ASCII_LETTERS if not 0x80 <= byte < 0xC0)
 _NOT_EASTERN: Final = bytes(byte for byte in range(256) if not 0xE3 <= byte <= 0xED)
 """All but the first bytes of Chinese, Japanese and Korean characters."""
-_ASCII_WHEN_LOWER: Final = "\u0130\u212a"
-"""The characters beyond ASCII that are ASCII in lower case: a dotted I and the sign of Kelvin."""
 # Marks in UTF-8: U+A0 to U+BF, of Arabic and Hindi, U+2000 to U+207F, the punctuation of the East, full-width forms.
 _MARKS = re.compile(
     rb"\xc2[\xa0-\xbf]|\xd8[\x8c\x9b\x9f]|\xdb\x94|\xe0\xa5\xa4|\xe2[\x80\x81].|\xe3\x80.|\xe3\x83\xbb|\xef[\xbc\xbd].",
@@ -121,7 +121,7 @@ def _letters(text: str) -> tuple[bytes, tuple[re.Pattern[bytes], ...]]:
     # even then, the rest of it need not be made lower case, which takes longer than all of this.
     foreign = 2 * (len(encoded) - len(text))
     if not foreign or (
-        foreign <= _FOREIGN_SHARE * (len(latin) + foreign) and not any(map(text.__contains__, _ASCII_WHEN_LOWER))
+        foreign <= _FOREIGN_SHARE * (len(latin) + foreign) and not any(map(text.__contains__, ASCII_WHEN_LOWER))
     ):
         return latin, _PATTERNS
     encoded = text.lower().encode("utf-8", "replace")

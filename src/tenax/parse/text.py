@@ -10,6 +10,8 @@ from tenax.parse.html import BREAK, Dom, Node, Walk
 
 MAX_TEXT_CHARS: Final = 2_000_000
 """Text kept of one page at most."""
+ASCII_WHEN_LOWER: Final = "\u0130\u212a"
+"""The characters beyond ASCII that are ASCII in lower case: a dotted I and the sign of Kelvin."""
 
 # A page's text ends in terminals and logs too: no escape may survive. Tabs and line breaks are handled elsewhere.
 _CONTROLS = bytes([*range(0x09), *range(0x0E, 0x20), 0x7F])
