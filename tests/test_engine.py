@@ -120,7 +120,7 @@ async def test_a_bug_of_ours_on_a_page_is_an_outcome_of_that_page(
 
 async def test_a_bug_of_ours_makes_nobody_forget_what_the_host_said_meanwhile(crawl_of: Making) -> None:
     class Broken(InlineReaders):
-        async def read(self, job: Job, rules: Rules) -> Reading:
+        async def read(self, job: Job, rules: Rules, others: int = 0) -> Reading:
             if job.url.endswith("/b"):
                 await until(lambda: "/a" in crawl.outcomes)
                 raise ZeroDivisionError("ours")
@@ -186,7 +186,7 @@ async def test_a_host_that_goes_down_or_shuts_us_out_is_told_once(
 
 async def test_a_document_that_no_reader_survives_is_rejected(crawl_of: Making) -> None:
     class Delicate(InlineReaders):
-        async def read(self, job: Job, rules: Rules) -> Reading:
+        async def read(self, job: Job, rules: Rules, others: int = 0) -> Reading:
             if job.url.endswith("/a"):
                 raise ReaderFailed("the document crashed its reader")
             return await super().read(job, rules)

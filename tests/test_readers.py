@@ -149,6 +149,18 @@ async def test_links_are_offered_until_a_visit_that_offered_them_is_committed(ki
         assert await offered(4, "/z", "/x") == ["/z"]
 
 
+async def test_documents_are_gathered_only_where_more_may_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readers_module, "GATHER_SECONDS", 3600.0)
+    async with started(ProcessReaders(1, max_batch=2)) as readers:
+        async with asyncio.timeout(30):
+            assert (await readers.read(job(1), RULES, others=0)).title == "Page 1"
+        first = asyncio.ensure_future(readers.read(job(2), RULES, others=readers_module.FEW_VISITS))
+        await asyncio.sleep(0.3)
+        assert not first.done()
+        assert (await read_all(readers, [job(3)]))[0].title == "Page 3"
+        assert (await first).title == "Page 2"
+
+
 # ---- readers that die -------------------------------------------------------------------------------------
 
 

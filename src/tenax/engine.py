@@ -207,7 +207,7 @@ class Engine:
             return None
         job = job_of(claim, response, self.sites.of_origin(claim.host.origin), self.clock.now())
         try:
-            return await self.readers.read(job, await self.rulebook.current())
+            return await self.readers.read(job, await self.rulebook.current(), len(self.in_flight) - 1)
         except ReaderFailed as error:
             return Reading(rejected=Rejected(why=f"unreadable: {error}"))
 

@@ -29,8 +29,10 @@ READ_DEADLINE_SECONDS = 20.0
 RESTART_SECONDS = 1.0
 SOCKET_BYTES = 1024 * 1024
 GATHER_SECONDS = 0.025
-"""How long documents are gathered for a reader that is idle. One that is woken for every single document spends twice
-the CPU on it: crossing over, cold caches, and going to sleep again."""
+"""How long documents are gathered for a reader that is idle. One that is woken for every single document spends more
+CPU on it: crossing over, cold caches, and going to sleep again."""
+FEW_VISITS = 16
+"""With fewer others under way nothing is gathered: little would come, and a host with one connection waits for it."""
 MOST_OPEN = 10_000
 
 
@@ -41,8 +43,11 @@ class ReaderFailed(Exception):
 class Readers(Protocol):
     async def start(self) -> None: ...
 
-    async def read(self, job: Job, rules: Rules) -> Reading:
-        """Raises `ReaderFailed` for a document that cannot be read."""
+    async def read(self, job: Job, rules: Rules, others: int = FEW_VISITS) -> Reading:
+        """`others` are the visits under way besides this one: they may bring documents too.
+
+        Raises `ReaderFailed` for a document that cannot be read.
+        """
 
     def committed(self, number: int) -> None:
         """The visit of this job is in the ledger, and so is every link it offered."""
@@ -66,7 +71,7 @@ class InlineReaders:
 
         self._reader = Reader()
 
-    async def read(self, job: Job, rules: Rules) -> Reading:
+    async def read(self, job: Job, rules: Rules, others: int = FEW_VISITS) -> Reading:
         return self._reader.read(job, rules)
 
     def committed(self, number: int) -> None:
@@ -91,6 +96,8 @@ class ProcessReaders:
         self._arrived = asyncio.Event()
         self._full = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
+        self._others = FEW_VISITS
+        """Visits under way besides the one that wanted something read last."""
         self._read_by: dict[int, list[int]] = {}
         """For each job that was read and is not committed: the list its number goes to when it is."""
 
@@ -98,7 +105,8 @@ class ProcessReaders:
         loop = asyncio.get_running_loop()
         self._tasks = [loop.create_task(self._run_reader()) for _ in range(self._count)]
 
-    async def read(self, job: Job, rules: Rules) -> Reading:
+    async def read(self, job: Job, rules: Rules, others: int = FEW_VISITS) -> Reading:
+        self._others = others
         done: asyncio.Future[Reading] = asyncio.get_running_loop().create_future()
         self._wanted.append(Wanted(job, rules, done, is_suspect=False))
         self._arrived.set()
@@ -148,11 +156,12 @@ class ProcessReaders:
         return batch
 
     async def _gathered(self) -> bool:
-        """Wait until there is something to read, and a moment longer for more; False if another reader took it all."""
+        """Wait until there is something to read, and a moment longer if more may come; False if another reader took it
+        all."""
         while not self._wanted:
             self._arrived.clear()
             await self._arrived.wait()
-        if len(self._wanted) < self._max_batch:
+        if self._others >= FEW_VISITS and len(self._wanted) < self._max_batch:
             self._full.clear()
             with suppress(TimeoutError):
                 async with asyncio.timeout(GATHER_SECONDS):

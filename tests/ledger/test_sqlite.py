@@ -16,7 +16,7 @@ from tenax.config import LedgerConfig
 from tenax.errors import LedgerBusy, LedgerMissing, LedgerUnusable, StorageFull
 from tenax.ledger import PageFilter
 from tenax.ledger.sqlite import SqliteLedger
-from tenax.ledger.sqlite.schema import insert_rows, one_of_many, queries
+from tenax.ledger.sqlite.schema import one_of_many, queries, write_rows
 from tenax.model import Again, Fetched, Freshness, PageKind, Way
 from tests.contracts.catalogues import CataloguesContract
 from tests.contracts.freshness import FreshnessContract
@@ -101,6 +101,22 @@ class TestSqliteLedger(
             assert not patient.done()
             await ledger.commit(free)
             assert patient.done()
+
+    async def test_what_a_host_waits_for_is_written_at_once_when_few_others_could_join(
+        self, tmp_path: Path, clock: ManualClock, manners: Manners, ledgers: list[SqliteLedger]
+    ) -> None:
+        slow = LedgerConfig(group_seconds=1.0)
+        ledger = await SqliteLedger.open(tmp_path / "tenax.db", slow, clock, manners)
+        ledgers.append(ledger)
+        await ledger.admit([offer(f"https://{name}.test/") for name in "abcdefghijkl"])
+        visits = [visit_of(await claimed(ledger), clock, next_at=clock.now()) for _ in range(12)]
+        gathered = asyncio.ensure_future(ledger.commit(visits[0]))
+        await asyncio.sleep(0.3)
+        assert not gathered.done()
+        await asyncio.gather(gathered, *(ledger.commit(visit) for visit in visits[1:5]))
+        async with asyncio.timeout(5):
+            for visit in visits[5:]:
+                await ledger.commit(visit)
 
     async def test_the_disk_is_full(self, opened: Opened, clock: ManualClock) -> None:
         ledger = await opened()
@@ -309,7 +325,7 @@ async def test_the_directory_is_a_file(tmp_path: Path) -> None:
 def test_many_rows_are_written_and_found_by_few_statements(count: int) -> None:
     database = sqlite3.connect(":memory:")
     database.execute("CREATE TABLE likeness (key INTEGER, record_id INTEGER, PRIMARY KEY (key, record_id))")
-    insert_rows(database, "likeness_add", [(key, key + 1) for key in range(-5, 3000)])
+    write_rows(database, "likeness_add", [(key, key + 1) for key in range(-5, 3000)])
     wanted = [key * 7919 % 3000 for key in range(count)]
     assert sorted(one_of_many(database, "likeness_find", wanted)) == sorted((key, key + 1) for key in wanted)
     database.close()

@@ -175,8 +175,8 @@ class LedgerConfig(Section, frozen=True):
         Meta(
             ge=0,
             le=1,
-            description="How long commits are gathered before they are written together; in a file, up to ten times as "
-            "long while nothing waits for them.",
+            description="How long commits are gathered before they are written together; in a file, not at all with "
+            "few visits under way, and up to ten times as long while nothing waits for them.",
         ),
     ] = 0.01
     group_visits: Annotated[int, Meta(ge=1, description="Most visits in one transaction.")] = 400

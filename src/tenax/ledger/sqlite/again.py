@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from tenax.ledger import rows
 from tenax.ledger.rows import milliseconds
 from tenax.ledger.schedule import Entry
-from tenax.ledger.sqlite.schema import insert_rows, queries, transaction
+from tenax.ledger.sqlite.schema import queries, transaction, write_rows
 from tenax.ledger.sqlite.settle import ROUND
 from tenax.model import Source
 
@@ -59,7 +59,7 @@ def revisit(db: sqlite3.Connection, above: int, now: float) -> int:
     part = {"above": above, "up_to": above + REVISITED_AT_ONCE, "now_ms": milliseconds(now)}
     with transaction(db):
         waiting = db.execute(sql["revisit"], part).fetchall()
-        insert_rows(db, "queue_add", waiting)
+        write_rows(db, "queue_add", waiting)
         hosts = Counter(row[0] for row in waiting)
         db.executemany(sql["host_waiting"], [(count, now, host_id) for host_id, count in hosts.items()])
         db.executemany(sql["tally_add"], [("waiting", len(waiting)), ("settled", -len(waiting))])

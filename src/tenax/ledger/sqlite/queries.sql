@@ -243,8 +243,10 @@ FROM (SELECT json_extract(value, '$[0]') AS host_id, json_extract(value, '$[1]')
 WHERE queue.host_id = g.host_id AND queue.rank = g.rank AND queue.due = g.due AND queue.key = g.key;
 
 -- name: queue_move
-UPDATE queue SET due = ? WHERE host_id = ? AND rank = ? AND due = ? AND key = ?
-RETURNING rank, due, key, path, depth, source, found, via, attempt, record_id, chain, hint,
+WITH move (due, host_id, rank, was_due, key) AS (VALUES (?, ?, ?, ?, ?))
+UPDATE queue SET due = move.due FROM move
+WHERE queue.host_id = move.host_id AND queue.rank = move.rank AND queue.due = move.was_due AND queue.key = move.key
+RETURNING host_id, rank, due, key, path, depth, source, found, via, attempt, record_id, chain, hint,
           (SELECT h.origin || r.path FROM record r JOIN host h ON h.id = r.host_id WHERE r.id = queue.via);
 
 -- name: queue_next_due

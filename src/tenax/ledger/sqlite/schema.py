@@ -34,7 +34,7 @@ def queries() -> dict[str, str]:
 
 @cache
 def many_rows(name: str, count: int) -> str:
-    """An INSERT of one row, by name, made to insert so many."""
+    """A statement that takes the values of one row, by name, made to take those of so many."""
     head, values, rest = queries()[name].partition("VALUES ")
     depths = accumulate((mark == "(") - (mark == ")") for mark in rest)
     end = next(place for place, depth in enumerate(depths) if depth == 0) + 1  # where the row's first bracket closes
@@ -42,7 +42,7 @@ def many_rows(name: str, count: int) -> str:
     return head + values + ", ".join([row] * count) + tail
 
 
-def insert_rows(connection: sqlite3.Connection, name: str, values: Sequence[tuple[object, ...]]) -> list[Any]:
+def write_rows(connection: sqlite3.Connection, name: str, values: Sequence[tuple[object, ...]]) -> list[Any]:
     """Many rows by few statements: each gives up the interpreter's lock once, and waits for it once.
 
     Gives back what the statement returns, if it returns anything.

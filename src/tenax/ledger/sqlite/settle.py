@@ -12,7 +12,7 @@ from tenax.ledger.duplicates import Duplicates, Original
 from tenax.ledger.effects import Effects, Numbers, Settling, Stored, effects_of, prints_of, to_look_up
 from tenax.ledger.robots_written import RobotsWritten
 from tenax.ledger.schedule import Entry
-from tenax.ledger.sqlite.schema import insert_rows, one_of_many, queries
+from tenax.ledger.sqlite.schema import one_of_many, queries, write_rows
 from tenax.model import Again, Held, HostRecord
 
 ROUND = "round_began"
@@ -38,21 +38,21 @@ class Settler:
         duplicates = Duplicates(self._likeness, prints_of(settlings, stored, self._likeness))
         self._look_up(duplicates)
         found = effects_of(settlings, stored, self._numbers, duplicates)
-        insert_rows(self._db, "visit_add", found.visits)
-        insert_rows(self._db, "record_put", found.bare)
-        insert_rows(self._db, "record_put_page", found.pages)
-        insert_rows(self._db, "content_add", found.contents)
-        insert_rows(self._db, "link_put", found.links)
+        write_rows(self._db, "visit_add", found.visits)
+        write_rows(self._db, "record_put", found.bare)
+        write_rows(self._db, "record_put_page", found.pages)
+        write_rows(self._db, "content_add", found.contents)
+        write_rows(self._db, "link_put", found.links)
         self._db.executemany(self._sql["record_catalogue"], found.catalogues)
         self._db.executemany(self._sql["record_awaited"], found.awaited)
         self._db.executemany(self._sql["record_freshness"], found.freshness)
         self._db.executemany(self._sql["likeness_remove"], found.left)
-        insert_rows(self._db, "likeness_add", found.entered)
+        write_rows(self._db, "likeness_add", found.entered)
         self._db.executemany(self._sql["record_confirm"], found.confirmed)
         places = [(one.host_id, *one.entry[:3]) for one in settlings]
         self._db.execute(self._sql["queue_remove"], (rows.encode(places).decode(),))
         found.arrivals = self._with_held(settlings, found)
-        insert_rows(self._db, "queue_add", [(host_id, *entry.columns) for host_id, entry in found.arrivals])
+        write_rows(self._db, "queue_add", [(host_id, *entry.columns) for host_id, entry in found.arrivals])
         return found
 
     def forget_robots(self) -> None:

@@ -42,6 +42,8 @@ NewWriter = Callable[[sqlite3.Connection], Writer]
 LEAST_WAIT_SECONDS = 0.001
 UNHURRIED = 10
 """So much longer commits are gathered while nothing waits for them: a transaction costs as much as some visits."""
+FEW_CLAIMS = 8
+"""With fewer visits under way commits are not gathered: few would join, and a host with one connection waits for it."""
 EVENTS_KEPT = 500
 """Events held in memory for a relay that is close behind."""
 
@@ -198,7 +200,8 @@ class SqliteLedger:
         if not self._group_open:
             self._group_open = True
             self._gather_until = loop.time() + UNHURRIED * self._config.group_seconds
-            loop.call_later(self._config.group_seconds, self._write_group)
+            is_alone = settling is not None and len(self._held) < FEW_CLAIMS
+            loop.call_later(0.0 if is_alone else self._config.group_seconds, self._write_group)
         return await done
 
     def _is_unhurried(self, loop: asyncio.AbstractEventLoop) -> bool:

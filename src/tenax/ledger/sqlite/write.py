@@ -10,14 +10,14 @@ from typing import NamedTuple
 
 from tenax.ledger import Admission, Likeness, rows
 from tenax.ledger.effects import Settling, with_twins
-from tenax.ledger.in_links import InHand, InLinks, Linked, Move
+from tenax.ledger.in_links import InHand, InLinks, Linked
 from tenax.ledger.inflow import Inflow
 from tenax.ledger.offers import HOST_IDS_KEPT, HOSTS_BUDGET, KNOWN_KEPT, Batch, entry_of, found_by
 from tenax.ledger.rows import milliseconds
 from tenax.ledger.schedule import Entry
 from tenax.ledger.sqlite import again
 from tenax.ledger.sqlite.hasten import hasten
-from tenax.ledger.sqlite.schema import insert_rows, key_secret, queries, transaction
+from tenax.ledger.sqlite.schema import key_secret, queries, transaction, write_rows
 from tenax.ledger.sqlite.set_back import SEEN, SEEN_EVERY_SECONDS
 from tenax.ledger.sqlite.settle import Settler
 from tenax.model import Cursor, Event, Offer, Source
@@ -117,7 +117,7 @@ class Writer:
         candidates, linked = self._candidates(batches, refused)
         self._remember_known(offer.url for _, offer in candidates.values())
         # Sorted, so that the tree is walked once from left to right.
-        new = set(insert_rows(self._db, "seen_add", sorted(candidates)))
+        new = set(write_rows(self._db, "seen_add", sorted(candidates)))
         queue = []
         found: list[tuple[str, Entry]] = []
         for place in [place for place in candidates if place in new]:  # as offered: budgets go to those named first
@@ -135,7 +135,7 @@ class Writer:
             arrivals.append((host_id, entry))
             waiting[host_id] += 1
             admitted[number] += 1
-        insert_rows(self._db, "queue_add", queue)
+        write_rows(self._db, "queue_add", queue)
         tally["admitted"] += len(queue)
         tally.update(found_by(entry for _, entry in found))
         arrivals += self._move_ahead(linked, found, in_hand, now)
@@ -151,13 +151,10 @@ class Writer:
     ) -> list[tuple[int, Entry]]:
         """Tasks that more pages link to now; those that stand elsewhere in the queue, by host."""
         moves = self._in_links.moves(linked, self._host_ids, self._url_key, in_hand, now)
-        moved = [(move.host_id, row) for move in moves if (row := self._moved(move)) is not None]
+        found_there = write_rows(self._db, "queue_move", sorted(move[:-1] for move in moves))
+        moved = [(host_id, Entry(*row)) for host_id, *row in found_there]
         self._in_links.written(linked, moves, {(host_id, entry.key) for host_id, entry in moved}, found)
         return moved
-
-    def _moved(self, move: Move) -> Entry | None:
-        row = self._db.execute(self._sql["queue_move"], move[:-1]).fetchone()
-        return Entry(*row) if row is not None else None
 
     def _candidates(
         self, batches: Sequence[Batch], refused: list[dict[str, int]]
