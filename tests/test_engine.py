@@ -12,18 +12,23 @@ import pytest
 from tenax.clock import ManualClock
 from tenax.config import Config, CrawlConfig, DuplicatesConfig, FetchConfig, LedgerConfig
 from tenax.errors import CommitUnknown, NoSeedReachable
+from tenax.fetch.answer import Answer
 from tenax.ledger import Admission, TaskState
 from tenax.model import (
+    Deferred,
     Done,
     Ending,
     Failed,
     FailureKind,
     Fetched,
+    Held,
     Hop,
+    HostRecord,
     Offer,
     Redirected,
     Rejected,
     Source,
+    Task,
     Visit,
     label,
 )
@@ -426,6 +431,32 @@ async def test_seeds_that_do_not_answer_are_said(crawl_of: Making) -> None:
     [error] = raised.value.exceptions
     assert isinstance(error, NoSeedReachable)
     assert str(error) == f"no seed answers: {SITE}: connection refused; check the URL, or run it again later"
+
+
+@pytest.mark.parametrize("others_seconds", [0.0, 30.0], ids=["it fails then", "it has only been put off"])
+async def test_a_turn_that_another_crawl_had_first_is_no_answer(crawl_of: Making, others_seconds: float) -> None:
+    down = Failed("connection refused", FailureKind.CONNECT, is_site_wide=True)
+    crawl = await crawl_of({"/robots.txt": down}, CrawlConfig(patience_seconds=20))
+    pipeline, fetch = crawl.engine.pipeline, crawl.engine.pipeline.fetch
+    fetches = 0
+
+    async def fetch_later(task: Task, host: HostRecord, held: Held | None, send_by: float) -> Answer:
+        nonlocal fetches
+        fetches += 1
+        if fetches > 1:
+            return await fetch(task, host, held, send_by)
+        now = crawl.engine.clock.now()
+        return Answer(Deferred(now + others_seconds, "turn: another request to this host goes first"), now)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(pipeline, "fetch", fetch_later)
+        if others_seconds:
+            assert await crawl.run() is Ending.PATIENCE
+            assert crawl.web.asked == []
+        else:
+            with pytest.raises(ExceptionGroup) as raised:
+                await crawl.run()
+            assert isinstance(raised.value.exceptions[0], NoSeedReachable)
 
 
 async def test_nothing_to_do_is_complete(crawl_of: Making) -> None:

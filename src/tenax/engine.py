@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 import msgspec
@@ -27,6 +27,7 @@ from tenax.lessons import Lesson, lesson_of
 from tenax.likeness import likeness_of
 from tenax.model import (
     Claim,
+    Deferred,
     Ending,
     Failed,
     FailureKind,
@@ -92,6 +93,8 @@ class Engine:
         self.last_activity = self.last_turn = clock.now()
         """When a visit last ended, and when the loop last looked for work."""
         self._last_failure = "all of them rest after earlier failures"
+        self._unasked = 0
+        """Visits that were put off before anything was sent: another crawl on this machine had the turn, say."""
         self._is_endless = is_endless
         self._visits: set[asyncio.Task[None]] = set()
         self._stopping = False
@@ -216,6 +219,8 @@ class Engine:
         outcome, offers = await self._outcome(claim, answer, reading)
         if isinstance(outcome, Failed):
             self._last_failure = f"{claim.task.origin}: {outcome.why}"
+        elif isinstance(outcome, Deferred) and not answer.requests:
+            self._unasked += 1
         site = self.sites.of_origin(claim.host.origin)
         self.network.note(outcome, claim.host.origin, answer.record.address_class == "public")
         if isinstance(outcome, Failed) and self.network.is_ours(outcome):
@@ -337,9 +342,14 @@ class Engine:
             return Ending.COMPLETE
         turn = self.ledger.next_turn()
         rest_seconds = turn - self.clock.now() if turn is not None else 0.0
-        if rest_seconds > HOPELESS_REST_SECONDS and all(name.startswith("failed:") for name in counts.outcomes):
+        if rest_seconds > HOPELESS_REST_SECONDS and self._is_unanswered(counts.outcomes):
             raise NoSeedReachable(f"no seed answers: {self._last_failure}; check the URL, or run it again later")
         return Ending.PATIENCE if rest_seconds > self.crawl.patience_seconds else None
+
+    def _is_unanswered(self, outcomes: Mapping[str, int]) -> bool:
+        """Whether all who were asked failed, and nobody was only put off."""
+        asked = [name for name, count in outcomes.items() if name != "deferred" or count > self._unasked]
+        return all(name.startswith("failed:") for name in asked) and (bool(asked) or not outcomes)
 
 
 def _page(task: Task, answer: Answer, reading: Reading | None, seconds: float) -> Page | None:
