@@ -168,7 +168,8 @@ def _crawl(directory: Path, addresses: Sequence[str], flags: Sequence[str], seco
     seen, says, watch = home / "access.log", home / "log.txt", _Watch()
     with nginx.serving(directory, log=seen, is_everywhere=True) as origin:
         port = origin.rpartition(":")[2]
-        command: list[str | Path] = [ROOT / "scripts" / "tenax", "crawl", "--out", home, *flags]
+        # By links only: the pages are all linked, and only answers with pages count here.
+        command: list[str | Path] = [ROOT / "scripts" / "tenax", "crawl", "--discover", "links", "--out", home, *flags]
         command += ["--set", f"guard.allow_networks={NETWORK}", *(f"http://{one}:{port}/" for one in addresses)]
         cost = cost_of(
             command,
