@@ -347,7 +347,7 @@ class Engine:
         return Ending.PATIENCE if rest_seconds > self.crawl.patience_seconds else None
 
     def _is_unanswered(self, outcomes: Mapping[str, int]) -> bool:
-        """Whether all who were asked failed, and nobody was only put off."""
+        """Whether whoever was asked failed; not so when nobody was asked because all were put off."""
         asked = [name for name, count in outcomes.items() if name != "deferred" or count > self._unasked]
         return all(name.startswith("failed:") for name in asked) and (bool(asked) or not outcomes)
 

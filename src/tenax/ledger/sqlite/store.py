@@ -200,8 +200,8 @@ class SqliteLedger:
         if not self._group_open:
             self._group_open = True
             self._gather_until = loop.time() + UNHURRIED * self._config.group_seconds
-            is_alone = settling is not None and len(self._held) < FEW_CLAIMS
-            loop.call_later(0.0 if is_alone else self._config.group_seconds, self._write_group)
+            few_may_join = settling is not None and len(self._held) < FEW_CLAIMS
+            loop.call_later(0.0 if few_may_join else self._config.group_seconds, self._write_group)
         return await done
 
     def _is_unhurried(self, loop: asyncio.AbstractEventLoop) -> bool:

@@ -151,8 +151,8 @@ class Writer:
     ) -> list[tuple[int, Entry]]:
         """Tasks that more pages link to now; those that stand elsewhere in the queue, by host."""
         moves = self._in_links.moves(linked, self._host_ids, self._url_key, in_hand, now)
-        found_there = write_rows(self._db, "queue_move", sorted(move[:-1] for move in moves))
-        moved = [(host_id, Entry(*row)) for host_id, *row in found_there]
+        rows_moved = write_rows(self._db, "queue_move", [move[:-1] for move in moves])
+        moved = [(host_id, Entry(*row)) for host_id, *row in rows_moved]
         self._in_links.written(linked, moves, {(host_id, entry.key) for host_id, entry in moved}, found)
         return moved
 
