@@ -7,7 +7,7 @@ from typing import Final
 
 from tenax.parse.charset import decode
 from tenax.parse.dates import are_neighbours, date_in_url, read_date
-from tenax.parse.document import Document, read_document
+from tenax.parse.document import Document, read_document, read_with_dom
 from tenax.parse.fingerprint import bands, likeness
 from tenax.parse.jsonld import read_jsonld
 from tenax.parse.language import language_of
@@ -38,10 +38,15 @@ def charset(data: bytes) -> None:
 
 
 def document(data: bytes) -> None:
-    """The whole reading, of some twice: what a page yields may not depend on what was read before it."""
+    """The whole reading, by the kernel and in Python, which must agree.
+
+    Of some twice: what a page yields may not depend on what was read before it.
+    """
     body, header = data[1:], _header(data)
     read = read_document(body, header, "noindex", url=URL, now=NOW)
     _check_document(read)
+    plain, _ = read_with_dom(body, header, "noindex", url=URL, now=NOW, with_kernel=False)
+    assert read == plain
     assert data[:1] < _AGAIN or read == read_document(body, header, "noindex", url=URL, now=NOW)
 
 

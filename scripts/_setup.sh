@@ -1,9 +1,11 @@
-# Shared by the scripts: keeps virtual environments equal to their locks, and provides commands of the system.
+# Shared by the scripts: keeps virtual environments equal to their locks and the kernel to its sources, and provides
+# commands of the system.
 #
 # Sourced by its full path, never run. Nothing here may export a name that begins with TENAX_, because Tenax reads
 # its settings from such names and refuses those it does not know.
 
 root=${BASH_SOURCE[0]%/*/*}
+kernel=$root/src/tenax/parse/kernel
 
 fail() {
   printf '%s: %s\n' "${0##*/}" "$1" >&2
@@ -92,19 +94,89 @@ _last_line() {
   tail -n 1 -- "$1"
 }
 
-# provide_command COMMAND PACKAGE: COMMAND is on PATH; root on Debian gets PACKAGE installed, others are told.
-provide_command() {
-  PATH=$PATH:/usr/sbin
-  command -v "$1" >/dev/null && return
-  if [[ $EUID -ne 0 ]] || ! command -v apt-get >/dev/null; then
-    fail "$1 is not on PATH: install it (Debian and Ubuntu: apt-get install $2)"
+# provide_kernel: the C files that read pages are compiled, where there is a compiler; else one line says that there is
+# none, once. Needs the .venv. Costs one `stat` when nothing has changed. Whatever fails, Tenax runs without.
+provide_kernel() {
+  _kernel_is_current || _build_kernel || true
+}
+
+# require_kernel: provide_kernel, and whoever tests Tenax cannot do without.
+require_kernel() {
+  [[ -n $(_compilers) ]] || provide_command cc gcc libc6-dev
+  provide_kernel 2>/dev/null
+  _has_kernel || fail "the tests need the kernel: $(_run_build)"
+}
+
+# The stamp says which sources were compiled, by their sizes and times. Where that failed, it says by which compilers: a
+# new one is tried, and those that are known to fail are not tried at every start.
+_kernel_is_current() {
+  local stamp=$root/.venv/kernel.tried compilers=""
+  _has_kernel || compilers=$(_compilers)
+  [[ -e $stamp && $(<"$stamp") == "$(_kernel_sources)$compilers" ]]
+}
+
+_kernel_sources() {
+  stat -c '%n %s %y' -- "$kernel"/*.[ch] "$kernel/build.py"
+}
+
+_has_kernel() {
+  local libraries=("$kernel"/libtenax-*.so)
+  [[ -e ${libraries[0]} ]]
+}
+
+# Prints the path of each C compiler that there is. The last is one that comes as a Python package.
+_compilers() {
+  local wanted=${CC:-}
+  type -P ${wanted%% *} cc gcc clang || true
+  compgen -G "$root/.venv/lib/python*/site-packages/ziglang" || true
+}
+
+_build_kernel() {
+  local sources why status=0 compilers=""
+  if ! { exec 9>>"$root/.venv.lock"; } 2>/dev/null; then
+    _say_slower "cannot write to $root"
+    return
   fi
-  echo "Installing $2…" >&2
+  "$root/.venv/bin/python" -I -c 'import fcntl; fcntl.flock(9, fcntl.LOCK_EX)'
+  if ! _kernel_is_current; then
+    # As they are now: who writes to them while they are compiled finds them out of date at the next start.
+    sources=$(_kernel_sources)
+    why=$(_run_build) || status=$?
+    _has_kernel || compilers=$(_compilers)
+    printf '%s' "$sources$compilers" >"$root/.venv/kernel.tried"
+    case $status in
+    0) ;;
+    3) _say_slower "$why. Install one, and it will be used (Debian and Ubuntu: apt-get install gcc libc6-dev)" ;;
+    *) _say_slower "$why" ;;
+    esac
+  fi
+  exec 9>&-
+}
+
+# Prints why it failed, if it did.
+_run_build() {
+  "$root/.venv/bin/python" -I "$kernel/build.py" 2>&1 >/dev/null
+}
+
+_say_slower() {
+  echo "Pages will be read in Python, at several times the cost: $1" >&2
+}
+
+# provide_command COMMAND PACKAGE…: COMMAND is on PATH; root on Debian gets PACKAGE installed, others are told.
+provide_command() {
+  local command=$1
+  shift
+  PATH=$PATH:/usr/sbin
+  command -v "$command" >/dev/null && return
+  if [[ $EUID -ne 0 ]] || ! command -v apt-get >/dev/null; then
+    fail "$command is not on PATH: install it (Debian and Ubuntu: apt-get install $*)"
+  fi
+  echo "Installing $*…" >&2
   # A machine that never updated its list of packages knows none: then, and only then, the list is fetched.
-  _apt_install "$2" || { apt-get update >"$root/.apt.log" 2>&1 && _apt_install "$2"; } ||
-    fail "apt-get could not install $2: $(_last_line "$root/.apt.log")"
+  _apt_install "$@" || { apt-get update >"$root/.apt.log" 2>&1 && _apt_install "$@"; } ||
+    fail "apt-get could not install $*: $(_last_line "$root/.apt.log")"
 }
 
 _apt_install() {
-  DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$1" >"$root/.apt.log" 2>&1
+  DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@" >"$root/.apt.log" 2>&1
 }

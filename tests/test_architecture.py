@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections.abc import Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
@@ -39,6 +40,7 @@ FLOORS: tuple[tuple[str, frozenset[str]], ...] = (
                 "page",
                 "reading",
                 "reader",
+                "reader_process",
                 "readers",
                 "rulebook",
                 "seeding",
@@ -129,7 +131,12 @@ IMPURE = frozenset({
 IMPURE_CALLS = frozenset({"open", "print", "input", "now", "utcnow", "today"})
 USES_IMPURE = {
     ("tenax.fetch.bodies", "sys"): "asks which Python this is, to find the zstd of its standard library",
+    ("tenax.parse.kernel.binding", "threading"): "loads the kernel once, whichever thread asks first",
 }
+
+# What makes a part of a pure room before Tenax runs. Whoever runs asks only where that part is.
+MAKERS = {"tenax.parse.kernel.build": "library_path", "tenax.parse.kernel.make_unicode": None}
+KERNEL = SOURCE / "tenax" / "parse" / "kernel"
 
 # Where a library may be named, so that another can take its place.
 HOMES = {
@@ -149,7 +156,7 @@ HOMES = {
     "re2": ("tenax.urls.patterns",),
     "redis": ("tenax.events.redis", "tenax.hosts.redis", "tenax.services"),
     "rich": ("tenax.cli.live",),
-    "selectolax": ("tenax.parse.html",),
+    "selectolax": ("tenax.parse.html", "tenax.parse.node", "tenax.parse.kernel.binding"),
     "sqlite3": ("tenax.ledger.sqlite",),
     "uvloop": ("tenax.cli.running", "tenax.demo.__main__"),
     "yaml": ("tenax.cli.schedule",),
@@ -240,7 +247,7 @@ def test_only_wiring_names_a_backend(backend: str) -> None:
     assert naming - allowed <= WIRING, f"ask for the protocol on the front page instead of {backend}"
 
 
-@pytest.mark.parametrize("module", [module for module in MODULES if is_pure(module)])
+@pytest.mark.parametrize("module", [module for module in MODULES if is_pure(module) and module not in MAKERS])
 def test_pure_rooms_touch_nothing(module: str) -> None:
     for name in imports_of(module):
         top = name.partition(".")[0]
@@ -252,6 +259,30 @@ def test_pure_rooms_touch_nothing(module: str) -> None:
         if isinstance(node, ast.Call):
             called = getattr(node.func, "id", getattr(node.func, "attr", ""))
             assert called not in IMPURE_CALLS, f"{module}:{node.lineno}: {called}() reaches outside"
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_what_makes_a_part_runs_with_nothing_installed_and_is_asked_where_it_is_only(maker: str) -> None:
+    foreign = {name for name in imports_of(maker) if name.partition(".")[0] not in sys.stdlib_module_names}
+    assert not foreign, f"{maker} must run before anything is installed"
+    asked = {
+        alias.name
+        for module in MODULES
+        for node in nodes_of(module)
+        if isinstance(node, ast.ImportFrom) and node.module == maker
+        for alias in node.names
+    }
+    assert asked <= {MAKERS[maker]}, f"{maker} is asked for more than {MAKERS[maker]}"
+
+
+@pytest.mark.parametrize("file", sorted(KERNEL.glob("*.[ch]")), ids=lambda file: file.name)
+def test_c_is_as_short_as_python_and_has_its_sign_too(file: Path) -> None:
+    text = file.read_text(encoding="utf-8")
+    lines = text.splitlines()
+    assert text.startswith("/* "), "begin it with a sentence that says what it is for"
+    assert len(lines) <= MOST_LINES, f"longer than {MOST_LINES} lines: look for the second idea in it"
+    untidy = [at for at, line in enumerate(lines, 1) if len(line) > 120 or "\t" in line or line != line.rstrip()]
+    assert not untidy, f"{file.name}: too long, a tab, or space at the end: {untidy}"
 
 
 @pytest.mark.parametrize("library", HOMES)
@@ -294,9 +325,9 @@ def test_names_say_something() -> None:
 
 def test_nothing_is_left_for_later() -> None:
     marks = re.compile(r"\b(?:" + "|".join(["TO" + "DO", "FIX" + "ME", "X" * 3]) + r")\b")
-    kept = [*MODULES.values(), *ROOT.glob("*.md"), *(ROOT / "scripts").iterdir()]
+    kept = [*MODULES.values(), *KERNEL.glob("*.[ch]"), *ROOT.glob("*.md"), *(ROOT / "scripts").iterdir()]
     kept += [file for folder in ("bench", "docs", "tests") for file in (ROOT / folder).rglob("*.*")]
     for file in kept:
-        if file.suffix in (".py", ".md", ".sql", ".toml", ""):
+        if file.suffix in (".py", ".md", ".sql", ".toml", ".c", ".h", ""):
             found = marks.search(file.read_text(encoding="utf-8"))
             assert found is None, f"{file.relative_to(ROOT)} says {found[0] if found else ''}: do it, or drop it"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 
 import pytest
 
@@ -35,3 +37,22 @@ def test_reading_a_page_leaves_nothing_to_collect() -> None:
         assert gc.collect() < 1000
     finally:
         gc.enable()
+
+
+HEAPS = """
+import ctypes, threading
+from tenax.memory import settle_memory
+settle_memory()
+blocks = []
+threads = [threading.Thread(target=lambda: blocks.extend(bytes(4000) for _ in range(2000))) for _ in range(4)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+libc = ctypes.CDLL(None)
+libc.malloc_info(0, ctypes.c_void_p.in_dll(libc, "stdout"))
+libc.fflush(None)
+"""
+
+
+def test_all_threads_have_their_memory_from_one_heap() -> None:
+    told = subprocess.run([sys.executable, "-c", HEAPS], capture_output=True, text=True, check=True).stdout
+    assert told.count("<heap nr=") == 1

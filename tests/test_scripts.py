@@ -18,6 +18,9 @@ import os, sys
 print(sys.argv[1:])
 print(sorted(name for name in os.environ if name.startswith("TENAX_")))
 """
+KERNEL = Path("src", "tenax", "parse", "kernel")
+COMPILERS = {"cc", "gcc", "clang"}
+SLOWER = "Pages will be read in Python, at several times the cost: "
 
 
 @pytest.fixture
@@ -29,7 +32,22 @@ def clone(tmp_path: Path) -> Path:
     (clone / "locks" / "runtime.txt").write_text("# nothing\n")
     (clone / "src" / "tenax").mkdir(parents=True)
     (clone / "src" / "tenax" / "__main__.py").write_text(PROGRAM)
+    (clone / KERNEL).mkdir(parents=True)
+    shutil.copy(ROOT / KERNEL / "build.py", clone / KERNEL)
+    (clone / KERNEL / "answer.c").write_text("int answer(void) { return 42; }\n")
     return clone
+
+
+@pytest.fixture
+def bare_path(tmp_path: Path) -> str:
+    """A PATH with the commands of this machine, but no compiler and nothing to install one by."""
+    folder = tmp_path / "commands"
+    folder.mkdir()
+    for directory in ("/usr/bin", "/bin"):
+        for command in Path(directory).iterdir():
+            if command.name not in COMPILERS | {"apt-get"} and not (folder / command.name).is_symlink():
+                (folder / command.name).symlink_to(command)
+    return str(folder)
 
 
 def tenax(
@@ -90,6 +108,83 @@ def test_no_network_is_said_in_one_line_and_leaves_nothing_half_done(clone: Path
     assert error.startswith("tenax: set-up needs the network")
     lock.write_text("# nothing\n")
     assert tenax(clone, "later").stdout.startswith("['later']")
+
+
+def libraries(clone: Path) -> list[str]:
+    return [file.name for file in (clone / KERNEL).glob("*.so")]
+
+
+def test_the_kernel_is_built_once_and_again_when_a_source_changes(clone: Path) -> None:
+    tenax(clone)
+    (first,) = (clone / KERNEL).glob("libtenax-*.so")
+    built_at = first.stat().st_mtime_ns
+    assert tenax(clone).stderr == "" and first.stat().st_mtime_ns == built_at
+    (clone / KERNEL / "answer.c").write_text("int answer(void) { return 43; }\n")
+    done = tenax(clone, "later")
+    assert (done.stdout, done.stderr) == ("['later']\n[]\n", "")
+    (second,) = libraries(clone)
+    assert second != first.name
+
+
+def test_a_kernel_that_was_removed_is_built_again(clone: Path) -> None:
+    tenax(clone)
+    before = libraries(clone)
+    (clone / KERNEL / before[0]).unlink()
+    tenax(clone)
+    assert libraries(clone) == before
+
+
+def test_without_a_compiler_one_line_says_so_once_and_a_new_compiler_is_used(clone: Path, bare_path: str) -> None:
+    first = tenax(clone, "crawl", PATH=bare_path)
+    assert first.stdout.startswith("['crawl']") and libraries(clone) == []
+    _, line = first.stderr.splitlines()
+    assert line.startswith(f"{SLOWER}there is no C compiler. Install one, and it will be used")
+    assert tenax(clone, PATH=bare_path).stderr == ""
+    assert tenax(clone).stderr == "" and len(libraries(clone)) == 1
+
+
+def test_a_compiler_that_does_not_work_is_not_tried_at_every_start(clone: Path, bare_path: str) -> None:
+    tried = clone / "tried"
+    compiler = Path(bare_path, "cc")
+    compiler.write_text(f"#!/bin/sh\necho once >>'{tried}'\necho 'no headers here' >&2\nexit 1\n")
+    compiler.chmod(0o755)
+    assert f"{SLOWER}no C compiler works here (cc: no headers here)" in tenax(clone, PATH=bare_path).stderr
+    assert tenax(clone, PATH=bare_path).stderr == ""
+    assert tried.read_text() == "once\n"
+
+
+def test_a_kernel_that_does_not_compile_stops_nobody(clone: Path) -> None:
+    source = clone / KERNEL / "answer.c"
+    source.write_text("int answer(void) { return }\n")
+    done = tenax(clone, "crawl")
+    assert (done.returncode, done.stdout) == (0, "['crawl']\n[]\n")
+    _, line = done.stderr.splitlines()
+    log = clone / KERNEL / "libtenax.log"
+    assert line.startswith(f"{SLOWER}the kernel cannot be built: answer.c:1:") and line.endswith(f"(details: {log})")
+    assert "answer.c:1:" in log.read_text()
+    assert tenax(clone).stderr == ""
+    source.write_text("int answer(void) { return 42; }\n")
+    assert tenax(clone).stderr == "" and len(libraries(clone)) == 1 and not log.exists()
+
+
+def test_whoever_tests_tenax_cannot_do_without_the_kernel(clone: Path, bare_path: str) -> None:
+    tenax(clone, PATH=bare_path)
+    asking = clone / "scripts" / "asking"
+    asking.write_text('#!/usr/bin/env bash\nset -euo pipefail\nsource "${0%/*}/_setup.sh"\nrequire_kernel\n')
+    asking.chmod(0o755)
+    without = tenax(clone, script=asking, PATH=bare_path)
+    assert without.returncode == 1
+    assert without.stderr == (
+        "asking: cc is not on PATH: install it (Debian and Ubuntu: apt-get install gcc libc6-dev)\n"
+    )
+    source = clone / KERNEL / "answer.c"
+    source.write_text("int answer(void) { return }\n")
+    for _ in range(2):
+        broken = tenax(clone, script=asking)
+        assert broken.returncode == 1
+        assert broken.stderr.startswith("asking: the tests need the kernel: the kernel cannot be built: answer.c:1:")
+    source.write_text("int answer(void) { return 42; }\n")
+    assert tenax(clone, script=asking).returncode == 0
 
 
 @pytest.mark.parametrize("lock", sorted((ROOT / "locks").glob("*.txt")), ids=lambda lock: lock.stem)

@@ -1,12 +1,12 @@
 """How alike pages are, and what a site wants done about it: what the ledger is given to find duplicates by.
 
-Fingerprints are made and compared in `parse`, and duplicates are found in the ledger; neither knows the other. `parse`
-is loaded with the first page that has a fingerprint: a crawl that takes title and text alone starts without it.
+Fingerprints are made and compared in `parse`, and duplicates are found in the ledger; neither knows the other.
 """
 
 from __future__ import annotations
 
 from tenax.config import DuplicatesConfig, Sites
+from tenax.parse.fingerprint import bands, likeness
 
 
 class PageLikeness:
@@ -19,18 +19,12 @@ class PageLikeness:
         return self._sites.of_origin(origin).duplicates
 
     def bands(self, fingerprint: bytes) -> tuple[int, ...]:
-        if not fingerprint:
-            return ()
-        from tenax.parse.fingerprint import bands
-
         return bands(fingerprint)
 
     def likeness(self, one: bytes, other: bytes) -> float:
-        return likeness_of(one, other)
+        return likeness(one, other)
 
 
 def likeness_of(one: bytes, other: bytes) -> float:
     """Of two fingerprints, from 0 to 1."""
-    from tenax.parse.fingerprint import likeness
-
     return likeness(one, other)

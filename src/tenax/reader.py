@@ -1,15 +1,8 @@
-"""Reading a document: parse it, judge its links. Pure, and usually done in a process of its own.
-
-Such a process is started by `readers.ProcessReaders` as `python -m tenax.reader FD`: it takes documents from its
-socket, gives back what they hold, and ends when the socket does. Frames are a length in four bytes, then msgpack.
-"""
+"""Reading a document: parse it, judge its links. Pure, and usually done in a process of its own."""
 
 from __future__ import annotations
 
 import re
-import signal
-import socket
-import sys
 from collections.abc import Callable, Container, Iterable, Sequence
 from functools import partial
 from itertools import islice
@@ -20,13 +13,12 @@ from tenax.discover.guessing import Listing, listing_of
 from tenax.discover.page_numbers import Numbering, paged
 from tenax.fetch.validate import Verdict, refresh_target, validate
 from tenax.ledger.links import pack_links
-from tenax.memory import settle_memory
 from tenax.model import LINK_STEPS, Budget, Offer, PageKind, PageLink, Rejected, Source
 from tenax.parse.document import Document, read_with_dom
 from tenax.parse.facts import read_facts
 from tenax.parse.html import Dom
 from tenax.parse.metadata import shown
-from tenax.reading import HEADER, Job, Reading, decode_work, encode_readings
+from tenax.reading import Job, Reading
 from tenax.urls.admit import Rules, admit_links, catalogue_offer, leads_to
 from tenax.urls.classify import GUESSES
 from tenax.urls.normalize import Spelling, normalize, place_of, spelling_of
@@ -110,6 +102,7 @@ def read_page(
         resolver=partial(absolute_from, job.fetched_url),
         with_article=job.reading.articles,
         with_markdown=job.reading.markdown,
+        with_kernel=job.reading.kernel,
     )
     if document.media == "other":
         if _holds_catalogue(job):
@@ -296,27 +289,3 @@ def _base(base_href: str | None, fetched_url: str) -> str:
         return fetched_url
     base = normalize(base_href, fetched_url, Spelling())
     return base.url if base is not None else fetched_url
-
-
-def serve(channel: socket.socket) -> None:
-    stream = channel.makefile("rb", buffering=1024 * 1024)
-    reader = Reader()
-    rules: Rules | None = None
-    while header := stream.read(HEADER.size):
-        work = decode_work(stream.read(HEADER.unpack(header)[0]))
-        reader.committed(work.committed)
-        rules = work.rules or rules
-        assert rules is not None, "the first work comes with rules"
-        answer = encode_readings(tuple([reader.read(job, rules) for job in work.jobs]))
-        channel.sendall(HEADER.pack(len(answer)) + answer)
-
-
-def main() -> None:
-    # Ctrl-C reaches the whole process group; the parent decides when we end, by closing the socket.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    settle_memory()
-    serve(socket.socket(fileno=int(sys.argv[1])))
-
-
-if __name__ == "__main__":
-    main()

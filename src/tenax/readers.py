@@ -212,7 +212,7 @@ class Channel:
         for end in (ours, theirs):
             end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SOCKET_BYTES)
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "tenax.reader", str(theirs.fileno()),
+            sys.executable, "-m", "tenax.reader_process", str(theirs.fileno()),
             pass_fds=[theirs.fileno()], stdin=asyncio.subprocess.DEVNULL, env=_environment(),
         )  # fmt: skip
         theirs.close()

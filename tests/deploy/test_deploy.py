@@ -197,6 +197,16 @@ def test_the_image_names_one_python() -> None:
     assert bases == set(re.findall(r"/lib/python(\d+\.\d+)/", DOCKERFILE)) and len(bases) == 1
 
 
+def test_the_image_brings_the_kernel_and_no_compiler() -> None:
+    """Built where both stages have the same Debian, so that the library finds the C library it was linked with."""
+    building, running = re.findall(r"^FROM python:([\d.]+)-(\S+)", DOCKERFILE, re.MULTILINE)
+    assert building == (running[0], running[1].removeprefix("slim-")) and running[1].startswith("slim-")
+    (script,) = re.findall(r"python -I (\S+build\.py)", DOCKERFILE)
+    assert (ROOT / "src" / script.partition("/site-packages/")[2]).exists()
+    ignored = (DEPLOY / "Dockerfile.dockerignore").read_text(encoding="utf-8").splitlines()
+    assert "**/libtenax*" in ignored, "the library of this machine stays here"
+
+
 # ---- safety -------------------------------------------------------------------------------------------------
 
 

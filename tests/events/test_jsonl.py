@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tenax.errors import SinkError, StorageFull
-from tenax.events.jsonl import JsonlSink
+from tenax.events.jsonl import LINES_AT_ONCE, JsonlSink
 from tenax.events.lines import line_of
 from tenax.model import Cursor, Event, Hop, Page, PageKind, PageLink
 
@@ -156,6 +156,14 @@ async def written(file: Path, cursor: Cursor, told: list[Event]) -> Cursor:
         return await sink.write(told) if told else cursor
     finally:
         await sink.close()
+
+
+@pytest.mark.parametrize("count", [1, LINES_AT_ONCE - 1, LINES_AT_ONCE, LINES_AT_ONCE + 1, 5 * LINES_AT_ONCE])
+async def test_any_number_of_events_is_told_in_order(file: Path, count: int) -> None:
+    cursor = await written(file, Cursor(), events(1, count))
+    assert cursor == Cursor(count, length(file))
+    assert await written(file, cursor, events(count + 1, 2 * count)) == Cursor(2 * count, length(file))
+    assert seqs(file) == list(range(1, 2 * count + 1))
 
 
 async def test_the_cursor_is_the_last_number_and_the_length(file: Path) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import AsyncIterator
+from contextlib import closing
 from pathlib import Path
+from shutil import copy
 
 import msgspec
 import pytest
@@ -12,10 +15,11 @@ from tenax.clock import ManualClock
 from tenax.config import DuplicatesConfig, LedgerConfig
 from tenax.ledger import Ledger
 from tenax.ledger.duplicates import MOST_COMPARED, MOST_HOLDERS, Duplicates, Original, Print, keys_of, print_of
-from tenax.ledger.sqlite import SqliteLedger
+from tenax.ledger.sqlite import SqliteLedger, settle
 from tenax.model import Page
 from tenax.parse import fingerprint
-from tests.contracts.duplicates import Alike, DuplicatesContract, of_text, story
+from tenax.parse.fingerprint import BANDS
+from tests.contracts.duplicates import A, Alike, B, C, DuplicatesContract, brought, edited, of_text, story
 from tests.contracts.ledger import Manners, Opened
 from tests.ledger.postgres_ledgers import Ledgers
 
@@ -49,6 +53,66 @@ class TestSqliteDuplicates(DuplicatesContract):
         for ledger in ledgers:
             await ledger.close()
         assert problems == []
+
+    async def test_what_waits_for_its_place_in_the_index_is_there_after_a_crash(
+        self, opened: Opened, tmp_path: Path, clock: ManualClock, manners: Manners, alike: Alike
+    ) -> None:
+        ledger = await opened()
+        await brought(ledger, clock, A, story("a"))
+        await brought(ledger, clock, B, story("b"))
+        assert isinstance(ledger, SqliteLedger)
+        assert placed_and_waiting(ledger._db) == (0, 2)
+        killed(tmp_path, tmp_path / "killed")
+        next_one = await SqliteLedger.open(
+            tmp_path / "killed" / "tenax.db", LedgerConfig(group_seconds=0.0), clock, manners, likeness=alike
+        )
+        assert placed_and_waiting(next_one._db) == (2 * (BANDS + 1), 0)
+        clock.advance(60)  # the one that died may have asked a moment ago
+        assert (await brought(next_one, clock, C, edited(story("a")))).duplicate_of == A
+        assert await next_one.problems() == []
+        await next_one.close()
+
+    @pytest.mark.parametrize("most", [1, 2 * (BANDS + 1), 8192])
+    async def test_in_the_end_all_are_in_their_place(
+        self, opened: Opened, tmp_path: Path, clock: ManualClock, most: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(settle, "MOST_WAITING", most)
+        ledger = await opened()
+        for name in "abc":
+            await brought(ledger, clock, f"https://{name}.test/", story(name))
+            assert (await brought(ledger, clock, f"https://{name}.test/2", story(name))).duplicate_of
+        assert isinstance(ledger, SqliteLedger)
+        placed, waiting = placed_and_waiting(ledger._db)
+        assert placed == {1: 3, 2 * (BANDS + 1): 2, 8192: 0}[most] * (BANDS + 1)
+        assert waiting == {1: 0, 2 * (BANDS + 1): 1, 8192: 3}[most]
+        assert await ledger.problems() == []
+        await ledger.close()
+        with closing(sqlite3.connect(tmp_path / "tenax.db")) as database:
+            assert placed_and_waiting(database) == (3 * (BANDS + 1), 0)
+        await opened()
+
+    async def test_a_group_that_is_written_at_the_second_attempt_waits_once(
+        self, opened: Opened, clock: ManualClock
+    ) -> None:
+        ledger = await opened()
+        await brought(ledger, clock, A, story("a"), etag='"\udcff"')
+        assert isinstance(ledger, SqliteLedger)
+        assert placed_and_waiting(ledger._db) == (0, 1)
+
+
+def killed(here: Path, there: Path) -> None:
+    """The files, as a process leaves them that is killed now."""
+    there.mkdir()
+    for name in ("tenax.db", "tenax.db-wal"):
+        copy(here / name, there)
+
+
+def placed_and_waiting(database: sqlite3.Connection) -> tuple[int, int]:
+    """Rows of the index, and groups of such that are not in it yet."""
+    return (
+        database.execute("SELECT count(*) FROM likeness").fetchone()[0],
+        database.execute("SELECT count(*) FROM meta WHERE name LIKE 'likeness waits%'").fetchone()[0],
+    )
 
 
 class TestPostgresDuplicates(DuplicatesContract):

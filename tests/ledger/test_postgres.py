@@ -107,7 +107,7 @@ class TestPostgresLedger(
     async def test_the_busiest_hosts_of_a_large_queue_are_estimated(
         self, ledgers: Ledgers, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("tenax.ledger.postgres.read.COUNTED_EXACTLY", 1000)
+        monkeypatch.setattr("tenax.ledger.postgres.read.COUNTED_EXACTLY", 4500)
         ledger = await ledgers.open()
         await ledger.admit([offer(f"https://large.test/{n}") for n in range(9000)] + [offer("https://small.test/")])
         await ledger._ears.ask(lambda db: db.execute("ANALYZE queue"))

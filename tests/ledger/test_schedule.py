@@ -8,7 +8,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenax.ledger.schedule import PATIENT_TURNS, RANKS, SPARE_TURNS, Entry, Schedule, Slot
+from tenax.ledger.schedule import PATIENT_TURNS, RANKS, SPARE_TURNS, Entry, Schedule, Slot, _longest_waiting
 from tenax.model import HostRecord, RobotsCopy, RobotsVerdict
 
 HIGH, MEDIUM, LOW, GUESS = range(RANKS)
@@ -149,6 +149,40 @@ def test_whoever_waits_longest_has_one_turn_in_so_many() -> None:
     patient = keys[PATIENT_TURNS - 1 : 4 * PATIENT_TURNS : PATIENT_TURNS]
     assert patient[:3] == [100, 101, 200]
     assert [key for key in keys if key < 90] == list(range(90))
+
+
+def test_a_host_that_is_asked_for_much_at_once_does_not_ask_the_backend_at_every_patient_turn() -> None:
+    """Where all have the same level, who waits longest is the next in hand."""
+    frontier = Frontier(Manners(pace=0.0, most=64))
+    frontier.add(1, *(entry(key, LOW, 900 + key / 1000) for key in range(1280)))
+    frontier.enter(1)
+    frontier.fill(NOW)
+    order, fills = [], 0
+    while taken := frontier.schedule.take(NOW):
+        order.append(taken[1].key)
+        frontier.settle(*taken, NOW)
+        if frontier.schedule.has_hungry:
+            fills += 1
+            frontier.fill(NOW)
+    assert order == list(range(1280))
+    assert fills <= 1280 / 64 + 1
+
+
+def test_what_others_brought_meanwhile_is_found_while_better_ones_keep_arriving() -> None:
+    """Nobody tells of a task that another worker adds to a host of ours: it is found when tasks are read anew."""
+    frontier = Frontier(Manners(pace=0.0, most=16))
+    frontier.add(1, *(entry(key, HIGH, 900) for key in range(200)))
+    frontier.enter(1)
+    frontier.fill(NOW)
+    frontier.rows[1][9999] = entry(9999, GUESS, 500)
+    order = []
+    for key in range(1000, 1100):
+        taken = frontier.take(NOW)
+        assert taken is not None
+        order.append(taken[1].key)
+        frontier.settle(*taken, NOW)
+        frontier.add(1, entry(key, HIGH, 800))
+    assert 9999 in order[: 4 * PATIENT_TURNS]
 
 
 def test_nobody_waits_for_patience_where_there_is_nothing_better() -> None:
@@ -360,6 +394,29 @@ def test_only_some_tasks_of_a_host_are_held_at_a_time() -> None:
         frontier.settle(*taken, NOW)
     assert frontier.take(NOW) is None
     assert most <= 4 * 4
+
+
+@given(st.lists(st.tuples(st.integers(0, RANKS - 1), st.integers(0, 5)), min_size=1))
+def test_the_longest_waiting_is_the_earliest_due_and_of_equals_the_better(places: list[tuple[int, int]]) -> None:
+    entries = sorted(entry(key, rank, due) for key, (rank, due) in enumerate(places))
+    place = _longest_waiting(entries)
+    assert (entries[place].due, place) == min((one.due, number) for number, one in enumerate(entries))
+
+
+@given(st.lists(st.integers(0, RANKS - 1), max_size=60))
+def test_of_too_many_the_best_stay_and_the_first_of_each_other_level(ranks: list[int]) -> None:
+    frontier = Frontier(Manners(), look_ahead=4)
+    frontier.enter(1)
+    entries = [entry(key, rank) for key, rank in enumerate(ranks)]
+    frontier.schedule.fill(1, entries, 100, None)
+    best = sorted(entries)[:8]
+    firsts = {rank: min(one for one in entries if one.rank == rank) for rank in set(ranks)}
+    stay = best + [one for rank, one in sorted(firsts.items()) if rank not in {one.rank for one in best}]
+    slot = frontier.schedule._slots[1]
+    assert slot.entries == stay
+    assert slot.held == {one.key for one in stay}
+    gone = [one for one in sorted(entries) if one not in stay]
+    assert slot.known_to == (gone[0][:3] if gone else None)
 
 
 # ---- everything at once -----------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tenax.parse.date_words import MONTHS
-from tenax.parse.dates import FIRST_DAY, are_neighbours, date_in_url, is_near_midnight, read_date
+from tenax.parse.dates import FIRST_DAY, are_neighbours, datable, date_in_url, is_near_midnight, read_date
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC).timestamp()
 
@@ -115,3 +115,15 @@ def test_nothing_is_dated_to_come(text: str) -> None:
     found = read_date(text, NOW)
     if found is not None:
         assert FIRST_DAY <= date.fromisoformat(found[:10]) <= date(2026, 3, 1) + timedelta(days=1)
+
+
+def test_lines_without_digits_are_left_out() -> None:
+    assert datable([]) == []
+    lines = ["no date", "5 May 25", "", "one 1", "٥ مايو ٢٥", "é", "\ud800 1"]
+    assert datable(lines) == ["5 May 25", "٥ مايو ٢٥"]
+
+
+@given(st.lists(st.text(st.sampled_from("12 é٢年a."), max_size=8)))
+def test_no_line_with_a_date_is_left_out(lines: list[str]) -> None:
+    kept = datable(lines)
+    assert [line for line in lines if sum(map(str.isdecimal, line)) > 2 and line not in kept] == []

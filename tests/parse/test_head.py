@@ -71,3 +71,19 @@ def test_where_a_page_says_that_it_goes_on() -> None:
 )
 def test_stamps(script: str, found: list[str]) -> None:
     assert list(stamps(Dom(f"<script>{script}</script>"))) == found
+
+
+class NothingFound:
+    """Who has a page open, and found no stamps in it."""
+
+    def lines(self, _: str) -> None:
+        return None
+
+    def may_have_stamps(self) -> bool:
+        return False
+
+
+def test_stamps_are_not_looked_for_where_there_are_none() -> None:
+    dom = Dom("<script>{published: '2025-08-24'}</script>")
+    dom.searcher = NothingFound()
+    assert list(stamps(dom)) == []

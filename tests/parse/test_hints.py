@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tenax.parse.head import read_head
 from tenax.parse.hints import Hints, hints_of
@@ -45,3 +49,18 @@ def test_hints_of_the_head(html: str, expected: Hints) -> None:
 def test_hints_of_the_address(url: str | None, path: str, query: str) -> None:
     found = hints("", url)
     assert (found.path, found.query) == (path, query)
+
+
+@given(
+    st.sampled_from(("http://", "https://", "HTTP://", "ftp://", "//", " http://", "")),
+    st.text(st.sampled_from("/?#:@[]. \taZ1%é\u2100"), max_size=12),
+)
+def test_an_address_has_the_parts_that_the_standard_library_finds(scheme: str, rest: str) -> None:
+    try:
+        parts = urlsplit(scheme + rest)
+    except ValueError:
+        with pytest.raises(ValueError):
+            hints("", scheme + rest)
+        return
+    found = hints("", scheme + rest)
+    assert (found.host, found.path, found.query) == (parts.netloc, parts.path or "/", parts.query)

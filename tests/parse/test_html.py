@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
-from tenax.parse.html import BREAK, TEXT, Dom, Node, Walk, tag_number
+from tenax.parse.html import Dom
+from tenax.parse.node import TEXT, Node, tag_number
+from tenax.parse.walk import BREAK, Walk
 from tests.parse.markup import MARKUP
 
 
@@ -52,6 +54,36 @@ def test_a_walk_looks_into_what_is_not_seen() -> None:
     assert "".join(walked.fragments).strip(BREAK) == ""
     assert tags(walked.leading) == ["a", "a", "area"]
     assert tags(walked.telling) == ["base", "title"]
+
+
+def test_what_tells_is_taken_out_of_the_tree() -> None:
+    html = (
+        "<html lang=de xml:lang=en><title id=x>T</title><link rel=next href=/2 id=x><base href><meta name=a content>"
+        "<script type=APPLICATION/LD+JSON>{}</script><script>s</script><script type=ld+json></script>"
+        "<body><meta itemprop=b><svg><title><b>t</b></title></svg>"
+    )
+    dom = Dom(html)
+    told = [(one.is_in_head, dict(one.attributes), one.text) for one in dom.telling]
+    assert [one.tag for one in dom.telling] == [node.tag_id for node in dom.walk.telling]
+    assert told == [
+        (True, {}, "T"),
+        (True, {"rel": "next", "href": "/2"}, None),
+        (True, {"href": None}, None),
+        (True, {"name": "a", "content": None}, None),
+        (True, {"type": "APPLICATION/LD+JSON"}, "{}"),
+        (True, {}, None),
+        (True, {"type": "ld+json"}, None),
+        (False, {"itemprop": "b"}, None),
+        (False, {}, None),
+    ]
+    assert dom.languages == ("de", "en")
+
+
+def test_headings_are_the_first_few() -> None:
+    dom = Dom("<h2>a <b>b</b><br>c</h2><h1>d</h1>" + "".join(f"<h3>{at}</h3><h1> {at}\n</h1>" for at in range(20)))
+    assert list(dom.first_headings) == ["d", *map(str, range(9))]
+    assert list(dom.lower_headings) == ["a b c", *map(str, range(9))]
+    assert (list(Dom("").first_headings), list(Dom("").lower_headings)) == ([], [])
 
 
 def boxes_of(walk: Walk) -> list[tuple[str, int, tuple[int, int]]]:

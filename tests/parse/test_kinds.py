@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tenax.model import PageKind
 from tenax.parse import read_document
 from tenax.parse.blocks import Blocks
 from tenax.parse.hints import Hints
 from tenax.parse.html import Dom
-from tenax.parse.kinds import OF_KIND, kind_numbers, page_kind
+from tenax.parse.kinds import OF_KIND, address_numbers, address_patterns, kind_numbers, page_kind
 from tenax.parse.outline import Outline
 
 WORDS = "The ferry left the harbour an hour late, because nobody, not even the captain, had found the key. " * 2
@@ -91,3 +93,17 @@ def test_words_in_an_address(address: str, words: set[str]) -> None:
     numbers = kind_numbers((), Hints(host=host, path=slash + path))
     names = [name.partition(" ")[0] for name in OF_KIND[-len(numbers) :]]
     assert {name for name, number in zip(names, numbers, strict=True) if number} == words
+
+
+PIECES = """
+doc documentation reference manual guide api readthedocs help kb developer tutorial forum thread topic community discuss
+viewtopic question answer board /t/ /r/ product /p/ item shop store /dp/ buy categor tag collection search archive index
+list browse /page/ blog news article story post service solution pricing about platform feature contact
+s / - 2 2024/05 x y
+""".strip().split()
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=3).map("".join))
+def test_an_address_without_any_word_is_known_at_once(path: str) -> None:
+    found = address_numbers(Hints(path=path))
+    assert found == tuple(int(pattern.search(path) is not None) for pattern in address_patterns())

@@ -137,3 +137,7 @@ def test_base_href(html: str, expected: str | None) -> None:
 def test_links_are_bounded() -> None:
     html = "".join(f"<a href=/{number}>" for number in range(MAX_LINKS + 100))
     assert len(links_of(html)) == MAX_LINKS
+
+
+def test_a_link_around_a_line_break_says_nothing() -> None:
+    assert [link.text for link in read_links(Dom("<a href=/x><br></a><a href=/y>b<br></a>"))] == ["", "b"]

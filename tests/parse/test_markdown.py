@@ -219,6 +219,7 @@ def test_any_text_in_any_element(text: str, tag: str) -> None:
         ("<pre>", "\n \n", 20_000),
         ("<b>" * 2_000, "a<p>", 2_000),
         ("<h1>", "# ", 20_000),
+        (f"<div class='{'a ' * 100_000}'>", "<pre>a</pre>", 500),
     ],
     ids=lambda value: str(value)[:20],
 )
@@ -227,3 +228,9 @@ def test_hostile_pages_cost_little(before: str, part: str, times: int, within: C
     blocks = Blocks(Dom(html).walk)
     assert len(markdown_of(blocks, [True] * len(blocks))) < 20 * len(html)
     within(10)
+
+
+def test_what_the_text_leaves_out_is_left_out() -> None:
+    blocks = Blocks(Dom("<p>a<math><input><a href=/x>words</a></input></math>b</p>").walk)
+    assert blocks.texts == ["a b"]
+    assert markdown_of(blocks, [True]) == "a b"

@@ -7,8 +7,9 @@ from hypothesis import given, settings
 
 from tenax.parse.blocks import Blocks
 from tenax.parse.hints import Hints
-from tenax.parse.html import Dom, tag_number
+from tenax.parse.html import Dom
 from tenax.parse.marks import BIT, MARKS
+from tenax.parse.node import tag_number
 from tenax.parse.outline import H1, LI, OF_PAGE, OTHER_TAG, UNREAD_TAG, Outline, ways_from
 from tests.parse.markup import MARKUP
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tenax.parse.people import byline_in, choose_people, is_byline_label, names_in, people
+from tenax.parse.people import _BYLINE, _BYLINE_LETTERS, byline_in, choose_people, is_byline_label, names_in, people
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,15 @@ def test_a_person_is_before_the_site(told: list[list[str]], chosen: tuple[str, .
 def test_bylines_among_lines() -> None:
     assert byline_in(["25 August", "By Ann Lee", "By Bo Ek"]) == "Ann Lee"
     assert byline_in(["Byron was here", "byte by byte"]) == ""
+    assert byline_in(["Автор: Ann Lee"]) == "Ann Lee"
     assert is_byline_label("Verfasst von") and not is_byline_label("Est. reading time")
+
+
+def test_no_other_letter_begins_a_byline() -> None:
+    rests = ("ritten by", "osted by", "ext by", "ext von", "y", "on", "utor:", "uthor:", "ar", "or", "i", "oor", "v",
+             "екст:", "втор:")  # fmt: skip
+    letters = {chr(code) for code in range(0x110000) for rest in rests if _BYLINE.match(f"{chr(code)}{rest} Ann")}
+    assert letters == _BYLINE_LETTERS
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from tenax.parse.blocks import Blocks
 from tenax.parse.features import features_of
 from tenax.parse.hints import Hints
 from tenax.parse.html import Dom
-from tenax.parse.marks import BEGINNINGS, beginning_of
+from tenax.parse.marks import BEGINNING_PATTERNS, beginning_of
 from tenax.parse.outline import Outline
 from tenax.parse.whys import MOST_REASONS, SMALL_SIGNS, whys_of
 from tests.pages.written import WrittenPage, written_pages
@@ -138,7 +138,7 @@ def test_what_a_text_begins_like(text: str) -> None:
 
 
 def test_every_beginning_has_words() -> None:
-    assert sorted(beginning_of(text.lower()) for text in BEGUN) == list(range(1, BEGINNINGS.groups + 1))
+    assert sorted(beginning_of(text.lower()) for text in BEGUN) == list(range(1, len(BEGINNING_PATTERNS) + 1))
 
 
 @pytest.mark.parametrize("page", written_pages(), ids=lambda page: page.name)

@@ -68,15 +68,22 @@ def view_for(loaded: Loaded, orders: Orders) -> View:
 
 def run(work: Coroutine[Any, Any, T]) -> T:
     """Run to the end on the fastest event loop there is."""
-    from tenax.memory import settle_memory
+    from tenax.memory import leave_memory, settle_memory
 
     settle_memory()
     try:
+        with asyncio.Runner(loop_factory=_fastest_loop()) as runner:
+            return runner.run(work)
+    finally:
+        leave_memory()
+
+
+def _fastest_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    try:
         import uvloop
     except ImportError:  # not made for every platform
-        return asyncio.run(work)
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(work)
+        return None
+    return uvloop.new_event_loop
 
 
 async def crawl_and_tell(orders: Orders, loaded: Loaded) -> int:

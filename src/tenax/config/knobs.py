@@ -12,7 +12,6 @@ import msgspec
 from tenax.config.fetching import Section
 from tenax.config.sections import Config
 from tenax.errors import ConfigError
-from tenax.logs import MASK, masked
 
 _SECRETS = frozenset({"proxy.urls", "ledger.url", "hosts.url", "events.redis", "page_fetcher.redis_url"})
 _KINDS = {
@@ -103,6 +102,8 @@ def checked(knob: Knob, setting: Setting) -> Any:
 
 
 def _bad_value(knob: Knob, setting: Setting) -> ConfigError:
+    from tenax.logs import MASK, masked  # a reader says nothing, and does without the logs
+
     value = MASK if knob.is_secret else masked(repr(setting.value))
     return ConfigError(f"{setting.source}: bad value {value} for `{knob.key}`: it takes {_wanted(knob)}")
 

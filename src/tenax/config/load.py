@@ -7,7 +7,6 @@ both. A knob of the page-fetcher has a second variable, `PAGE_FETCHER_KEY`: the 
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -71,6 +70,8 @@ def load(
 
 
 def _tables(file: Path) -> dict[str, Any]:
+    import tomllib  # a crawl without such a file does without it, and so do its readers
+
     try:
         return tomllib.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:

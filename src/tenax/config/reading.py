@@ -30,6 +30,10 @@ class ReadingConfig(Section, frozen=True):
         bool,
         Meta(description="Keep where each page leads and with which words, for `tenax links`; not told in events."),
     ] = True
+    kernel: Annotated[
+        bool,
+        Meta(description="Let the kernel in C read, where it was built; off: Python reads, alike but slower."),
+    ] = True
     max_links: Annotated[int, Meta(ge=1, description="Links kept of one page at most, the first ones.")] = 1000
 
 

@@ -11,7 +11,7 @@ bounded by the window, however many hosts are known, and no host has more than i
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
@@ -64,8 +64,8 @@ class Slot:
     """A host in the window."""
 
     __slots__ = (
-        "entries", "has_more", "held", "host_id", "in_flight", "known_to", "next_at", "record", "served", "turn_at",
-        "wake_at",
+        "entries", "filled_at", "has_more", "held", "host_id", "in_flight", "known_to", "next_at", "record", "served",
+        "turn_at", "wake_at",
     )  # fmt: skip
 
     def __init__(self, host_id: int, record: HostRecord) -> None:
@@ -77,6 +77,8 @@ class Slot:
         self.in_flight = 0
         self.served = 0
         """Tasks taken since the host entered the window."""
+        self.filled_at = 0
+        """How many of them were taken when the backend last brought tasks."""
         self.next_at = record.next_at
         self.has_more = True
         """The backend may hold tasks that are due and not in `entries`."""
@@ -97,7 +99,7 @@ class Slot:
         """How many of `entries` are the next ones of the host, as far as known: the others only wait for patience."""
         if not self.has_more or self.known_to is None:
             return len(self.entries)
-        return bisect_left(self.entries, self.known_to, key=_place_of)
+        return _place_in(self.entries, self.known_to)
 
     def comes_before_more(self, entry: Entry) -> bool:
         """Whether nothing that only the backend holds comes before it."""
@@ -105,12 +107,13 @@ class Slot:
             return True
         if self.known_to is None:
             return bool(self.entries) and entry < self.entries[-1]
-        return _place_of(entry) < self.known_to
+        return entry[:3] < self.known_to
 
     def leave(self, entry: Entry) -> None:
         """It is due and waits in the backend."""
         self.has_more = True
-        self.known_to = min(self.known_to or _place_of(entry), _place_of(entry))
+        if self.known_to is None or entry[:3] < self.known_to:
+            self.known_to = entry[:3]
 
 
 def places(record: HostRecord) -> int:
@@ -178,6 +181,7 @@ class Schedule:
         slot.has_more = len(rows) >= asked
         slot.known_to = _after(sorted(rows)[asked - 1]) if slot.has_more else None
         slot.wake_at = next_due
+        slot.filled_at = slot.served
         self._let_go(slot)
         self._place(slot)
 
@@ -227,10 +231,10 @@ class Schedule:
                 continue
             slot.in_flight += 1
             slot.served += 1
-            entry = slot.entries.pop(_longest_waiting(slot.entries) if is_patient else 0)
+            place = _longest_waiting(slot.entries) if is_patient else 0
+            entry = slot.entries.pop(place)
             slot.next_at = max(slot.next_at, now + self._turns.pace_seconds(slot.record))
-            # Who waits longest by now may not be in hand.
-            if slot.has_more and (is_patient or slot.in_order * 2 < self._share(slot)):
+            if slot.has_more and self._is_short(slot, entry, place if is_patient else None):
                 self._hungry[slot.host_id] = slot
             self._place(slot)
             return slot, entry
@@ -276,6 +280,18 @@ class Schedule:
                 self._places -= places(slot.record)
                 del self._slots[slot.host_id]
 
+    def _is_short(self, slot: Slot, taken: Entry, patient_place: int | None) -> bool:
+        """Whether the slot needs more tasks. `patient_place`: where the one was that was taken for its patience."""
+        half, in_order = self._share(slot) / 2, slot.in_order
+        if in_order < half:
+            return True
+        if patient_place is None:
+            return False
+        # The one that waits longest by now may not be in hand; it is if it is the next one of the same level, and if
+        # not too much may have come since that only the backend knows.
+        is_next_known = patient_place < in_order and slot.entries[patient_place].rank == taken.rank
+        return not is_next_known or slot.served - slot.filled_at >= half
+
     def _share(self, slot: Slot) -> int:
         return max(self._look_ahead, 2 * self._turns.connections(slot.record, slot.next_at))
 
@@ -284,14 +300,14 @@ class Schedule:
         most = 2 * self._share(slot)
         if len(slot.entries) <= most:
             return
-        slot.entries, spare = slot.entries[:most], slot.entries[most:]
-        levels = {entry.rank for entry in slot.entries}
+        spare = slot.entries[most:]
+        del slot.entries[most:]
         for entry in spare:
-            if entry.rank in levels:
+            # They are sorted: if its level is in hand at all, then the last one in hand is of it.
+            if entry.rank == slot.entries[-1].rank:
                 slot.held.discard(entry.key)
                 slot.leave(entry)
             else:
-                levels.add(entry.rank)
                 slot.entries.append(entry)
 
     def _ask(self, slot: Slot) -> None:
@@ -325,8 +341,9 @@ class Schedule:
         heapify(self._heap)
 
 
-def _place_of(entry: Entry) -> Place:
-    return entry.rank, entry.due, entry.key
+def _place_in(entries: Sequence[tuple[object, ...]], place: Place | tuple[int]) -> int:
+    """How many of them come before a place; a level alone is the place of its beginning."""
+    return bisect_left(entries, place)
 
 
 def _after(entry: Entry) -> Place:
@@ -334,5 +351,6 @@ def _after(entry: Entry) -> Place:
 
 
 def _longest_waiting(entries: list[Entry]) -> int:
-    """The place of the one that has been due for longest, of all levels."""
-    return min(range(len(entries)), key=lambda place: entries[place].due)
+    """The place of the one that has been due for longest, of all levels: the first of one of them."""
+    firsts = {_place_in(entries, (rank,)) for rank in range(RANKS)} - {len(entries)}
+    return min(firsts, key=lambda place: (entries[place].due, place))

@@ -3,11 +3,31 @@
 Everything here is pure and bounded. `read_document` judges what the body is (`sniff`), decodes it by the WHATWG order
 (`charset`), tames what would cost too much (`bounds`), parses once (`html`), and takes title, description, canonical
 URL, language, robots hints, visible text and links from that one DOM. It never raises, whatever the bytes are.
+
+Names are loaded when they are first used: the ledger compares fingerprints, and needs no parser for it.
 """
 
 from __future__ import annotations
 
-from tenax.parse.document import Document, read_document
-from tenax.parse.links import Link
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tenax.parse.document import Document, read_document
+    from tenax.parse.links import Link
+
+_HOMES = {
+    "Document": "tenax.parse.document",
+    "Link": "tenax.parse.links",
+    "read_document": "tenax.parse.document",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'tenax.parse' has no attribute {name!r}")
+    import importlib
+
+    return getattr(importlib.import_module(_HOMES[name]), name)
+
 
 __all__ = ["Document", "Link", "read_document"]

@@ -81,12 +81,12 @@ def article_text(blocks: Blocks, kept: list[bool]) -> str:
     return "\n".join(text for text, is_kept in zip(blocks.texts, kept, strict=True) if is_kept)
 
 
-def abstract_of(blocks: Blocks, tags: Sequence[int], kept: list[bool], description: str) -> str:
-    """The first kept paragraph that says something, or what the page says about itself."""
+def abstract_of(blocks: Blocks, tags: Sequence[int], kept: list[bool]) -> str:
+    """The first kept paragraph that says something."""
     for text, is_kept, tag in zip(blocks.texts, kept, tags, strict=True):
         if is_kept and len(text) > MIN_ABSTRACT_CHARS and tag not in HEADINGS:
             return " ".join(text.split())
-    return description
+    return ""
 
 
 def kept_runs(blocks: Blocks, kept: list[bool]) -> list[bool]:

@@ -7,15 +7,16 @@ that holds blocks) comes from sums over all blocks before a place, so that it co
 from __future__ import annotations
 
 import re
+from functools import cache
 from itertools import accumulate, chain, repeat
 from operator import add, gt
 from typing import Final
 
-from tenax.parse.html import BREAK, Walk
 from tenax.parse.text import PARAGRAPH, RUN, marked_text
+from tenax.parse.walk import BREAK, Walk
 
 # Scripts without spaces between words: their characters say more each, and two of them count as a word.
-_DENSE = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]")
+_DENSE: Final = r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]"
 _PAUSE = re.compile(r"[.,;:!?。，、！？；：…؟،۔।]")
 _RUN_BYTE: Final = RUN.encode()
 _SPACED_RUN: Final = f"{RUN} "
@@ -27,6 +28,12 @@ MAX_BLOCKS: Final = 10_000
 """Blocks of one page at most; what comes after them is seen, but not judged. Long pages have a thousand."""
 LONG_CHARS: Final = 80
 """A block from this length on is a paragraph, if it is not mostly links."""
+
+
+@cache
+def _dense() -> re.Pattern[str]:
+    """Compiled when a page needs it, for that takes 3 ms."""
+    return re.compile(_DENSE)
 
 
 class Blocks:
@@ -172,7 +179,7 @@ class Blocks:
         texts = self.texts
         self.chars = list(map(len, texts))
         if self._is_foreign():
-            dense = [len(_DENSE.findall(text)) for text in texts]
+            dense = list(map(len, map(_dense().findall, texts)))
             self.chars = list(map(add, self.chars, dense))
             self.words = [text.count(" ") + 1 + some // 2 for text, some in zip(texts, dense, strict=True)]
             self.pauses = [len(_PAUSE.findall(text)) for text in texts]

@@ -3,15 +3,19 @@
 Building a tree is linear for the pages people write. It is not for pages written against parsers: every open
 element is looked at again by the next tag, unclosed formatting is rebuilt in each paragraph, and each attribute is
 compared with those before it. The parser has no limits of its own, so this room sets them, as browsers do. Small
-pages pass after one count; the rest pay for a closer look only when their size allows harm.
+pages pass after one count; the rest pay for a closer look only when their size allows harm. Where there is a
+kernel it looks in our place, and finds the same.
 """
 
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from array import array
+from enum import IntEnum
+from typing import Final, NamedTuple
 
 from tenax.model import Value
+from tenax.parse.kernel.binding import kernel
 
 MAX_DEPTH = 512
 """Open elements at most, the limit of Blink; what nests deeper is cut off."""
@@ -74,6 +78,20 @@ select summary svg math ul xmp
 """
 _SPECIAL = _WALLS | frozenset(_SPECIAL_NAMES.split())
 """What the end tag of an ordinary element, such as `</span>`, cannot reach through."""
+_SVG, _MATH = b"svg", b"math"
+
+# For the kernel, in its order.
+_LIMITS: Final = array(
+    "Q",
+    (
+        *(MAX_DEPTH, MAX_ATTRIBUTES, MAX_TAGS),
+        *(_HARMLESS_TAGS, _HARMLESS_CHARS, _HARMLESS_REBUILDS, _SHALLOW_TAGS, _MAX_STEPS),
+    ),
+)
+_NAMES: Final = b"\n".join(
+    b" ".join(sorted(names))
+    for names in (_RAW_TEXT, _CELLS, _NEVER_DEEP, _WALLS, _SPECIAL, _FORMATTING_NAMES, (_SVG, _MATH))
+)
 
 
 class Bounded(Value, frozen=True):
@@ -84,29 +102,64 @@ class Bounded(Value, frozen=True):
     """Empty unless the page was cut."""
 
 
-class _Cut(NamedTuple):
-    """Where a page is cut, and why."""
+class _Harm(IntEnum):
+    """What a page would do to the parser. The kernel knows these by their numbers."""
 
-    at: int
-    why: str
+    NONE = 0
+    TAGS = 1
+    FORMATTING = 2
+    ATTRIBUTES = 3
+    DEPTH = 4
 
 
-def bounded(html: bytes) -> Bounded:
+class _Found(NamedTuple):
+    """The first harm, and where the page is cut for it."""
+
+    harm: _Harm
+    at: int = 0
+
+
+_HARMLESS = _Found(_Harm.NONE)
+_WHYS: Final = {
+    _Harm.TAGS: f"cut after {MAX_TAGS:,} tags",
+    _Harm.ATTRIBUTES: f"cut at a tag with more than {MAX_ATTRIBUTES} attributes",
+    _Harm.DEPTH: f"cut where elements nest or tangle more than {MAX_DEPTH} deep",
+}
+
+
+def bounded(html: bytes, *, with_kernel: bool = True) -> Bounded:
     """The page itself, in UTF-8, or the part of it that parses in bounded time and memory."""
+    found = _found_in(html, with_kernel)
+    if found.harm is _Harm.FORMATTING:
+        # Nothing is lost: we take neither links nor meaning from these elements.
+        html = _CLOSES_FORMATTING.sub(b"</span", _OPENS_FORMATTING.sub(b"<span", html))
+        found = _found_in(html, with_kernel)
+    if found.harm is _Harm.NONE:
+        return Bounded(html)
+    kept = html[: found.at]
+    if found.harm is _Harm.TAGS:
+        kept = bounded(kept, with_kernel=with_kernel).html
+    return Bounded(kept, _WHYS[found.harm])
+
+
+def _found_in(html: bytes, with_kernel: bool) -> _Found:
+    ready = kernel() if with_kernel else None
+    told = ready.bounds(html, _LIMITS, _NAMES) if ready is not None else None
+    return _look(html) if told is None else _Found(_Harm(told[0]), told[1])
+
+
+def _look(html: bytes) -> _Found:
     tags = html.count(b"<")
     if tags > MAX_TAGS:
         rest = html.split(b"<", MAX_TAGS)[-1]
-        return Bounded(bounded(html[: len(html) - len(rest) - 1]).html, f"cut after {MAX_TAGS:,} tags")
+        return _Found(_Harm.TAGS, len(html) - len(rest) - 1)
     if tags > _HARMLESS_TAGS and _rebuilds(html, tags) > _HARMLESS_REBUILDS:
-        # Nothing is lost: we take neither links nor meaning from these elements.
-        html = _CLOSES_FORMATTING.sub(b"</span", _OPENS_FORMATTING.sub(b"<span", html))
+        return _Found(_Harm.FORMATTING)
     may_nest = tags > _SHALLOW_TAGS
     # Script text can look like a crowded tag too; the walk tells them apart.
     if may_nest or (len(html) > _HARMLESS_CHARS and _CROWDED_TAG.search(html) is not None):
-        cut = _first_harm(html, MAX_DEPTH if may_nest else tags)
-        if cut is not None:
-            return Bounded(html[: cut.at], cut.why)
-    return Bounded(html)
+        return _walk(html, MAX_DEPTH if may_nest else tags)
+    return _HARMLESS
 
 
 def _rebuilds(html: bytes, tags: int) -> int:
@@ -117,7 +170,7 @@ def _rebuilds(html: bytes, tags: int) -> int:
     return sum(name.lower() in _FORMATTING_NAMES for name in found) * tags
 
 
-def _first_harm(html: bytes, max_depth: int) -> _Cut | None:
+def _walk(html: bytes, max_depth: int) -> _Found:
     """Walk the tags as the tokenizer of the HTML standard would, with a rough count of what is still open."""
     still_open: list[bytes] = []
     position = deaf_until = steps = 0
@@ -131,7 +184,7 @@ def _first_harm(html: bytes, max_depth: int) -> _Cut | None:
             if start >= deaf_until:
                 steps += _close(still_open, name)
         elif len(source) > 2 * MAX_ATTRIBUTES and _CROWDED_TAG.match(source):
-            return _Cut(start, f"cut at a tag with more than {MAX_ATTRIBUTES} attributes")
+            return _Found(_Harm.ATTRIBUTES, start)
         elif name in _RAW_TEXT and not _is_foreign(still_open):
             position = _end_of(_RAW_TEXT[name], html, position)
         elif name in _RAW_TEXT:
@@ -144,8 +197,8 @@ def _first_harm(html: bytes, max_depth: int) -> _Cut | None:
         elif name not in _NEVER_DEEP and not (source.endswith(b"/") and _is_foreign(still_open)):
             still_open.append(name)
         if len(still_open) > max_depth or steps > _MAX_STEPS:
-            return _Cut(start, f"cut where elements nest or tangle more than {MAX_DEPTH} deep")
-    return None
+            return _Found(_Harm.DEPTH, start)
+    return _HARMLESS
 
 
 def _end_of(closing: re.Pattern[bytes], html: bytes, position: int) -> int:
@@ -155,7 +208,7 @@ def _end_of(closing: re.Pattern[bytes], html: bytes, position: int) -> int:
 
 def _is_foreign(still_open: list[bytes]) -> bool:
     """Within SVG or MathML, where `<path/>` closes itself and `<title>` may hold elements."""
-    return b"svg" in still_open or b"math" in still_open
+    return _SVG in still_open or _MATH in still_open
 
 
 def _close(still_open: list[bytes], name: bytes) -> int:

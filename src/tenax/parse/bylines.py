@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final
 
-from tenax.parse.html import BREAK, Dom, Node, Walk, tag_number
+from tenax.parse.html import Dom
+from tenax.parse.node import Node, tag_number
 from tenax.parse.text import ASCII_WHEN_LOWER, visible_text
+from tenax.parse.walk import BREAK, Walk
 
 MOST_LOOKED_AT: Final = 40
 """Elements looked at of each sort: a thread of a thousand posts has one byline that counts, the first."""
@@ -16,12 +18,13 @@ _MAX_CHARS: Final = 300
 _MOST_ELEMENTS: Final = 300
 """With more elements than this in it, one is a part of the page that is only called so."""
 
-# One selector each: a search through the page costs more than a clause of it.
-_AUTHORS: Final = (
-    "[itemprop~=author], [rel~=author], [class*=byline i], [class*=author i], [class*=username i], a[href*='/author']"
+AUTHORS: Final = (
+    *("[itemprop~=author]", "[rel~=author]", "[class*=byline i]", "[class*=author i]", "[class*=username i]"),
+    "a[href*='/author']",
 )
-_DATES: Final = (
-    "time, [itemprop~=datePublished], [itemprop~=dateCreated], [class*=date i], [class*=publi i], [class*=posted i]"
+DATES: Final = (
+    *("time", "[itemprop~=datePublished]", "[itemprop~=dateCreated]", "[class*=date i]", "[class*=publi i]"),
+    "[class*=posted i]",
 )
 # Searched for in lower case, and each alternative begins with a plain letter: so the search leaps to where one may be.
 _BESIDES = re.compile(
@@ -53,7 +56,7 @@ Attributes = Mapping[str, str | None]
 def author_texts(dom: Dom) -> Iterator[str]:
     """What may name the author, the surest first."""
     beside: dict[int, bool | None] = {}
-    for node, attributes in _ranked(dom, _AUTHORS, _author_rank):
+    for node, attributes in _ranked(_marked(dom, AUTHORS), _author_rank):
         if _BIOGRAPHY.search(_marks(attributes)) or _is_beside(node, beside) or _is_large(node):
             continue
         if text := _name_of(node, attributes):
@@ -63,7 +66,7 @@ def author_texts(dom: Dom) -> Iterator[str]:
 def date_texts(dom: Dom) -> Iterator[str]:
     """What may tell the date, the surest first."""
     beside: dict[int, bool | None] = {}
-    for node, attributes in _ranked(dom, _DATES, _date_rank):
+    for node, attributes in _ranked(_marked(dom, DATES, len(AUTHORS)), _date_rank):
         if _LATER.search(_marks(attributes)) or _is_beside(node, beside) or _is_large(node):
             continue
         text = attributes.get("datetime") or attributes.get("content") or visible_text(node, _MAX_CHARS)
@@ -71,9 +74,24 @@ def date_texts(dom: Dom) -> Iterator[str]:
             yield text
 
 
-def _ranked(dom: Dom, selector: str, rank: Callable[[int, Attributes], int]) -> list[tuple[Node, Attributes]]:
-    found = [(node, node.attributes) for node in dom.select(selector)[:MOST_LOOKED_AT]]
-    return sorted(found, key=lambda one: rank(one[0].tag_id, one[1]))
+def _marked(dom: Dom, clauses: Sequence[str], first_bit: int = 0) -> Sequence[Node]:
+    """The first elements that match any of the clauses.
+
+    In one search, for that costs more than a clause. Each clause is tried at every element, though: where it is known
+    which of them can match, the others are left out.
+    """
+    if dom.seen is not None:
+        marks = dom.seen.byline_marks >> first_bit
+        if not marks:
+            return ()
+        clauses = [clause for bit, clause in enumerate(clauses) if marks >> bit & 1]
+    return dom.select(", ".join(clauses))[:MOST_LOOKED_AT] if clauses else ()
+
+
+def _ranked(nodes: Iterable[Node], rank: Callable[[int, Attributes], int]) -> list[tuple[Node, Attributes]]:
+    found = [(node, node.attributes) for node in nodes]
+    found.sort(key=lambda one: rank(one[0].tag_id, one[1]))
+    return found
 
 
 def _author_rank(_: int, attributes: Attributes) -> int:
@@ -97,11 +115,16 @@ def _date_rank(tag: int, attributes: Attributes) -> int:
 def lines_around(title: str, text: str) -> Iterator[str]:
     """The beginnings of the lines near the title, first those after it: where a reader sees the date and the byline."""
     text = text[:_TEXT_CHARS]
-    for place in _places_of(title.lower()[:_TITLE_CHARS], text):
+    for place in _places_of(beginning_of(title), text):
         after = text[place : place + _NEAR_CHARS].split("\n")[1 : 1 + _AFTER]
         before = text[max(0, place - _NEAR_CHARS) : place].split("\n")[-1 - _BEFORE : -1]
         for line in (*after, *reversed(before)):
             yield line if len(line) <= _LINE_CHARS else line[:_BEGINNING_CHARS]
+
+
+def beginning_of(title: str) -> str:
+    """What of a title is looked for, in lower case: the rest of it may be on another line, or cut off."""
+    return title.lower()[:_TITLE_CHARS]
 
 
 def _places_of(start: str, text: str) -> Iterator[int]:
@@ -121,11 +144,16 @@ def _places_of(start: str, text: str) -> Iterator[int]:
         yield len(encoded[:at].decode())
 
 
-def lone_dates(text: str) -> list[str]:
-    """The short lines that hold a year, of a text with few of them: with many, they date other pages."""
-    found: list[str] = []
+def lines_with_years(text: str) -> list[str]:
+    """The short lines that may hold a year."""
     lines = text[:_TEXT_CHARS].split("\n")
-    for line in [line for line in lines if len(line) <= _SHORT_CHARS and ("20" in line or "19" in line)]:
+    return [line for line in lines if len(line) <= _SHORT_CHARS and ("20" in line or "19" in line)]
+
+
+def lone_dates(lines: Iterable[str]) -> list[str]:
+    """Those that do hold one, of a text with few of them: with many, they date other pages."""
+    found: list[str] = []
+    for line in lines:
         found += [line] * len(_YEAR.findall(line))
         if len(found) > _FEW_DATES:
             return []

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import cache
 from itertools import accumulate
 from math import log2
 from typing import NamedTuple
@@ -99,14 +100,6 @@ _ALPHABETS = (
     ("iso-8859-2", _CENTRAL, _AMONG_PLAIN),
     ("windows-1254", _TURKISH, _AMONG_PLAIN),
 )
-_READERS = (
-    _reader("shift_jis", _KANA + _KANJI, 0.85, 7_000),
-    _reader("euc-jp", _KANA + _KANJI, 0.85, 7_000),
-    _reader("gbk", _SIMPLIFIED, 0.7, 7_000),
-    _reader("big5", _TRADITIONAL, 0.7, 13_000),
-    _reader("euc-kr", _HANGUL, 0.75, 8_000),
-    *(_reader(label, letters, 0.97, 128, odd) for label, letters, odd in _ALPHABETS),
-)
 _BEYOND_ASCII = re.compile(rb"[\x80-\xff]")
 _ISO_2022_JP = (b"\x1b$B", b"\x1b$@")
 
@@ -119,9 +112,21 @@ def detect(body: bytes) -> Encoding | None:
     if first is None:
         return None
     sample = body[first.start() : first.start() + _SAMPLE_BYTES]
-    best = min(_READERS, key=lambda reader: _surprise(sample, reader))
+    best = min(_readers(), key=lambda reader: _surprise(sample, reader))
     beyond_ascii = len(_BEYOND_ASCII.findall(sample))
     return best.encoding if _surprise(sample, best) < _BITS_OF_RARITY + _BITS_OF_NOISE * beyond_ascii else None
+
+
+@cache
+def _readers() -> tuple[_Reader, ...]:
+    return (
+        _reader("shift_jis", _KANA + _KANJI, 0.85, 7_000),
+        _reader("euc-jp", _KANA + _KANJI, 0.85, 7_000),
+        _reader("gbk", _SIMPLIFIED, 0.7, 7_000),
+        _reader("big5", _TRADITIONAL, 0.7, 13_000),
+        _reader("euc-kr", _HANGUL, 0.75, 8_000),
+        *(_reader(label, letters, 0.97, 128, odd) for label, letters, odd in _ALPHABETS),
+    )
 
 
 def _surprise(sample: bytes, reader: _Reader) -> float:

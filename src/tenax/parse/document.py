@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TypeAlias
 
 from msgspec import structs
 
 from tenax.model import PageKind, Value
-from tenax.parse.article import abstract_of, article_text, kept_runs, read_article, words_of
-from tenax.parse.blocks import MAX_BLOCKS, Blocks
+from tenax.parse.blocks import MAX_BLOCKS
 from tenax.parse.bounds import bounded
 from tenax.parse.charset import Decoded, decode
-from tenax.parse.fingerprint import content_hash, near_fingerprint
+from tenax.parse.fingerprint import content_hash
 from tenax.parse.head import read_head
 from tenax.parse.hints import hints_of
 from tenax.parse.html import Dom
-from tenax.parse.kinds import page_kind
-from tenax.parse.language import language_of
-from tenax.parse.links import Link, read_base_href, read_links
-from tenax.parse.markdown import markdown_of
+from tenax.parse.kernel.binding import GaveUp, Sheet, open_sheet
+from tenax.parse.language import Language, language_of
+from tenax.parse.links import Link, read_base_href
 from tenax.parse.metadata import read_metadata, robots_hints, skim_metadata
-from tenax.parse.outline import Outline
+from tenax.parse.quick_body import read_body, skim_body
 from tenax.parse.sniff import Media, kind_of
-from tenax.parse.text import MAX_TEXT_CHARS, inert, page_text, plain_text
+from tenax.parse.text import plain_text
 
 Resolver: TypeAlias = Callable[[str | None], Callable[[str], str]]
 """Given the `<base href>` of the page, a function that makes an address of the page absolute."""
@@ -106,20 +105,31 @@ def read_with_dom(
     resolver: Resolver | None = None,
     with_article: bool = True,
     with_markdown: bool = True,
+    with_kernel: bool = True,
 ) -> tuple[Document, Dom | None]:
     """The same, with the tree it was read from, for those who must look closer: a page is parsed once.
 
     `resolver` makes the addresses in the Markdown absolute; without one they are as written. Without the article there
-    is title, description, language as declared, text and links, and nothing that takes longer.
+    is title, description, language as declared, text and links, and nothing that takes longer. Without the kernel
+    all is read in Python, as it is where there is none.
     """
     sniffed = kind_of(body, content_type)
     if sniffed.kind == "html":
         decoded = decode(body, content_type)
-        dom, cut_why = _parsed(decoded)
-        if with_article:
-            read = _read(dom, robots_header, url, now, resolver, with_markdown)
-        else:
-            read = _skimmed(dom, robots_header)
+        dom, cut_why = _parsed(decoded, with_kernel)
+        sheet = None
+        if with_kernel and dom.root is not None:
+            sheet = open_sheet(dom.root.mem_id, is_skimmed=not with_article)
+        dom.seen, dom.searcher = (sheet.seen, sheet) if sheet is not None else (None, None)
+        try:
+            if with_article:
+                read = _read(dom, sheet, robots_header, url, now, resolver, with_markdown)
+            else:
+                read = _skimmed(dom, sheet, robots_header)
+        finally:
+            dom.searcher = None
+            if sheet is not None:
+                sheet.close()
         return structs.replace(
             read,
             media_why=sniffed.why,
@@ -146,14 +156,22 @@ def read_with_dom(
     ), None
 
 
-def _parsed(decoded: Decoded) -> tuple[Dom, str]:
-    markup = bounded(decoded.text.encode("utf-8", "replace") if decoded.utf_8 is None else decoded.utf_8)
+def _parsed(decoded: Decoded, with_kernel: bool) -> tuple[Dom, str]:
+    html = decoded.text.encode("utf-8", "replace") if decoded.utf_8 is None else decoded.utf_8
+    markup = bounded(html, with_kernel=with_kernel)
     return Dom(markup.html), markup.why
 
 
-def _skimmed(dom: Dom, robots_header: str | None) -> Document:
+def _language(sheet: Sheet | None, text: str, declared: str | None) -> Language:
+    if sheet is not None:
+        with suppress(GaveUp):
+            return language_of(text, declared, sheet.language)
+    return language_of(text, declared)
+
+
+def _skimmed(dom: Dom, sheet: Sheet | None, robots_header: str | None) -> Document:
     """What can be had without a second look."""
-    text = page_text(dom)
+    body = skim_body(dom, sheet)
     about = skim_metadata(dom, robots_header)
     return Document(
         "html",
@@ -161,19 +179,20 @@ def _skimmed(dom: Dom, robots_header: str | None) -> Document:
         description=about.description,
         canonical=about.canonical,
         language=about.language,
-        text=text,
-        links=read_links(dom),
+        text=body.text,
+        links=body.links,
         base_href=read_base_href(dom),
         feeds=about.feeds,
         next_href=about.next_href,
         is_noindex=about.is_noindex,
         is_nofollow=about.is_nofollow,
-        content_hash=content_hash(text),
+        content_hash=content_hash(body.text),
     )
 
 
 def _read(
     dom: Dom,
+    sheet: Sheet | None,
     robots_header: str | None,
     url: str | None,
     now: float | None,
@@ -182,21 +201,11 @@ def _read(
 ) -> Document:
     """Everything but how the page came."""
     head = read_head(dom)
-    blocks = Blocks(dom.walk)
-    text = inert(blocks.marked)
-    # Where nothing but our own marks was taken out, there is nothing to take out of its parts.
-    is_clean = len(text) + blocks.marks == len(blocks.marked)
-    text = text[:MAX_TEXT_CHARS]
-    outline = Outline(blocks, hints_of(head, url))
-    kind = page_kind(outline)
-    kept = read_article(blocks, outline, kind).kept
-    article = article_text(blocks, kept)
-    article = article if is_clean else inert(article)
-    about = read_metadata(dom, robots_header, url=url, now=now, text=text, head=head)
-    language = language_of(article or text, about.language)
     base_href = read_base_href(dom)
     resolve = resolver(base_href) if resolver is not None else None
-    markdown = markdown_of(blocks, kept, resolve) if with_markdown else ""
+    body = read_body(dom, sheet, hints_of(head, url), resolve, with_markdown=with_markdown)
+    about = read_metadata(dom, robots_header, url=url, now=now, text=body.text, head=head)
+    language = _language(sheet, body.article or body.text, about.language)
     return Document(
         "html",
         title=about.window_title,
@@ -204,7 +213,7 @@ def _read(
         canonical=about.canonical,
         language=language.tag or None,
         language_confidence=language.confidence,
-        kind=kind,
+        kind=body.kind,
         headline=about.title,
         authors=about.authors,
         published=about.published,
@@ -213,18 +222,18 @@ def _read(
         section=about.section,
         keywords=about.keywords,
         image=about.image,
-        text=text,
-        article=article,
-        markdown=markdown if is_clean else inert(markdown),
-        abstract=abstract_of(blocks, outline.tags, kept, about.description),
-        words=words_of(blocks, kept),
-        fingerprint=near_fingerprint(article),
-        links=read_links(dom, kept_runs(blocks, kept)),
+        text=body.text,
+        article=body.article,
+        markdown=body.markdown,
+        abstract=body.abstract or about.description,
+        words=body.words,
+        fingerprint=body.fingerprint,
+        links=body.links,
         base_href=base_href,
         feeds=about.feeds,
         next_href=about.next_href,
         is_noindex=about.is_noindex,
         is_nofollow=about.is_nofollow,
-        content_hash=content_hash(text),
-        cut_why=f"read to block {MAX_BLOCKS:,}" if blocks.is_cut else "",
+        content_hash=content_hash(body.text),
+        cut_why=f"read to block {MAX_BLOCKS:,}" if body.is_cut else "",
     )

@@ -7,7 +7,8 @@ from itertools import islice
 from typing import Final
 
 from tenax.model import Value
-from tenax.parse.html import Dom, Node, tag_number
+from tenax.parse.html import Dom
+from tenax.parse.node import Node, tag_number
 from tenax.parse.text import visible_text
 
 MAX_ELEMENTS: Final = 200

@@ -7,21 +7,21 @@ of each bin the smallest is kept. How many bins of two texts agree estimates whi
 common. A band is four bins in a row: texts that agree in a whole band are worth comparing, and an index of bands finds
 them without looking at the others.
 
-Everything that is done once for each letter or window is a loop of the interpreter's own, in C.
+Everything that is done once for each letter or window is a loop of the interpreter's own, in C. What only making a
+fingerprint needs is made with the first of them: the ledger compares them, and where there is a kernel it makes them.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from functools import cache
 from hashlib import sha256
 from itertools import repeat
 from operator import eq, itemgetter
 from struct import Struct
 from typing import Final
 from zlib import crc32
-
-from tenax.parse.text import ASCII_WHEN_LOWER
 
 NEAR_LIKENESS: Final = 0.5
 """Texts as like as this are near-duplicates; docs/reading.md has the measurements it was chosen by."""
@@ -62,10 +62,9 @@ _NO_ASCII_LETTERS: Final = bytes(byte for byte in range(256) if byte >= 0x80 or 
 _NO_LETTERS: Final = bytes(byte for byte in _NO_ASCII_LETTERS if not 0x80 <= byte < 0xC0)
 _NOT_EASTERN: Final = bytes(byte for byte in range(256) if not 0xE3 <= byte <= 0xED)
 """All but the first bytes of Chinese, Japanese and Korean characters."""
-# Marks in UTF-8: U+A0 to U+BF, of Arabic and Hindi, U+2000 to U+207F, the punctuation of the East, full-width forms.
-_MARKS = re.compile(
-    rb"\xc2[\xa0-\xbf]|\xd8[\x8c\x9b\x9f]|\xdb\x94|\xe0\xa5\xa4|\xe2[\x80\x81].|\xe3\x80.|\xe3\x83\xbb|\xef[\xbc\xbd].",
-    re.DOTALL,
+# In UTF-8: U+A0 to U+BF, of Arabic and Hindi, U+2000 to U+207F, the punctuation of the East, full-width forms.
+_MARKS: Final = (
+    rb"\xc2[\xa0-\xbf]|\xd8[\x8c\x9b\x9f]|\xdb\x94|\xe0\xa5\xa4|\xe2[\x80\x81].|\xe3\x80.|\xe3\x83\xbb|\xef[\xbc\xbd]."
 )
 
 
@@ -101,19 +100,21 @@ def likeness(one: bytes, other: bytes) -> float:
 
 def _windows(text: str) -> list[bytes]:
     """The windows of a text; of one too short to have any, all of it."""
-    letters, patterns = _letters(text)
+    letters, window = _letters(text)
     if not letters:
         return []
     found: list[bytes] = []
-    for pattern in patterns[len(_LIMITS) - bisect_right(_LIMITS, len(letters)) :]:
+    for pattern in _patterns(window)[len(_LIMITS) - bisect_right(_LIMITS, len(letters)) :]:
         found = pattern.findall(letters)
         if len(found) >= _BINS:
             break  # else the letters of this text are strange, or few
     return found or [letters]
 
 
-def _letters(text: str) -> tuple[bytes, tuple[re.Pattern[bytes], ...]]:
-    """What is left of a text, and how to find windows in it."""
+def _letters(text: str) -> tuple[bytes, int]:
+    """What is left of a text, and how long a window of it is."""
+    from tenax.parse.text import ASCII_WHEN_LOWER  # whoever only compares fingerprints does without the parser
+
     encoded = text.encode("utf-8", "replace")
     # ASCII is made lower case on the way, by the table that groups its letters.
     latin = encoded.translate(_GROUPED, _NO_ASCII_LETTERS)
@@ -123,18 +124,18 @@ def _letters(text: str) -> tuple[bytes, tuple[re.Pattern[bytes], ...]]:
     if not foreign or (
         foreign <= _FOREIGN_SHARE * (len(latin) + foreign) and not any(map(text.__contains__, ASCII_WHEN_LOWER))
     ):
-        return latin, _PATTERNS
+        return latin, _WINDOW
     encoded = text.lower().encode("utf-8", "replace")
     latin = encoded.translate(_GROUPED, _NO_ASCII_LETTERS)
     if _is_latin(latin, encoded.translate(None, _NO_LETTERS)):
-        return latin, _PATTERNS
-    encoded = _MARKS.sub(b"", encoded)
+        return latin, _WINDOW
+    encoded = _marks().sub(b"", encoded)
     letters = encoded.translate(_GROUPED, _NO_LETTERS)
     if _is_latin(latin, letters):
-        return latin, _PATTERNS
+        return latin, _WINDOW
     # Two bytes are left of an Eastern character: do they make half of the text?
     is_eastern = 4 * len(encoded.translate(None, _NOT_EASTERN)) > len(letters)
-    return letters, _EASTERN_PATTERNS if is_eastern else _PATTERNS
+    return letters, _EASTERN_WINDOW if is_eastern else _WINDOW
 
 
 def _is_latin(latin: bytes, letters: bytes) -> bool:
@@ -142,12 +143,14 @@ def _is_latin(latin: bytes, letters: bytes) -> bool:
     return len(letters) - len(latin) <= _FOREIGN_SHARE * len(letters)
 
 
+@cache
+def _marks() -> re.Pattern[bytes]:
+    return re.compile(_MARKS, re.DOTALL)
+
+
+@cache
 def _patterns(window: int) -> tuple[re.Pattern[bytes], ...]:
     """The ways to find windows, by how many groups are anchors: one, two and so on."""
     # Windows overlap: if the search went on behind each, where one is would decide which are found after it.
     anchors = (b"[\x01-\\x%02x]" % number if number > 1 else b"\x01" for number in range(1, len(_ANCHORS) + 1))
     return tuple(re.compile(b"%b(?=(.{%d}))" % (anchor, window), re.DOTALL) for anchor in anchors)
-
-
-_PATTERNS: Final = _patterns(_WINDOW)
-_EASTERN_PATTERNS: Final = _patterns(_EASTERN_WINDOW)

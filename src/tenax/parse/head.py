@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from tenax.model import Value
-from tenax.parse.html import Dom, Node, tag_number
+from tenax.parse.html import Dom, Telling
 from tenax.parse.links import LINK, href_of, is_followable
+from tenax.parse.node import Node, tag_number
 
 OUR_ROBOT_NAMES: Final = frozenset(("robots", "tenax"))
-_HEAD, _META, _SCRIPT, _TITLE = (tag_number(name) for name in ("head", "meta", "script", "title"))
+_META, _SCRIPT, _TITLE = (tag_number(name) for name in ("meta", "script", "title"))
 _MAX_SCRIPTS: Final = 30
 _MAX_AGAIN: Final = 20
 """How often a name is listened to: many authors have a meta each."""
@@ -25,6 +26,9 @@ _MAX_SCRIPT_CHARS: Final = 1_000_000
 _STAMPED: Final = ("ublish", "reated")
 _STAMP = re.compile(r"[a-zA-Z_]{0,8}[\"']?\s?:\s?[\"'](\d[^\"']{7,30})")
 """What follows one of these words where it is the name of a date."""
+
+
+Attributes = Mapping[str, str | None]
 
 
 class Head(Value, frozen=True):
@@ -51,26 +55,26 @@ class Head(Value, frozen=True):
 def read_head(dom: Dom) -> Head:
     named: dict[str, list[str]] = {}
     robots: list[tuple[str, str]] = []
-    titles: list[Node] = []
+    title: Telling | None = None
     links: dict[str, str] = {}
     scripts: list[str] = []
     feeds: list[str] = []
-    for node in dom.walk.telling:
-        tag = node.tag_id
+    for told in dom.telling:
+        tag = told.tag
         if tag == _META:
-            _take_meta(node, named, robots)
+            _take_meta(told.attributes, named, robots)
         elif tag == LINK:
-            _take_link(node, links, feeds)
-        elif tag == _SCRIPT and len(scripts) < _MAX_SCRIPTS:
-            if "ld+json" in (node.attributes.get("type") or "").lower() and (text := _text_of(node)):
-                scripts.append(text)
+            _take_link(told.attributes, links, feeds)
+        elif tag == _SCRIPT:
+            if told.text and len(scripts) < _MAX_SCRIPTS:
+                scripts.append(told.text)
         elif tag == _TITLE:
-            titles.append(node)
+            title = title or told
     canonical = links.get("canonical", "")
     return Head(
         named,
         tuple(robots),
-        _title(dom, titles),
+        _title(dom, title) if title is not None else "",
         canonical if is_followable(canonical) else None,
         links.get("image_src", ""),
         tuple(scripts),
@@ -81,7 +85,9 @@ def read_head(dom: Dom) -> Head:
 
 def stamps(dom: Dom) -> Iterator[str]:
     """Dates that scripts hold under a name that says when the page was published; costly, so asked last."""
-    scripts = "\n".join([_text_of(node) for node in dom.walk.telling if node.tag_id == _SCRIPT])[:_MAX_SCRIPT_CHARS]
+    if dom.searcher is not None and not dom.searcher.may_have_stamps():
+        return
+    scripts = "\n".join(map(_text_of, dom.select("script")))[:_MAX_SCRIPT_CHARS]
     for word in _STAMPED:
         # Scripts are long and the words rare: `find` is quicker than a search for a pattern.
         place = scripts.find(word)
@@ -93,8 +99,7 @@ def stamps(dom: Dom) -> Iterator[str]:
             place = scripts.find(word, place)
 
 
-def _take_meta(node: Node, named: dict[str, list[str]], robots: list[tuple[str, str]]) -> None:
-    attributes = node.attributes
+def _take_meta(attributes: Attributes, named: dict[str, list[str]], robots: list[tuple[str, str]]) -> None:
     content = attributes.get("content")
     if not content:
         return
@@ -111,8 +116,7 @@ def _take_meta(node: Node, named: dict[str, list[str]], robots: list[tuple[str, 
                 said.append(content)
 
 
-def _take_link(node: Node, links: dict[str, str], feeds: list[str]) -> None:
-    attributes = node.attributes
+def _take_link(attributes: Attributes, links: dict[str, str], feeds: list[str]) -> None:
     rel = attributes.get("rel")
     if not rel or "href" not in attributes:
         return
@@ -128,15 +132,12 @@ def _is_feed(media_type: str | None) -> bool:
     return declared in _FEED_TYPES
 
 
-def _title(dom: Dom, titles: list[Node]) -> str:
-    if not titles:
-        return ""
-    first: Node | None = titles[0]
-    parent = titles[0].parent
-    if parent is not None and parent.tag_id != _HEAD:
-        # An SVG's <title> is the tooltip of a drawing.
-        first = dom.first("title:not(svg title)")
-    return _text_of(first) if first is not None else ""
+def _title(dom: Dom, first: Telling) -> str:
+    if first.is_in_head:
+        return first.text or ""
+    # An SVG's <title> is the tooltip of a drawing.
+    node = dom.first("title:not(svg title)")
+    return _text_of(node) if node is not None else ""
 
 
 def _text_of(node: Node) -> str:

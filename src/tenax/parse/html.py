@@ -1,118 +1,78 @@
 """One DOM per page and one walk through it: the small interface through which the other rooms see the parser.
 
-The parser is lexbor, by way of selectolax. Only this file names it, so that a faster one can take its place.
+The parser is lexbor, by way of selectolax. Only this file, `node` and the kernel name it, so that a faster one can take
+its place.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, Protocol
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Final, NamedTuple, Protocol
 
 from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, SelectolaxError
 
+from tenax.parse.node import Node, tag_number
+from tenax.parse.walk import Walk
+
 # Without events: the one they serve, copying a chosen <option>, makes long <select> lists quadratic.
 _OPTIONS: Final = int(LexborDocumentOptions.WO_EVENTS)
-_numbering: Final = LexborHTMLParser("")
+TOLD: Final[Mapping[int, tuple[str, ...]]] = {
+    tag_number("base"): ("href",),
+    tag_number("link"): ("rel", "href", "type"),
+    tag_number("meta"): ("name", "property", "itemprop", "http-equiv", "content"),
+    tag_number("script"): ("type",),
+}
+"""The attributes in which they tell it; a <title> has none."""
+_HEAD, _SCRIPT, _TITLE, _H1 = (tag_number(name) for name in ("head", "script", "title", "h1"))
+_LOWER: Final = frozenset((tag_number("h2"), tag_number("h3")))
 
 
-class Node(Protocol):
-    """An element, a text or a comment of the tree: what the other rooms may ask of it."""
+class Telling(NamedTuple):
+    """An element that may tell what the page is, see `Walk.telling`."""
+
+    tag: int
+    is_in_head: bool
+    """Whether its parent is <head>."""
+    attributes: Mapping[str, str | None]
+    """Those of `TOLD` that it has."""
+    text: str | None
+    """What it begins with, of <title> and JSON-LD; None for others, and for those that begin with no text."""
+
+
+class Seen(Protocol):
+    """What a walk through a page gathers that its head and its metadata are read from."""
 
     @property
-    def tag_id(self) -> int:
-        """The number that `tag_number` gives for its name."""
+    def telling(self) -> Sequence[tuple[int, bool, Mapping[str, str | None], str | None]]:
+        """See `Telling`."""
 
     @property
-    def mem_id(self) -> int:
-        """The same whichever object stands for the node; no two nodes of a page share it."""
-
+    def languages(self) -> tuple[str | None, str | None]: ...
     @property
-    def parent(self) -> Node | None: ...
+    def first_headings(self) -> Sequence[str]: ...
     @property
-    def first_child(self) -> Node | None: ...
+    def lower_headings(self) -> Sequence[str]: ...
     @property
-    def next(self) -> Node | None: ...
-    @property
-    def text_content(self) -> str | None:
-        """The text of a text node; None for anything else."""
-
-    @property
-    def attributes(self) -> Mapping[str, str | None]:
-        """By lower-case name; None for an attribute without a value. Built anew at each call: ask once."""
-
-    def css(self, query: str, /) -> Sequence[Node]:
-        """Elements at or below this one that match a selector, in document order."""
-
-    def traverse(self) -> Iterator[Node]:
-        """This element and everything below it that is no text, in document order."""
+    def byline_marks(self) -> int:
+        """Which clauses of `bylines.AUTHORS` and `bylines.DATES` anything may match, a bit each in their order."""
 
 
-class Walk:
-    """What one walk through a tree gathers, in document order: columns of numbers and nodes, one list for each fact.
+class Searcher(Protocol):
+    """Who finds something in a page quicker than those who want it, as long as it has the page open."""
 
-    A *box* is a block-level element; box 0 is the root. A *run* is text that stands in one box without a border of
-    another box in between: the raw form of a block. Lists of the same family have the same length.
-    """
+    def lines(self, title: str) -> tuple[Sequence[str], Sequence[str]] | None:
+        """What `bylines.lines_around` and `bylines.lines_with_years` find in the text; None when it cannot tell.
 
-    __slots__ = (
-        "box_ends",
-        "box_firsts",
-        "box_nodes",
-        "box_parents",
-        "box_tags",
-        "fragments",
-        "image_places",
-        "images",
-        "leading",
-        "line_breaks",
-        "link_ends",
-        "link_starts",
-        "run_boxes",
-        "run_nodes",
-        "run_starts",
-        "telling",
-    )
+        `title` is what `bylines.beginning_of` makes of it. There may be no lines with years where `bylines.lone_dates`
+        makes nothing of them.
+        """
 
-    def __init__(self, root: Node | None, *, is_unscripted: bool = False) -> None:
-        """`is_unscripted`: what is in <noscript> is seen too."""
-        self.fragments: list[str] = []
-        """The texts that are seen, as written, with a BREAK or a space where elements part them."""
-        self.line_breaks = 0
-        """How many <br> there are."""
-        self.leading: list[Node] = []
-        """Elements that may lead elsewhere: a, area, iframe and link, seen or not."""
-        self.link_starts: list[int] = []
-        self.link_ends: list[int] = []
-        """The fragments within each of them; none for those that hold no text."""
-        self.telling: list[Node] = []
-        """Elements that may tell what the page is: base, link, meta, script and title, seen or not."""
-        self.images: list[Node] = []
-        self.image_places: list[int] = []
-        """The number of fragments before each of them."""
-        self.box_tags: list[int] = []
-        self.box_nodes: list[Node] = []
-        self.box_parents: list[int] = []
-        """Their numbers; that of the root is itself."""
-        self.box_firsts: list[int] = []
-        self.box_ends: list[int] = []
-        """The runs within each box, those of its inner boxes included."""
-        self.run_starts: list[int] = []
-        """The fragment each run begins with; it ends where the next one begins."""
-        self.run_boxes: list[int] = []
-        self.run_nodes: list[Node] = []
-        """The text node each run begins with."""
-        if root is not None:
-            _walk(root, self, _UNSCRIPTED_KINDS if is_unscripted else _KINDS)
-
-    def box_text(self, box: int) -> str:
-        """What stands in a box, in one line."""
-        starts, first, end = self.run_starts, self.box_firsts[box], self.box_ends[box]
-        if first == end:
-            return ""
-        stop = starts[end] if end < len(starts) else len(self.fragments)
-        return " ".join("".join(self.fragments[starts[first] : stop]).replace(BREAK, " ").split())
+    def may_have_stamps(self) -> bool:
+        """Whether `head.stamps` may find any; False only where it cannot."""
 
 
+MOST_HEADINGS: Final = 10
 FEW_CHARS: Final = 200
 """With less to see than this, a page may have kept its text for readers without JavaScript."""
 UNSCRIPTED_CHARS: Final = 500
@@ -121,7 +81,7 @@ UNSCRIPTED_CHARS: Final = 500
 class Dom:
     """A parsed page; for one thread. The markup must have passed `bounds.bounded`: the parser has no limits."""
 
-    __slots__ = ("_parser", "_walk", "root")
+    __slots__ = ("_parser", "_telling", "_walk", "root", "searcher", "seen")
 
     def __init__(self, html: str | bytes) -> None:
         """Bytes are UTF-8, and valid."""
@@ -131,6 +91,11 @@ class Dom:
             self._parser = LexborHTMLParser("", options=_OPTIONS)
         self.root: Node | None = self._parser.root
         self._walk: Walk | None = None
+        self._telling: Sequence[Telling] | None = None
+        self.seen: Seen | None = None
+        """What the kernel saw of it, if it was asked: then nobody else walks through the page."""
+        self.searcher: Searcher | None = None
+        """Who has it open."""
 
     @property
     def walk(self) -> Walk:
@@ -147,12 +112,70 @@ class Dom:
                     self._walk = unscripted
         return self._walk
 
+    @property
+    def telling(self) -> Sequence[Telling]:
+        """What its elements tell that are there to tell what the page is, in document order."""
+        if self._telling is None:
+            if self.seen is not None:
+                self._telling = [Telling(*told) for told in self.seen.telling]
+            else:
+                self._telling = [_told(node) for node in self.walk.telling]
+        return self._telling
+
+    @property
+    def first_headings(self) -> Sequence[str]:
+        """What its <h1> say: the first few."""
+        if self.seen is not None:
+            return self.seen.first_headings
+        walk = self.walk
+        return [walk.box_text(box) for box in islice(_places(walk.box_tags, _H1), MOST_HEADINGS)]
+
+    @property
+    def lower_headings(self) -> Iterable[str]:
+        """What its <h2> and <h3> say: the first few, to be asked once and read only as they are wanted."""
+        if self.seen is not None:
+            return self.seen.lower_headings
+        walk = self.walk
+        return islice((walk.box_text(box) for box, tag in enumerate(walk.box_tags) if tag in _LOWER), MOST_HEADINGS)
+
+    @property
+    def languages(self) -> tuple[str | None, str | None]:
+        """The `lang` and the `xml:lang` of the whole page, as written."""
+        if self.seen is not None:
+            return self.seen.languages
+        attributes = self.root.attributes if self.root is not None else {}
+        return attributes.get("lang"), attributes.get("xml:lang")
+
     def select(self, selector: str) -> Sequence[Node]:
         """Elements that match a CSS selector, in document order. What is inside <template> is not searched."""
         return self._parser.css(selector)
 
     def first(self, selector: str) -> Node | None:
         return self._parser.css_first(selector)
+
+
+def _told(node: Node) -> Telling:
+    tag, parent = node.tag_id, node.parent
+    attributes: dict[str, str | None] = {}
+    if names := TOLD.get(tag):
+        written = node.attributes
+        attributes = {name: written[name] for name in names if name in written}
+    is_read = tag == _TITLE or (tag == _SCRIPT and "ld+json" in (attributes.get("type") or "").lower())
+    child = node.first_child if is_read else None
+    return Telling(
+        tag,
+        parent is not None and parent.tag_id == _HEAD,
+        attributes,
+        child.text_content if child is not None else None,
+    )
+
+
+def _places(numbers: Sequence[int], wanted: int) -> Iterator[int]:
+    """Where a rare number stands among many; a loop over all of them would be slower."""
+    place = -1
+    for _ in range(numbers.count(wanted)):
+        place = numbers.index(wanted, place + 1)
+        yield place
 
 
 def _ink(walk: Walk) -> int:
@@ -163,170 +186,3 @@ def _ink(walk: Walk) -> int:
         if count >= UNSCRIPTED_CHARS:
             break
     return count
-
-
-def tag_number(name: str) -> int:
-    """The number of a tag name, the same in every document; comparing numbers is cheaper than names."""
-    return _numbering.create_node(name).tag_id
-
-
-TEXT: Final = 2
-"""The `tag_id` of a text node."""
-BREAK: Final = "\0"
-"""Stands for a line break among texts that hold line breaks of their own; no parsed text contains it."""
-
-_BLOCKS = """
-address article aside blockquote body caption center dd details dialog dir div dl dt fieldset figcaption figure
-footer form frameset h1 h2 h3 h4 h5 h6 header hgroup hr html legend li listing main menu nav ol optgroup p
-plaintext pre search section summary table tbody tfoot thead tr ul xmp
-"""
-_CELLS = "td th button select option textarea"
-_SPACED = "input"
-_UNSEEN = "head title script style noscript template svg iframe noembed noframes canvas audio video datalist rp rt"
-_INLINE, _BLOCK, _CELL, _LINK, _LINE, _SPACE, _IMAGE, _NOTE, _HIDDEN = range(9)
-_KINDS: Final[dict[int, int]] = {
-    tag_number(name): kind
-    for names, kind in (
-        ("area base link meta", _NOTE), (_BLOCKS, _BLOCK), (_CELLS, _CELL), ("br", _LINE), (_SPACED, _SPACE),
-        ("img", _IMAGE), ("a", _LINK), (_UNSEEN, _HIDDEN),
-    )
-    for name in names.split()
-}  # fmt: skip
-"""What the walk does at an element. All others are inline and have no edges: `foo<b>bar</b>` stays one word."""
-BORDERS: Final = frozenset(tag for tag, kind in _KINDS.items() if kind in (_BLOCK, _CELL))
-"""The tags of boxes."""
-UNSEEN: Final = frozenset(tag for tag, kind in _KINDS.items() if kind == _HIDDEN)
-_UNSCRIPTED_KINDS: Final = _KINDS | {tag_number("noscript"): _BLOCK}
-_EDGES: Final = ("", BREAK, " ")
-_LEADING: Final = frozenset(map(tag_number, ("a", "area", "iframe", "link")))
-_TELLING: Final = frozenset(map(tag_number, ("base", "link", "meta", "script", "title")))
-_NOTED: Final = _LEADING | _TELLING
-
-
-def _walk(root: Node, gathered: Walk, kinds: Mapping[int, int]) -> None:
-    """Walk below this node. It keeps its own stack, so no page is too deep for it, and changes nothing in the tree.
-
-    The hottest loop of the house: few names, few calls, and therefore long.
-    """
-    fragments, run_starts, leading = gathered.fragments, gathered.run_starts, gathered.leading
-    link_starts, link_ends = gathered.link_starts, gathered.link_ends
-    box_ends, box_parents = gathered.box_ends, gathered.box_parents
-    add, add_run, add_run_box, add_run_node = (
-        fragments.append, run_starts.append, gathered.run_boxes.append, gathered.run_nodes.append,
-    )  # fmt: skip
-    add_tag, add_node, add_parent, add_first, add_end = (
-        gathered.box_tags.append, gathered.box_nodes.append, box_parents.append, gathered.box_firsts.append,
-        box_ends.append,
-    )  # fmt: skip
-    kind_of, edges = kinds.get, _EDGES
-    add_tag(root.tag_id)
-    add_node(root)
-    add_parent(0)
-    add_first(0)
-    add_end(0)
-    box, is_fresh = 0, True
-    # Where to go on when an element ends, the kind of the element, and its number if it is a link.
-    resume: list[tuple[Node | None, int, int]] = []
-    node = root.first_child
-    while True:
-        while node is not None:
-            text = node.text_content
-            if text is not None:
-                if is_fresh and not text.isspace():
-                    add_run(len(fragments))
-                    add_run_box(box)
-                    add_run_node(node)
-                    is_fresh = False
-                add(text)
-                node = node.next
-                continue
-            tag = node.tag_id
-            kind = kind_of(tag, 0)
-            if kind > _LINK:
-                _take(kind, tag, node, gathered)
-                node = node.next
-                continue
-            child = node.first_child
-            number = 0
-            if kind == _LINK:
-                number = len(leading)
-                leading.append(node)
-                link_starts.append(len(fragments))
-                link_ends.append(len(fragments))
-            elif kind:
-                add(edges[kind])
-                is_fresh = True
-                add_tag(tag)
-                add_node(node)
-                add_parent(box)
-                add_first(len(run_starts))
-                add_end(len(run_starts))
-            node = node.next
-            if child is None:
-                if kind == _BLOCK:
-                    add(BREAK)
-                continue
-            # Most elements begin with a text, and many hold nothing else: no need to step down and up again for it.
-            text = child.text_content
-            if text is not None:
-                if is_fresh and not text.isspace():
-                    add_run(len(fragments))
-                    add_run_box(box if not kind or kind == _LINK else len(box_ends) - 1)
-                    add_run_node(child)
-                    is_fresh = False
-                add(text)
-                child = child.next
-            if child is not None:
-                resume.append((node, kind, number))
-                node = child
-                if 0 < kind < _LINK:
-                    box = len(box_ends) - 1
-            elif kind == _LINK:
-                link_ends[number] = len(fragments)
-            elif kind:
-                add(edges[kind])
-                is_fresh = True
-                box_ends[-1] = len(run_starts)
-        if not resume:
-            break
-        node, kind, number = resume.pop()
-        if kind == _LINK:
-            link_ends[number] = len(fragments)
-        elif kind:
-            add(edges[kind])
-            is_fresh = True
-            box_ends[box] = len(run_starts)
-            box = box_parents[box]
-    box_ends[0] = len(run_starts)
-
-
-def _take(kind: int, tag: int, node: Node, gathered: Walk) -> None:
-    """Take what an element is that holds nothing to be read."""
-    if kind == _LINE:
-        gathered.fragments.append(BREAK)
-        gathered.line_breaks += 1
-    elif kind == _HIDDEN:
-        _note(node, gathered)
-    elif kind == _NOTE:
-        _note_one(tag, node, gathered)
-    else:
-        gathered.fragments.append(" ")
-        if kind == _IMAGE:
-            gathered.image_places.append(len(gathered.fragments))
-            gathered.images.append(node)
-
-
-def _note(unseen: Node, gathered: Walk) -> None:
-    """Note what an unseen element is, and holds, that is of use unseen."""
-    for node in unseen.traverse():
-        if (tag := node.tag_id) in _NOTED:
-            _note_one(tag, node, gathered)
-
-
-def _note_one(tag: int, node: Node, gathered: Walk) -> None:
-    if tag in _LEADING:
-        gathered.leading.append(node)
-        gathered.link_starts.append(len(gathered.fragments))
-        gathered.link_ends.append(len(gathered.fragments))
-    if tag in _TELLING:
-        gathered.telling.append(node)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Final
 
@@ -25,10 +25,24 @@ _ADDRESS_WORDS: Final = {
     "article": r"\bblog\b|\bnews\b|article|story|\bposts?\b|/\d\d(?<=\d{4}/\d\d)",
     "service": r"services?\b|solutions?\b|pricing|\babout\b|platform|features?\b|contact",
 }
-# Where each alternative begins with a plain letter, a search leaps to where one may be: five times as quick.
-_WORD_BEGINS = re.compile(r"\\b([a-z])")
-_PATTERNS: Final = tuple(re.compile(_WORD_BEGINS.sub(r"\1(?<!\\w\1)", words)) for words in _ADDRESS_WORDS.values())
+_NO_WORDS: Final = (0,) * len(_ADDRESS_WORDS)
+# How an alternative begins, without its borders: letters, slashes and digits, up to what is optional or looks around.
+_BEGINNING = re.compile(r"(?:^|\|)([a-z/])((?:[a-z/](?!\?)|\\d)*)")
 OF_KIND: Final = (*OF_PAGE, *(f"{word} in address" for word in _ADDRESS_WORDS))
+
+
+def _any_of(words: Iterable[str]) -> re.Pattern[str]:
+    """What is found wherever one of these patterns is, and maybe elsewhere: most addresses have none of the words.
+
+    Beginnings with the same first letter stand together, so that few are tried at each place.
+    """
+    beginnings: dict[str, list[str]] = {}
+    for first, rest in _BEGINNING.findall("|".join(words).replace(r"\b", "")):
+        beginnings.setdefault(first, []).append(rest)
+    return re.compile("|".join(f"{first}(?:{'|'.join(rest)})" for first, rest in beginnings.items()))
+
+
+_ANY_WORD: Final = _any_of(_ADDRESS_WORDS.values())
 
 
 def page_kind(outline: Outline) -> PageKind:
@@ -41,8 +55,28 @@ def page_kind(outline: Outline) -> PageKind:
 
 
 def kind_numbers(of_page: Numbers, hints: Hints) -> Numbers:
+    return (*of_page, *address_numbers(hints))
+
+
+def address_numbers(hints: Hints) -> tuple[int, ...]:
+    """For each kind of word, whether the address of the page has one: 1, else 0."""
     address = (hints.host + hints.path).lower()
-    return (*of_page, *(1 if pattern.search(address) else 0 for pattern in _PATTERNS))
+    if not _ANY_WORD.search(address):
+        return _NO_WORDS
+    return tuple([1 if pattern.search(address) else 0 for pattern in address_patterns()])
+
+
+@cache
+def address_patterns() -> tuple[re.Pattern[str], ...]:
+    """Those of `_ADDRESS_WORDS`."""
+    # Where each alternative begins with a plain letter, a search leaps to where one may be: five times as quick.
+    return tuple(re.compile(re.sub(r"\\b([a-z])", r"\1(?<!\\w\1)", words)) for words in _ADDRESS_WORDS.values())
+
+
+@cache
+def kind_order() -> tuple[PageKind, ...]:
+    """The kinds in the order of the table."""
+    return tuple(map(PageKind, load(TABLES)))
 
 
 @cache

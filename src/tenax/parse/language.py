@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
-from functools import lru_cache
+from collections.abc import Callable, Mapping
+from functools import cache, lru_cache
 from typing import Final, Literal, TypeAlias
 
 from tenax.model import Value
@@ -43,8 +43,19 @@ _DEVANAGARI_WORD = re.compile(r"[\u0900-\u0963]+")
 _WORD = re.compile(r"\w+")
 _SPACED: Final = bytes(point if _WORD.match(chr(point)) else ord(" ") for point in range(256))
 _FIRST_OTHER: Final = "\u0370"
+SCRIPT_RANGES: Final = (
+    (0x0400, 0x052F, "cyrillic"),
+    (0x0600, 0x077F, "arabic"),
+    (0x0900, 0x097F, "devanagari"),
+    (0x3040, 0x30FF, "ja"),
+    (0x3400, 0x9FFF, "zh"),
+    (0xAC00, 0xD7AF, "ko"),
+    *ONE_LANGUAGE,
+)
+"""The letters of each script, from the first to the last."""
 
-_Evidence: TypeAlias = Mapping[str, tuple[tuple[str, float], ...]]
+Detect: TypeAlias = Callable[[str], tuple[str, float]]
+Evidence: TypeAlias = Mapping[str, tuple[tuple[str, float], ...]]
 
 
 class Language(Value, frozen=True):
@@ -57,15 +68,21 @@ class Language(Value, frozen=True):
     source: Source = "none"
 
 
-def language_of(text: str, declared: str | None = None) -> Language:
+def detected(sample: str) -> tuple[str, float]:
+    """The likeliest language of a sample in lower case, empty for none, and how likely it is."""
+    tag, confidence = _detected(sample)
+    return tag, round(confidence, 3)
+
+
+def language_of(text: str, declared: str | None = None, detect: Detect = detected) -> Language:
     """The text is believed when it is sure, else the page; costs the same however long the text is."""
     said = _tag_of(declared)
     primary = said.partition("-")[0]
     if said:
-        tag, confidence = _detected(_sample(text, GLANCE_CHARS))
+        tag, confidence = detect(_sample(text, GLANCE_CHARS))
         if confidence >= LIKELY and _is_same(tag, primary):
             return _of_both(said, confidence)
-    tag, confidence = _detected(_sample(text, SAMPLE_CHARS))
+    tag, confidence = detect(_sample(text, SAMPLE_CHARS))
     if not said:
         return Language(tag, confidence, "detected") if tag else Language()
     if _is_same(tag, primary):
@@ -106,14 +123,15 @@ def _detected(sample: str) -> tuple[str, float]:
     scripts = {} if sample.isascii() else _other_scripts(sample)
     letters = sum(scripts.values())
     if not letters or letters < _FOREIGN_SHARE * (len(sample) - sample.count(" ")):
-        return _by_words(sample, _SCRIPTS["latin"])
+        return _by_words(sample, evidence_by_script()["latin"])
     kana, han = scripts.pop("ja", 0), scripts.pop("zh", 0)
     # Japanese cannot do without its syllables, Chinese has none.
     scripts["ja" if kana >= _KANA_SHARE * (kana + han) else "zh"] = kana + han
-    script, count = max(scripts.items(), key=lambda item: item[1])
-    if script in _SCRIPTS:
-        return _by_words(sample, _SCRIPTS[script])
-    return script, round(count / (letters + 2), 3)  # a script is certain, but one letter is no text
+    # Of equals the last by name: sets, by which letters are counted, have an order of their own in every process.
+    count, script = max((count, script) for script, count in scripts.items())
+    if script in evidence_by_script():
+        return _by_words(sample, evidence_by_script()[script])
+    return script, count / (letters + 2)  # a script is certain, but one letter is no text
 
 
 def _other_scripts(sample: str) -> dict[str, int]:
@@ -128,22 +146,10 @@ def _other_scripts(sample: str) -> dict[str, int]:
 @lru_cache(maxsize=4096)
 def _script_of(point: int) -> str:
     """A script's name, or its language where it has only one; empty for what we have no name for."""
-    if 0x0400 <= point <= 0x052F:
-        return "cyrillic"
-    if 0x0600 <= point <= 0x077F:
-        return "arabic"
-    if 0x0900 <= point <= 0x097F:
-        return "devanagari"
-    if 0x3040 <= point <= 0x30FF:
-        return "ja"
-    if 0x3400 <= point <= 0x9FFF:
-        return "zh"
-    if 0xAC00 <= point <= 0xD7AF:
-        return "ko"
-    return next((language for first, last, language in ONE_LANGUAGE if first <= point <= last), "")
+    return next((script for first, last, script in SCRIPT_RANGES if first <= point <= last), "")
 
 
-def _by_words(sample: str, evidence: _Evidence) -> tuple[str, float]:
+def _by_words(sample: str, evidence: Evidence) -> tuple[str, float]:
     """Each common word or telling letter counts for the languages that have it, and less the more they are."""
     words = _words(sample, evidence)
     scores: dict[str, float] = {}
@@ -154,8 +160,9 @@ def _by_words(sample: str, evidence: _Evidence) -> tuple[str, float]:
         seen += times
         for language, weight in evidence[word]:
             scores[language] = scores.get(language, 0.0) + weight * times
-    for letter in () if sample.isascii() else _LETTERS.keys() & set(sample):
-        for language, weight in _LETTERS[letter]:
+    # In one order on every machine, for so are the sums then.
+    for letter in () if sample.isascii() else sorted(letter_evidence().keys() & set(sample)):
+        for language, weight in letter_evidence()[letter]:
             scores[language] = scores.get(language, 0.0) + weight * min(sample.count(letter), _MOST_TIMES)
     if not scores:
         return "", 0.0
@@ -164,16 +171,16 @@ def _by_words(sample: str, evidence: _Evidence) -> tuple[str, float]:
     second, first = sorted((0.0, *scores.values()))[-2:]
     ahead = first - second
     known = min(1.0, seen / (_USUAL_SHARE * len(words))) if words else 0.0
-    return best, round(ahead / (ahead + _HALF_SURE) * known, 3)
+    return best, ahead / (ahead + _HALF_SURE) * known
 
 
-def _words(sample: str, evidence: _Evidence) -> list[str]:
+def _words(sample: str, evidence: Evidence) -> list[str]:
     if sample.isascii():
         return sample.encode().translate(_SPACED).decode().split()  # what the pattern finds, in a third of the time
-    return (_DEVANAGARI_WORD if evidence is _SCRIPTS["devanagari"] else _WORD).findall(sample)
+    return (_DEVANAGARI_WORD if evidence is evidence_by_script()["devanagari"] else _WORD).findall(sample)
 
 
-def _evidence(lists: Mapping[str, str]) -> _Evidence:
+def _evidence(lists: Mapping[str, str]) -> Evidence:
     """Which languages a word speaks for, and how loudly."""
     speakers: dict[str, list[str]] = {}
     found: dict[str, tuple[tuple[str, float], ...]] = {}
@@ -189,10 +196,12 @@ def _evidence(lists: Mapping[str, str]) -> _Evidence:
     return found
 
 
-_LETTERS: Final = _evidence({language: " ".join(letters) for language, letters in LETTERS.items()})
-_SCRIPTS: Final[Mapping[str, _Evidence]] = {
-    "latin": _evidence(LATIN),
-    "cyrillic": _evidence(CYRILLIC),
-    "arabic": _evidence(ARABIC),
-    "devanagari": _evidence(DEVANAGARI),
-}
+@cache
+def letter_evidence() -> Evidence:
+    return _evidence({language: " ".join(letters) for language, letters in LETTERS.items()})
+
+
+@cache
+def evidence_by_script() -> Mapping[str, Evidence]:
+    lists = {"latin": LATIN, "cyrillic": CYRILLIC, "arabic": ARABIC, "devanagari": DEVANAGARI}
+    return {script: _evidence(words) for script, words in lists.items()}

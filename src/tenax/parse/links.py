@@ -12,8 +12,10 @@ from operator import itemgetter
 from typing import Literal
 
 from tenax.model import Value
-from tenax.parse.html import BREAK, Dom, tag_number
+from tenax.parse.html import Dom
+from tenax.parse.node import tag_number
 from tenax.parse.text import one_line
+from tenax.parse.walk import BREAK
 
 LinkKind = Literal["a", "area", "iframe", "canonical", "alternate"]
 
@@ -75,7 +77,7 @@ def read_links(dom: Dom, kept_runs: Sequence[bool] = ()) -> tuple[Link, ...]:
         text, is_kept = "", False
         if start < end:
             if end - start == 1:
-                text = fragments[start]
+                text = fragments[start] if fragments[start] != BREAK else ""
                 # Most are short and tidy: of all white space only the space is printable.
                 is_tidy = text.isprintable() and "  " not in text and text.strip() == text
                 if not is_tidy or len(text) > MAX_TEXT_CHARS:
@@ -114,9 +116,9 @@ def read_links(dom: Dom, kept_runs: Sequence[bool] = ()) -> tuple[Link, ...]:
 
 def read_base_href(dom: Dom) -> str | None:
     """The first `<base href>`, if there is one."""
-    for node in dom.walk.telling:
-        if node.tag_id == _BASE and "href" in (attributes := node.attributes):
-            return href_of(attributes["href"]) or None
+    for told in dom.telling:
+        if told.tag == _BASE and "href" in told.attributes:
+            return href_of(told.attributes["href"]) or None
     return None
 
 

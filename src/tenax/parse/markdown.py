@@ -13,7 +13,6 @@ from itertools import accumulate, compress
 from typing import Final
 
 from tenax.parse.blocks import Blocks
-from tenax.parse.html import BORDERS, BREAK, Node, tag_number
 from tenax.parse.markdown_inline import (
     EM,
     STRONG,
@@ -29,7 +28,9 @@ from tenax.parse.markdown_places import Place, Places
 from tenax.parse.markdown_sheet import Sheet
 from tenax.parse.markdown_tables import table_text
 from tenax.parse.markdown_text import begun, escaped, fenced, heading
+from tenax.parse.node import Node, tag_number
 from tenax.parse.text import inert
+from tenax.parse.walk import BORDERS, BREAK
 
 NEAR_BOXES: Final = 2
 """Boxes from a kept block up to one that holds an image as well, for the image to belong to it."""
@@ -58,6 +59,7 @@ class _Page:
         self.sheet = Sheet()
         self._before = [*accumulate(kept, initial=0)]
         self._places = Places(blocks, self._before)
+        self._languages: dict[str, str] = {}
         self._used_link = -1
         self._shown = 0
         """How many images were met in the run that was read last."""
@@ -232,10 +234,15 @@ class _Page:
             names.append(child.attributes.get("class"))
         parent = walk.box_parents[box]
         names += [walk.box_nodes[outer].attributes.get("class") for outer in (parent, walk.box_parents[parent])]
-        for name in filter(None, names):
-            if found := _LANGUAGE.search(name):
-                return found[1]
-        return ""
+        return next(filter(None, map(self._language_in, filter(None, names))), "")
+
+    def _language_in(self, name: str) -> str:
+        """What a class names. Looked for once: hundreds of listings may stand in one box, and its class be endless."""
+        found = self._languages.get(name)
+        if found is None:
+            match = _LANGUAGE.search(name)
+            found = self._languages[name] = match[1] if match is not None else ""
+        return found
 
     def _add_rule(self, last: int, run: int) -> None:
         """Add a rule if the page has one between two runs, in a box that holds them both."""

@@ -7,9 +7,10 @@ from itertools import groupby, pairwise
 from operator import itemgetter
 from typing import Final, NamedTuple, TypeAlias
 
-from tenax.parse.html import UNSEEN, Node, tag_number
 from tenax.parse.images import picture_href
 from tenax.parse.markdown_text import address, begun, code_span, escaped, may_wrap
+from tenax.parse.node import Node, tag_number
+from tenax.parse.walk import UNENTERED
 
 EM, STRONG = 1, 2
 MAX_ALT_CHARS: Final = 500
@@ -73,7 +74,7 @@ class Run:
                 tag = at.tag_id
                 if tag in borders:
                     return
-                child = None if tag in UNSEEN else at.first_child
+                child = None if tag in UNENTERED else at.first_child
                 if child is None:
                     self._add_void(tag, at, style)
                     at = at.next

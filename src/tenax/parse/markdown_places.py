@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from tenax.parse.blocks import Blocks
-from tenax.parse.html import tag_number
 from tenax.parse.markdown_sheet import MAX_LEVELS, Chain, Container, levels
 from tenax.parse.markdown_tables import Table, data_table
+from tenax.parse.node import tag_number
 
 MAX_HEADING_CHARS: Final = 400
 MAX_HEADING_BLOCKS: Final = 4

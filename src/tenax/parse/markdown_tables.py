@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from tenax.parse.blocks import Blocks
-from tenax.parse.html import Node, tag_number
+from tenax.parse.node import Node, tag_number
 
 MAX_COLUMNS: Final = 60
 MAX_ROWS: Final = 2_000

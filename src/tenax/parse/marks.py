@@ -7,6 +7,7 @@ page carries all it is called in one number.
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Final, NamedTuple
 
 # For each mark, what a word of a name has in it; ^ and $ stand for where the word begins and ends.
@@ -82,7 +83,7 @@ ROLES: Final = {
 }
 
 
-class _Sign(NamedTuple):
+class Sign(NamedTuple):
     """One of the words above, as it is looked for."""
 
     letters: str
@@ -101,21 +102,21 @@ class _Sign(NamedTuple):
 _FIRST_LETTERS: Final = 2
 
 
-def _signs() -> dict[str, list[_Sign]]:
+def _signs() -> dict[str, list[Sign]]:
     """By their first letters: so a word is compared with few of them."""
-    found: dict[str, list[_Sign]] = {}
+    found: dict[str, list[Sign]] = {}
     for name, words in _WORDS.items():
         for word in words.split():
             letters = word.strip("^$")
-            sign = _Sign(letters, BIT[name], word.startswith("^"), word.endswith("$"))
+            sign = Sign(letters, BIT[name], word.startswith("^"), word.endswith("$"))
             found.setdefault(letters[:_FIRST_LETTERS], []).append(sign)
     return found
 
 
-_SIGNS: Final = _signs()
+SIGNS: Final = _signs()
 _NAME_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _MOST_NAMES: Final = 20_000
-_MAX_NAME_CHARS: Final = 300
+MAX_NAME_CHARS: Final = 300
 _by_word: dict[str, int] = {}
 _by_name: dict[str, int] = {}
 
@@ -125,7 +126,7 @@ def marks_of(name: str) -> int:
     found = _by_name.get(name)
     if found is None:
         found = 0
-        for word in _NAME_WORD.findall(name[:_MAX_NAME_CHARS]):
+        for word in _NAME_WORD.findall(name[:MAX_NAME_CHARS]):
             known = _by_word.get(word)
             found |= _marks_of_word(word) if known is None else known
         # Forgotten all at once: names come in sites, and the next site has others.
@@ -139,7 +140,7 @@ def _marks_of_word(word: str) -> int:
     """Each word is looked at once per process, however often it comes."""
     found, lowered = 0, word.lower()
     for at in range(len(lowered) - _FIRST_LETTERS + 1):
-        for sign in _SIGNS.get(lowered[at : at + _FIRST_LETTERS], ()):
+        for sign in SIGNS.get(lowered[at : at + _FIRST_LETTERS], ()):
             if sign.is_in(lowered, at):
                 found |= sign.bit
     if len(_by_word) >= _MOST_NAMES:
@@ -151,7 +152,7 @@ def _marks_of_word(word: str) -> int:
 UNSAID: Final = 0
 # What a line or a heading begins with when it is about something else than what the page tells; the number is a
 # feature, and 1 stands for the first.
-_BEGINNINGS: Final = (
+BEGINNING_PATTERNS: Final = (
     r"shar(?:e|ing)\b|teilen|partager?\b|compart|condivid|delen\b|tweet|facebook|whatsapp|e?-?mail\b|print\b|drucken"
     r"|follow (?:us|me)|folge|suivez|s[ií]guenos|seguici|поделит|分享|シェア",
     r"subscri|newsletter|abonn|suscr[ií]|inscri|iscriviti|sign ?up|get (?:the|our)"
@@ -186,10 +187,9 @@ _BEGINNINGS: Final = (
     r"references?\b|external links|footnotes?|notes?\b|bibliograph|sources\b|further reading|einzelnachweise|weblinks"
     r"|liens externes|notes et|примечания|参考",
 )
-BEGINNINGS: Final = re.compile("|".join(f"({pattern})" for pattern in _BEGINNINGS))
-_BEGINNING_CHARS: Final = 32
+BEGINNING_CHARS: Final = 32
 """No beginning is longer. Menus and headings are the same on every page of a site: most are found as known."""
-_LED_BY: Final = " \t\n-–—•·*|»›>[](){}\"'“”„«:#→▶►+"
+LED_BY: Final = " \t\n-–—•·*|»›>[](){}\"'“”„«:#→▶►+"
 
 
 _by_beginning: dict[str, int] = {}
@@ -197,12 +197,18 @@ _by_beginning: dict[str, int] = {}
 
 def beginning_of(lowered: str) -> int:
     """Which of the beginnings a text in lower case has; 0 for none."""
-    begins = lowered.lstrip(_LED_BY)[:_BEGINNING_CHARS]
+    begins = lowered.lstrip(LED_BY)[:BEGINNING_CHARS]
     found = _by_beginning.get(begins)
     if found is None:
-        match = BEGINNINGS.match(begins)
+        match = _beginnings().match(begins)
         found = match.lastindex or UNSAID if match is not None else UNSAID
         if len(_by_beginning) >= _MOST_NAMES:
             _by_beginning.clear()
         _by_beginning[begins] = found
     return found
+
+
+@cache
+def _beginnings() -> re.Pattern[str]:
+    """Compiled when a page is read in Python, for that takes 3 ms."""
+    return re.compile("|".join(f"({pattern})" for pattern in BEGINNING_PATTERNS))

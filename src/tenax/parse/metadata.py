@@ -10,18 +10,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import islice
 from typing import Final
 
 from tenax.model import Value
-from tenax.parse.bylines import author_texts, date_texts, lines_around, lone_dates
-from tenax.parse.dates import are_neighbours, date_in_url, is_near_midnight, read_date
+from tenax.parse.bylines import author_texts, beginning_of, date_texts, lines_around, lines_with_years, lone_dates
+from tenax.parse.dates import are_neighbours, datable, date_in_url, is_near_midnight, read_date
 from tenax.parse.head import OUR_ROBOT_NAMES, Head, read_head, stamps
-from tenax.parse.html import Dom, tag_number
+from tenax.parse.html import MOST_HEADINGS, Dom
 from tenax.parse.images import choose_image
 from tenax.parse.jsonld import read_jsonld, texts_of
 from tenax.parse.people import byline_in, choose_people, is_byline_label
-from tenax.parse.text import page_text
+from tenax.parse.text import one_line, page_text
 from tenax.parse.titles import choose_title
 
 MAX_TITLE_CHARS = 1_000
@@ -96,10 +95,7 @@ KEYWORDS: Final = ("ld keywords", "article:tag", "news_keywords", "keywords", "p
 SECTIONS: Final = ("article:section", "ld section", "parsely-section", "section")
 
 # Most pages say none of these, and a set is asked in one go.
-_PUBLISHED, _MODIFIED = frozenset(PUBLISHED), frozenset(MODIFIED)
-_MAX_HEADINGS = 10
-_H1 = tag_number("h1")
-_LOWER = frozenset((tag_number("h2"), tag_number("h3")))
+_AUTHORS, _PUBLISHED, _MODIFIED = frozenset(AUTHORS), frozenset(PUBLISHED), frozenset(MODIFIED)
 _MONTH_FIRST = frozenset(("en", "en-US", "en-PH"))
 
 _ESCAPE_SEQUENCE = re.compile(r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[@-_]?")
@@ -145,6 +141,8 @@ class Page:
         self.title = _title(self)
         self._text = text
         self._lines: list[str] | None = None
+        self._lines_with_years: Sequence[str] | None = None
+        """Of whoever found the other lines; None when nobody did."""
 
     @property
     def text(self) -> str:
@@ -154,10 +152,19 @@ class Page:
 
     @property
     def lines(self) -> list[str]:
-        """Those near the title: both the date and the authors are looked for there."""
+        """Those near the title, each once: both the date and the authors are looked for there."""
         if self._lines is None:
-            self._lines = list(lines_around(self.title, self.text))
+            searcher = self.dom.searcher
+            found = searcher.lines(beginning_of(self.title)) if searcher is not None else None
+            near, self._lines_with_years = found or (lines_around(self.title, self.text), None)
+            self._lines = list(dict.fromkeys(near))
         return self._lines
+
+    @property
+    def lone_dates(self) -> list[str]:
+        """Lines that are hardly more than a date."""
+        lines = self._lines_with_years
+        return lone_dates(lines_with_years(self.text) if lines is None else lines)
 
     def said(self, names: Sequence[str]) -> list[str]:
         """Every answer, in the order of the names."""
@@ -165,7 +172,7 @@ class Page:
 
     def first(self, names: Sequence[str], max_chars: int) -> str:
         """The first answer that says something, safe to show."""
-        return _first(self.said(names), max_chars)
+        return _first(self.answers, names, max_chars)
 
 
 def skim_metadata(dom: Dom, robots_header: str | None = None) -> Metadata:
@@ -175,7 +182,7 @@ def skim_metadata(dom: Dom, robots_header: str | None = None) -> Metadata:
     title = shown(head.title, MAX_TITLE_CHARS) or shown(head.meta("og:title"), MAX_TITLE_CHARS)
     return Metadata(
         title=title,
-        description=_first(_said(head.named, DESCRIPTIONS), MAX_DESCRIPTION_CHARS),
+        description=_first(head.named, DESCRIPTIONS, MAX_DESCRIPTION_CHARS),
         canonical=head.canonical,
         feeds=head.feeds,
         next_href=head.next_href,
@@ -244,14 +251,18 @@ def _said(answers: Mapping[str, Sequence[str]], names: Sequence[str]) -> list[st
     return [text for name in names if name in answers for text in answers[name]]
 
 
-def _first(texts: Iterable[str], max_chars: int) -> str:
-    return next((text for said in texts if (text := shown(said, max_chars))), "")
+def _first(answers: Mapping[str, Sequence[str]], names: Sequence[str], max_chars: int) -> str:
+    for name in names:
+        for said in answers.get(name, ()):
+            if text := shown(said, max_chars):
+                return text
+    return ""
 
 
 def shown(text: str, max_chars: int) -> str:
     """One line of text that is safe to show anywhere, at most so long."""
     # Sliced before it is cleaned: a ten-megabyte title must not cost ten megabytes of work.
-    text = " ".join(text[: 4 * max_chars].split())
+    text = one_line(text[: 4 * max_chars])
     if not text.isprintable():
         text = " ".join(_UNPRINTED.sub("", _ESCAPE_SEQUENCE.sub("", text)).split())
     return text[:max_chars].rstrip()
@@ -287,20 +298,9 @@ def _rules_for_us(header: str) -> Iterable[str]:
 
 
 def _title(page: Page) -> str:
-    walk = page.dom.walk
-    first = [walk.box_text(box) for box in islice(_places(walk.box_tags, _H1), _MAX_HEADINGS)]
-    lower = (walk.box_text(box) for box, tag in enumerate(walk.box_tags) if tag in _LOWER)
-    told = page.said(TITLES)[:_MAX_HEADINGS]
-    title = choose_title(first, told, page.head.title, page.site_names, islice(lower, _MAX_HEADINGS))
+    dom, told = page.dom, page.said(TITLES)[:MOST_HEADINGS]
+    title = choose_title(dom.first_headings, told, page.head.title, page.site_names, dom.lower_headings)
     return shown(title, MAX_TITLE_CHARS)
-
-
-def _places(numbers: Sequence[int], wanted: int) -> Iterator[int]:
-    """Where a rare number stands among many; a loop over all of them would be slower."""
-    place = -1
-    for _ in range(numbers.count(wanted)):
-        place = numbers.index(wanted, place + 1)
-        yield place
 
 
 def _authors(page: Page) -> tuple[str, ...]:
@@ -311,7 +311,7 @@ def _authors(page: Page) -> tuple[str, ...]:
 def _told_authors(page: Page) -> Iterator[Iterable[str]]:
     """What each source says, asked only when those before it named nobody."""
     answers = page.answers
-    for name in AUTHORS:
+    for name in () if _AUTHORS.isdisjoint(answers) else AUTHORS:
         if name in answers:
             yield answers[name]
     if (label := page.head.meta("twitter:label1")) and is_byline_label(label):
@@ -350,24 +350,26 @@ def _dates(page: Page, url: str | None, now: float, language: str | None) -> tup
 def _date_texts(page: Page) -> Iterator[str]:
     """What the body says of the date, each source asked only when those before it told none."""
     yield from date_texts(page.dom)
-    yield from page.lines
-    yield from lone_dates(page.text)
+    yield from datable(page.lines)
+    yield from page.lone_dates
     yield from stamps(page.dom)
 
 
 def _keywords(page: Page) -> tuple[str, ...]:
     """Of the first source that has any."""
+    answers = page.answers
     for name in KEYWORDS:
-        texts = [part for said in page.answers.get(name, ()) for part in said[:MAX_DESCRIPTION_CHARS].split(",")]
+        if name not in answers:
+            continue
+        texts = [part for said in answers[name] for part in said[:MAX_DESCRIPTION_CHARS].split(",")]
         if words := [word for text in texts[:MAX_KEYWORDS] if (word := shown(text, MAX_NAME_CHARS))]:
             return tuple(dict.fromkeys(words))
     return ()
 
 
 def _language(dom: Dom, head: Head) -> str | None:
-    root = dom.root.attributes if dom.root is not None else {}
-    declared = root.get("lang") or root.get("xml:lang")
-    return normal_language(declared or "") or normal_language(
+    declared, for_xml = dom.languages
+    return normal_language(declared or for_xml or "") or normal_language(
         (head.meta("content-language") or head.meta("language")).partition(",")[0]
     )
 

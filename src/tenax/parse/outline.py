@@ -13,9 +13,9 @@ from operator import or_
 from typing import Final
 
 from tenax.parse.blocks import LONG_CHARS, Blocks
-from tenax.parse.hints import Hints
-from tenax.parse.html import tag_number
+from tenax.parse.hints import Hints, hint_numbers
 from tenax.parse.marks import BIT, ROLES, TAGS, marks_of
+from tenax.parse.node import tag_number
 from tenax.parse.trees import Numbers
 
 TAG_CLASSES: Final = (
@@ -35,7 +35,6 @@ _MARKED_ROLES: Final = {name: BIT[mark] for name, mark in ROLES.items()}
 _MARKING: Final = frozenset(("id", "itemprop", "role", "hidden", "aria-hidden", "style"))
 _HIDDEN: Final = BIT["unshown"]
 _UNSHOWN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
-_YEAR_IN_PATH = re.compile(r"/(?:19|20)\d\d/")
 _MIN_TITLE_CHARS: Final = 8
 _MAX_TITLE_CHARS: Final = 300
 
@@ -184,18 +183,12 @@ class Outline:
 
     def _of_page(self, blocks: Blocks, top_points: float) -> Numbers:
         count = max(1, len(blocks))
-        whole, tags, hints = blocks.chars_before[-1], self.tags, self.hints
-        og_type, types, path = hints.og_type, hints.ld_types, hints.path
-        slug = path.rstrip("/").rpartition("/")[2]
+        whole, tags = blocks.chars_before[-1], self.tags
         top, top2 = self.facts[self.top], self.facts[self.top2]
         headings = tags.count(H1) + tags.count(H2) + tags.count(H3)
         return (
             whole, blocks.links_before[-1] / max(1, whole), blocks.long_before[-1], len(blocks),
-            int("article" in og_type), int("product" in og_type), int("Article" in types or "BlogPosting" in types),
-            int("Product" in types), int("ItemList" in types or "CollectionPage" in types),
-            int("DiscussionForum" in types or "QAPage" in types), int("FAQ" in types), path.count("/"), len(slug),
-            slug.count("-"), int(_YEAR_IN_PATH.search(path) is not None), int(path in ("", "/")),
-            int(bool(hints.query)),
+            *hint_numbers(self.hints),
             tags.count(LI) / count, tags.count(CELL) / count, tags.count(PRE), top_points, top[4], top[1], top2[4],
             tags.count(H1), headings / count, len(set(blocks.boxes)) / count,
             *self._shares(blocks, max(1, whole)),

@@ -25,6 +25,8 @@ _BYLINE = re.compile(
     r"(.{2,80})",
     re.I,
 )
+_BYLINE_LETTERS: Final = frozenset("wWpPtTbBvVaAdDтТаА\u1c84\u1c85")
+"""What one begins with: few lines do, and a set is asked in a fraction of the time. With the other shapes of `т`."""
 _BETWEEN = re.compile(r"\s*;\s*|\s+(?:and|und|et|y|e|och|og|en|i|и)\s+|\s+&\s+|,\s+(?:and|und|et|y)\s+", re.I)
 _ADDRESS = re.compile(r"https?:|www\.|\S@\S|\.(?:com|org|net|de|html)\b", re.I)
 _DATE_BEGINS = re.compile(r"\s\d{1,4}(?:[.\s/,:-]|$)|\s(?:published|updated|posted|last|shares)\b", re.I)
@@ -62,7 +64,7 @@ def is_byline_label(text: str) -> bool:
 
 def byline_in(lines: Iterable[str]) -> str:
     """The first line that names someone the way bylines do, such as "By Ann Lee"."""
-    for line in lines:
+    for line in [line for line in lines if line[:1] in _BYLINE_LETTERS]:
         found = _BYLINE.match(line)
         if found and not found[1][0].islower() and any(names_in(found[1])):
             return found[1]

@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from tenax.parse.html import BREAK, Dom, Node, Walk
+from tenax.parse.html import Dom
+from tenax.parse.node import Node
+from tenax.parse.walk import BREAK, Walk
 
 MAX_TEXT_CHARS: Final = 2_000_000
 """Text kept of one page at most."""

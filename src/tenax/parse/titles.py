@@ -8,6 +8,8 @@ from functools import lru_cache
 from itertools import chain
 from typing import Final
 
+from tenax.parse.text import one_line
+
 _WORDS = re.compile(r"\w+")
 _FOLDED: Final = bytes(ord(chr(byte).lower()) if _WORDS.match(chr(byte)) else ord(" ") for byte in range(128)) * 2
 _PARTS = re.compile(r"\s+[|\-–—·•»«:/~>‹›]+\s+|\s*[|·•»«]\s*|\s+::\s+|(?<=\S):\s+$")
@@ -33,8 +35,8 @@ def choose_title(
     that agrees with any of them is what a reader sees as the title; without one, the most trusted is freed of the
     site's name. `lower_headings` are its <h2> and <h3>, looked at only where the <h1> is a part of the title.
     """
-    headings = [text for text in map(_line, headings) if text]
-    told = [text for text in map(_line, told) if text]
+    headings = [text for heading in headings if (text := _line(heading))]
+    told = [text for title in told if (text := _line(title))]
     document_title = _line(document_title)
     others = [*told, document_title] if document_title else told
     names = {folded for name in site_names if (folded := _folded_name(name))}
@@ -42,7 +44,8 @@ def choose_title(
         folded = _folded(heading)
         if len(heading) < _FEW_CHARS or _is_folded_site(folded, names):
             continue
-        if any(_agree(folded, other) for other in told):
+        # Mostly they are the same to the letter.
+        if (folded and heading in told) or any(_agree(folded, other) for other in told):
             return heading
         if document_title and _agree(folded, document_title):
             return _below(heading, told, document_title, lower_headings) or heading
@@ -127,4 +130,4 @@ _folded_name = lru_cache(maxsize=256)(_folded)
 
 
 def _line(text: str) -> str:
-    return " ".join(text[: 4 * MAX_CHARS].split())
+    return one_line(text[: 4 * MAX_CHARS])

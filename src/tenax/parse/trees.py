@@ -8,8 +8,8 @@ nodes would; the source is made of names and numbers only, all checked here.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from importlib.resources import files
 from math import floor
+from pkgutil import get_data
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -37,7 +37,14 @@ class Table(Value, frozen=True):
 
 def load(name: str) -> dict[str, Table]:
     """The tables of a file beside this one, by name."""
-    return msgspec.json.decode(files("tenax.parse").joinpath(name).read_bytes(), type=dict[str, Table])
+    return msgspec.json.decode(written(name), type=dict[str, Table])
+
+
+def written(name: str) -> bytes:
+    """Such a file as it is. By `pkgutil`, which is there sooner than `importlib.resources` by 5 ms."""
+    text = get_data("tenax.parse", name)
+    assert text is not None, "it comes with the package"
+    return text
 
 
 def expression(tree: Tree, names: Mapping[str, str], fractions: Set[str]) -> str:

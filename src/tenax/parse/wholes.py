@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from tenax.parse.blocks import Blocks
-from tenax.parse.html import tag_number
+from tenax.parse.node import tag_number
 
 TABLE: Final = tag_number("table")
 _WHOLES: Final = frozenset((TABLE, *map(tag_number, ("ul", "ol", "dl"))))

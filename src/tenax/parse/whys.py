@@ -14,7 +14,7 @@ from typing import Final
 
 from tenax.parse.blocks import LONG_CHARS, Blocks
 from tenax.parse.features import OF_BLOCK, OF_BOX, Features
-from tenax.parse.html import tag_number
+from tenax.parse.node import tag_number
 from tenax.parse.outline import UNREAD_TAG
 from tenax.parse.trees import Numbers
 

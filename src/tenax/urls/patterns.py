@@ -6,8 +6,7 @@ Both run on RE2, which never backtracks: no pattern of a user, however unlucky, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-import re2
+from typing import Any
 
 from tenax.errors import ConfigError
 
@@ -16,7 +15,7 @@ class Patterns:
     """Some compiled patterns. Picklable parts of the program carry the texts and compile again."""
 
     def __init__(self, texts: Sequence[str]) -> None:
-        self._compiled = [(text, re2.compile(_expression(text), _options())) for text in texts]
+        self._compiled = [(text, _compiled(text)) for text in texts]
 
     def __bool__(self) -> bool:
         return bool(self._compiled)
@@ -32,40 +31,38 @@ class Patterns:
 def compile_patterns(texts: Sequence[str]) -> Patterns:
     """Raises `ConfigError` when one of them cannot be read, or could never match."""
     for text in texts:
-        _check(text)
+        if not _is_regex(text) and not text.startswith(("http", "*", "?")):
+            shown = _shown(text)
+            raise ConfigError(
+                f"bad pattern `{shown}`: a glob is held against the whole URL, so start it with `*`, as in `*{shown}`"
+            )
     return Patterns(texts)
 
 
-def _check(text: str) -> None:
-    shown = text if text.isprintable() else ascii(text)
-    if not _is_regex(text) and not text.startswith(("http", "*", "?")):
-        raise ConfigError(
-            f"bad pattern `{shown}`: a glob is held against the whole URL, so start it with `*`, as in `*{shown}`"
-        )
+def _compiled(text: str) -> Any:
+    import re2  # 6 ms, and most crawls have no patterns
+
+    options = re2.Options()
+    options.log_errors = False  # it would print to stderr
+    options.never_capture = True
+    wild = {"*": ".*", "?": "."}
     try:
-        re2.compile(_expression(text), _options())
+        if _is_regex(text):
+            return re2.compile(text[1:-1], options)
+        glob = "".join(wild.get(char) or re2.escape(char) for char in text)
+        return re2.compile(rf"(?s)\A{glob}\z", options)
     except re2.error as error:
-        raise ConfigError(f"bad pattern `{shown}`: {_reason(error)}") from None
+        raise ConfigError(f"bad pattern `{_shown(text)}`: {_reason(error)}") from None
     except UnicodeEncodeError:
-        raise ConfigError(f"bad pattern `{shown}`: it is not valid Unicode") from None
+        raise ConfigError(f"bad pattern `{_shown(text)}`: it is not valid Unicode") from None
 
 
 def _is_regex(text: str) -> bool:
     return len(text) > 2 and text[0] == "/" and text[-1] == "/"
 
 
-def _expression(text: str) -> str:
-    if _is_regex(text):
-        return text[1:-1]
-    wild = {"*": ".*", "?": "."}
-    return r"(?s)\A" + "".join(wild.get(char) or re2.escape(char) for char in text) + r"\z"
-
-
-def _options() -> re2.Options:
-    options = re2.Options()
-    options.log_errors = False  # it would print to stderr
-    options.never_capture = True
-    return options
+def _shown(text: str) -> str:
+    return text if text.isprintable() else ascii(text)
 
 
 def _reason(error: Exception) -> str:

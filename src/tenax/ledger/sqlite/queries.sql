@@ -401,6 +401,13 @@ INSERT OR IGNORE INTO likeness (key, record_id) VALUES (?, ?);
 -- name: likeness_remove
 DELETE FROM likeness WHERE key = ? AND record_id = ?;
 
+-- name: likeness_kept
+-- Rows that wait for their place, packed, some of them under each of these names.
+SELECT value FROM meta WHERE name >= 'likeness waits ' AND name < 'likeness waits!';
+
+-- name: likeness_placed
+DELETE FROM meta WHERE name >= 'likeness waits ' AND name < 'likeness waits!';
+
 -- name: originals
 -- Takes a JSON array of record ids.
 SELECT r.id, h.origin || r.path, r.content_hash, r.fingerprint FROM record r JOIN host h ON h.id = r.host_id

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
+import struct
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import count
+from itertools import chain, count
 
 from tenax.ledger import Likeness, rows
 from tenax.ledger.duplicates import Duplicates, Original
@@ -17,6 +18,60 @@ from tenax.model import Again, Held, HostRecord
 
 ROUND = "round_began"
 """The name under which the time is kept since when pages count as visited anew, in milliseconds."""
+MOST_WAITING = 8192
+"""Rows of `likeness` that wait to be written together: those of about 500 pages."""
+
+
+class LikenessRows:
+    """The table `likeness`. Its keys lie all over it, so that nearly each of a page's 17 rows changes a block of the
+    file that nothing else changes: more is written for them than for the page itself. Many together share blocks, so
+    new rows wait in memory until there are many. A copy of them waits in `meta`, written with the pages that they are
+    of: if the process dies, the next one puts them in their place. All calls are made within a transaction."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._db = connection
+        self._sql = queries()
+        self._waiting: list[tuple[int, int]] = []
+        self._waiting_keys: set[int] = set()
+        self._copies = 0
+        for (copy,) in connection.execute(self._sql["likeness_kept"]).fetchall():
+            self._wait([(key, record_id) for key, record_id in _ROW.iter_unpack(copy)])
+
+    def find(self, keys: Sequence[int]) -> list[tuple[int, int]]:
+        found: list[tuple[int, int]] = one_of_many(self._db, "likeness_find", keys)
+        if self._waiting_keys.isdisjoint(keys):
+            return found
+        wanted = set(keys)
+        return found + [row for row in self._waiting if row[0] in wanted]
+
+    def change(self, left: Sequence[tuple[int, int]], entered: Sequence[tuple[int, int]]) -> None:
+        """The last act of a transaction: what waits in memory is not rolled back."""
+        if any(key in self._waiting_keys for key, _ in left):
+            self.place()
+        self._db.executemany(self._sql["likeness_remove"], left)
+        if not entered:
+            return
+        copy = struct.pack(f"<{2 * len(entered)}q", *chain.from_iterable(entered))
+        self._db.execute(self._sql["meta_put"], (f"likeness waits {self._copies}", copy))
+        self._copies += 1
+        self._wait(entered)
+        if len(self._waiting) >= MOST_WAITING:
+            self.place()
+
+    def place(self) -> None:
+        """Write what waits."""
+        write_rows(self._db, "likeness_add", self._waiting)
+        self._db.execute(self._sql["likeness_placed"])
+        self._waiting.clear()
+        self._waiting_keys.clear()
+        self._copies = 0
+
+    def _wait(self, entered: Sequence[tuple[int, int]]) -> None:
+        self._waiting += entered
+        self._waiting_keys.update(key for key, _ in entered)
+
+
+_ROW = struct.Struct("<qq")
 
 
 class Settler:
@@ -27,6 +82,7 @@ class Settler:
         self._likeness = likeness
         self._sql = queries()
         self._robots = RobotsWritten()
+        self.likeness_rows = LikenessRows(connection)
         highest = connection.execute(self._sql["highest_ids"]).fetchone()
         self._numbers = Numbers(*(count(number + 1).__next__ for number in highest))
         began = connection.execute(self._sql["meta_get"], (ROUND,)).fetchone()
@@ -46,8 +102,6 @@ class Settler:
         self._db.executemany(self._sql["record_catalogue"], found.catalogues)
         self._db.executemany(self._sql["record_awaited"], found.awaited)
         self._db.executemany(self._sql["record_freshness"], found.freshness)
-        self._db.executemany(self._sql["likeness_remove"], found.left)
-        write_rows(self._db, "likeness_add", found.entered)
         self._db.executemany(self._sql["record_confirm"], found.confirmed)
         places = [(one.host_id, *one.entry[:3]) for one in settlings]
         self._db.execute(self._sql["queue_remove"], (rows.encode(places).decode(),))
@@ -71,7 +125,7 @@ class Settler:
         keys = duplicates.keys
         if not keys:
             return
-        wanted = duplicates.found(one_of_many(self._db, "likeness_find", keys))
+        wanted = duplicates.found(self.likeness_rows.find(keys))
         if wanted:
             rows_found = self._db.execute(self._sql["originals"], (rows.encode(wanted).decode(),))
             duplicates.fetched(Original(*row) for row in rows_found)

@@ -355,6 +355,7 @@ class SqliteLedger:
     def _disconnect(self) -> None:
         try:
             if self._is_at_rest and not self._read_only:
+                self._writer.finish()
                 self._writer.remember("ended", str(self._epoch).encode())
                 self._writer.remember(SEEN, repr(self._clock.now()).encode())
             self._db.close()

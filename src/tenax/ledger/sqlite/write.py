@@ -51,6 +51,7 @@ class Writer:
         self._in_links = InLinks()
         self._settler = Settler(connection, likeness)
         self._seen_at = 0.0
+        self.finish()
 
     # -- the transaction ------------------------------------------------------------------------------------
 
@@ -98,6 +99,7 @@ class Writer:
                 self.remember(SEEN, repr(now).encode())
             tally["waiting"] = waiting.total()
             self._db.executemany(self._sql["tally_add"], [(name, count) for name, count in tally.items() if count])
+            self._settler.likeness_rows.change(effects.left, effects.entered)
         admissions = with_twins(admissions, effects, settlings)
         return Applied(admissions, arrivals, [Event(*news) for news in effects.news], tally)
 
@@ -238,6 +240,11 @@ class Writer:
 
     def advance(self, sink: str, seq: int, position: int) -> None:
         self._db.execute(self._sql["cursor_put"], (sink, seq, position))
+
+    def finish(self) -> None:
+        """Nothing waits to be written any longer: at the end, and at the beginning after one that died."""
+        with transaction(self._db):
+            self._settler.likeness_rows.place()
 
     def remember(self, name: str, value: bytes) -> None:
         self._db.execute(self._sql["meta_put"], (name, value))

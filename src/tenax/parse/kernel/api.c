@@ -1,0 +1,212 @@
+/* What Python calls. Each answer is msgpack in memory of the page, good until the next call for that page; a size of 0
+ * says that the page could not be read here.
+ */
+#include <stdlib.h>
+
+#include "language.h"
+#include "text.h"
+#include "unicode.h"
+
+#define MAX_TEXT_CHARS 2000000
+#define MIN_ABSTRACT_CHARS 40
+#define ANSWER_BYTES 32768
+#define LINES_BYTES 1024
+
+#define EXPORT __attribute__((visibility("default")))
+
+EXPORT Page *kernel_page(void) { return calloc(1, sizeof(Page)); }
+
+EXPORT void kernel_page_free(Page *page)
+{
+    if (page != NULL)
+        arena_free(&page->arena);
+    free(page);
+}
+
+/* Why the last call for a page gave nothing. */
+EXPORT const char *kernel_why(const Page *page) { return page->arena.why ? page->arena.why : ""; }
+
+/* The numbers of tags as we know them, for comparison: names and numbers, a line each. */
+#define TAG_LINE(name, number) #name " " #number "\n"
+EXPORT const char *kernel_tags(void) { return EACH_TAG(TAG_LINE); }
+
+/* What we see of a node, for comparison: tag, type, size of its text, whether it has a parent, a child, and one next to
+ * it. Enough to tell whether the mirror in dom.h is true. */
+EXPORT void kernel_mirror(const Node *node, uint64_t seen[8])
+{
+    Text text = node_text(node);
+    seen[0] = node->tag;
+    seen[1] = (uint64_t)node->type;
+    seen[2] = text.at != NULL ? text.size : 0;
+    seen[3] = (uint64_t)(uintptr_t)node->parent;
+    seen[4] = (uint64_t)(uintptr_t)node->first_child;
+    seen[5] = (uint64_t)(uintptr_t)node->next;
+    seen[6] = text.at != NULL && text.size ? text.at[0] : 0;
+    seen[7] = text.at != NULL && text.size ? text.at[text.size - 1] : 0;
+}
+
+static size_t answered(const Pack *pack, const uint8_t **answer)
+{
+    *answer = pack->at;
+    return pack->size;
+}
+
+/* The first call for a page: the walk, and what its head says; of a page that is only skimmed, not who and when it is
+ * by. The tree must stay until the last call. */
+EXPORT size_t kernel_open(Page *page, Node *root, bool is_skimmed, const uint8_t **answer)
+{
+    arena_reset(&page->arena);
+    if (setjmp(page->arena.broken))
+        return 0;
+    page->root = root;
+    page->blocks = (Blocks){0};
+    page->judgement = (Judgement){0};
+    page->text = (Text){NULL, 0};
+    page->scripts = (Nodes){0};
+    read_walk(page);
+    Pack pack = pack_begin(&page->arena, ANSWER_BYTES);
+    pack_head(page, &pack, is_skimmed ? 0 : byline_marks(page));
+    return answered(&pack, answer);
+}
+
+/* Text and links, of a page that is not to be read closer. */
+EXPORT size_t kernel_skim(Page *page, const uint8_t **answer)
+{
+    if (setjmp(page->arena.broken))
+        return 0;
+    Text text = visible_text(&page->arena, &page->walk);
+    Pack pack = pack_begin(&page->arena, text.size + ANSWER_BYTES);
+    pack_array(&pack, 2);
+    pack_text(&pack, first_characters(text, MAX_TEXT_CHARS));
+    pack_links(page, &pack);
+    return answered(&pack, answer);
+}
+
+static Text article_text(Page *page)
+{
+    const Texts *texts = &page->blocks.texts;
+    size_t size = 0;
+    for (uint32_t n = 0; n < texts->count; n++)
+        size += page->judgement.kept.at[n] ? (size_t)texts->at[n].size + 1 : 0;
+    uint8_t *made = take(&page->arena, size + 1), *to = made;
+    for (uint32_t n = 0; n < texts->count; n++) {
+        if (!page->judgement.kept.at[n])
+            continue;
+        if (to > made)
+            *to++ = '\n';
+        if (texts->at[n].size)
+            memcpy(to, texts->at[n].at, texts->at[n].size);
+        to += texts->at[n].size;
+    }
+    return (Text){made, (uint32_t)(to - made)};
+}
+
+/* The first kept paragraph that says something; none where there is none. */
+static Text abstract_of(Page *page)
+{
+    const Blocks *blocks = &page->blocks;
+    for (uint32_t n = 0; n < blocks->texts.count; n++)
+        if (page->judgement.kept.at[n] && blocks->lengths.at[n] > MIN_ABSTRACT_CHARS &&
+            !is_heading_class(AT(&page->arena, page->outline.tags, n)))
+            return one_line(&page->arena, blocks->texts.at[n]);
+    return (Text){NULL, 0};
+}
+
+static uint32_t words_of(const Page *page)
+{
+    uint32_t words = 0;
+    for (uint32_t n = 0; n < page->blocks.texts.count; n++)
+        words += page->judgement.kept.at[n] ? page->blocks.words.at[n] : 0;
+    return words;
+}
+
+static void judge(Page *page)
+{
+    read_blocks(page);
+    read_outline(page);
+    read_kind(page);
+    read_article(page);
+    if (page->judgement.kept.count != page->blocks.texts.count)
+        page_fail(&page->arena, "not every block was judged");
+}
+
+/* Everything but the metadata and the Markdown. `numbers` are those of the hints, then those of the address. */
+EXPORT size_t kernel_read(Page *page, const uint8_t *title, uint32_t title_size, const double *numbers,
+                          const uint8_t **answer)
+{
+    if (setjmp(page->arena.broken))
+        return 0;
+    page->hints.title = (Text){title, title_size};
+    memcpy(page->hints.numbers, numbers, sizeof page->hints.numbers);
+    memcpy(page->hints.address, numbers + HINT_NUMBERS, sizeof page->hints.address);
+    judge(page);
+    Text text = inert(&page->arena, page->blocks.marked);
+    /* Where nothing but our own marks was taken out, there is nothing to take out of its parts. */
+    bool is_clean = text.size + page->blocks.marks == page->blocks.marked.size;
+    Text article = article_text(page);
+    article = is_clean ? article : inert(&page->arena, article);
+    Pack pack = pack_begin(&page->arena, (size_t)text.size + article.size + ANSWER_BYTES);
+    pack_array(&pack, 10);
+    pack_text(&pack, first_characters(text, MAX_TEXT_CHARS));
+    pack_bool(&pack, is_clean);
+    pack_bool(&pack, page->blocks.is_cut);
+    pack_int(&pack, page->kind);
+    pack_text(&pack, article);
+    pack_text(&pack, abstract_of(page));
+    pack_int(&pack, words_of(page));
+    pack_bytes(&pack, near_fingerprint(&page->arena, article));
+    pack_links(page, &pack);
+    pack_markdown_hrefs(page, &pack);
+    page->text = text;
+    return answered(&pack, answer);
+}
+
+/* Lines of the text that was read: those near the title, which is given in lower case, and those that may be a date and
+ * hardly more. */
+EXPORT size_t kernel_lines(Page *page, const uint8_t *title, uint32_t size, const uint8_t **answer)
+{
+    if (page->text.at == NULL)
+        return 0;
+    if (setjmp(page->arena.broken))
+        return 0;
+    Pack pack = pack_begin(&page->arena, LINES_BYTES);
+    pack_array(&pack, 2);
+    pack_lines_around(page, (Text){title, size}, &pack);
+    pack_lines_with_years(page, &pack);
+    return answered(&pack, answer);
+}
+
+EXPORT bool kernel_may_have_stamps(const Page *page) { return may_have_stamps(page); }
+
+/* The Markdown of what was kept. `joined` holds the addresses for the hrefs of the last answer, each with a zero at its
+ * end. */
+EXPORT size_t kernel_markdown(Page *page, const uint8_t *joined, uint32_t size, const uint8_t **answer)
+{
+    if (setjmp(page->arena.broken))
+        return 0;
+    Texts addresses = {0};
+    for (uint32_t at = 0; at < size;) {
+        const uint8_t *end = memchr(joined + at, 0, size - at);
+        uint32_t stop = end != NULL ? (uint32_t)(end - joined) : size;
+        ADD(&page->arena, addresses, ((Text){joined + at, stop - at}));
+        at = stop + 1;
+    }
+    Pack pack = pack_begin(&page->arena, (size_t)page->blocks.marked.size * 2 + ANSWER_BYTES);
+    pack_markdown(page, &addresses, &pack);
+    return answered(&pack, answer);
+}
+
+/* Which language a sample in lower case is in, and how sure that is: a tag and a number from 0 to 1. */
+EXPORT size_t kernel_language(Page *page, const uint8_t *sample, uint32_t size, const uint8_t **answer)
+{
+    if (setjmp(page->arena.broken))
+        return 0;
+    Text tag = {NULL, 0};
+    double confidence = 0.0;
+    detect_language(&page->arena, (Text){sample, size}, &tag, &confidence);
+    Pack pack = pack_begin(&page->arena, 64);
+    pack_array(&pack, 2);
+    pack_text(&pack, tag);
+    pack_real(&pack, confidence);
+    return answered(&pack, answer);
+}

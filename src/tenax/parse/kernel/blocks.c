@@ -1,0 +1,228 @@
+/* A page as blocks: runs of text between the borders of elements, and how much of each is links: `parse.blocks`. */
+#include "text.h"
+#include "unicode.h"
+
+#define FOREIGN_BYTES 1.25
+#define FEW_WORDS 3
+
+/* How often there is what is counted, in a text of a Latin script: bytes that are not the first of their character,
+ * spaces, and marks of punctuation. */
+typedef struct {
+    uint32_t tails, spaces, pauses;
+} Counts;
+
+static Counts counts_of(Text text)
+{
+    Counts counts = {0, 0, 0};
+    for (uint32_t n = 0; n < text.size;) {
+        /* So few that they are counted in a byte: the compiler counts many side by side. */
+        uint8_t tails = 0, spaces = 0, pauses = 0;
+        uint32_t end = text.size - n > UINT8_MAX ? n + UINT8_MAX : text.size;
+        for (; n < end; n++) {
+            uint8_t byte = text.at[n];
+            tails += (byte & 0xc0) == 0x80;
+            spaces += byte == ' ';
+            pauses += (byte == ',') | (byte == '.') | (byte == '?');
+        }
+        counts.tails += tails;
+        counts.spaces += spaces;
+        counts.pauses += pauses;
+    }
+    return counts;
+}
+
+static void add_block(Page *page, uint32_t begin, uint32_t end, uint32_t run)
+{
+    Arena *arena = &page->arena;
+    Blocks *blocks = &page->blocks;
+    Text text = right_stripped((Text){blocks->marked.at + begin, end - begin});
+    Counts counts = counts_of(text);
+    uint32_t words = counts.spaces + 1, length = text.size - counts.tails;
+    ADD(arena, blocks->texts, text);
+    ADD(arena, blocks->lengths, length);
+    ADD(arena, blocks->runs, run);
+    ADD(arena, blocks->boxes, AT(arena, page->walk.run_boxes, run));
+    ADD(arena, blocks->chars, length);
+    ADD(arena, blocks->words, words);
+    ADD(arena, blocks->pauses, words > FEW_WORDS ? counts.pauses : 0);
+}
+
+/* Where runs and paragraphs begin, blocks do; those before the first run are none. */
+static void cut(Page *page, const Numbers *marks)
+{
+    Arena *arena = &page->arena;
+    Blocks *blocks = &page->blocks;
+    const uint8_t *marked = blocks->marked.at;
+    uint32_t runs = page->walk.run_starts.count;
+    for (uint32_t n = 0, run = 0, parts = 0; n < marks->count; n++) {
+        if (marked[marks->at[n]] == RUN) {
+            ADD(arena, blocks->first_of_run, blocks->texts.count);
+            if (blocks->texts.count >= MAX_BLOCKS)
+                break;
+            run++;
+            parts = 0;
+        }
+        if (run > 0 && parts++ < MAX_BLOCKS)
+            add_block(page, marks->at[n] + 1, n + 1 < marks->count ? marks->at[n + 1] : blocks->marked.size, run - 1);
+    }
+    /* Runs that were left out hold no blocks. */
+    uint32_t missing = runs + 1 - blocks->first_of_run.count;
+    for (uint32_t n = 0; n < missing; n++)
+        ADD(arena, blocks->first_of_run, blocks->texts.count);
+    blocks->is_cut = missing > 1;
+    blocks->marks = marks->count;
+}
+
+/* The length of some fragments in one line, with single spaces. */
+static uint32_t said_in(const Walk *walk, uint32_t start, uint32_t stop)
+{
+    uint32_t count = 0;
+    bool is_spaced = false;
+    for (uint32_t n = start; n < stop; n++) {
+        const uint8_t *at = walk->fragments.at[n].at, *end = at + walk->fragments.at[n].size;
+        while (at < end) {
+            uint32_t space = *at == BREAK ? 1 : space_at(at, end);
+            if (space) {
+                at += space;
+                is_spaced = true;
+                continue;
+            }
+            count += 1 + (is_spaced && count > 0);
+            is_spaced = false;
+            at++;
+            while (at < end && (*at & 0xc0) == 0x80)
+                at++;
+        }
+    }
+    return count;
+}
+
+/* Of a run that was cut into several blocks, the first from the last link's on that has room: near enough. */
+static uint32_t block_with_room(const Blocks *blocks, uint32_t run, uint32_t said, uint32_t last)
+{
+    uint32_t first = blocks->first_of_run.at[run], end = blocks->first_of_run.at[run + 1];
+    for (uint32_t block = first > last ? first : last; block + 1 < end; block++)
+        if (blocks->link_chars.at[block] + said <= blocks->lengths.at[block])
+            return block;
+    return end - 1;
+}
+
+static void count_links(Page *page)
+{
+    const Walk *walk = &page->walk;
+    Blocks *blocks = &page->blocks;
+    FILL(&page->arena, blocks->link_chars, blocks->texts.count);
+    FILL(&page->arena, blocks->link_counts, blocks->texts.count);
+    uint32_t runs = walk->run_starts.count, run = 0, covered = 0, block = 0;
+    bool is_one_each = blocks->texts.count == runs && !blocks->is_cut;
+    for (uint32_t link = 0; link < walk->link_starts.count && runs; link++) {
+        uint32_t start = walk->link_starts.at[link], end = walk->link_ends.at[link];
+        /* A link within a link counts with the outer one: no text is read twice. */
+        if (start < covered || start >= end)
+            continue;
+        covered = end;
+        while (run + 1 < runs && walk->run_starts.at[run + 1] <= start)
+            run++;
+        if (end - start == 1 && blocks->first_of_run.at[run + 1] - blocks->first_of_run.at[run] == 1) {
+            uint32_t said = length_of(stripped(walk->fragments.at[start]));
+            if (said) {
+                block = blocks->first_of_run.at[run];
+                AT(&page->arena, blocks->link_chars, block) += said;
+                AT(&page->arena, blocks->link_counts, block) += 1;
+            }
+            continue;
+        }
+        for (uint32_t at = run; at < runs && walk->run_starts.at[at] < end; at++) {
+            uint32_t stop = at + 1 < runs ? walk->run_starts.at[at + 1] : walk->fragments.count;
+            if (blocks->first_of_run.at[at] == blocks->first_of_run.at[at + 1])
+                continue;
+            uint32_t begin = walk->run_starts.at[at];
+            uint32_t said = said_in(walk, start > begin ? start : begin, stop < end ? stop : end);
+            if (said == 0)
+                continue;
+            block = is_one_each ? blocks->first_of_run.at[at] : block_with_room(blocks, at, said, block);
+            AT(&page->arena, blocks->link_chars, block) += said;
+            AT(&page->arena, blocks->link_counts, block) += 1;
+        }
+    }
+    /* Rarely a text is shorter than its links, for white space between them is not counted alike. */
+    for (uint32_t n = 0; n < blocks->texts.count; n++)
+        if (blocks->link_chars.at[n] > blocks->lengths.at[n])
+            blocks->link_chars.at[n] = blocks->lengths.at[n];
+}
+
+/* Scripts without spaces between words: their characters say more each, and two of them count as a word. */
+static bool is_dense(uint32_t character)
+{
+    return (character >= 0x0e00 && character <= 0x0e7f) || (character >= 0x3040 && character <= 0x30ff) ||
+           (character >= 0x3400 && character <= 0x4dbf) || (character >= 0x4e00 && character <= 0x9fff) ||
+           (character >= 0xac00 && character <= 0xd7af);
+}
+
+/* Marks of punctuation that part or end sentences, in any script. */
+static bool is_pause(uint32_t character)
+{
+    switch (character) {
+    case '.': case ',': case ';': case ':': case '!': case '?':
+    case 0x3002: case 0xff0c: case 0x3001: case 0xff01: case 0xff1f: case 0xff1b: case 0xff1a:
+    case 0x2026: case 0x061f: case 0x060c: case 0x06d4: case 0x0964:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Whether the page is written in another script than the Latin: whose letters take two bytes or three each. */
+static bool is_foreign(Text marked)
+{
+    uint32_t chars = length_of(marked);
+    return marked.size != chars && (double)marked.size > FOREIGN_BYTES * (double)chars;
+}
+
+static void count_foreign(Blocks *blocks, uint32_t block)
+{
+    uint32_t dense = 0, spaces = 0, pauses = 0, size;
+    Text text = blocks->texts.at[block];
+    for (const uint8_t *at = text.at, *end = at + text.size; at < end; at += size) {
+        uint32_t character = character_at(at, end, &size);
+        dense += is_dense(character);
+        spaces += character == ' ';
+        pauses += is_pause(character);
+    }
+    blocks->chars.at[block] += dense;
+    blocks->words.at[block] = spaces + 1 + dense / 2;
+    blocks->pauses.at[block] = pauses;
+}
+
+/* What is counted before each block, and at last of all. */
+static void sum_up(Page *page)
+{
+    Blocks *blocks = &page->blocks;
+    uint32_t count = blocks->texts.count;
+    FILL(&page->arena, blocks->chars_before, count + 1);
+    FILL(&page->arena, blocks->links_before, count + 1);
+    FILL(&page->arena, blocks->pauses_before, count + 1);
+    FILL(&page->arena, blocks->long_before, count + 1);
+    for (uint32_t n = 0; n < count; n++) {
+        uint32_t said = blocks->chars.at[n], linked = blocks->link_chars.at[n];
+        blocks->chars_before.at[n + 1] = blocks->chars_before.at[n] + said;
+        blocks->links_before.at[n + 1] = blocks->links_before.at[n] + linked;
+        blocks->pauses_before.at[n + 1] = blocks->pauses_before.at[n] + blocks->pauses.at[n];
+        blocks->long_before.at[n + 1] =
+            blocks->long_before.at[n] + (said >= LONG_CHARS && (uint64_t)2 * linked < said);
+    }
+}
+
+void read_blocks(Page *page)
+{
+    Blocks *blocks = &page->blocks;
+    Numbers marks;
+    *blocks = (Blocks){0};
+    blocks->marked = marked_text(&page->arena, &page->walk, &marks);
+    cut(page, &marks);
+    if (is_foreign(blocks->marked))
+        for (uint32_t n = 0; n < blocks->texts.count; n++)
+            count_foreign(blocks, n);
+    count_links(page);
+    sum_up(page);
+}

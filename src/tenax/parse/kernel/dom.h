@@ -1,0 +1,177 @@
+/* The tree of a page, as lexbor made it: read only.
+ *
+ * The tree belongs to selectolax, which has lexbor inside its module; we are given the address of its root. `Node`,
+ * `Attribute` and those beside them mirror lexbor's own fields. Python compares them with what selectolax and lexbor
+ * say of a small page when the kernel is loaded, and does without the kernel if they differ.
+ */
+#ifndef TENAX_DOM_H
+#define TENAX_DOM_H
+
+#include "memory.h"
+
+/* Text in UTF-8, not ended by a zero; `at` is NULL where there is none. */
+typedef struct {
+    const uint8_t *at;
+    uint32_t size;
+} Text;
+
+typedef LIST(Text) Texts;
+
+typedef struct Node Node;
+struct Node {
+    void *events;
+    uintptr_t tag;      /* see tags.h */
+    uintptr_t prefix;
+    uintptr_t space;
+    void *document;
+    Node *next;
+    Node *previous;
+    Node *parent;
+    Node *first_child;
+    Node *last_child;
+    void *user;
+    int type;
+};
+
+typedef LIST(Node *) Nodes;
+
+enum { NODE_ELEMENT = 1, NODE_TEXT = 3 };
+
+/* Mirrors what follows the node in lexbor's character data. */
+typedef struct {
+    Node node;
+    const uint8_t *at;
+    size_t size;
+} CharacterData;
+
+/* The value of an attribute, as lexbor keeps it. */
+typedef struct {
+    const uint8_t *at;
+    size_t size;
+} Value;
+
+typedef struct Attribute Attribute;
+struct Attribute {
+    Node node;              /* its tag is the number of the name without a prefix */
+    uintptr_t upper_name;
+    uintptr_t full_name;    /* the number of the name with its prefix; 0 where it has none */
+    const Value *value;
+    Node *owner;
+    Attribute *next;
+};
+
+/* Mirrors what follows the node in lexbor's elements. */
+typedef struct {
+    Node node;
+    uintptr_t upper_name, full_name;
+    void *is_value;
+    Attribute *first_attribute;
+} Element;
+
+/* A name of an attribute. Numbers of names that are not among lexbor's own are addresses of these. */
+typedef struct {
+    union {
+        const uint8_t *at;
+        uint8_t bytes[24];
+    } letters;              /* in place where there are few of them */
+    size_t size;
+} Name;
+
+/* What we know of lexbor's functions, found by Python: they are asked when the kernel is loaded. */
+typedef struct {
+    Attribute *(*first_attribute)(Node *element);
+    Attribute *(*next_attribute)(Attribute *attribute);
+    const uint8_t *(*attribute_name)(Attribute *attribute, size_t *size);
+    const uint8_t *(*attribute_value)(Attribute *attribute, size_t *size);
+    const Name *(*name_by_number)(void *names, uintptr_t number);
+} Lexbor;
+
+/* Takes the functions, once, and the names that lexbor has numbers for. */
+void kernel_set_lexbor(const Lexbor *functions);
+
+/* Whether our picture of an element's attributes is what lexbor says of them. */
+bool kernel_mirrors_attributes(Node *element);
+
+#define KNOWN_NAMES 256
+#define SHORT_NAME 16
+extern Text known_names[KNOWN_NAMES];
+
+static inline Text text_of(const uint8_t *at, size_t size)
+{
+    /* Bodies are capped far below this. */
+    return (Text){at, size > UINT32_MAX ? UINT32_MAX : (uint32_t)size};
+}
+
+/* The text of a text node; of anything else, and of a text node without any, `at` is NULL. */
+static inline Text node_text(const Node *node)
+{
+    if (node->type != NODE_TEXT)
+        return (Text){NULL, 0};
+    const CharacterData *data = (const CharacterData *)node;
+    return text_of(data->at, data->size);
+}
+
+static inline Text name_of(const Attribute *attribute)
+{
+    uintptr_t number = attribute->full_name ? attribute->full_name : attribute->node.tag;
+    if (number < KNOWN_NAMES)
+        return known_names[number];
+    const Name *name = (const Name *)number;
+    return text_of(name->size > SHORT_NAME ? name->letters.at : name->letters.bytes, name->size);
+}
+
+static inline Text value_of(const Attribute *attribute)
+{
+    const Value *value = attribute->value;
+    return value != NULL && value->at != NULL ? text_of(value->at, value->size) : (Text){NULL, 0};
+}
+
+/* Every attribute in turn, from `one = NULL` on: `while (each_attribute(node, &one, &name, &value))` */
+static inline bool each_attribute(const Node *node, Attribute **one, Text *name, Text *value)
+{
+    if (*one != NULL)
+        *one = (*one)->next;
+    else if (node->type == NODE_ELEMENT)
+        *one = ((const Element *)node)->first_attribute;
+    if (*one == NULL)
+        return false;
+    *name = name_of(*one);
+    *value = value_of(*one);
+    return true;
+}
+
+/* Before a node is looked at on the way through the tree. The parser laid nodes and attributes out in the order of the
+ * page, so what comes next is not far behind: it is asked for before it is needed, as memory is slow. */
+#define AHEAD_BYTES 2048
+#define AHEAD_LINES 6
+#define LINE_BYTES 64
+static inline void look_ahead(const Node *node)
+{
+    for (uintptr_t line = 0; line < AHEAD_LINES; line++)
+        __builtin_prefetch((const void *)((uintptr_t)node + AHEAD_BYTES + line * LINE_BYTES));
+}
+
+/* The node after this one in the order of the page, at or below `root`; NULL behind the last. */
+static inline Node *next_below(const Node *root, Node *node)
+{
+    if (node->first_child != NULL)
+        return node->first_child;
+    while (node != root && node->next == NULL)
+        node = node->parent;
+    return node == root ? NULL : node->next;
+}
+
+/* Whether an element has an attribute, by its lower-case name. `value->at` is NULL where it has no value, as with
+ * <input disabled>; selectolax says None of both. */
+bool find_attribute(const Node *node, const char *name, Text *value);
+
+/* The value of an attribute; `at` is NULL where there is none. */
+Text attribute_of(const Node *node, const char *name);
+
+static inline bool text_is(Text text, const char *literal)
+{
+    size_t size = strlen(literal);
+    return text.at != NULL && text.size == size && memcmp(text.at, literal, size) == 0;
+}
+
+#endif

@@ -1,0 +1,271 @@
+/* Like text, like fingerprint: see fingerprint.py for what is done, and why. */
+#include "page.h"
+#include "unicode.h"
+#include "utf8.h"
+
+#define MAX_CHARS 100000
+#define BINS 64
+#define BIN_SHIFT 26            /* of a hash of 32 bits */
+#define FINGERPRINT_BYTES (2 * BINS)
+#define WINDOW 16
+#define EASTERN_WINDOW 6
+#define FOREIGN_SHARE 0.26
+#define GROUPS 12
+
+/* fingerprint._ANCHORS: the letters of a group are one to us. */
+static const char *const ANCHORS[GROUPS] = {
+    "bv\xbc\x97\xad", "kj\x93\x8f", "p\x83\xb3", "m\xb4\x96", "g\x8b\xb9", "u\x98\xbf",
+    "d\xbb\xaf\x9e", "l\x80\xb1\xa8", "r\xba\xaa\x85", "s\x82\xb7\xa7", "n\xbd\x84\xa0", "37",
+};
+
+/* How many letters a text must have to do without another group: 7,000 / 1.4 ** n, rounded up. */
+static const uint32_t LIMITS[GROUPS - 1] = {243, 339, 475, 665, 930, 1302, 1823, 2552, 3572, 5000, 7000};
+
+/* What each byte is among letters: 0 for what is none. */
+static uint8_t ascii_letters[256], all_letters[256];
+
+#define SLICES 8
+static uint32_t crc_tables[SLICES][256];
+
+/* Not by unicode.h, whose own tables may be made after ours. */
+static bool is_ascii_alnum(uint32_t byte)
+{
+    return byte - '0' < 10 || (byte | 0x20) - 'a' < 26;
+}
+
+static void make_letters(void)
+{
+    uint8_t grouped[256];
+    for (uint32_t byte = 0; byte < 256; byte++)
+        grouped[byte] = (uint8_t)(byte - 'A' < 26 ? byte + 0x20 : byte);
+    for (uint32_t byte = 0; byte < 256; byte++)
+        for (uint32_t group = 0; group < GROUPS; group++)
+            if (grouped[byte] != 0 && strchr(ANCHORS[group], (char)grouped[byte]) != NULL) {
+                grouped[byte] = (uint8_t)(group + 1);
+                break;
+            }
+    for (uint32_t byte = 0; byte < 256; byte++) {
+        ascii_letters[byte] = is_ascii_alnum(byte) ? grouped[byte] : 0;
+        all_letters[byte] = byte >= 0x80 && byte < 0xC0 ? grouped[byte] : ascii_letters[byte];
+    }
+}
+
+static void make_crc_tables(void)
+{
+    for (uint32_t byte = 0; byte < 256; byte++) {
+        uint32_t value = byte;
+        for (int bit = 0; bit < 8; bit++)
+            value = value >> 1 ^ (value & 1 ? 0xEDB88320u : 0);
+        crc_tables[0][byte] = value;
+    }
+    for (uint32_t slice = 1; slice < SLICES; slice++)
+        for (uint32_t byte = 0; byte < 256; byte++) {
+            uint32_t before = crc_tables[slice - 1][byte];
+            crc_tables[slice][byte] = before >> 8 ^ crc_tables[0][before & 0xFF];
+        }
+}
+
+/* When the library is loaded: nothing is written to these tables again. */
+__attribute__((constructor)) static void make_tables(void)
+{
+    make_letters();
+    make_crc_tables();
+}
+
+/* zlib's, eight bytes at a time. */
+static uint32_t crc32_of(const uint8_t *at, size_t size)
+{
+    uint32_t crc = 0xFFFFFFFFu;
+    for (; size >= 8; at += 8, size -= 8) {
+        crc ^= at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+        crc = crc_tables[7][crc & 0xFF] ^ crc_tables[6][crc >> 8 & 0xFF] ^ crc_tables[5][crc >> 16 & 0xFF] ^
+              crc_tables[4][crc >> 24] ^ crc_tables[3][at[4]] ^ crc_tables[2][at[5]] ^ crc_tables[1][at[6]] ^
+              crc_tables[0][at[7]];
+    }
+    for (; size > 0; at++, size--)
+        crc = crc >> 8 ^ crc_tables[0][(crc ^ *at) & 0xFF];
+    return ~crc;
+}
+
+/* What is left of a text; `to` has room for all of it. */
+static Text translated(Text text, const uint8_t letters[256], uint8_t *to)
+{
+    uint32_t size = 0;
+    for (uint32_t n = 0; n < text.size; n++) {
+        uint8_t letter = letters[text.at[n]];
+        to[size] = letter;
+        size += letter != 0;
+    }
+    return (Text){to, size};
+}
+
+static uint32_t count_of(Text text, const uint8_t letters[256])
+{
+    uint32_t count = 0;
+    for (uint32_t n = 0; n < text.size; n++)
+        count += letters[text.at[n]] != 0;
+    return count;
+}
+
+/* Whether a character stands in a text that has few of its first bytes: where it is Latin. */
+static bool holds(Text text, const char *character)
+{
+    size_t size = strlen(character);
+    const uint8_t *at = text.at, *end = text.at + text.size;
+    while ((at = memchr(at, (uint8_t)character[0], (size_t)(end - at))) != NULL) {
+        if ((size_t)(end - at) >= size && memcmp(at, character, size) == 0)
+            return true;
+        at++;
+    }
+    return false;
+}
+
+/* text.ASCII_WHEN_LOWER: a dotted I and the sign of Kelvin. */
+static bool has_ascii_when_lower(Text text)
+{
+    return holds(text, "\u0130") || holds(text, "\u212A");
+}
+
+/* How many bytes of a mark beyond ASCII begin here: fingerprint._MARKS. */
+static uint32_t mark_at(const uint8_t *at, const uint8_t *end)
+{
+    size_t room = (size_t)(end - at);
+    if (room < 2)
+        return 0;
+    switch (at[0]) {
+    case 0xC2:
+        return at[1] >= 0xA0 && at[1] <= 0xBF ? 2 : 0;
+    case 0xD8:
+        return at[1] == 0x8C || at[1] == 0x9B || at[1] == 0x9F ? 2 : 0;
+    case 0xDB:
+        return at[1] == 0x94 ? 2 : 0;
+    case 0xE0:
+        return room >= 3 && at[1] == 0xA5 && at[2] == 0xA4 ? 3 : 0;
+    case 0xE2:
+        return room >= 3 && (at[1] == 0x80 || at[1] == 0x81) ? 3 : 0;
+    case 0xE3:
+        return room >= 3 && (at[1] == 0x80 || (at[1] == 0x83 && at[2] == 0xBB)) ? 3 : 0;
+    case 0xEF:
+        return room >= 3 && (at[1] == 0xBC || at[1] == 0xBD) ? 3 : 0;
+    default:
+        return 0;
+    }
+}
+
+static Text without_marks(Arena *arena, Text text)
+{
+    uint8_t *made = take(arena, text.size), *out = made;
+    const uint8_t *at = text.at, *end = text.at + text.size;
+    while (at < end) {
+        uint32_t size = *at >= 0x80 ? mark_at(at, end) : 0;
+        if (size == 0)
+            *out++ = *at++;
+        else
+            at += size;
+    }
+    return (Text){made, (uint32_t)(out - made)};
+}
+
+static bool is_latin(uint32_t latin, uint32_t letters)
+{
+    return letters - latin <= FOREIGN_SHARE * letters;
+}
+
+/* The first bytes of Chinese, Japanese and Korean characters. */
+static uint32_t eastern_of(Text text)
+{
+    uint32_t count = 0;
+    for (uint32_t n = 0; n < text.size; n++)
+        count += text.at[n] >= 0xE3 && text.at[n] <= 0xED;
+    return count;
+}
+
+/* What is left of a text, and how long its windows are. */
+static Text letters_of(Arena *arena, Text text, uint32_t *window)
+{
+    *window = WINDOW;
+    Text latin = translated(text, ascii_letters, take(arena, text.size));
+    uint32_t foreign = 2 * (text.size - length_of(text));
+    if (foreign == 0 || (foreign <= FOREIGN_SHARE * (latin.size + foreign) && !has_ascii_when_lower(text)))
+        return latin;
+    text = lowered(arena, text);
+    uint8_t *room = take(arena, text.size);
+    latin = translated(text, ascii_letters, room);
+    if (is_latin(latin.size, count_of(text, all_letters)))
+        return latin;
+    text = without_marks(arena, text);
+    if (is_latin(latin.size, count_of(text, all_letters)))
+        return latin;
+    Text letters = translated(text, all_letters, room);
+    if (4 * eastern_of(text) > letters.size)
+        *window = EASTERN_WINDOW;
+    return letters;
+}
+
+/* Keeps the smallest hash of each bin. */
+typedef struct {
+    uint32_t least[BINS];
+    bool is_full[BINS];
+    uint32_t count;
+} Bins;
+
+static void add_window(Bins *bins, const uint8_t *at, size_t size)
+{
+    uint32_t hash = crc32_of(at, size), bin = hash >> BIN_SHIFT;
+    if (!bins->is_full[bin] || hash < bins->least[bin])
+        bins->least[bin] = hash;
+    bins->is_full[bin] = true;
+    bins->count++;
+}
+
+/* The windows behind the anchors of the first so many groups. */
+static void add_windows(Bins *bins, Text letters, uint32_t window, uint32_t groups)
+{
+    uint32_t end = letters.size > window ? letters.size - window : 0;
+    for (uint32_t n = 0; n < end;) {
+        uint32_t stop = end - n > AT_ONCE ? n + AT_ONCE : end;
+        if (stop == n + AT_ONCE && !is_any((Sixteen)(sixteen_bytes(letters.at + n) <= (uint8_t)groups)))
+            n = stop;
+        for (; n < stop; n++)
+            if (letters.at[n] <= groups)
+                add_window(bins, letters.at + n + 1, window);
+    }
+}
+
+static void fill_bins(Bins *bins, Text letters, uint32_t window)
+{
+    uint32_t groups = GROUPS;
+    while (groups > 1 && letters.size >= LIMITS[GROUPS - groups])
+        groups--;
+    for (; groups <= GROUPS; groups++) {
+        *bins = (Bins){0};
+        add_windows(bins, letters, window, groups);
+        if (bins->count >= BINS)
+            return;
+    }
+    if (bins->count == 0)
+        add_window(bins, letters.at, letters.size);
+}
+
+Text near_fingerprint(Arena *arena, Text text)
+{
+    uint32_t window;
+    Text letters = letters_of(arena, first_characters(text, MAX_CHARS), &window);
+    if (letters.size == 0)
+        return (Text){NULL, 0};
+    Bins bins;
+    fill_bins(&bins, letters, window);
+    uint8_t *made = take(arena, FINGERPRINT_BYTES);
+    /* An empty bin borrows from the next one that is not; the last ones from the first. */
+    uint32_t first = 0;
+    while (first < BINS - 1 && !bins.is_full[first])
+        first++;
+    uint32_t value = bins.least[first];
+    for (uint32_t bin = BINS; bin-- > 0;) {
+        if (bins.is_full[bin])
+            value = bins.least[bin];
+        made[2 * bin] = (uint8_t)value;
+        made[2 * bin + 1] = (uint8_t)(value >> 8);
+    }
+    return (Text){made, FINGERPRINT_BYTES};
+}

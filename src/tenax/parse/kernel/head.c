@@ -1,0 +1,210 @@
+/* What the head of a page holds, for Python to make something of it: `parse.head`. */
+#include "links.h"
+#include "text.h"
+#include "unicode.h"
+
+#define MAX_SCRIPTS 30
+#define MAX_HEADINGS 10
+#define MAX_TOLD 5          /* attributes of one element */
+#define MAX_STAMP_LETTERS 8
+
+/* html.TOLD: the attributes in which an element tells what the page is. */
+typedef struct {
+    uint32_t tag;
+    uint32_t count;
+    const char *names[MAX_TOLD];
+} Told;
+
+enum { META_CONTENT = 0 };
+enum { LINK_REL = 0, LINK_HREF = 1 };
+static const Told TOLD[] = {
+    {TAG_base, 1, {"href"}},
+    {TAG_link, 3, {"rel", "href", "type"}},
+    {TAG_meta, 5, {"content", "name", "property", "itemprop", "http-equiv"}},
+    {TAG_script, 1, {"type"}},
+    {TAG_title, 0, {NULL}},
+};
+
+/* What one element says, in the order of its names. */
+typedef struct {
+    const Node *node;
+    const Told *told;
+    Text values[MAX_TOLD];
+    bool is_there[MAX_TOLD];
+    Text text;
+} Telling;
+
+/* What was told so far: only so much of it is listened to. */
+typedef struct {
+    bool has_title, has_base;
+    uint32_t scripts;
+} Heard;
+
+static const Told *told_by(uintptr_t tag)
+{
+    for (size_t n = 0; n < sizeof TOLD / sizeof *TOLD; n++)
+        if (TOLD[n].tag == tag)
+            return &TOLD[n];
+    return NULL;
+}
+
+static void read_attributes(Telling *telling)
+{
+    Attribute *one = NULL;
+    Text name, value;
+    while (telling->told->count > 0 && each_attribute(telling->node, &one, &name, &value))
+        for (uint32_t n = 0; n < telling->told->count; n++)
+            if (text_is(name, telling->told->names[n])) {
+                telling->values[n] = value;
+                telling->is_there[n] = true;
+                break;
+            }
+}
+
+static Text first_text(const Node *node)
+{
+    return node->first_child != NULL ? node_text(node->first_child) : (Text){NULL, 0};
+}
+
+static bool is_named(const Telling *meta)
+{
+    for (uint32_t n = META_CONTENT + 1; n < meta->told->count; n++)
+        if (meta->values[n].size > 0)
+            return true;
+    return false;
+}
+
+static bool is_relation_heard(Text rel)
+{
+    return has_word(rel, "canonical") || has_word(rel, "alternate") || has_word(rel, "next") || has_word(rel, "feed") ||
+           has_word(rel, "image_src");
+}
+
+/* Whether Python would make anything of it. Most elements that could tell something are stylesheets and scripts, and to
+ * hand them over takes longer than to look at them. */
+static bool is_heard(Telling *telling, Heard *heard)
+{
+    switch (telling->told->tag) {
+    case TAG_meta:
+        return telling->values[META_CONTENT].size > 0 && is_named(telling);
+    case TAG_link:
+        return telling->is_there[LINK_HREF] && is_relation_heard(telling->values[LINK_REL]);
+    case TAG_base:
+        if (heard->has_base || !telling->is_there[0])
+            return false;
+        return heard->has_base = true;
+    case TAG_title:
+        telling->text = first_text(telling->node);
+        if (heard->has_title)
+            return false;
+        return heard->has_title = true;
+    default:
+        if (heard->scripts == MAX_SCRIPTS || !holds_either_case(telling->values[0], "ld+json"))
+            return false;
+        telling->text = first_text(telling->node);
+        heard->scripts += telling->text.size > 0;
+        return telling->text.size > 0;
+    }
+}
+
+static void pack_telling(Pack *pack, const Telling *telling)
+{
+    const Node *parent = telling->node->parent;
+    uint32_t there = 0;
+    for (uint32_t n = 0; n < telling->told->count; n++)
+        there += telling->is_there[n];
+    pack_array(pack, 4);
+    pack_int(pack, telling->told->tag);
+    pack_bool(pack, parent != NULL && parent->tag == TAG_head);
+    pack_map(pack, there);
+    for (uint32_t n = 0; n < telling->told->count; n++)
+        if (telling->is_there[n]) {
+            pack_literal(pack, telling->told->names[n]);
+            pack_text(pack, telling->values[n]);
+        }
+    pack_text(pack, telling->text);
+}
+
+static void pack_tellings(Page *page, Pack *pack)
+{
+    LIST(Telling) tellings = {0};
+    Heard heard = {0};
+    for (uint32_t n = 0; n < page->walk.telling.count; n++) {
+        const Node *node = page->walk.telling.at[n];
+        Telling telling = {.node = node, .told = told_by(node->tag)};
+        if (telling.told == NULL)
+            continue;
+        read_attributes(&telling);
+        if (is_heard(&telling, &heard))
+            ADD(&page->arena, tellings, telling);
+    }
+    pack_array(pack, tellings.count);
+    for (uint32_t n = 0; n < tellings.count; n++)
+        pack_telling(pack, &tellings.at[n]);
+}
+
+/* What the first boxes say that have one of these tags. */
+static void pack_headings(Page *page, Pack *pack, uint32_t tag, uint32_t other_tag)
+{
+    const Numbers *tags = &page->walk.box_tags;
+    uint32_t boxes[MAX_HEADINGS], count = 0;
+    for (uint32_t box = 0; box < tags->count && count < MAX_HEADINGS; box++)
+        if (tags->at[box] == tag || tags->at[box] == other_tag)
+            boxes[count++] = box;
+    pack_array(pack, count);
+    for (uint32_t n = 0; n < count; n++)
+        pack_text(pack, box_text(&page->arena, &page->walk, boxes[n]));
+}
+
+void pack_head(Page *page, Pack *pack, uint32_t marks)
+{
+    pack_array(pack, 6);
+    pack_tellings(page, pack);
+    pack_text(pack, attribute_of(page->root, "lang"));
+    pack_text(pack, attribute_of(page->root, "xml:lang"));
+    pack_headings(page, pack, TAG_h1, TAG_h1);
+    pack_headings(page, pack, TAG_h2, TAG_h3);
+    pack_int(pack, marks);
+}
+
+static bool is_quote(uint8_t byte) { return byte == '"' || byte == '\''; }
+
+static bool is_name_letter(uint8_t byte) { return ((byte | 0x20) >= 'a' && (byte | 0x20) <= 'z') || byte == '_'; }
+
+/* Whether what follows a word of head._STAMPED begins as head._STAMP says, up to the first digit. Where the script ends
+ * before that, the next one may go on with it. */
+static bool may_be_stamp(const uint8_t *at, const uint8_t *end)
+{
+    for (uint32_t n = 0; n < MAX_STAMP_LETTERS && at < end && is_name_letter(*at); n++)
+        at++;
+    at += at < end && is_quote(*at);
+    at += space_at(at, end);
+    if (at < end && *at++ != ':')
+        return false;
+    at += space_at(at, end);
+    if (at < end && !is_quote(*at++))
+        return false;
+    return at == end || (*at >= '0' && *at <= '9') || *at >= 0x80;
+}
+
+static bool may_have_stamp(Text script, Text word)
+{
+    uint32_t at = 0;
+    while ((at = find(script, word, at)) != UINT32_MAX) {
+        at += word.size;
+        if (may_be_stamp(script.at + at, script.at + script.size))
+            return true;
+    }
+    return false;
+}
+
+bool may_have_stamps(const Page *page)
+{
+    static const Text STAMPED[] = {{(const uint8_t *)"ublish", 6}, {(const uint8_t *)"reated", 6}};
+    for (uint32_t n = 0; n < page->scripts.count; n++) {
+        Text script = first_text(page->scripts.at[n]);
+        if (script.size > 0 && (may_have_stamp(script, STAMPED[0]) || may_have_stamp(script, STAMPED[1])))
+            return true;
+    }
+    return false;
+}

@@ -1,0 +1,310 @@
+/* Where a page leads, its links in document order, each once, as written: `parse.links`. */
+#include "links.h"
+
+#include "table.h"
+#include "text.h"
+#include "unicode.h"
+
+#define MAX_LINKS 50000
+#define MAX_HREF_CHARS 65536
+#define MAX_TEXT_CHARS 300
+#define MAX_REL_CHARS 100
+#define MAX_FRAGMENTS 200
+#define MAX_FRAGMENT_CHARS (4 * MAX_TEXT_CHARS)
+#define MAX_CHARACTER_BYTES 4
+
+typedef struct {
+    Text href;
+    const char *kind;
+    bool is_nofollow;
+    Text text, rel;
+    bool is_in_article;
+} Link;
+
+/* The attributes of an element that may lead elsewhere. */
+typedef struct {
+    Text href, rel, type;
+} Leading;
+
+static uint8_t lower_ascii(uint8_t byte) { return byte >= 'A' && byte <= 'Z' ? byte + 0x20 : byte; }
+
+static bool begins_with(const uint8_t *at, const uint8_t *end, const char *lower, size_t size)
+{
+    if ((size_t)(end - at) < size)
+        return false;
+    for (size_t n = 0; n < size; n++)
+        if (lower_ascii(at[n]) != (uint8_t)lower[n])
+            return false;
+    return true;
+}
+
+bool has_word(Text text, const char *word)
+{
+    size_t size = strlen(word);
+    const uint8_t *at = text.at, *end = text.at + text.size;
+    while (at < end) {
+        uint32_t space = space_at(at, end);
+        if (space > 0) {
+            at += space;
+            continue;
+        }
+        const uint8_t *begin = at;
+        while (at < end && space_at(at, end) == 0)
+            at++;
+        if ((size_t)(at - begin) == size && begins_with(begin, at, word, size))
+            return true;
+    }
+    return false;
+}
+
+bool holds_either_case(Text text, const char *part)
+{
+    size_t size = strlen(part);
+    for (const uint8_t *at = text.at, *end = text.at + text.size; at < end; at++)
+        if (begins_with(at, end, part, size))
+            return true;
+    return false;
+}
+
+static Leading leading_of(const Node *node)
+{
+    Leading found = {{NULL, 0}, {NULL, 0}, {NULL, 0}};
+    const char *leads_by = node->tag == TAG_iframe ? "src" : "href";
+    Attribute *one = NULL;
+    Text name, value;
+    while (each_attribute(node, &one, &name, &value)) {
+        if (text_is(name, leads_by))
+            found.href = value;
+        else if (text_is(name, "rel"))
+            found.rel = value;
+        else if (text_is(name, "type"))
+            found.type = value;
+    }
+    return found;
+}
+
+/* Without the controls and spaces that browsers strip from both ends of a URL. */
+static Text href_of(Text text)
+{
+    while (text.size > 0 && text.at[0] <= ' ') {
+        text.at++;
+        text.size--;
+    }
+    while (text.size > 0 && text.at[text.size - 1] <= ' ')
+        text.size--;
+    return text;
+}
+
+static bool is_scheme_character(uint8_t byte)
+{
+    return (byte < 0x80 && is_alnum(byte)) || byte == '+' || byte == '.' || byte == '-' || byte == '\t' ||
+           byte == '\n' || byte == '\r';
+}
+
+/* Whether there is another scheme than http and https. Browsers drop tabs and line breaks in it. */
+static bool has_other_scheme(Text href)
+{
+    uint8_t first = lower_ascii(href.at[0]);
+    if (first < 'a' || first > 'z')
+        return false;
+    uint8_t scheme[sizeof "https"];
+    uint32_t size = 0, at = 0;
+    for (; at < href.size && is_scheme_character(href.at[at]); at++)
+        if (href.at[at] > ' ' && size < sizeof scheme)
+            scheme[size++] = lower_ascii(href.at[at]);
+    if (at == href.size || href.at[at] != ':')
+        return false;
+    Text found = {scheme, size};
+    return !text_is(found, "http") && !text_is(found, "https");
+}
+
+static bool is_followable(Text href)
+{
+    if (href.size == 0 || href.at[0] == '#')
+        return false;
+    if (href.size > MAX_HREF_CHARS && length_of(href) > MAX_HREF_CHARS)
+        return false;
+    return !has_other_scheme(href);
+}
+
+/* What a <link> is to us; NULL for nothing. An alternate in another form than HTML is a feed, an embed or a
+ * stylesheet. */
+static const char *kind_of_reference(const Leading *leading)
+{
+    if (has_word(leading->rel, "canonical"))
+        return "canonical";
+    bool is_html = leading->type.size == 0 || holds_either_case(leading->type, "html");
+    if (is_html && has_word(leading->rel, "alternate") && !has_word(leading->rel, "stylesheet"))
+        return "alternate";
+    return NULL;
+}
+
+static const char *kind_of(const Node *node, const Leading *leading)
+{
+    switch (node->tag) {
+    case TAG_a:
+        return "a";
+    case TAG_area:
+        return "area";
+    case TAG_iframe:
+        return "iframe";
+    default:
+        return kind_of_reference(leading);
+    }
+}
+
+/* The first characters of a text in one line, gathered from fragments. */
+typedef struct {
+    uint8_t bytes[MAX_TEXT_CHARS * MAX_CHARACTER_BYTES];
+    uint32_t size, chars;
+    bool is_spaced;
+} Line;
+
+static void add_to_line(Line *line, const uint8_t *at, uint32_t size)
+{
+    if (line->chars == MAX_TEXT_CHARS)
+        return;
+    memcpy(line->bytes + line->size, at, size);
+    line->size += size;
+    line->chars++;
+}
+
+static void add_fragment(Line *line, Text fragment)
+{
+    const uint8_t *end = fragment.at + fragment.size;
+    for (const uint8_t *at = fragment.at; at < end && line->chars < MAX_TEXT_CHARS;) {
+        if (*at == BREAK || space_at(at, end) > 0) {
+            line->is_spaced = line->chars > 0;
+            at += *at == BREAK;
+            at = left_stripped((Text){at, (uint32_t)(end - at)}).at;
+            continue;
+        }
+        if (line->is_spaced)
+            add_to_line(line, (const uint8_t *)" ", 1);
+        line->is_spaced = false;
+        uint32_t size;
+        character_at(at, end, &size);
+        add_to_line(line, at, size);
+        at += size;
+    }
+}
+
+/* What a link says. As links can be nested, a thousand of them around the same megabytes, no more than its beginning is
+ * looked at, and no more is kept. */
+static Text text_between(Arena *arena, const Walk *walk, uint32_t start, uint32_t end)
+{
+    if (start >= end)
+        return (Text){EMPTY, 0};
+    Text first = AT(arena, walk->fragments, start);
+    if (end - start == 1 && first.size <= MAX_TEXT_CHARS && first.at != NULL && first.at[0] != BREAK)
+        return one_line(arena, first);
+    Line line;
+    line.size = line.chars = 0;
+    line.is_spaced = false;
+    uint32_t stop = end - start > MAX_FRAGMENTS ? start + MAX_FRAGMENTS : end;
+    for (uint32_t n = start; n < stop && line.chars < MAX_TEXT_CHARS; n++)
+        add_fragment(&line, first_characters(AT(arena, walk->fragments, n), MAX_FRAGMENT_CHARS));
+    uint8_t *made = take(arena, line.size);
+    memcpy(made, line.bytes, line.size);
+    return (Text){made, line.size};
+}
+
+/* article.kept_runs: of each run of the walk, whether any of its blocks is kept. None where nothing was judged. */
+static Bytes kept_runs(Page *page)
+{
+    Bytes runs = {0};
+    if (page->judgement.kept.count == 0 || page->blocks.first_of_run.count == 0)
+        return runs;
+    FILL(&page->arena, runs, page->blocks.first_of_run.count - 1);
+    for (uint32_t block = 0; block < page->judgement.kept.count; block++)
+        if (page->judgement.kept.at[block])
+            AT(&page->arena, runs, AT(&page->arena, page->blocks.runs, block)) = true;
+    return runs;
+}
+
+typedef struct {
+    Page *page;
+    Bytes kept_runs;
+    uint32_t run;           /* that the last link with a text ended in */
+    Table numbers;          /* of hrefs */
+    LIST(Link) links;
+} Reader;
+
+/* Whether a link that ends before this fragment stands in the article. Links come in order, so runs do. */
+static bool is_kept_before(Reader *reader, uint32_t end)
+{
+    const Numbers *starts = &reader->page->walk.run_starts;
+    while (reader->run + 1 < starts->count && starts->at[reader->run + 1] < end)
+        reader->run++;
+    return reader->kept_runs.count > 0 && AT(&reader->page->arena, reader->kept_runs, reader->run);
+}
+
+/* Of equal hrefs the first stays, followable if any of them is, in the words of the first that says anything. */
+static void add_link(Reader *reader, Text href, const Leading *leading, const char *kind, uint32_t place)
+{
+    Arena *arena = &reader->page->arena;
+    const Walk *walk = &reader->page->walk;
+    uint32_t start = AT(arena, walk->link_starts, place), end = AT(arena, walk->link_ends, place);
+    bool is_kept = start < end && is_kept_before(reader, end);
+    bool is_nofollow = has_word(leading->rel, "nofollow");
+    uint32_t number = number_of(arena, &reader->numbers, href);
+    if (number < reader->links.count) {
+        Link *known = &reader->links.at[number];
+        known->is_nofollow = known->is_nofollow && is_nofollow;
+        known->is_in_article = known->is_in_article || is_kept;
+        if (known->text.size == 0)
+            known->text = text_between(arena, walk, start, end);
+        return;
+    }
+    Text rel = leading->rel.at != NULL ? first_characters(leading->rel, MAX_REL_CHARS) : (Text){EMPTY, 0};
+    Text text = text_between(arena, walk, start, end);
+    ADD(arena, reader->links, ((Link){href, kind, is_nofollow, text, rel, is_kept}));
+}
+
+/* By name, and only what is not as most links have it. */
+static void pack_link(Pack *pack, const Link *link)
+{
+    bool is_a = strcmp(link->kind, "a") == 0, has_text = link->text.size > 0, has_rel = link->rel.size > 0;
+    pack_map(pack, 1 + !is_a + link->is_nofollow + has_text + has_rel + link->is_in_article);
+    pack_literal(pack, "href");
+    pack_text(pack, link->href);
+    if (!is_a) {
+        pack_literal(pack, "kind");
+        pack_literal(pack, link->kind);
+    }
+    if (link->is_nofollow) {
+        pack_literal(pack, "is_nofollow");
+        pack_bool(pack, true);
+    }
+    if (has_text) {
+        pack_literal(pack, "text");
+        pack_text(pack, link->text);
+    }
+    if (has_rel) {
+        pack_literal(pack, "rel");
+        pack_text(pack, link->rel);
+    }
+    if (link->is_in_article) {
+        pack_literal(pack, "is_in_article");
+        pack_bool(pack, true);
+    }
+}
+
+void pack_links(Page *page, Pack *pack)
+{
+    const Nodes *nodes = &page->walk.leading;
+    uint32_t room = nodes->count < MAX_LINKS ? nodes->count : MAX_LINKS;
+    Reader reader = {.page = page, .kept_runs = kept_runs(page), .numbers = table_for(&page->arena, room)};
+    for (uint32_t n = 0; n < nodes->count && reader.links.count < MAX_LINKS; n++) {
+        Leading leading = leading_of(nodes->at[n]);
+        Text href = href_of(leading.href);
+        if (!is_followable(href))
+            continue;
+        const char *kind = kind_of(nodes->at[n], &leading);
+        if (kind != NULL)
+            add_link(&reader, href, &leading, kind, n);
+    }
+    pack_array(pack, reader.links.count);
+    for (uint32_t n = 0; n < reader.links.count; n++)
+        pack_link(pack, &reader.links.at[n]);
+}

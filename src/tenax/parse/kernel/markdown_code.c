@@ -1,0 +1,177 @@
+/* Preformatted text as Markdown, as it is written, and the language it is in: a part of `parse.markdown`. */
+#include "markdown.h"
+#include "unicode.h"
+
+#define MAX_LANGUAGE_CHARS 30
+
+static bool is_break(Text fragment) { return fragment.size == 1 && fragment.at[0] == BREAK; }
+
+/* The kept blocks of a box, a line break between them. */
+static void put_kept_blocks(Ink *ink, const Page *page, Span span)
+{
+    bool is_first = true;
+    for (uint32_t block = span.first; block < span.end && block < page->blocks.texts.count; block++) {
+        if (!page->judgement.kept.at[block])
+            continue;
+        if (!is_first)
+            put_char(ink, '\n');
+        put_text(ink, page->blocks.texts.at[block]);
+        is_first = false;
+    }
+}
+
+/* The fragments of a box that holds text. The indentation of the first line may be a text of its own. */
+static Span fragments_of(Page *page, uint32_t box)
+{
+    const Walk *walk = &page->walk;
+    uint32_t begin = AT(&page->arena, walk->run_starts, AT(&page->arena, walk->box_firsts, box));
+    uint32_t end = AT(&page->arena, walk->box_ends, box);
+    while (begin > 0) {
+        Text before = AT(&page->arena, walk->fragments, begin - 1);
+        if (before.size == 0 || is_break(before) || !is_blank(before))
+            break;
+        begin--;
+    }
+    return (Span){begin, end < walk->run_starts.count ? walk->run_starts.at[end] : walk->fragments.count};
+}
+
+static bool has_inner_text(Page *page, uint32_t box)
+{
+    const Walk *walk = &page->walk;
+    uint32_t end = AT(&page->arena, walk->box_ends, box);
+    for (uint32_t run = AT(&page->arena, walk->box_firsts, box); run < end; run++)
+        if (AT(&page->arena, walk->run_boxes, run) != box)
+            return true;
+    return false;
+}
+
+/* The fragments in a row with one kind of line break. */
+static void put_raw(Ink *ink, Page *page, uint32_t box)
+{
+    Span span = fragments_of(page, box);
+    bool merges = has_inner_text(page, box), is_behind_break = false, is_behind_return = false;
+    for (uint32_t n = span.first; n < span.end; n++) {
+        Text one = AT(&page->arena, page->walk.fragments, n);
+        bool is_line = is_break(one);
+        if (merges && is_line && is_behind_break) {
+            /* Where a box ends another begins: one break, not two. */
+            is_behind_break = false;
+            continue;
+        }
+        is_behind_break = is_line || (is_behind_break && one.size == 0);
+        if (is_line)
+            one = (Text){(const uint8_t *)"\n", 1};
+        for (uint32_t at = 0; at < one.size; at++) {
+            uint8_t byte = one.at[at];
+            if (!(byte == '\n' && is_behind_return))
+                put_char(ink, byte == '\r' ? '\n' : (char)byte);
+            is_behind_return = byte == '\r';
+        }
+    }
+}
+
+/* What is white space to Python, and to the blocks, but not to those who read code. */
+static void space_separators(Ink *ink)
+{
+    for (uint32_t at = 0; at < ink->count; at++)
+        if (ink->at[at] >= 0x1c && ink->at[at] <= 0x1f)
+            ink->at[at] = ' ';
+}
+
+/* Code without the empty lines around it. */
+static Text trimmed(Text code)
+{
+    code = right_stripped(code);
+    uint32_t lead = code.size - left_stripped(code).size;
+    while (lead > 0 && code.at[lead - 1] != '\n')
+        lead--;
+    return (Text){code.at + lead, code.size - lead};
+}
+
+/* How many bytes of a name stand at a place: 1 to 30 characters up to white space or the end; 0 for none. */
+static uint32_t language_size(const uint8_t *at, const uint8_t *end)
+{
+    const uint8_t *begin = at;
+    uint32_t size, count = 0;
+    for (; at < end && space_at(at, end) == 0; at += size) {
+        uint32_t character = character_at(at, end, &size);
+        bool is_sign = character == '+' || character == '#' || character == '.' || character == '-';
+        if (!(is_sign || is_word(character)) || ++count > MAX_LANGUAGE_CHARS)
+            return 0;
+    }
+    return (uint32_t)(at - begin);
+}
+
+/* The language that a word of a class names; empty for none. */
+static Text language_in(const uint8_t *at, const uint8_t *end)
+{
+    static const char *const BEGINNINGS[] = {"language-", "lang-", "highlight-source-", "highlight-"};
+    for (uint32_t n = 0; n < sizeof BEGINNINGS / sizeof *BEGINNINGS; n++) {
+        size_t size = strlen(BEGINNINGS[n]);
+        if ((size_t)(end - at) <= size || memcmp(at, BEGINNINGS[n], size) != 0)
+            continue;
+        Text language = {at + size, language_size(at + size, end)};
+        if (language.size && !text_is(language, "none") && !text_is(language, "default"))
+            return language;
+    }
+    return (Text){at, 0};
+}
+
+/* The language that the class of an element names; empty for none. */
+static Text language_of_class(const Node *node)
+{
+    Text names = attribute_of(node, "class");
+    const uint8_t *at = names.at, *end = names.at + names.size;
+    bool is_beginning = true;
+    while (names.size && at < end) {
+        uint32_t space = space_at(at, end);
+        if (is_beginning && space == 0) {
+            Text found = language_in(at, end);
+            if (found.size)
+                return found;
+        }
+        is_beginning = space > 0;
+        at += space ? space : 1;
+    }
+    return (Text){(const uint8_t *)"", 0};
+}
+
+/* The same of a box, looked for once: many may stand in one that has a long class. */
+static Text language_of_box(Languages *languages, Page *page, uint32_t box)
+{
+    if (languages->count == 0)
+        FILL(&page->arena, *languages, page->walk.box_nodes.count);
+    Text *known = &AT(&page->arena, *languages, box);
+    if (known->at == NULL)
+        *known = language_of_class(AT(&page->arena, page->walk.box_nodes, box));
+    return *known;
+}
+
+static Text language_of(Languages *languages, Page *page, uint32_t box)
+{
+    const Node *child = AT(&page->arena, page->walk.box_nodes, box)->first_child;
+    Text found = language_of_box(languages, page, box);
+    if (found.size == 0 && child != NULL && child->tag == TAG_code)
+        found = language_of_class(child);
+    for (uint32_t n = 0; n < 2 && found.size == 0; n++) {
+        box = AT(&page->arena, page->walk.box_parents, box);
+        found = language_of_box(languages, page, box);
+    }
+    return found;
+}
+
+/* Preformatted text as it is written; of one that is kept in part, the kept blocks. Nothing if it says nothing. */
+void put_code(Ink *ink, Languages *languages, const Kept *kept, uint32_t box)
+{
+    Page *page = kept->page;
+    Span span = span_of(page, box);
+    Ink raw = {.arena = ink->arena};
+    if (kept_in(kept, box) < span.end - span.first)
+        put_kept_blocks(&raw, page, span);
+    else
+        put_raw(&raw, page, box);
+    space_separators(&raw);
+    Text code = trimmed(inert(ink->arena, written(&raw, 0)));
+    if (code.size)
+        put_fenced(ink, code, language_of(languages, page, box));
+}

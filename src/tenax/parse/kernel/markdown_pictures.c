@@ -1,0 +1,194 @@
+/* Images as Markdown: which of them say something, and to which part of the page they belong: `parse.images`, and parts
+ * of `parse.markdown`. */
+#include "markdown.h"
+#include "unicode.h"
+
+#define MAX_HREF_CHARS 4096
+#define MAX_ALT_CHARS 500
+#define SMALL_PIXELS 150
+#define MOST_DIGITS 9
+#define MAX_PICTURE_BOXES 2     /* from a near box down to the image */
+#define MAX_PICTURE_STEPS 24
+
+/* Where pages write the address of an image, first the one to be taken first. */
+static const char *const SOURCES[] = {"src", "data-src", "data-lazy-src", "data-original", "data-url"};
+#define SOURCE_COUNT (sizeof SOURCES / sizeof *SOURCES)
+
+typedef struct {
+    bool has_alt;
+    Text alt, width, height, sources[SOURCE_COUNT];
+} Said;
+
+static Said said_of(const Node *image)
+{
+    static const Text NONE = {(const uint8_t *)"", 0};
+    Said said = {false, NONE, NONE, NONE, {NONE, NONE, NONE, NONE, NONE}};
+    Attribute *one = NULL;
+    Text name, value;
+    while (each_attribute(image, &one, &name, &value)) {
+        value = value.at != NULL ? value : NONE;
+        if (text_is(name, "alt")) {
+            said.has_alt = true;
+            said.alt = value;
+        } else if (text_is(name, "width")) {
+            said.width = value;
+        } else if (text_is(name, "height")) {
+            said.height = value;
+        } else if (name.size && (name.at[0] == 's' || name.at[0] == 'd')) {
+            for (uint32_t n = 0; n < SOURCE_COUNT; n++)
+                if (text_is(name, SOURCES[n]))
+                    said.sources[n] = value;
+        }
+    }
+    return said;
+}
+
+static bool begins_with(const uint8_t *at, const uint8_t *end, const char *word)
+{
+    size_t size = strlen(word);
+    return (size_t)(end - at) >= size && memcmp(at, word, size) == 0;
+}
+
+/* What the addresses of images hold that only decorate, in lower case, by their first letter. */
+static bool decorates_from(const uint8_t *at, const uint8_t *end)
+{
+#define IS(word) begins_with(at, end, word)
+    switch (*at) {
+    case '/': return IS("/ad/") || IS("/ads/");
+    case '1': return IS("1x1");
+    case 'a': return IS("avatar");
+    case 'b': return IS("blank") || IS("badge") || IS("button") || IS("banner");
+    case 'e': return IS("emoji");
+    case 'g': return IS("gravatar");
+    case 'i': return IS("icon");
+    case 'l': return IS("logo") || IS("loading");
+    case 'p': return IS("pixel") || IS("placeholder");
+    case 's': return IS("sprite") || IS("spacer");
+    default: return false;
+    }
+#undef IS
+}
+
+static bool is_decoration(Arena *arena, Text href)
+{
+    Text lower = lowered(arena, href);
+    const uint8_t *end = lower.at + lower.size;
+    for (const uint8_t *at = lower.at; at < end; at++)
+        if (decorates_from(at, end))
+            return true;
+    return false;
+}
+
+static Text first_source(const Said *said)
+{
+    for (uint32_t n = 0; n < SOURCE_COUNT; n++) {
+        Text href = stripped(said->sources[n]);
+        /* Pages that load their images late hold a drop of data where the address will be. */
+        if (href.size && !begins_with(href.at, href.at + href.size, "data:") && length_of(href) <= MAX_HREF_CHARS)
+            return href;
+    }
+    return (Text){NULL, 0};
+}
+
+/* The value of a decimal of any script: they stand in tens, from zero on. */
+static uint32_t digit_of(uint32_t character)
+{
+    uint32_t first = character;
+    while (first > 0 && is_decimal(first - 1))
+        first--;
+    return (character - first) % 10;
+}
+
+static bool is_small(Text said)
+{
+    said = stripped(said);
+    if (said.size >= 2 && memcmp(said.at + said.size - 2, "px", 2) == 0)
+        said.size -= 2;
+    const uint8_t *end = said.at + said.size;
+    uint32_t number = 0, digits = 0, size;
+    for (const uint8_t *at = said.at; at < end; at += size) {
+        uint32_t character = character_at(at, end, &size);
+        if (!is_decimal(character))
+            return false;
+        if (digits++ < MOST_DIGITS)
+            number = number * 10 + digit_of(character);
+    }
+    return said.size && number < SMALL_PIXELS;
+}
+
+Picture read_picture(Arena *arena, const Node *image)
+{
+    Said said = said_of(image);
+    Text alt = one_line(arena, first_characters(said.alt, MAX_ALT_CHARS));
+    if (alt.size == 0 && said.has_alt)
+        return (Picture){{NULL, 0}, {NULL, 0}};
+    Text href = first_source(&said);
+    if (href.size == 0 || is_small(said.width) || is_small(said.height) || is_decoration(arena, href))
+        return (Picture){{NULL, 0}, {NULL, 0}};
+    return (Picture){alt, href};
+}
+
+Text picture(Arena *arena, const Hrefs *hrefs, const Node *image)
+{
+    Picture read = read_picture(arena, image);
+    Text source = address_of(arena, hrefs, read.href);
+    if (source.size == 0)
+        return (Text){NULL, 0};
+    Ink ink = {.arena = arena};
+    put_literal(&ink, "![");
+    put_text(&ink, escaped(arena, read.alt));
+    put_literal(&ink, "](");
+    put_text(&ink, source);
+    put_char(&ink, ')');
+    return written(&ink, 0);
+}
+
+static void add_near(const Kept *kept, Near *near, uint32_t run)
+{
+    Page *page = kept->page;
+    const Walk *walk = &page->walk;
+    if (run >= walk->run_starts.count || !is_run_kept(kept, run))
+        return;
+    uint32_t box = AT(&page->arena, walk->run_boxes, run);
+    for (uint32_t n = 0; n <= NEAR_BOXES; n++) {
+        near->boxes[near->count].node = AT(&page->arena, walk->box_nodes, box);
+        near->boxes[near->count++].box = box;
+        box = AT(&page->arena, walk->box_parents, box);
+    }
+}
+
+Near near_of(const Kept *kept, uint32_t slot)
+{
+    Near near = {.count = 0};
+    if (slot > 0)
+        add_near(kept, &near, slot - 1);
+    add_near(kept, &near, slot);
+    return near;
+}
+
+/* Which of the near boxes an image stands in, directly or a few boxes below. It is lost where too many elements stand
+ * between them to say. */
+uint32_t home_of(const Node *image, const Near *near, bool is_unscripted, bool *is_lost)
+{
+    const Node *node = image->parent;
+    uint32_t boxes = 0, steps = 0;
+    for (; steps < MAX_PICTURE_STEPS && node != NULL && boxes <= MAX_PICTURE_BOXES; steps++, node = node->parent) {
+        if (!is_border(node->tag, is_unscripted))
+            continue;
+        boxes++;
+        for (uint32_t n = 0; n < near->count; n++)
+            if (near->boxes[n].node == node)
+                return near->boxes[n].box;
+    }
+    *is_lost = steps == MAX_PICTURE_STEPS;
+    return NOWHERE;
+}
+
+Span images_after(Page *page, uint32_t slot)
+{
+    const Walk *walk = &page->walk;
+    uint32_t first = slot > 0 ? bisect_right(&walk->image_places, AT(&page->arena, walk->run_starts, slot - 1)) : 0;
+    uint32_t end = slot < walk->run_starts.count ? bisect_right(&walk->image_places, walk->run_starts.at[slot])
+                                                 : walk->image_places.count;
+    return (Span){first, end};
+}

@@ -1,0 +1,224 @@
+/* Tables of data as Markdown, and which tables are: `parse.markdown_tables`. */
+#include "markdown.h"
+
+#define MAX_COLUMNS 60
+#define MAX_ROWS 2000
+#define MAX_CELL_CHARS 600
+#define MAX_CELL_BLOCKS 8
+#define MAX_SPAN_DIGITS 5
+
+static bool is_never_in_data(uint32_t tag)
+{
+    switch (tag) {
+    case TAG_table: case TAG_pre: case TAG_listing: case TAG_xmp: case TAG_h1: case TAG_h2: case TAG_h3:
+    case TAG_blockquote: case TAG_article: case TAG_section: case TAG_form: case TAG_hr:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static uint32_t number_said(Text said, uint32_t most)
+{
+    uint32_t number = 0;
+    for (uint32_t at = 0; at < said.size; at++) {
+        if (said.at[at] < '0' || said.at[at] > '9')
+            return 1;
+        if (at < MAX_SPAN_DIGITS)
+            number = number * 10 + (said.at[at] - '0');
+    }
+    number = number > 1 ? number : 1;
+    return number < most ? number : most;
+}
+
+static Cell cell_of(const Page *page, uint32_t box)
+{
+    Cell cell = {box, 1, 1, page->walk.box_tags.at[box] == TAG_th};
+    Attribute *one = NULL;
+    Text name, value;
+    while (each_attribute(page->walk.box_nodes.at[box], &one, &name, &value)) {
+        if (text_is(name, "colspan"))
+            cell.columns = number_said(value, MAX_COLUMNS);
+        else if (text_is(name, "rowspan"))
+            cell.rows = number_said(value, MAX_ROWS);
+    }
+    return cell;
+}
+
+static uint32_t runs_in(const Walk *walk, uint32_t box) { return walk->box_ends.at[box] - walk->box_firsts.at[box]; }
+
+static bool is_small_cell(Page *page, uint32_t box)
+{
+    Span span = span_of(page, box);
+    const Numbers *chars = &page->blocks.chars_before;
+    return span.end - span.first <= MAX_CELL_BLOCKS &&
+           AT(&page->arena, *chars, span.end) - AT(&page->arena, *chars, span.first) <= MAX_CELL_CHARS;
+}
+
+/* The rows of a box, unless something in it shows that it is no table of data. */
+static bool read_table(Page *page, uint32_t box, DataTable *table)
+{
+    const Walk *walk = &page->walk;
+    uint32_t runs = 0;
+    for (uint32_t at = box + 1; at < walk->box_tags.count && walk->box_parents.at[at] >= box; at++) {
+        uint32_t tag = walk->box_tags.at[at];
+        if (is_never_in_data(tag))
+            return false;
+        if (tag == TAG_tr) {
+            if (table->rows.count == 0) {
+                table->first_row = at;
+                table->has_thead = AT(&page->arena, walk->box_tags, walk->box_parents.at[at]) == TAG_thead;
+            }
+            ADD(&page->arena, table->rows, table->cells.count);
+        } else if ((tag == TAG_td || tag == TAG_th) && table->rows.count) {
+            if (!is_small_cell(page, at))
+                return false;
+            ADD(&page->arena, table->cells, cell_of(page, at));
+            runs += runs_in(walk, at);
+        } else if (tag == TAG_caption) {
+            ADD(&page->arena, table->captions, at);
+            runs += runs_in(walk, at);
+        }
+    }
+    /* Nothing may stand outside of the cells or in two of them, as in the cells that a formula may have. */
+    return table->rows.count && runs == runs_in(walk, box);
+}
+
+static Span row_of(const DataTable *table, uint32_t row)
+{
+    uint32_t end = row + 1 < table->rows.count ? table->rows.at[row + 1] : table->cells.count;
+    return (Span){table->rows.at[row], end};
+}
+
+DataTable *data_table(const Kept *kept, uint32_t box)
+{
+    DataTable *table = take_cleared(&kept->page->arena, 1, sizeof *table);
+    if (!read_table(kept->page, box, table))
+        return NULL;
+    uint32_t most_full = 0, full_rows = 0;
+    uint64_t width = 0;
+    for (uint32_t row = 0; row < table->rows.count; row++) {
+        uint32_t full = 0;
+        uint64_t columns = 0;
+        Span cells = row_of(table, row);
+        for (uint32_t n = cells.first; n < cells.end; n++) {
+            full += kept_in(kept, table->cells.at[n].box) > 0;
+            columns += table->cells.at[n].columns;
+        }
+        most_full = full > most_full ? full : most_full;
+        full_rows += full > 0;
+        width = columns > width ? columns : width;
+    }
+    bool is_data = most_full >= 2 && full_rows >= 2 && width <= MAX_COLUMNS && table->rows.count <= MAX_ROWS;
+    return is_data ? table : NULL;
+}
+
+/* A table while it is written: the texts of its rows one after another, those of empty places included. */
+typedef struct {
+    Arena *arena;
+    Ink said;
+    Numbers text_ends;      /* of each place, in `said` */
+    Numbers row_ends;       /* of each row that says something, in places */
+    uint32_t width;
+    bool is_headed;
+    uint32_t below[MAX_COLUMNS];    /* for how many rows a cell still reaches down */
+} Grid;
+
+static void add_text(Grid *grid, Text text)
+{
+    const uint8_t *bar;
+    while (text.size && (bar = memchr(text.at, '|', text.size)) != NULL) {
+        uint32_t size = (uint32_t)(bar - text.at);
+        put(&grid->said, text.at, size);
+        put_literal(&grid->said, "\\|");
+        text = (Text){bar + 1, text.size - size - 1};
+    }
+    put_text(&grid->said, text);
+    ADD(grid->arena, grid->text_ends, grid->said.count);
+}
+
+/* Leave a place empty wherever a cell reaches from above; gives the column after them. */
+static uint32_t skip_reached(Grid *grid, uint32_t column)
+{
+    for (; column < MAX_COLUMNS && grid->below[column] > 0; column++)
+        add_text(grid, (Text){NULL, 0});
+    return column;
+}
+
+static void add_row(Grid *grid, const DataTable *table, uint32_t row, Writer *writer)
+{
+    Span cells = row_of(table, row);
+    uint32_t column = 0, places = grid->text_ends.count, said = grid->said.count;
+    bool is_headed = true;
+    for (uint32_t n = cells.first; n < cells.end; n++) {
+        const Cell *cell = &table->cells.at[n];
+        column = skip_reached(grid, column);
+        is_headed = is_headed && cell->is_head;
+        add_text(grid, cell_text(writer, cell->box, cell->is_head));
+        for (uint32_t more = 1; more < cell->columns; more++)
+            add_text(grid, (Text){NULL, 0});
+        /* Cells that reach down like stairs would make every row wider than the one before. */
+        for (uint32_t at = column; cell->rows > 1 && at < column + cell->columns && at < MAX_COLUMNS; at++)
+            grid->below[at] = cell->rows;
+        column += cell->columns;
+    }
+    column = skip_reached(grid, column);
+    for (uint32_t at = 0; at < MAX_COLUMNS; at++)
+        grid->below[at] -= grid->below[at] > 0;
+    if (grid->said.count == said) {
+        grid->text_ends.count = places;
+        return;
+    }
+    if (grid->row_ends.count == 0)
+        grid->is_headed = table->has_thead || is_headed;
+    ADD(grid->arena, grid->row_ends, grid->text_ends.count);
+    grid->width = column > grid->width ? column : grid->width;
+}
+
+/* A line of places that all say the same. */
+static void put_same(Ink *ink, const char *place, uint32_t width)
+{
+    put_literal(ink, "|");
+    for (uint32_t column = 0; column < width; column++)
+        put_literal(ink, place);
+    put_char(ink, '\n');
+}
+
+static void put_row(Ink *ink, const Grid *grid, uint32_t row)
+{
+    uint32_t place = row ? grid->row_ends.at[row - 1] : 0, end = grid->row_ends.at[row];
+    uint32_t from = place ? grid->text_ends.at[place - 1] : 0;
+    put_char(ink, '|');
+    for (uint32_t column = 0; column < grid->width; column++) {
+        put_char(ink, ' ');
+        if (place < end) {
+            put(ink, grid->said.at + from, grid->text_ends.at[place] - from);
+            from = grid->text_ends.at[place++];
+        }
+        put_literal(ink, " |");
+    }
+}
+
+/* As GFM; nothing if it says nothing. */
+void put_table(Ink *ink, const DataTable *table, Writer *writer)
+{
+    Grid grid = {.arena = ink->arena, .said = {.arena = ink->arena}};
+    for (uint32_t row = 0; row < table->rows.count; row++)
+        add_row(&grid, table, row, writer);
+    if (grid.row_ends.count == 0)
+        return;
+    if (!grid.is_headed) {
+        put_same(ink, "  |", grid.width);
+        put_same(ink, " --- |", grid.width);
+    }
+    for (uint32_t row = 0; row < grid.row_ends.count; row++) {
+        if (row)
+            put_char(ink, '\n');
+        put_row(ink, &grid, row);
+        if (row == 0 && grid.is_headed) {
+            put_char(ink, '\n');
+            put_same(ink, " --- |", grid.width);
+            ink->count--;
+        }
+    }
+}

@@ -1,0 +1,254 @@
+/* Text as Markdown: what CommonMark would take for a mark is escaped: `parse.markdown_text`. */
+#include "markdown.h"
+#include "unicode.h"
+
+#define MAX_HASHES 6
+#define MAX_DIGITS 9
+#define LEAST_FENCE 3
+#define LEAST_INK 64
+
+void ink_grow(Ink *ink, uint32_t size)
+{
+    uint64_t wanted = (uint64_t)ink->count + size, doubled = (uint64_t)ink->room * 2;
+    wanted = wanted > doubled ? wanted : doubled;
+    wanted = wanted > LEAST_INK ? wanted : LEAST_INK;
+    if (wanted > UINT32_MAX / 2)
+        page_fail(ink->arena, "too much Markdown");
+    uint8_t *made = take(ink->arena, wanted);
+    if (ink->count)
+        memcpy(made, ink->at, ink->count);
+    ink->at = made;
+    ink->room = (uint32_t)wanted;
+}
+
+void put_times(Ink *ink, char character, uint32_t times)
+{
+    if (times > ink->room - ink->count)
+        ink_grow(ink, times);
+    if (times)
+        memset(ink->at + ink->count, character, times);
+    ink->count += times;
+}
+
+void put_within(Ink *ink, uint32_t place, char character)
+{
+    put_char(ink, character);
+    if (place + 1 < ink->count) {
+        memmove(ink->at + place + 1, ink->at + place, ink->count - place - 1);
+        ink->at[place] = (uint8_t)character;
+    }
+}
+
+/* What a byte may be in Markdown. */
+enum { NO_MARK, MARK, TAG_MARK, ENTITY_MARK, UNDERSCORE, CONTROL, MAY_BE_CONTROL };
+static const uint8_t MARKS[256] = {
+    ['\\'] = MARK, ['`'] = MARK, ['*'] = MARK, ['['] = MARK, [']'] = MARK, ['~'] = MARK,
+    ['<'] = TAG_MARK, ['&'] = ENTITY_MARK, ['_'] = UNDERSCORE,
+    [0x00] = CONTROL, [0x01] = CONTROL, [0x02] = CONTROL, [0x03] = CONTROL, [0x04] = CONTROL, [0x05] = CONTROL,
+    [0x06] = CONTROL, [0x07] = CONTROL, [0x08] = CONTROL, [0x0e] = CONTROL, [0x0f] = CONTROL, [0x10] = CONTROL,
+    [0x11] = CONTROL, [0x12] = CONTROL, [0x13] = CONTROL, [0x14] = CONTROL, [0x15] = CONTROL, [0x16] = CONTROL,
+    [0x17] = CONTROL, [0x18] = CONTROL, [0x19] = CONTROL, [0x1a] = CONTROL, [0x1b] = CONTROL, [0x7f] = CONTROL,
+    [0xc2] = MAY_BE_CONTROL, /* U+009B */
+};
+
+static bool is_letter(uint8_t byte) { return (uint8_t)((byte | 0x20) - 'a') < 26; }
+
+static bool is_alnum_at(const uint8_t *at, const uint8_t *end)
+{
+    uint32_t size;
+    return at < end && is_alnum(character_at(at, end, &size));
+}
+
+static bool is_alnum_before(const uint8_t *begin, const uint8_t *end)
+{
+    if (begin >= end)
+        return false;
+    const uint8_t *at = end - 1;
+    while (at > begin && end - at < 4 && (*at & 0xc0) == 0x80)
+        at--;
+    return is_alnum_at(at, end);
+}
+
+/* Whether what may be a mark is one. A tag or an entity may go on in the text after this one. */
+static bool is_mark(const uint8_t *begin, const uint8_t *at, const uint8_t *end)
+{
+    bool is_last = at + 1 == end;
+    switch (MARKS[*at]) {
+    case MARK:
+        return true;
+    case TAG_MARK:
+        return is_last || is_letter(at[1]) || at[1] == '/' || at[1] == '!' || at[1] == '?';
+    case ENTITY_MARK:
+        return is_last || is_letter(at[1]) || at[1] == '#';
+    case UNDERSCORE:
+        return !is_alnum_before(begin, at) || !is_alnum_at(at + 1, end);
+    default:
+        return false;
+    }
+}
+
+/* Where the first byte stands that may be a mark; most texts have none, and that is to be known quickly. */
+static const uint8_t *first_mark(const uint8_t *at, const uint8_t *end)
+{
+    while (end - at >= 8 && !(MARKS[at[0]] | MARKS[at[1]] | MARKS[at[2]] | MARKS[at[3]] | MARKS[at[4]] | MARKS[at[5]] |
+                              MARKS[at[6]] | MARKS[at[7]]))
+        at += 8;
+    while (at < end && MARKS[*at] == NO_MARK)
+        at++;
+    return at;
+}
+
+Text escaped(Arena *arena, Text text)
+{
+    const uint8_t *end = text.at + text.size;
+    uint32_t marks = 0;
+    bool has_controls = false;
+    for (const uint8_t *at = first_mark(text.at, end); at < end; at = first_mark(at + 1, end)) {
+        marks++;
+        if (MARKS[*at] == CONTROL || (*at == 0xc2 && at + 1 < end && at[1] == 0x9b))
+            has_controls = true;
+    }
+    if (marks == 0)
+        return text;
+    if (has_controls) {
+        text = one_line(arena, inert(arena, text));
+        end = text.at + text.size;
+    }
+    uint8_t *made = take(arena, (size_t)text.size + marks), *to = made;
+    for (const uint8_t *at = text.at; at < end; at++) {
+        if (MARKS[*at] != NO_MARK && is_mark(text.at, at, end))
+            *to++ = '\\';
+        *to++ = *at;
+    }
+    return (Text){made, (uint32_t)(to - made)};
+}
+
+/* Whether a line ends at a place, or goes on with white space. */
+static bool is_parted(Text line, uint32_t at)
+{
+    return at >= line.size || space_at(line.at + at, line.at + line.size) > 0;
+}
+
+static bool is_rule_of_table(Text line)
+{
+    const uint8_t *at = line.at, *end = line.at + line.size;
+    while (at < end) {
+        uint32_t size = *at == '-' || *at == ':' || *at == '|' ? 1 : space_at(at, end);
+        if (size == 0)
+            return false;
+        at += size;
+    }
+    return true;
+}
+
+static uint32_t equal_bytes(Text line)
+{
+    uint32_t at = 0;
+    while (at < line.size && line.at[at] == line.at[0])
+        at++;
+    return at;
+}
+
+/* Where a number ends that would begin an item; NOWHERE where there is none. */
+static uint32_t number_end(Text line)
+{
+    const uint8_t *end = line.at + line.size;
+    uint32_t at = 0, digits = 0, size;
+    while (at < line.size && is_decimal(character_at(line.at + at, end, &size))) {
+        if (++digits > MAX_DIGITS)
+            return NOWHERE;
+        at += size;
+    }
+    bool is_item = at < line.size && (line.at[at] == '.' || line.at[at] == ')') && is_parted(line, at + 1);
+    return is_item ? at : NOWHERE;
+}
+
+/* Where an escape keeps a line from beginning a heading, quote, item, rule or table; NOWHERE if it begins none. */
+static uint32_t escape_place(Text line)
+{
+    uint32_t equal;
+    switch (line.size ? line.at[0] : 0) {
+    case '#':
+        equal = equal_bytes(line);
+        return equal <= MAX_HASHES && is_parted(line, equal) ? 0 : NOWHERE;
+    case '>':
+        return 0;
+    case '+':
+        return is_parted(line, 1) ? 0 : NOWHERE;
+    case '-':
+        return is_parted(line, 1) || is_rule_of_table(line) ? 0 : NOWHERE;
+    case ':': case '|':
+        return is_rule_of_table(line) ? 0 : NOWHERE;
+    case '=':
+        equal = equal_bytes(line);
+        return is_blank((Text){line.at + equal, line.size - equal}) ? 0 : NOWHERE;
+    case '0': case '1': case '2': case '3': case '4': case '5': case '6': case '7': case '8': case '9':
+        return number_end(line);
+    default:
+        return NOWHERE;
+    }
+}
+
+void guard_beginning(Ink *ink, uint32_t from)
+{
+    uint32_t place = escape_place(written(ink, from));
+    if (place != NOWHERE)
+        put_within(ink, from + place, '\\');
+}
+
+void guard_closing_hashes(Ink *ink, uint32_t from)
+{
+    uint32_t hashes = ink->count;
+    while (hashes > from && ink->at[hashes - 1] == '#')
+        hashes--;
+    if (hashes < ink->count && (hashes == from || space_before(ink->at + from, ink->at + hashes) > 0))
+        put_within(ink, hashes, '\\');
+}
+
+static uint32_t longest_ticks(Text text)
+{
+    uint32_t longest = 0, ticks = 0;
+    for (uint32_t at = 0; at < text.size; at++) {
+        ticks = text.at[at] == '`' ? ticks + 1 : 0;
+        longest = ticks > longest ? ticks : longest;
+    }
+    return longest;
+}
+
+Text code_span(Arena *arena, Text text)
+{
+    text = one_line(arena, inert(arena, text));
+    if (text.size == 0)
+        return text;
+    uint32_t fence = longest_ticks(text) + 1;
+    bool is_padded = text.at[0] == '`' || text.at[text.size - 1] == '`';
+    Ink ink = {.arena = arena};
+    put_times(&ink, '`', fence);
+    put_times(&ink, ' ', is_padded);
+    put_text(&ink, text);
+    put_times(&ink, ' ', is_padded);
+    put_times(&ink, '`', fence);
+    return written(&ink, 0);
+}
+
+void put_fenced(Ink *ink, Text code, Text language)
+{
+    uint32_t ticks = longest_ticks(code) + 1, fence = ticks > LEAST_FENCE ? ticks : LEAST_FENCE;
+    put_times(ink, '`', fence);
+    put_text(ink, language);
+    put_char(ink, '\n');
+    put_text(ink, code);
+    put_char(ink, '\n');
+    put_times(ink, '`', fence);
+}
+
+static bool is_edge(uint8_t byte)
+{
+    return byte == 0 || byte == ' ' || (byte > ' ' && byte < 0x7f && !is_letter(byte) && (uint8_t)(byte - '0') >= 10);
+}
+
+bool may_wrap(uint8_t before, Text text, uint8_t after)
+{
+    const uint8_t *end = text.at + text.size;
+    return (is_edge(before) || is_alnum_at(text.at, end)) && (is_edge(after) || is_alnum_before(text.at, end));
+}

@@ -1,0 +1,112 @@
+/* See memory.h. */
+#include "memory.h"
+
+#include <stdlib.h>
+
+#ifdef TENAX_CHECKED
+#define CHUNK_BYTES ((size_t)1)
+#define KEPT_BYTES ((size_t)0)
+#else
+#define CHUNK_BYTES ((size_t)1 << 20)
+#define KEPT_BYTES ((size_t)16 << 20)   /* of chunks, from page to page */
+#endif
+#define MOST_BYTES ((size_t)1 << 30)    /* of one page */
+
+struct Chunk {
+    Chunk *next;
+    size_t size;
+    _Alignas(16) uint8_t bytes[];
+};
+
+_Noreturn void page_fail(Arena *arena, const char *why)
+{
+    arena->why = why;
+    longjmp(arena->broken, 1);
+}
+
+static void enter(Arena *arena, Chunk *chunk)
+{
+    arena->current = chunk;
+    arena->at = chunk->bytes;
+    arena->end = chunk->bytes + chunk->size;
+}
+
+void *arena_refill(Arena *arena, size_t size)
+{
+    if (size > MOST_BYTES || arena->taken > MOST_BYTES - size)
+        page_fail(arena, "the page takes too much memory");
+    Chunk *next = arena->current ? arena->current->next : arena->first;
+    if (next == NULL || next->size < size) {
+        size_t wanted = size > CHUNK_BYTES ? size : CHUNK_BYTES;
+        Chunk *made = malloc(sizeof *made + wanted);
+        if (made == NULL)
+            page_fail(arena, "out of memory");
+        made->size = wanted;
+        made->next = next;
+        if (arena->current)
+            arena->current->next = made;
+        else
+            arena->first = made;
+        next = made;
+    }
+    arena->taken += next->size;
+    enter(arena, next);
+    arena->at += size;
+    return next->bytes;
+}
+
+/* Before the next page: chunks are kept, but no more than one ordinary page needs. */
+void arena_reset(Arena *arena)
+{
+    size_t kept = 0;
+    Chunk **link = &arena->first;
+    while (*link != NULL) {
+        Chunk *chunk = *link;
+        if (kept + chunk->size > KEPT_BYTES) {
+            *link = chunk->next;
+            free(chunk);
+        } else {
+            kept += chunk->size;
+            link = &chunk->next;
+        }
+    }
+    arena->taken = 0;
+    arena->why = NULL;
+    arena->current = NULL;
+    arena->at = arena->end = NULL;
+    if (arena->first != NULL) {
+        arena->taken = arena->first->size;
+        enter(arena, arena->first);
+    }
+}
+
+void arena_free(Arena *arena)
+{
+    while (arena->first != NULL) {
+        Chunk *chunk = arena->first;
+        arena->first = chunk->next;
+        free(chunk);
+    }
+    arena->current = NULL;
+    arena->at = arena->end = NULL;
+}
+
+void *list_grown(Arena *arena, void *at, uint32_t count, uint32_t *room, size_t size)
+{
+    if (*room > UINT32_MAX / 4)
+        page_fail(arena, "a list too long");
+    uint32_t wanted = *room ? *room * 2 : 16;
+    uint8_t *bytes = at;
+    /* The last piece that was taken grows where it is. */
+    size_t old = ((size_t)*room * size + 15) & ~(size_t)15, new = ((size_t)wanted * size + 15) & ~(size_t)15;
+    if (bytes != NULL && CHUNK_BYTES > 1 && bytes + old == arena->at && new - old <= (size_t)(arena->end - arena->at)) {
+        arena->at += new - old;
+        *room = wanted;
+        return at;
+    }
+    void *made = take(arena, (size_t)wanted * size);
+    if (count)
+        memcpy(made, at, (size_t)count * size);
+    *room = wanted;
+    return made;
+}

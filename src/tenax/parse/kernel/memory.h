@@ -1,0 +1,89 @@
+/* Memory of one page: taken piece by piece, given back all at once. Lists that know their bounds.
+ *
+ * Pages are written by strangers. Whatever goes wrong here (no memory, a place outside of a list) ends the reading of
+ * this one page by `page_fail`; Python then reads it its own way. Nothing is ever written past the end of a list.
+ */
+#ifndef TENAX_MEMORY_H
+#define TENAX_MEMORY_H
+
+#include <setjmp.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+typedef struct Chunk Chunk;
+
+typedef struct {
+    Chunk *first;   /* kept from page to page */
+    Chunk *current;
+    uint8_t *at;
+    uint8_t *end;
+    size_t taken;   /* bytes of this page, to bound it */
+    jmp_buf broken;
+    const char *why;
+} Arena;
+
+/* Ends the reading of a page. */
+_Noreturn void page_fail(Arena *arena, const char *why);
+
+void *arena_refill(Arena *arena, size_t size);
+void arena_reset(Arena *arena);
+void arena_free(Arena *arena);
+
+/* Memory for this page, aligned for anything, not cleared. */
+static inline void *take(Arena *arena, size_t size)
+{
+#ifdef TENAX_CHECKED /* each piece for itself, so that a sanitizer sees its bounds */
+    return arena_refill(arena, size);
+#endif
+    size = (size + !size + 15) & ~(size_t)15;
+    if (size > (size_t)(arena->end - arena->at))
+        return arena_refill(arena, size);
+    void *found = arena->at;
+    arena->at += size;
+    return found;
+}
+
+static inline void *take_cleared(Arena *arena, size_t count, size_t size)
+{
+    if (count > SIZE_MAX / 2 / (size ? size : 1))
+        page_fail(arena, "too large");
+    return memset(take(arena, count * size), 0, count * size);
+}
+
+/* A list that grows. `LIST(int) numbers = {0};` `ADD(arena, numbers, 7);` `AT(arena, numbers, 0)` */
+#define LIST(T) struct { T *at; uint32_t count, room; }
+
+void *list_grown(Arena *arena, void *at, uint32_t count, uint32_t *room, size_t size);
+
+#define ADD(arena, list, value)                                                                                       \
+    do {                                                                                                              \
+        if ((list).count == (list).room)                                                                              \
+            (list).at = list_grown((arena), (list).at, (list).count, &(list).room, sizeof *(list).at);                \
+        (list).at[(list).count++] = (value);                                                                          \
+    } while (0)
+
+/* An item, to be read or written; a place that is not in the list ends the reading of the page. */
+#define AT(arena, list, place) ((list).at[bounded_place((arena), (place), (list).count)])
+
+static inline uint32_t bounded_place(Arena *arena, uint32_t place, uint32_t count)
+{
+    if (__builtin_expect(place >= count, 0))
+        page_fail(arena, "a place outside of its list");
+    return place;
+}
+
+/* A list of a known length, all zero. */
+#define FILL(arena, list, length)                                                                                     \
+    do {                                                                                                              \
+        (list).count = (list).room = (length);                                                                        \
+        (list).at = take_cleared((arena), (list).count, sizeof *(list).at);                                           \
+    } while (0)
+
+typedef LIST(uint32_t) Numbers;
+typedef LIST(int32_t) Signed;
+typedef LIST(double) Reals;
+typedef LIST(uint8_t) Bytes;
+
+#endif

@@ -1,0 +1,36 @@
+/* Numbers for keys, in the order in which the keys first come.
+ *
+ * Pages choose the keys. So that none can choose keys which fall into one place, the hash has seeds of this process.
+ */
+#ifndef TENAX_TABLE_H
+#define TENAX_TABLE_H
+
+#include "dom.h"
+
+#define NO_KEY UINT32_MAX
+
+typedef struct {
+    uint64_t hash;
+    Text key;
+} Entry;
+
+typedef struct {
+    uint32_t *slots;        /* each the number of a key, from 1; 0 where it is free. At least twice as many as keys */
+    uint32_t mask;
+    Entry *entries;
+    uint32_t count, room;
+} Table;
+
+/* Seeds the hash of this process. Before the first page; a second call does nothing. */
+void table_seed(void);
+
+/* A table for at most so many keys. */
+Table table_for(Arena *arena, uint32_t room);
+
+/* The number of a key, from 0; a new key gets the next. The table keeps no copy of it. */
+uint32_t number_of(Arena *arena, Table *table, Text key);
+
+/* The same of a key that may be missing: NO_KEY. */
+uint32_t known_number(const Table *table, Text key);
+
+#endif

@@ -1,0 +1,64 @@
+/* Characters as Python knows them, over UTF-8: in unicode.c, and in letters.c what takes the tables of Unicode. */
+#ifndef TENAX_UNICODE_H
+#define TENAX_UNICODE_H
+
+#include "dom.h"
+
+/* The character at `at`, and its size in bytes; `at < end`. What is no UTF-8 is U+FFFD, a byte long. */
+uint32_t character_at(const uint8_t *at, const uint8_t *end, uint32_t *size);
+
+/* Whether a byte neither is white space nor may begin or end it: most are of this kind, and quick to pass. */
+static inline bool is_printed(uint8_t byte) { return (uint8_t)(byte - '!') <= '~' - '!'; }
+
+/* How many bytes of white space (`str.isspace`) begin at `at`: 0 for none. */
+uint32_t any_space_at(const uint8_t *at, const uint8_t *end);
+static inline uint32_t space_at(const uint8_t *at, const uint8_t *end)
+{
+    return at >= end || is_printed(*at) ? 0 : any_space_at(at, end);
+}
+
+/* How many bytes of white space end just before `end`: 0 for none. */
+uint32_t space_before(const uint8_t *begin, const uint8_t *end);
+
+/* How many characters there are: `len`. */
+uint32_t length_of(Text text);
+
+/* `str.lstrip`, `rstrip`, `strip`. */
+Text without_spaces_before(Text text);
+Text without_spaces_behind(Text text);
+static inline Text left_stripped(Text text)
+{
+    return text.size == 0 || is_printed(text.at[0]) ? text : without_spaces_before(text);
+}
+static inline Text right_stripped(Text text)
+{
+    return text.size == 0 || is_printed(text.at[text.size - 1]) ? text : without_spaces_behind(text);
+}
+static inline Text stripped(Text text) { return right_stripped(left_stripped(text)); }
+
+/* `str.isspace`, but true of an empty text. */
+static inline bool is_blank(Text text) { return left_stripped(text).size == 0; }
+
+/* `str.isalnum` and `str.isdecimal` of one character. */
+bool is_alnum(uint32_t character);
+bool is_decimal(uint32_t character);
+
+/* `\w` of `re`. */
+static inline bool is_word(uint32_t character) { return character == '_' || is_alnum(character); }
+
+/* `str.lower`, into memory of the page; ASCII is quick. */
+Text lowered(Arena *arena, Text text);
+
+/* `" ".join(text.split())`, into memory of the page; the text itself where it is so already. */
+Text one_line(Arena *arena, Text text);
+
+/* The first so many characters: `text[:count]`. */
+Text first_characters(Text text, uint32_t count);
+
+/* Whether a text is ASCII. */
+bool is_ascii(Text text);
+
+/* Where `needle` first stands in `text` from `from` on, in bytes; UINT32_MAX for nowhere. */
+uint32_t find(Text text, Text needle, uint32_t from);
+
+#endif

@@ -1,0 +1,241 @@
+/* One walk through the tree gathers texts, boxes, runs, links and images in columns: `parse.html`. */
+#include "page.h"
+#include "unicode.h"
+
+#define FEW_CHARS 200
+#define UNSCRIPTED_CHARS 500
+
+static const uint8_t STEPS[TAG_COUNT] = {
+    [TAG_area] = STEP_NOTE, [TAG_base] = STEP_NOTE, [TAG_link] = STEP_NOTE, [TAG_meta] = STEP_NOTE,
+    [TAG_address] = STEP_BLOCK, [TAG_article] = STEP_BLOCK, [TAG_aside] = STEP_BLOCK, [TAG_blockquote] = STEP_BLOCK,
+    [TAG_body] = STEP_BLOCK, [TAG_caption] = STEP_BLOCK, [TAG_center] = STEP_BLOCK, [TAG_dd] = STEP_BLOCK,
+    [TAG_details] = STEP_BLOCK, [TAG_dialog] = STEP_BLOCK, [TAG_dir] = STEP_BLOCK, [TAG_div] = STEP_BLOCK,
+    [TAG_dl] = STEP_BLOCK, [TAG_dt] = STEP_BLOCK, [TAG_fieldset] = STEP_BLOCK, [TAG_figcaption] = STEP_BLOCK,
+    [TAG_figure] = STEP_BLOCK, [TAG_footer] = STEP_BLOCK, [TAG_form] = STEP_BLOCK, [TAG_frameset] = STEP_BLOCK,
+    [TAG_h1] = STEP_BLOCK, [TAG_h2] = STEP_BLOCK, [TAG_h3] = STEP_BLOCK, [TAG_h4] = STEP_BLOCK, [TAG_h5] = STEP_BLOCK,
+    [TAG_h6] = STEP_BLOCK, [TAG_header] = STEP_BLOCK, [TAG_hgroup] = STEP_BLOCK, [TAG_hr] = STEP_BLOCK,
+    [TAG_html] = STEP_BLOCK, [TAG_legend] = STEP_BLOCK, [TAG_li] = STEP_BLOCK, [TAG_listing] = STEP_BLOCK,
+    [TAG_main] = STEP_BLOCK, [TAG_menu] = STEP_BLOCK, [TAG_nav] = STEP_BLOCK, [TAG_ol] = STEP_BLOCK,
+    [TAG_optgroup] = STEP_BLOCK, [TAG_p] = STEP_BLOCK, [TAG_plaintext] = STEP_BLOCK, [TAG_pre] = STEP_BLOCK,
+    [TAG_search] = STEP_BLOCK, [TAG_section] = STEP_BLOCK, [TAG_summary] = STEP_BLOCK, [TAG_table] = STEP_BLOCK,
+    [TAG_tbody] = STEP_BLOCK, [TAG_tfoot] = STEP_BLOCK, [TAG_thead] = STEP_BLOCK, [TAG_tr] = STEP_BLOCK,
+    [TAG_ul] = STEP_BLOCK, [TAG_xmp] = STEP_BLOCK,
+    [TAG_td] = STEP_CELL, [TAG_th] = STEP_CELL, [TAG_button] = STEP_CELL, [TAG_select] = STEP_CELL,
+    [TAG_option] = STEP_CELL, [TAG_textarea] = STEP_CELL,
+    [TAG_br] = STEP_LINE, [TAG_input] = STEP_SPACE, [TAG_img] = STEP_IMAGE, [TAG_a] = STEP_LINK,
+    [TAG_head] = STEP_HIDDEN, [TAG_title] = STEP_HIDDEN, [TAG_script] = STEP_HIDDEN, [TAG_style] = STEP_HIDDEN,
+    [TAG_noscript] = STEP_HIDDEN, [TAG_template] = STEP_HIDDEN, [TAG_svg] = STEP_HIDDEN, [TAG_iframe] = STEP_HIDDEN,
+    [TAG_noembed] = STEP_HIDDEN, [TAG_noframes] = STEP_HIDDEN, [TAG_canvas] = STEP_HIDDEN, [TAG_audio] = STEP_HIDDEN,
+    [TAG_video] = STEP_HIDDEN, [TAG_datalist] = STEP_HIDDEN, [TAG_rp] = STEP_HIDDEN, [TAG_rt] = STEP_HIDDEN,
+};
+
+static const uint8_t EDGES[2] = {BREAK, ' '};
+static const Text BREAK_TEXT = {EDGES, 1}, SPACE_TEXT = {EDGES + 1, 1};
+
+/* An element that was entered: where to go on when it ends, what it is, and its number if it is a link. */
+typedef struct {
+    Node *next;
+    uint32_t step;
+    uint32_t link;
+} Entered;
+
+typedef struct {
+    Arena *arena;
+    Walk *walk;
+    LIST(Entered) entered;
+    uint32_t box;
+    bool is_fresh;          /* the next text begins a run */
+    bool has_noscript;
+} Walker;
+
+uint32_t step_at(uintptr_t tag, bool is_unscripted)
+{
+    if (tag >= TAG_COUNT)
+        return STEP_INLINE;
+    return is_unscripted && tag == TAG_noscript ? STEP_BLOCK : STEPS[tag];
+}
+
+static uint32_t known_tag(uintptr_t tag)
+{
+    return tag < TAG_COUNT ? (uint32_t)tag : TAG_COUNT;
+}
+
+static bool is_leading(uintptr_t tag)
+{
+    return tag == TAG_a || tag == TAG_area || tag == TAG_iframe || tag == TAG_link;
+}
+
+static bool is_telling(uintptr_t tag)
+{
+    return tag == TAG_base || tag == TAG_link || tag == TAG_meta || tag == TAG_script || tag == TAG_title;
+}
+
+static void add_text(Walker *walker, Text text, Node *node)
+{
+    Walk *walk = walker->walk;
+    if (walker->is_fresh && (text.size == 0 || !is_blank(text))) {
+        ADD(walker->arena, walk->run_starts, walk->fragments.count);
+        ADD(walker->arena, walk->run_boxes, walker->box);
+        ADD(walker->arena, walk->run_nodes, node);
+        walker->is_fresh = false;
+    }
+    ADD(walker->arena, walk->fragments, text);
+}
+
+static void add_edge(Walker *walker, uint32_t step)
+{
+    ADD(walker->arena, walker->walk->fragments, step == STEP_BLOCK ? BREAK_TEXT : SPACE_TEXT);
+    walker->is_fresh = true;
+}
+
+static uint32_t add_leading(Walker *walker, Node *node)
+{
+    Walk *walk = walker->walk;
+    ADD(walker->arena, walk->leading, node);
+    ADD(walker->arena, walk->link_starts, walk->fragments.count);
+    ADD(walker->arena, walk->link_ends, walk->fragments.count);
+    return walk->leading.count - 1;
+}
+
+static void add_box(Walker *walker, Node *node, uint32_t parent)
+{
+    Walk *walk = walker->walk;
+    ADD(walker->arena, walk->box_tags, known_tag(node->tag));
+    ADD(walker->arena, walk->box_nodes, node);
+    ADD(walker->arena, walk->box_parents, parent);
+    ADD(walker->arena, walk->box_firsts, walk->run_starts.count);
+    ADD(walker->arena, walk->box_ends, walk->run_starts.count);
+}
+
+static void note_one(Walker *walker, Node *node)
+{
+    if (is_leading(node->tag))
+        add_leading(walker, node);
+    if (is_telling(node->tag))
+        ADD(walker->arena, walker->walk->telling, node);
+    walker->has_noscript |= node->tag == TAG_noscript;
+}
+
+/* What an unseen element is, and holds, that is of use unseen. */
+static void note(Walker *walker, Node *unseen)
+{
+    for (Node *node = unseen; node != NULL; node = next_below(unseen, node)) {
+        look_ahead(node);
+        if (node->type != NODE_TEXT)
+            note_one(walker, node);
+    }
+}
+
+/* An element that holds nothing to be read. */
+static void take_element(Walker *walker, uint32_t step, Node *node)
+{
+    Walk *walk = walker->walk;
+    switch (step) {
+    case STEP_LINE:
+        ADD(walker->arena, walk->fragments, BREAK_TEXT);
+        walk->line_breaks++;
+        break;
+    case STEP_HIDDEN:
+        note(walker, node);
+        break;
+    case STEP_NOTE:
+        note_one(walker, node);
+        break;
+    default:
+        ADD(walker->arena, walk->fragments, SPACE_TEXT);
+        if (step == STEP_IMAGE) {
+            ADD(walker->arena, walk->image_places, walk->fragments.count);
+            ADD(walker->arena, walk->images, node);
+        }
+    }
+}
+
+/* Enter an element that may hold text, and give the node to go on with. */
+static Node *enter(Walker *walker, uint32_t step, Node *node)
+{
+    Walk *walk = walker->walk;
+    uint32_t link = 0;
+    if (step == STEP_LINK) {
+        link = add_leading(walker, node);
+    } else if (step != STEP_INLINE) {
+        add_edge(walker, step);
+        add_box(walker, node, walker->box);
+    }
+    if (node->first_child == NULL) {
+        if (step == STEP_BLOCK)
+            ADD(walker->arena, walk->fragments, BREAK_TEXT);
+        return node->next;
+    }
+    if (step == STEP_BLOCK || step == STEP_CELL)
+        walker->box = walk->box_tags.count - 1;
+    ADD(walker->arena, walker->entered, ((Entered){node->next, step, link}));
+    return node->first_child;
+}
+
+/* Leave the element that was entered last, and give the node to go on with. */
+static Node *leave(Walker *walker)
+{
+    Walk *walk = walker->walk;
+    Entered left = walker->entered.at[--walker->entered.count];
+    if (left.step == STEP_LINK) {
+        AT(walker->arena, walk->link_ends, left.link) = walk->fragments.count;
+    } else if (left.step != STEP_INLINE) {
+        add_edge(walker, left.step);
+        AT(walker->arena, walk->box_ends, walker->box) = walk->run_starts.count;
+        walker->box = AT(walker->arena, walk->box_parents, walker->box);
+    }
+    return left.next;
+}
+
+static bool walk_through(Arena *arena, Node *root, Walk *walk, bool is_unscripted)
+{
+    *walk = (Walk){.is_unscripted = is_unscripted};
+    Walker walker = {.arena = arena, .walk = walk, .is_fresh = true};
+    add_box(&walker, root, 0);
+    Node *node = root->first_child;
+    while (node != NULL || walker.entered.count) {
+        if (node == NULL) {
+            node = leave(&walker);
+            continue;
+        }
+        look_ahead(node);
+        Text text = node_text(node);
+        uint32_t step = step_at(node->tag, is_unscripted);
+        if (text.at != NULL) {
+            add_text(&walker, text, node);
+            node = node->next;
+        } else if (step > STEP_LINK) {
+            take_element(&walker, step, node);
+            node = node->next;
+        } else {
+            node = enter(&walker, step, node);
+        }
+    }
+    AT(arena, walk->box_ends, 0) = walk->run_starts.count;
+    return walker.has_noscript;
+}
+
+void walk_below(Arena *arena, Node *root, Walk *walk, bool is_unscripted)
+{
+    walk_through(arena, root, walk, is_unscripted);
+}
+
+/* How much there is to see, about. */
+static uint32_t ink(const Walk *walk)
+{
+    uint32_t count = 0;
+    for (uint32_t n = 0; n < walk->fragments.count && count < UNSCRIPTED_CHARS; n++)
+        count += length_of(stripped(walk->fragments.at[n]));
+    return count;
+}
+
+void read_walk(Page *page)
+{
+    bool has_noscript = walk_through(&page->arena, page->root, &page->walk, false);
+    if (!has_noscript || ink(&page->walk) >= FEW_CHARS)
+        return;
+    Walk unscripted;
+    walk_through(&page->arena, page->root, &unscripted, true);
+    if (ink(&unscripted) >= UNSCRIPTED_CHARS)
+        page->walk = unscripted;
+}

@@ -1,0 +1,51 @@
+"""A node of the tree: what the other rooms may ask of it, and the numbers that stand for the names of elements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, Protocol
+
+from selectolax.lexbor import LexborHTMLParser
+
+_numbering: Final = LexborHTMLParser("")
+
+
+class Node(Protocol):
+    """An element, a text or a comment of the tree: what the other rooms may ask of it."""
+
+    @property
+    def tag_id(self) -> int:
+        """The number that `tag_number` gives for its name."""
+
+    @property
+    def mem_id(self) -> int:
+        """The same whichever object stands for the node; no two nodes of a page share it."""
+
+    @property
+    def parent(self) -> Node | None: ...
+    @property
+    def first_child(self) -> Node | None: ...
+    @property
+    def next(self) -> Node | None: ...
+    @property
+    def text_content(self) -> str | None:
+        """The text of a text node; None for anything else."""
+
+    @property
+    def attributes(self) -> Mapping[str, str | None]:
+        """By lower-case name; None for an attribute without a value. Built anew at each call: ask once."""
+
+    def css(self, query: str, /) -> Sequence[Node]:
+        """Elements at or below this one that match a selector, in document order."""
+
+    def traverse(self) -> Iterator[Node]:
+        """This element and everything below it that is no text, in document order."""
+
+
+def tag_number(name: str) -> int:
+    """The number of a tag name, the same in every document; comparing numbers is cheaper than names."""
+    return _numbering.create_node(name).tag_id
+
+
+TEXT: Final = 2
+"""The `tag_id` of a text node."""

@@ -1,0 +1,40 @@
+"""Reading the body of a page in Python: the definition of what the kernel does, and what reads where it cannot."""
+
+from __future__ import annotations
+
+from tenax.parse.article import abstract_of, article_text, kept_runs, read_article, words_of
+from tenax.parse.blocks import Blocks
+from tenax.parse.body import Body, Resolve
+from tenax.parse.fingerprint import near_fingerprint
+from tenax.parse.hints import Hints
+from tenax.parse.html import Dom
+from tenax.parse.kinds import page_kind
+from tenax.parse.links import read_links
+from tenax.parse.markdown import markdown_of
+from tenax.parse.outline import Outline
+from tenax.parse.text import MAX_TEXT_CHARS, inert
+
+
+def read_in_python(dom: Dom, hints: Hints, resolve: Resolve | None = None, *, with_markdown: bool = True) -> Body:
+    """See `quick_body.read_body`."""
+    blocks = Blocks(dom.walk)
+    text = inert(blocks.marked)
+    # Where nothing but our own marks was taken out, there is nothing to take out of its parts.
+    is_clean = len(text) + blocks.marks == len(blocks.marked)
+    outline = Outline(blocks, hints)
+    kind = page_kind(outline)
+    kept = read_article(blocks, outline, kind).kept
+    article = article_text(blocks, kept)
+    article = article if is_clean else inert(article)
+    markdown = markdown_of(blocks, kept, resolve) if with_markdown else ""
+    return Body(
+        text[:MAX_TEXT_CHARS],
+        read_links(dom, kept_runs(blocks, kept)),
+        kind,
+        article,
+        markdown if is_clean else inert(markdown),
+        abstract_of(blocks, outline.tags, kept),
+        words_of(blocks, kept),
+        near_fingerprint(article),
+        blocks.is_cut,
+    )

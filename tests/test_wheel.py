@@ -1,0 +1,45 @@
+"""What `pip install .` installs: with the kernel where there is a compiler, without it where there is none."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from zipfile import ZipFile
+
+ROOT = Path(__file__).parent.parent
+KERNEL = "tenax/parse/kernel/"
+
+
+def wheel(out: Path, **environment: str) -> Path:
+    command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(out)]
+    subprocess.run(command, cwd=ROOT, env=os.environ | environment, check=True, capture_output=True)
+    (made,) = out.iterdir()
+    return made
+
+
+def names_in(made: Path) -> set[str]:
+    with ZipFile(made) as archive:
+        return {name.removeprefix(KERNEL) for name in archive.namelist() if name.startswith(KERNEL)}
+
+
+def test_a_wheel_brings_the_kernel_and_not_its_sources(tmp_path: Path) -> None:
+    made = wheel(tmp_path / "wheel")
+    assert made.name.startswith("tenax-") and "-py3-none-linux_" in made.name
+    assert {"libtenax.so", "build.py"} <= names_in(made)
+    assert not [name for name in names_in(made) if name.endswith((".c", ".h")) or name.startswith(("make_", "."))]
+    assert [name for name in names_in(made) if name.startswith("libtenax")] == ["libtenax.so"]
+    with ZipFile(made) as archive:
+        archive.extractall(tmp_path / "installed")
+    loading = "print(ctypes.CDLL(str(library_path()))._name)"
+    asking = f"import ctypes; from tenax.parse.kernel.build import library_path; {loading}"
+    surroundings = os.environ | {"PYTHONPATH": str(tmp_path / "installed")}
+    found = subprocess.check_output([sys.executable, "-c", asking], cwd=tmp_path, env=surroundings, text=True)
+    assert found == f"{tmp_path}/installed/{KERNEL}libtenax.so\n"
+
+
+def test_without_a_compiler_a_wheel_is_for_every_machine(tmp_path: Path) -> None:
+    made = wheel(tmp_path, PATH="/nowhere")
+    assert made.name.endswith("-py3-none-any.whl")
+    assert "build.py" in names_in(made) and "libtenax.so" not in names_in(made)
