@@ -33,7 +33,7 @@ class Names:
         self.asked.append(host)
         await self.gate.wait()
         if host == "broken.example":
-            raise OSError("server failure")
+            raise OSError(None, "server failure")
         if host not in self.names:
             raise NameUnknown
         return Found(self.names[host], self.ttl_seconds)
@@ -175,7 +175,7 @@ async def test_names_that_lead_nowhere() -> None:
     names.names["missing.example"] = ("93.184.216.34",)
     assert await verdict(guard, "http://missing.example/") is None
     broken = await verdict(guard, "http://broken.example/")
-    assert broken == Failed("the name look-up failed", FailureKind.DNS, is_site_wide=True)
+    assert broken == Failed("the name look-up failed: server failure", FailureKind.DNS, is_site_wide=True)
 
 
 async def test_one_look_up_serves_all_who_wait_and_outlives_the_impatient() -> None:

@@ -30,7 +30,7 @@ async def server() -> AsyncIterator[NameServer]:
 
 @pytest.fixture
 async def asking(server: NameServer) -> AsyncIterator[ServerLookup]:
-    lookup = ServerLookup([server.address], first_try_seconds=0.05)
+    lookup = ServerLookup([server.address], first_try_seconds=0.05, patient_seconds=0.3)
     yield lookup
     lookup.close()
 
@@ -105,6 +105,14 @@ async def test_a_name_server_that_is_sure_and_one_that_is_not(
     with pytest.raises(OSError) as raised:
         await asking.addresses("a.example")
     assert isinstance(raised.value, NameUnknown) is is_unknown
+
+
+async def test_a_server_that_was_quick_may_take_its_time(server: NameServer) -> None:
+    silent = Says(manner="silent")
+    server.knows("a.example", *[silent] * 4, says(V4))
+    lookup = ServerLookup([server.address], first_try_seconds=0.05)
+    assert (await lookup.addresses("a.example")).addresses == (V4,)
+    lookup.close()
 
 
 async def test_the_second_server_answers_when_the_first_is_gone(server: NameServer) -> None:

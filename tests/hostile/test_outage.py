@@ -12,7 +12,16 @@ import pytest
 from tenax.model import Deferred, Ending, HostRecord, Visit, label
 from tests.hostile.by_hand import Days, crawl_by_hand
 from tests.hostile.crawling import Settings, crawled
-from tests.site.politeness import gaps, now_and_then, nth, reopen, shut, too_many_requests, unavailable
+from tests.site.politeness import (
+    assert_as_planned,
+    gaps,
+    now_and_then,
+    nth,
+    reopen,
+    shut,
+    too_many_requests,
+    unavailable,
+)
 from tests.site.robots import pages, reset, rules, silent, status
 from tests.site.server import Manner, Site
 
@@ -21,8 +30,6 @@ ROBOTS = rules("User-agent: *\nDisallow: /private\n")
 PACE: Settings = {"politeness.rate_per_second": 1.0}
 HOUR = 3600.0
 DOWN_AT, UP_AT = 10.5, 10.5 + 2 * HOUR
-RESTS = [30.0, 60.0, 120.0, 240.0, 300.0]
-"""Between the probes; the last one stays. Each may be a tenth longer, but for the longest."""
 
 
 def times(visits: list[Visit], days: Days, words: str) -> list[float]:
@@ -32,13 +39,6 @@ def times(visits: list[Visit], days: Days, words: str) -> list[float]:
         for visit in visits
         if isinstance(visit.outcome, Deferred) and visit.outcome.why.startswith(words)
     ]
-
-
-def assert_as_planned(probes: list[float]) -> None:
-    """The probes of an outage, the first of them a rest after the breaker opened."""
-    for number, (earlier, later) in enumerate(pairwise(probes), 1):
-        rest = RESTS[min(number, len(RESTS) - 1)]
-        assert rest <= later - earlier <= min(rest * 1.1, 300.0) + 0.01, (number, later - earlier)
 
 
 async def test_the_two_hour_outage(tmp_path: Path) -> None:
@@ -93,7 +93,8 @@ async def test_an_outage_with_somebody_at_the_door(tmp_path: Path, trouble: Mann
     days = Days()
     healthy = {"/robots.txt": ROBOTS, **pages(*PATHS)}
     manners = now_and_then(healthy, trouble, lambda _: DOWN_AT < days.time() < UP_AT)
-    settings = {**PACE, "fetch.total_timeout_seconds": 0.05, "fetch.fallbacks": fallbacks}
+    patience = 0.2 if trouble is silent else 10.0
+    settings = {**PACE, "fetch.total_timeout_seconds": patience, "fetch.fallbacks": fallbacks}
     async with (
         Site(manners, now=days.time) as site,
         crawl_by_hand([site.url("/")], tmp_path, days, settings) as crawling,
@@ -106,7 +107,7 @@ async def test_an_outage_with_somebody_at_the_door(tmp_path: Path, trouble: Mann
     first_probe = next(number for number, hit in enumerate(during) if hit.method == "HEAD")
     assert {(hit.method, hit.path) for hit in during[first_probe:]} == {("HEAD", "/")}
     assert first_probe <= 12
-    assert_as_planned([hit.at for hit in during[first_probe:]])
+    assert_as_planned([hit.at for hit in during[first_probe:]], may_miss=2 if trouble is silent else 0)
 
 
 async def test_killed_in_the_middle_of_the_outage(tmp_path: Path) -> None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from itertools import pairwise
 
 import pytest
 
 from tenax.services.page_fetcher.fetcher import PageFetcher
 from tests.hostile.by_hand import Days
 from tests.services.lab import Lab, until
-from tests.site.politeness import gaps, now_and_then, reopen, shut, too_many_requests, unavailable
+from tests.site.politeness import assert_as_planned, gaps, now_and_then, reopen, shut, too_many_requests, unavailable
 from tests.site.robots import page, reset, rules, silent, status
 from tests.site.server import Manner, Site
 
@@ -19,7 +18,6 @@ DOWN_AT, UP_AT = 10.5, 10.5 + 2 * HOUR
 PATHS = [f"/{number}" for number in range(40)]
 HEALTHY: dict[str, Manner] = {"/robots.txt": rules(""), "/": page("/"), **{path: page("/") for path in PATHS}}
 PACE = {"page_fetcher.rate_limit_per_second": 1.0, "politeness.share_turns": False}
-RESTS = [30.0, 60.0, 120.0, 240.0, 300.0]
 
 
 class Leaping:
@@ -37,12 +35,6 @@ class Leaping:
         fetcher = self.fetcher
         if fetcher is not None and not fetcher.in_flight and not fetcher.holdings.is_moving:
             await self._days.leap(self._days.clock.now() + seconds)
-
-
-def assert_as_planned(probes: list[float]) -> None:
-    for number, (earlier, later) in enumerate(pairwise(probes), 1):
-        rest = RESTS[min(number, len(RESTS) - 1)]
-        assert rest <= later - earlier <= min(rest * 1.1, 300.0) + 0.1, (number, later - earlier)
 
 
 async def test_the_two_hour_outage(lab: Lab) -> None:
@@ -97,7 +89,7 @@ async def test_an_outage_as_the_site_sees_it(lab: Lab, trouble: Manner) -> None:
     days = Days()
     leaping = Leaping(days)
     manners = now_and_then(HEALTHY, trouble, lambda _: DOWN_AT < days.time() < UP_AT)
-    settings = {**PACE, "page_fetcher.request_timeout_seconds": 0.1}
+    settings = {**PACE, "page_fetcher.request_timeout_seconds": 0.2 if trouble is silent else 10.0}
     async with Site(manners, "127.0.0.49", now=days.time) as site:
         lab.enqueue(*(site.url(path) for path in PATHS))
         async with lab.fetching([site], settings, days.clock, leaping) as fetcher:
@@ -109,7 +101,9 @@ async def test_an_outage_as_the_site_sees_it(lab: Lab, trouble: Manner) -> None:
     first = next(number for number, hit in enumerate(during) if hit.method == "HEAD")
     assert first <= 12
     assert {(hit.method, hit.path) for hit in during[first:]} == {("HEAD", "/")}
-    assert_as_planned([hit.at for hit in during[first:]])
+    # The fetcher looks round once a second, and may do so just before a rest ends.
+    probes = [hit.at for hit in during[first:]]
+    assert_as_planned(probes, late_seconds=1.1, may_miss=2 if trouble is silent else 0)
 
 
 @pytest.mark.parametrize("trouble", [pytest.param(unavailable, id="503"), pytest.param(reset, id="reset")])

@@ -8,6 +8,31 @@ from itertools import pairwise
 
 from tests.site.server import Exchange, Hit, Manner, Site
 
+RESTS = [30.0, 60.0, 120.0, 240.0, 300.0]
+"""Between the probes of an outage; the last one stays. Each may be a tenth longer, but for the longest."""
+
+
+def assert_as_planned(probes: list[float], *, late_seconds: float = 0.01, may_miss: int = 0) -> None:
+    """The times of the probes of an outage, the first of them a rest after the breaker opened.
+
+    So many may be missing in between: on a busy machine, one that waits a moment only is given up before it is seen.
+    """
+    number = 1
+    for earlier, later in pairwise(probes):
+        least, most = _rest(number, late_seconds)
+        if later - earlier > most and may_miss:
+            may_miss -= 1
+            number += 1
+            further = _rest(number, late_seconds)
+            least, most = least + further[0], most + further[1]
+        assert least <= later - earlier <= most, (number, later - earlier)
+        number += 1
+
+
+def _rest(number: int, late_seconds: float) -> tuple[float, float]:
+    rest = RESTS[min(number, len(RESTS) - 1)]
+    return rest, min(rest * 1.1, 300.0) + late_seconds
+
 
 def gaps(hits: list[Hit]) -> list[float]:
     """Seconds between each request and the next."""

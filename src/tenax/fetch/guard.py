@@ -138,8 +138,9 @@ class Guard:
         except NameUnknown:
             # Not the host's trouble, for there is none: the URL is wrong, and may become a dead letter.
             answer = self._failed("no such host", is_site_wide=False)
-        except OSError:
-            answer = self._failed("the name look-up failed", is_site_wide=True)
+        except OSError as error:
+            why = f"the name look-up failed: {error.strerror}" if error.strerror else "the name look-up failed"
+            answer = self._failed(why, is_site_wide=True)
         self._answers.pop(host, None)
         self._answers[host] = answer
         while len(self._answers) > MAX_NAMES:

@@ -24,6 +24,9 @@ _NAME_SERVER = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([0-9.]+))(?::([0-9]{1,5}))?
 _TRIES = 3
 _FIRST_TRY_SECONDS = 1.5
 """How long a name server has for its first answer; each further try has about twice the time of the one before."""
+_PATIENT_SECONDS = 4.0
+"""For a server that was quick before, c-ares shortens the first try to as little as a quarter of a second. A name that
+it must look for elsewhere takes longer, so it is asked again until at least so much time has passed."""
 _FORGET_AFTER = 5_000
 """Look-ups after which c-ares forgets what it has heard: 2.4 kB a name, and the guard remembers for itself."""
 
@@ -72,7 +75,12 @@ class SystemLookup:
 class ServerLookup:
     """c-ares: the system's hosts file, then these servers, A and AAAA asked at once, with the time each may be kept."""
 
-    def __init__(self, nameservers: Sequence[str], first_try_seconds: float = _FIRST_TRY_SECONDS) -> None:
+    def __init__(
+        self,
+        nameservers: Sequence[str],
+        first_try_seconds: float = _FIRST_TRY_SECONDS,
+        patient_seconds: float = _PATIENT_SECONDS,
+    ) -> None:
         servers = [_server(text) for text in nameservers]
         try:
             import pycares
@@ -84,10 +92,22 @@ class ServerLookup:
             servers=servers, flags=flags, lookups="fb", timeout=first_try_seconds, tries=_TRIES
         )
         self._unknown = frozenset({pycares.errno.ARES_ENOTFOUND, pycares.errno.ARES_ENODATA})
+        self._silent = pycares.errno.ARES_ETIMEOUT
         self._words = pycares.errno.strerror
+        self._patient_seconds = patient_seconds
         self._asked = 0
 
     async def addresses(self, host: str) -> Found:
+        loop = asyncio.get_running_loop()
+        until = loop.time() + self._patient_seconds
+        while True:
+            try:
+                return await self._answer(host)
+            except TimeoutError:
+                if loop.time() >= until:
+                    raise
+
+    async def _answer(self, host: str) -> Found:
         self._asked += 1
         if self._asked % _FORGET_AFTER == 0:
             self._channel.reinit()
@@ -101,6 +121,8 @@ class ServerLookup:
                 answer.set_result(_found(result))
             elif error in self._unknown:
                 answer.set_exception(NameUnknown(None, "no such name"))
+            elif error == self._silent:
+                answer.set_exception(TimeoutError(None, self._words(error or 0)))
             else:
                 answer.set_exception(OSError(None, self._words(error or 0)))
 
