@@ -138,6 +138,11 @@ def test_the_link_graph_has_urls_as_the_crawl_spells_them() -> None:
     known = {"https://shop.example/c", "https://elsewhere.example/"}
     assert read_page(asked, RULES, known).leads_to == reading.leads_to, "also those that are not offered again"
     assert followed_targets("https://shop.example", read(html, robots_header="nofollow").leads_to or b"") == []
+    no_links = msgspec.structs.replace(RULES, max_links_per_page=0)
+    for unread in (read(html, discovery=DiscoveryConfig(sources=("feeds",))), read_page(asked, no_links)):
+        assert unread.leads_to == reading.leads_to, "also where they are not followed, and where too many are"
+    short = read(html, reading=ReadingConfig(max_links=1)).leads_to or b""
+    assert [link.text for link in unpack_links("https://shop.example", short)] == ["b"]
 
 
 def test_the_link_graph_is_kept_only_where_it_is_wanted() -> None:

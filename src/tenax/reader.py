@@ -116,13 +116,14 @@ def read_page(
     hrefs = [(link.href, link.is_nofollow or document.is_nofollow) for link in links]
     if document.next_href and links:
         hrefs.append((document.next_href, document.is_nofollow))
-    offers, refusals = admit_links(rules, job.url, base, job.depth, hrefs, known, known_before, left_out)
+    targets: list[str | None] = []
+    offers, refusals = admit_links(rules, job.url, base, job.depth, hrefs, known, known_before, left_out, targets)
     if document.feeds and not document.is_nofollow and job.discovery.finds_by("feeds"):
         offers += _feeds(job, rules, document.feeds, base, known, known_before)
-    targets: list[str | None] | None = None
     if job.reading.link_graph:
-        written = [link.href for link in islice(document.links, job.reading.max_links)]
-        targets = leads_to(rules, base, written, known, known_before)
+        # Where those lead that nobody looked at, as a page has too many, or links are not followed.
+        further = islice(document.links, len(targets), job.reading.max_links)
+        targets += leads_to(rules, base, [link.href for link in further], known, known_before)
     listing = _listing(job, rules, document, base)
     if listing is not None and listing.numbering is not None:
         offers = _at_its_depth(job, offers, listing.numbering)
@@ -151,7 +152,7 @@ def read_page(
         words=document.words,
         fingerprint=document.fingerprint,
         links=kept_links(document, base, job.reading.max_links) if job.reading.keep_links else (),
-        leads_to=packed_links(job.url, document, targets) if targets is not None else None,
+        leads_to=packed_links(job.url, document, targets[: job.reading.max_links]) if job.reading.link_graph else None,
         content_hash=document.content_hash,
         links_count=len(document.links),
         offers=offers,

@@ -21,18 +21,20 @@ def serve(channel: socket.socket) -> None:
     # Here, so that they are loaded uncollected: all of it stays.
     with uncollected():
         from tenax.reader import Reader
-        from tenax.reading import HEADER, decode_work, encode_readings
+        from tenax.reading import HEADER, decode_work, encode_readings_into
     settle_memory()
     stream = channel.makefile("rb", buffering=1024 * 1024)
     reader = Reader()
     rules: Rules | None = None
+    answer = bytearray(HEADER.size)
     while header := stream.read(HEADER.size):
         work = decode_work(stream.read(HEADER.unpack(header)[0]))
         reader.committed(work.committed)
         rules = work.rules or rules
         assert rules is not None, "the first work comes with rules"
-        answer = encode_readings(tuple([reader.read(job, rules) for job in work.jobs]))
-        channel.sendall(HEADER.pack(len(answer)) + answer)
+        encode_readings_into([reader.read(job, rules) for job in work.jobs], answer, HEADER.size)
+        HEADER.pack_into(answer, 0, len(answer) - HEADER.size)
+        channel.sendall(answer)
 
 
 def main() -> None:

@@ -112,5 +112,5 @@ HEADER = struct.Struct(">I")
 
 encode_work = msgspec.msgpack.Encoder().encode
 decode_work = msgspec.msgpack.Decoder(Work).decode
-encode_readings = msgspec.msgpack.Encoder().encode
+encode_readings_into = msgspec.msgpack.Encoder().encode_into
 decode_readings = msgspec.msgpack.Decoder(tuple[Reading, ...]).decode

@@ -246,7 +246,20 @@ def test_where_links_lead_whatever_is_remembered(base: str, hrefs: list[str], is
     if is_judged_before:
         admit_links(RULES, PAGE, base, 1, followed(*hrefs))
     assert leads_to(RULES, base, hrefs) == wanted
-    assert leads_to(RULES, base, hrefs, {url for url in wanted if url}) == wanted
+    known = {url for url in wanted if url}
+    assert leads_to(RULES, base, hrefs, known) == wanted
+    for known_now in (set(), known):
+        found: list[str | None] = []
+        marked = [(href, number % 3 == 0) for number, href in enumerate(hrefs)]
+        admit_links(RULES, PAGE, base, 1, marked, known_now, targets=found)
+        assert found == wanted, "those marked nofollow too"
+
+
+def test_where_links_lead_is_told_of_those_that_are_looked_at() -> None:
+    rules = with_crawl(CrawlConfig(max_links_per_page=1), "https://example.org/")
+    found: list[str | None] = []
+    admit_links(rules, PAGE, PAGE, 0, followed(*(f"/{number}" for number in range(20))), targets=found)
+    assert found == [f"https://example.org/{number}" for number in range(10)]
 
 
 def test_known_links_are_left_out_but_count() -> None:

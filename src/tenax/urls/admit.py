@@ -97,12 +97,14 @@ def admit_links(
     known: Container[str] = (),
     known_before: Container[str] = (),
     left_out: set[str] | None = None,
+    targets: list[str | None] | None = None,
 ) -> tuple[tuple[Offer, ...], dict[str, int]]:
     """A page's links as offers, each URL once and the page itself left out; and how many were refused, by reason.
 
     `hrefs` are as written in the page, each with whether it is marked nofollow. `page_url` is normalised. Links in
     `known` or `known_before` are neither: they are left out, but count towards the page's limit. Whoever wants to know
-    them gives an empty `left_out`.
+    them gives an empty `left_out`; whoever wants to know where each link leads, as of `leads_to`, an empty `targets`,
+    which ends where no more of them are looked at.
     """
     judge = _judge_of(rules)
     here, directory = place_of(base) or ("", "")
@@ -115,22 +117,24 @@ def admit_links(
     refusals: dict[str, int] = {}
     seen = {page_url}
     left_out = set() if left_out is None else left_out
+    targets = [] if targets is None else targets
     stream = iter(hrefs)
     for href, is_nofollow in islice(stream, most * LOOKS_PER_LINK):
+        link = rooted.get(href) or relative.get(href)
+        if link is not None:
+            url = link[0]
+        else:
+            # Most links are written as we spell them: one that is known needs no judgement, and takes no memory.
+            url = here + href if href[:1] == "/" != href[1:2] else _as_written(href, directory)
+            if url not in known and url not in known_before:
+                link = judge.link(href, base, rooted, relative)
+                url = link[0]
+        targets.append(url if link is None or link[1] else None)
         if is_nofollow:
             refusals["nofollow"] = refusals.get("nofollow", 0) + 1
             continue
-        link = rooted.get(href) or relative.get(href)
-        if link is None:
-            # Most links are written as we spell them: one that is known needs no judgement, and takes no memory.
-            plain = here + href if href[:1] == "/" != href[1:2] else _as_written(href, directory)
-            if plain in known or plain in known_before:
-                left_out.add(plain)
-                continue
-            link = judge.link(href, base, rooted, relative)
-        url = link[0]
         # Asked first, because it ends most looks: on a site half read, most links of a page are known.
-        if url in known or url in known_before:
+        if link is None or url in known or url in known_before:
             left_out.add(url)
             continue
         if url in seen:
@@ -241,10 +245,7 @@ def leads_to(
     known: Container[str] = (),
     known_before: Container[str] = (),
 ) -> list[str | None]:
-    """Where a page's links lead, spelled as the crawl spells URLs, whatever the rules say of them; None: nowhere.
-
-    Asked after `admit_links` it finds most of them remembered.
-    """
+    """Where a page's links lead, spelled as the crawl spells URLs, whatever the rules say of them; None: nowhere."""
     judge = _judge_of(rules)
     here, directory = place_of(base) or ("", "")
     rooted, relative = judge.remembered(here, directory)
