@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from packaging.tags import interpreter_name, interpreter_version
 
 BUILD = Path("src", "tenax", "parse", "kernel", "build.py")
 IN_THE_WHEEL = "tenax/parse/kernel/libtenax.so"
@@ -28,7 +29,9 @@ class KernelHook(BuildHookInterface):
         elif version != "editable":
             build_data["force_include"][done.stdout.strip()] = IN_THE_WHEEL
             build_data["pure_python"] = False
-            build_data["tag"] = f"py3-none-{sysconfig.get_platform().replace('-', '_').replace('.', '_')}"
+            # For this version of Python, as the kernel knows the characters that it knows.
+            platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
+            build_data["tag"] = f"{interpreter_name()}{interpreter_version()}-none-{platform}"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         if version != "editable":

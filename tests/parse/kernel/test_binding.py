@@ -13,6 +13,7 @@ from tenax.parse.document import Document, read_with_dom
 from tenax.parse.html import Dom
 from tenax.parse.kernel import binding
 from tenax.parse.kernel.binding import GaveUp, Sheet, open_sheet
+from tenax.parse.kernel.build import library_path
 from tests.pages.written import NOW, WrittenPage, written_pages
 from tests.parse.markup import MARKUP
 
@@ -34,6 +35,7 @@ MADE = {
     "dense": "<article>" + "<p>你好，世界。这是一个测试！</p><p>日本語の文章です。</p>" * 20 + "</article>",
     "right to left": "<p>هذا نص طويل، وفيه كلمات كثيرة؟</p>" * 20,
     "capitals": "<title>ΟΔΥΣΣΕΥΣ ΣΤΗΝ ΙΘΑΚΗ</title><h1>ΟΔΥΣΣΕΥΣ ΣΤΗΝ ΙΘΑΚΗ</h1><p>İstanbul K</p>",
+    "letters that not every Python knows": "<p>\U00011f04\U0001e4d0 \U00010d50X \U0002ebf0\U00031350, " * 20,
     "fields": "<select><option>a<option>b</select><button>c</button><textarea>d e</textarea>",
     "unknown elements": "<x-y class=nav>a</x-y><svg><title>t</title><a href=/q>z</a></svg><p>x</p>",
     "emphasis": "<p><b>a</b>b<i>c </i>d<code>`e`</code><b><i>f</i></b>! <a href=/g>g</a>![h]</p>" * 5,
@@ -114,12 +116,16 @@ def test_a_page_that_it_gives_up_on_is_read_in_python(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.usefixtures("fresh")
-@pytest.mark.parametrize("missing", ["library", "functions", "tags", "nodes", "patterns"])
+@pytest.mark.parametrize("missing", ["library", "functions", "characters", "tags", "nodes", "patterns"])
 def test_without_a_kernel_that_fits_pages_are_read_in_python(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if missing == "library":
         monkeypatch.setattr(binding, "library_path", lambda: None)
     elif missing == "functions":
         monkeypatch.setattr(binding, "_LEXBOR", ("no_such_function",))
+    elif missing == "characters":
+        path = library_path()
+        monkeypatch.setattr("unicodedata.unidata_version", "13.0.0")
+        monkeypatch.setattr(binding, "library_path", lambda: path)
     elif missing == "tags":
         monkeypatch.setattr(binding, "_tags_of", lambda _: {"a": 1})
     elif missing == "nodes":

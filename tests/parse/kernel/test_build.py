@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
 import subprocess
 import sys
+import unicodedata
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from tenax.parse.kernel import build as builder
-from tenax.parse.kernel.build import IN_A_WHEEL, LOG, NO_COMPILER, NOT_BUILT, library_path
+from tenax.parse.kernel.build import CHARACTERS, IN_A_WHEEL, LOG, NO_COMPILER, NOT_BUILT, library_path
 
 ANSWER = '/* Answers. */\n#include "twice.h"\nint answer(int x) { return twice(x) + 1; }\n'
 TWICE = '/* Doubles. */\n#include "twice.h"\nint twice(int x) { return 2 * x; }\n'
@@ -61,6 +63,27 @@ def test_what_is_there_is_not_built_again(folder: Path) -> None:
     built_at = library.stat().st_mtime_ns
     assert build(folder, PATH="/nowhere").returncode == 0, "nor is a compiler looked for"
     assert library.stat().st_mtime_ns == built_at
+
+
+@pytest.mark.parametrize("version", ["0.0.0", unicodedata.unidata_version])
+def test_the_tables_of_characters_are_those_of_this_python(folder: Path, version: str) -> None:
+    shutil.copy(Path(builder.__file__).with_name("make_unicode.py"), folder)
+    (folder / "unicode_data.h").write_text(f'#define UNICODE_VERSION "{version}"\n#define DECIMAL "not made anew"\n')
+    about = '#include "unicode_data.h"\nconst char *version = UNICODE_VERSION;\nint size = sizeof DECIMAL;\n'
+    (folder / "about.c").write_text(about)
+    assert build(folder).returncode == 0
+    library = ctypes.CDLL(str(library_path(folder)))
+    assert ctypes.c_char_p.in_dll(library, "version").value == unicodedata.unidata_version.encode()
+    is_made = ctypes.c_int.in_dll(library, "size").value != len("not made anew") + 1
+    assert is_made == (version == "0.0.0")
+
+
+def test_the_tables_among_the_sources_are_as_they_would_be_made() -> None:
+    """By the Python that they are of; another makes its own."""
+    kernel = Path(builder.__file__).parent
+    kept = (kernel / CHARACTERS).read_text()
+    made = subprocess.check_output([sys.executable, "-I", str(kernel / "make_unicode.py")], text=True)
+    assert (made == kept) == (f'"{unicodedata.unidata_version}"' in kept)
 
 
 @pytest.mark.parametrize("name", ["answer.c", "twice.h"])

@@ -30,6 +30,9 @@ EXPORT const char *kernel_why(const Page *page) { return page->arena.why ? page-
 #define TAG_LINE(name, number) #name " " #number "\n"
 EXPORT const char *kernel_tags(void) { return EACH_TAG(TAG_LINE); }
 
+/* Which characters we know, for comparison. */
+EXPORT const char *kernel_unicode(void) { return unicode_version(); }
+
 /* What we see of a node, for comparison: tag, type, size of its text, whether it has a parent, a child, and one next to
  * it. Enough to tell whether the mirror in dom.h is true. */
 EXPORT void kernel_mirror(const Node *node, uint64_t seen[8])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import unicodedata
 from array import array
 from collections.abc import Sequence
 from functools import cache
@@ -249,6 +250,7 @@ def _declared(library: ctypes.CDLL) -> ctypes.CDLL:
         "kernel_page_free": (None, pointer),
         "kernel_why": (ctypes.c_char_p, pointer),
         "kernel_tags": (ctypes.c_char_p,),
+        "kernel_unicode": (ctypes.c_char_p,),
         "kernel_mirror": (None, pointer, pointer),
         "kernel_mirrors_attributes": (ctypes.c_bool, pointer),
         "kernel_open": (size, pointer, pointer, ctypes.c_bool, answer),
@@ -270,7 +272,10 @@ def _declared(library: ctypes.CDLL) -> ctypes.CDLL:
 
 
 def _fits(library: ctypes.CDLL) -> bool:
-    """Whether the kernel's picture of the tree is the parser's: the numbers of tags, and where a node has what."""
+    """Whether it knows the characters that Python knows, and its picture of the tree is the parser's: the numbers of
+    tags, and where a node has what."""
+    if library.kernel_unicode().decode() != unicodedata.unidata_version:
+        return False
     parser = lexbor.LexborHTMLParser(_MIRRORED)
     if any(parser.create_node(name).tag_id != number for name, number in _tags_of(library).items()):
         return False

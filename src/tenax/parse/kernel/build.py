@@ -5,6 +5,9 @@ there, 3 when no compiler is, and 1 when one fails. Whoever runs Tenax needs onl
 
 The name of the library holds a digest of its sources and of how they are compiled, so a library of other sources is
 never taken for theirs. A wheel brings the library under a plain name, without the sources.
+
+Which characters are letters, and what they are in lower case, it is to know as this Python does: where the tables among
+the sources are of another edition of Unicode, others are made.
 """
 
 # What compiling needs is imported where it is used: mostly there is nothing to compile, and `library_path` is asked for
@@ -14,12 +17,14 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 IN_A_WHEEL = "libtenax.so"
 LOG = "libtenax.log"
+CHARACTERS = "unicode_data.h"
 NO_COMPILER = 3
 NOT_BUILT = 1
 
@@ -65,7 +70,8 @@ def sources_of(folder: Path) -> dict[str, bytes]:
 def library_name(sources: dict[str, bytes], *, is_checked: bool) -> str:
     how = (CHECKED, CHECKED_LINKING) if is_checked else (FAST, FAST_LINKING)
     # The kind of machine as well: a clone may lie on a disk that several of them share.
-    digest = hashlib.sha256(repr((how, LIBRARIES, sys.platform, os.uname().machine)).encode())
+    where = (sys.platform, os.uname().machine, unicodedata.unidata_version)
+    digest = hashlib.sha256(repr((how, LIBRARIES, where)).encode())
     for name, source in sources.items():
         digest.update(f"\n{name} {len(source)}\n".encode())
         digest.update(source)
@@ -96,9 +102,20 @@ def _build(sources: dict[str, bytes], path: Path, cc: str | None, is_checked: bo
         # A copy is compiled, so that the digest in the name holds even if somebody writes to a source meanwhile.
         for name, source in sources.items():
             Path(room, name).write_bytes(source)
+        _make_characters(Path(room, CHARACTERS))
         made = _compile(compiler, Path(room), path.parent / LOG, is_checked)
         made.replace(path)
     (path.parent / LOG).unlink(missing_ok=True)
+
+
+def _make_characters(tables: Path) -> None:
+    """Made anew unless they are of this Python's edition, or there are none."""
+    if not tables.exists() or f'"{unicodedata.unidata_version}"' in tables.read_text():
+        return
+    status, made = _run([sys.executable, "-I", str(HERE / "make_unicode.py")], tables.parent)
+    if status:
+        raise NotCompiled(f"the tables of characters cannot be made: {made.strip().rpartition(os.linesep)[2]}")
+    tables.write_text(made)
 
 
 def _compilers() -> Iterator[str]:

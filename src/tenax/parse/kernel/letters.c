@@ -28,6 +28,8 @@ static bool few_alnum[FEW];
 
 static bool is_ascii_letter(uint32_t character) { return (character | 0x20) - 'a' < 26; }
 
+const char *unicode_version(void) { return UNICODE_VERSION; }
+
 bool is_alnum(uint32_t character)
 {
     if (character < FEW)

@@ -39,6 +39,9 @@ static inline Text stripped(Text text) { return right_stripped(left_stripped(tex
 /* `str.isspace`, but true of an empty text. */
 static inline bool is_blank(Text text) { return left_stripped(text).size == 0; }
 
+/* The edition of Unicode that the tables are of. */
+const char *unicode_version(void);
+
 /* `str.isalnum` and `str.isdecimal` of one character. */
 bool is_alnum(uint32_t character);
 bool is_decimal(uint32_t character);
