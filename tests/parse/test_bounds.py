@@ -48,8 +48,12 @@ def limits_of(*numbers: int) -> Iterator[None]:
             patched.setattr(bounds, name, number)
         patched.setattr(bounds, "_LIMITS", array("Q", numbers))
         attributes = numbers[1]
-        crowded = bounds._CROWDED_TAG.pattern.replace(b"{%d}" % MAX_ATTRIBUTES, b"{%d}" % attributes)
-        patched.setattr(bounds, "_CROWDED_TAG", re.compile(crowded.replace(b"{0,99}", b"{0,%d}" % (attributes - 1))))
+        for name in ("_CROWDED_TAG", "_OTHER_TAG"):
+            pattern = getattr(bounds, name).pattern
+            for most in (b"%d}", b"{0,%d}"):
+                pattern = pattern.replace(most % MAX_ATTRIBUTES, most % attributes)
+            pattern = pattern.replace(b"{0,99}", b"{0,%d}" % (attributes - 1))
+            patched.setattr(bounds, name, re.compile(pattern))
         yield
 
 
@@ -148,6 +152,12 @@ def test_unclosed_formatting_is_tamed_without_loss() -> None:
 def test_repeated_beginnings_take_linear_time(piece: str, within: Callable[[float], None]) -> None:
     bound(piece * (1_000_000 // len(piece)))
     within(5.0)
+
+
+def test_tags_that_do_not_end_take_linear_time(within: Callable[[float], None]) -> None:
+    """To each of them, all that follows is the value of an attribute."""
+    bound(f"<a/{'b' * 16}=" * 15_000)
+    within(1.0)
 
 
 HOSTILE: Final = {

@@ -46,7 +46,8 @@ _TOKEN = re.compile(
 )
 # A plain tag, to its end: most tags are, and need not be read by the whole grammar to be found harmless.
 _PLAIN_REST = rb"""(?:[\t\n\f\r ]++[a-zA-Z-]++(?:="[^"]*+")?+){0,99}+[\t\n\f\r ]*+/?>"""
-_CROWDED_TAG = re.compile(rb"<[a-zA-Z]%b(?!%b)%b{%d}" % (_WORD, _PLAIN_REST, _ATTRIBUTE, MAX_ATTRIBUTES))
+_OTHER_TAG = re.compile(rb"<[a-zA-Z]%b(?!%b)(?=(%b{0,%d}+))" % (_WORD, _PLAIN_REST, _ATTRIBUTE, MAX_ATTRIBUTES))
+_CROWDED_TAG = re.compile(rb"<[a-zA-Z]%b%b{%d}" % (_WORD, _ATTRIBUTE, MAX_ATTRIBUTES))
 
 # The first letter is looked at on its own, which spares most tags the list.
 _FORMATTING = rb"(?=[bcefistuBCEFISTU])(?:b(?:ig)?|code|em|font|i|s(?:mall|trike|trong)?|tt|u)(?=[\s/>])"
@@ -156,10 +157,26 @@ def _look(html: bytes) -> _Found:
     if tags > _HARMLESS_TAGS and _rebuilds(html, tags) > _HARMLESS_REBUILDS:
         return _Found(_Harm.FORMATTING)
     may_nest = tags > _SHALLOW_TAGS
-    # Script text can look like a crowded tag too; the walk tells them apart.
-    if may_nest or (len(html) > _HARMLESS_CHARS and _CROWDED_TAG.search(html) is not None):
+    if may_nest or (len(html) > _HARMLESS_CHARS and _may_crowd(html)):
         return _walk(html, MAX_DEPTH if may_nest else tags)
     return _HARMLESS
+
+
+def _may_crowd(html: bytes) -> bool:
+    """Whether any tag may have too many attributes. Script text can look so too; the walk tells them apart.
+
+    It looks at everything that could be a tag, so where tags do not end it looks at the same again and again; when it
+    has looked at more than there is, the walk, which does not, is quicker.
+    """
+    left = 2 * len(html)
+    for tag in _OTHER_TAG.finditer(html):
+        start, end = tag.span(1)
+        if end - start >= 2 * MAX_ATTRIBUTES and _CROWDED_TAG.match(html, tag.start()):
+            return True
+        left -= end - start
+        if left < 0:
+            return True
+    return False
 
 
 def _rebuilds(html: bytes, tags: int) -> int:
