@@ -6,6 +6,7 @@ import re
 from array import array
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import product
 from typing import Final
 
 import pytest
@@ -13,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tenax.parse import bounds
-from tenax.parse.bounds import MAX_ATTRIBUTES, MAX_DEPTH, MAX_TAGS, Bounded, bounded
+from tenax.parse.bounds import MAX_ATTRIBUTES, MAX_DEPTH, MAX_NAMES, MAX_TAGS, Bounded, bounded
+from tenax.parse.html import Dom
 from tenax.parse.kernel.binding import Kernel, kernel
 
 ATTRIBUTES = " ".join(f"a{number}" for number in range(20_000))
@@ -21,7 +23,7 @@ DEEP = "<div>" * 100_000
 
 LIMITS: Final = (
     *("MAX_DEPTH", "MAX_ATTRIBUTES", "MAX_TAGS"),
-    *("_HARMLESS_TAGS", "_HARMLESS_CHARS", "_HARMLESS_REBUILDS", "_SHALLOW_TAGS", "_MAX_STEPS"),
+    *("_HARMLESS_TAGS", "_HARMLESS_CHARS", "_HARMLESS_REBUILDS", "_SHALLOW_TAGS", "_MAX_STEPS", "MAX_NAMES"),
 )
 NAMES: Final = sorted({name.decode() for name in bounds._NAMES.split()} | {"a", "span", "x-y", "foreignObject", "Div"})
 _OFTEN = "div span a p table td svg math script style title textarea template b font"
@@ -160,6 +162,35 @@ def test_tags_that_do_not_end_take_linear_time(within: Callable[[float], None]) 
     within(1.0)
 
 
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "<p a{0}=1 b{0} C{0}/>x", "<x{0}></x{0}>", "<!DOCTYPE x{0}>", "<p a=''b{0}>", "<p a=\"'\"b{0}='\"'>",
+        "<p\fx{0}/y{0}>", "<p ={0}>",
+    ],
+)  # fmt: skip
+def test_too_many_names_end_the_page(piece: str, within: Callable[[float], None]) -> None:
+    cut = bound("<p>before</p>" + "".join(piece.format(number) for number in range(100_000)))
+    assert cut.html.startswith(b"<p>before</p>" + piece.format(0).encode())
+    assert f"{MAX_NAMES:,}" in cut.why
+    assert len(cut.html) < MAX_NAMES * (len(piece) + 8)
+    Dom(cut.html)
+    within(4.0)
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "".join(f"word{number} " for number in range(100_000)),
+        "".join(f"<p class=x{number} title='a b{number} c'>y</p>" for number in range(40_000)),
+        f"<script>{''.join(f'if (a<b{number}) c{number}(d) ' for number in range(60_000))}</script>",
+        "<p A0 a1><P a0 A1>" * 40_000,
+    ],
+)
+def test_what_is_no_name_or_no_other_does_not_count(html: str) -> None:
+    assert bound(html) == Bounded(html.encode())
+
+
 HOSTILE: Final = {
     "a tag too many": b"<p>x" * (MAX_TAGS + 1),
     "as many tags as may be": b"<p>x" * MAX_TAGS,
@@ -221,8 +252,8 @@ CORNERS: Final = (
 def test_corners_of_the_grammar_are_the_same_to_both(html: str) -> None:
     for depth in range(1, 8):
         for attributes in (2, 3):
-            for rebuilds in (*range(0, 60, 7), 9_999):
-                with limits_of(depth, attributes, 99, 0, 0, rebuilds, 0, 99):
+            for rebuilds, names in product((*range(0, 60, 7), 9_999), (2, 5, 99)):
+                with limits_of(depth, attributes, 99, 0, 0, rebuilds, 0, 99, names):
                     bound(html)
 
 
@@ -240,6 +271,7 @@ def test_corners_of_the_grammar_are_the_same_to_both(html: str) -> None:
     st.tuples(
         *(st.integers(1, 8), st.integers(2, 4), st.integers(10, 99)),
         *(st.integers(0, 4), st.integers(0, 99), st.integers(1, 99), st.integers(4, 30), st.integers(0, 40)),
+        st.integers(1, 60),
     ),
 )
 def test_in_markup_of_any_shape_both_find_the_same(pieces: list[str], numbers: tuple[int, ...]) -> None:

@@ -1,10 +1,10 @@
 """What a page may cost: where a hostile page is tamed or cut before it reaches the parser.
 
 Building a tree is linear for the pages people write. It is not for pages written against parsers: every open
-element is looked at again by the next tag, unclosed formatting is rebuilt in each paragraph, and each attribute is
-compared with those before it. The parser has no limits of its own, so this room sets them, as browsers do. Small
-pages pass after one count; the rest pay for a closer look only when their size allows harm. Where there is a
-kernel it looks in our place, and finds the same.
+element is looked at again by the next tag, unclosed formatting is rebuilt in each paragraph, each attribute is compared
+with those before it, and each name with many of the others. The parser has no limits of its own, so this room sets
+them, as browsers do. Small pages pass after one count; the rest pay for a closer look only when their size allows harm.
+Where there is a kernel it looks in our place, and finds the same.
 """
 
 from __future__ import annotations
@@ -24,6 +24,10 @@ MAX_ATTRIBUTES = 500
 MAX_TAGS = 300_000
 """Tags of one page at most, closing ones included: a second and a hundred megabytes. The longest that people write
 have half as many."""
+
+MAX_NAMES = 50_000
+"""Different names of elements and attributes at most: a third of a second. The richest that people write have some
+hundred."""
 
 _HARMLESS_TAGS = 1_000
 _HARMLESS_CHARS = 65_536
@@ -48,6 +52,12 @@ _TOKEN = re.compile(
 _PLAIN_REST = rb"""(?:[\t\n\f\r ]++[a-zA-Z-]++(?:="[^"]*+")?+){0,99}+[\t\n\f\r ]*+/?>"""
 _OTHER_TAG = re.compile(rb"<[a-zA-Z]%b(?!%b)(?=(%b{0,%d}+))" % (_WORD, _PLAIN_REST, _ATTRIBUTE, MAX_ATTRIBUTES))
 _CROWDED_TAG = re.compile(rb"<[a-zA-Z]%b%b{%d}" % (_WORD, _ATTRIBUTE, MAX_ATTRIBUTES))
+# The name of an attribute, with its value; and what may be a name, wherever it stands.
+_EACH_NAME = re.compile(rb"[\t\n\f\r /]*+(%b)(?:[\t\n\f\r ]*+=[\t\n\f\r ]*+%b?+)?+" % (_NAME, _VALUE))
+_LIKE_NAME = re.compile(rb"""[\t\n\f\r /"'<]=?([^\t\n\f\r />=]++)""")
+_BEFORE_NAMES = tuple(bytes((byte,)) for byte in b"\t\n\f\r /\"'<")
+_NAMES_IN_ONE = 3
+"""What looks like one name may be another after a quote of either kind."""
 
 # The first letter is looked at on its own, which spares most tags the list.
 _FORMATTING = rb"(?=[bcefistuBCEFISTU])(?:b(?:ig)?|code|em|font|i|s(?:mall|trike|trong)?|tt|u)(?=[\s/>])"
@@ -86,7 +96,7 @@ _LIMITS: Final = array(
     "Q",
     (
         *(MAX_DEPTH, MAX_ATTRIBUTES, MAX_TAGS),
-        *(_HARMLESS_TAGS, _HARMLESS_CHARS, _HARMLESS_REBUILDS, _SHALLOW_TAGS, _MAX_STEPS),
+        *(_HARMLESS_TAGS, _HARMLESS_CHARS, _HARMLESS_REBUILDS, _SHALLOW_TAGS, _MAX_STEPS, MAX_NAMES),
     ),
 )
 _NAMES: Final = b"\n".join(
@@ -111,6 +121,7 @@ class _Harm(IntEnum):
     FORMATTING = 2
     ATTRIBUTES = 3
     DEPTH = 4
+    NAMES = 5
 
 
 class _Found(NamedTuple):
@@ -125,6 +136,7 @@ _WHYS: Final = {
     _Harm.TAGS: f"cut after {MAX_TAGS:,} tags",
     _Harm.ATTRIBUTES: f"cut at a tag with more than {MAX_ATTRIBUTES} attributes",
     _Harm.DEPTH: f"cut where elements nest or tangle more than {MAX_DEPTH} deep",
+    _Harm.NAMES: f"cut after {MAX_NAMES:,} names of elements and attributes",
 }
 
 
@@ -157,9 +169,17 @@ def _look(html: bytes) -> _Found:
     if tags > _HARMLESS_TAGS and _rebuilds(html, tags) > _HARMLESS_REBUILDS:
         return _Found(_Harm.FORMATTING)
     may_nest = tags > _SHALLOW_TAGS
-    if may_nest or (len(html) > _HARMLESS_CHARS and _may_crowd(html)):
-        return _walk(html, MAX_DEPTH if may_nest else tags)
+    is_named = len(html) > _HARMLESS_CHARS and _may_name(html)
+    if may_nest or is_named or (len(html) > _HARMLESS_CHARS and _may_crowd(html)):
+        return _walk(html, MAX_DEPTH if may_nest else tags, is_named)
     return _HARMLESS
+
+
+def _may_name(html: bytes) -> bool:
+    """Whether there may be too many names; most pages are cleared by counting what a name stands behind."""
+    if sum(map(html.count, _BEFORE_NAMES)) <= MAX_NAMES:
+        return False
+    return _NAMES_IN_ONE * len(set(_LIKE_NAME.findall(html))) > MAX_NAMES
 
 
 def _may_crowd(html: bytes) -> bool:
@@ -187,13 +207,21 @@ def _rebuilds(html: bytes, tags: int) -> int:
     return sum(name.lower() in _FORMATTING_NAMES for name in found) * tags
 
 
-def _walk(html: bytes, max_depth: int) -> _Found:
-    """Walk the tags as the tokenizer of the HTML standard would, with a rough count of what is still open."""
+def _walk(html: bytes, max_depth: int, is_named: bool) -> _Found:
+    """Walk the tags as the tokenizer of the HTML standard would, with a rough count of what is still open.
+
+    One that `is_named` may have too many names; they are counted.
+    """
     still_open: list[bytes] = []
+    names: set[bytes] = set()
     position = deaf_until = steps = 0
     while (token := _TOKEN.search(html, position)) is not None:
         position = token.end()
         start, name, source = token.start(), (token[2] or b"").lower(), token[0]
+        if is_named:
+            names.update(_names_in(source.lower(), name))
+            if len(names) > MAX_NAMES:
+                return _Found(_Harm.NAMES, start)
         if not name:
             if source.startswith(b"<![CDATA[") and start >= deaf_until and _is_foreign(still_open):
                 deaf_until = _end_of(_CDATA_END, html, position)
@@ -216,6 +244,13 @@ def _walk(html: bytes, max_depth: int) -> _Found:
         if len(still_open) > max_depth or steps > _MAX_STEPS:
             return _Found(_Harm.DEPTH, start)
     return _HARMLESS
+
+
+def _names_in(token: bytes, name: bytes) -> list[bytes]:
+    """Those of a tag in lower case, or the whole of a document type, for which the parser makes a name, too."""
+    if name:
+        return [name, *_EACH_NAME.findall(token, token.index(name) + len(name))]
+    return [token] if token.startswith(b"<!doctype") else []
 
 
 def _end_of(closing: re.Pattern[bytes], html: bytes, position: int) -> int:

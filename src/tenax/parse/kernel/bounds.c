@@ -11,7 +11,7 @@
 
 /* The limits, in the order in which Python hands them over. */
 typedef struct {
-    uint64_t depth, attributes, tags, harmless_tags, harmless_chars, harmless_rebuilds, shallow_tags, steps;
+    uint64_t depth, attributes, tags, harmless_tags, harmless_chars, harmless_rebuilds, shallow_tags, steps, names;
 } Limits;
 
 /* What was found. Python knows these by their numbers. */
@@ -288,12 +288,16 @@ static int walk(const Markup *html, const Known *known, const Limits *limits, ui
     table.kind = kind_of(known, &table);
     Token token;
     size_t deaf_until = 0;
-    uint64_t steps = 0;
+    uint64_t steps = 0, names = 0;
     for (size_t position = 0; next_token(html, known, position, &token);) {
         const Name *name = &token.name;
         bool is_heard = token.start >= deaf_until;
         position = token.end;
         *at = token.start;
+        /* So many that they may be too many different ones: that is too rare to be counted here. */
+        names += 1 + (name->size > 0 ? token.attributes : 0);
+        if (names > limits->names)
+            return UNTOLD;
         if (name->size == 0) {
             if (is_heard && open->foreign && is_cdata(html, &token))
                 deaf_until = end_of_cdata(html, position);
