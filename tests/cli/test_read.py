@@ -155,6 +155,14 @@ def test_every_block_for_programs(read: Reading) -> None:
     assert blocks[2]["text"] == "The key of the ferry"
 
 
+def test_a_page_that_was_cut_says_so(read: Reading, tmp_path: Path) -> None:
+    (tmp_path / "deep.html").write_text("<p>The ferry runs at nine.</p>" + "<div>" * 20_000 + "words")
+    told = read("deep.html")
+    assert (told.code, told.out) == (0, "The ferry runs at nine.\n")
+    assert told.err.startswith("tenax: deep.html: too costly to be read whole, it was cut where elements nest")
+    assert told.err.count("\n") == 1
+
+
 # ---- what cannot be read ----------------------------------------------------------------------------------
 
 
@@ -172,6 +180,7 @@ def test_every_block_for_programs(read: Reading) -> None:
         (("nothing", "--explain"), "nothing: cannot be read as a page: empty body"),
         (("empty.html",), "empty.html: there is nothing to read on it"),
         (("empty.html", "--explain"), "empty.html: there is nothing to read on it"),
+        (("deep.html",), "deep.html: there is nothing to read on it; too costly to be read whole, it was cut where"),
         (("notes", "--explain"), "notes: it is plain text: nothing is dropped"),
         (("page.html", "--url", "page.html"), "`page.html` is not the URL of a page; write it like https://"),
         (("page.html", "--explain", "--format", "markdown"), "--explain goes with --format text or json"),
@@ -192,6 +201,7 @@ def test_what_cannot_be_read_is_one_line_and_code_2(
     (tmp_path / "nothing").touch()
     (tmp_path / "notes").write_text("plain words")
     (tmp_path / "empty.html").write_text(EMPTY)
+    (tmp_path / "deep.html").write_text("<div>" * 20_000 + "words")
     told = read(*arguments)
     assert (told.code, told.out) == (2, "")
     assert told.err.startswith("tenax: ")

@@ -158,7 +158,12 @@ def _check(source: Source, document: Document) -> None:
     if document.media == "other":
         raise UsageError(f"{source.name}: cannot be read as a page: {document.media_why}")
     if not document.text:
-        raise UsageError(f"{source.name}: there is nothing to read on it")
+        why = f"; too costly to be read whole, it was {document.cut_why}" if document.cut_why else ""
+        raise UsageError(f"{source.name}: there is nothing to read on it{why}")
+    if document.cut_why:
+        from tenax.cli.layout import show
+
+        show([f"tenax: {source.name}: too costly to be read whole, it was {document.cut_why}"], sys.stderr)
 
 
 def _clean(source: Source, document: Document, format: str) -> str:
