@@ -18,7 +18,7 @@ LOW, MEDIUM, HIGH = Priority.LOW, Priority.MEDIUM, Priority.HIGH
 
 def page(path: str, *targets: str, nofollow: tuple[str, ...] = ()) -> PageLinks:
     links = [PageLink(A + target) for target in targets] + [PageLink(A + url, "", "", True) for url in nofollow]
-    return PageLinks(A + path, A, pack_links(A, [(link.url, link) for link in links]))
+    return PageLinks(A + path, A, pack_links(A, [link.url for link in links], links))
 
 
 PAGES = (

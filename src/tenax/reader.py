@@ -75,11 +75,10 @@ class Reader:
         time."""
         known, worth_more = self._known, {}
         for url in links:
-            if url in known:
-                known[url] = count = known[url] + 1
+            if before := known.get(url):
+                known[url] = count = before + 1
                 if count in LINK_STEPS:
-                    before = max((step for step in LINK_STEPS if step < count), default=1)
-                    worth_more[url] = count - before
+                    worth_more[url] = count - max((step for step in LINK_STEPS if step < count), default=1)
         return worth_more
 
 
@@ -120,10 +119,6 @@ def read_page(
     offers, refusals = admit_links(rules, job.url, base, job.depth, hrefs, known, known_before, left_out, targets)
     if document.feeds and not document.is_nofollow and job.discovery.finds_by("feeds"):
         offers += _feeds(job, rules, document.feeds, base, known, known_before)
-    if job.reading.link_graph:
-        # Where those lead that nobody looked at, as a page has too many, or links are not followed.
-        further = islice(document.links, len(targets), job.reading.max_links)
-        targets += leads_to(rules, base, [link.href for link in further], known, known_before)
     listing = _listing(job, rules, document, base)
     if listing is not None and listing.numbering is not None:
         offers = _at_its_depth(job, offers, listing.numbering)
@@ -152,7 +147,7 @@ def read_page(
         words=document.words,
         fingerprint=document.fingerprint,
         links=kept_links(document, base, job.reading.max_links) if job.reading.keep_links else (),
-        leads_to=packed_links(job.url, document, targets[: job.reading.max_links]) if job.reading.link_graph else None,
+        leads_to=_packed(job, rules, document, base, targets) if job.reading.link_graph else None,
         content_hash=document.content_hash,
         links_count=len(document.links),
         offers=offers,
@@ -276,12 +271,16 @@ def kept_links(document: Document, base: str, most: int) -> tuple[PageLink, ...]
     return tuple(islice(kept, most))
 
 
-def packed_links(page_url: str, document: Document, targets: Sequence[str | None]) -> bytes:
-    """The first links by where they lead, as the link graph keeps them; those to the page itself are left out."""
-    origin, _ = place_of(page_url) or ("", "")
-    pairs = zip(targets, document.links, strict=False)
-    links = [(url, link) for url, link in pairs if url is not None and url != page_url]
-    return pack_links(origin, links, is_nofollow=document.is_nofollow)
+def _packed(job: Job, rules: Rules, document: Document, base: str, targets: list[str | None]) -> bytes:
+    """The first links by where they lead, as the link graph keeps them; those to the page itself are left out.
+
+    `targets` are those of the links that were judged: the crawl may follow none, or no more than so many.
+    """
+    origin, _ = place_of(job.url) or ("", "")
+    wanted = document.links[: job.reading.max_links]
+    if further := wanted[len(targets) :]:
+        targets = targets + leads_to(rules, base, [link.href for link in further])
+    return pack_links(origin, targets, wanted, but=job.url, is_nofollow=document.is_nofollow)
 
 
 def _base(base_href: str | None, fetched_url: str) -> str:

@@ -54,9 +54,10 @@ async def written(out: Path, *, is_kept: bool = True) -> None:
     await ledger.admit([offer(url, due=clock.now() + place) for place, url in enumerate(LINKS)])
     for _ in LINKS:
         claim = await claimed(ledger)
-        links = [(link.url, link) for link in LINKS[claim.task.url]]
+        links = LINKS[claim.task.url]
+        packed = pack_links(A, [link.url for link in links], links)
         visit = visit_of(claim, clock)
-        await ledger.commit(msgspec.structs.replace(visit, leads_to=pack_links(A, links) if is_kept else None))
+        await ledger.commit(msgspec.structs.replace(visit, leads_to=packed if is_kept else None))
         clock.advance(2)
     waiting = [offer(f"{A}/rare", priority=Priority.HIGH), offer(f"{B}/", priority=Priority.LOW)]
     await ledger.admit([*waiting, offer("https://c.test/", priority=Priority.MEDIUM, source=Source.SITEMAP)])

@@ -19,7 +19,7 @@ LINKS = (
 
 
 def packed(*links: PageLink) -> bytes:
-    return pack_links(A, [(link.url, link) for link in links])
+    return pack_links(A, [link.url for link in links], links)
 
 
 async def visited(

@@ -19,7 +19,7 @@ LINKS = (
 
 
 def packed(*links: PageLink, is_nofollow: bool = False) -> bytes:
-    return pack_links(A, [(link.url, link) for link in links], is_nofollow=is_nofollow)
+    return pack_links(A, [link.url for link in links], links, is_nofollow=is_nofollow)
 
 
 urls = st.builds(

@@ -36,20 +36,25 @@ class Anchor(Protocol):
     def is_in_article(self) -> bool: ...
 
 
-def pack_links(origin: str, links: Sequence[tuple[str, Anchor]], *, is_nofollow: bool = False) -> bytes:
+def pack_links(
+    origin: str, targets: Sequence[str | None], said: Sequence[Anchor], *, but: str = "", is_nofollow: bool = False
+) -> bytes:
     """Of a page at this origin: where links lead, and what is said there; `is_nofollow` when the page says it of all.
 
-    Of links to the same place one is kept. Nothing at all is kept of a page without links.
+    Of links to the same place one is kept, and none that leads nowhere, or to the one place that is left out. Nothing
+    at all is kept of a page without links.
     """
-    if not links:
+    found = dict(zip(targets, said, strict=False))
+    if len(found) < min(len(targets), len(said)):
+        found = _each_once(zip(targets, said, strict=False))
+    found.pop(None, None)
+    found.pop(but, None)
+    if not found:
         return b""
-    found = dict(links)
-    if len(found) < len(links):
-        found = _each_once(links)
     anchors = found.values()
     columns = (
         # No URL has a line break in it, or a NUL.
-        _LINE.join(["", *found]).replace(f"{_LINE}{origin}/", f"{_LINE}/")[1:],
+        _LINE.join(["", *filter(None, found)]).replace(f"{_LINE}{origin}/", f"{_LINE}/")[1:],
         _column([anchor.text for anchor in anchors]),
         "".join(
             [_MARKS[_IN_ARTICLE * anchor.is_in_article + (is_nofollow or anchor.is_nofollow)] for anchor in anchors]
@@ -92,11 +97,11 @@ def link_to(target: str, origin: str, packed: bytes) -> PageLink | None:
     return next((link for link in unpack_links(origin, packed) if link.url == target), None)
 
 
-def _each_once(links: Iterable[tuple[str, Anchor]]) -> dict[str, Anchor]:
-    found: dict[str, Anchor] = {}
+def _each_once(links: Iterable[tuple[str | None, Anchor]]) -> dict[str | None, Anchor]:
+    found: dict[str | None, Anchor] = {}
     for url, anchor in links:
         known = found.get(url)
-        found[url] = anchor if known is None else _merged(url, known, anchor)
+        found[url] = anchor if known is None or url is None else _merged(url, known, anchor)
     return found
 
 
