@@ -5,7 +5,8 @@ flight, finds the links by itself and writes the same fields as JSONL. Tenax com
 every page in full: article, Markdown, metadata, fingerprint, near-duplicates. Scrapy takes title and visible text, with
 its own way to survive a stop (JOBDIR) and without; a third time it has trafilatura read the page. The settings of the
 others, and why, stand in `bench/peers/`. A run counts only if its file holds the pages of the site, all of them and no
-others, with the right content. Ratios are taken within a round, and their median over the rounds is judged.
+others, with the right content. Each run of the others is compared with the runs of Tenax just before and just after it,
+and the median of these ratios over the rounds is judged.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from bench import needs, nginx, site
 from bench.measure import Cost, cost_of
@@ -73,27 +75,21 @@ def measure(report: Report, chosen: argparse.Namespace) -> None:
     rounds = chosen.rounds or (QUICK_ROUNDS if chosen.quick else ROUNDS)
     peers = needs.venv(".venv-peers", "peers") if set(names).difference(OURS) else None
     directory = site.build(pages)
-    costs: dict[str, list[Cost]] = {name: [] for name in names}
-    pairs: list[tuple[str, str, float, float]] = []
-    """One of ours, another, and how many times its time and its CPU the other took, in the run just after."""
+    runs: list[tuple[str, Cost]] = []
     with nginx.serving(directory) as origin:
         for number, name in enumerate(_schedule(names, rounds)):
             cost = _one_run(name, peers, origin, pages, number)
-            for form in OURS if name not in OURS else ():
-                if ran := costs.get(form):
-                    speed, cpu = cost.wall_seconds / ran[-1].wall_seconds, cost.cpu_seconds / ran[-1].cpu_seconds
-                    pairs.append((form, name, speed, cpu))
-            costs[name].append(cost)
+            runs.append((name, cost))
             say(f"{NAMES[name]:<36} {pages / cost.wall_seconds:8,.0f} pages/s  {cost.cpu_seconds:7.1f} CPU-s")
     report.figure("pages", pages)
     report.figure("rounds", rounds)
     report.figure("page_bytes", site.mean_page_bytes(directory))
-    _compare(report, costs, pages)
-    _judge(report, pairs)
+    _compare(report, {name: [cost for whose, cost in runs if whose == name] for name in names}, pages)
+    _judge(report, list(ratios_of(runs)))
 
 
 def _schedule(names: Sequence[str], rounds: int) -> Iterator[str]:
-    """Everyone in turn, each round starting with another one, and Tenax before each of the others.
+    """Everyone in turn, each round starting with another one, and Tenax before and after each of the others.
 
     A run of Tenax takes a tenth of the others' time, and the machine's mood changes within a minute: it is asked as
     often as it takes to meet the same moods.
@@ -105,8 +101,30 @@ def _schedule(names: Sequence[str], rounds: int) -> Iterator[str]:
         for name in others[start:] + others[:start]:
             yield from ours
             yield name
-        if not others:
+        if not others or number == rounds - 1:
             yield from ours
+
+
+class Ratio(NamedTuple):
+    """How many times the wall time and the CPU of one of ours another took."""
+
+    ours: str
+    other: str
+    speed: float
+    cpu: float
+
+
+def ratios_of(runs: Sequence[tuple[str, Cost]]) -> Iterator[Ratio]:
+    """Each run of another beside the runs of ours just before and after it: a run of ours is short, and the next may
+    take a fifth more."""
+    for place, (name, cost) in enumerate(runs):
+        for form in OURS if name not in OURS else ():
+            before = [ran for whose, ran in runs[:place] if whose == form][-1:]
+            after = [ran for whose, ran in runs[place:] if whose == form][:1]
+            if near := before + after:
+                wall = sum(ran.wall_seconds for ran in near) / len(near)
+                cpu = sum(ran.cpu_seconds for ran in near) / len(near)
+                yield Ratio(form, name, cost.wall_seconds / wall, cost.cpu_seconds / cpu)
 
 
 def _selected(only: str | None) -> list[str]:
@@ -210,17 +228,17 @@ def _compare(report: Report, costs: dict[str, list[Cost]], pages: int) -> None:
         report.below("memory_mb", max(ours), MEMORY_BAR_MB)
 
 
-def _judge(report: Report, pairs: Sequence[tuple[str, str, float, float]]) -> None:
+def _judge(report: Report, found: Sequence[Ratio]) -> None:
     """Tenax against each of the others.
 
     Of the two forms of Scrapy that take title and text the better sets the bars, in each respect.
     """
     speed: dict[tuple[str, str], float] = {}
     cpu: dict[tuple[str, str], float] = {}
-    for pair in dict.fromkeys((form, name) for form, name, _, _ in pairs):
-        own = [(times, times_cpu) for form, name, times, times_cpu in pairs if (form, name) == pair]
-        speed[pair] = median(times for times, _ in own)
-        cpu[pair] = median(times_cpu for _, times_cpu in own)
+    for pair in dict.fromkeys((one.ours, one.other) for one in found):
+        own = [one for one in found if (one.ours, one.other) == pair]
+        speed[pair] = median(one.speed for one in own)
+        cpu[pair] = median(one.cpu for one in own)
         ratios: dict[str, Figure] = {"pages_per_second": speed[pair], "pages_per_cpu_second": cpu[pair]}
         report.figure("_vs_".join(pair).replace("-", "_"), ratios)
     plain = [pair for pair in cpu if pair[1] in PLAIN_SCRAPY]

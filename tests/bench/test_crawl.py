@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from bench import crawl, site
+from bench.crawl import Ratio
+from bench.measure import Cost
 from bench.report import BenchError, Report
 
 ORIGIN, PAGES = "http://127.0.0.1:1", 3
@@ -70,9 +72,9 @@ SLOW = {"scrapy": 9.0, "scrapy-jobdir": 7.0, "scrapy-trafilatura": 30.0, "crawle
 
 def test_each_bar_is_about_its_own_form_of_scrapy() -> None:
     report = Report("crawl")
-    pairs = [("tenax", name, times, times) for name, times in SLOW.items()]
-    pairs += [("tenax-skim", name, 3 * times, 2 * times) for name, times in SLOW.items()]
-    crawl._judge(report, pairs)
+    found = [Ratio("tenax", name, times, times) for name, times in SLOW.items()]
+    found += [Ratio("tenax-skim", name, 3 * times, 2 * times) for name, times in SLOW.items()]
+    crawl._judge(report, found)
     assert {what: (bar.value, bar.limit) for what, bar in report.bars.items()} == {
         "pages_per_cpu_second_vs_scrapy": (14.0, 8.0),
         "pages_per_second_vs_scrapy": (21.0, 6.0),
@@ -85,11 +87,28 @@ def test_each_bar_is_about_its_own_form_of_scrapy() -> None:
 
 def test_only_what_was_run_is_judged() -> None:
     report = Report("crawl")
-    crawl._judge(report, [("tenax", "scrapy-trafilatura", 20.0, 20.0)])
+    crawl._judge(report, [Ratio("tenax", "scrapy-trafilatura", 20.0, 20.0)])
     assert list(report.bars) == ["reading_pages_per_cpu_second_vs_scrapy_reading"]
 
 
-def test_ours_run_before_each_of_the_others() -> None:
+def test_ours_run_before_and_after_each_of_the_others() -> None:
     names = ["tenax", "tenax-skim", "scrapy", "crawlee"]
     first, second = ["tenax", "tenax-skim", "scrapy"], ["tenax", "tenax-skim", "crawlee"]
-    assert list(crawl._schedule(names, 2)) == [*first, *second, *second, *first]
+    assert list(crawl._schedule(names, 2)) == [*first, *second, *second, *first, *names[:2]]
+    assert list(crawl._schedule(names[:2], 2)) == names[:2] * 2
+
+
+def test_each_is_compared_with_the_runs_of_ours_around_it() -> None:
+    def run(name: str, wall: float, cpu: float) -> tuple[str, Cost]:
+        return name, Cost(wall, cpu, 0.0, 0.0, 0)
+
+    runs = [
+        *(run("tenax", 1.0, 2.0), run("scrapy", 8.0, 10.0)),
+        *(run("tenax", 3.0, 2.0), run("tenax-skim", 1.0, 1.0), run("crawlee", 3.0, 8.0)),
+    ]
+    assert list(crawl.ratios_of(runs)) == [
+        Ratio("tenax", "scrapy", 4.0, 5.0),
+        Ratio("tenax-skim", "scrapy", 8.0, 10.0),
+        Ratio("tenax", "crawlee", 1.0, 4.0),
+        Ratio("tenax-skim", "crawlee", 3.0, 8.0),
+    ]
