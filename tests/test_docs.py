@@ -95,6 +95,10 @@ def test_what_was_measured_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert row in from_results.crawl_tables()
     assert "| `speed` | 6.66 | 8 | **missed** |" in from_results.crawl_tables()
     assert "6.66× its pages a second, 12.3× its pages per second of CPU" in from_results.speed_claim()
+    assert "trafilatura" not in from_results.speed_claim()
+    figures |= {"tenax_vs_scrapy_trafilatura": {"pages_per_second": 30.0, "pages_per_cpu_second": 21.4}}
+    (tmp_path / "crawl.json").write_text(json.dumps(measured | {"figures": figures | {"machine": machine}}))
+    assert "trafilatura: 21.4× its pages per second of CPU." in from_results.speed_claim()
 
 
 # ---- what exists is named -----------------------------------------------------------------------------------
