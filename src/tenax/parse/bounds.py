@@ -42,7 +42,8 @@ _MAX_STEPS = 5_000_000
 _WORD = rb"[^\t\n\f\r />]*+"
 _NAME = rb"=?[^\t\n\f\r />=]++"
 _VALUE = rb"""(?:"[^"]*+"?|'[^']*+'?|[^\t\n\f\r >"'][^\t\n\f\r >]*+)"""
-_ATTRIBUTE = rb"(?:[\t\n\f\r /]*+%b(?:[\t\n\f\r ]*+=[\t\n\f\r ]*+%b?+)?+)" % (_NAME, _VALUE)
+_NAME_AND_VALUE = rb"(?:[\t\n\f\r /]*+%b(?:[\t\n\f\r ]*+=[\t\n\f\r ]*+%b?+)?+)"
+_ATTRIBUTE = _NAME_AND_VALUE % (_NAME, _VALUE)
 _TOKEN = re.compile(
     rb"<(?:!--(?:-?>|.*?(?:--!?>|\Z))|(?:[!?]|/(?![a-zA-Z]))[^>]*+|(/?)([a-zA-Z]%b)%b*+[\t\n\f\r /]*+)"
     % (_WORD, _ATTRIBUTE),
@@ -52,8 +53,8 @@ _TOKEN = re.compile(
 _PLAIN_REST = rb"""(?:[\t\n\f\r ]++[a-zA-Z-]++(?:="[^"]*+")?+){0,99}+[\t\n\f\r ]*+/?>"""
 _OTHER_TAG = re.compile(rb"<[a-zA-Z]%b(?!%b)(?=(%b{0,%d}+))" % (_WORD, _PLAIN_REST, _ATTRIBUTE, MAX_ATTRIBUTES))
 _CROWDED_TAG = re.compile(rb"<[a-zA-Z]%b%b{%d}" % (_WORD, _ATTRIBUTE, MAX_ATTRIBUTES))
-# The name of an attribute, with its value; and what may be a name, wherever it stands.
-_EACH_NAME = re.compile(rb"[\t\n\f\r /]*+(%b)(?:[\t\n\f\r ]*+=[\t\n\f\r ]*+%b?+)?+" % (_NAME, _VALUE))
+# An attribute, of which the name is wanted; and what may be a name, wherever it stands.
+_EACH_NAME = re.compile(_NAME_AND_VALUE % (b"(%b)" % _NAME, _VALUE))
 _LIKE_NAME = re.compile(rb"""[\t\n\f\r /"'<]=?([^\t\n\f\r />=]++)""")
 _BEFORE_NAMES = tuple(bytes((byte,)) for byte in b"\t\n\f\r /\"'<")
 _NAMES_IN_ONE = 3
@@ -169,8 +170,9 @@ def _look(html: bytes) -> _Found:
     if tags > _HARMLESS_TAGS and _rebuilds(html, tags) > _HARMLESS_REBUILDS:
         return _Found(_Harm.FORMATTING)
     may_nest = tags > _SHALLOW_TAGS
-    is_named = len(html) > _HARMLESS_CHARS and _may_name(html)
-    if may_nest or is_named or (len(html) > _HARMLESS_CHARS and _may_crowd(html)):
+    is_large = len(html) > _HARMLESS_CHARS
+    is_named = is_large and _may_name(html)
+    if may_nest or is_named or (is_large and _may_crowd(html)):
         return _walk(html, MAX_DEPTH if may_nest else tags, is_named)
     return _HARMLESS
 

@@ -116,34 +116,15 @@ static void count_same(Features *features)
         features->same.at[at] = numbers.at[at] > 0 ? times.at[numbers.at[at] - 1] : 1;
 }
 
-/* Whether white space begins here: most characters tell by one look. */
-static inline bool is_space(const uint8_t *at, const uint8_t *end)
-{
-    return (*at <= ' ' || *at >= 0x80) && space_at(at, end) > 0;
-}
-
 /* One of 64 bits, by which most words are told apart. */
 static inline uint64_t sign_of(Text word) { return (uint64_t)1 << ((word.at[0] * 7u + word.size) % 64); }
-
-/* The next word of a text, as `str.split` finds them; false at its end. */
-static bool next_word(const uint8_t **at, const uint8_t *end, Text *word)
-{
-    while (*at < end && is_space(*at, end))
-        *at += space_at(*at, end);
-    const uint8_t *begin = *at;
-    while (*at < end && !is_space(*at, end))
-        *at += 1;
-    *word = (Text){begin, (uint32_t)(*at - begin)};
-    return *at > begin;
-}
 
 static void read_title_words(Features *features)
 {
     Page *page = features->judging->page;
-    Text title = page->hints.title, word;
-    const uint8_t *at = title.at, *end = title.at == NULL ? NULL : title.at + title.size;
+    Text title = page->hints.title;
     features->title_words = table_for(&page->arena, title.size / 2 + 1);
-    while (title.at != NULL && next_word(&at, end, &word)) {
+    for (Text word; take_word(&title, &word);) {
         number_of(&page->arena, &features->title_words, word);
         features->title_signs |= sign_of(word);
     }
@@ -156,9 +137,7 @@ static double share_of_title(Features *features, uint32_t block, Text lowered)
     uint32_t count = features->title_words.count, found = 0;
     if (count == 0)
         return 0.0;
-    const uint8_t *at = lowered.at, *end = lowered.at + lowered.size;
-    Text word;
-    while (next_word(&at, end, &word)) {
+    for (Text word; take_word(&lowered, &word);) {
         if (!(features->title_signs & sign_of(word)))
             continue;
         uint32_t number = known_number(&features->title_words, word);

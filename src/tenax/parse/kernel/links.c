@@ -41,19 +41,9 @@ static bool begins_with(const uint8_t *at, const uint8_t *end, const char *lower
 bool has_word(Text text, const char *word)
 {
     size_t size = strlen(word);
-    const uint8_t *at = text.at, *end = text.at + text.size;
-    while (at < end) {
-        uint32_t space = space_at(at, end);
-        if (space > 0) {
-            at += space;
-            continue;
-        }
-        const uint8_t *begin = at;
-        while (at < end && space_at(at, end) == 0)
-            at++;
-        if ((size_t)(at - begin) == size && begins_with(begin, at, word, size))
+    for (Text one; take_word(&text, &one);)
+        if (one.size == size && begins_with(one.at, one.at + one.size, word, size))
             return true;
-    }
     return false;
 }
 

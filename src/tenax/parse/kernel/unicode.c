@@ -164,25 +164,25 @@ static bool is_one_line(Text text)
     return text.size == 0 || !is_behind_space;
 }
 
+bool take_word(Text *rest, Text *word)
+{
+    const uint8_t *at = left_stripped(*rest).at, *end = rest->at + rest->size, *begin = at;
+    while (at < end && (WHITENESS[*at] == 0 || space_at(at, end) == 0))
+        at++;
+    *word = (Text){begin, (uint32_t)(at - begin)};
+    *rest = (Text){at, (uint32_t)(end - at)};
+    return word->size > 0;
+}
+
 Text one_line(Arena *arena, Text text)
 {
     if (is_one_line(text))
         return text;
     uint8_t *made = take(arena, text.size), *out = made;
-    const uint8_t *at = text.at, *end = text.at + text.size;
-    while (at < end) {
-        uint32_t space = space_at(at, end);
-        if (space > 0) {
-            at += space;
-            continue;
-        }
-        const uint8_t *word = at;
-        while (at < end && (WHITENESS[*at] == 0 || space_at(at, end) == 0))
-            at++;
+    for (Text word; take_word(&text, &word); out += word.size) {
         if (out > made)
             *out++ = ' ';
-        memcpy(out, word, (size_t)(at - word));
-        out += at - word;
+        memcpy(out, word.at, word.size);
     }
     return (Text){made, (uint32_t)(out - made)};
 }

@@ -52,6 +52,9 @@ static inline bool is_word(uint32_t character) { return character == '_' || is_a
 /* `str.lower`, into memory of the page; ASCII is quick. */
 Text lowered(Arena *arena, Text text);
 
+/* The next of `text.split()`, which leaves the rest; false if there is none. */
+bool take_word(Text *rest, Text *word);
+
 /* `" ".join(text.split())`, into memory of the page; the text itself where it is so already. */
 Text one_line(Arena *arena, Text text);
 
