@@ -1,10 +1,13 @@
 """Pages that no link shows, traps among them: how many are found and what is wasted, beside links only and Scrapy.
 
 Everyone crawls the same 20,000 pages on six hosts of loopback; to 40 % of them only a sitemap, a feed, an archive or a
-further page of a list leads. Counted is what the site's own server was asked for. A page is found when it was asked for
-and given. A request is wasted when it could not give a real page, nor a document of discovery that exists: 404s, pages
-after the end of a list, pages that repeat another, anything in a trap, and what was asked for before (`Worth`). Scrapy
-has its SitemapSpider and follows links from every page, as deep as Tenax does.
+further page of a list leads. Tenax also crawls sites of 300 and 2,000 pages, as most sites are small. Counted is what
+the site's own server was asked for. A page is found when it was asked for and given. A request is wasted when it could
+not give a real page, nor a document of discovery that exists: 404s, pages after the end of a list, pages that repeat
+another, anything in a trap, and what was asked for before (`Worth`). Those that nothing on the site names were guessed,
+and are counted apart as well. Scrapy has its SitemapSpider and follows links from every page, as deep as Tenax does.
+
+Tenax has a rate limit that nothing here reaches: without one it takes a site for its user's own, and guesses nothing.
 """
 
 from __future__ import annotations
@@ -20,25 +23,29 @@ from pathlib import Path
 from bench import feeds, needs
 from bench.discover_answers import Worth
 from bench.discover_log import Tally, tally
-from bench.discover_manners import Trap
+from bench.discover_manners import MANNERS, Trap
 from bench.discover_server import serving
 from bench.discover_site import Site, Way, build
 from bench.measure import Cost, cost_of
 from bench.report import ROOT, WORKPLACE, BenchError, Figure, Report, run, say, short, table
 
-PAGES, QUICK_PAGES = 20_000, 2_000
+SIZES, QUICK_SIZES = (300, 2_000, 20_000), (300, 2_000)
 SEED = 1
 PER_HOST = 16
 DEPTH = 10
 """`crawl.max_depth` as it comes."""
-FACETS_PER_PATH = 500
-"""`urls.facets_per_path` as it comes; in a quick run a tenth of it."""
+RATE = 1000
+"""Requests per second to one host."""
+FACETS_PER_PATH, LEAST_FACETS = 500, 50
+"""`urls.facets_per_path` as it comes, for 20,000 pages; for fewer as many less, but no fewer than these."""
 RUN_SECONDS = 900.0
 ACCESS_LOG = "access.tsv"
 
-FOUND_BAR, WASTED_BAR = 0.99, 0.03
-QUICK_WASTED_BAR = 0.1
-"""Traps do not shrink with the site: of a tenth of the pages they take a larger share."""
+FOUND_BARS = {300: 0.97, 2_000: 0.97, 20_000: 0.99}
+HIDDEN_BAR = 0.97
+"""Of the pages that only archives show, and of those that only further pages of lists show."""
+WASTED_BARS = {300: 0.1, 2_000: 0.06, 20_000: 0.03}
+"""Of all requests, those in traps included."""
 TRAP_BARS = {
     Trap.CALENDAR: 2 * DEPTH + 1,  # as deep as links go, forth and back
     Trap.SAME_NEXT: 2 * DEPTH,  # as deep as links go, and as many guesses
@@ -59,7 +66,10 @@ def main() -> None:
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--only", help=f"a part of: {','.join(NAMES)}; bars need Tenax")
     parser.add_argument(
-        "--pages", type=int, help=f"pages of the site, otherwise {PAGES:,} ({QUICK_PAGES:,} when quick)"
+        "--sizes",
+        type=_sizes,
+        help=f"pages of the site, otherwise {_listed(SIZES)} ({_listed(QUICK_SIZES)} when quick); others than Tenax "
+        "crawl the largest only",
     )
     parser.add_argument("--seed", type=int, default=SEED, help=f"of the site, otherwise {SEED}")
     parser.add_argument("--corpus", type=Path, help="a directory of feeds: `scripts/bench feeds` is measured as well")
@@ -68,36 +78,67 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def measure(report: Report, chosen: argparse.Namespace) -> None:
     names = _selected(chosen.only)
-    pages = chosen.pages or (QUICK_PAGES if chosen.quick else PAGES)
-    report.is_partial = bool(chosen.only or chosen.pages or chosen.seed != SEED)
-    facets = FACETS_PER_PATH // 10 if chosen.quick else FACETS_PER_PATH
+    sizes = chosen.sizes or (QUICK_SIZES if chosen.quick else SIZES)
+    report.is_partial = bool(chosen.only or chosen.sizes or chosen.seed != SEED)
     peers = needs.venv(".venv-peers", "peers") if "scrapy" in names else None
-    site = build(pages, chosen.seed, date.today())
-    report.figure("pages", pages)
-    report.figure("hosts", len(site.hosts))
+    report.figure("hosts", len(MANNERS))
     report.figure("seed", chosen.seed)
-    tallies: dict[str, Tally] = {}
-    costs: dict[str, Cost] = {}
-    for name in names:
-        tallies[name], costs[name], home = _one_run(name, peers, site, pages, facets)
-        say(f"{NAMES[name]:<28} {tallies[name].found_share:7.2%} found  {tallies[name].wasted_share:7.2%} wasted")
-        report.figure(name.replace("-", "_"), _figures(tallies[name], costs[name]))
-        if chosen.keep:
-            say(f"  kept in {home}: {ACCESS_LOG} has a line for each request, with what it was worth")
-        else:
-            shutil.rmtree(home)
-    _show(tallies, costs)
-    if "tenax" in tallies:
-        judge(report, tallies["tenax"], facets)
+    for pages in sizes:
+        taking_part = names if pages == max(sizes) else [name for name in names if name == "tenax"]
+        ours = _one_size(report, taking_part, peers, pages, chosen)
+        if ours is not None:
+            judge(report, ours, pages)
     if chosen.corpus is not None:
         feeds.compare(report, chosen.corpus, is_quick=chosen.quick)
 
 
-def judge(report: Report, ours: Tally, facets: int) -> None:
-    report.at_least("found_share", ours.found_share, FOUND_BAR)
-    report.at_most("wasted_share", ours.wasted_share, QUICK_WASTED_BAR if report.is_quick else WASTED_BAR)
-    for trap, most in (TRAP_BARS | {Trap.FACETS: facets + 1}).items():  # the path without a query is free
-        report.at_most(f"requests_in_{trap}", ours.in_trap(trap), most)
+def _one_size(
+    report: Report, names: Sequence[str], peers: Path | None, pages: int, chosen: argparse.Namespace
+) -> Tally | None:
+    """Each contestant on a site of so many pages; what Tenax did."""
+    site = build(pages, chosen.seed, date.today())
+    tallies: dict[str, Tally] = {}
+    costs: dict[str, Cost] = {}
+    say(f"{pages:,} pages")
+    for name in names:
+        tallies[name], costs[name], home = _one_run(name, peers, site, pages)
+        say(f"{NAMES[name]:<28} {tallies[name].found_share:7.2%} found  {tallies[name].wasted_share:7.2%} wasted")
+        if chosen.keep:
+            say(f"  kept in {home}: {ACCESS_LOG} has a line for each request, with what it was worth")
+        else:
+            shutil.rmtree(home)
+    if names:
+        of_each: dict[str, Figure] = {
+            name.replace("-", "_"): _figures(one, costs[name]) for name, one in tallies.items()
+        }
+        report.figure(f"pages_{pages}", of_each)
+        _show(tallies, costs)
+    return tallies.get("tenax")
+
+
+def judge(report: Report, ours: Tally, pages: int) -> None:
+    """The bars of a site of so many pages; a size that has none of its own is held to those of the next smaller."""
+    size = max((known for known in SIZES if known <= pages), default=SIZES[0])
+    bars = {f"found_{way}": share for way, share in ours.shares().items() if way in (Way.ARCHIVES, Way.PAGINATION)}
+    report.at_least(f"found_share_{pages}", ours.found_share, FOUND_BARS[size])
+    for what, share in bars.items():
+        report.at_least(f"{what}_{pages}", share, HIDDEN_BAR)
+    report.at_most(f"wasted_share_{pages}", ours.wasted_share, WASTED_BARS[size])
+    for trap, most in (TRAP_BARS | {Trap.FACETS: facets_of(pages) + 1}).items():  # the path without a query is free
+        report.at_most(f"requests_in_{trap}_{pages}", ours.in_trap(trap), most)
+
+
+def facets_of(pages: int) -> int:
+    """`urls.facets_per_path` for a site of so many pages."""
+    return max(LEAST_FACETS, FACETS_PER_PATH * pages // SIZES[-1])
+
+
+def _sizes(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split(","))
+
+
+def _listed(sizes: Sequence[int]) -> str:
+    return ",".join(map(str, sizes))
 
 
 def _selected(only: str | None) -> list[str]:
@@ -108,13 +149,13 @@ def _selected(only: str | None) -> list[str]:
     return names
 
 
-def _one_run(name: str, peers: Path | None, site: Site, pages: int, facets: int) -> tuple[Tally, Cost, Path]:
+def _one_run(name: str, peers: Path | None, site: Site, pages: int) -> tuple[Tally, Cost, Path]:
     """One contestant against a server of its own, and the directory of all that was written meanwhile."""
     (WORKPLACE / "runs").mkdir(parents=True, exist_ok=True)
     home = Path(tempfile.mkdtemp(prefix=f"discover-{name}-", dir=WORKPLACE / "runs"))
     log, access = home / "log.txt", home / ACCESS_LOG
     with serving(pages, site.seed, site.today, access) as origins:
-        command = _command(name, peers, [f"{origin}/" for origin in origins], home, facets)
+        command = _command(name, peers, [f"{origin}/" for origin in origins], home, facets_of(pages))
         cost = cost_of(command, log=log, cwd=home, env=_plain_environment(), timeout_seconds=RUN_SECONDS)
     if cost.exit_code != 0:
         raise BenchError(f"{NAMES[name]} ended with {cost.exit_code}: see {log}")
@@ -125,7 +166,7 @@ def _command(name: str, peers: Path | None, homes: Sequence[str], home: Path, fa
     if name == "scrapy":
         assert peers is not None
         return [peers, ROOT / "bench" / "peers" / "scrapy_discover.py", home / "pages.jsonl", str(DEPTH), *homes]
-    limits = ["--rate", "0", "--per-host", str(PER_HOST), "--set", f"urls.facets_per_path={facets}"]
+    limits = ["--rate", str(RATE), "--per-host", str(PER_HOST), "--set", f"urls.facets_per_path={facets}"]
     ways = ["--discover", "links"] if name == "tenax-links" else []
     return [ROOT / "scripts" / "tenax", "crawl", *homes, *limits, *ways, "--out", home / "out"]
 
@@ -142,6 +183,7 @@ def _figures(counted: Tally, cost: Cost) -> dict[str, Figure]:
         "found_by_way": {way.value: share for way, share in counted.shares().items()},
         "requests": counted.requests,
         "wasted_share": counted.wasted_share,
+        "guesses_wasted_share": counted.guesses_wasted_share,
         "wasted": {worth.value: counted.wasted[worth] for worth in Worth if worth.is_wasted},
         "cpu_seconds": cost.cpu_seconds,
         "wall_seconds": cost.wall_seconds,
@@ -153,11 +195,10 @@ def _show(tallies: Mapping[str, Tally], costs: Mapping[str, Cost]) -> None:
     for name, one in tallies.items():
         shares = [f"{share:.1%}" for share in one.shares().values()]
         cost = [short(costs[name].cpu_seconds), short(costs[name].wall_seconds)]
-        rows.append(
-            [NAMES[name], f"{one.found_share:.2%}", *shares, f"{one.requests:,}", f"{one.wasted_share:.2%}", *cost]
-        )
+        wasted = [f"{one.wasted_share:.2%}", f"{one.guesses_wasted_share:.2%}"]
+        rows.append([NAMES[name], f"{one.found_share:.2%}", *shares, f"{one.requests:,}", *wasted, *cost])
     say("Real pages found, by what alone leads to them:")
-    table(["", "all", *Way, "requests", "wasted", "CPU s", "wall s"], rows)
+    table(["", "all", *Way, "requests", "wasted", "by guesses", "CPU s", "wall s"], rows)
     worths = [worth for worth in Worth if worth.is_wasted]
     say("Requests wasted:")
     table(

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench.discover_answers import Worth
-from bench.discover_manners import Trap
-from bench.discover_site import Site, Way
+from bench.discover_manners import Sitemaps, Trap
+from bench.discover_site import PAGED_SECTIONS, Host, Site, Way, page_address
+from bench.discover_sitemaps import BAD_SITEMAPS
 
 
 @dataclass
@@ -21,6 +22,8 @@ class Tally:
     """Pages there are, by the only way that leads to them, or links."""
     found: Counter[Way] = field(default_factory=Counter)
     wasted: Counter[Worth] = field(default_factory=Counter)
+    guesses_wasted: int = 0
+    """Those of the wasted that nothing on the site names: whoever asked had guessed."""
 
     @property
     def found_share(self) -> float:
@@ -29,6 +32,10 @@ class Tally:
     @property
     def wasted_share(self) -> float:
         return self.wasted.total() / max(self.requests, 1)
+
+    @property
+    def guesses_wasted_share(self) -> float:
+        return self.guesses_wasted / max(self.requests, 1)
 
     @property
     def hidden_share(self) -> float:
@@ -54,4 +61,20 @@ def tally(site: Site, log: Path) -> Tally:
                 result.found[ways[int(host), target]] += 1
             elif Worth(worth).is_wasted:
                 result.wasted[Worth(worth)] += 1
+                result.guesses_wasted += is_guess(site.hosts[int(host)], Worth(worth), target)
     return result
+
+
+def is_guess(host: Host, worth: Worth, target: str) -> bool:
+    """Whether nothing on the site names what was asked for in vain.
+
+    Named are dead entries of sitemaps, all that is in a trap, and the pages that every pager links to, of which a short
+    list has fewer. robots.txt is asked for by everyone.
+    """
+    if worth not in (Worth.GONE, Worth.PAST_END, Worth.SAME):
+        return False
+    manner = host.manner
+    pages = range(2, manner.linked_numbers + 1) if manner.pager else ()
+    paged = {page_address(manner, section, number) for section in manner.sections[:PAGED_SECTIONS] for number in pages}
+    sitemaps = BAD_SITEMAPS if manner.sitemaps is Sitemaps.HOSTILE else ()
+    return target not in {"/robots.txt", *sitemaps, *host.dead, *paged}

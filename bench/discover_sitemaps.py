@@ -21,6 +21,9 @@ EVERY_LINKED = 3
 HUGE_BYTES = 60_000_000
 """The protocol allows 50 MB, inflated."""
 
+BAD_SITEMAPS = ("/sitemaps/bomb.xml", "/sitemaps/huge.xml.gz", "/sitemaps/missing.xml")
+"""That the index of a hostile host names; the last one is gone."""
+
 XML, GZIP, TEXT = "application/xml", "application/gzip", "text/plain; charset=utf-8"
 
 _ENTITIES = "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 10}">' for n in range(1, 10))
@@ -82,12 +85,11 @@ def _broken(site: Site, host: Host, origin: str) -> str:
 
 def _hostile(site: Site, host: Host, target: str, origin: str) -> tuple[bytes, str] | None:
     files = {f"/sitemaps/good-{n}.xml": part for n, part in enumerate(_parts(_listed(site, host)))}
-    bad = ("/sitemaps/bomb.xml", "/sitemaps/huge.xml.gz", "/sitemaps/missing.xml")
     if target == "/sitemap.xml":
-        return _index((*bad, *files), origin), XML
-    if target == bad[0]:
+        return _index((*BAD_SITEMAPS, *files), origin), XML
+    if target == BAD_SITEMAPS[0]:
         return f"{_XML}{_BOMB}<urlset {_SCHEMA}><url><loc>{origin}/&e9;</loc></url></urlset>".encode(), XML
-    if target == bad[1]:
+    if target == BAD_SITEMAPS[1]:
         return _huge(_urlset([one.path for one in host.linked[:URLS_A_FILE]], origin)), GZIP
     return (_urlset(files[target], origin).encode(), XML) if target in files else None
 

@@ -249,7 +249,7 @@ async def _troubles(out: Path) -> list[str]:
     counted = {
         "waiting": (status.waiting, waiting),
         "pages": (status.pages, pages),
-        "known": (status.waiting + status.settled + status.dead, known),
+        "known": (status.waiting + status.settled + status.dead + sum(status.parked.values()), known),
     }
     troubles = [
         f"{name}: {said} are counted, {there} are there" for name, (said, there) in counted.items() if said != there

@@ -15,7 +15,6 @@ from bench.read_corpus import Page
 from bench.read_score import words_of
 from tenax.model import PageKind
 from tenax.parse.blocks import Blocks
-from tenax.parse.bounds import bounded
 from tenax.parse.features import OF_BLOCK, OF_BOX, OF_PAGE, Features, features_of
 from tenax.parse.head import read_head
 from tenax.parse.hints import hints_of
@@ -68,7 +67,7 @@ class Parsed:
 
 def parsed(html: str, url: str | None) -> Parsed:
     """As a page is read, but with the numbers of every block: none is passed over."""
-    dom = Dom(bounded(html.encode("utf-8", "replace")).html)
+    dom = Dom(html)
     blocks = Blocks(dom.walk)
     outline = Outline(blocks, hints_of(read_head(dom), url))
     return Parsed(blocks, outline, features_of(blocks, outline))

@@ -82,19 +82,21 @@ def discover_tables() -> str:
     if measured is None:
         return NOT_MEASURED
     figures = measured["figures"]
-    known = {key: figures[key] for key in _DISCOVERERS if key in figures}
+    sizes = {int(key.removeprefix("pages_")): of for key, of in figures.items() if key.startswith("pages_")}
+    rows = [(pages, _DISCOVERERS[key], of[key]) for pages, of in sizes.items() for key in _DISCOVERERS if key in of]
     found = [
         [
-            _DISCOVERERS[key], f"{one['found_share']:.2%}", *(f"{share:.1%}" for share in one["found_by_way"].values()),
-            f"{one['requests']:,}", f"{one['wasted_share']:.2%}", number(one["cpu_seconds"]),
+            f"{pages:,}", name, f"{one['found_share']:.2%}",
+            *(f"{share:.1%}" for share in one["found_by_way"].values()), f"{one['requests']:,}",
+            f"{one['wasted_share']:.2%}", f"{one['guesses_wasted_share']:.2%}", number(one["cpu_seconds"]),
         ]
-        for key, one in known.items()
+        for pages, name, one in rows
     ]  # fmt: skip
-    wasted = [[_DISCOVERERS[key], *(f"{count:,}" for count in one["wasted"].values())] for key, one in known.items()]
-    head = ("real pages found", "all", *figures["tenax"]["found_by_way"], "requests", "wasted", "CPU s")
-    worths = (name.replace("_", " ") for name in figures["tenax"]["wasted"])
-    about = f"{figures['pages']:,} pages on {figures['hosts']} hosts, seed {figures['seed']}."
-    tables = f"{table(head, found)}\n\n{table(('requests wasted', *worths), wasted)}"
+    wasted = [[f"{pages:,}", name, *(f"{count:,}" for count in one["wasted"].values())] for pages, name, one in rows]
+    ways, worths = rows[0][2]["found_by_way"], (name.replace("_", " ") for name in rows[0][2]["wasted"])
+    head = ("pages", "real pages found", "all", *ways, "requests", "wasted", "by guesses", "CPU s")
+    about = f"Sites on {figures['hosts']} hosts, seed {figures['seed']}."
+    tables = f"{table(head, found)}\n\n{table(('pages', 'requests wasted', *worths), wasted)}"
     return _with_bars(measured, f"{about}\n\n{tables}")
 
 

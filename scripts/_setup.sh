@@ -8,6 +8,7 @@ root=${BASH_SOURCE[0]%/*/*}
 kernel=$root/src/tenax/parse/kernel
 
 fail() {
+  _end_steps
   printf '%s: %s\n' "${0##*/}" "$1" >&2
   exit 1
 }
@@ -15,6 +16,24 @@ fail() {
 # provide_venv DIRECTORY LOCK: DIRECTORY holds what locks/LOCK.txt names. Costs one `cmp` when it already does.
 provide_venv() {
   _is_current "$1" "$2" || _set_up "$1" "$2"
+}
+
+# provide_extras [NAME…]: .venv holds these extras of pyproject.toml too, and those it had before are as their locks say.
+# Costs nothing when no lock is newer than what was installed of it.
+provide_extras() {
+  local name stamp lock
+  for name in "$@"; do
+    [[ -e $root/locks/extra-$name.txt ]] || fail "there is no extra called $name"
+    provide_venv .venv "extra-$name"
+  done
+  for stamp in "$root"/.venv/extra-*.installed; do
+    name=${stamp##*/}
+    name=${name%.installed}
+    lock=$root/locks/$name.txt
+    [[ -e $stamp && $lock -nt $stamp ]] || continue
+    provide_venv .venv "$name"
+    touch -- "$stamp" 2>/dev/null || true # the same lock, written again
+  done
 }
 
 # The stamp is a copy of the installed lock, so that any change shows. The interpreter is checked as well: its link
@@ -31,17 +50,53 @@ _set_up() {
   # system has a `flock` command; it is ours until the file is closed, however we end.
   "$python" -c 'import fcntl; fcntl.flock(9, fcntl.LOCK_EX)'
   if ! _is_current "$1" "$2"; then
-    if [[ -e $venv/made ]]; then
-      echo "Bringing $1 up to locks/$2.txt…" >&2
-    else
-      echo "Setting up $([[ $1 == .venv ]] && echo Tenax || echo "$1") (first use)…" >&2
-    fi
+    _say_what_begins "$1" "$2"
     _create "$python" "$venv" "$log"
+    _say_step "installing $(grep -c '==' "$lock") packages of locks/$2.txt"
     _install "$python" "$venv" "$lock" "$log"
+    _end_steps
     cp -- "$lock" "$venv/$2.installed"
     rm -f -- "$log"
   fi
   exec 9>&-
+}
+
+_say_what_begins() {
+  if [[ $2 == extra-* && -e $root/$1/made && ! -e $root/$1/$2.installed ]]; then
+    echo "Installing the extra \`${2#extra-}\` (first use)…" >&2
+  elif [[ -e $root/$1/made ]]; then
+    echo "Bringing $1 up to locks/$2.txt…" >&2
+  else
+    echo "Setting up $([[ $1 == .venv ]] && echo Tenax || echo "$1") (first use)…" >&2
+  fi
+}
+
+# A line for each step. On a terminal it ends with what is being done at the moment.
+_say_step() {
+  printf '  %s' "$1" >&2
+  step=$1
+  [[ -t 2 ]] || echo >&2
+}
+
+_end_steps() {
+  [[ -z ${step:-} || ! -t 2 ]] || printf '\r\033[K  %s\n' "$step" >&2
+  step=""
+}
+
+# Reads pip's output, keeps it in the log $1, and shows the package in work at the end of the step's line.
+_show_packages() {
+  local line number=0
+  while IFS= read -r line; do
+    printf '%s\n' "$line"
+    [[ -t 2 ]] || continue
+    case $line in
+    Collecting\ * | Processing\ *) # by its name, or as the path of a file
+      line=${line#* } && line=${line%% (*} && line=${line##*/}
+      printf '\r\033[K  %s: %d %s' "$step" $((++number)) "${line%%[-=][=0-9]*}" >&2
+      ;;
+    Installing\ *) printf '\r\033[K  %s: writing files' "$step" >&2 ;;
+    esac
+  done >"$1"
 }
 
 # Prints the path of a Python that is new enough. $PYTHON, when set, is the only one considered.
@@ -64,9 +119,11 @@ _create() {
   local python=$1 venv=$2 log=$3
   [[ -x $venv/bin/python && -e $venv/made ]] && return
   rm -rf -- "$venv"
+  _say_step "making ${venv##*/} with $python"
   "$python" -I -m venv --without-pip "$venv" >"$log" 2>&1 ||
     fail "$python cannot make a virtual environment: $(_last_line "$log")"
   touch "$venv/made"
+  _end_steps
 }
 
 # Wheels only: building from source would bring in tools that no lock names. Modules are compiled when they are first
@@ -81,7 +138,7 @@ _install() {
       fail "$python has neither pip nor ensurepip: install one (Debian and Ubuntu: apt-get install python3-venv)"
   fi
   PIP_USER=0 "${pip[@]}" install --require-hashes --no-deps --only-binary :all: --no-compile \
-    --disable-pip-version-check --no-input --retries 2 --requirement "$lock" >"$log" 2>&1 && return
+    --disable-pip-version-check --no-input --retries 2 --requirement "$lock" 2>&1 | _show_packages "$log" && return
   if grep -qiE 'connection broken|failed to establish|name resolution|network is unreachable|timed out' "$log"; then
     fail "set-up needs the network, and the package index does not answer: connect and try again (details: $log)"
   elif grep -q 'DO NOT MATCH THE HASHES' "$log"; then
@@ -141,6 +198,7 @@ _build_kernel() {
   if ! _kernel_is_current; then
     # As they are now: who writes to them while they are compiled finds them out of date at the next start.
     sources=$(_kernel_sources)
+    [[ -z $(_compilers) ]] || echo "Compiling what reads pages…" >&2
     why=$(_run_build) || status=$?
     _has_kernel || compilers=$(_compilers)
     printf '%s' "$sources$compilers" >"$root/.venv/kernel.tried"

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.loops import FAULT_SECONDS
 from tests.servers.kafka import KafkaBroker
 from tests.servers.postgres import PostgresServer
 from tests.servers.redis import RedisServer
@@ -40,7 +41,9 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[PostgresServer]:
-    with PostgresServer() as server:
+    with PostgresServer() as server, pytest.MonkeyPatch.context() as monkeypatch:
+        # A server that starts a session late, on a busy machine, is none that is away.
+        monkeypatch.setattr("tenax.ledger.postgres.link.CONNECT_SECONDS", FAULT_SECONDS)
         yield server
 
 

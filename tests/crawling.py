@@ -111,7 +111,7 @@ class Crawl:
         self.admissions = admissions
 
     async def run(self) -> Ending:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             return await self.engine.run()
 
     async def life(self, path: str) -> Life:
@@ -174,7 +174,7 @@ async def begun(
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    for _ in range(10_000):
+    for _ in range(60_000):
         if condition():
             return
         await asyncio.sleep(0.001)

@@ -22,7 +22,12 @@ SOURCE = ROOT / "src"
 FLOORS: tuple[tuple[str, frozenset[str]], ...] = (
     (
         "ground",
-        frozenset({"version", "errors", "model", "clock", "config", "files", "memory", "metrics", "logs", "place"}),
+        frozenset(
+            {
+                *("version", "errors", "model", "clock", "cancelling", "config", "cpu_time"),
+                *("files", "open_files", "memory", "metrics", "logs", "place", "safe_text", "masking"),
+            }
+        ),
     ),
     ("rooms", frozenset({"urls", "parse", "discover", "hosts", "ledger", "events"})),
     ("fetch", frozenset({"fetch"})),
@@ -36,12 +41,17 @@ FLOORS: tuple[tuple[str, frozenset[str]], ...] = (
                 "catalogues",
                 "finding",
                 "lessons",
+                "sparing",
                 "upkeep",
                 "page",
                 "reading",
                 "reader",
+                "reader_channel",
                 "reader_process",
+                "reader_progress",
                 "readers",
+                "limit_check",
+                "readmission",
                 "rulebook",
                 "seeding",
                 "supervisor",
@@ -74,19 +84,37 @@ BACKENDS = (
         "tenax.hosts.machine",
     ),
     *("tenax.fetch.http", "tenax.fetch.curl", "tenax.fetch.browser", "tenax.hosts.redis"),
-    *("tenax.services.page_fetcher.redis_queue", "tenax.services.schedule.redis_marks"),
+    *("tenax.services.page_fetcher.redis_queue", "tenax.services.page_fetcher.redis_status"),
+    "tenax.services.schedule.redis_marks",
 )
 NAMES_A_BACKEND = {
     ("tenax.progress", "tenax.hosts.memory"): "shows every host this process holds, which is what that backend is",
     ("tenax.app", "tenax.hosts.memory"): "hands it to those who show progress",
     ("tenax.hosts.redis.sharing", "tenax.hosts.memory"): "is given the one that stands in for Redis",
     ("tenax.hosts.redis.records", "tenax.hosts.memory"): "stands in for Redis while that is away",
+    ("tenax.services.page_fetcher.redis_status", "tenax.hosts.redis"): "reads what is kept there, and nothing else",
 }
 
 PURE = (
-    *("tenax.urls", "tenax.parse", "tenax.discover", "tenax.page", "tenax.reading", "tenax.graph"),
+    *(
+        "tenax.urls",
+        "tenax.parse",
+        "tenax.discover",
+        "tenax.page",
+        "tenax.safe_text",
+        "tenax.masking",
+        "tenax.reading",
+        "tenax.graph",
+    ),
     *("tenax.hosts.rules", "tenax.hosts.throttle", "tenax.hosts.breaker", "tenax.hosts.budget", "tenax.hosts.cooldown"),
-    *("tenax.hosts.ways", "tenax.hosts.rest", "tenax.hosts.robots", "tenax.hosts.turns", "tenax.hosts.local_turns"),
+    *(
+        "tenax.hosts.ways",
+        "tenax.hosts.rest",
+        "tenax.hosts.robots",
+        "tenax.hosts.rule_index",
+        "tenax.hosts.turns",
+        "tenax.hosts.local_turns",
+    ),
     "tenax.hosts.redis.shares",
     *(
         "tenax.ledger.schedule",
@@ -108,6 +136,7 @@ PURE = (
     ),
     *("tenax.fetch.answer", "tenax.fetch.learn"),
     *("tenax.fetch.cache", "tenax.fetch.classify", "tenax.fetch.decide", "tenax.fetch.fallback", "tenax.fetch.headers"),
+    "tenax.fetch.framing",
     "tenax.fetch.limits",
     *("tenax.fetch.policy", "tenax.fetch.proxies", "tenax.fetch.redirects", "tenax.fetch.retry", "tenax.fetch.target"),
     *("tenax.fetch.validate", "tenax.fetch.signatures", "tenax.fetch.wall_words", "tenax.fetch.browser.session_rules"),
@@ -115,7 +144,7 @@ PURE = (
     *("tenax.events.lines", "tenax.services.schedule.plan"),
     *(
         f"tenax.services.page_fetcher.{room}"
-        for room in ("events", "hand", "intake", "items", "manners", "redis_scripts", "rests", "settling")
+        for room in ("events", "hand", "intake", "items", "manners", "redis_scripts", "rests", "settling", "status")
     ),
 )
 # What pure rooms may use besides each other: nouns, failures, knobs, and the front pages that declare protocols.
@@ -147,16 +176,16 @@ HOMES = {
     "can_ada": ("tenax.urls.normalize", "tenax.fetch.redirects"),
     "curl_cffi": ("tenax.fetch.curl.handles",),
     "igraph": ("tenax.graph",),
-    "httptools": ("tenax.fetch.http.wire", "tenax.fetch.failures"),
+    "httptools": ("tenax.fetch.http.wire", "tenax.fetch.http.heads", "tenax.fetch.failures"),
     "playwright": ("tenax.fetch.browser",),
     "prometheus_client": ("tenax.metrics",),
     "protego": ("tenax.hosts.robots",),
     "publicsuffixlist": ("tenax.urls.scope",),
     "pycares": ("tenax.fetch.names",),
-    "re2": ("tenax.urls.patterns",),
+    "re2": ("tenax.urls.patterns", "tenax.safe_text"),
     "redis": ("tenax.events.redis", "tenax.hosts.redis", "tenax.services"),
     "rich": ("tenax.cli.live",),
-    "selectolax": ("tenax.parse.html", "tenax.parse.node", "tenax.parse.kernel.binding"),
+    "selectolax": ("tenax.parse.parser", "tenax.parse.node", "tenax.parse.kernel.binding"),
     "sqlite3": ("tenax.ledger.sqlite",),
     "uvloop": ("tenax.cli.running", "tenax.demo.__main__"),
     "yaml": ("tenax.cli.schedule",),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import re
 import resource
 import sqlite3
 import urllib.request
@@ -17,7 +19,7 @@ from tenax.crawl import Crawl, default_directory
 from tenax.demo import Site as Demo
 from tenax.demo.server import serve
 from tenax.demo.site import expected_pages
-from tenax.errors import ConfigError, LedgerBusy, NoSeedReachable, SinkError, StorageFull, UsageError
+from tenax.errors import ConfigError, LedgerBusy, NoSeedReachable, NothingStored, SinkError, StorageFull, UsageError
 from tenax.model import Ending
 from tests.site.hostile import page, serves
 from tests.site.server import Exchange, Manner, Site
@@ -86,6 +88,26 @@ def test_what_cannot_be_crawled_is_said_before_anything_is_opened(tmp_path: Path
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize(
+    ("config", "says"),
+    [
+        (Config(crawl=msgspec.structs.replace(CrawlConfig(), scope="foo")), "bad value 'foo' for `crawl.scope`"),
+        (Config(crawl=msgspec.structs.replace(CrawlConfig(), max_depth="3")), "bad value '3' for `crawl.max_depth`"),
+        (Config(politeness=PolitenessConfig(rate_per_second=-4)), "bad value -4 for `politeness.rate_per_second`"),
+        (Config(sites={"example.org": {"fetch.max_atempts": 3}}), "unknown key `fetch.max_atempts`"),
+    ],
+)
+def test_settings_of_a_program_are_checked(tmp_path: Path, config: Config, says: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(says)):
+        Crawl(["https://example.org"], config, out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_one_seed_is_a_list_of_one() -> None:
+    with pytest.raises(UsageError, match=re.escape("seeds must be a list of URLs; write ['https://example.org']")):
+        Crawl("https://example.org")
+
+
 # ---- what it says -----------------------------------------------------------------------------------------
 
 
@@ -110,7 +132,7 @@ async def test_changed_rules_are_said_by_name(seed: str, tmp_path: Path) -> None
     changed = msgspec.structs.replace(FAST, crawl=CrawlConfig(max_pages=2, max_depth=3, exclude=("*/x/*",)))
     crawl = crawl_of(seed, tmp_path, changed)
     await ran(crawl)
-    assert "changed since the last run: exclude, max_depth; links found from now on follow it" in crawl.notices
+    assert "changed since the last run: exclude none → */x/*, max_depth 10 → 3" in crawl.notices
     again = crawl_of(seed, tmp_path, changed)
     await ran(again)
     assert not [notice for notice in again.notices if "changed" in notice]
@@ -158,7 +180,7 @@ async def test_metrics_are_served_while_it_is_open(seed: str, tmp_path: Path, un
     config = msgspec.structs.replace(some(3), metrics=MetricsConfig(port=unused_tcp_port))
 
     def scraped() -> str:
-        with urllib.request.urlopen(f"http://127.0.0.1:{unused_tcp_port}/metrics", timeout=5) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{unused_tcp_port}/metrics", timeout=60) as answer:
             text: str = answer.read().decode()
             return text
 
@@ -235,6 +257,34 @@ def _rest(out: Path, after: int) -> list[bytes]:
     return (out / "pages.jsonl").read_bytes()[after:].splitlines()
 
 
+NOTHING_TO_SHOW: dict[str, tuple[str, dict[str, Manner]]] = {
+    "not found": ("failed:not_found", {}),
+    "closed by robots.txt": (
+        "refused:robots",
+        {"/robots.txt": serves(b"User-agent: *\nDisallow: /", "text/plain"), "/": serves(page())},
+    ),
+    "not a page": ("rejected:content", {"/": serves(b"\x89PNG\r\n\x1a\n" * 100, "image/png")}),
+}
+
+
+@pytest.mark.parametrize("why", NOTHING_TO_SHOW)
+async def test_a_crawl_without_a_page_does_not_look_like_success(tmp_path: Path, why: str) -> None:
+    outcome, manners = NOTHING_TO_SHOW[why]
+    async with Site(manners) as site:
+        assert await ran(crawl_of(site.url("/"), tmp_path / "run")) is Ending.NOTHING_STORED
+        async with crawl_of(site.url("/"), tmp_path / "loop") as crawl:
+            with pytest.raises(NothingStored, match=f"nothing was stored .*{outcome}.* says why"):
+                assert [page async for page in crawl] == []
+            assert outcome in (await crawl.status()).outcomes
+
+
+async def test_a_crawl_that_was_complete_before_is_no_failure(seed: str, tmp_path: Path) -> None:
+    await ran(crawl_of(seed, tmp_path))
+    async with crawl_of(seed, tmp_path) as crawl:
+        assert [page async for page in crawl] == []
+    assert await ran(crawl_of(seed, tmp_path)) is Ending.COMPLETE
+
+
 # ---- again ------------------------------------------------------------------------------------------------
 
 
@@ -243,7 +293,7 @@ async def test_a_revisit_of_pages_that_are_the_same_adds_nothing(seed: str, tmp_
     before = lines(tmp_path)
     again = Crawl([seed], FAST, out=tmp_path, revisit=True, typed_by_person=True)
     async with again:
-        assert again.notices[1] == "visiting 29 URLs again: 24 pages stored"  # and five usual places
+        assert again.notices[1] == "visiting 25 URLs again: 24 pages stored"  # and one usual place
         assert await again.run() is Ending.COMPLETE
         status = await again.status()
     assert (status.pages, status.waiting) == (24, 0)
@@ -280,3 +330,20 @@ async def test_a_revisit_asks_whether_a_page_changed_and_keeps_what_does_not_com
     seed, down = lives["/"], lives["/down"]
     assert seed is not None and seed.page is not None and seed.visits[-1].is_conditional
     assert down is not None and down.page is not None and down.page.stale_why == "HTTP 403"
+
+
+async def test_what_runs_beside_a_crawl_may_swallow_a_call_to_stop(seed: str, tmp_path: Path) -> None:
+    """As `asyncio.wait_for` of Python 3.11 does, by which redis-py sends: the crawl ends all the same."""
+    calls = 0
+
+    async def deaf() -> None:
+        nonlocal calls
+        while calls < 2:
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                calls += 1
+
+    async with crawl_of(seed, tmp_path / "out", some(1)) as crawl:
+        assert await crawl._parts.run(deaf) is Ending.PAGE_LIMIT
+    assert calls == 2

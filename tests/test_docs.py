@@ -23,7 +23,7 @@ from docs import from_code, from_results, generate
 from tenax.cli import parser, settings
 from tenax.cli.verbs import VERBS
 from tenax.cli.where import page_filter
-from tenax.config import knobs, load
+from tenax.config import SiteConfig, knobs, load
 from tenax.errors import TenaxError
 from tenax.ledger.sqlite.schema import queries
 from tenax.metrics import METRICS, PAGE_FETCHER_METRICS
@@ -37,7 +37,7 @@ FENCE = re.compile(r"^```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.D
 LINK = re.compile(r"\]\((?!https?:)(?P<target>[^)#]*)(?:#(?P<anchor>[^)]*))?\)")
 CODE = re.compile(r"(?P<ticks>`+)(?P<text>.+?)(?P=ticks)")
 OF_SCRIPTS = frozenset(
-    {"--quick", "--check", "--corpus", "--fix", "--install", "--minutes", "--plant", "--seed", "--target"}
+    "--quick --check --corpus --fix --install --minutes --plant --seed --serve --site --target".split()  # noqa: SIM905
 )
 OPERATORS = frozenset({"&&", "||", "|", ";"})
 
@@ -125,6 +125,11 @@ def test_every_verb_and_every_option_is_documented(verb: str) -> None:
     section = PAGES["docs/commands.md"].partition(f"\n## tenax {verb}\n")[2].partition("\n## ")[0]
     options = [option for action in from_code.verb_parsers()[verb]._actions for option in action.option_strings]
     assert [option for option in options if f"`{option}" not in section] == []
+
+
+def test_the_sections_that_may_differ_for_a_site_are_named() -> None:
+    sentence = PAGES["docs/configuration.md"].partition("## Single sites")[2].partition("may differ for a site.")[0]
+    assert re.findall(r"`(\w+)`", sentence) == list(SiteConfig.__struct_fields__)
 
 
 def test_every_exit_code_is_documented() -> None:

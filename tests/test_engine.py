@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from tenax.clock import ManualClock
-from tenax.config import Config, CrawlConfig, DuplicatesConfig, FetchConfig, LedgerConfig
+from tenax.config import CacheConfig, Config, CrawlConfig, DuplicatesConfig, FetchConfig, LedgerConfig
 from tenax.errors import CommitUnknown, NoSeedReachable
 from tenax.fetch.answer import Answer
 from tenax.ledger import Admission, TaskState
 from tenax.model import (
+    Claim,
     Deferred,
-    Done,
     Ending,
     Failed,
     FailureKind,
@@ -25,10 +25,12 @@ from tenax.model import (
     Hop,
     HostRecord,
     Offer,
+    Park,
     Redirected,
     Rejected,
     Source,
     Task,
+    Unchanged,
     Visit,
     label,
 )
@@ -39,6 +41,7 @@ from tests.crawling import BY_LINKS, HURRIED, SITE, Answered, Crawl, begun, link
 
 DEFAULTS = Config()
 Making = Callable[..., Awaitable[Crawl]]
+TRIED_ONCE = FetchConfig(max_attempts=1)
 
 
 @pytest.fixture
@@ -57,8 +60,11 @@ async def crawl_of(tmp_path: Path, clock: ManualClock) -> AsyncIterator[Making]:
         fetch: FetchConfig = DEFAULTS.fetch,
         readers: InlineReaders | None = None,
         duplicates: DuplicatesConfig = DEFAULTS.duplicates,
+        cache: CacheConfig = DEFAULTS.cache,
     ) -> Crawl:
-        config = Config(crawl=crawl, fetch=fetch, politeness=HURRIED, duplicates=duplicates, discovery=BY_LINKS)
+        config = Config(
+            crawl=crawl, fetch=fetch, politeness=HURRIED, duplicates=duplicates, discovery=BY_LINKS, cache=cache
+        )
         crawls.append(await begun(tmp_path, clock, pages, config, readers))
         return crawls[-1]
 
@@ -76,6 +82,38 @@ SMALL: dict[str, Answered] = {
 
 
 # ---- claim, visit, commit ---------------------------------------------------------------------------------
+
+
+async def test_a_url_that_is_claimed_again_before_its_visit_has_ended_here_is_in_flight(
+    crawl_of: Making, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The visit that put it off is written, so it is due again; that visit ends here a moment later."""
+    crawl = await crawl_of({"/robots.txt": "", "/": linking()})
+    commit, is_claimed_again = crawl.ledger.commit, asyncio.Event()
+
+    async def late(visit: Visit) -> Admission:
+        admission = await commit(visit)
+        if visit.label == "deferred":
+            await is_claimed_again.wait()
+        return admission
+
+    async def claim() -> Claim | None:
+        claimed = await ledger_claim()
+        if claimed is not None and claimed.lease.number > 1:
+            is_claimed_again.set()
+        return claimed
+
+    ledger_claim = crawl.ledger.claim
+    monkeypatch.setattr(crawl.ledger, "commit", late)
+    monkeypatch.setattr(crawl.ledger, "claim", claim)
+    crawl.web.gate.clear()
+    running = asyncio.ensure_future(crawl.run())
+    await until(lambda: len(crawl.visits) == 1 and crawl.web.at_once == 1)
+    assert [url for url, _ in crawl.engine.in_flight.values()] == [SITE + "/"]
+    crawl.web.gate.set()
+    assert await running is Ending.COMPLETE
+    assert [visit.label for visit in crawl.visits] == ["deferred", "fetched"]
+    assert crawl.engine.in_flight == {}
 
 
 async def test_everything_that_can_be_reached_is_visited_once(crawl_of: Making) -> None:
@@ -185,21 +223,40 @@ async def test_a_host_that_goes_down_or_shuts_us_out_is_told_once(
     assert told == [
         "the host is down, and is probed until it is back",
         "the host is back",
-        "the host shuts us out, and is left alone for a while",
+        "the host is left alone for a while",
     ]
 
 
-async def test_a_document_that_no_reader_survives_is_rejected(crawl_of: Making) -> None:
+async def test_a_document_that_no_reader_survives_is_a_failed_url(crawl_of: Making) -> None:
     class Delicate(InlineReaders):
         async def read(self, job: Job, rules: Rules, others: int = 0) -> Reading:
             if job.url.endswith("/a"):
-                raise ReaderFailed("the document crashed its reader")
+                raise ReaderFailed("unreadable: it ended 2 readers, by SIGSEGV")
             return await super().read(job, rules)
 
     crawl = await crawl_of(SMALL, readers=Delicate())
     assert await crawl.run() is Ending.COMPLETE
-    assert crawl.outcomes["/a"] == "rejected:unreadable"
+    assert crawl.outcomes["/a"] == "failed:unreadable"
     assert sorted(crawl.stored) == ["/", "/b"]
+    letters = [letter async for letter in crawl.ledger.dead_letters()]
+    assert [(letter.url, letter.cause) for letter in letters] == [
+        (f"{SITE}/a", "unreadable: it ended 2 readers, by SIGSEGV")
+    ]
+
+
+async def test_pages_too_costly_to_read_are_failed_urls_and_their_host_backs_off(crawl_of: Making) -> None:
+    """Each is asked for once; the third of them begins a cooldown, and what is left waits for its end."""
+    paths, deep = [f"/{n}" for n in range(40)], "<div>" * 20_000
+    crawl = await crawl_of({"/": linking(*paths), **dict.fromkeys(paths, deep)}, CrawlConfig(patience_seconds=1))
+    assert await crawl.run() is Ending.PATIENCE
+    letters = [letter.cause async for letter in crawl.ledger.dead_letters()]
+    assert set(letters) == {"too costly to read: elements nest more than 10,000 deep"}
+    assert 3 <= len(letters) < 3 + HURRIED.connections_per_host, "those under way are still read"
+    assert len(crawl.asked) == 1 + len(letters)
+    host = await crawl.ledger.host(SITE)
+    assert host is not None
+    assert host.resting_why == "cooldown: 3 pages too costly to read in 60 min"
+    assert crawl.stored == ["/"]
 
 
 async def test_a_visit_that_comes_too_late_is_not_written_and_stops_nobody(
@@ -211,7 +268,7 @@ async def test_a_visit_that_comes_too_late_is_not_written_and_stops_nobody(
         claim = await crawl.ledger.claim()
         await crawl.ledger.wait_for_work(0.01)
     clock.advance(LedgerConfig().lease_seconds + 1)
-    crawl.engine.in_flight[claim.task.url] = clock.now()
+    crawl.engine.in_flight[claim.lease.number] = (claim.task.url, clock.now())
     second = await crawl.ledger.claim()
     assert second is not None
     await crawl.engine.work(claim)
@@ -276,7 +333,7 @@ async def test_a_link_that_only_duplicates_had_is_taken_from_the_next_page(crawl
         "/only": "<p>Here.</p>",
     }
     crawl = await crawl_of(pages, CrawlConfig(max_pages=2), duplicates=DuplicatesConfig(follow=False))
-    assert await crawl.run() is Ending.PAGE_LIMIT
+    assert await crawl.run() is Ending.COMPLETE
     page = (await crawl.life("/b")).page
     assert page is not None and page.duplicate_of == SITE + "/"
     assert (await crawl.ledger.status()).refusals == {"duplicate": 1}
@@ -284,6 +341,29 @@ async def test_a_link_that_only_duplicates_had_is_taken_from_the_next_page(crawl
     await crawl.ledger.admit([Offer(SITE + "/later", SITE)])
     assert await crawl.run() is Ending.COMPLETE
     assert crawl.stored == ["/", "/b", "/later", "/only"]
+
+
+STORY: dict[str, Answered] = {
+    "/": linking("/story/print"),
+    "/story/print": linking("/story", head='<link rel=canonical href="/story">'),
+    "/story": linking("/"),
+}
+
+
+async def test_a_page_that_is_held_under_another_url_is_not_asked_for_where_copies_serve(crawl_of: Making) -> None:
+    crawl = await crawl_of(STORY, cache=CacheConfig(max_age_seconds=60))
+    assert await crawl.run() is Ending.COMPLETE
+    assert crawl.asked == ["/", "/story/print"]
+    assert crawl.outcomes["/story"] == "unchanged"
+    why = (await crawl.life("/story")).visits[-1].outcome
+    assert isinstance(why, Unchanged)
+    assert why.why.startswith(f"the stored copy of {SITE}/story/print, which names this as its canonical URL, is ")
+
+
+async def test_a_page_that_is_held_under_another_url_is_asked_for_as_a_rule(crawl_of: Making) -> None:
+    crawl = await crawl_of(STORY)
+    await crawl.run()
+    assert crawl.asked == ["/", "/story/print", "/story"]
 
 
 async def test_what_is_not_a_page_is_rejected(crawl_of: Making) -> None:
@@ -305,7 +385,7 @@ async def test_a_redirect_out_of_scope_is_not_followed_and_says_why(crawl_of: Ma
     assert await crawl.run() is Ending.COMPLETE
     [visit] = (await crawl.life("/away")).visits
     assert visit.outcome == Redirected(302, "https://b.test/", "scope")
-    assert isinstance(visit.plan, Done)
+    assert visit.plan == Park("redirect: scope, HTTP 302 to https://b.test/"), "a run with another scope follows it"
     assert not [url for url in crawl.web.asked if "b.test" in url]
 
 
@@ -365,7 +445,7 @@ async def test_what_is_abandoned_waits_for_others_at_once(crawl_of: Making, cloc
     await until(lambda: len(crawl.stored) > 0)
     crawl.web.gate.clear()
     await until(lambda: crawl.web.at_once == 4)
-    begun, stored = set(crawl.engine.in_flight), len(crawl.stored)
+    begun, stored = {url for url, _ in crawl.engine.in_flight.values()}, len(crawl.stored)
     crawl.engine.stop()
     assert crawl.engine.abandon() == 4
     assert await running is Ending.INTERRUPTED
@@ -425,7 +505,7 @@ async def test_a_robots_txt_that_never_comes_is_not_waited_for(crawl_of: Making)
 
 async def test_seeds_that_do_not_answer_are_said(crawl_of: Making) -> None:
     down = Failed("connection refused", FailureKind.CONNECT, is_site_wide=True)
-    crawl = await crawl_of({"/robots.txt": down})
+    crawl = await crawl_of({"/robots.txt": down}, fetch=TRIED_ONCE)
     with pytest.raises(ExceptionGroup) as raised:
         await crawl.run()
     [error] = raised.value.exceptions
@@ -436,11 +516,11 @@ async def test_seeds_that_do_not_answer_are_said(crawl_of: Making) -> None:
 @pytest.mark.parametrize("others_seconds", [0.0, 30.0], ids=["it fails then", "it has only been put off"])
 async def test_a_turn_that_another_crawl_had_first_is_no_answer(crawl_of: Making, others_seconds: float) -> None:
     down = Failed("connection refused", FailureKind.CONNECT, is_site_wide=True)
-    crawl = await crawl_of({"/robots.txt": down}, CrawlConfig(patience_seconds=20))
+    crawl = await crawl_of({"/robots.txt": down}, CrawlConfig(patience_seconds=20), fetch=TRIED_ONCE)
     pipeline, fetch = crawl.engine.pipeline, crawl.engine.pipeline.fetch
     fetches = 0
 
-    async def fetch_later(task: Task, host: HostRecord, held: Held | None, send_by: float) -> Answer:
+    async def fetch_later(task: Task, host: HostRecord, held: Held | None, send_by: float, *_: object) -> Answer:
         nonlocal fetches
         fetches += 1
         if fetches > 1:

@@ -83,7 +83,7 @@ def test_the_numbers_of_the_page_are_the_defaults() -> None:
         f"{hosts.budget_failures} failures of any kind within {hosts.budget_window_seconds / 60:g} min: the host is "
         f"left alone for {hosts.budget_lockout_seconds / 60:g} min",
         f"{hosts.cooldown_blocks} refusals in a row",
-        f"plainly shuts us out: {hosts.cooldown_seconds / 60:g} min",
+        f"(reading.md#what-a-page-may-cost): {hosts.cooldown_seconds / 60:g} min",
         f"A URL has {fetch.max_attempts} attempts (`fetch.max_attempts`), {fetch.retry_base_seconds:g} s apart, then "
         f"{2 * fetch.retry_base_seconds:g} s, up to {fetch.retry_max_seconds:g} s",
     ):

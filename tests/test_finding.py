@@ -7,10 +7,18 @@ from typing import Any
 import msgspec
 import pytest
 
-from tenax.config import Config, CrawlConfig, DiscoveryConfig
-from tenax.discover.guessing import Listing
+from tenax.config import Config, CrawlConfig, DiscoveryConfig, PolitenessConfig, SiteConfig
+from tenax.discover.listing import Listing
 from tenax.discover.page_numbers import Numbering
-from tenax.finding import BEGINNING_VISITS, FEED_PATHS, SITEMAP_PATHS, guessed, of_robots, of_visit, why_repeated
+from tenax.finding import (
+    BEGINNING_VISITS,
+    FEED_PATHS,
+    PAGES_BEFORE_FEEDS,
+    SITEMAP_PATHS,
+    guessed,
+    of_robots,
+    why_repeated,
+)
 from tenax.model import (
     Budget,
     Claim,
@@ -23,12 +31,14 @@ from tenax.model import (
     Lease,
     Offer,
     Outcome,
+    PageKind,
     Priority,
     Redirected,
     Refused,
     Rejected,
     RobotsCopy,
     RobotsVerdict,
+    SiteSigns,
     Source,
     Task,
 )
@@ -37,7 +47,9 @@ from tenax.urls.admit import Rules, rules_of
 
 SITE = "https://a.test"
 NOW = 1_772_000_000.0
-ALL = DiscoveryConfig()
+ALL = DiscoveryConfig(guesses="always")
+AUTO = DiscoveryConfig()
+NOTHING = Finds()
 MISSING = Failed("HTTP 404", FailureKind.NOT_FOUND, status=404)
 
 
@@ -49,7 +61,7 @@ RULES = rules_for()
 
 
 def sources(*names: Any) -> DiscoveryConfig:
-    return DiscoveryConfig(sources=names)
+    return DiscoveryConfig(sources=names, guesses="always")
 
 
 def robots(text: str = "", verdict: RobotsVerdict = RobotsVerdict.RULES) -> RobotsCopy:
@@ -78,9 +90,10 @@ def test_the_sitemaps_that_robots_txt_names_are_offered() -> None:
     assert {offer.budgets for offer in offers} == {(Budget("max_sitemaps", "", 1000),)}
 
 
-def test_only_as_many_are_offered_as_will_be_read() -> None:
+def test_all_are_offered_and_the_budget_says_how_many_will_be_read() -> None:
     text = "".join(f"Sitemap: {SITE}/{number}.xml\n" for number in range(9))
-    assert len(of_robots(SITE, robots(text), RULES, DiscoveryConfig(max_sitemaps=4))) == 4
+    offers = of_robots(SITE, robots(text), RULES, DiscoveryConfig(max_sitemaps=4))
+    assert [offer.budgets for offer in offers] == [(Budget("max_sitemaps", "", 4),)] * 9
 
 
 @pytest.mark.parametrize("verdict", [RobotsVerdict.RULES, RobotsVerdict.ALLOW_ALL])
@@ -107,14 +120,35 @@ def test_where_no_sitemap_is_looked_for(
 # ---- usual places -----------------------------------------------------------------------------------------
 
 
+def places(
+    one: Task,
+    outcome: Outcome,
+    reading: Reading | None = None,
+    discovery: DiscoveryConfig = ALL,
+    finds: Finds = NOTHING,
+    waiting: int | None = 5,
+) -> tuple[Finds, list[str]]:
+    """What is known of the host after a visit, and which places of sitemaps and feeds are tried."""
+    claim = Claim(one, HostRecord(SITE, "a.test"), Lease(1, 1, NOW + 60), waiting=waiting)
+    finds, offers = guessed(finds, claim, outcome, reading, 0, NOW, RULES, SiteConfig(discovery=discovery), same)
+    return finds, paths(tuple(offer for offer in offers if offer.is_catalogue))
+
+
 def after(one: Task, outcome: Outcome, reading: Reading | None = None, discovery: DiscoveryConfig = ALL) -> list[str]:
-    return paths(of_visit(one, outcome, reading, RULES, discovery))
+    return places(one, outcome, reading, discovery)[1]
 
 
-def test_a_home_page_that_names_no_feed_leads_to_the_first_usual_place() -> None:
-    [offer] = of_visit(task(), Fetched(200), Reading(), RULES, ALL)
+def same(one: bytes, other: bytes) -> float:
+    return float(one == other)
+
+
+def test_a_home_page_that_names_no_feed_leads_to_the_first_usual_place_once() -> None:
+    claim = Claim(task(), HostRecord(SITE, "a.test"), Lease(1, 1, NOW + 60))
+    site = SiteConfig(discovery=sources("feeds"))
+    finds, [offer] = guessed(Finds(), claim, Fetched(200), Reading(), 0, NOW, RULES, site, same)
     assert (offer.url, offer.source, offer.via) == (SITE + FEED_PATHS[0], Source.FEED, SITE + "/")
     assert offer.budgets == (Budget("guess_least", "feeds", 3),)
+    assert guessed(finds, claim, Fetched(200), Reading(), 0, NOW, RULES, site, same)[1] == ()
 
 
 @pytest.mark.parametrize(
@@ -125,20 +159,25 @@ def test_a_home_page_that_names_no_feed_leads_to_the_first_usual_place() -> None
         (task(), Reading(rejected=Rejected("a wall")), ALL),
         (task(), None, ALL),
         (task(), Reading(), sources("links")),
+        (task(), Reading(), AUTO),
+        (task(), Reading(), DiscoveryConfig(guesses="never")),
         (task(url="https://b.test/", origin="https://b.test"), Reading(), ALL),
     ],
-    ids=["another page", "it names one", "no page", "nothing read", "not wanted", "not of the seeds"],
+    ids=[
+        *("another page", "it names one", "no page", "nothing read", "not wanted", "no news site", "never"),
+        "not of the seeds",
+    ],
 )
 def test_no_other_page_does(one: Task, reading: Reading | None, discovery: DiscoveryConfig) -> None:
     assert after(one, Fetched(200), reading, discovery) == []
 
 
-@pytest.mark.parametrize(("places", "source"), [(SITEMAP_PATHS, Source.SITEMAP), (FEED_PATHS, Source.FEED)])
 @pytest.mark.parametrize(
     "outcome",
     [MISSING, Failed("", FailureKind.GONE), Failed("", FailureKind.CLIENT_ERROR), Rejected("catalogue: html")],
     ids=["404", "410", "403", "html"],
 )
+@pytest.mark.parametrize(("places", "source"), [(SITEMAP_PATHS, Source.SITEMAP), (FEED_PATHS, Source.FEED)])
 def test_the_next_usual_place_follows_one_where_nothing_was(
     places: tuple[str, ...], source: Source, outcome: Outcome
 ) -> None:
@@ -165,9 +204,38 @@ def test_a_page_that_is_missing_leads_nowhere() -> None:
     assert after(task("/sitemap.xml", source=Source.LINK), MISSING) == []
 
 
+ARTICLE = Reading(kind=PageKind.ARTICLE, published="2026-02-01")
+
+
+def test_where_nobody_asked_places_are_tried_when_the_site_turns_out_to_be_a_news_site() -> None:
+    missing = task("/sitemap.xml", source=Source.SITEMAP, is_catalogue=True)
+    finds, tried = places(missing, MISSING, None, AUTO)
+    finds, more = places(task(), Fetched(200), Reading(), AUTO, finds)
+    assert (finds.verdict, tried, more) == ("no_signs", [], [])
+    for number in range(2):
+        finds, tried = places(task(f"/a{number}"), Fetched(200), ARTICLE, AUTO, finds)
+        assert tried == []
+    finds, tried = places(task("/a2"), Fetched(200), ARTICLE, AUTO, finds)
+    assert (finds.verdict, tried) == ("news", ["/sitemap_index.xml"]), "a feed may be named yet"
+    visits = 0
+    while not tried or visits == 0:
+        finds, tried = places(task(f"/b{visits}"), Fetched(200), ARTICLE, AUTO, finds)
+        visits += 1
+        assert visits <= PAGES_BEFORE_FEEDS
+    assert tried == ["/feed"]
+
+
+def test_a_small_news_site_is_asked_for_its_feed_when_nothing_is_left() -> None:
+    finds = Finds(verdict="news", signs=SiteSigns(has_home=True))
+    assert places(task("/a"), Fetched(200), ARTICLE, AUTO, finds, waiting=3)[1] == []
+    assert places(task("/a"), Fetched(200), ARTICLE, AUTO, finds, waiting=0)[1] == ["/feed"]
+    named = msgspec.structs.replace(finds, signs=SiteSigns(has_home=True, has_feed=True))
+    assert places(task("/a"), Fetched(200), ARTICLE, AUTO, named, waiting=0)[1] == []
+
+
 # ---- guesses ----------------------------------------------------------------------------------------------
 
-NOTHING, PAGE = Finds(), Fetched(200)
+PAGE = Fetched(200)
 LIST = Reading(content_hash="x", listing=Listing(Numbering("/news?page={n}", 4, 4), trace=b"\x01"))
 
 
@@ -180,12 +248,15 @@ def guess(
     discovery: DiscoveryConfig | None = None,
     waiting: int | None = None,
     new_urls: int = 5,
+    rate: float = 1.0,
 ) -> tuple[Finds, tuple[Offer, ...]]:
     claim = Claim(
         one or task("/news?page=4", depth=2), HostRecord(SITE, "a.test"), Lease(1, 1, NOW + 60), waiting=waiting
     )
-    wanted = discovery or sources("links", "pagination")
-    return guessed(finds, claim, outcome, reading, new_urls, NOW, rules, wanted, same)
+    site = SiteConfig(
+        discovery=discovery or sources("links", "pagination"), politeness=PolitenessConfig(rate_per_second=rate)
+    )
+    return guessed(finds, claim, outcome, reading, new_urls, NOW, rules, site, same)
 
 
 def test_the_page_after_the_last_one_known_is_guessed_at_the_depth_of_its_list() -> None:
@@ -217,13 +288,13 @@ def test_archives_are_guessed_when_little_is_left(
     assert {(offer.source, offer.depth, offer.priority) for offer in offers} <= {
         (Source.ARCHIVE, 1, Priority.DISCOVERY)
     }
-    assert finds.made == len(offers) <= 3
+    assert finds.made == len(offers) <= 2
 
 
 def test_what_asked_for_nothing_says_nothing_of_how_much_is_left() -> None:
     for outcome in (Deferred(NOW, "robots.txt was asked first"), Refused("robots: closed")):
         finds, offers = guess(outcome=outcome, reading=None, discovery=sources("archives"), waiting=0, new_urls=0)
-        assert (finds.archives_at, offers) == (0.0, ())
+        assert (finds.made, offers) == (0, ())
 
 
 def test_a_guess_that_the_rules_refuse_costs_none() -> None:
@@ -234,7 +305,7 @@ def test_a_guess_that_the_rules_refuse_costs_none() -> None:
 @pytest.mark.parametrize(
     ("rules", "discovery"),
     [
-        (RULES, sources("links", "sitemaps", "feeds")),
+        (RULES, sources("links")),
         (rules_for("https://b.test", scope="any"), sources("pagination")),
         (rules_for(max_depth=0), sources("pagination")),
     ],
@@ -260,10 +331,6 @@ def test_an_answer_that_is_no_page_ends_a_list(outcome: Outcome, why: str) -> No
     answered = task("/news?page=5", source=Source.PAGINATION, depth=2)
     finds, offers = guess(finds, answered, outcome, None)
     assert (finds.lists["/news?page={n}"].why, offers) == (why, ())
-
-
-def same(one: bytes, other: bytes) -> float:
-    return float(one == other)
 
 
 @pytest.mark.parametrize(
@@ -300,3 +367,41 @@ def test_trouble_says_nothing_of_a_list() -> None:
     for outcome in (Failed("", FailureKind.SERVER_ERROR), Fetched(200, "feed"), Refused("robots: closed")):
         finds, _ = guess(before, answered, outcome, None)
         assert finds.lists == before.lists
+
+
+# ---- where guesses are made -------------------------------------------------------------------------------
+
+NEWS = Finds(signs=SiteSigns(dated_articles=3))
+
+
+@pytest.mark.parametrize(
+    ("finds", "discovery", "rate", "verdict"),
+    [
+        (NOTHING, AUTO, 1.0, "no_signs"),
+        (NEWS, AUTO, 1.0, "news"),
+        (NEWS, AUTO, 0.0, "own_site"),
+        (NOTHING, ALL, 0.0, "asked"),
+        (NEWS, DiscoveryConfig(guesses="never"), 1.0, "never"),
+    ],
+)
+def test_guesses_are_made_where_they_are_asked_for_or_the_site_is_a_news_site(
+    finds: Finds, discovery: DiscoveryConfig, rate: float, verdict: str
+) -> None:
+    finds, offers = guess(finds, discovery=discovery, rate=rate)
+    assert finds.verdict == verdict
+    assert paths(offers) == (["/news?page=5"] if verdict in ("asked", "news") else [])
+
+
+def test_what_was_read_before_a_site_was_found_to_be_a_news_site_is_not_lost() -> None:
+    finds, offers = guess(discovery=AUTO)
+    assert (finds.verdict, offers) == ("no_signs", ())
+    dated = [task(f"/a{number}") for number in range(3)]
+    for number, one in enumerate(dated):
+        finds, offers = guess(finds, one, PAGE, ARTICLE, discovery=AUTO, waiting=0, new_urls=0)
+        assert bool(offers) is (number == 2)
+    assert "/news?page=5" in paths(offers)
+
+
+def test_a_site_of_ones_own_is_not_kept_in_mind() -> None:
+    finds, _ = guess(discovery=AUTO, rate=0.0)
+    assert (finds.lists, finds.owed, finds.made) == ({}, {}, 0)

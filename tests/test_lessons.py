@@ -88,7 +88,7 @@ def test_a_robots_txt_that_came_leads_to_sitemaps_and_not_to_feeds() -> None:
 
 
 def test_a_home_page_leads_to_the_usual_place_of_a_feed() -> None:
-    assert offers_of(lesson(claim(), Fetched(200), settings=site(sources=("feeds",)))) == ["/feed"]
+    assert offers_of(lesson(claim(), Fetched(200), settings=site(sources=("feeds",), guesses="always"))) == ["/feed"]
 
 
 # ---- selections -------------------------------------------------------------------------------------------

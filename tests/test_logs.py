@@ -60,29 +60,6 @@ def test_plain_leaves_nothing_to_fear_and_has_nothing_more_to_do(text: str) -> N
     once.encode()
 
 
-@given(st.dictionaries(st.text(), st.text()))
-def test_inert_json_means_the_same(document: dict[str, str]) -> None:
-    written = logs.inert_json(json.dumps(document, ensure_ascii=False))
-    assert json.loads(written) == document
-    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", written)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("http://user:pw@example.org/a", "http://***@example.org/a"),
-        ("see https://me@host and http://x/", "see https://***@host and http://x/"),
-        ("http://a:b@c:d@host/", "http://***@host/"),
-        ("http://example.org/@name", "http://example.org/@name"),
-        ("Authorization: Bearer abc.def", "Authorization: ***"),
-        ("set-cookie: id=1; HttpOnly", "set-cookie: ***"),
-        ("a bearer of news, basic and plain", "a bearer of news, basic and plain"),
-    ],
-)
-def test_credentials_are_masked(text: str, expected: str) -> None:
-    assert logs.masked(text) == expected
-
-
 def test_text_lines_have_a_sentence_and_fields(capsys: pytest.CaptureFixture[str]) -> None:
     logs.configure("info", "text")
     logs.logger("tenax.x").info("page fetched", url="http://u:p@h/a?b=1", status=200, why="two words", name="ok")

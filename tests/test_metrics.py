@@ -113,7 +113,7 @@ def test_duplicates_are_counted_among_the_pages() -> None:
 def test_they_are_served_and_the_port_is_given_back() -> None:
     server = busy_metrics().serve(0)
     try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{server.port}/metrics", timeout=5) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{server.port}/metrics", timeout=60) as answer:
             text = answer.read().decode()
     finally:
         server.close()
@@ -130,7 +130,7 @@ def test_a_service_is_alive_before_it_is_ready() -> None:
 
     def answer(path: str) -> tuple[int, bytes]:
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{server.port}{path}", timeout=5) as found:
+            with urllib.request.urlopen(f"http://127.0.0.1:{server.port}{path}", timeout=60) as found:
                 return found.status, found.read()
         except urllib.error.HTTPError as error:
             with error:

@@ -330,7 +330,7 @@ class Held:
 
 
 async def reached(condition: Callable[[], bool]) -> None:
-    for _ in range(10_000):
+    for _ in range(60_000):
         if condition():
             return
         await asyncio.sleep(TICK)

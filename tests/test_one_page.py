@@ -45,6 +45,16 @@ def test_the_base_of_the_page_counts() -> None:
     assert "https://harbour.example/ropes" in hrefs(document)
 
 
+def test_a_base_that_is_long_is_resolved_for_some_links_only() -> None:
+    links = "".join(f"<a href={number}>x</a>" for number in range(4_000))
+    document = tenax.read(f'<base href="/{"b" * 2000}/"><p>Words.</p>{links}', URL)
+    assert 1_900 < len(document.links) < 2_000
+    assert document.cut_why == f"read to link {len(document.links):,}, for its base is so long"
+    ignored = tenax.read(f'<base href="/{"b" * 3000}/"><p>Words.</p><a href=1>x</a>', URL)
+    assert hrefs(ignored) == ["https://harbour.example/2026/keys/1"]
+    assert ignored.cut_why == ""
+
+
 def test_without_a_url_it_is_as_written() -> None:
     document = tenax.read(PAGE)
     assert document.canonical == "/canonical"
@@ -103,6 +113,33 @@ def test_what_is_explained_as_kept_is_the_article() -> None:
 @pytest.mark.parametrize("html", ["plain words", b"%PDF-1.7", ""])
 def test_what_is_no_html_has_no_blocks(html: str | bytes) -> None:
     assert explained(html, content_type="") == []
+
+
+@pytest.mark.parametrize(
+    ("html", "why"),
+    [
+        ("<div>" * 100_000, "too costly to read: elements nest more than 10,000 deep"),
+        ("<p " + " ".join(f"a{n}" for n in range(100_000)), "too costly to read: a tag has more than 5,000 attributes"),
+        ("<p>x" * 1_000_000, "too costly to read: its elements need more than 128 MB"),
+    ],
+    ids=["deep", "crowded", "many"],
+)
+def test_what_costs_too_much_is_not_read_and_does_not_raise(html: str, why: str) -> None:
+    for body in (html, html.encode()):
+        document = tenax.read(body, "https://example.org/")
+        assert (document.media, document.media_why) == ("other", why)
+        assert (document.text, document.links, document.title) == ("", (), "")
+    assert explained(html) == []
+
+
+def test_the_time_it_may_take_is_an_argument() -> None:
+    html = "<p>The keeper of the lighthouse told us this.</p>" * 5_000
+    assert tenax.read(html, max_cpu_seconds=60).media == "html"
+    document = tenax.read(html, max_cpu_seconds=1e-6)
+    assert document.media == "other"
+    assert document.media_why.startswith(
+        "too costly to read: 1e-06 s of CPU used up parsing 16,384 of its 245,000 bytes"
+    )
 
 
 def test_the_url_helps_to_date_it_and_no_date_lies_ahead() -> None:

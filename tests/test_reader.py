@@ -11,7 +11,7 @@ from tenax.config import Config, CrawlConfig, DiscoveryConfig, ReadingConfig, Va
 from tenax.ledger.links import followed_targets, unpack_links
 from tenax.model import Budget, PageLink, Rejected, Source, Way
 from tenax.parse.document import Document
-from tenax.parse.links import Link
+from tenax.parse.links import MAX_LINKS, Link
 from tenax.reader import Reader, kept_links, leads_to_numbers, read_page, web_url
 from tenax.reading import Job, Reading, Work, decode_work, encode_work
 from tenax.urls.admit import rules_of
@@ -122,6 +122,17 @@ def test_a_kept_link_is_absolute_and_on_the_web() -> None:
     assert len(kept_links(Document("html", links=links), base, 1)) == 1
 
 
+def test_a_base_longer_than_any_url_is_ignored_and_a_long_one_has_fewer_links() -> None:
+    links = "".join(f"<a href={number}>x</a>" for number in range(4_000))
+    ignored = read(f'<base href="/{"b" * 2048}/"><p>Words.</p>{links}')
+    assert ignored.offers[0].url == "https://shop.example/0"
+    assert "links_read" not in ignored.refusals
+    long = read(f'<base href="/{"b" * 2000}/"><p>Words.</p>{links}', reading=ReadingConfig(keep_links=True))
+    assert long.refusals["links_read"] == 1
+    assert 1_900 < long.links_count < 2_000
+    assert len(long.leads_to or b"") < 5_000_000
+
+
 def test_the_link_graph_has_urls_as_the_crawl_spells_them() -> None:
     html = (
         "<p>High water at nine.</p><a href='b?utm_source=x&b=2&a=1'>b</a><a href='b?a=1&b=2' rel=next>again</a>"
@@ -141,15 +152,52 @@ def test_the_link_graph_has_urls_as_the_crawl_spells_them() -> None:
     no_links = msgspec.structs.replace(RULES, max_links_per_page=0)
     for unread in (read(html, discovery=DiscoveryConfig(sources=("feeds",))), read_page(asked, no_links)):
         assert unread.leads_to == reading.leads_to, "also where they are not followed, and where too many are"
-    short = read(html, reading=ReadingConfig(max_links=1)).leads_to or b""
-    assert [link.text for link in unpack_links("https://shop.example", short)] == ["b"]
+    short = read(html, reading=ReadingConfig(max_links=1)).leads_to
+    assert short == reading.leads_to, "a run with other limits takes them from here"
+
+
+def test_the_link_graph_has_the_feeds_that_a_page_names() -> None:
+    html = "<link rel=alternate type=application/rss+xml href=/feed><p>High water at nine.</p><a href=/b>b</a>"
+    kept = (
+        PageLink("https://shop.example/b", "b", "", False, True),
+        PageLink("https://shop.example/feed", "", "feed", is_url_list=True),
+    )
+    for sources in (("links",), ("links", "feeds")):
+        assert (
+            unpack_links("https://shop.example", read(html, discovery=DiscoveryConfig(sources=sources)).leads_to or b"")
+            == kept
+        )
+
+
+def test_of_a_page_that_asks_not_to_be_kept_no_words_are() -> None:
+    html = "<meta name=robots content=noindex><p>High water at nine.</p><a href=/b>b</a><a href=/c rel=nofollow>c</a>"
+    assert unpack_links("https://shop.example", read(html).leads_to or b"") == (
+        PageLink("https://shop.example/b"),
+        PageLink("https://shop.example/c", is_nofollow=True),
+    )
+
+
+def test_links_that_are_not_kept_are_counted_where_rules_refuse_them() -> None:
+    html = "<p>High water at nine.</p><a href=/b>b</a><a href='https://elsewhere.example/'>e</a>"
+    without = ReadingConfig(link_graph=False)
+    assert read(html, reading=without).refusals == {"scope": 1, "links_not_kept": 1}
+    unfollowed = read(html, reading=without, discovery=DiscoveryConfig(sources=("none",)))
+    assert unfollowed.refusals == {"links_not_kept": 2}
+    assert "links_not_kept" not in read(html).refusals
+
+
+def test_a_page_with_more_links_than_are_read_says_so() -> None:
+    html = "<p>High water at nine.</p>" + "".join(f"<a href=/{number}></a>" for number in range(MAX_LINKS + 1))
+    reading = read(html, reading=ReadingConfig(articles=False))
+    assert (len(reading.offers), reading.refusals["links_read"]) == (1000, 1)
+    assert "links_read" not in read("<p>High water at nine.</p><a href=/b>b</a>").refusals
 
 
 def test_the_link_graph_is_kept_only_where_it_is_wanted() -> None:
     html = "<p>High water at nine.</p><a href=/b>b</a><a href=/c>c</a>"
     assert read(html, reading=ReadingConfig(link_graph=False)).leads_to is None
-    first = read(html, reading=ReadingConfig(max_links=1)).leads_to
-    assert followed_targets("https://shop.example", first or b"") == ["https://shop.example/b"]
+    kept = read(html).leads_to
+    assert followed_targets("https://shop.example", kept or b"") == ["https://shop.example/b", "https://shop.example/c"]
     assert read("<p>High water at nine.</p>").leads_to == b""
 
 

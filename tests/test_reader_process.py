@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import tenax
+from tenax.reader_progress import ReaderProgress
 
 ENVIRONMENT = {"PYTHONPATH": str(Path(tenax.__file__).parents[1])}
 LIGHT = """
@@ -31,7 +33,29 @@ def test_with_the_kernel_a_reader_starts_without_what_reads_in_python() -> None:
 def test_it_ends_with_its_socket() -> None:
     ours, theirs = socket.socketpair()
     with theirs:
-        command = [sys.executable, "-m", "tenax.reader_process", str(theirs.fileno())]
-        reader = subprocess.Popen(command, pass_fds=[theirs.fileno()], env=ENVIRONMENT)
+        progress = ReaderProgress.make()
+        files = [theirs.fileno(), progress.fileno]
+        command = [sys.executable, "-m", "tenax.reader_process", *map(str, files)]
+        reader = subprocess.Popen(command, pass_fds=files, env=ENVIRONMENT)
     ours.close()
-    assert reader.wait(timeout=30) == 0
+    assert reader.wait(timeout=60) == 0
+    progress.close()
+
+
+def test_what_it_leaves_word_of_outlives_it() -> None:
+    progress = ReaderProgress.make()
+    code = f"""
+import os, signal
+from tenax.reader_progress import ReaderProgress
+progress = ReaderProgress({progress.fileno})
+for _ in range(3):
+    progress.begin()
+    progress.end()
+progress.begin()
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    assert (progress.begun, progress.is_reading) == (0, False)
+    died = subprocess.run([sys.executable, "-c", code], pass_fds=[progress.fileno], env=ENVIRONMENT, check=False)
+    assert died.returncode == -signal.SIGKILL
+    assert (progress.begun, progress.is_reading) == (4, True)
+    progress.close()

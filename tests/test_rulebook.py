@@ -117,6 +117,13 @@ async def test_a_sitemap_is_followed_whatever_patterns_say_but_takes_no_scope_al
     assert book.rules is before
 
 
+async def test_a_crawl_begins_where_a_seed_leads_whatever_is_to_be_included(ledger: SqliteLedger) -> None:
+    book = Rulebook(ledger, rules(include=["*/docs/*"], exclude=["*/login*"]))
+    assert await book.redirect_refusal("https://new.test/", task()) is None
+    assert await book.redirect_refusal("https://new.test/login", task()) == "exclude"
+    assert await book.redirect_refusal("https://new.test/other", task(Source.LINK, 1)) == "include"
+
+
 async def test_a_wider_scope_lifts_no_other_rule(ledger: SqliteLedger) -> None:
     book = Rulebook(ledger, rules(exclude=["*/login*"]))
     assert await book.redirect_refusal("https://new.test/login", task()) == "exclude"

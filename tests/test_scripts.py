@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tomllib
+import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+
+from tenax.cli.extras import LIBRARIES
 
 ROOT = Path(__file__).parent.parent
 PROGRAM = """
@@ -20,6 +26,13 @@ print(sorted(name for name in os.environ if name.startswith("TENAX_")))
 """
 KERNEL = Path("src", "tenax", "parse", "kernel")
 COMPILERS = {"cc", "gcc", "clang"}
+COMPILING = "Compiling what reads pages…"
+SET_UP = [
+    "Setting up Tenax (first use)…",
+    f"  making .venv with {Path(sys.executable).resolve()}",
+    "  installing 0 packages of locks/runtime.txt",
+    COMPILING,
+]
 SLOWER = "Pages will be read in Python, at several times the cost: "
 
 
@@ -51,12 +64,20 @@ def bare_path(tmp_path: Path) -> str:
 
 
 def tenax(
-    clone: Path, *arguments: str, script: Path | None = None, **environment: str
+    clone: Path,
+    *arguments: str,
+    script: Path | None = None,
+    stdin: str = "",
+    wheels: Path | None = None,
+    **environment: str,
 ) -> subprocess.CompletedProcess[str]:
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("TENAX_", "PIP_", "PYTHON"))}
     command: list[str | Path] = [script or clone / "scripts" / "tenax", *arguments]
-    surroundings = clean | {"PYTHON": sys.executable} | environment
-    return subprocess.run(command, capture_output=True, text=True, cwd="/", env=surroundings, check=False, timeout=120)
+    index = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels)} if wheels is not None else {}
+    surroundings = clean | {"PYTHON": sys.executable} | index | environment
+    return subprocess.run(
+        command, capture_output=True, input=stdin, text=True, cwd="/", env=surroundings, check=False, timeout=120
+    )
 
 
 def test_sets_itself_up_once_and_passes_its_arguments_on(clone: Path, tmp_path: Path) -> None:
@@ -64,7 +85,7 @@ def test_sets_itself_up_once_and_passes_its_arguments_on(clone: Path, tmp_path: 
     link.symlink_to(clone / "scripts" / "tenax")
     first = tenax(clone, "crawl", "two words", "", script=link)
     assert (first.returncode, first.stdout) == (0, "['crawl', 'two words', '']\n[]\n")
-    assert first.stderr == "Setting up Tenax (first use)…\n"
+    assert first.stderr.splitlines() == SET_UP
     second = tenax(clone, "status")
     assert (second.returncode, second.stdout, second.stderr) == (0, "['status']\n[]\n", "")
 
@@ -73,13 +94,14 @@ def test_two_that_start_together_set_up_once(clone: Path) -> None:
     with ThreadPoolExecutor() as threads:
         both = list(threads.map(lambda word: tenax(clone, word), ["one", "two"]))
     assert [done.returncode for done in both] == [0, 0]
-    assert sorted(done.stderr for done in both) == ["", "Setting up Tenax (first use)…\n"]
+    assert sorted(line for done in both for line in done.stderr.splitlines()) == sorted(SET_UP)
 
 
 def test_a_changed_lock_is_installed_again(clone: Path) -> None:
     tenax(clone)
     (clone / "locks" / "runtime.txt").write_text("# nothing, but other words\n")
-    assert tenax(clone).stderr == "Bringing .venv up to locks/runtime.txt…\n"
+    steps = ["Bringing .venv up to locks/runtime.txt…", "  installing 0 packages of locks/runtime.txt"]
+    assert tenax(clone).stderr.splitlines() == steps
     assert tenax(clone).stderr == ""
 
 
@@ -104,10 +126,113 @@ def test_no_network_is_said_in_one_line_and_leaves_nothing_half_done(clone: Path
     lock.write_text(f"nothing-of-that-name==1.0 --hash=sha256:{'0' * 64}\n")
     done = tenax(clone, PIP_INDEX_URL="http://127.0.0.1:9/simple", PIP_CONFIG_FILE=os.devnull)
     assert done.returncode == 1
-    _, error = done.stderr.splitlines()
+    *_, error = done.stderr.splitlines()
     assert error.startswith("tenax: set-up needs the network")
     lock.write_text("# nothing\n")
     assert tenax(clone, "later").stdout.startswith("['later']")
+
+
+# ---- extras -----------------------------------------------------------------------------------------------
+
+
+PROGRAM_WITH_AN_EXTRA = """
+import os, sys
+from tenax import extras
+extras.provide(["redis"] if "--redis" in sys.argv else [], sys.argv[1:])
+if "--redis" in sys.argv:
+    import redis
+    print("redis", redis.VERSION)
+print(sys.argv[1:], os.path.basename(os.environ["CALLED_AS"]), sys.stdin.read())
+"""
+
+
+def wheel_of(name: str, version: str, folder: Path) -> str:
+    """A wheel with one module, VERSION in it, in this folder; the line of a lock that names it."""
+    file = folder / f"{name}-{version}-py3-none-any.whl"
+    info = f"{name}-{version}.dist-info"
+    with zipfile.ZipFile(file, "w") as wheel:
+        wheel.writestr(f"{name}.py", f"VERSION = {version!r}\n")
+        wheel.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+        wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        wheel.writestr(f"{info}/RECORD", "")
+    return f"{name}=={version} --hash=sha256:{hashlib.sha256(file.read_bytes()).hexdigest()}\n"
+
+
+def test_an_extra_is_installed_when_a_command_first_needs_it(clone: Path, tmp_path: Path) -> None:
+    package = clone / "src" / "tenax"
+    shutil.copy(ROOT / "src" / "tenax" / "cli" / "extras.py", package)
+    (package / "__main__.py").write_text(PROGRAM_WITH_AN_EXTRA)
+    lock = clone / "locks" / "extra-redis.txt"
+    lock.write_text(wheel_of("redis", "1.0", tmp_path))
+    link = tmp_path / "my-tenax"
+    link.symlink_to(clone / "scripts" / "tenax")
+    assert tenax(clone, "crawl", wheels=tmp_path).stderr.splitlines() == SET_UP
+    first = tenax(clone, "crawl", "--redis", "two words", script=link, stdin="what it is given", wheels=tmp_path)
+    assert first.stdout == "redis 1.0\n['crawl', '--redis', 'two words'] my-tenax what it is given\n"
+    steps = ["Installing the extra `redis` (first use)…", "  installing 1 packages of locks/extra-redis.txt"]
+    assert first.stderr.splitlines() == steps
+    again = tenax(clone, "crawl", "--redis", wheels=tmp_path)
+    assert (again.returncode, again.stderr) == (0, "")
+    lock.write_text(wheel_of("redis", "1.1", tmp_path))
+    changed = tenax(clone, "crawl", "--redis", wheels=tmp_path)
+    assert "Bringing .venv up to locks/extra-redis.txt…" in changed.stderr
+    assert changed.stdout.startswith("redis 1.1\n")
+
+
+def test_on_a_terminal_the_package_in_work_is_named(clone: Path, tmp_path: Path) -> None:
+    """Where a machine or its network is slow, the longest step does not look like a standstill."""
+    (clone / "locks" / "runtime.txt").write_text(wheel_of("redis", "1.0", tmp_path))
+    terminal, other_end = os.openpty()
+    index = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(tmp_path), "PYTHON": sys.executable}
+    script = clone / "scripts" / "tenax"
+    with subprocess.Popen([script], stdin=subprocess.DEVNULL, stderr=other_end, env=os.environ | index) as process:
+        os.close(other_end)
+        shown = b""
+        with contextlib.suppress(OSError):  # how a terminal says that nobody writes to it any more
+            while data := os.read(terminal, 4096):
+                shown += data
+    os.close(terminal)
+    assert process.returncode == 0
+    lines = [line.removeprefix("\x1b[K").strip() for line in shown.decode().replace("\n", "\r").split("\r")]
+    step = "installing 1 packages of locks/runtime.txt"
+    assert [line for line in lines if line.startswith(step)] == [
+        *(step, f"{step}: 1 redis", f"{step}: writing files", step)
+    ]
+
+
+def test_an_extra_that_cannot_be_installed_is_said_once(clone: Path, tmp_path: Path) -> None:
+    """Not without end: neither when installing fails, nor when it brings nothing."""
+    package = clone / "src" / "tenax"
+    shutil.copy(ROOT / "src" / "tenax" / "cli" / "extras.py", package)
+    (package / "__main__.py").write_text(PROGRAM_WITH_AN_EXTRA)
+    lock = clone / "locks" / "extra-redis.txt"
+    lock.write_text(f"redis==1.0 --hash=sha256:{'0' * 64}\n")
+    failed = tenax(clone, "crawl", "--redis", PIP_INDEX_URL="http://127.0.0.1:9/simple", PIP_CONFIG_FILE=os.devnull)
+    assert failed.returncode == 1
+    assert failed.stderr.splitlines()[-1].startswith("tenax: set-up needs the network")
+    lock.write_text("# nothing\n")
+    without = tenax(clone, "crawl", "--redis")
+    assert without.returncode == 1
+    assert "No module named 'redis'" in without.stderr
+
+
+@pytest.mark.parametrize("extra", LIBRARIES)
+def test_the_lock_of_an_extra_is_what_the_runtime_lacks(extra: str) -> None:
+    """In the versions that are tested."""
+    own, runtime, dev = (pins(name) for name in (f"extra-{extra}", "runtime", "dev"))
+    assert own and own <= dev and not own & runtime
+
+
+def test_every_extra_has_a_lock_and_a_library() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert LIBRARIES.keys() == project.keys() - {"dev"}
+
+
+def pins(lock: str) -> set[str]:
+    return set(re.findall(r"^([a-z0-9-]+==[^ ]+)", (ROOT / "locks" / f"{lock}.txt").read_text(), re.MULTILINE))
+
+
+# ---- the kernel -------------------------------------------------------------------------------------------
 
 
 def libraries(clone: Path) -> list[str]:
@@ -121,7 +246,7 @@ def test_the_kernel_is_built_once_and_again_when_a_source_changes(clone: Path) -
     assert tenax(clone).stderr == "" and first.stat().st_mtime_ns == built_at
     (clone / KERNEL / "answer.c").write_text("int answer(void) { return 43; }\n")
     done = tenax(clone, "later")
-    assert (done.stdout, done.stderr) == ("['later']\n[]\n", "")
+    assert (done.stdout, done.stderr) == ("['later']\n[]\n", f"{COMPILING}\n")
     (second,) = libraries(clone)
     assert second != first.name
 
@@ -137,10 +262,10 @@ def test_a_kernel_that_was_removed_is_built_again(clone: Path) -> None:
 def test_without_a_compiler_one_line_says_so_once_and_a_new_compiler_is_used(clone: Path, bare_path: str) -> None:
     first = tenax(clone, "crawl", PATH=bare_path)
     assert first.stdout.startswith("['crawl']") and libraries(clone) == []
-    _, line = first.stderr.splitlines()
+    *_, line = first.stderr.splitlines()
     assert line.startswith(f"{SLOWER}there is no C compiler. Install one, and it will be used")
     assert tenax(clone, PATH=bare_path).stderr == ""
-    assert tenax(clone).stderr == "" and len(libraries(clone)) == 1
+    assert tenax(clone).stderr == f"{COMPILING}\n" and len(libraries(clone)) == 1
 
 
 def test_a_compiler_that_does_not_work_is_not_tried_at_every_start(clone: Path, bare_path: str) -> None:
@@ -158,13 +283,13 @@ def test_a_kernel_that_does_not_compile_stops_nobody(clone: Path) -> None:
     source.write_text("int answer(void) { return }\n")
     done = tenax(clone, "crawl")
     assert (done.returncode, done.stdout) == (0, "['crawl']\n[]\n")
-    _, line = done.stderr.splitlines()
+    *_, line = done.stderr.splitlines()
     log = clone / KERNEL / "libtenax.log"
     assert line.startswith(f"{SLOWER}the kernel cannot be built: answer.c:1:") and line.endswith(f"(details: {log})")
     assert "answer.c:1:" in log.read_text()
     assert tenax(clone).stderr == ""
     source.write_text("int answer(void) { return 42; }\n")
-    assert tenax(clone).stderr == "" and len(libraries(clone)) == 1 and not log.exists()
+    assert tenax(clone).stderr == f"{COMPILING}\n" and len(libraries(clone)) == 1 and not log.exists()
 
 
 def test_whoever_tests_tenax_cannot_do_without_the_kernel(clone: Path, bare_path: str) -> None:
@@ -197,11 +322,7 @@ def test_a_lock_holds_names_versions_markers_and_hashes_only(lock: Path) -> None
 
 def test_the_development_lock_agrees_with_the_runtime_lock() -> None:
     """Both are installed into one environment."""
-    pins = [
-        set(re.findall(r"^([a-z0-9-]+==[^ ]+)", (ROOT / "locks" / name).read_text(), re.MULTILINE))
-        for name in ("runtime.txt", "dev.txt")
-    ]
-    assert pins[0] < pins[1]
+    assert pins("runtime") < pins("dev")
 
 
 def test_every_script_may_be_run() -> None:

@@ -6,13 +6,13 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection
 
 import pytest
 
-from tenax.clock import ManualClock, SteadyClock
+from tenax.clock import ManualClock
 from tenax.config import ResilienceConfig
-from tenax.errors import LedgerSilent, LedgerUnusable, Stalled, StorageFull, TenaxError
+from tenax.errors import LedgerSilent, LedgerUnusable, MemoryExceeded, Stalled, StorageFull, TenaxError
 from tenax.model import Fetched
 from tenax.network import Network, NetworkWatch
 from tenax.supervisor import Supervisor
@@ -23,7 +23,7 @@ RESILIENCE = ResilienceConfig(stall_seconds=60)
 
 async def reached(condition: Callable[[], bool]) -> None:
     """Give the supervisor its turns until this holds; it only counts, so there is nothing else to wait for."""
-    for _ in range(10_000):
+    for _ in range(60_000):
         if condition():
             return
         await asyncio.sleep(TICK)
@@ -49,7 +49,7 @@ async def ended(running: asyncio.Task[None]) -> None:
 async def test_a_crawl_in_which_no_visit_ends_is_told_with_the_oldest_visits(caplog: pytest.LogCaptureFixture) -> None:
     clock = ManualClock()
     begun = clock.now()
-    in_flight = {f"https://a.test/{number}": begun + number for number in range(20)}
+    in_flight = [(f"https://a.test/{number}", begun + number) for number in range(20)]
     supervisor = Supervisor(clock, in_flight, lambda: begun, RESILIENCE, blocked_seconds=1e9, check_seconds=TICK)
     running = asyncio.ensure_future(supervisor.run())
     clock.advance(59)
@@ -80,7 +80,7 @@ async def test_a_ledger_that_is_away_is_waited_for_however_long_it_takes() -> No
         await asyncio.sleep(60)
 
     supervisor = Supervisor(
-        clock, {"https://a.test/": begun}, lambda: begun, RESILIENCE, ask_ledger=ask, is_ledger_away=lambda: is_away,
+        clock, [("https://a.test/", begun)], lambda: begun, RESILIENCE, ask_ledger=ask, is_ledger_away=lambda: is_away,
         blocked_seconds=1e9, ledger_seconds=TICK, check_seconds=TICK,
     )  # fmt: skip
     running = asyncio.ensure_future(supervisor.run())
@@ -91,7 +91,7 @@ async def test_a_ledger_that_is_away_is_waited_for_however_long_it_takes() -> No
     is_away = False
     clock.advance(61)
     with pytest.raises(BaseExceptionGroup) as raised:
-        await asyncio.wait_for(running, 20)
+        await asyncio.wait_for(running, 60)
     assert raised.group_contains(LedgerSilent), "it was back, nothing moved, and it gave no answer"
 
 
@@ -105,7 +105,7 @@ async def test_a_ledger_that_notices_only_when_it_is_asked_is_waited_for() -> No
         await asyncio.sleep(60)
 
     supervisor = Supervisor(
-        clock, {"https://a.test/": begun}, lambda: begun, RESILIENCE, ask_ledger=ask, is_ledger_away=lambda: is_away,
+        clock, [("https://a.test/", begun)], lambda: begun, RESILIENCE, ask_ledger=ask, is_ledger_away=lambda: is_away,
         blocked_seconds=1e9, ledger_seconds=TICK, check_seconds=TICK,
     )  # fmt: skip
     running = asyncio.ensure_future(supervisor.run())
@@ -119,13 +119,14 @@ async def test_a_ledger_that_notices_only_when_it_is_asked_is_waited_for() -> No
 
 async def test_a_crawl_that_moves_or_rests_is_left_alone() -> None:
     clock = ManualClock()
-    in_flight: dict[str, float] = {}
+    in_flight: list[tuple[str, float]] = []
     last = clock.now()
     supervisor = Supervisor(clock, in_flight, lambda: last, RESILIENCE, blocked_seconds=1e9, check_seconds=TICK)
     running = asyncio.ensure_future(supervisor.run())
     clock.advance(1000)  # nothing in flight: everyone rests
     await some_turns(supervisor, clock)
-    in_flight["https://a.test/"] = last = clock.now()
+    last = clock.now()
+    in_flight.append(("https://a.test/", last))
     for _ in range(5):  # slow, but one after the other ends
         clock.advance(50)
         await some_turns(supervisor, clock)
@@ -140,14 +141,14 @@ async def test_a_crawl_that_moves_or_rests_is_left_alone() -> None:
 def stuck(
     clock: ManualClock,
     *,
-    in_flight: Mapping[str, float] | None = None,
+    in_flight: Collection[tuple[str, float]] | None = None,
     ask_ledger: Callable[[], Awaitable[object]] | None = None,
     network: Network | None = None,
     last_turn: Callable[[], float] | None = None,
 ) -> Supervisor:
     """Watches a crawl in which one visit never ends."""
     begun = clock.now()
-    visits = {"https://a.test/": begun} if in_flight is None else in_flight
+    visits = [("https://a.test/", begun)] if in_flight is None else in_flight
     return Supervisor(
         clock,
         visits,
@@ -165,7 +166,7 @@ def stuck(
 async def gave_up(running: asyncio.Task[None]) -> TenaxError:
     """The one error that the supervisor ended with."""
     with pytest.raises(ExceptionGroup) as group:
-        await asyncio.wait_for(running, 10)
+        await asyncio.wait_for(running, 60)
     [error] = group.value.exceptions
     assert isinstance(error, TenaxError)
     return error
@@ -198,7 +199,7 @@ async def test_a_crawl_that_moves_again_begins_anew() -> None:
     clock = ManualClock()
     last = clock.now()
     supervisor = Supervisor(
-        clock, {"https://a.test/": last}, lambda: last, RESILIENCE, blocked_seconds=1e9, check_seconds=TICK
+        clock, [("https://a.test/", last)], lambda: last, RESILIENCE, blocked_seconds=1e9, check_seconds=TICK
     )
     running = asyncio.ensure_future(supervisor.run())
     await some_turns(supervisor, clock)
@@ -216,7 +217,7 @@ async def test_a_crawl_that_moves_again_begins_anew() -> None:
 async def test_an_engine_that_takes_no_turns_has_stalled_too() -> None:
     clock = ManualClock()
     turned_at = clock.now()
-    supervisor = stuck(clock, in_flight={}, last_turn=lambda: turned_at)
+    supervisor = stuck(clock, in_flight=[], last_turn=lambda: turned_at)
     running = asyncio.ensure_future(supervisor.run())
     for _ in range(5):
         clock.advance(50)
@@ -316,7 +317,7 @@ async def test_a_stall_without_network_waits_for_it_and_is_not_hopeless() -> Non
 async def test_a_loop_that_stays_blocked_ends_the_process_where_that_is_allowed() -> None:
     clock = ManualClock()
     exits: list[int] = []
-    supervisor = Supervisor(clock, {}, lambda: 0.0, RESILIENCE, blocked_seconds=10, check_seconds=TICK)
+    supervisor = Supervisor(clock, [], lambda: 0.0, RESILIENCE, blocked_seconds=10, check_seconds=TICK)
     supervisor.end_process = exits.append
     running = asyncio.ensure_future(supervisor.run())
     await some_turns(supervisor, clock)
@@ -329,12 +330,29 @@ async def test_a_loop_that_stays_blocked_ends_the_process_where_that_is_allowed(
     await ended(running)
 
 
+class LookedAt(ManualClock):
+    """Counts how often a thread other than the loop's has looked at it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.looks = 0
+        self._own = threading.get_ident()
+
+    def now(self) -> float:
+        self.looks += threading.get_ident() != self._own
+        return super().now()
+
+
 async def test_a_blocked_loop_is_told_once_with_the_place_where_it_stands(caplog: pytest.LogCaptureFixture) -> None:
-    supervisor = Supervisor(SteadyClock(), {}, lambda: 0.0, blocked_seconds=0.05, check_seconds=0.01)
+    clock = LookedAt()
+    supervisor = Supervisor(clock, [], lambda: 0.0, blocked_seconds=10, check_seconds=TICK)
     running = asyncio.ensure_future(supervisor.run())
-    await asyncio.sleep(0)
+    await some_turns(supervisor, clock)
+    clock.advance(11)
     stands_in_the_way(lambda: supervisor.blocks > 0)
-    await asyncio.sleep(0.03)
+    looks = clock.looks
+    stands_in_the_way(lambda: clock.looks > looks + 5)
+    await some_turns(supervisor, clock)
     await ended(running)
     assert supervisor.blocks == 1
     [told] = [record for record in caplog.records if record.message == "the event loop is blocked"]
@@ -342,15 +360,51 @@ async def test_a_blocked_loop_is_told_once_with_the_place_where_it_stands(caplog
 
 
 def stands_in_the_way(until: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 10
-    while not until() and time.monotonic() < deadline:
-        pass
+    deadline = time.monotonic() + 60
+    while not until():
+        assert time.monotonic() < deadline, "it never came to that"
 
 
 async def test_no_thread_is_left_behind() -> None:
     before = set(threading.enumerate())
-    running = asyncio.ensure_future(Supervisor(ManualClock(), {}, lambda: 0.0, check_seconds=TICK).run())
+    running = asyncio.ensure_future(Supervisor(ManualClock(), [], lambda: 0.0, check_seconds=TICK).run())
     await asyncio.sleep(0)
     assert any(thread.name == "supervisor" for thread in set(threading.enumerate()) - before)
     await ended(running)
     assert not {thread for thread in set(threading.enumerate()) - before if thread.name == "supervisor"}
+
+
+# ---- memory -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("limit", "is_ended"), [(1_999_999, True), (2_000_000, False), (0, False)])
+async def test_a_run_that_uses_too_much_memory_is_stopped(limit: int, is_ended: bool) -> None:
+    clock, stops, looks, parting = ManualClock(), 0, 0, list[int]()
+
+    def used() -> int:
+        nonlocal looks
+        looks += 1
+        return 1_000_000 if looks < 3 else 2_000_000
+
+    def stop() -> None:
+        nonlocal stops
+        stops += 1
+
+    supervisor = Supervisor(
+        clock, {}, clock.now, ResilienceConfig(max_memory_bytes=limit), stop=stop, used_memory=used,
+        blocked_seconds=1e9, check_seconds=TICK,
+    )  # fmt: skip
+    supervisor.end_process = parting.append
+    running = asyncio.ensure_future(supervisor.run())
+    if is_ended:
+        await reached(lambda: stops == 1)
+        assert isinstance(supervisor.error, MemoryExceeded) and supervisor.error.exit_code == 12
+        assert str(supervisor.error).startswith("2 MB of memory are used, and 2 MB are allowed (")
+    elif limit:
+        await reached(lambda: looks > 10)
+    else:
+        await some_turns(supervisor, clock)
+        assert looks == 0
+    assert (stops, supervisor.error is not None, running.done()) == (int(is_ended), is_ended, False)
+    await ended(running)
+    assert parting == [], "there is time to finish"

@@ -103,9 +103,9 @@ ENDS = [
     ("/gone", Failed("HTTP 410", FailureKind.GONE, status=410), Done),
     ("/500", Failed("HTTP 500", FailureKind.SERVER_ERROR, status=500), Again),
     ("/403", Failed("HTTP 403", FailureKind.BLOCKED, status=403), DeadLetter),
-    ("/bomb/gzip", Failed("larger than 10485760 bytes", FailureKind.TOO_LARGE), DeadLetter),
+    ("/bomb/gzip", Failed("larger than 10485760 bytes (`fetch.max_body_bytes`)", FailureKind.TOO_LARGE), DeadLetter),
     ("/reset", Failed("the connection was closed before an answer", FailureKind.RESET, is_site_wide=True), Again),
-    ("/wall", Rejected("challenge: the site checks the browser first"), Done),
+    ("/wall", Rejected("challenge: the site checks the browser first"), DeadLetter),
     ("/shut-out", Rejected("blocked: the site shuts us out", is_hard=True), Again),
     ("/picture", Rejected("content: PNG image sent as text/html"), Done),
     ("/noindex", Rejected("noindex: the page asks not to be kept"), Done),
@@ -261,7 +261,8 @@ async def test_a_stored_copy_is_asked_about(site: Site, crawled: Path) -> None:
     assert done.fetch.saved_bytes > 0
     assert "the site is asked whether it changed, by If-None-Match" in step(done, "cache")
     assert [hit.path for hit in site.hits] == ["/etag"], "the crawl's robots.txt holds"
-    assert step(done, "robots").startswith("✓ robots.txt allows it; asked 0")
+    assert step(done, "robots").startswith("✓ robots.txt allows it; asked ")
+    assert step(done, "robots").endswith(" ago")
     assert (crawled / "tenax.db").read_bytes() == ledger, "nothing is written down"
 
 
@@ -277,6 +278,18 @@ async def test_a_stored_copy_that_is_young_enough_spares_the_request(site: Site,
     assert isinstance(done.outcome, Unchanged)
     assert done.outcome.why
     assert site.hits == []
+
+
+async def test_a_stored_page_that_names_it_as_its_canonical_url_serves_too(tmp_path: Path) -> None:
+    printed = page("A story").replace(b"<body>", b"<link rel=canonical href='/story'><body>")
+    async with Site({"/print": serves(printed), "/story": serves(page())}) as site:
+        await crawl([site.url("/print")], tmp_path, {"crawl.max_depth": 0})
+        site.hits.clear()
+        done = await trial(site, "/story", {"cache.prefer_cache": True}, out=tmp_path)
+        assert isinstance(done.outcome, Unchanged)
+        assert f"the stored copy of {site.url('/print')}, which names this as its canonical URL" in step(done, "cache")
+        assert site.hits == []
+        assert step(await trial(site, "/story", out=tmp_path), "cache") == "no stored copy"
 
 
 async def test_a_stored_copy_serves_when_the_network_does_not(tmp_path: Path) -> None:

@@ -6,14 +6,18 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, Protocol
 
+from tenax.cancelling import ended
 from tenax.engine import Engine
-from tenax.errors import StorageFull, TenaxError
+from tenax.errors import LedgerLost, StorageFull, TenaxError
 from tenax.events.relay import Relay
 from tenax.hosts.memory import MemoryHosts
 from tenax.ledger import Ledger
-from tenax.model import Ending
+from tenax.logs import logger
+from tenax.model import Ending, Way
 from tenax.rulebook import Rulebook
 from tenax.supervisor import Supervisor
+
+log = logger(__name__)
 
 Background = Callable[[], Coroutine[Any, Any, None]]
 
@@ -45,6 +49,26 @@ class App:
         self.supervisor = supervisor
         self._background = background
         self._parts = parts
+        self._is_asked = asyncio.Event()
+
+    async def take_up(self) -> int:
+        """What was put aside for want of a browser waits for a visit, if there is one now; how many URLs."""
+        is_used = any(Way.BROWSER in site.fetch.fallbacks for site in self.engine.sites)
+        if Way.BROWSER not in self.engine.pipeline.ways or not is_used or not self.ledger.counts().needs_browser:
+            return 0
+        return await self.ledger.replay(None, needs_browser=True)
+
+    def stop(self) -> None:
+        """Claim no more; what is in flight is finished and committed, then `run` ends."""
+        self.engine.stop()
+        self._is_asked.set()
+
+    async def abandon_after(self, grace_seconds: float) -> None:
+        """To be run beside the crawl: what is in flight so long after `stop` is left for others to visit."""
+        await self._is_asked.wait()
+        await asyncio.sleep(grace_seconds)
+        count = self.engine.abandon()
+        log.warning("visits did not end in time, others will make them", count=count)
 
     async def run(self, *others: Background) -> Ending:
         """Crawl to an end, with `others` beside it."""
@@ -60,11 +84,13 @@ class App:
             try:
                 ending = await self.engine.run()
             finally:
-                for task in watching:
-                    task.cancel()
+                await ended(*watching)
                 for relay in self.relays:
                     relay.end()
             await asyncio.gather(*relaying)
+        await self.supervisor.check_files()  # what was stored must be where we say it is
+        if self.supervisor.error is not None:
+            raise self.supervisor.error
         return ending
 
     async def close(self) -> None:
@@ -73,7 +99,8 @@ class App:
 
 
 def _first(troubles: BaseExceptionGroup[BaseException]) -> TenaxError | None:
-    """Many visits may meet the same trouble; a person needs to hear of it once. A full disk is said first."""
+    """Many visits may meet the same trouble; a person needs to hear of it once. A full disk and a lost file are said
+    first."""
     found: list[TenaxError] = []
     pending: list[BaseException] = [troubles]
     while pending:
@@ -82,4 +109,4 @@ def _first(troubles: BaseExceptionGroup[BaseException]) -> TenaxError | None:
             pending.extend(one.exceptions)
         elif isinstance(one, TenaxError):
             found.append(one)
-    return next((one for one in found if isinstance(one, StorageFull)), found[0] if found else None)
+    return next((one for one in found if isinstance(one, (StorageFull, LedgerLost))), found[0] if found else None)

@@ -9,31 +9,40 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 
 import msgspec
 
-from tenax.app import App
+from tenax.app import App, Background
 from tenax.clock import Clock, SteadyClock
-from tenax.config import Config
-from tenax.errors import UsageError
+from tenax.config import Config, checked_config
+from tenax.errors import NoSeedReachable, NothingStored, UsageError
 from tenax.ledger import Admission, Ledger, Status
+from tenax.limit_check import reckon
+from tenax.masking import mask_text, mask_url
 from tenax.metrics import Metrics, MetricsServer
-from tenax.model import Ending, Page, Progress, Visit
-from tenax.place import place_of
+from tenax.model import Ending, Page, Progress, Visit, setting_of
+from tenax.place import Place, place_of
 from tenax.progress import Meter
+from tenax.readmission import PARKED_CAUSES, bounds_of, readmit
 from tenax.rulebook import agreed, kept_rules, with_seeds
-from tenax.seeding import survey
+from tenax.seeding import Surveyed, allow, survey
 from tenax.urls.admit import Rules, rules_of, seed_offers
-from tenax.urls.normalize import normalize, spelling_of
+from tenax.urls.normalize import WebUrl, normalize, spelling_of
 from tenax.wiring import build, clock_of, open_ledger, set_aside
 
 MOST_UNREAD_PAGES = 200
+MOST_UNREAD_BYTES = 64 * 1024 * 1024
+"""Of the texts of pages that were not taken."""
 KEPT_FRESH = "kept_fresh"
 """The name under which a ledger remembers that its pages are kept up with."""
+SETTINGS = "settings"
+"""The name under which a ledger remembers what a person set for this crawl, as JSON."""
+MOST_NAMED = 3
+"""Of seeds, or of outcomes, that there is something to say about."""
 
 
 class Crawl:
@@ -54,16 +63,22 @@ class Crawl:
         revisit: bool = False,
         typed_by_person: bool = False,
         command: str = "",
+        settings: bytes | None = None,
         clock: Clock | None = None,
     ) -> None:
         """`fresh` sets an earlier crawl in `out` aside, `revisit` visits its pages again.
 
         `typed_by_person` allows a seed at a private address. `command` is what a person would type to go on with this
-        crawl; it is kept with it and shown by `tenax status`.
+        crawl; it is kept with it and shown by `tenax status`. `settings` is what a person set for it, kept with it for
+        the next command; None leaves what is kept there alone.
+
+        Raises `ConfigError` for a setting of a wrong type or out of its bounds, `UsageError` for a seed that is no URL.
         """
+        if isinstance(seeds, str):
+            raise UsageError(f"seeds must be a list of URLs; write [{mask_url(seeds)[:200]!r}]")
         if not seeds:
             raise UsageError("there is nothing to crawl; give at least one URL")
-        self._config = config or Config()
+        self._config = checked_config(config or Config())
         self._own_clock = clock
         self._clock = clock or SteadyClock()
         year = datetime.fromtimestamp(self._clock.now(), UTC).year
@@ -79,10 +94,12 @@ class Crawl:
         self._revisit = revisit
         self._typed_by_person = typed_by_person
         self._command = command
+        self._settings = settings
         self.notices: list[str] = []
         """What a person should be told before it starts."""
         self._app: App | None = None
         self._unread: deque[Page] | None = None
+        self._unread_bytes = 0
         self._arrived = asyncio.Event()
         self._running: asyncio.Task[Ending] | None = None
         self._metrics = Metrics()
@@ -92,8 +109,7 @@ class Crawl:
         config = self._config
         spelling = spelling_of(config.urls)
         urls = [url for seed in self._rules.seeds if (url := normalize(seed, None, spelling)) is not None]
-        surveyed = await survey(urls, config.guard, self._typed_by_person)
-        self.notices.extend(surveyed.notices)
+        surveyed = await self._survey(urls)
         place = self.place
         if self._fresh and (aside := set_aside(place.directory, config, self._clock.now())) is not None:
             self.notices.append(f"the earlier crawl was moved to {aside}")
@@ -101,16 +117,22 @@ class Crawl:
         ledger = await open_ledger(place, read_only=False, config=config, clock=self._clock)
         try:
             rules = self._agreed(await kept_rules(ledger))
+            typed = (await allow(ledger, surveyed.allowed_origins, config.guard)).origins
             self._app = await build(
-                place, ledger, rules, config, self._clock, surveyed.allowed_origins, self._visited,
-                is_endless=config.freshness.keep,
-            )  # fmt: skip
+                place, ledger, rules, config, self._clock, typed, self._visited, is_endless=config.freshness.keep
+            )
             await self._app.rulebook.change(self._beside_others if place.server else lambda _: rules)
-            await ledger.admit(seed_offers(self._rules))
-            await ledger.remember("command", self._command.encode())
+            await self._readmit(ledger, typed)
+            seeds = seed_offers(self._rules)
+            await ledger.admit(seeds)
+            await ledger.requeue(seeds)
+            await self._app.take_up()
+            await ledger.remember("command", mask_text(self._command).encode())
+            if self._settings is not None:
+                await ledger.remember(SETTINGS, self._settings)
             revisited = await self._brought_back(ledger)
             self._meter = Meter(self._clock, ledger, self._app.hosts, self._app.engine)
-            self._note_resumption(revisited)
+            await self._note_resumption(ledger, revisited)
             if config.metrics.port:
                 self._metrics_server = self._metrics.serve(config.metrics.port, config.metrics.host)
         except BaseException:
@@ -118,11 +140,24 @@ class Crawl:
             raise
         return self
 
+    async def _readmit(self, ledger: Ledger, typed: Sequence[str]) -> None:
+        """What earlier runs left out and this one allows."""
+        rules = self._parts.rulebook.rules
+        done = await readmit(ledger, rules, self._config, bounds_of(rules, self._config, typed))
+        if taken_up := done.admitted + done.unparked:
+            self.notices.append(f"{taken_up:,} URLs that earlier runs left out are taken up now")
+        if done.asked_again:
+            self.notices.append(f"{done.asked_again:,} documents are fetched again for what a limit cut off")
+
     async def _brought_back(self, ledger: Ledger) -> int:
         """How many URLs wait again. What was visited before anyone kept up with it has no time to come back at: when
         that begins, it comes back at once."""
         begins = self._config.freshness.keep and await ledger.recall(KEPT_FRESH) is None
-        revisited = await ledger.revisit(self._clock.now()) if self._revisit or begins else 0
+        revisited = 0
+        if self._revisit or begins:
+            revisited = await ledger.revisit(self._clock.now()) + await ledger.replay(None, needs_browser=True)
+        if self._revisit:
+            revisited += await ledger.unpark(PARKED_CAUSES)
         if begins:
             await ledger.remember(KEPT_FRESH, b"1")
         return revisited
@@ -140,12 +175,56 @@ class Crawl:
             if self._app is not None:
                 await self._app.close()
 
+    async def _survey(self, urls: Sequence[WebUrl]) -> Surveyed:
+        """What is known about the seeds' hosts, with notices of what the guard refuses.
+
+        Raises `NoSeedReachable` when none of them can be found, or the guard refuses every one.
+        """
+        guard = self._config.guard
+        surveyed = await survey(urls, guard, self._typed_by_person)
+        self.notices.extend(surveyed.notices)
+        if self._typed_by_person:
+            return surveyed
+        # What a person would have to type is what a program may not connect to.
+        closed = frozenset((await survey(urls, guard, typed_by_person=True)).allowed_origins)
+        if closed and closed == {url.origin for url in urls}:
+            raise NoSeedReachable(_closed(urls, closed, guard.ports))
+        if closed:
+            self.notices.append(_closed(urls, closed, guard.ports))
+        return surveyed
+
     async def run(self) -> Ending:
         """Crawl to an end; pages go to the ledger and the sinks only."""
-        return await self._parts.run(self._measure)
+        parts, grace_seconds = self._parts, self.grace_seconds
+        others: list[Background] = [self._measure]
+        if grace_seconds is not None:
+            others.append(lambda: parts.abandon_after(grace_seconds))
+        ending = await parts.run(*others)
+        if ending is not Ending.COMPLETE:
+            return ending
+        if not (await self.status()).pages:
+            return Ending.NOTHING_STORED
+        return Ending.LIMITED if await self._is_limited() else Ending.COMPLETE
+
+    @property
+    def grace_seconds(self) -> float | None:
+        """How long visits in flight may take to end after `stop`: on a server others make those that are abandoned.
+
+        None: as long as they take, for nobody else has the file.
+        """
+        return self._config.worker.grace_seconds if self.place.server else None
+
+    async def _is_limited(self) -> bool:
+        """Whether a limit keeps out what the rules allow."""
+        app = self._parts
+        is_cut_off = await reckon(app.ledger, app.rulebook.rules, self._config)
+        return is_cut_off or any(setting_of(cause) for cause in (await app.ledger.status()).parked)
 
     async def __aiter__(self) -> AsyncIterator[Page]:
-        """Pages as they are committed. The crawl waits when they are not taken, and stops when the loop is left."""
+        """Pages as they are committed. The crawl waits when they are not taken, and stops when the loop is left.
+
+        Raises `NothingStored` at the end of a crawl that has no page at all: a loop cannot return an `Ending`.
+        """
         self._unread = deque()
         # Kept, because a loop that is left early does not end this generator at once; `__aexit__` waits for it.
         running = self._running = asyncio.get_running_loop().create_task(self.run())
@@ -153,17 +232,24 @@ class Crawl:
         while not running.done() or self._unread:
             while self._unread:
                 page = self._unread.popleft()
-                if len(self._unread) < MOST_UNREAD_PAGES // 2:
+                self._unread_bytes -= page.text_bytes
+                if len(self._unread) < MOST_UNREAD_PAGES // 2 and self._unread_bytes < MOST_UNREAD_BYTES // 2:
                     self._parts.engine.hold("unread", False)
                 yield page
             if not running.done():
                 self._arrived.clear()
                 await self._arrived.wait()
-        await running
+        if await running is not Ending.INTERRUPTED and not (status := await self.status()).pages:
+            raise NothingStored(_nothing_stored(status, self.place))
 
     def stop(self) -> None:
         """Claim no more; what is in flight is finished and committed, then `run` ends."""
-        self._parts.engine.stop()
+        self._parts.stop()
+
+    def own_process(self, end: Callable[[int], None]) -> None:
+        """Say that this process has nothing to do but this crawl. `end` is called with an exit code when the crawl has
+        given up and does not come to its end by itself; call it once the crawl is entered."""
+        self._parts.supervisor.end_process = end
 
     def progress(self) -> Progress:
         return self._meter.progress()
@@ -185,7 +271,9 @@ class Crawl:
             self._unread.append(
                 msgspec.structs.replace(page, duplicate_of=twin, likeness=admission.likeness) if twin else page
             )
-            self._parts.engine.hold("unread", len(self._unread) >= MOST_UNREAD_PAGES)
+            self._unread_bytes += page.text_bytes
+            if len(self._unread) >= MOST_UNREAD_PAGES or self._unread_bytes >= MOST_UNREAD_BYTES:
+                self._parts.engine.hold("unread", True)
             self._arrived.set()
 
     async def _measure(self) -> None:
@@ -194,18 +282,18 @@ class Crawl:
             await asyncio.sleep(1)
 
     def _beside_others(self, kept: Rules) -> Rules:
-        """On a server others may have given seeds as well; theirs are crawled too."""
+        """Seeds of earlier runs, and on a server those of others, are crawled too."""
         return with_seeds(kept, self._rules.seeds, self._config, self._rules.year)
 
     def _agreed(self, kept: Rules | None) -> Rules:
-        new = self._beside_others(kept) if kept is not None and self.place.server else self._rules
-        rules, changed = agreed(new, kept)
-        if changed:
-            self.notices.append(f"changed since the last run: {', '.join(changed)}; links found from now on follow it")
+        rules, changed = agreed(self._beside_others(kept) if kept is not None else self._rules, kept)
+        if changed and kept is not None:
+            texts = ", ".join(_change(name, kept, rules) for name in changed)
+            self.notices.append(f"changed since the last run: {texts}")
         return rules
 
-    def _note_resumption(self, revisited: int) -> None:
-        counts = self._parts.ledger.counts()
+    async def _note_resumption(self, ledger: Ledger, revisited: int) -> None:
+        counts = ledger.counts()
         if not counts.pages and not counts.outcomes:
             return
         if revisited:
@@ -214,8 +302,11 @@ class Crawl:
         elif counts.waiting:
             self.notices.append(f"resuming: {counts.pages:,} pages stored, {counts.waiting:,} URLs waiting")
         else:
+            is_limited = await self._is_limited()
+            state = "nothing waits, but limits cut something off" if is_limited else "this crawl is complete"
+            rest = f", {counts.needs_browser:,} URLs need a browser" if counts.needs_browser else ""
             self.notices.append(
-                f"this crawl is complete: {counts.pages:,} pages stored; --fresh starts it over, "
+                f"{state}: {counts.pages:,} pages stored{rest}; --fresh starts it over, "
                 "--revisit visits every page again"
             )
 
@@ -224,3 +315,43 @@ def default_directory(seed: str) -> Path:
     """Where a crawl of this seed lives when nothing else is said."""
     host = seed.partition("://")[2].partition("/")[0]
     return Path("tenax-" + "".join(mark if mark.isalnum() or mark in ".-" else "-" for mark in host))
+
+
+def _change(name: str, kept: Rules, rules: Rules) -> str:
+    """One rule that is another now, short enough for a line: `max_depth 3 → 5`."""
+    if name == "seeds":
+        before, after = set(kept.seeds), set(rules.seeds)
+        numbers = [f"{len(some)} {word}" for some, word in ((after - before, "new"), (before - after, "gone")) if some]
+        return f"seeds ({', '.join(numbers) or 'in another order'})"
+    if name == "urls":
+        return name
+    texts = [_rule_text(name, one) for one in (kept, rules)]
+    return f"{name} {texts[0]} → {texts[1]}" if texts[0] != texts[1] else name
+
+
+def _rule_text(name: str, rules: Rules) -> str:
+    if name == "scope":
+        return rules.scope.name
+    value = getattr(rules, name)
+    return (" ".join(value) or "none") if isinstance(value, tuple) else str(value)
+
+
+def _closed(urls: Sequence[WebUrl], closed: Collection[str], ports: Collection[int]) -> str:
+    """Seeds that a program may not connect to, and what allows them."""
+    by_origin = {url.origin: url for url in urls if url.origin in closed}
+    reasons = [
+        f"{origin} is not a public address" if url.port in ports else f"{origin} is not a public address or port"
+        for origin, url in by_origin.items()
+    ]
+    more = f" and {len(reasons) - MOST_NAMED:,} more" if len(reasons) > MOST_NAMED else ""
+    return (
+        f"{', '.join(reasons[:MOST_NAMED])}{more}: refused; allow it with guard.allow_networks and guard.ports, or "
+        "with typed_by_person=True if a person typed it"
+    )
+
+
+def _nothing_stored(status: Status, place: Place) -> str:
+    troubles = [(name, number) for name, number in status.outcomes.items() if ":" in name]
+    most = sorted(troubles, key=lambda item: -item[1])[:MOST_NAMED]
+    outcomes = ", ".join(f"{number:,} {name}" for name, number in most)
+    return f"nothing was stored ({outcomes or 'no visit ended'}); `tenax explain URL {place.flags}` says why"

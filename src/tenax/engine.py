@@ -12,13 +12,13 @@ import msgspec
 
 from tenax.clock import Clock
 from tenax.config import CrawlConfig, SiteConfig, Sites
-from tenax.discover.facets import why_spared
 from tenax.errors import CommitUnknown, LeaseLost, NoSeedReachable, TenaxError
 from tenax.fetch.answer import Answer
-from tenax.fetch.headers import validator
+from tenax.fetch.cache import is_sought_by_canonical
 from tenax.fetch.pipeline import Pipeline
 from tenax.fetch.redirects import Elsewhere
 from tenax.fetch.retry import plan_for
+from tenax.fetch.room import BodyBudget, Room
 from tenax.finding import why_repeated
 from tenax.hosts import Hosts
 from tenax.hosts.rules import pace_seconds
@@ -26,31 +26,32 @@ from tenax.ledger import Admission, Ledger
 from tenax.lessons import Lesson, lesson_of
 from tenax.likeness import likeness_of
 from tenax.model import (
+    CanonicalCopy,
     Claim,
     Deferred,
     Ending,
     Failed,
     FailureKind,
     Fetched,
-    FetchRecord,
     HostRecord,
     Offer,
     Outcome,
     Page,
     Redirected,
-    Refused,
     Rejected,
     Source,
     Task,
-    Unchanged,
     Visit,
 )
 from tenax.network import HOLD as NETWORK
 from tenax.network import NetworkWatch
-from tenax.page import job_of, page_of
+from tenax.open_files import is_out_of_files
+from tenax.page import job_of, page_of, record_of, validators_of, visit_bytes
 from tenax.readers import ReaderFailed, Readers
-from tenax.reading import Reading
+from tenax.reading import Reading, unreadable
 from tenax.rulebook import Rulebook
+from tenax.sparing import spared
+from tenax.urls.admit import budgets_at
 
 log = logging.getLogger(__name__)
 
@@ -87,9 +88,11 @@ class Engine:
         self.crawl = crawl
         self.sites = sites
         self.network = network
+        self.bodies = BodyBudget(crawl.max_body_memory_bytes, crawl.concurrency)
         self.on_visit = on_visit
-        self.in_flight: dict[str, float] = {}
-        """URLs being visited, and since when."""
+        self.in_flight: dict[int, tuple[str, float]] = {}
+        """What is being visited, and since when, by the number of its lease: a URL may be claimed again before the
+        visit that put it off has ended here."""
         self.last_activity = self.last_turn = clock.now()
         """When a visit last ended, and when the loop last looked for work."""
         self._last_failure = "all of them rest after earlier failures"
@@ -128,12 +131,13 @@ class Engine:
                 self.last_turn = self.clock.now()
                 claim = await self.ledger.claim() if self._may_claim() else None
                 if claim is not None:
-                    self.in_flight[claim.task.url] = self.clock.now()
+                    self.in_flight[claim.lease.number] = (claim.task.url, self.clock.now())
                     visit = visits.create_task(self.work(claim))
                     self._visits.add(visit)
                     visit.add_done_callback(self._visits.discard)
                 elif self._may_claim():
-                    await self.ledger.wait_for_work(LONGEST_WAIT_SECONDS)
+                    if self._ending() is None:  # the claim may have found out that there is nothing to wait for
+                        await self.ledger.wait_for_work(LONGEST_WAIT_SECONDS)
                 else:
                     with suppress(TimeoutError):
                         async with asyncio.timeout(LONGEST_WAIT_SECONDS):
@@ -143,8 +147,10 @@ class Engine:
 
     async def work(self, claim: Claim) -> None:
         """One task: visit it and commit what came of it."""
+        room = self.bodies.room()
         try:
-            visit = await self.visit(claim)
+            visit = await self.visit(claim, room)
+            room.hold(visit_bytes(visit))
             admission = await self.ledger.commit(visit)
             if admission.are_offers_known:
                 self.readers.committed(claim.lease.number)
@@ -158,36 +164,42 @@ class Engine:
             await self.ledger.release(claim)  # unless its commit is on its way: that is written, or fails with others
             raise
         finally:
+            room.close()
             self.hosts.release(claim.host.origin)
-            # Gone already when a lease ran out meanwhile and another visit of the same URL has ended.
-            self.in_flight.pop(claim.task.url, None)
+            self.in_flight.pop(claim.lease.number, None)
             self.last_activity = self.clock.now()
             self._finished.set()
 
-    async def visit(self, claim: Claim) -> Visit:
+    async def visit(self, claim: Claim, room: Room) -> Visit:
         """One attempt at a task. Whatever goes wrong in here becomes an outcome: no page may stop the crawl."""
         started_at = self.clock.now()
         host = await self.hosts.adopt(claim.host)
         try:
             answer = await self._spared(claim, host) or await self.pipeline.fetch(
-                claim.task, host, claim.held, claim.lease.host_until
+                claim.task, host, claim.held, claim.lease.host_until, await self._canonical_copy(claim), room
             )
-            reading = await self._read(claim, answer)
+            reading = await self._read(claim, answer, room)
             return await self._settled(claim, answer, reading, started_at)
         except TenaxError:
             raise
         except Exception as error:
+            if is_out_of_files(error):
+                answer = Answer(self.pipeline.out_of_files(), self.clock.now())
+                return await self._settled(claim, answer, None, started_at)
             log.exception("visit failed inside", extra={"url": claim.task.url})
             return await self._given_up(claim, error, started_at)
 
     async def _spared(self, claim: Claim, host: HostRecord) -> Answer | None:
-        """What is not asked for, because many like it showed the same again."""
-        task = claim.task
-        if not host.finds.facets or claim.held is not None or task.source is Source.SEED:
+        """What is not asked for."""
+        why = spared(claim, host.finds, await self.rulebook.current())
+        return Answer(why, self.clock.now()) if why is not None else None
+
+    async def _canonical_copy(self, claim: Claim) -> CanonicalCopy | None:
+        """A page that names this URL as its canonical one; only looked for where it could serve."""
+        cache = self.sites.of_origin(claim.host.origin).cache
+        if not is_sought_by_canonical(claim.task, claim.held, cache):
             return None
-        tried = (await self.rulebook.current()).urls.facets_tried
-        why = why_spared(host.finds, task.url, task.origin, tried)
-        return Answer(Refused(f"facets: {why}"), self.clock.now()) if why is not None else None
+        return await self.ledger.canonical_copy(claim.task.url)
 
     async def _given_up(self, claim: Claim, error: Exception, started_at: float) -> Visit:
         """A visit that broke us: the host is left as it was, but for a pause, and the task tries again a few times."""
@@ -204,19 +216,22 @@ class Engine:
             finished_at=now,
         )
 
-    async def _read(self, claim: Claim, answer: Answer) -> Reading | None:
+    async def _read(self, claim: Claim, answer: Answer, room: Room) -> Reading | None:
         response = answer.response
         if not isinstance(answer.outcome, Fetched) or response is None:
             return None
+        await room.hand_on()
         job = job_of(claim, response, self.sites.of_origin(claim.host.origin), self.clock.now())
         try:
             return await self.readers.read(job, await self.rulebook.current(), len(self.in_flight) - 1)
         except ReaderFailed as error:
-            return Reading(rejected=Rejected(why=f"unreadable: {error}"))
+            return unreadable(str(error))
 
     async def _settled(self, claim: Claim, answer: Answer, reading: Reading | None, started_at: float) -> Visit:
         """The whole effect of the visit: what is learned about the host, what is planned, what is offered."""
         outcome, offers = await self._outcome(claim, answer, reading)
+        if reading is not None and reading.failed is not None:
+            reading = None
         if isinstance(outcome, Failed):
             self._last_failure = f"{claim.task.origin}: {outcome.why}"
         elif isinstance(outcome, Deferred) and not answer.requests:
@@ -230,7 +245,7 @@ class Engine:
         else:
             lesson = await self._learned(claim, answer, outcome, site, reading, offers)
         host, now = lesson.host, self.clock.now()
-        held_etag, held_date = _validators(outcome, answer)
+        held_etag, held_date = validators_of(outcome, answer)
         plan = plan_for(outcome, claim.task, now, site, random.random(), host.next_at, self.pipeline.ways, answer.way)
         return Visit(
             claim=claim,
@@ -241,9 +256,9 @@ class Engine:
             finished_at=now,
             page=_page(claim.task, answer, reading, now - started_at) if isinstance(outcome, Fetched) else None,
             offers=offers + lesson.offers,
-            refusals=reading.refusals if reading is not None else {},
+            refusals={**(reading.refusals if reading is not None else {}), **lesson.cut_off},
             linked=reading.linked if reading is not None else {},
-            fetch=_measured(answer, reading),
+            fetch=record_of(answer, reading),
             etag=held_etag,
             last_modified=held_date,
             tidings=reading.tidings if reading is not None else (),
@@ -290,6 +305,8 @@ class Engine:
         self, claim: Claim, answer: Answer, reading: Reading | None
     ) -> tuple[Outcome, tuple[Offer, ...]]:
         if reading is not None:
+            if reading.failed is not None:
+                return reading.failed, ()
             if reading.rejected is not None:
                 return reading.rejected, reading.offers
             if reading.catalogue and isinstance(answer.outcome, Fetched):
@@ -319,13 +336,14 @@ class Engine:
             source=Source.REDIRECT,
             via=task.url,
             chain=elsewhere.chain,
+            budgets=() if task.is_catalogue else budgets_at(self.rulebook.rules, elsewhere.url),
             is_catalogue=task.is_catalogue,
         )
         return outcome, (offer,)
 
     def _may_claim(self) -> bool:
         flying = len(self.in_flight)
-        if flying >= self.crawl.concurrency or self._holds:
+        if flying >= min(self.crawl.concurrency, self.pipeline.most_at_once) or self._holds:
             return False
         return not self.crawl.max_pages or self.ledger.counts().pages_this_round + flying < self.crawl.max_pages
 
@@ -336,10 +354,10 @@ class Engine:
         if self._is_endless or self.in_flight or NETWORK in self._holds:
             return None
         counts = self.ledger.counts()
-        if self.crawl.max_pages and counts.pages_this_round >= self.crawl.max_pages:
-            return Ending.PAGE_LIMIT
         if counts.waiting == 0:
             return Ending.COMPLETE
+        if self.crawl.max_pages and counts.pages_this_round >= self.crawl.max_pages:
+            return Ending.PAGE_LIMIT
         turn = self.ledger.next_turn()
         rest_seconds = turn - self.clock.now() if turn is not None else 0.0
         if rest_seconds > HOPELESS_REST_SECONDS and self._is_unanswered(counts.outcomes):
@@ -367,27 +385,6 @@ def _tell_change(before: HostRecord, host: HostRecord, now: float) -> None:
         )
     elif host.next_at > before.next_at and host.resting_why.startswith("cooldown"):
         log.info(
-            "the host shuts us out, and is left alone for a while",
+            "the host is left alone for a while",
             extra={"host": host.origin, "why": host.resting_why, "rest_seconds": round(host.next_at - now)},
         )
-
-
-def _measured(answer: Answer, reading: Reading | None) -> FetchRecord:
-    """The measurements of the fetch, and what the reader thought of it."""
-    if reading is None:
-        return answer.record
-    return msgspec.structs.replace(
-        answer.record,
-        charset_source=reading.charset_source,
-        validation=reading.validation,
-        evidence=reading.evidence,
-    )
-
-
-def _validators(outcome: Outcome, answer: Answer) -> tuple[str | None, str | None]:
-    """What a 304 says of the copy that we hold, or what came with a list of URLs: its ETag and its date."""
-    is_list = isinstance(outcome, Fetched) and bool(outcome.catalogue)
-    if not (is_list or isinstance(outcome, Unchanged)) or answer.response is None:
-        return None, None
-    headers = answer.response.headers
-    return validator(headers.get("ETag")), validator(headers.get("Last-Modified"))

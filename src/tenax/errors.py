@@ -10,11 +10,14 @@ TenaxError                    something a person must know; its text is one line
 │   ├── LedgerUnusable        corrupt, not ours, from a newer version, or not writable
 │   │   └── LedgerAway        its server does not answer; it may do so later
 │   ├── LedgerMissing         there is no crawl in that directory
+│   ├── LedgerLost            its file was deleted, moved or replaced while it was open
 │   ├── LedgerSilent          it was asked again and again, and does not answer
 │   ├── LeaseLost             this visit's claim is void; its commit was refused
 │   └── CommitUnknown         the ledger went away during this visit's commit, which was made once or not at all
+├── NothingStored             a crawl ended, and no run of it has stored a page
 ├── NetworkLost               the network stayed away for longer than we were told to wait
 ├── Stalled                   nothing moves, and neither network nor ledger is the reason
+├── MemoryExceeded            more memory is used than was allowed; the run has ended cleanly
 ├── StorageFull               the disk is full; what was committed is safe
 └── SinkError                 an output file cannot be written or is not what we left there
 """
@@ -64,6 +67,10 @@ class LedgerMissing(LedgerError):
     exit_code = 2
 
 
+class LedgerLost(LedgerError):
+    exit_code = 13
+
+
 class LedgerSilent(LedgerError):
     exit_code = 9
 
@@ -90,3 +97,11 @@ class NetworkLost(TenaxError):
 
 class Stalled(TenaxError):
     exit_code = 10
+
+
+class NothingStored(TenaxError):
+    exit_code = 11
+
+
+class MemoryExceeded(TenaxError):
+    exit_code = 12

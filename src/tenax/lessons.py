@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import msgspec
 
 from tenax.config import SiteConfig
 from tenax.discover.facets import after_selection
+from tenax.discover.series import SeriesPage, after_page
 from tenax.fetch.answer import Answer
 from tenax.fetch.learn import learned
-from tenax.finding import found_beside, guessed
+from tenax.finding import guessed, held_back, of_robots
 from tenax.likeness import likeness_of
 from tenax.model import Again, Claim, DeadLetter, Done, Fetched, Finds, Freshness, HostRecord, Offer, Outcome, Plan, Way
 from tenax.reading import Reading
@@ -28,6 +30,8 @@ class Lesson(NamedTuple):
     again_at: float | None = None
     """When the page is to be visited again to keep up with it; None: it is not kept up with."""
     why: str = ""
+    cut_off: Mapping[str, int] = {}
+    """What limits cut off besides links of the page: guesses that were not made."""
 
     def plan(self, plan: Plan) -> Plan:
         """What happens to the task: one that is done, or given up, comes back in its time, if it is kept up with."""
@@ -50,19 +54,24 @@ def lesson_of(
     site: SiteConfig,
 ) -> Lesson:
     """`host` as it is known now. `new` is what the page offered, `jitter` a random number from 0 to 1."""
-    discovery = site.discovery
     after = learned(host, answer, outcome, now, site, jitter, ways)
-    finds, guesses = guessed(after.finds, claim, outcome, reading, len(new), now, rules, discovery, likeness_of)
+    finds, guesses = guessed(after.finds, claim, outcome, reading, len(new), now, rules, site, likeness_of)
     finds = _with_selection(finds, claim, outcome, reading, new)
+    if reading is not None and isinstance(outcome, Fetched) and not outcome.catalogue:
+        task = claim.task
+        page = SeriesPage(task.url, task.via, reading.content_hash, reading.fingerprint, reading.words)
+        finds = after_page(finds, page, task.origin, new, likeness_of)
     if finds is not after.finds:
         after = msgspec.structs.replace(after, finds=finds)
-    offers = found_beside(claim.task, answer, outcome, reading, rules, discovery) + guesses
+    named = of_robots(claim.task.origin, answer.robots, rules, site.discovery) if answer.robots is not None else ()
+    offers = named + guesses
+    cut_off = held_back(host.finds, finds, claim.task.url, now, site.discovery)
     if not site.freshness.keep:
-        return Lesson(after, offers)
+        return Lesson(after, offers, cut_off=cut_off)
     likeness = _likeness(claim, reading)
     kept = kept_up(after.upkeep, claim, answer, outcome, reading, now, site.freshness, likeness)
     after = msgspec.structs.replace(after, upkeep=kept.upkeep)
-    return Lesson(after, offers, kept.freshness, kept.at, kept.why)
+    return Lesson(after, offers, kept.freshness, kept.at, kept.why, cut_off)
 
 
 def _with_selection(

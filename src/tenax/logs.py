@@ -17,7 +17,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-MASK = "***"
+from tenax.masking import MASK, is_secret_name, mask_text
+from tenax.safe_text import UNSAFE
 
 # Whole escape sequences go, so that "\x1b[31mred" leaves "red" and not "[31mred". OSC, DCS, SOS, PM and APC run to
 # their terminator; one that is never closed gives up at the end of its line, so it cannot swallow the rest.
@@ -26,17 +27,11 @@ _ESCAPES = re.compile(
     r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?"
     r"|\x1b[ -/]*[0-~]?"
 )
-_BREAKS = re.compile(r"\s*[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+\s*")
-_UNSAFE_CLASS = (
-    "\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 and C1 controls
-    "\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"  # invisible, or turn text around
-    "\U000e0000-\U000e007f"  # tag characters: invisible copies of ASCII
-)
-_UNSAFE = re.compile(f"[{_UNSAFE_CLASS}]")
+_BREAK_CLASS = r"\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029"
+# White space with a break in it, tried from its first character: tried from each, a long run would cost its square.
+_BREAKS = re.compile(rf"(?<!\s)[^\S{_BREAK_CLASS}]*+[{_BREAK_CLASS}]\s*+")
+_UNSAFE = re.compile(f"[{UNSAFE}]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
-_USERINFO = re.compile(r"(?<=://)[^/?#\s@\"'<>]*@(?:[^/?#\s@\"'<>]*@)*")
-_CREDENTIALS = re.compile(r"(?i)\b((?:proxy-)?authorization|(?:set-)?cookie)(\s*[:=]\s*)\S.*")
-_SECRET_NAME = re.compile(r"(?i)passw|secret|token|authorization|cookie|api_?key|credential")
 _ONE_WORD = re.compile(r"""[^\s"=]+|https?://[^\s"]+""")
 
 _STANDARD = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName", "fields"}
@@ -52,22 +47,6 @@ def plain(text: str, *, keep_lines: bool = False) -> str:
     else:
         text = _BREAKS.sub(" ", text)
     return _UNSAFE.sub("", text)
-
-
-def inert_json(document: str) -> str:
-    """JSON that means the same and is safe on a terminal: what `plain` would remove is escaped instead."""
-    return _UNSAFE.sub(_escaped, _SURROGATES.sub(_escaped, document))
-
-
-def _escaped(match: re.Match[str]) -> str:
-    return json.dumps(match[0])[1:-1]
-
-
-def masked(text: str) -> str:
-    """The text without credentials: `user:password@` of URLs, and what follows an Authorization or Cookie."""
-    if "://" in text:
-        text = _USERINFO.sub(f"{MASK}@", text)
-    return _CREDENTIALS.sub(rf"\1\2{MASK}", text)
 
 
 class Logger:
@@ -131,10 +110,10 @@ class TextLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         moment = datetime.fromtimestamp(record.created, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
-        parts = [f"{moment} {record.levelname.lower():<7}", plain(masked(record.getMessage()))]
+        parts = [f"{moment} {record.levelname.lower():<7}", plain(mask_text(record.getMessage()))]
         line = " ".join([*parts, *[f"{name}={_shown(value)}" for name, value in _fields(record).items()]])
         if record.exc_info:
-            line += "\n" + plain(masked(self.formatException(record.exc_info)), keep_lines=True)
+            line += "\n" + plain(mask_text(self.formatException(record.exc_info)), keep_lines=True)
         return line
 
 
@@ -147,12 +126,12 @@ class JsonLines(logging.Formatter):
             "at": moment.replace("+00:00", "Z"),
             "level": record.levelname.lower(),
             "logger": record.name,
-            "message": plain(masked(record.getMessage())),
+            "message": plain(mask_text(record.getMessage())),
         }
         document.update((name, value) for name, value in _fields(record).items() if name not in document)
         if record.exc_info:
-            document["traceback"] = plain(masked(self.formatException(record.exc_info)), keep_lines=True)
-        return json.dumps(document, default=lambda value: plain(masked(str(value))))
+            document["traceback"] = plain(mask_text(self.formatException(record.exc_info)), keep_lines=True)
+        return json.dumps(document, default=lambda value: plain(mask_text(str(value))))
 
 
 def _fields(record: logging.LogRecord) -> dict[str, Any]:
@@ -160,19 +139,19 @@ def _fields(record: logging.LogRecord) -> dict[str, Any]:
     given: Mapping[str, Any] = getattr(record, "fields", None) or {
         name: value for name, value in record.__dict__.items() if name not in _STANDARD
     }
-    return {name: MASK if value and _SECRET_NAME.search(name) else _safe(value) for name, value in given.items()}
+    return {name: MASK if value and is_secret_name(name) else _safe(value) for name, value in given.items()}
 
 
 def _safe(value: Any) -> Any:
     if isinstance(value, str):
-        return plain(masked(value))
+        return plain(mask_text(value))
     if isinstance(value, float):
         return round(value, 3)
     if isinstance(value, Mapping):
-        return {str(name): MASK if _SECRET_NAME.search(str(name)) else _safe(item) for name, item in value.items()}
+        return {str(name): MASK if is_secret_name(str(name)) else _safe(item) for name, item in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
         return [_safe(item) for item in value]
-    return value if value is None or isinstance(value, (bool, int)) else plain(masked(str(value)))
+    return value if value is None or isinstance(value, (bool, int)) else plain(mask_text(str(value)))
 
 
 def _shown(value: Any) -> str:

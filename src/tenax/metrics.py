@@ -58,13 +58,13 @@ METRICS: tuple[Metric, ...] = (
 
 
 PAGE_FETCHER_METRICS: tuple[Metric, ...] = (
-    Metric("page_fetcher_pages_fetched_total", "counter", "Pages stored in Redis and told to Kafka."),
+    Metric("page_fetcher_pages_fetched_total", "counter", "Pages stored in Redis whose event Kafka has acknowledged."),
     Metric("page_fetcher_pages_failed_total", "counter", "URLs given up because of themselves, after their retries."),
     Metric("page_fetcher_pages_skipped_robots_total", "counter", "URLs not fetched because robots.txt forbids it."),
     Metric(
         "page_fetcher_pages_requeued_total",
         "counter",
-        "URLs put back at the end of the queue because their host is in trouble or rests.",
+        "URLs put back into the queue because their host is in trouble or is to be left alone.",
     ),
     Metric("page_fetcher_retries_total", "counter", "Visits that will be repeated because of the URL itself."),
     Metric("page_fetcher_dlq_enqueued_total", "counter", "Items sent to the dead letter queue."),
@@ -84,7 +84,9 @@ PAGE_FETCHER_METRICS: tuple[Metric, ...] = (
         "1 while nothing is taken from the queue because its hosts are down, 2 while one is probed then, else 0.",
     ),
     Metric(
-        "page_fetcher_circuit_breaker_consecutive_failures", "gauge", "Failures in a row of the host that has the most."
+        "page_fetcher_circuit_breaker_consecutive_failures",
+        "gauge",
+        "Failures in a row of the host that has the most, whether it counts as down or not yet.",
     ),
     Metric(
         "page_fetcher_circuit_breaker_current_backoff_seconds",

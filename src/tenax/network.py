@@ -15,6 +15,7 @@ from tenax.clock import Clock
 from tenax.config import ResilienceConfig
 from tenax.errors import ConfigError, NetworkLost
 from tenax.model import Failed, FailureKind, Fetched, Outcome, Redirected, Rejected, Unchanged, Value
+from tenax.open_files import is_out_of_files
 
 log = logging.getLogger(__name__)
 
@@ -251,6 +252,8 @@ async def _trouble(name: str, host: str, port: int) -> tuple[str, str | None]:
     try:
         _, writer = await asyncio.open_connection(host, port)
     except OSError as error:
+        if is_out_of_files(error):
+            return name, None  # nothing is said against the network
         return name, error.strerror or str(error) or type(error).__name__
     writer.close()
     # It took the connection, which is all we wanted to know.

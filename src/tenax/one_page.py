@@ -12,12 +12,16 @@ from functools import partial
 import msgspec
 
 from tenax.clock import SteadyClock
+from tenax.config import ReadingConfig
+from tenax.cpu_time import cpu_seconds
 from tenax.errors import UsageError
+from tenax.masking import mask_url
 from tenax.memory import uncollected
 from tenax.model import Value
 from tenax.parse.article import read_article
 from tenax.parse.blocks import Blocks
-from tenax.parse.document import Document, read_with_dom
+from tenax.parse.budget import CpuBudget, TooCostly
+from tenax.parse.document import Document, read_with_dom, unread
 from tenax.parse.features import features_of
 from tenax.parse.head import read_head
 from tenax.parse.hints import hints_of
@@ -25,7 +29,9 @@ from tenax.parse.kinds import page_kind
 from tenax.parse.outline import Outline
 from tenax.parse.whys import whys_of
 from tenax.urls.normalize import Spelling, normalize
+from tenax.urls.resolve import base_of, resolvable, resolver
 
+MAX_CPU_SECONDS = ReadingConfig().max_cpu_seconds
 GIVEN = "given"
 """The source of the charset of a page that came as text: there was nothing to find out."""
 
@@ -40,7 +46,13 @@ class Explained(Value, frozen=True, omit_defaults=False):
     text: str
 
 
-def read(html: str | bytes, url: str | None = None, *, content_type: str | None = None) -> Document:
+def read(
+    html: str | bytes,
+    url: str | None = None,
+    *,
+    content_type: str | None = None,
+    max_cpu_seconds: float = MAX_CPU_SECONDS,
+) -> Document:
     """All that can be read in one page. Nothing is fetched, and no page makes it raise.
 
     With `url`, the page's own, every address in the answer is absolute: hrefs of links, in the Markdown too,
@@ -49,20 +61,43 @@ def read(html: str | bytes, url: str | None = None, *, content_type: str | None 
 
     Without a `content_type` it is HTML; with an empty one, its first bytes tell. Bytes are decoded by what declares
     their encoding, or by a guess; a `str` is taken as it is, and `charset_source` says `given`.
+
+    A page that takes more CPU time of this thread than `max_cpu_seconds`, or more memory than any page needs, is not
+    read: its `media` is `other`, and `media_why` begins with "too costly to read". The time is looked at between the
+    steps of reading, so it may take a little more.
     """
     where = _page_url(url)
-    resolver = partial(_resolver, where) if where is not None else None
+    from_base = partial(_resolver, where) if where is not None else None
     now = SteadyClock().now()
-    with uncollected():
-        document, _ = read_with_dom(*_as_body(html, content_type), url=where, now=now, resolver=resolver)
+    budget = CpuBudget(cpu_seconds, max_cpu_seconds)
+    try:
+        with uncollected():
+            document, _ = read_with_dom(
+                *_as_body(html, content_type), url=where, now=now, resolver=from_base, budget=budget
+            )
+            budget.check("reading it")
+    except TooCostly as error:
+        return unread(str(error))
     if isinstance(html, str) and document.charset:
         document = msgspec.structs.replace(document, charset="", charset_source=GIVEN)
     return document if where is None else resolved(document, where)
 
 
-def explained(html: str | bytes, url: str | None = None, *, content_type: str | None = None) -> list[Explained]:
-    """Every block of the page in order, kept or dropped, and why; none when it is not HTML. Arguments as of `read`."""
-    _, dom = read_with_dom(*_as_body(html, content_type))
+def explained(
+    html: str | bytes,
+    url: str | None = None,
+    *,
+    content_type: str | None = None,
+    max_cpu_seconds: float = MAX_CPU_SECONDS,
+) -> list[Explained]:
+    """Every block of the page in order, kept or dropped, and why; none when it is not HTML, or too costly to read.
+
+    Arguments as of `read`.
+    """
+    try:
+        _, dom = read_with_dom(*_as_body(html, content_type), budget=CpuBudget(cpu_seconds, max_cpu_seconds))
+    except TooCostly:
+        return []
     if dom is None:
         return []
     blocks = Blocks(dom.walk)
@@ -78,10 +113,13 @@ def explained(html: str | bytes, url: str | None = None, *, content_type: str | 
 
 def resolved(document: Document, url: str) -> Document:
     """The document with absolute addresses, spelled as a crawl would give them."""
-    base = (document.base_href and _web_url(document.base_href, url)) or url
-    links = [(link, _web_url(link.href, base)) for link in document.links]
+    base = base_of(document.base_href, url)
+    most = resolvable((link.href for link in document.links), base)
+    cut_why = f"read to link {most:,}, for its base is so long" if most < len(document.links) else ""
+    links = [(link, _web_url(link.href, base)) for link in document.links[:most]]
     return msgspec.structs.replace(
         document,
+        cut_why=document.cut_why or cut_why,
         links=tuple(msgspec.structs.replace(link, href=href) for link, href in links if href is not None),
         canonical=_web_url(document.canonical, base) if document.canonical else None,
         image=_web_url(document.image, base) if document.image else None,
@@ -90,14 +128,13 @@ def resolved(document: Document, url: str) -> Document:
 
 
 def _resolver(url: str, base_href: str | None) -> Callable[[str], str]:
-    base = (base_href and _web_url(base_href, url)) or url
-    return lambda href: _web_url(href, base) or href
+    return resolver(base_of(base_href, url))
 
 
 def _page_url(url: str | None) -> str | None:
     found = _web_url(url, None) if url is not None else None
     if url is not None and found is None:
-        raise UsageError(f"`{url[:200]}` is not the URL of a page; write it like https://example.org/page")
+        raise UsageError(f"`{mask_url(url)[:200]}` is not the URL of a page; write it like https://example.org/page")
     return found
 
 

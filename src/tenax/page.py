@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from tenax.config import SiteConfig
 from tenax.fetch import Response
-from tenax.fetch.headers import validator
-from tenax.model import Claim, Hop, Page, Task
+from tenax.fetch.answer import Answer
+from tenax.fetch.headers import robot_names, validator
+from tenax.model import Claim, Fetched, FetchRecord, Hop, Outcome, Page, Task, Unchanged, Visit
 from tenax.reading import Job, Reading
+
+OFFER_BYTES = 512
+"""What a link on its way to the ledger takes, its URL and all."""
 
 
 def job_of(claim: Claim, response: Response, site: SiteConfig, now: float) -> Job:
@@ -20,6 +26,7 @@ def job_of(claim: Claim, response: Response, site: SiteConfig, now: float) -> Jo
         body=response.body,
         content_type=response.content_type,
         robots_header="\n".join(response.headers.all("X-Robots-Tag")) or None,
+        robot_names=tuple(sorted(robot_names(site.fetch))),
         status=response.status,
         way=response.way,
         validation=site.validation,
@@ -73,3 +80,30 @@ def page_of(task: Task, response: Response, chain: tuple[Hop, ...], reading: Rea
         etag=validator(response.headers.get("ETag")),
         last_modified=validator(response.headers.get("Last-Modified")),
     )
+
+
+def record_of(answer: Answer, reading: Reading | None) -> FetchRecord:
+    """The measurements of the fetch, and what the reader thought of it."""
+    if reading is None:
+        return answer.record
+    return msgspec.structs.replace(
+        answer.record,
+        charset_source=reading.charset_source,
+        validation=reading.validation,
+        evidence=reading.evidence,
+    )
+
+
+def visit_bytes(visit: Visit) -> int:
+    """About how much memory a visit takes until it is committed: its texts, and its links."""
+    text_bytes = visit.page.text_bytes if visit.page is not None else 0
+    return text_bytes + len(visit.leads_to or b"") + OFFER_BYTES * len(visit.offers)
+
+
+def validators_of(outcome: Outcome, answer: Answer) -> tuple[str | None, str | None]:
+    """What a 304 says of the copy that we hold, or what came with a list of URLs: its ETag and its date."""
+    is_list = isinstance(outcome, Fetched) and bool(outcome.catalogue)
+    if not (is_list or isinstance(outcome, Unchanged)) or answer.response is None:
+        return None, None
+    headers = answer.response.headers
+    return validator(headers.get("ETag")), validator(headers.get("Last-Modified"))

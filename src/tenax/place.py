@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
-import shlex
 from pathlib import Path
 
 from tenax.config import Config, LedgerConfig
-from tenax.logs import MASK, masked
+from tenax.logs import plain
+from tenax.masking import mask_server_url
 from tenax.model import Value
-
-_SERVER = re.compile(r"(?i)(?:--[a-z]+=)?(?:postgres(?:ql)?|rediss?)://")
-_PASSWORD = re.compile(r"(?i)([?&]\w*passw\w*=)[^&]*")
+from tenax.safe_text import shell_word
 
 
 class Place(Value, frozen=True):
@@ -27,11 +24,12 @@ class Place(Value, frozen=True):
 
     @property
     def name(self) -> str:
-        """How it is called to a person; keeps no secret."""
+        """How it is called to a person: inert, and without secrets."""
         if not self.server:
-            return os.fspath(self.directory)
+            return plain(os.fspath(self.directory))
         is_usual = self.schema == LedgerConfig().schema
-        return shown(self.server) if is_usual else f"{shown(self.server)}, schema {self.schema}"
+        server = mask_server_url(self.server, hides_user=True)
+        return server if is_usual else f"{server}, schema {self.schema}"
 
     @property
     def directory(self) -> Path:
@@ -40,20 +38,14 @@ class Place(Value, frozen=True):
 
     @property
     def flags(self) -> str:
-        """What a command needs to mean this crawl, as a shell reads it."""
+        """What a command needs to mean this crawl, as a shell reads it; inert on a terminal."""
         if not self.server:
-            return f"--out {shlex.quote(os.fspath(self.directory))}"
+            return f"--out {shell_word(os.fspath(self.directory))}"
         if not self.is_named:
             return ""
         is_usual = self.schema == LedgerConfig().schema
-        schema = "" if is_usual else f" --set {shlex.quote(f'ledger.schema={self.schema}')}"
-        return f"--ledger {shlex.quote(shown(self.server))}{schema}"
-
-
-def shown(url: str) -> str:
-    """A URL fit to be seen. That of a server may hold its password in the query as well."""
-    url = masked(url)
-    return _PASSWORD.sub(rf"\1{MASK}", url) if _SERVER.match(url) else url
+        schema = "" if is_usual else f" --set {shell_word(f'ledger.schema={self.schema}')}"
+        return f"--ledger {shell_word(mask_server_url(self.server))}{schema}"
 
 
 def place_of(config: Config, out: Path | None, *, is_named: bool = True) -> Place:

@@ -3,25 +3,39 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import islice
 
 import msgspec
 
-from tenax.discover.guessing import Listing, listing_of
+from tenax.cpu_time import cpu_seconds, cut_off
+from tenax.discover.listing import Listing, listing_of
 from tenax.discover.page_numbers import Numbering, paged
 from tenax.fetch.validate import Verdict, refresh_target, validate
-from tenax.ledger.links import pack_links
-from tenax.model import LINK_STEPS, Budget, Offer, PageKind, PageLink, Rejected, Source
+from tenax.ledger.links import Anchor, pack_links
+from tenax.model import (
+    LINK_STEPS,
+    LINKS_NOT_KEPT,
+    Budget,
+    Offer,
+    PageKind,
+    PageLink,
+    Rejected,
+    Source,
+    refused_by_rules,
+)
+from tenax.parse.budget import CpuBudget, TooCostly
 from tenax.parse.document import Document, read_with_dom
 from tenax.parse.facts import read_facts
 from tenax.parse.html import Dom
+from tenax.parse.links import MAX_LINKS
 from tenax.parse.metadata import shown
-from tenax.reading import Job, Reading
+from tenax.reading import Job, Reading, max_cpu_seconds, unreadable
 from tenax.urls.admit import Rules, admit_links, catalogue_offer, leads_to
 from tenax.urls.classify import GUESSES
 from tenax.urls.normalize import Spelling, normalize, place_of, spelling_of
+from tenax.urls.resolve import MAX_RESOLVED_CHARS, base_of, resolvable, resolver
 
 MOST_KNOWN = 100_000
 MOST_OPEN = 2000
@@ -89,7 +103,27 @@ def read_page(
     known_before: Container[str] = (),
     left_out: set[str] | None = None,
 ) -> Reading:
-    """What a document holds; links in one of the two are not offered, but added to `left_out`."""
+    """What a document holds; links in one of the two are not offered, but added to `left_out`.
+
+    One that takes more CPU time than it may is a failure.
+    """
+    seconds = max_cpu_seconds(job)
+    budget = CpuBudget(cpu_seconds, seconds, "reading.max_cpu_seconds")
+    try:
+        with cut_off(seconds, budget.error):
+            return _read_page(job, rules, known, known_before, left_out, budget)
+    except TooCostly as error:
+        return unreadable(str(error))
+
+
+def _read_page(
+    job: Job,
+    rules: Rules,
+    known: Container[str],
+    known_before: Container[str],
+    left_out: set[str] | None,
+    budget: CpuBudget,
+) -> Reading:
     if job.is_catalogue:
         return _read_catalogue(job, rules, known, known_before)
     document, dom = read_with_dom(
@@ -98,10 +132,12 @@ def read_page(
         job.robots_header,
         url=job.fetched_url,
         now=job.now,
-        resolver=partial(absolute_from, job.fetched_url),
+        resolver=partial(_resolver, job.fetched_url, rules.urls.max_length),
         with_article=job.reading.articles,
         with_markdown=job.reading.markdown,
         with_kernel=job.reading.kernel,
+        robot_names=job.robot_names,
+        budget=budget,
     )
     if document.media == "other":
         if _holds_catalogue(job):
@@ -110,15 +146,26 @@ def read_page(
     verdict = validate(document, partial(read_facts, dom), job.validation, len(job.body), job.status, job.way)
     if verdict.why:
         return _turned_away(job, rules, document, dom, verdict)
-    base = _base(document.base_href, job.fetched_url)
+    budget.check("before its links were judged")
+    base = base_of(document.base_href, job.fetched_url, rules.urls.max_length)
+    document, is_cut = _with_resolvable_links(document, base, len(job.body))
     links = document.links if job.discovery.finds_by("links") else ()
     hrefs = [(link.href, link.is_nofollow or document.is_nofollow) for link in links]
     if document.next_href and links:
         hrefs.append((document.next_href, document.is_nofollow))
     targets: list[str | None] = []
     offers, refusals = admit_links(rules, job.url, base, job.depth, hrefs, known, known_before, left_out, targets)
+    budget.check("judging its links")
     if document.feeds and not document.is_nofollow and job.discovery.finds_by("feeds"):
-        offers += _feeds(job, rules, document.feeds, base, known, known_before)
+        feeds = _feeds(job, rules, document.feeds, base, known, known_before)
+        if job.depth < rules.max_depth:
+            offers += feeds
+        elif feeds:  # what they name would be too deep
+            refusals["feeds_too_deep"] = len(feeds)
+    if is_cut or len(document.links) >= MAX_LINKS:
+        refusals["links_read"] = 1  # at least: the rest was not looked at
+    if not job.reading.link_graph and (count := _not_kept(job, document, refusals)):
+        refusals[LINKS_NOT_KEPT] = count
     listing = _listing(job, rules, document, base)
     if listing is not None and listing.numbering is not None:
         offers = _at_its_depth(job, offers, listing.numbering)
@@ -163,7 +210,7 @@ def _turned_away(job: Job, rules: Rules, document: Document, dom: Dom | None, ve
     """A wall or a shell: its links are not the site's, but a page that only leads on is followed."""
     offers: tuple[Offer, ...] = ()
     if verdict.why.startswith("refresh:") and not document.is_nofollow:
-        base = _base(document.base_href, job.fetched_url)
+        base = base_of(document.base_href, job.fetched_url, rules.urls.max_length)
         offers, _ = admit_links(rules, job.url, base, job.depth, [(refresh_target(read_facts(dom)), False)])
     return Reading(
         charset=document.charset,
@@ -239,9 +286,7 @@ def _read_catalogue(job: Job, rules: Rules, known: Container[str], known_before:
 def _feeds(
     job: Job, rules: Rules, hrefs: Sequence[str], base: str, known: Container[str], known_before: Container[str]
 ) -> tuple[Offer, ...]:
-    """The feeds that a page names, as offers; none where what they name would be too deep."""
-    if job.depth >= rules.max_depth:
-        return ()
+    """The feeds that a page names, as offers."""
     budget = Budget("max_feeds", "", job.discovery.max_feeds)
     found = (catalogue_offer(rules, href, base, job.depth, Source.FEED, job.url, budget) for href in hrefs)
     return tuple(
@@ -249,10 +294,20 @@ def _feeds(
     )
 
 
-def absolute_from(fetched_url: str, base_href: str | None) -> Callable[[str], str]:
-    """What makes an address of the page absolute; one that leads nowhere on the web stays as it is."""
-    base = _base(base_href, fetched_url)
-    return lambda href: web_url(href, base) or href
+def _resolver(fetched_url: str, max_chars: int, base_href: str | None) -> Callable[[str], str]:
+    """What makes an address of the page absolute."""
+    return resolver(base_of(base_href, fetched_url, max_chars))
+
+
+def _with_resolvable_links(document: Document, base: str, body_bytes: int) -> tuple[Document, bool]:
+    """The document with as many links as can be resolved, and whether it had more. Most pages are too small to ask."""
+    links = document.links
+    if len(links) * len(base) + body_bytes <= MAX_RESOLVED_CHARS:
+        return document, False
+    count = resolvable((link.href for link in links), base)
+    if count == len(links):
+        return document, False
+    return msgspec.structs.replace(document, links=links[:count]), True
 
 
 def web_url(href: str, base: str) -> str | None:
@@ -272,20 +327,24 @@ def kept_links(document: Document, base: str, most: int) -> tuple[PageLink, ...]
 
 
 def _packed(job: Job, rules: Rules, document: Document, base: str, targets: list[str | None]) -> bytes:
-    """The first links by where they lead, as the link graph keeps them; those to the page itself are left out.
+    """The links by where they lead, as the link graph keeps them, and the feeds that the page names; those to the page
+    itself are left out, and so are the words of a page that asks not to be kept.
 
-    `targets` are those of the links that were judged: the crawl may follow none, or no more than so many.
+    All of them, however few are followed: a run with other rules or limits takes them from here. `targets` are those of
+    the links that were judged: the crawl may follow none, or no more than so many.
     """
     origin, _ = place_of(job.url) or ("", "")
-    wanted = document.links[: job.reading.max_links]
-    if further := wanted[len(targets) :]:
+    if further := document.links[len(targets) :]:
         targets = targets + leads_to(rules, base, [link.href for link in further])
-    return pack_links(origin, targets, wanted, but=job.url, is_nofollow=document.is_nofollow)
+    said: Sequence[Anchor] = document.links
+    if document.is_noindex:
+        said = [PageLink("", is_nofollow=link.is_nofollow) for link in document.links]
+    feeds = leads_to(rules, base, document.feeds) if document.feeds else ()
+    return pack_links(origin, targets, said, feeds=feeds, but=job.url, is_nofollow=document.is_nofollow)
 
 
-def _base(base_href: str | None, fetched_url: str) -> str:
-    """Where relative links start. Spelled plainly: the crawl's own spelling may drop a slash that matters here."""
-    if base_href is None:
-        return fetched_url
-    base = normalize(base_href, fetched_url, Spelling())
-    return base.url if base is not None else fetched_url
+def _not_kept(job: Job, document: Document, refusals: Mapping[str, int]) -> int:
+    """How many links of the page other rules may allow, where none are kept."""
+    unwanted = 0 if job.discovery.finds_by("links") else len(document.links)
+    unwanted += 0 if job.discovery.finds_by("feeds") else len(document.feeds)
+    return refused_by_rules(refusals) + unwanted

@@ -1,7 +1,8 @@
 """A reader process: takes documents from its socket, gives back what they hold, and ends when the socket does.
 
-It is started by `readers.ProcessReaders` as `python -m tenax.reader_process FD`. Frames are a length in four bytes,
-then msgpack.
+It is started by `readers.ProcessReaders` as `python -m tenax.reader_process SOCKET_FD PROGRESS_FD`. Frames are a length
+in four bytes, then msgpack. An answer may be shorter than what was asked for: when a document took long, those after it
+are left to others.
 """
 
 from __future__ import annotations
@@ -9,22 +10,33 @@ from __future__ import annotations
 import signal
 import socket
 import sys
+import time
+import traceback
 from typing import TYPE_CHECKING
 
 from tenax.memory import settle_memory, uncollected
 
 if TYPE_CHECKING:
+    from tenax.reader import Reader
+    from tenax.reading import Job, Reading
     from tenax.urls.admit import Rules
 
+LONG_SECONDS = 0.25
+"""After so much CPU time for a batch it is answered as far as it has come: nobody waits for its neighbours."""
+HARD_SECONDS = 1.0
+"""CPU time beyond the limit that a document has to end by itself, before the system ends the process."""
 
-def serve(channel: socket.socket) -> None:
+
+def serve(channel: socket.socket, progress_fileno: int) -> None:
     # Here, so that they are loaded uncollected: all of it stays.
     with uncollected():
+        from tenax.cpu_time import ProcessLimit
         from tenax.reader import Reader
-        from tenax.reading import HEADER, decode_work, encode_readings_into
+        from tenax.reader_progress import ReaderProgress
+        from tenax.reading import HEADER, decode_work, encode_readings_into, max_cpu_seconds
     settle_memory()
     stream = channel.makefile("rb", buffering=1024 * 1024)
-    reader = Reader()
+    reader, progress, limit = Reader(), ReaderProgress(progress_fileno), ProcessLimit()
     rules: Rules | None = None
     answer = bytearray(HEADER.size)
     while header := stream.read(HEADER.size):
@@ -32,15 +44,54 @@ def serve(channel: socket.socket) -> None:
         reader.committed(work.committed)
         rules = work.rules or rules
         assert rules is not None, "the first work comes with rules"
-        encode_readings_into([reader.read(job, rules) for job in work.jobs], answer, HEADER.size)
+        readings: list[Reading] = []
+        until = time.process_time() + LONG_SECONDS
+        for job in work.jobs:
+            limit.allow(max_cpu_seconds(job) + HARD_SECONDS)
+            progress.begin()
+            readings.append(_read(reader, job, rules))
+            if time.process_time() > until:
+                break
+        try:
+            encode_readings_into(readings, answer, HEADER.size)
+        except ValueError:  # text that is none
+            encode_readings_into(list(map(_encodable, readings)), answer, HEADER.size)
+        progress.end()
         HEADER.pack_into(answer, 0, len(answer) - HEADER.size)
         channel.sendall(answer)
+
+
+def _read(reader: Reader, job: Job, rules: Rules) -> Reading:
+    """What it holds. A fault of ours is no reason to end, and is told as one."""
+    try:
+        return reader.read(job, rules)
+    except Exception as error:
+        return _fault(error)
+
+
+def _encodable(reading: Reading) -> Reading:
+    from tenax.reading import encode_readings_into
+
+    try:
+        encode_readings_into([reading], bytearray())
+        return reading
+    except ValueError as error:
+        return _fault(error)
+
+
+def _fault(error: Exception) -> Reading:
+    from tenax.model import Failed, FailureKind
+    from tenax.reading import Reading
+
+    traceback.print_exception(error)
+    return Reading(failed=Failed(f"{type(error).__name__} in Tenax itself", FailureKind.INTERNAL))
 
 
 def main() -> None:
     # Ctrl-C reaches the whole process group; the parent decides when we end, by closing the socket.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    serve(socket.socket(fileno=int(sys.argv[1])))
+    socket_fileno, progress_fileno = map(int, sys.argv[1:])
+    serve(socket.socket(fileno=socket_fileno), progress_fileno)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 """Where documents are read: in processes of their own, or in this one.
 
-Documents that arrive while a reader is busy travel together, so the cost of crossing over is shared. A reader that
-crashes, hangs or grows too large on a document is ended and replaced; the documents it held are read again one by
-one, and the one that does it again is given up. No page stops the crawl.
+Documents that arrive while a reader is busy travel together, so the cost of crossing over is shared. A reader ends by
+itself what takes too much CPU time, and hands back what it did not come to. When it dies, it has left word of what it
+was reading: only that document is suspected, all others are read elsewhere at once. A suspect is read alone by a fresh
+reader; when it ends two of them, it is given up. No page stops the crawl.
 """
 
 from __future__ import annotations
@@ -10,30 +11,38 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import socket
-import sys
+import signal
 from collections import deque
 from contextlib import suppress
-from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import msgspec
 
 from tenax.config import PoolConfig
-from tenax.reading import HEADER, Job, Reading, Work, decode_readings, encode_work
+from tenax.open_files import raise_file_limit
+from tenax.reader_channel import Channel
+from tenax.reading import Job, Reading, max_cpu_seconds, unreadable
 from tenax.urls.admit import Rules
 
 log = logging.getLogger(__name__)
 
-READ_DEADLINE_SECONDS = 20.0
 RESTART_SECONDS = 1.0
-SOCKET_BYTES = 1024 * 1024
+"""Between two starts, where readers end before they have read anything."""
+MOST_QUICK_ENDS = 3
+SUSPECT_SECONDS = 1.0
+"""A suspect lets others go first, but no longer than this."""
+MOST_DEATHS = 2
+"""A document that alone ends so many fresh readers is to blame."""
 GATHER_SECONDS = 0.025
 """How long documents are gathered for a reader that is idle. One that is woken for every single document spends more
 CPU on it: crossing over, cold caches, and going to sleep again."""
 FEW_VISITS = 16
 """With fewer others under way nothing is gathered: little would come, and a host with one connection waits for it."""
 MOST_OPEN = 10_000
+FILES_PER_READER = 8
+"""Each takes a socket of ours; where few files are allowed there are fewer readers."""
+MAX_BATCH_BYTES = 8 * 1024 * 1024
+"""Documents that travel together are no longer than this; a longer one travels alone."""
 
 
 class ReaderFailed(Exception):
@@ -56,7 +65,8 @@ class Readers(Protocol):
 
 
 def readers_of(config: PoolConfig) -> Readers:
-    count = config.processes if config.processes >= 0 else max(1, (os.cpu_count() or 1) - 1)
+    most = max(1, raise_file_limit() // FILES_PER_READER)
+    count = config.processes if config.processes >= 0 else min(max(1, (os.cpu_count() or 1) - 1), most)
     if count == 0 or (config.processes < 0 and (os.cpu_count() or 1) == 1):
         return InlineReaders()
     return ProcessReaders(count, config.max_batch)
@@ -84,8 +94,10 @@ class Wanted(NamedTuple):
     job: Job
     rules: Rules
     done: asyncio.Future[Reading]
-    is_suspect: bool
-    """It was in the hands of a reader that died; it travels alone now."""
+    deaths: int = 0
+    """Fresh readers that ended while they read this document alone."""
+    suspected_at: float = 0.0
+    """When a reader last died of it, or so it seems; by the clock of the loop."""
 
 
 class ProcessReaders:
@@ -93,9 +105,13 @@ class ProcessReaders:
         self._count = count
         self._max_batch = max_batch
         self._wanted: deque[Wanted] = deque()
+        self._suspects: deque[Wanted] = deque()
+        """Those that a reader died of, or so it seems: each is read alone, by a fresh one."""
         self._arrived = asyncio.Event()
         self._full = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
+        self._fresh = 0
+        """Readers that have read nothing yet, or are being started."""
         self._others = FEW_VISITS
         """Visits under way besides the one that wanted something read last."""
         self._read_by: dict[int, list[int]] = {}
@@ -108,7 +124,7 @@ class ProcessReaders:
     async def read(self, job: Job, rules: Rules, others: int = FEW_VISITS) -> Reading:
         self._others = others
         done: asyncio.Future[Reading] = asyncio.get_running_loop().create_future()
-        self._wanted.append(Wanted(job, rules, done, is_suspect=False))
+        self._wanted.append(Wanted(job, rules, done))
         self._arrived.set()
         if len(self._wanted) >= self._max_batch:
             self._full.set()
@@ -126,130 +142,125 @@ class ProcessReaders:
 
     async def _run_reader(self) -> None:
         """Keep one reader alive and busy."""
+        told = ""
+        quick_ends = 0
+        self._fresh += 1
         while True:
             try:
                 channel = await Channel.open()
             except OSError as error:
-                log.error("a reader cannot be started", extra={"why": str(error)})
+                if told != str(error):
+                    told = str(error)
+                    log.error("a reader cannot be started, it is tried again", extra={"why": told})
                 await asyncio.sleep(RESTART_SECONDS)
                 continue
             try:
-                while True:
-                    batch = await self._next_batch()
-                    if not await self._serve(channel, batch):
-                        break
+                while (batch := await self._next_batch(channel)) and await self._serve(channel, batch):
+                    pass
             finally:
+                self._fresh += not channel.is_fresh  # the next one
                 await channel.close()
+            quick_ends = 0 if channel.has_read else quick_ends + 1
+            if quick_ends >= MOST_QUICK_ENDS:
+                log.error("readers end before they have read anything", extra={"exit_code": channel.exit_code})
+                await asyncio.sleep(RESTART_SECONDS)
 
-    async def _next_batch(self) -> list[Wanted]:
-        while not await self._gathered():
+    async def _next_batch(self, channel: Channel) -> list[Wanted]:
+        """What this reader is to read next: a suspect alone, or what waits; nothing where it is to be replaced."""
+        while not await self._gathered(channel):
             pass
+        if self._are_suspects_for(channel):
+            return [self._suspects.popleft()] if channel.is_fresh else []
         batch = [self._wanted.popleft()]
+        batch_bytes = len(batch[0].job.body)
         while (
-            not batch[0].is_suspect
-            and self._wanted
+            self._wanted
             and len(batch) < self._max_batch
-            and not self._wanted[0].is_suspect
+            and (batch_bytes := batch_bytes + len(self._wanted[0].job.body)) <= MAX_BATCH_BYTES
             and self._wanted[0].rules is batch[0].rules
         ):
             batch.append(self._wanted.popleft())
         return batch
 
-    async def _gathered(self) -> bool:
+    def _are_suspects_for(self, channel: Channel) -> bool:
+        """A suspect wants a reader that has read nothing yet. One that has makes way where no other is at hand."""
+        if len(self._suspects) <= (0 if channel.is_fresh else self._fresh):
+            return False
+        due_at = self._suspects[0].suspected_at + SUSPECT_SECONDS
+        return not self._wanted or asyncio.get_running_loop().time() >= due_at
+
+    async def _gathered(self, channel: Channel) -> bool:
         """Wait until there is something to read, and a moment longer if more may come; False if another reader took it
         all."""
-        while not self._wanted:
+        while not self._wanted and not self._are_suspects_for(channel):
             self._arrived.clear()
             await self._arrived.wait()
-        if self._others >= FEW_VISITS and len(self._wanted) < self._max_batch:
+        if self._wanted and self._others >= FEW_VISITS and len(self._wanted) < self._max_batch:
             self._full.clear()
             with suppress(TimeoutError):
                 async with asyncio.timeout(GATHER_SECONDS):
                     await self._full.wait()
-        return bool(self._wanted)
+        return bool(self._wanted) or self._are_suspects_for(channel)
 
     async def _serve(self, channel: Channel, batch: list[Wanted]) -> bool:
         """Have a batch read; False when the reader is of no more use."""
+        is_alone = channel.is_fresh and len(batch) == 1
+        self._fresh -= channel.is_fresh
         try:
             readings = await channel.ask(batch[0].rules, tuple(wanted.job for wanted in batch))
-        except (OSError, EOFError, TimeoutError, msgspec.DecodeError):
-            self._blame(batch)
+        except (OSError, EOFError):
+            await channel.close()
+            self._on_death(channel, batch, is_alone)
+            return False
+        except msgspec.DecodeError as error:
+            self._on_nonsense(batch, error)
             return False
         except asyncio.CancelledError:
             for wanted in batch:
                 wanted.done.cancel()
             raise
-        for wanted, reading in zip(batch, readings, strict=True):
+        for wanted, reading in zip(batch, readings, strict=False):
             if not wanted.done.done():
                 self._read_by[wanted.job.number] = channel.committed
                 wanted.done.set_result(reading)
         while len(self._read_by) > MOST_OPEN:
             del self._read_by[next(iter(self._read_by))]
+        self._give_back(batch[len(readings) :])
         return True
 
-    def _blame(self, batch: list[Wanted]) -> None:
-        for wanted in batch:
-            if not wanted.is_suspect:
-                self._wanted.append(wanted._replace(is_suspect=True))
-            elif not wanted.done.done():
-                wanted.done.set_exception(ReaderFailed("the document crashed its reader or took too long to read"))
+    def _on_death(self, channel: Channel, batch: list[Wanted], is_alone: bool) -> None:
+        """Whatever the reader was not reading when it died is read elsewhere, right away."""
+        at = channel.reading_now
+        suspect = batch[at] if at is not None else None
+        self._give_back([wanted for wanted in batch if wanted is not suspect])
+        if suspect is None or suspect.done.done():
+            return
+        facts = {"url": suspect.job.url, "exit_code": channel.exit_code, "alone": is_alone}
+        log.warning("a reader ended while it read a document", extra=facts)
+        deaths = suspect.deaths + is_alone
+        if channel.exit_code == -signal.SIGXCPU:
+            seconds = max_cpu_seconds(suspect.job)
+            why = f"too costly to read: {seconds:g} s of CPU used up (`reading.max_cpu_seconds`)"
+            suspect.done.set_result(unreadable(why))
+        elif deaths >= MOST_DEATHS:
+            why = f"unreadable: it ended {deaths} readers, {channel.ending}"
+            suspect.done.set_exception(ReaderFailed(why))
+        else:
+            now = asyncio.get_running_loop().time()
+            self._suspects.append(suspect._replace(deaths=deaths, suspected_at=now))
+            self._arrived.set()
 
+    def _on_nonsense(self, batch: list[Wanted], error: msgspec.DecodeError) -> None:
+        """A fault of ours, which would come again and again: whichever it is of, it comes alone the next time."""
+        log.error("what a reader says cannot be decoded", extra={"why": str(error)})
+        if len(batch) > 1:
+            self._suspects.extend(batch)
+            self._arrived.set()
+        elif not batch[0].done.done():
+            batch[0].done.set_exception(ReaderFailed(f"unreadable: what was read of it cannot be decoded: {error}"))
 
-class Channel:
-    """A reader process and the socket to it."""
-
-    def __init__(self, process: asyncio.subprocess.Process, ours: socket.socket) -> None:
-        self._process = process
-        self._socket = ours
-        self.committed: list[int] = []
-        """Jobs read here whose visits were committed since it was last told."""
-        self._rules: Rules | None = None
-        """As the reader has them."""
-
-    @classmethod
-    async def open(cls) -> Channel:
-        ours, theirs = socket.socketpair()
-        for end in (ours, theirs):
-            end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SOCKET_BYTES)
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "tenax.reader_process", str(theirs.fileno()),
-            pass_fds=[theirs.fileno()], stdin=asyncio.subprocess.DEVNULL, env=_environment(),
-        )  # fmt: skip
-        theirs.close()
-        ours.setblocking(False)
-        return cls(process, ours)
-
-    async def ask(self, rules: Rules, jobs: tuple[Job, ...]) -> tuple[Reading, ...]:
-        payload = encode_work(Work(None if rules is self._rules else rules, jobs, tuple(self.committed)))
-        self._rules = rules
-        self.committed.clear()
-        loop = asyncio.get_running_loop()
-        async with asyncio.timeout(READ_DEADLINE_SECONDS):
-            await loop.sock_sendall(self._socket, HEADER.pack(len(payload)))
-            await loop.sock_sendall(self._socket, payload)
-            (length,) = HEADER.unpack(await self._receive(HEADER.size))
-            return decode_readings(await self._receive(length))
-
-    async def _receive(self, length: int) -> bytearray:
-        """Exactly so many bytes, straight into one buffer."""
-        buffer = bytearray(length)
-        view = memoryview(buffer)
-        while view:
-            received = await asyncio.get_running_loop().sock_recv_into(self._socket, view)
-            if not received:
-                raise EOFError("the reader is gone")
-            view = view[received:]
-        return buffer
-
-    async def close(self) -> None:
-        self._socket.close()
-        if self._process.returncode is None:
-            self._process.kill()
-        await self._process.wait()
-
-
-def _environment() -> dict[str, str]:
-    """Ours, and the way to this very package, however it was found."""
-    source = Path(__file__).resolve().parent.parent
-    path = os.pathsep.join(filter(None, (str(source), os.environ.get("PYTHONPATH", ""))))
-    return {**os.environ, "PYTHONPATH": path}
+    def _give_back(self, unread: list[Wanted]) -> None:
+        """To the front: they have waited longest."""
+        if unread:
+            self._wanted.extendleft(reversed(unread))
+            self._arrived.set()

@@ -7,8 +7,21 @@ import struct
 import msgspec
 
 from tenax.config import DiscoveryConfig, ReadingConfig, ValidationConfig
-from tenax.discover.guessing import Listing
-from tenax.model import Catalogue, Offer, PageKind, PageLink, Rejected, Source, Tiding, Validation, Value, Way
+from tenax.discover.listing import Listing
+from tenax.model import (
+    Catalogue,
+    Failed,
+    FailureKind,
+    Offer,
+    PageKind,
+    PageLink,
+    Rejected,
+    Source,
+    Tiding,
+    Validation,
+    Value,
+    Way,
+)
 from tenax.urls.admit import Rules
 
 
@@ -41,6 +54,8 @@ class Job(Value, frozen=True):
     """The page was not read before: its links were not counted yet."""
     is_kept_fresh: bool = False
     """The crawl keeps up with its pages, and wants to know of their changes."""
+    robot_names: tuple[str, ...] = ()
+    """By which rules for robots may mean us."""
     now: float = 0.0
     """In seconds since 1970: no date on the page is believed that is later."""
 
@@ -92,9 +107,16 @@ class Reading(Value, frozen=True):
     validation: Validation = ""
     evidence: str = ""
     """What the validation saw, when it was not content."""
+    failed: Failed | None = None
+    """Set when it cannot be read, by `unreadable`. Nothing else is told of it then."""
     rejected: Rejected | None = None
     """Set when this is not a page we keep. Nothing else is told of it then, except the offer of where it leads on to
     when that is all it does."""
+
+
+def unreadable(why: str) -> Reading:
+    """A document that costs too much to read, or ends whoever reads it: a failure of its URL."""
+    return Reading(failed=Failed(why, FailureKind.UNREADABLE))
 
 
 class Work(Value, frozen=True):
@@ -105,6 +127,15 @@ class Work(Value, frozen=True):
     jobs: tuple[Job, ...]
     committed: tuple[int, ...] = ()
     """Earlier jobs of this reader whose visits are in the ledger by now, and so are the links they offered."""
+
+
+LIST_FACTOR = 5
+"""A sitemap may be five times as large as a page, and takes as much longer to read."""
+
+
+def max_cpu_seconds(job: Job) -> float:
+    """CPU time that reading it may take."""
+    return job.reading.max_cpu_seconds * (LIST_FACTOR if job.is_catalogue else 1)
 
 
 HEADER = struct.Struct(">I")

@@ -20,7 +20,7 @@ from tenax.config import Config
 from tenax.errors import LedgerBusy, LedgerUnusable
 from tenax.ledger import Ledger
 from tenax.model import Source, Task
-from tenax.urls.admit import Rules, is_of_seeds, refusal, rules_of
+from tenax.urls.admit import Rules, is_of_seeds, redirect_refusal, rules_of
 from tenax.urls.normalize import WebUrl, normalize, spelling_of
 from tenax.urls.scope import in_scope, site_of, widen
 
@@ -81,11 +81,9 @@ class Rulebook:
             return "invalid"
         if task.is_catalogue:
             return None if _may_hold_catalogue(rules, target, task) else "scope"
-        why = refusal(rules, target, task.depth)
-        if why == "scope" and _is_seed(task):
+        if _is_seed(task) and _is_elsewhere(rules, target, task):
             await self.change(lambda rules: _widened(rules, target))
-            why = refusal(self.rules, target, task.depth)
-        return why
+        return redirect_refusal(self.rules, target, task.depth)
 
     def _is_fresh(self) -> bool:
         return self._looked_at is not None and _now() - self._looked_at < FRESH_SECONDS
@@ -111,10 +109,18 @@ class Rulebook:
             await self._look()
 
 
+def _is_elsewhere(rules: Rules, target: WebUrl, task: Task) -> bool:
+    """Whether a seed leads out of the scope, or to a host that another scope might not hold."""
+    own = normalize(task.url, None, spelling_of(rules.urls))
+    is_same_site = own is not None and site_of(own) == site_of(target)
+    return not in_scope(rules.scope, target) or not (is_same_site or target.url in rules.moved_to)
+
+
 def _widened(rules: Rules, target: WebUrl) -> Rules:
-    if in_scope(rules.scope, target):
+    if target.url in rules.moved_to:
         return rules
-    return msgspec.structs.replace(rules, scope=widen(rules.scope, target))
+    moved_to = (*rules.moved_to, target.url)
+    return msgspec.structs.replace(rules, scope=widen(rules.scope, target), moved_to=moved_to)
 
 
 def _may_hold_catalogue(rules: Rules, target: WebUrl, task: Task) -> bool:
@@ -138,22 +144,29 @@ def agreed(new: Rules, kept: Rules | None) -> tuple[Rules, tuple[str, ...]]:
         return new, ()
     if new.scope.name == kept.scope.name and new.seeds == kept.seeds:
         new = msgspec.structs.replace(new, scope=kept.scope)
-    names = ("seeds", "scope", "include", "exclude", "max_depth", "urls")
-    return new, tuple(name for name in names if getattr(new, name) != getattr(kept, name))
+    names = ("seeds", "scope", "include", "exclude", "max_depth", "max_links_per_page", "urls")
+    changed = tuple(name for name in names if getattr(new, name) != getattr(kept, name))
+    return _revised(new, kept), changed
 
 
 def with_seeds(kept: Rules, seeds: Sequence[str], config: Config, year: int) -> Rules:
     """The rules of a crawl that gets more seeds: what this config says, for all that was in its scope before too."""
-    new = rules_of((*kept.seeds, *seeds), config, year)
+    new = rules_of((*kept.seeds, *seeds), config, year, kept.moved_to)
     if new.scope.name != kept.scope.name:
-        return new
+        return _revised(new, kept)
     scope = msgspec.structs.replace(
         new.scope,
         hosts=new.scope.hosts | kept.scope.hosts,
         domains=new.scope.domains | kept.scope.domains,
         prefixes=new.scope.prefixes | kept.scope.prefixes,
     )
-    return msgspec.structs.replace(new, scope=scope)
+    return _revised(msgspec.structs.replace(new, scope=scope), kept)
+
+
+def _revised(new: Rules, kept: Rules) -> Rules:
+    """The new rules, with the number of changes that the crawl has seen."""
+    is_same = msgspec.structs.replace(new, revision=kept.revision, year=kept.year) == kept
+    return msgspec.structs.replace(new, revision=kept.revision + (not is_same))
 
 
 async def kept_rules(ledger: Ledger) -> Rules | None:

@@ -5,13 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+import msgspec
+
 from tenax.config import GuardConfig
 from tenax.errors import NoSeedReachable
 from tenax.fetch.addresses import address, is_public, network
 from tenax.fetch.names import Lookup, NameUnknown, lookup_of
+from tenax.ledger import Ledger
 from tenax.model import Value
 from tenax.urls.normalize import WebUrl
 
+_ALLOWED = "allowed"
 MOST_NAMED = 3
 """Of seeds that there is something to say about."""
 
@@ -50,6 +54,30 @@ async def survey(
             continue
         allowed.append(origin)
     return Surveyed(tuple(allowed), (*_untraceable(list(troubles.values())), *_allowed(private)))
+
+
+class Allowed(Value, frozen=True):
+    """What the guard of this crawl lets through besides public addresses; kept with it."""
+
+    origins: tuple[str, ...] = ()
+    """Private origins that a person has ever typed as seeds: what was allowed in one run, the next may fetch too."""
+    networks: tuple[str, ...] = ()
+    """As the settings of the last run have them."""
+
+
+async def allowed_in(ledger: Ledger) -> Allowed:
+    """What earlier runs have left."""
+    kept = await ledger.recall(_ALLOWED)
+    return msgspec.json.decode(kept, type=Allowed) if kept is not None else Allowed()
+
+
+async def allow(ledger: Ledger, typed: Sequence[str], guard: GuardConfig) -> Allowed:
+    """The same, with what a person typed now and the settings of this run; remembered."""
+    before = await allowed_in(ledger)
+    allowed = Allowed(tuple(sorted({*before.origins, *typed})), tuple(guard.allow_networks))
+    if allowed != before:
+        await ledger.remember(_ALLOWED, msgspec.json.encode(allowed))
+    return allowed
 
 
 async def _addresses(host: str, lookup: Lookup) -> tuple[str, ...] | str:

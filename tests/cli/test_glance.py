@@ -50,6 +50,13 @@ def test_duplicates_are_counted() -> None:
     assert "pages         100  (40 articles, 1 duplicate)" in text_of(duplicates=1)
 
 
+def test_what_needs_a_browser_is_named() -> None:
+    text = text_of(needs_browser=1, waiting=0, busiest=())
+    assert "dead letters  2, 1 of them for want of a browser" in text
+    assert "Nothing else is waiting. 1 URL needs a browser: install one" in text
+    assert "complete" not in text
+
+
 def test_counts_hosts_and_sinks_are_shown() -> None:
     text = text_of(is_running=True)
     for part in (

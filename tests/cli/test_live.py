@@ -77,6 +77,16 @@ def test_it_leaves_the_terminal_as_it_was() -> None:
     assert written.rindex("\x1b[?25h") > written.rindex("\x1b[?25l")
 
 
+def test_how_far_it_is_shows_without_colour() -> None:
+    """An empty bar is not a full one, also where NO_COLOR is set."""
+    empty, half, full = (
+        "\n".join(lines_of(Progress(now=NOW, elapsed_seconds=0.0, pages=done, waiting=10 - done), 80))
+        for done in (0, 5, 10)
+    )
+    assert [text.count("━") for text in (empty, half, full)] == [0, 12, 24]
+    assert [text.count("─") for text in (empty, half, full)] == [24, 12, 0]
+
+
 def test_sparkline() -> None:
     assert sparkline([]) == ""
     assert sparkline([0.0, 0.0]) == ""

@@ -81,6 +81,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["status"], "no crawl in"),
         (["status", "extra"], "more than `tenax status` takes"),
         (["explain", "https://example.org/"], "no crawl in"),
+        (["explain", "foo"], "tenax: `foo` is not a URL; write it like https://example.org/"),
         (["dead-letters", "replay"], "their URLs, or --all"),
         (["dead-letters", "list", "--all"], "takes no URL"),
         (["config", "--set", "nonsense"], "SECTION.KEY=VALUE"),

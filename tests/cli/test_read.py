@@ -156,11 +156,10 @@ def test_every_block_for_programs(read: Reading) -> None:
 
 
 def test_a_page_that_was_cut_says_so(read: Reading, tmp_path: Path) -> None:
-    (tmp_path / "deep.html").write_text("<p>The ferry runs at nine.</p>" + "<div>" * 20_000 + "words")
-    told = read("deep.html")
-    assert (told.code, told.out) == (0, "The ferry runs at nine.\n")
-    assert told.err.startswith("tenax: deep.html: too costly to be read whole, it was cut where elements nest")
-    assert told.err.count("\n") == 1
+    (tmp_path / "long.html").write_text("<p>The ferry runs at nine.</p>" * 12_000)
+    told = read("long.html")
+    assert (told.code, told.out.count("\n")) == (0, 10_000)
+    assert told.err == "tenax: long.html: too long to be read whole, it was read to block 10,000\n"
 
 
 # ---- what cannot be read ----------------------------------------------------------------------------------
@@ -180,7 +179,18 @@ def test_a_page_that_was_cut_says_so(read: Reading, tmp_path: Path) -> None:
         (("nothing", "--explain"), "nothing: cannot be read as a page: empty body"),
         (("empty.html",), "empty.html: there is nothing to read on it"),
         (("empty.html", "--explain"), "empty.html: there is nothing to read on it"),
-        (("deep.html",), "deep.html: there is nothing to read on it; too costly to be read whole, it was cut where"),
+        (
+            ("deep.html",),
+            "deep.html: cannot be read as a page: too costly to read: elements nest more than 10,000 deep",
+        ),
+        (
+            ("deep.html", "--explain"),
+            "deep.html: cannot be read as a page: too costly to read: elements nest more than",
+        ),
+        (
+            ("slow.html", "--set", "reading.max_cpu_seconds=0.0001"),
+            "slow.html: cannot be read as a page: too costly to read: 0.0001 s of CPU used up parsing 16,384 of its",
+        ),
         (("notes", "--explain"), "notes: it is plain text: nothing is dropped"),
         (("page.html", "--url", "page.html"), "`page.html` is not the URL of a page; write it like https://"),
         (("page.html", "--explain", "--format", "markdown"), "--explain goes with --format text or json"),
@@ -202,6 +212,7 @@ def test_what_cannot_be_read_is_one_line_and_code_2(
     (tmp_path / "notes").write_text("plain words")
     (tmp_path / "empty.html").write_text(EMPTY)
     (tmp_path / "deep.html").write_text("<div>" * 20_000 + "words")
+    (tmp_path / "slow.html").write_text("<p>Words of a page.</p>" * 10_000)
     told = read(*arguments)
     assert (told.code, told.out) == (2, "")
     assert told.err.startswith("tenax: ")

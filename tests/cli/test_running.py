@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import signal
@@ -10,12 +11,15 @@ from pathlib import Path
 
 import pytest
 
+from tenax.cli import running
 from tenax.cli.orders import Orders
 from tenax.cli.running import Lines, Silence, view_for, watched
 from tenax.config import Config, CrawlConfig, Loaded, LogConfig, PolitenessConfig, PoolConfig, knobs
 from tenax.crawl import Crawl
 from tenax.demo import Site
 from tenax.demo.process import DemoProcess
+from tenax.errors import LedgerSilent
+from tenax.ledger import Status
 from tenax.model import Ending, Progress, Resting
 from tenax.place import Place
 
@@ -116,3 +120,22 @@ def test_a_line_has_the_facts(capsys: pytest.CaptureFixture[str]) -> None:
     assert "crawling pages=12 per_second=0.0 waiting=3" in third
     assert 'failures={"dns": 1} resting="https://example.org for 43 s: rate limited"' in third
     assert "crawl ended pages=13" in fourth
+
+
+class Silent(Crawl):
+    """Its ledger goes silent when the crawl is over."""
+
+    async def status(self) -> Status:
+        await asyncio.Event().wait()
+        raise AssertionError("nobody answers")
+
+
+async def test_who_stops_a_crawl_does_not_wait_for_a_silent_ledger(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "STATUS_SECONDS", 0.01)
+    config = Config(politeness=PolitenessConfig(rate_per_second=20), pool=PoolConfig(processes=0))
+    async with DemoProcess(SITE) as demo:
+        crawl = Silent([demo.origins[0]], config, out=tmp_path, typed_by_person=True)
+        with pytest.raises(LedgerSilent, match="there is no summary"):
+            await watched(crawl, Onlooker(signal_at_page=1), Orders((demo.origins[0],), Place(tmp_path)))

@@ -23,7 +23,12 @@ BUSY = Status(created_at=0.0, now=0.0, is_running=True, workers=3)
         (
             Added(Admission(admitted=2), changed=("exclude", "max_depth")),
             BUSY,
-            ["2 URLs added.", "Changed for links found from now on: exclude, max_depth."],
+            ["2 URLs added.", "Changed for this crawl: exclude, max_depth."],
+        ),
+        (
+            Added(Admission(admitted=1, known=2), requeued=1),
+            BUSY,
+            ["1 URL added, 2 known already.", "1 known URL without a page will be visited again."],
         ),
         (
             Added(Admission(known=1)),

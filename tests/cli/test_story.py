@@ -34,6 +34,7 @@ from tenax.model import (
     Rejected,
     RobotsCopy,
     RobotsVerdict,
+    SiteSigns,
     Source,
     Unchanged,
     Way,
@@ -122,7 +123,7 @@ def test_what_kind_of_page_it_is(kind: str, says: str) -> None:
 def test_a_waiting_one_says_for_what() -> None:
     host = msgspec.structs.replace(HOST, next_at=NOW + 43, resting_why="rate limited")
     text = text_of(life(state=TaskState.WAITING, due=NOW + 5, host=host))
-    assert "Waiting to be visited, due in 5.0 s" in text
+    assert "Waiting to be visited, due in 43 s" in text, "its host rests for longer"
     assert "its host's next turn is in 43 s" in text
     assert "it rests: rate limited" in text
 
@@ -177,6 +178,17 @@ def test_a_visit_tells_its_whole_fetch_record() -> None:
         assert part in text
 
 
+def test_a_visit_tells_its_headers_and_how_the_body_of_an_error_begins() -> None:
+    body = "\n\n".join(["\x1b[2Jgone\u202e for good", *(f"line {n}" for n in range(2, 9))])
+    fetch = FetchRecord(410, headers={"server": "ng\x1b[31minx", "set-cookie": "sid=***"}, error_body=body)
+    failed = Failed("HTTP 410", FailureKind.GONE, status=410)
+    text = text_of(life(visits=(VisitRecord(NOW, failed, Done(), 0, fetch),)))
+    assert "headers: server: nginx; set-cookie: sid=***" in text
+    assert f"it came with {len(body)} characters: | gone for good | line 2 | line 3 | line 4 | line 5 |" in text
+    assert "| line 5 | … 3 more lines → done" in text
+    assert "\x1b" not in text and "\u202e" not in text
+
+
 def test_a_304_says_what_it_saved() -> None:
     visit = VisitRecord(NOW, Unchanged(), Done(), 0, FetchRecord(304, saved_bytes=30_000), is_conditional=True)
     text = text_of(life(visits=(visit,)))
@@ -210,6 +222,7 @@ def test_a_stale_page_says_since_when_and_why() -> None:
         ({"rate_per_minute": 16.5, "successes_in_a_row": 7}, "slowed to 16.5/min after a 429; 7 good answers since"),
         ({"limited_in_a_row": 2}, "asked for too much 2 times in a row (HTTP 429)"),
         ({"recent_failures": (NOW - 30, NOW - 20)}, "retry budget: 2 recent failures counted, the last"),
+        ({"unreadable_pages": (NOW - 30, NOW - 20)}, "2 pages too costly to read, the last"),
         ({"way": Way.BROWSER, "way_until": NOW + 60}, "visited in the browser until"),
     ],
 )  # fmt: skip
@@ -234,7 +247,7 @@ def test_a_host_that_is_well_has_no_state() -> None:
         ),
         (
             {"robots_allows": False},
-            "Never offered: no visited page links to it, and no sitemap or feed that was read lists it. "
+            "Never offered: no stored page links to it, and no sitemap or feed that was read lists it. "
             "It would be admitted, then refused by robots",
         ),
         ({"is_private": True}, "refused by the guard"),
@@ -278,8 +291,8 @@ def read_as(catalogue: Catalogue) -> tuple[VisitRecord, ...]:
         ({}, "as a link on https://example.org/"),
         ({"source": Source.REDIRECT}, "by a redirect of https://example.org/"),
         ({"source": Source.REPLAY}, "put back by a person"),
-        ({"source": Source.ARCHIVE}, "guessed as an archive, after https://example.org/"),
-        ({"source": Source.PAGINATION}, "guessed as the next page, after https://example.org/"),
+        ({"source": Source.ARCHIVE}, "guessed as an archive, on the visit of https://example.org/"),
+        ({"source": Source.PAGINATION}, "guessed as the next page of a list, on the visit of https://example.org/"),
         ({"source": Source.SITEMAP, "via": SITEMAP, "page": PAGE}, f"in the sitemap {SITEMAP}"),
         ({"source": Source.FEED, "via": "https://example.org/f", "page": PAGE}, "in the feed https://example.org/f"),
         ({"source": Source.SITEMAP, "via": SITEMAP}, f"by sitemaps: {SITEMAP} names it"),
@@ -389,6 +402,26 @@ def test_other_pages_tell_the_guesses_they_belong_to(place: str, says: str) -> N
 def test_a_page_of_no_list_tells_no_guesses(place: str) -> None:
     url = f"https://example.org{place}"
     assert " guesses " not in text_of(None, url=url, host=msgspec.structs.replace(HOST, finds=FINDS))
+
+
+NEWS = SiteSigns(dated_articles=3, has_feed=True)
+
+
+@pytest.mark.parametrize(
+    ("finds", "says"),
+    [
+        (Finds(verdict="asked"), "✓ on: asked for, by `discovery.guesses` or by naming archives or pagination"),
+        (Finds(verdict="news", signs=NEWS), "✓ on: it looks like a news site or a blog (articles with dates"),
+        (Finds(verdict="no_signs"), "✗ off: nothing seen so far says that it is a news site or a blog;"),
+        (Finds(verdict="no_signs", signs=SiteSigns(has_feed=True)), "✗ off: only a feed says that it is a news site"),
+        (Finds(verdict="own_site"), "✗ off: its pace has no limit, as on a site of one's own; `discovery.guesses ="),
+        (Finds(verdict="never"), "✗ off: `discovery.guesses` is `never`"),
+    ],
+)
+def test_a_home_page_tells_why_guesses_are_on_or_off(finds: Finds, says: str) -> None:
+    home = "https://example.org/"
+    assert f" guesses {says}" in text_of(None, url=home, host=msgspec.structs.replace(HOST, finds=finds))
+    assert " guesses " not in text_of(None, url=f"{home}a", host=msgspec.structs.replace(HOST, finds=finds))
 
 
 def test_many_guesses_are_not_all_told() -> None:

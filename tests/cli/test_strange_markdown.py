@@ -57,5 +57,5 @@ def test_what_would_do_something_does_not(markdown: str, wanted: str) -> None:
 
 @given(st.text(st.sampled_from("ab<>()[]:\\`~ \n&#/javscript")))
 def test_without_blocks_of_code_no_tag_begins(markdown: str) -> None:
-    shown = re.sub(r"\\\\", "", harmless(markdown.replace("```", "").replace("~~~", "")))
+    shown = re.sub(r"\\\\", "  ", harmless(markdown.replace("```", "").replace("~~~", "")))
     assert not re.search(r"(?<!\\)<[a-zA-Z/!?]", shown)

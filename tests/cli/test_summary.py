@@ -62,6 +62,16 @@ def test_it_says_what_came_of_it_where_it_is_and_what_to_try() -> None:
     assert "9 deferred" not in text
 
 
+def test_a_crawl_that_needs_a_browser_is_not_complete() -> None:
+    needy = report(dead=2, needs_browser=2)
+    text = text_of(needy)
+    assert "Nothing else is left to visit. 2 URLs need a browser: install one" in text
+    assert "complete" not in text
+    assert text.splitlines()[-1] == f"Resume with:  {ORDERS.resume}"
+    assert "2 URLs need a browser" in "\n".join(brief(needy, Ink()))
+    assert "2 URLs need a browser" in closing_line(report(pages=0, needs_browser=2), Ink())
+
+
 @pytest.mark.parametrize("ending", [Ending.INTERRUPTED, Ending.PAGE_LIMIT, Ending.PATIENCE])
 def test_the_last_line_is_the_command_that_resumes(ending: Ending) -> None:
     assert text_of(report(ending, waiting=5)).splitlines()[-1] == f"Resume with:  {ORDERS.resume}"
@@ -76,7 +86,7 @@ def test_resting_hosts_are_named() -> None:
 
 
 def test_nothing_stored_points_to_the_reason() -> None:
-    line = closing_line(report(pages=0), Ink())
+    line = closing_line(report(Ending.NOTHING_STORED, pages=0), Ink())
     assert line == "Nothing could be stored. `tenax explain https://example.org --out 'my crawl'` says why"
 
 
@@ -97,7 +107,7 @@ def test_dead_letters_are_something_to_try() -> None:
 def test_quiet_means_quiet_unless_there_is_something_to_do() -> None:
     assert brief(report(), Ink()) == []
     assert brief(report(Ending.INTERRUPTED, waiting=3), Ink())[-1] == f"Resume with:  {ORDERS.resume}"
-    assert brief(report(pages=0), Ink())[0].startswith("Nothing could be stored.")
+    assert brief(report(Ending.NOTHING_STORED, pages=0), Ink())[0].startswith("Nothing could be stored.")
 
 
 def test_how_pages_were_found_fits_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -243,3 +243,75 @@ def test_a_knob_of_the_page_fetcher_has_a_second_variable() -> None:
     assert load(environment=both).sources["page_fetcher.max_retries"] == "TENAX_PAGE_FETCHER_MAX_RETRIES"
     with pytest.raises(ConfigError, match="unknown variable PAGE_FETCHER_DLQ; did you mean `PAGE_FETCHER_DLQ_QUEUE`"):
         load(environment={"PAGE_FETCHER_DLQ": "lost"})
+
+
+@pytest.mark.parametrize(
+    ("text", "flags", "guesses", "source"),
+    [
+        ("", {}, "auto", "default"),
+        ("", {"discovery.sources": ("links", "archives")}, "always", "--flag"),
+        ("", {"discovery.sources": ("links", "sitemaps")}, "auto", "default"),
+        ("", {"discovery.sources": ("pagination",), "discovery.guesses": "auto"}, "auto", "--flag"),
+        ('sources = ["links", "sitemaps", "feeds", "archives", "pagination"]', {}, "always", "file"),
+        ('sources = ["links", "pagination"]\nguesses = "never"', {}, "never", "file"),
+        ('guesses = "never"', {"discovery.sources": ("archives",)}, "never", "file"),
+    ],
+)
+def test_whoever_names_a_way_of_guessing_asks_for_guesses(
+    tmp_path: Path, text: str, flags: dict[str, object], guesses: str, source: str
+) -> None:
+    file = tmp_path / "tenax.toml"
+    file.write_text(f"[discovery]\n{text}\n")
+    loaded = load(file, flags={key: Setting(value, "--flag") for key, value in flags.items()})
+    assert loaded.config.discovery.guesses == guesses
+    assert loaded.sources["discovery.guesses"] == (str(file) if source == "file" else source)
+
+
+@pytest.mark.parametrize(
+    ("text", "flags", "guesses"),
+    [
+        ('discovery.sources = ["links", "archives"]', {}, "always"),
+        ('discovery.sources = ["links"]', {}, "auto"),
+        ('discovery.sources = ["archives"]\ndiscovery.guesses = "never"', {}, "never"),
+        ('discovery.sources = ["archives"]', {"discovery.sources": ("links",)}, "auto"),
+    ],
+)
+def test_whoever_names_one_for_a_site_asks_for_guesses_there(
+    tmp_path: Path, text: str, flags: dict[str, object], guesses: str
+) -> None:
+    file = tmp_path / "tenax.toml"
+    file.write_text(f'[site."example.org"]\n{text}\n')
+    loaded = load(file, flags={key: Setting(value, "--flag") for key, value in flags.items()})
+    assert loaded.at("example.org").config.discovery.guesses == guesses
+    assert loaded.config.discovery.guesses == "auto"
+
+
+# ---- sites of one's own -----------------------------------------------------------------------------------
+
+NO_LIMIT = "[politeness]\nrate_per_second = 0\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "environment", "connections"),
+    [
+        ("", {}, {}),
+        (NO_LIMIT, {}, {"mine.example": 8, "[::1]": 8}),
+        ("", {"TENAX_POLITENESS_RATE_PER_SECOND": "0"}, {"mine.example": 8, "[::1]": 8}),
+        (NO_LIMIT + "connections_per_host = 1\n", {}, {}),
+        (NO_LIMIT, {"TENAX_POLITENESS_CONNECTIONS_PER_HOST": "1"}, {}),
+        (NO_LIMIT, {"TENAX_POLITENESS_CONNECTIONS_PER_HOST": "3"}, {"mine.example": 3, "[::1]": 3, "other": 3}),
+        ('[site."mine.example"]\npoliteness.rate_per_second = 0\n', {}, {"mine.example": 8}),
+        (NO_LIMIT + '[site."mine.example"]\npoliteness.rate_per_second = 2\n', {}, {"[::1]": 8}),
+        (NO_LIMIT + '[site."*.example"]\npoliteness.connections_per_host = 2\n', {}, {"mine.example": 2, "[::1]": 8}),
+        (NO_LIMIT + '[site."mine.example"]\nfetch.max_attempts = 9\n', {}, {"mine.example": 8, "[::1]": 8}),
+    ],
+)
+def test_typed_hosts_without_a_rate_limit_get_several_connections(
+    tmp_path: Path, text: str, environment: dict[str, str], connections: dict[str, int]
+) -> None:
+    before = load(written(tmp_path, text), environment)
+    sites, sites_before = Sites(before.with_own_sites(["mine.example", "[::1]", "a~b"]).config), Sites(before.config)
+    for host in ("mine.example", "[::1]", "other", "www.mine.example"):
+        expected = connections.get(host, 2 if "*" in text and host.endswith("example") else connections.get("other", 1))
+        assert sites.of(host).politeness.connections_per_host == expected, host
+        assert sites.of(host).fetch == sites_before.of(host).fetch

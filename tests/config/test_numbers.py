@@ -6,6 +6,7 @@ import pytest
 
 from tenax.config import Config
 from tenax.fetch.pipeline import PROBE_TIMEOUT_SECONDS, ROBOTS_TIMEOUT_SECONDS
+from tenax.fetch.validate import SMALL_BODY_BYTES
 from tenax.hosts.robots import MAX_ROBOTS_BYTES, MAX_ROBOTS_REDIRECTS
 from tenax.hosts.throttle import JITTER, RECOVERY, SLOWEST_PER_MINUTE
 
@@ -64,7 +65,7 @@ NUMBERS = {
     "browser.health_check_seconds": 30.0,
     "browser.max_consecutive_errors": 3,
     # what is a page
-    "validation.min_body_bytes": 500,
+    "validation.min_body_bytes": -1,
     # standstill
     "resilience.stall_seconds": 5 * MINUTE,
     "resilience.network_check_seconds": 30.0,
@@ -81,4 +82,5 @@ def test_the_defaults_are_what_was_promised(knob: str, value: object) -> None:
 def test_numbers_that_are_no_knobs() -> None:
     assert (ROBOTS_TIMEOUT_SECONDS, PROBE_TIMEOUT_SECONDS) == (10.0, 10.0)
     assert (MAX_ROBOTS_BYTES, MAX_ROBOTS_REDIRECTS) == (500 * 1024, 5)
+    assert SMALL_BODY_BYTES == 500
     assert (JITTER, RECOVERY, SLOWEST_PER_MINUTE) == (0.1, 1.1, 1.0)

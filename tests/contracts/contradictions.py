@@ -21,7 +21,7 @@ RUINS = {
     "SELECT host_id, rank, due + 1, key, found, depth, attempt, source, path FROM queue":
         "1 tasks that wait more than once",
     "UPDATE record SET key = (SELECT key FROM queue), host_id = (SELECT host_id FROM queue) WHERE state = 'dead'":
-        "1 waiting tasks whose record says that they are settled or dead",
+        "1 waiting tasks whose record says that they are settled, dead or parked",
     "UPDATE record SET state = 'waiting' WHERE state = 'dead'":
         "1 records that say they wait, and are not in the queue",
     "DELETE FROM queue": "1 admitted URLs that are neither waiting nor recorded",

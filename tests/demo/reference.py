@@ -42,7 +42,7 @@ def normalized(base: str, href: str) -> str:
 def fetch(url: str) -> tuple[int, str, bytes]:
     """Status, Location and body; a body that is cut, bursts or is no HTML comes back empty."""
     parts = urlsplit(url)
-    connection = http.client.HTTPConnection(parts.netloc, timeout=10)
+    connection = http.client.HTTPConnection(parts.netloc, timeout=60)
     try:
         connection.request("GET", parts.path + (f"?{parts.query}" if parts.query else ""))
         answer = connection.getresponse()

@@ -22,7 +22,7 @@ SITE = Site(hosts=2, pages_per_host=24, manners="quick")
 
 
 def front_page(origin: str) -> int:
-    with urllib.request.urlopen(origin + "/", timeout=10) as answer:
+    with urllib.request.urlopen(origin + "/", timeout=60) as answer:
         status: int = answer.status
         return status
 
@@ -74,7 +74,7 @@ async def test_it_ends_when_its_parent_is_killed() -> None:
         await parent.wait()
         gone = asyncio.Event()
         asyncio.get_running_loop().add_reader(exit_of_child, gone.set)
-        await asyncio.wait_for(gone.wait(), 10)
+        await asyncio.wait_for(gone.wait(), 60)
     finally:
         asyncio.get_running_loop().remove_reader(exit_of_child)
         os.close(exit_of_child)
@@ -89,12 +89,12 @@ def test_by_hand_it_prints_its_origins_and_stops_when_asked(number: signal.Signa
         origins = json.loads(process.stdout.readline())["origins"]
         assert front_page(origins[0]) == 200
         process.send_signal(number)
-        assert process.wait(timeout=10) == 0
+        assert process.wait(timeout=60) == 0
 
 
 def test_impossible_options_end_in_one_line() -> None:
     command = [sys.executable, "-m", "tenax.demo", "--pages", "3"]
     environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
-    ended = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, env=environment, timeout=30)
+    ended = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, env=environment, timeout=60)
     assert ended.returncode == 2
     assert ended.stderr.decode() == "tenax.demo: a demo host has at least 24 pages, not 3\n"

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from hashlib import sha256
 
-from tenax.discover.guessing import Answer, GuessLimits, VisitFacts, after_visit, listing_of
+from tenax.discover.guessing import Answer, GuessLimits, VisitFacts, after_visit
+from tenax.discover.listing import listing_of
 from tenax.model import Finds, Source
 
 HOST = "https://example.org"

@@ -2,13 +2,17 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tenax.discover.archives import (
+    EARLIEST_YEAR,
     FORGIVEN_AFTER_SECONDS,
+    MANY_WORKED,
     MOST_RULES,
+    NO_PAGE,
     Dated,
     after_archive,
     archive_at,
@@ -19,11 +23,14 @@ from tenax.discover.archives import (
     is_usual,
     is_worth,
     learned_pattern,
+    months_below,
     next_period,
     place_at,
+    rule_to_ask,
     with_archive,
 )
-from tenax.model import ArchiveRule, Finds
+from tenax.discover.site_signs import ENOUGH
+from tenax.model import ArchiveRule, Finds, SiteSigns
 
 HOST = "https://example.org"
 NOW = datetime(2026, 3, 9, tzinfo=UTC).timestamp()
@@ -115,21 +122,52 @@ def test_time_has_a_beginning() -> None:
     assert next_period("/archive", None, NOW) is None
 
 
-def test_archives_are_looked_for_when_little_waits_and_once_a_day() -> None:
+def test_archives_are_looked_for_when_little_waits_or_once_a_day() -> None:
     finds = Finds(archives_at=NOW)
-    assert is_archive_time(Finds(), NOW, 9, 10, 86_400)
-    assert not is_archive_time(Finds(), NOW, 10, 10, 86_400)
-    assert not is_archive_time(finds, NOW + 86_399, 0, 10, 86_400)
-    assert is_archive_time(finds, NOW + 86_400, 0, 10, 86_400)
+    assert is_archive_time(finds, NOW, 9, 10, 86_400), "little waits"
+    assert not is_archive_time(finds, NOW, 10, 10, 86_400)
+    assert not is_archive_time(finds, NOW + 86_399, None, 10, 86_400), "nobody counted"
+    assert is_archive_time(finds, NOW + 86_400, 10, 10, 86_400), "much waits, but a day is over"
+    assert is_archive_time(finds, NOW + 86_400, None, 10, 86_400)
 
 
 def test_a_stranger_is_asked_for_what_is_usual() -> None:
-    assert archives_to_try(Finds(), NOW, 5) == ("/archive", "/archives", "/{yyyy}/", "/sitemap", "/{yyyy}/{mm}/")
+    usual = ("/archive", "/{yyyy}/", "/{yyyy}/{mm}/", "/news/{yyyy}/", "/archives")
+    assert archives_to_try(Finds(), NOW, 99, with_further=False) == usual
+    assert archives_to_try(Finds(), NOW, 99)[:6] == (*usual, "/sitemap")
+
+
+def test_a_section_for_news_is_asked_for_its_years_and_months() -> None:
+    finds = Finds(sections={"presse": 2, "sport": 9})
+    usual = ("/archive", "/{yyyy}/", "/presse/{yyyy}/", "/{yyyy}/{mm}/", "/presse/{yyyy}/{mm}/")
+    assert archives_to_try(finds, NOW, 5) == usual
 
 
 def test_sections_seen_often_come_before_rare_ones() -> None:
-    finds = Finds(sections={"blog": 2, "presse": 9})
-    assert archives_to_try(finds, NOW, 6)[4:] == ("/presse/{yyyy}/", "/blog/{yyyy}/")
+    finds = Finds(sections={"blog": 2, "sport": 9})
+    assert archives_to_try(finds, NOW, 99)[7:9] == ("/sport/{yyyy}/", "/sport/archive")
+
+
+def test_dates_in_the_paths_of_pages_come_first() -> None:
+    finds = Finds(signs=SiteSigns(dated_paths={"/blog/{yyyy}/{mm}/": ENOUGH, "/{yyyy}/": 1}))
+    assert archives_to_try(finds, NOW, 3) == ("/blog/{yyyy}/{mm}/", "/blog/{yyyy}/", "/archive")
+
+
+def test_where_archives_are_written_another_way_no_other_dates_are_tried() -> None:
+    finds = Finds(archives={"/blog/{yyyy}/{mm}/": ArchiveRule("valid", worked=1, reached=EARLIEST_YEAR * 12)})
+    tried = archives_to_try(finds, NOW, 99, with_further=False)
+    assert tried == ("/blog/{yyyy}/{mm}/", "/archive")
+
+
+def test_the_year_before_is_tried_where_nothing_is_at_this_one() -> None:
+    missed = after_archive(ArchiveRule(asked=2026, reached=2026), "no such page", NOW)
+    finds = Finds(archives={"/{yyyy}/": missed})
+    assert "/{yyyy}/" in archives_to_try(finds, NOW, 99, with_further=False)
+    again = rule_to_ask("/{yyyy}/", missed, NOW)
+    assert next_period("/{yyyy}/", again, NOW) == 2025
+    twice = after_archive(msgspec.structs.replace(missed, asked=2025, reached=2025), "no such page", NOW)
+    assert "/{yyyy}/" not in archives_to_try(Finds(archives={"/{yyyy}/": twice}), NOW, 99)
+    assert rule_to_ask("/{yyyy}/", twice, NOW) is None
 
 
 def test_what_worked_comes_first_and_what_failed_rests() -> None:
@@ -140,13 +178,36 @@ def test_what_worked_comes_first_and_what_failed_rests() -> None:
         "/blog/{yyyy}/{mm}/": ArchiveRule("valid", worked=3, reached=24_000),
         "/{yyyy}/": ArchiveRule("tried", asked=2026, at=NOW - 5),
     }
-    assert archives_to_try(Finds(archives=rules), NOW, 3) == ("/blog/{yyyy}/{mm}/", "/archives", "/{yyyy}/{mm}/")
+    assert archives_to_try(Finds(archives=rules), NOW, 99)[:3] == ("/blog/{yyyy}/{mm}/", "/archives", "/{yyyy}/{mm}/")
 
 
-def test_months_are_left_out_where_years_work() -> None:
-    finds = Finds(archives={"/{yyyy}/": ArchiveRule("valid", worked=1, reached=2024)})
-    assert "/{yyyy}/{mm}/" not in archives_to_try(finds, NOW, 99)
-    assert "/{yyyy}/{mm}/" in archives_to_try(Finds(), NOW, 99)
+@pytest.mark.parametrize(
+    ("pattern", "linked", "months"),
+    [
+        ("/{yyyy}/", [], "/{yyyy}/{mm}/"),
+        ("/news/{yyyy}/", ["/{yyyy}/{mm}/"], "/news/{yyyy}/{mm}/"),
+        ("/{yyyy}/", ["/{yyyy}/{mm}/"], None),
+        ("/{yyyy}/", ["/{yyyy}/{m}/"], None),
+        ("/{yyyy}.html", [], None),
+        ("/{yyyy}/{mm}/", [], None),
+    ],
+)
+def test_months_stand_below_years_unless_they_are_linked(pattern: str, linked: list[str], months: str | None) -> None:
+    assert months_below(pattern, linked) == months
+
+
+@pytest.mark.parametrize(
+    ("newest", "month"),
+    [(0, 2026 * 12 + 1), (2026 * 12, 2026 * 12 + 1), (2025 * 12 + 5, 2025 * 12 + 5), (2027 * 12, 2026 * 12 + 1)],
+    ids=["none was seen", "of late", "silent for months", "of the future"],
+)
+def test_time_begins_with_the_newest_page(newest: int, month: int) -> None:
+    assert next_period("/{yyyy}/{mm}/", None, NOW, newest) == month
+    assert next_period("/{yyyy}/", None, NOW, newest) == month // 12
+
+
+def test_what_was_reached_counts_more_than_the_newest_page() -> None:
+    assert next_period("/{yyyy}/{mm}/", ArchiveRule(reached=2026 * 12), NOW, 2020 * 12) == 2025 * 12 + 11
 
 
 def test_the_first_failure_ends_what_never_worked() -> None:
@@ -162,6 +223,12 @@ def test_what_has_worked_may_miss_once() -> None:
     assert (once.state, once.missed) == ("valid", 1)
     assert after_archive(once, "nothing new", NOW).state == "invalid"
     assert after_archive(after_archive(once, "", NOW), "nothing new", NOW).state == "valid"
+
+
+def test_what_worked_often_ends_with_the_first_period_that_has_no_page() -> None:
+    rule = ArchiveRule("valid", worked=MANY_WORKED, asked=0)
+    assert after_archive(rule, NO_PAGE, NOW).state == "invalid"
+    assert after_archive(rule, "nothing new", NOW).state == "valid"
 
 
 def test_a_bounded_memory_forgets_failures_first() -> None:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tenax.discover.feed_values import MAX_ENTRIES
+from tenax.discover.feed_values import MAX_ENTRIES, MAX_JSON_PARTS
 from tenax.discover.feeds import Feed, FeedEntry, read_feed
 
 URL = "https://example.org/feed.json"
@@ -49,6 +49,11 @@ def test_a_whole_one() -> None:
         next_link="https://example.org/feed.json?page=2",
         hub="https://hub.example/",
     )
+
+
+def test_json_of_too_many_parts_is_not_taken_apart() -> None:
+    feed = read(version=VERSION, items=[[]] * MAX_JSON_PARTS)
+    assert feed.problems == (f"JSON of more than {MAX_JSON_PARTS:,} lists and objects: it was not read",)
 
 
 def test_wrong_types_are_as_if_they_were_not_there() -> None:

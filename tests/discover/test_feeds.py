@@ -9,7 +9,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tenax.discover.feed_values import MAX_BODY_BYTES, MAX_DEPTH, MAX_ELEMENTS, MAX_ENTRIES
+from tenax.discover.feed_values import (
+    MAX_BODY_BYTES,
+    MAX_DEPTH,
+    MAX_ELEMENTS,
+    MAX_ENTRIES,
+    MAX_RESOLVED_CHARS,
+    MAX_TAG_BYTES,
+    MAX_TEXT_CHARS,
+)
 from tenax.discover.feeds import Feed, FeedEntry, looks_like_feed, read_feed
 
 URL = "https://example.org/blog/feed.xml"
@@ -359,12 +367,38 @@ def test_bounds_are_told() -> None:
     wide = rss(WHOLE + "<a/>" * MAX_ELEMENTS)
     assert len(wide.entries) == 2
     assert wide.problems == (f"more than {MAX_ELEMENTS} elements: the rest was not read",)
+    links = rss(WHOLE + '<link href="x"/>' * 3_000, f'xml:base="https://example.org/{"b" * 2000}/"')
+    assert len(links.entries) == 2
+    assert links.problems == (f"links of more than {MAX_RESOLVED_CHARS:,} characters: the rest was not read",)
+    tag = rss(f'{WHOLE}<item a="{"b" * 2 * MAX_TAG_BYTES}"><link>/3</link></item>')
+    assert len(tag.entries) == 3  # by the reader that forgives everything
+    assert tag.problems == (f"not well-formed: a tag of more than {MAX_TAG_BYTES:,} bytes in line 1",)
     large = read_feed(f"<rss><channel>{WHOLE}".encode() + b" " * MAX_BODY_BYTES, None, URL, NOW)
     assert len(large.entries) == 2
     assert large.problems[0] == f"larger than {MAX_BODY_BYTES} bytes: the rest was not read"
 
 
+@pytest.mark.parametrize(
+    ("base", "link"),
+    [
+        ("/c/", "https://example.org/c/x"),
+        ("/" + "c" * 2000 + "/", "https://example.org/" + "c" * 2000 + "/x"),
+        ("/" + "c" * 2048 + "/", "https://example.org/blog/x"),  # ignored
+        ("http://[", "https://example.org/blog/x"),
+    ],
+)
+def test_the_base_of_a_feed_is_no_longer_than_a_url(base: str, link: str) -> None:
+    feed = rss(f'<item xml:base="{base}"><link>x</link></item>')
+    assert feed.entries[0].link == link
+
+
+def test_a_link_longer_than_any_url_is_none() -> None:
+    assert item(f"<link>/{'a' * MAX_TEXT_CHARS}</link>").link == ""
+    assert len(item(f"<title>{'a' * 100_000}</title>").title) == MAX_TEXT_CHARS + 1
+
+
 TRAPS = {
+    "a bare word": "<rss><channel>&<item " + "a" * 100,
     "ampersands": "<rss><channel><title>" + "&" * 100,
     "quotes": '<rss><channel>&<a "' + '<a "' * 25,
     "cdata": "<rss><channel>" + "<![CDATA[" * 20,
@@ -452,3 +486,32 @@ def test_no_feed(text: str) -> None:
 )
 def test_looks_like_a_feed(body: bytes, content_type: str | None, is_feed: bool) -> None:
     assert looks_like_feed(body, content_type) is is_feed
+
+
+# ---- links that lead off the web --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "feed",
+    [
+        '<feed xmlns="http://www.w3.org/2005/Atom" xml:base="file:///etc/"><entry><link href="passwd"/></entry></feed>',
+        '<feed xmlns="http://www.w3.org/2005/Atom"><entry xml:base="FILE:///etc/"><link href="passwd"/></entry></feed>',
+        '<rss xml:base="file:///etc/"><channel><item><guid>passwd</guid></item></channel></rss>',
+    ],
+)
+def test_a_base_off_the_web_is_none(feed: str) -> None:
+    [entry] = read_feed(feed.encode(), "text/xml", "https://example.org/feed", 0.0).entries
+    assert entry.link == "https://example.org/passwd"
+    assert "file" not in entry.id
+
+
+@pytest.mark.parametrize("link", ["file:///etc/passwd", "JavaScript:alert(1)", "data:text/html,x", "ftp://a.example/"])
+def test_a_link_off_the_web_is_left_out(link: str) -> None:
+    item = f"<item><title>One</title><link>{link}</link></item>"
+    rss = f'<rss><channel><link>{link}</link><atom:link rel="next" href="{link}"/>{item}</channel></rss>'
+    one = f'{{"id": "1", "url": "{link}"}}'
+    as_json = f'{{"version": "https://jsonfeed.org/version/1", "next_url": "{link}", "items": [{one}]}}'
+    for text in (rss, as_json):
+        feed = read_feed(text.encode(), None, "https://example.org/feed", 0.0)
+        assert [entry.link for entry in feed.entries] == [""]
+        assert (feed.link, feed.next_link) == ("", "")

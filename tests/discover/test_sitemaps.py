@@ -88,6 +88,13 @@ def test_lines_that_are_no_urls_are_counted() -> None:
     )  # fmt: skip
 
 
+def test_relative_urls_are_read_up_to_a_bound() -> None:
+    body = "<urlset>" + "<url><loc>/x</loc></url>" * 3 + f"<url><loc>{A}</loc></url></urlset>"
+    found = read_sitemap(body.encode(), "text/xml", SitemapLimits(max_relative_urls=2))
+    assert (urls(found), found.left_out) == (["/x", "/x", A], 1)
+    assert found.problems[0] == "more than 2 relative URLs: the rest were left out"
+
+
 def test_letters_of_any_length_may_stand_where_two_pieces_meet() -> None:
     lines = [f"https://example.org/{'é' * 500}{number}" for number in range(200)]
     for shift in range(3):
@@ -238,7 +245,9 @@ def test_a_bomb_is_stopped_at_the_limit() -> None:
     found = read_sitemap(bomb + stream.flush(), None, SitemapLimits(max_decoded_bytes=2**20))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert found == Sitemap("urlset", (SitemapEntry(A),), ("larger than 1,048,576 bytes: the rest was not read",))
+    assert found == Sitemap(
+        "urlset", (SitemapEntry(A),), ("larger than 1,048,576 bytes: the rest was not read",), 0, 0, True
+    )
     assert peak < 4 * 2**20
 
 
@@ -515,6 +524,6 @@ def test_robots_lines() -> None:
     assert sitemaps_in_robots(text) == (A, B, "/c.xml")
 
 
-def test_robots_lines_are_bounded() -> None:
+def test_all_robots_lines_are_read() -> None:
     text = "\n".join(f"Sitemap: https://example.org/{number}" for number in range(500))
-    assert len(sitemaps_in_robots(text)) == 100
+    assert len(sitemaps_in_robots(text)) == 500, "how many of them are fetched is for a budget to say, which is counted"

@@ -80,7 +80,8 @@ class Result(NamedTuple):
     pages: dict[str, tuple[Any, ...]]
     dead: dict[str, str]
     outcomes: dict[str, int]
-    """Visits, without those that were put off: how many there are is a matter of time."""
+    """Visits, without those that were put off, and without guesses that found nothing: how many those are is a matter
+    of time, as a guess depends on what was known when it was made."""
     refusals: dict[str, int]
     settled: int
 
@@ -96,9 +97,9 @@ def result_of(*flags: str | Path, cwd: Path | None = None) -> Result:
     return Result(
         pages,
         {letter["url"]: letter["cause"] for letter in map(json.loads, letters.splitlines())},
-        {name: count for name, count in counts["outcomes"].items() if name != "deferred"},
-        counts.get("refusals", {}),
-        counts["settled"],
+        {name: count for name, count in counts["outcomes"].items() if name not in ("deferred", "missed")},
+        {name: count for name, count in counts.get("refusals", {}).items() if not name.startswith("guess")},
+        counts["settled"] - counts["outcomes"].get("missed", 0),
     )
 
 

@@ -19,7 +19,7 @@ from tenax.demo.server import LogLine
 from tenax.demo.site import expected_pages
 
 ROOT = Path(__file__).parents[2]
-DEADLINE_SECONDS = 60.0
+DEADLINE_SECONDS = 180.0
 INLINE = ("--set", "pool.processes=0")
 """No reader processes: they are of no use to a crawl of a few pages, and starting them takes time."""
 

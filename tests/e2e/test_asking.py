@@ -24,7 +24,7 @@ STORIES = {
     "a second try": ("{2}/moody", ["failed, server error: HTTP 500", "one attempt spent", "visit 3", "fetched"]),
     "closed by robots.txt": (
         "{0}/private/accounts",
-        ["Settled without a page: not fetched: ", "robots.txt does not allow it", "✗ robots.txt forbids it"],
+        ["Not fetched: ", "robots.txt does not allow it", "✗ robots.txt forbids it"],
     ),
     "a redirect": ("{5}/old-address", ["redirected, HTTP 301, to http://127.0.0.6", "/older-address", "→ done"]),
     "where it led": ("{5}/found-at-last", ["by a redirect of", "answered HTTP 301 and led on"]),
@@ -42,9 +42,9 @@ STORIES = {
         ["Never admitted: the rule `trap:calendar_years` refuses it", "`urls.calendar_years`"],
     ),
     "another trap": ("{4}/echo/a/b/a/b/a/b/", ["the rule `trap:max_repeated_segments` refuses it"]),
-    "never offered": ("{1}/nobody/links/here", ["Never offered: no visited page links to it"]),
+    "never offered": ("{1}/nobody/links/here", ["Never offered: no stored page links to it"]),
     "never offered, and closed": ("{0}/private/other", ["It would be admitted, then refused by robots.txt."]),
-    "marked nofollow": ("{1}/quiet/nook", ["Never offered: no visited page links to it"]),
+    "marked nofollow": ("{1}/quiet/nook", ["Never admitted: every link to it is marked nofollow"]),
 }
 
 
@@ -161,7 +161,7 @@ def test_dead_letters_are_listed_with_their_cause_and_replayed(crawled: Crawled,
     shutil.copytree(crawled.out, out)
     bomb, lines = f"{crawled.demo.origins[4]}/bomb", (out / "pages.jsonl").read_bytes()
     listed = tenax("dead-letters", "list", "--out", out)
-    assert f"{bomb}\n    larger than 10485760 bytes\n" in listed.out
+    assert f"{bomb}\n    larger than 10485760 bytes (`fetch.max_body_bytes`)\n" in listed.out
     assert "4 dead letters." in listed.out
     letters = [json.loads(line) for line in tenax("dead-letters", "list", "--json", "--out", out).out.splitlines()]
     assert {letter["url"].rpartition("/")[2] for letter in letters} == {"bomb", "cut-short", "and-round", "passwords"}

@@ -42,10 +42,10 @@ def complaint(answer: Ended, code: int) -> str:
 
 
 SEEDS = [
-    ("notaurl", 2, r"seed `notaurl` is not a URL; write it like https://example.org/"),
-    ("ftp://example.org/", 2, r"seed `ftp://example.org/`: `ftp` is not a scheme we fetch; give an http or https URL"),
+    ("notaurl", 2, r"`notaurl` is not a URL; write it like https://example.org/"),
+    ("ftp://example.org/", 2, r"`ftp://example.org/`: `ftp` is not a scheme we fetch; give an http or https URL"),
     ("file:///etc/passwd", 2, r".*`file` is not a scheme we fetch; give an http or https URL"),
-    ("http://exa mple.org/", 2, r"seed `http://exa mple.org/` is not a URL; .*"),
+    ("http://exa mple.org/", 2, r"`http://exa mple.org/` is not a URL; .*"),
     ("http://me:secret@nothing.invalid/", 3, r"there is no host called nothing\.invalid; check the spelling .*"),
     ("http://127.0.0.1:9/", 3, r".*http://127\.0\.0\.1:9.*connection refused.*"),
 ]
@@ -145,7 +145,7 @@ def test_a_ledger_that_cannot_be_used_is_left_as_it_is(
 
 def test_a_ledger_in_use(calm: Demo, tmp_path: Path) -> None:
     """The second one is sent away, --fresh or not, and the first goes on undisturbed."""
-    first = start("crawl", *calm.seeds, "--rate", "3", *INLINE, "--out", tmp_path)
+    first = start("crawl", *calm.seeds, "--rate", "0.5", *INLINE, "--out", tmp_path)
     file = tmp_path / "pages.jsonl"
     until(lambda: file.exists() and file.stat().st_size, "the first page")
     others = together(

@@ -9,6 +9,7 @@ import os
 import re
 import signal
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -81,7 +82,7 @@ def stored(site: Site, out: Path) -> set[str]:
 
 
 async def test_what_no_link_leads_to_is_found_and_its_source_is_told(site: Site, tmp_path: Path) -> None:
-    done = await crawl(site, tmp_path)
+    done = await crawl(site, tmp_path, "--discover", "links,sitemaps,feeds,archives,pagination")
     assert {f"/{name}" for name in STORIES} <= stored(site, tmp_path)
     assert not [url for url in stored(site, tmp_path) if "xml" in url or "atom" in url], "a sitemap is no page"
     assert "/closed" not in [hit.path for hit in site.hits]
@@ -105,6 +106,78 @@ async def test_what_no_link_leads_to_is_found_and_its_source_is_told(site: Site,
         [line] = [line for line in explanation.splitlines() if re.search(r":\d\d +found +", line)]
         assert way in line
         assert line.endswith((site.url(via), f"{site.url(via)} names"))
+
+
+async def test_a_site_of_ones_own_is_asked_for_nothing_that_it_does_not_name(site: Site, tmp_path: Path) -> None:
+    """Without a rate limit, a 404 in the log of the site is a broken link, never a guess."""
+    await crawl(site, tmp_path)
+    lists = {"/index.xml", "/new.xml", "/old.xml.gz", "/news.atom"}
+    linked = {f"/{name}" for name in STORIES if not name.startswith(("page2", "page3"))}
+    assert {hit.path for hit in site.hits} == {"/robots.txt", "/", "/news", *lists, *linked}
+    explained = await asyncio.to_thread(tenax, "explain", site.origin, "--out", tmp_path)
+    assert "✗ off: its pace has no limit" in " ".join(explained.out.split())
+
+
+async def test_a_site_that_is_no_news_site_is_asked_for_nothing_that_it_does_not_name(tmp_path: Path) -> None:
+    paths = [f"/manual/chapter-{number}" for number in range(12)]
+    pages = {path: story(path.strip("/").replace("/", " ")) for path in paths}
+    async with Site({"/": serves(page("A manual", paths)), **pages}) as site:
+        done = await asyncio.to_thread(tenax, "crawl", site.origin, "--rate", "1000", *INLINE, "--out", tmp_path)
+        assert done.code == 0, done.err
+        assert {hit.path for hit in site.hits} == {"/robots.txt", "/sitemap.xml", "/", *paths}
+        explained = await asyncio.to_thread(tenax, "explain", site.origin, "--out", tmp_path)
+    assert "that it is a news site or a blog; `discovery.guesses =" in " ".join(explained.out.split())
+
+
+SECTIONS = ("news", "sport", "culture")
+TODAY = datetime.now(UTC).date()
+LAST_YEAR = TODAY.year - 1
+OLD = {"/archive": range(7), f"/{LAST_YEAR}/": range(7, 14), f"/news/{LAST_YEAR}/": range(14, 20)}
+
+
+async def listed(exchange: Exchange) -> None:
+    """The home page, archives, and lists of three pages each, of which the first is linked."""
+    path, _, number = exchange.path.partition("?page=")
+    if int(number or 1) > 3:
+        await exchange.answer(b"no such page", "404 Not Found")
+        return
+    rows = [f"/{section}/" for section in SECTIONS]
+    if path in OLD:
+        rows = [f"/news/old-{name}" for name in OLD[path]]
+    elif path != "/":
+        rows = [f"{path}{name}-{number or 1}" for name in "abcdefghij"]
+    links = "".join(f'<li><a href="{row}">A story of {row.strip("/")} for everyone</a></li>' for row in rows)
+    body = f"<!doctype html><title>The Paper {path}</title><h1>The Paper</h1><ul>{links}</ul>"
+    await exchange.answer(body.encode(), headers={"Content-Type": "text/html"})
+
+
+def dated_story(name: str) -> Manner:
+    date = f'<meta property="og:type" content="article"><meta property="article:published_time" content="{TODAY}">'
+    words = " ".join(f"{name} has a word, and this is number {word} of them." for word in range(40))
+    text = f"<!doctype html><title>{name}</title>{date}<article><h1>{name}</h1><p>{words}</p></article>"
+    return serves(text.encode())
+
+
+def paper() -> dict[str, Manner]:
+    """About 120 pages, 20 of them in archives only."""
+    paths = [f"/{section}/{name}-{number}" for section in SECTIONS for name in "abcdefghij" for number in (1, 2, 3)]
+    paths += [f"/news/old-{number}" for number in range(20)]
+    lists = ["/", *OLD, *(f"/{section}/" for section in SECTIONS)]
+    return {path: dated_story(path.strip("/").replace("/", " ")) for path in paths} | dict.fromkeys(lists, listed)
+
+
+async def test_archives_of_a_small_news_site_are_found_beside_its_lists(tmp_path: Path) -> None:
+    async with Site(paper()) as site:
+        done = await asyncio.to_thread(
+            tenax, "crawl", site.origin, "--rate", "1000", *INLINE, "--per-host", "4", "--out", tmp_path
+        )
+        assert done.code == 0, done.err
+        assert paper().keys() <= stored(site, tmp_path)
+        asked_of_all = ("/robots.txt", "/sitemap.xml")
+        missing = [hit.path for hit in site.hits if hit.path.partition("?")[0] not in (*paper(), *asked_of_all)]
+        assert len(missing) <= 0.12 * len(site.hits), missing
+        explained = await asyncio.to_thread(tenax, "explain", site.origin, "--out", tmp_path)
+        assert "✓ on: it looks like a news site or a blog (articles with dates" in " ".join(explained.out.split())
 
 
 @pytest.mark.parametrize(
@@ -143,7 +216,7 @@ async def test_pages_are_kept_fresh_until_it_is_stopped_and_after_it_goes_on(tmp
 
         for round_ in (1, 2):
             before = asked()
-            process = start("crawl", site.origin, *options)
+            process = start("crawl", *([site.origin, *options] if round_ == 1 else ["--out", str(tmp_path)]))
             await asyncio.to_thread(
                 until,
                 lambda before=before, process=process: process.poll() is not None or asked() >= before + 3,
@@ -153,9 +226,9 @@ async def test_pages_are_kept_fresh_until_it_is_stopped_and_after_it_goes_on(tmp
             os.killpg(process.pid, signal.SIGINT)
             stopped = await asyncio.to_thread(ended, process)
             assert stopped.code == 130, stopped.err
-            assert f"Resume with:  python -m tenax crawl {site.origin}" in stopped.out
-            assert "--keep-fresh" in stopped.out
+            assert f"Resume with:  python -m tenax crawl --out {tmp_path}" in stopped.out
             assert ("resuming:" in stopped.err) is (round_ == 2)
+            assert ("kept from the last run: --discover links --keep-fresh" in stopped.err) is (round_ == 2)
         urls = [line["url"] for line in told(tmp_path)]
         assert urls.count(site.url("/lively")) >= 4
         assert urls.count(site.url("/")) == 1

@@ -32,7 +32,7 @@ def test_a_loopback_address_behind_a_link_is_refused(calm: Demo, tmp_path: Path,
     assert linked.startswith(calm.origins[1])
     explained = tenax("explain", linked, "--out", tmp_path).out
     why = "127.0.0.2 is not a public address" if opens_port else f"port {port} is not open to us"
-    assert f"Settled without a page: not fetched: {why}" in explained
+    assert f"Kept back by a setting, `guard`: {why}" in explained
     assert "as a link on" in explained
 
 
@@ -44,11 +44,11 @@ def test_a_private_address_behind_a_redirect_is_refused(rude: Demo, tmp_path: Pa
         ("crawl", seed, *FAST, "--out", out),
         ("crawl", f"{rude.origins[5]}/curiosities", "--max-depth", "1", "--scope", "any", *FAST, "--out", page_out),
     )
-    assert [one.code for one in done] == [0, 0]
+    assert [one.code for one in done] == [11, 0]
     assert "Nothing could be stored." in done[0].out
     target = "http://169.254.169.254/latest/meta-data/"
     for explained in in_one_process(*(("explain", target, "--out", where) for where in (out, page_out))):
-        assert "Settled without a page: not fetched: 169.254.169.254 is not a public address." in explained
+        assert "Kept back by a setting, `guard`: 169.254.169.254 is not a public address." in explained
         assert f"by a redirect of {seed}" in explained
     assert target not in urls(page_out)
 

@@ -93,17 +93,28 @@ async def test_two_crawls_in_one_directory_are_one_too_many(calm: Demo, tmp_path
 async def test_a_program_may_not_reach_private_addresses_as_a_person_may(calm: Demo, tmp_path: Path) -> None:
     """Not by default, and not with the port alone; with the network allowed it may."""
     port = int(calm.origins[0].rpartition(":")[2])
-    guards = [
-        GuardConfig(),
-        GuardConfig(ports=(port,)),
-        GuardConfig(ports=(port,), allow_networks=("127.0.0.0/8",)),
-    ]
-    pages = []
-    for number, guard in enumerate(guards):
+
+    def crawl_with(guard: GuardConfig, out: str) -> tenax.Crawl:
         config = Config(guard=guard, politeness=FAST.politeness, pool=FAST.pool, crawl=CrawlConfig(max_pages=3))
-        async with tenax.Crawl([calm.seeds[0]], config, out=tmp_path / str(number)) as crawl:
-            pages.append(len([page async for page in crawl]))
-    assert pages == [0, 0, 3]
+        return tenax.Crawl([calm.seeds[0]], config, out=tmp_path / out)
+
+    for guard in (GuardConfig(), GuardConfig(ports=(port,))):
+        with pytest.raises(tenax.TenaxError, match=r"is not a public address.*: refused; allow it with guard\."):
+            await crawl_with(guard, "refused").__aenter__()
+        assert not (tmp_path / "refused").exists()
+    async with crawl_with(GuardConfig(ports=(port,), allow_networks=("127.0.0.0/8",)), "allowed") as crawl:
+        assert len([page async for page in crawl]) == 3
+
+
+async def test_a_private_seed_beside_an_allowed_one_is_a_notice(calm: Demo, tmp_path: Path) -> None:
+    port = int(calm.origins[0].rpartition(":")[2])
+    host = calm.origins[0].removeprefix("http://").partition(":")[0]
+    guard = GuardConfig(ports=(80, port), allow_networks=(f"{host}/32",))
+    config = Config(guard=guard, politeness=FAST.politeness, pool=FAST.pool, crawl=CrawlConfig(max_pages=3))
+    async with tenax.Crawl(["http://10.9.8.7/", calm.seeds[0]], config, out=tmp_path) as crawl:
+        [refused] = [notice for notice in crawl.notices if "10.9.8.7" in notice]
+        assert refused.startswith("http://10.9.8.7 is not a public address: refused; allow it with")
+        assert len([page async for page in crawl]) == 3
 
 
 async def test_stop_from_elsewhere(calm: Demo, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import signal
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import partial
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -16,8 +16,9 @@ import pytest
 from tenax.demo import Site
 from tests.e2e.program import INLINE, Demo, ended, serving, start, until
 
-TOLERANCE_SECONDS = 0.02
-"""What the server's clock may be read later than a request arrives, on a busy machine."""
+TOLERANCE_SECONDS = 0.9
+"""What a request may be noticed later than it was sent, on a busy machine, and so seem closer to the next. Taken off
+once, however many requests lie between: a pace twice as fast is seen as soon as three requests were made."""
 
 
 @pytest.fixture
@@ -32,27 +33,33 @@ def fresh(tmp_path: Path) -> Iterator[Demo]:
         yield demo
 
 
-def smallest_gaps(demo: Demo) -> dict[str, float]:
-    """By host: the least time between two requests."""
+def times_by_host(demo: Demo) -> dict[str, list[float]]:
     times: dict[str, list[float]] = defaultdict(list)
     for request in demo.requests():
         times[request.host].append(request.time)
-    return {host: min(later - earlier for earlier, later in pairwise(at)) for host, at in times.items()}
+    return times
+
+
+def smallest_gaps(demo: Demo) -> dict[str, float]:
+    """By host: the least time between two requests."""
+    return {host: min(later - earlier for earlier, later in pairwise(at)) for host, at in times_by_host(demo).items()}
 
 
 def test_no_two_requests_to_a_host_are_closer_than_its_pace(fresh: Demo, tmp_path: Path) -> None:
     """Many visits may be in flight and several to one host; the pace holds all the same, from the first request on."""
     out = tmp_path / "out"
     # With readers of its own: in the same process, reading a page would hold up the requests it is about.
-    options = ("--rate", "10", "--per-host", "4", "--concurrency", "32")
+    options = ("--rate", "1", "--per-host", "4", "--concurrency", "32")
     process = start("crawl", *fresh.seeds, *options, "--out", out)
-    until(lambda: len(fresh.requests()) >= 30, "30 requests")
+    until(lambda: len(fresh.requests()) >= 12, "12 requests")
     process.send_signal(signal.SIGINT)
     assert ended(process).code == 130
     assert [request.path for request in fresh.requests()[:2]] == ["/robots.txt"] * 2
-    gaps = smallest_gaps(fresh)
-    assert len(gaps) == 2
-    assert all(gap >= 0.1 - TOLERANCE_SECONDS for gap in gaps.values()), gaps
+    times = times_by_host(fresh)
+    assert len(times) == 2
+    for at in times.values():
+        for (number, earlier), (other, later) in combinations(enumerate(at), 2):
+            assert later - earlier >= (other - number) * 1.0 - TOLERANCE_SECONDS, at
 
 
 def test_the_pace_holds_across_kill_9(fresh: Demo, tmp_path: Path) -> None:
@@ -68,7 +75,7 @@ def test_the_pace_holds_across_kill_9(fresh: Demo, tmp_path: Path) -> None:
         os.killpg(process.pid, signal.SIGKILL)
         assert ended(process).code == -signal.SIGKILL
     [gap] = smallest_gaps(fresh).values()
-    assert gap >= pace_seconds - TOLERANCE_SECONDS
+    assert gap >= pace_seconds
 
 
 def _were_made(demo: Demo, requests: int) -> bool:
@@ -83,4 +90,4 @@ def test_a_crawl_delay_is_kept_by_all_hosts_with_one(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         ended(process)
         [gap] = smallest_gaps(demo).values()
-    assert gap >= 0.2 - TOLERANCE_SECONDS
+    assert gap >= 0.2

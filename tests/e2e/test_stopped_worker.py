@@ -22,10 +22,10 @@ from tests.e2e.program import until
 
 PATHS = ["/", *(f"/{number}" for number in range(5))]
 SHORT = (
-    *("--set", "ledger.heartbeat_seconds=0.3", "--set", "ledger.dead_after_seconds=1.5"),
-    # In Redis the turn of a request without an answer is held for as long as a fetch may take. Here only the ledger's
-    # lease is in the way.
-    *("--set", "politeness.share_turns=false", "--set", "discovery.sources=links"),
+    *("--set", "ledger.heartbeat_seconds=0.3", "--set", "ledger.dead_after_seconds=4"),
+    # In Redis the turn of a request without an answer is held for as long as a fetch may take, unless several may
+    # overlap. Here only the ledger's lease is in the way.
+    *("--set", "politeness.connections_per_host=2", "--set", "discovery.sources=links"),
 )
 
 

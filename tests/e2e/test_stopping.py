@@ -14,7 +14,7 @@ import pytest
 
 from tests.e2e.program import INLINE, Demo, ended, holds_once, start, status, stored, tenax, told, until
 
-SLOW = ("--rate", "20")
+SLOW = ("--rate", "2")
 FAST = ("--rate", "0", "--per-host", "4")
 
 
@@ -36,8 +36,7 @@ def test_a_signal_ends_it_gently_and_it_goes_on(calm: Demo, tmp_path: Path, numb
     assert stopped.code == 130
     assert "finishing what is in flight" in stopped.err
     assert "Interrupted: everything in flight was finished and is stored." in stopped.out
-    resume = f"Resume with:  python -m tenax crawl {' '.join(calm.seeds)} --rate 20"
-    assert stopped.out.splitlines()[-1].startswith(resume)
+    assert stopped.out.splitlines()[-1] == f"Resume with:  python -m tenax crawl --out {tmp_path}"
     assert "Traceback" not in stopped.err
     before = len(told(tmp_path))
     assert 0 < before == len(stored(tmp_path)) < len(calm.pages)
@@ -81,12 +80,12 @@ class _Tarpit:
 
     def __init__(self) -> None:
         self._listening = socket.create_server(("127.0.0.1", 0))
-        self._listening.settimeout(30)
+        self._listening.settimeout(60)
         self.url = f"http://127.0.0.1:{self._listening.getsockname()[1]}/"
 
     def accept(self) -> None:
         self._visitor, _ = self._listening.accept()
-        self._visitor.settimeout(30)
+        self._visitor.settimeout(60)
         self._visitor.recv(1)
 
     def close(self) -> None:

@@ -34,7 +34,8 @@ from tests.e2e.program import (
     until,
 )
 
-SLOW = ("--rate", "2")
+SLOW = ("--rate", "0.5")
+"""So that it goes on for as long as others look at it, on a busy machine too: each look is a program to start."""
 LINE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ info +(notice|crawl started|crawling|crawl ended) .*")
 
 
@@ -88,7 +89,9 @@ def test_log_lines_when_nobody_watches(calm: Demo, tmp_path: Path) -> None:
 def test_log_lines_for_machines(calm: Demo, tmp_path: Path) -> None:
     done = tenax("crawl", calm.seeds[0], "--max-depth", "0", "--log-format", "json", *INLINE, "--out", tmp_path)
     lines = [json.loads(line) for line in done.err.splitlines()]
-    assert [line["message"] for line in lines] == ["notice", "crawl started", "crawling", "crawl ended"]
+    # Every few seconds it says that it is crawling, and who knows how long a busy machine takes.
+    said = dict.fromkeys(line["message"] for line in lines)
+    assert list(said) == ["notice", "crawl started", "crawling", "crawl ended"]
     assert lines[-1]["pages"] == 1
 
 
@@ -98,7 +101,7 @@ def test_metrics_while_it_crawls(calm: Demo, tmp_path: Path) -> None:
 
         def scraped() -> str:
             try:
-                with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:
+                with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=60) as answer:
                     text: str = answer.read().decode()
             except OSError:
                 return ""

@@ -98,7 +98,7 @@ async def test_a_redis_that_is_away_is_waited_for(caplog: pytest.LogCaptureFixtu
             await sink.write(events(1, 2))
             server.stop()
             writing = asyncio.ensure_future(sink.write(events(3, 9)))
-            for _ in range(200):
+            for _ in range(1200):
                 if "Redis does not take events, they wait" in caplog.text:
                     break
                 await asyncio.sleep(0.05)

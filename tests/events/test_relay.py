@@ -19,7 +19,9 @@ def event(seq: int) -> Event:
 class Outbox:
     """A ledger's outbox, in memory."""
 
-    def __init__(self, count: int = 0) -> None:
+    def __init__(self, count: int = 0, most_at_once: int = EVENTS_AT_ONCE) -> None:
+        """`most_at_once`: fewer are given than were asked for, as when their texts are long."""
+        self.most_at_once = most_at_once
         self.kept = [event(seq) for seq in range(1, count + 1)]
         self.cursors: dict[str, Cursor] = {}
         self.asked = asyncio.Event()
@@ -31,7 +33,7 @@ class Outbox:
 
     async def events(self, after: int, limit: int) -> list[Event]:
         self.asked.set()
-        return [event for event in self.kept if event.seq > after][:limit]
+        return [event for event in self.kept if event.seq > after][: min(limit, self.most_at_once)]
 
     async def subscribe(self, sink: str) -> Cursor:
         return self.cursors.setdefault(sink, Cursor())
@@ -93,6 +95,13 @@ async def test_everything_committed_before_the_end_is_carried(count: int) -> Non
     assert sink.is_closed
 
 
+async def test_fewer_events_than_were_asked_for_are_not_the_last_ones() -> None:
+    outbox, sink = Outbox(10, most_at_once=3), Sink()
+    await carried(outbox, sink)
+    assert sink.told == list(range(1, 11))
+    assert sink.batches == [3, 3, 3, 1]
+
+
 async def test_it_goes_on_where_its_cursor_is() -> None:
     outbox, sink = Outbox(3), Sink()
     await carried(outbox, sink)
@@ -119,11 +128,11 @@ async def test_events_that_come_while_it_runs_are_carried_too() -> None:
     running = asyncio.ensure_future(relay.run())
     for _ in range(3):
         outbox.asked.clear()
-        await asyncio.wait_for(outbox.asked.wait(), 10)
+        await asyncio.wait_for(outbox.asked.wait(), 60)
         outbox.add(1)
     outbox.asked.clear()
     relay.end()
-    await asyncio.wait_for(running, 10)
+    await asyncio.wait_for(running, 60)
     assert sink.told == [1, 2, 3, 4, 5]
 
 
@@ -132,10 +141,10 @@ async def test_the_end_does_not_wait_for_the_pause() -> None:
     relay = Relay(outbox, sink, pause_seconds=3600)
     await relay.open()
     running = asyncio.ensure_future(relay.run())
-    await asyncio.wait_for(outbox.asked.wait(), 10)
+    await asyncio.wait_for(outbox.asked.wait(), 60)
     outbox.add(1)
     relay.end()
-    await asyncio.wait_for(running, 10)
+    await asyncio.wait_for(running, 60)
     assert sink.told == [1, 2]
 
 
@@ -181,7 +190,7 @@ async def test_a_sink_that_comes_back_goes_on_where_it_was() -> None:
 
 
 async def until(is_so: Callable[[], bool]) -> None:
-    for _ in range(5000):
+    for _ in range(60_000):
         if is_so():
             return
         await asyncio.sleep(0.001)
@@ -196,7 +205,7 @@ async def test_who_does_not_lead_carries_nothing_and_ends_at_once() -> None:
     running = asyncio.ensure_future(relay.run())
     await asyncio.sleep(0)
     relay.end()
-    await asyncio.wait_for(running, 10)
+    await asyncio.wait_for(running, 60)
     await relay.close()
     assert (sink.opened_at, sink.told, outbox.cursors) == (None, [], {"memory": Cursor()})
 
@@ -249,8 +258,10 @@ async def test_the_end_leaves_to_others_what_they_go_on_committing() -> None:
     outbox, sink = BusyOutbox(), Sink()
     relay = Relay(outbox, sink, last_seconds=0.05, is_shared=True)
     await relay.open()
+    running = asyncio.ensure_future(relay.run())
+    await until(lambda: bool(sink.told))
     relay.end()
-    await asyncio.wait_for(relay.run(), 10)
+    await asyncio.wait_for(running, 60)
     await relay.close()
     told = sink.told[-1]
     assert told - EVENTS_AT_ONCE <= outbox.cursors["memory"].seq <= told, "cut between telling and writing that down"
@@ -270,6 +281,6 @@ async def test_a_ledger_that_is_away_does_not_hold_up_the_end() -> None:
     relay = Relay(outbox, sink, last_seconds=0.01)
     await relay.open()
     relay.end()
-    await asyncio.wait_for(relay.run(), 10)
+    await asyncio.wait_for(relay.run(), 60)
     await relay.close()
     assert sink.told == []

@@ -18,6 +18,7 @@ from tenax.fetch import Request, Response
 from tenax.fetch.browser import BrowserTransport
 from tenax.fetch.guard import Guard
 from tenax.model import Deferred, Failed, Refused
+from tests.loops import FAULT_SECONDS
 from tests.site.browser import PAGES
 from tests.site.server import Site
 
@@ -91,10 +92,16 @@ class Lab:
             os.kill(pid, signal.SIGKILL)
 
 
-async def until(is_so: Callable[[], bool], seconds: float = 10.0) -> None:
-    async with asyncio.timeout(seconds):
+async def until(is_so: Callable[[], bool]) -> None:
+    async with asyncio.timeout(60):
         while not is_so():  # noqa: ASYNC110 - other processes have no event for us
             await asyncio.sleep(0.02)
+
+
+def be_patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A browser that is slow on a busy machine is none that hangs."""
+    for patience in ("chromium.START_SECONDS", "chromium.ANSWER_SECONDS", "sessions.CLOSE_PAGE_SECONDS"):
+        monkeypatch.setattr(f"tenax.fetch.browser.{patience}", FAULT_SECONDS)
 
 
 @asynccontextmanager
@@ -102,10 +109,11 @@ async def opened_lab(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Lab]:
     """In the end nothing of it may run any more."""
     mark = os.urandom(8).hex()
     monkeypatch.setenv(MARK, mark)
+    be_patient(monkeypatch)
     clock = ManualClock()
     async with Site(PAGES) as site:
         guard = Guard(GuardConfig(), clock, [site.origin])
         lab = Lab(site, guard, clock, mark)
         yield lab
         await lab.close()
-        await until(lambda: not lab.processes(), 3.0)
+        await until(lambda: not lab.processes())

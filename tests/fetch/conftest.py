@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 
 import pytest
-import uvloop
 
+from tests.loops import TurnedLoop, TurnedUvloop
 from tests.site.manners import MANNERS
 from tests.site.server import Site
 
@@ -14,7 +14,7 @@ def pytest_asyncio_loop_factories(
     config: pytest.Config, item: pytest.Item
 ) -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
     """Every test on both loops: they report the same trouble by different errors."""
-    return {"asyncio": asyncio.new_event_loop, "uvloop": uvloop.new_event_loop}
+    return {"asyncio": TurnedLoop, "uvloop": TurnedUvloop}
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from tenax.fetch.browser.passage import Passage
 
 
 def admit(gate: Gate, max_bytes: int, max_connections: int = 100) -> Passage:
-    return gate.admit("127.0.0.1", max_bytes, max_connections, connect_timeout_seconds=2.0)
+    return gate.admit("127.0.0.1", max_bytes, max_connections, connect_timeout_seconds=60.0)
 
 
 async def dialled(gate: Gate) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
@@ -23,7 +23,7 @@ async def said_to(gate: Gate, text: str, passage: Passage | None = None) -> byte
     reader, writer = await dialled(gate)
     writer.write(request_of(text, passage))
     try:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             head = await reader.readuntil(b"\r\n\r\n")
             length = re.search(rb"(?i)content-length: (\d+)", head)
             return head + (await reader.readexactly(int(length[1])) if length else await reader.read())

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import gzip
 import sys
-import time
 import zlib
 from collections.abc import Callable, Iterator
 from itertools import chain, repeat
@@ -177,15 +176,15 @@ def test_a_bomb_of_ten_gigabytes_stops_at_the_cap(name: str) -> None:
     coding, made = BOMBS[name]
     arriving = list(made()) if "at once" in name or " in " in name else made()
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # forget the high-water mark
-    before_bytes, began = memory_bytes("VmRSS"), time.process_time()
+    before_bytes = memory_bytes("VmRSS")
     body = Body(coding, BOMB_CAP_BYTES)
     failures = [body.feed(data) for data in arriving]
-    assert time.process_time() - began < 2.0
     assert memory_bytes("VmHWM") - before_bytes < 50 * MEGABYTE
     failed = body.finish()
     assert isinstance(failed, Failed)
     assert failed.kind is FailureKind.TOO_LARGE
     assert failures[-1] is failed, "whoever feeds is told"
+    assert failures.index(failed) <= 2 * BOMB_CAP_BYTES // MEGABYTE, "as soon as it is too much"
 
 
 @pytest.mark.parametrize(
@@ -202,11 +201,9 @@ def test_a_bomb_of_ten_gigabytes_stops_at_the_cap(name: str) -> None:
 def test_a_stream_of_nothing_ends_too(coding: str, part: bytes) -> None:
     body = Body(coding, BOMB_CAP_BYTES)
     piece = part * (65_536 // len(part))
-    began = time.process_time()
-    failed = next((failed for failed in (body.feed(piece) for _ in range(100_000)) if failed is not None), None)
+    failed = next((failed for failed in (body.feed(piece) for _ in range(500)) if failed is not None), None)
     assert failed is not None
     assert failed.kind in (FailureKind.TOO_LARGE, FailureKind.BAD_RESPONSE), failed.why
-    assert time.process_time() - began < 2.0
 
 
 def test_what_does_not_compress_may_be_a_little_longer() -> None:

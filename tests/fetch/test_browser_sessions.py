@@ -22,6 +22,7 @@ from tenax.fetch.browser.chromium import found
 from tenax.fetch.browser.session_rules import GIVEN_UP_SECONDS, IDLE_SECONDS
 from tenax.model import Deferred, Failed, FailureKind, Refused
 from tests.fetch.browser_lab import Lab, opened_lab, until
+from tests.loops import outlasted
 
 SOURCE = str(Path(tenax.__file__).parents[1])
 
@@ -77,7 +78,7 @@ async def test_every_process_can_be_killed(lab: Lab) -> None:
         lab.site.hits.clear()
         await until(lambda: any(hit.path == "/silent" for hit in lab.site.hits))
         lab.kill(kind())
-        return await asyncio.wait_for(visit, 10.0)
+        return await asyncio.wait_for(visit, 60.0)
 
     page = await killed(lambda: lab.processes("--type=renderer"))
     assert isinstance(page, Failed) and (page.kind, page.is_site_wide) == (FailureKind.INTERNAL, False)
@@ -112,27 +113,28 @@ async def test_an_idle_browser_that_died_is_noticed_and_replaced(lab: Lab) -> No
 
 @on_one_loop
 async def test_a_browser_that_hangs_is_ended(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tenax.fetch.browser.chromium.ANSWER_SECONDS", 0.3)
     monkeypatch.setattr(sessions_module, "WATCH_SECONDS", 0.1)
     transport = lab.transport(BrowserConfig(settle_seconds=0, health_check_seconds=0.05))
     assert isinstance(await lab.get(transport), Response)
     [browser] = lab.browsers()
     os.kill(browser, signal.SIGSTOP)
+    monkeypatch.setattr("tenax.fetch.browser.chromium.ANSWER_SECONDS", 0.3)
     await until(lambda: browser not in lab.browsers())
-    monkeypatch.setattr("tenax.fetch.browser.chromium.ANSWER_SECONDS", 5.0)
+    monkeypatch.setattr("tenax.fetch.browser.chromium.ANSWER_SECONDS", 60.0)
     assert isinstance(await lab.get(transport), Response)
 
 
 @on_one_loop
-async def test_no_more_pages_are_open_than_there_may_be(lab: Lab) -> None:
+async def test_no_more_pages_are_open_than_there_may_be(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tenax.fetch.browser.chromium.ANSWER_SECONDS", 1e6)  # a look at the browser lasts, too
     transport = lab.transport(BrowserConfig(pages=1, settle_seconds=0))
     assert isinstance(await lab.get(transport), Response)
-    first = asyncio.ensure_future(lab.get(transport, "/silent", 2.0))
+    first = asyncio.ensure_future(lab.get(transport, "/silent", 600.0))
     await until(lambda: lab.site.hits[-1].path == "/silent")
-    second = await lab.get(transport, seconds=0.5)
+    second = await outlasted(lab.get(transport, seconds=100.0), 100.0, lambda: True)
     assert isinstance(second, Deferred) and "in use" in second.why and second.until > lab.clock.now()
     assert [hit.path for hit in lab.site.hits] == ["/plain", "/silent"], "nothing was sent"
-    third = await lab.get(transport)
+    third = await outlasted(lab.get(transport, seconds=10_000.0), 600.0, lambda: True)
     assert isinstance(third, Response), "who waits longer gets the page when it is free"
     assert isinstance(await first, Failed)
 

@@ -5,7 +5,7 @@ from typing import Literal
 import pytest
 
 from tenax.config import FetchConfig
-from tenax.fetch.fallback import other_way
+from tenax.fetch.fallback import needs_browser, other_way
 from tenax.model import Deferred, Failed, FailureKind, Fetched, Outcome, Redirected, Refused, Rejected, Unchanged, Way
 
 HTTP, CURL, BROWSER = Way.HTTP, Way.CURL, Way.BROWSER
@@ -82,3 +82,12 @@ def test_the_order_is_configured() -> None:
 )
 def test_nothing_else_is_cured_by_another_way(outcome: Outcome) -> None:
     assert other(outcome) is None
+    assert not needs_browser(outcome, Way.HTTP)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "way", "needs"),
+    [(SHELL, Way.HTTP, True), (SHELL, Way.CURL, True), (SHELL, Way.BROWSER, False), (RESET, Way.HTTP, False)],
+)
+def test_only_a_page_that_is_none_yet_needs_a_browser(outcome: Outcome, way: Way, needs: bool) -> None:
+    assert needs_browser(outcome, way) is needs

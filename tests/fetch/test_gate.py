@@ -18,6 +18,7 @@ from tenax.fetch.guard import Guard
 from tenax.fetch.target import Origin
 from tenax.model import Failed, FailureKind, Refused
 from tests.fetch.gate_client import admit, dialled, request_of, said_to
+from tests.loops import reached, turn
 from tests.site.manners import PAGE
 from tests.site.server import Exchange, Site
 
@@ -193,8 +194,7 @@ async def test_connections_of_one_page_are_limited(gate: Gate, site: Site, monke
     passage, other = admit(gate, 100_000), admit(gate, 100_000)
     silent = f"GET {site.url('/silent')} HTTP/1.1\nSECRET\n\n"
     waiting = [asyncio.ensure_future(said_to(gate, silent, passage)) for _ in range(3)]
-    while len(site.hits) < 3:  # noqa: ASYNC110 - the site has no event for it
-        await asyncio.sleep(0.01)
+    await reached(lambda: len(site.hits) == 3)
     page = f"GET {site.url('/page')} HTTP/1.1\nSECRET\n\n"
     assert (await said_to(gate, page, passage)).startswith(b"HTTP/1.1 503 ")
     assert (await said_to(gate, page, other)).startswith(b"HTTP/1.1 200 ")
@@ -243,10 +243,11 @@ async def test_a_cut_off_body_does_not_look_whole(gate: Gate, site: Site) -> Non
 
 
 async def test_strangers_who_say_nothing_are_shown_out(gate: Gate, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gate_module, "HEAD_SECONDS", 0.05)
     monkeypatch.setattr(gate_module, "STRANGERS_AT_ONCE", 2)
-    answers = await asyncio.gather(*(said_to(gate, "GET ") for _ in range(5)))
-    assert answers == [b""] * 5
+    strangers = [asyncio.ensure_future(said_to(gate, "GET ")) for _ in range(5)]
+    await reached(lambda: sum(stranger.done() for stranger in strangers) == 3)
+    turn(gate_module.HEAD_SECONDS)
+    assert await asyncio.gather(*strangers) == [b""] * 5
     assert (await said_to(gate, f"GET {site.url('/page')} HTTP/1.1\nSECRET\n\n", admit(gate, 100_000)))[
         :12
     ] == b"HTTP/1.1 200"

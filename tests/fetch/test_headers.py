@@ -5,8 +5,9 @@ import pytest
 from tenax.config import FetchConfig
 from tenax.errors import ConfigError
 from tenax.fetch.bodies import decoded
-from tenax.fetch.headers import Profile, conditional_headers, standing_headers
+from tenax.fetch.headers import MAX_VALUE_CHARS, Headers, Profile, conditional_headers, standing_headers
 from tenax.model import Failed, Held
+from tenax.urls.normalize import MAX_HREF_CHARS
 from tenax.version import __version__
 
 PROFILES: tuple[Profile, ...] = ("honest", "browser")
@@ -84,6 +85,20 @@ DATE = "Tue, 15 Nov 1994 12:45:26 GMT"
 def test_what_asks_for_news_only(etag: str | None, last_modified: str | None, sent: dict[str, str]) -> None:
     held = Held(1.0, 200, etag=etag, last_modified=last_modified)
     assert dict(conditional_headers(held)) == sent
+
+
+@pytest.mark.parametrize(
+    ("name", "sent", "read"),
+    [
+        ("Content-Type", "a" * MAX_VALUE_CHARS, "a" * MAX_VALUE_CHARS),
+        ("Content-Type", "é" * MAX_VALUE_CHARS + "b", "é" * MAX_VALUE_CHARS),
+        ("X-Any", "é" + " " * 120_000 + "é", "é" + " " * (MAX_VALUE_CHARS - 1)),
+        ("Location", "/" + "a" * (MAX_HREF_CHARS - 1), "/" + "a" * (MAX_HREF_CHARS - 1)),
+        ("LOCATION", "/" + "a" * 200_000, "/" + "a" * MAX_HREF_CHARS),  # one too many: it is told apart by that
+    ],
+)
+def test_a_value_is_read_up_to_a_bound(name: str, sent: str, read: str) -> None:
+    assert Headers([(name.encode(), sent.encode())])[name] == read
 
 
 def test_nothing_held_nothing_asked() -> None:

@@ -1,22 +1,71 @@
 from __future__ import annotations
 
-import resource
+import asyncio
+import socket
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
-from tenax.fetch.http import HttpTransport
-from tenax.fetch.http.connections import MAX_FILES, raise_file_limit
+from tenax.fetch import Response
+from tenax.fetch.dial import connected
+from tenax.fetch.http import HttpTransport, connections
 from tenax.fetch.proxies import ProxyScheme
 from tenax.model import Failed, FailureKind
+from tests.contracts.body_room import BodyRoomContract
 from tests.contracts.proxied_transport import NAMED, SECRET, ProxiedContract, failure, got, page_of, saw_no_secrets
-from tests.contracts.transport import TransportContract
-from tests.site.manners import PAGE
+from tests.contracts.transport import Rig, TransportContract
+from tests.site.manners import MANNERS, PAGE
 from tests.site.proxies import LocalProxy
-from tests.site.server import Site
+from tests.site.server import Exchange, Site
 
 
 class TestHttp(TransportContract):
     made = HttpTransport
+
+
+class TestHttpBodyRoom(BodyRoomContract):
+    made = HttpTransport
+
+
+class Recording(socket.socket):
+    """A socket that remembers how often it was told to acknowledge at once."""
+
+    acknowledged: asyncio.Event
+    times = 0
+
+    def setsockopt(self, level: int, option: int, *value: Any) -> None:
+        super().setsockopt(level, option, *value)
+        if (level, option) == (socket.IPPROTO_TCP, socket.TCP_QUICKACK):
+            self.times += 1
+            self.acknowledged.set()
+
+
+async def test_what_arrives_in_pieces_is_acknowledged_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that holds the body back until its headers are acknowledged would else cost 40 ms for each page."""
+    opened: list[Recording] = []
+
+    async def recorded(addresses: Sequence[str], port: int) -> socket.socket:
+        sock = Recording(fileno=(await connected(addresses, port)).detach())
+        sock.acknowledged = acknowledged
+        opened.append(sock)
+        return sock
+
+    async def apart(exchange: Exchange) -> None:
+        await exchange.send(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n")
+        async with asyncio.timeout(60):
+            await acknowledged.wait()
+        await exchange.send(b"words")
+
+    acknowledged = asyncio.Event()
+    monkeypatch.setattr(connections, "connected", recorded)
+    async with Site({**MANNERS, "/apart": apart}) as site, Rig(HttpTransport) as rig:
+        assert isinstance(response := await rig.get(site.url("/apart"), seconds=60), Response)
+        assert response.body == b"words"
+        [sock] = opened
+        before = sock.times
+        assert (await rig.page(site.url("/page"))).body == PAGE
+        assert (opened, sock.times) == ([sock], before), "what comes whole needs none of it"
 
 
 class TestHttpThroughProxies(ProxiedContract):
@@ -49,16 +98,3 @@ class TestHttpThroughProxies(ProxiedContract):
         ):
             failed = await failure(transport, page_of(secure_site))
             assert failed == Failed(f"proxy {proxy.name}: it spoke out of turn", FailureKind.PROXY)
-
-
-def test_as_many_files_as_the_system_allows() -> None:
-    before = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (256, before[1]))
-    try:
-        allowed = raise_file_limit()
-        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        assert (allowed, hard) == (soft, before[1])
-        assert soft in (MAX_FILES, hard)
-        assert raise_file_limit() == allowed
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, before)

@@ -59,3 +59,23 @@ def test_a_reset_sends_the_host_another_way_if_there_is_one() -> None:
     reset = Failed("reset", FailureKind.RESET, is_site_wide=True)
     assert after(HOST, Answer(reset, NOW, 1)).way is Way.CURL
     assert learned(HOST, Answer(reset, NOW, 1), reset, NOW, SITE, 0.0, frozenset({Way.HTTP})).way is None
+
+
+def test_a_robots_txt_in_trouble_counts_towards_an_outage() -> None:
+    """The page was only put off; its host has failed all the same. A 429 is no failure, and a copy that serves none."""
+
+    def failures(verdict: RobotsVerdict, status: int) -> int:
+        copy = RobotsCopy(verdict, NOW, NOW + 60, http_status=status, why=f"HTTP {status}")
+        return after(HOST, Answer(Deferred(NOW + 60, "…"), NOW, 1, robots=copy)).failures_in_a_row
+
+    assert failures(RobotsVerdict.UNREACHABLE, 503) == 1
+    assert failures(RobotsVerdict.UNREACHABLE, 429) == 0
+    assert failures(RobotsVerdict.RULES, 503) == 0
+
+
+def test_a_name_that_does_not_exist_makes_nobody_wait() -> None:
+    lost = Failed("no such host", FailureKind.DNS)
+    record = HOST
+    for _ in range(20):
+        record = after(record, Answer(lost, NOW, 1))
+    assert (record.next_at, record.resting_why, record.failures_in_a_row) == (NOW, "", 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 import pytest
@@ -15,6 +16,7 @@ from tenax.fetch.headers import Headers
 from tenax.fetch.pipeline import ROBOTS_TIMEOUT_SECONDS, Pipeline
 from tenax.hosts.robots import MAX_ROBOTS_REDIRECTS
 from tenax.model import (
+    CanonicalCopy,
     Deferred,
     Failed,
     FailureKind,
@@ -100,6 +102,7 @@ async def fetched(
     host: HostRecord | None = None,
     is_unconditional: bool = False,
     is_catalogue: bool = False,
+    canonical: CanonicalCopy | None = None,
 ) -> tuple[Answer, Web]:
     clock = ManualClock()
     web = Web(pages, clock)
@@ -110,7 +113,7 @@ async def fetched(
     task = Task(url, SITE, 1, Priority.LOW, Source.LINK, SITE + "/", clock.now(), clock.now(), chain=chain)
     task = msgspec.structs.replace(task, is_unconditional=is_unconditional, is_catalogue=is_catalogue)
     record = host or HostRecord(origin=SITE, domain="a.test", robots=robots)
-    return await pipeline.fetch(task, record, held), web
+    return await pipeline.fetch(task, record, held, canonical=canonical), web
 
 
 # ---- robots.txt first -------------------------------------------------------------------------------------
@@ -164,7 +167,8 @@ async def test_a_host_that_cannot_be_reached_is_a_failure_of_the_host() -> None:
 @pytest.mark.parametrize("kind", [FailureKind.TOO_LARGE, FailureKind.TRUNCATED, FailureKind.BAD_RESPONSE])
 async def test_a_page_does_not_pay_for_a_broken_robots_txt(kind: FailureKind) -> None:
     answer, _ = await fetched({ROBOTS: Failed("a bomb", kind)})
-    assert answer.outcome == Deferred(answer.answered_at + 60, "robots.txt unreachable: a bomb")
+    why = "a bomb (`fetch.max_body_bytes`)" if kind is FailureKind.TOO_LARGE else "a bomb"
+    assert answer.outcome == Deferred(answer.answered_at + 60, f"robots.txt unreachable: {why}")
 
 
 async def test_a_robots_txt_that_never_comes_is_trouble_of_the_host() -> None:
@@ -176,6 +180,36 @@ async def test_a_host_that_does_not_exist_is_a_failure_of_the_url() -> None:
     unknown = Failed("no such host", FailureKind.DNS)
     answer, _ = await fetched({ROBOTS: unknown})
     assert answer.outcome == unknown
+    assert answer.robots is None, "there is no host that could be left alone for it"
+
+
+async def test_a_robots_txt_that_leads_to_a_host_that_does_not_exist_is_none_of_the_url() -> None:
+    unknown = Failed("no such host", FailureKind.DNS)
+    answer, _ = await fetched({ROBOTS: redirect("https://b.test/robots.txt"), "https://b.test/robots.txt": unknown})
+    assert isinstance(answer.outcome, Deferred)
+    assert answer.robots is not None and answer.robots.why == "redirected: no such host"
+
+
+@pytest.mark.parametrize(
+    ("file", "is_up"),
+    [
+        (page(b"User-agent: *"), True),
+        (page(b"", 404), True),
+        (page(b"", 429), True),
+        (page(b"", 503), False),
+        (Failed("connection refused", FailureKind.CONNECT, is_site_wide=True), False),
+    ],
+)
+async def test_a_host_that_was_down_from_the_start_is_asked_for_its_robots_txt_and_nothing_else(
+    file: Scripted, is_up: bool
+) -> None:
+    now = ManualClock().now()
+    unreachable = RobotsCopy(RobotsVerdict.UNREACHABLE, now - 60, now, why="connection refused")
+    down = HostRecord(SITE, "a.test", unreachable, breaker="open", failures_in_a_row=5)
+    answer, web = await fetched({ROBOTS: file}, host=down)
+    assert web.asked == [ROBOTS]
+    assert isinstance(answer.outcome, Deferred)
+    assert answer.probe is not None and answer.probe.is_up is is_up
 
 
 async def test_a_host_that_cannot_be_reached_keeps_its_last_good_rules() -> None:
@@ -386,6 +420,34 @@ async def test_a_copy_that_is_young_enough_spares_the_request() -> None:
     assert (web.asked, answer.requests) == ([], 0)
 
 
+COPY = CanonicalCopy(f"{SITE}/print", HELD)
+
+
+async def test_a_copy_that_names_this_url_as_its_canonical_one_serves_too() -> None:
+    young = CacheConfig(max_age_article_seconds=101)
+    answer, web = await fetched({}, robots=rules(), cache=young, canonical=COPY)
+    assert answer.outcome == Unchanged(
+        f"the stored copy of {SITE}/print, which names this as its canonical URL, is 2 min old, young enough to serve"
+    )
+    assert (web.asked, answer.requests) == ([], 0)
+
+
+@pytest.mark.parametrize(
+    "unused",
+    [
+        {"cache": CacheConfig()},
+        {"cache": CacheConfig(max_age_seconds=99)},
+        {"cache": CacheConfig(prefer_cache=True), "is_unconditional": True},
+        {"cache": CacheConfig(max_age_seconds=99), "held": msgspec.structs.replace(HELD, etag=None)},
+    ],
+    ids=["copies are not used", "too old", "all of it is wanted", "our own copy is too old"],
+)
+async def test_it_does_not_serve_where_a_copy_of_its_own_would_not(unused: dict[str, Any]) -> None:
+    _, web = await fetched({PAGE: page()}, robots=rules(), canonical=COPY, **unused)
+    assert web.asked == [PAGE]
+    assert "If-None-Match" not in dict(web.requests[0].headers), "what another page holds says nothing about this one"
+
+
 async def test_robots_txt_comes_before_the_stored_copy() -> None:
     answer, _ = await fetched({}, f"{SITE}/private/a", rules(), held=HELD, cache=CacheConfig(prefer_cache=True))
     assert isinstance(answer.outcome, Refused)
@@ -492,17 +554,17 @@ async def test_a_page_that_broke_its_renderer_has_come_from_a_host_that_is_back(
 # ---- what lists URLs --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("is_catalogue", "most"), [(True, 50 * 1024 * 1024), (False, 10 * 1024 * 1024)])
-async def test_a_sitemap_may_be_larger_than_a_page(is_catalogue: bool, most: int) -> None:
-    fetch = FetchConfig(max_body_bytes=10 * 1024 * 1024)
-    _, web = await fetched({PAGE: page()}, robots=rules(), fetch=fetch, is_catalogue=is_catalogue)
-    assert web.requests[-1].max_body_bytes == most
-
-
-async def test_a_page_may_be_larger_than_a_sitemap_where_that_is_set() -> None:
+@pytest.mark.parametrize(("is_catalogue", "most"), [(True, 50 * 1024 * 1024 + 1), (False, 60 * 1024 * 1024)])
+async def test_a_sitemap_has_a_size_of_its_own_and_its_beginning_is_taken(is_catalogue: bool, most: int) -> None:
     fetch = FetchConfig(max_body_bytes=60 * 1024 * 1024)
-    _, web = await fetched({PAGE: page()}, robots=rules(), fetch=fetch, is_catalogue=True)
-    assert web.requests[-1].max_body_bytes == 60 * 1024 * 1024
+    _, web = await fetched({PAGE: page()}, robots=rules(), fetch=fetch, is_catalogue=is_catalogue)
+    assert (web.requests[-1].max_body_bytes, web.requests[-1].takes_beginning) == (most, is_catalogue)
+
+
+async def test_of_a_robots_txt_at_least_500_kib_are_taken_and_the_rest_is_left_out() -> None:
+    _, web = await fetched({ROBOTS: page()}, fetch=FetchConfig(max_body_bytes=1024))
+    assert web.requests[-1].url == ROBOTS
+    assert (web.requests[-1].max_body_bytes, web.requests[-1].takes_beginning) == (500 * 1024 + 1, True)
 
 
 @pytest.mark.parametrize(
@@ -517,3 +579,31 @@ async def test_a_304_may_speak_of_a_sitemap(held: Held, outcome: str) -> None:
     answer, web = await fetched({PAGE: page(b"", 304)}, robots=rules(), held=held, is_catalogue=True)
     assert ("If-None-Match", '"1"') in web.requests[-1].headers
     assert label(answer.outcome) == outcome
+
+
+# ---- failures that a setting would have prevented ----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("is_catalogue", "setting"),
+    [(False, "fetch.max_body_bytes"), (True, "discovery.max_sitemap_bytes")],
+)
+async def test_a_body_that_is_too_large_names_the_setting(is_catalogue: bool, setting: str) -> None:
+    too_large = Failed("larger than so many bytes", FailureKind.TOO_LARGE)
+    answer, _ = await fetched({PAGE: too_large}, robots=rules(), is_catalogue=is_catalogue)
+    assert answer.outcome == Failed(f"larger than so many bytes (`{setting}`)", FailureKind.TOO_LARGE)
+
+
+@pytest.mark.parametrize(
+    ("why", "is_about_it"),
+    [
+        ("TLS: self-signed certificate", True),
+        ("TLS: hostname mismatch, certificate is not valid for 'a.example'.", True),
+        ("TLS: no secure connection", False),
+    ],
+)
+async def test_a_certificate_that_is_not_accepted_names_the_setting(why: str, is_about_it: bool) -> None:
+    failed = Failed(why, FailureKind.TLS, is_site_wide=True)
+    answer, _ = await fetched({PAGE: failed}, robots=rules())
+    assert isinstance(answer.outcome, Failed)
+    assert ("fetch.verify_tls" in answer.outcome.why) is is_about_it

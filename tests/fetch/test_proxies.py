@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import time
 from typing import Literal, TypeAlias
 
 import pytest
@@ -160,11 +159,10 @@ def test_hosts_are_forgotten_when_there_are_too_many(monkeypatch: pytest.MonkeyP
     assert [chosen(pool, host) for host in ("x", "y", "z", "y", "x")] == ["a", "b", "c", "b", "a"]
 
 
-def test_ten_thousand_proxies_are_no_burden() -> None:
-    began = time.process_time()
-    pool = pool_of("round-robin", *(f"http://p{number}.example" for number in range(10_000)))
+def test_a_hundred_thousand_proxies_are_no_burden() -> None:
+    """A second of CPU, and hours if each were compared with all others."""
+    pool = pool_of("round-robin", *(f"http://p{number}.example" for number in range(100_000)))
     assert chosen(pool, "x.example") == "p"
-    assert time.process_time() - began < 1.0
 
 
 # ---- bans -------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tenax.config import UrlsConfig
 from tenax.fetch.redirects import Elsewhere, SameUrl, Stop, next_hop
 from tenax.model import Hop
-from tenax.urls.normalize import spelling_of
+from tenax.urls.normalize import MAX_HREF_CHARS, spelling_of
 
 SPELLING = spelling_of(UrlsConfig())
 TASK = "https://example.org/a/b"
@@ -71,6 +71,11 @@ def test_https_is_forced_where_it_is_configured(location: str, url: str) -> None
     found = next_hop((Hop(TASK, 301),), (), location, 5, SPELLING, ("BBC.co.uk",))
     assert isinstance(found, Elsewhere)
     assert found.url == url
+
+
+def test_a_target_too_long_for_any_crawl_is_none() -> None:
+    assert isinstance(hop("/" + "a" * (MAX_HREF_CHARS - 1)), Stop)  # with its host it is longer than that
+    assert hop("/../" * MAX_HREF_CHARS) == Stop("redirect to a URL of more than 65,536 characters")
 
 
 @pytest.mark.parametrize("location", [None, ""])

@@ -14,6 +14,7 @@ from tenax.model import (
     FailureKind,
     Fetched,
     Outcome,
+    Park,
     Plan,
     Priority,
     Redirected,
@@ -56,8 +57,6 @@ def plan(
         Unchanged(),
         Unchanged("the stored copy is 2 h old, young enough to serve"),
         Redirected(301, "https://example.org/"),
-        Refused("robots: no"),
-        Refused("guard: a private address"),
         Rejected("empty"),
         Rejected("noindex: the page asks not to be kept"),
         Failed("HTTP 404", FailureKind.NOT_FOUND),
@@ -66,6 +65,20 @@ def plan(
 )
 def test_answers_settle_the_task(outcome: Outcome) -> None:
     assert plan(outcome) == Done()
+
+
+@pytest.mark.parametrize(
+    ("outcome", "cause"),
+    [
+        (Refused("robots: no"), "robots: no"),
+        (Refused("guard: a private address"), "guard: a private address"),
+        (Refused("rules: exclude"), "rules: exclude"),
+        (Refused("facets: enough"), "facets: enough"),
+        (Redirected(301, "https://b.test/", "scope"), "redirect: scope, HTTP 301 to https://b.test/"),
+    ],
+)
+def test_what_a_setting_refuses_is_not_settled(outcome: Outcome, cause: str) -> None:
+    assert plan(outcome) == Park(cause)
 
 
 @pytest.mark.parametrize(
@@ -80,7 +93,7 @@ def test_answers_settle_the_task(outcome: Outcome) -> None:
 )
 def test_what_a_person_named_and_the_guard_refused_may_be_replayed(source: Source, why: str, is_dead: bool) -> None:
     task = msgspec.structs.replace(TASK, source=source)
-    assert plan(Refused(why), task=task) == (DeadLetter(why) if is_dead else Done())
+    assert plan(Refused(why), task=task) == (DeadLetter(why) if is_dead else Park(why))
 
 
 def test_a_deferred_task_comes_back_at_its_time() -> None:
@@ -88,7 +101,14 @@ def test_a_deferred_task_comes_back_at_its_time() -> None:
 
 
 @pytest.mark.parametrize(
-    "kind", [FailureKind.CLIENT_ERROR, FailureKind.BLOCKED, FailureKind.TOO_LARGE, FailureKind.REDIRECT]
+    "kind",
+    [
+        FailureKind.CLIENT_ERROR,
+        FailureKind.BLOCKED,
+        FailureKind.TOO_LARGE,
+        FailureKind.REDIRECT,
+        FailureKind.UNREADABLE,
+    ],
 )
 def test_what_would_only_happen_again_is_a_dead_letter(kind: FailureKind) -> None:
     assert plan(Failed("why", kind)) == DeadLetter("why")
@@ -169,11 +189,23 @@ def test_a_reset_that_is_the_urls_own_spends_an_attempt_when_no_way_is_left() ->
         (Way.HTTP, EVERY_WAY, Again(HOST_NEXT_AT, way=Way.BROWSER)),
         (Way.CURL, EVERY_WAY, Again(HOST_NEXT_AT, way=Way.BROWSER)),
         (Way.BROWSER, EVERY_WAY, Done()),
-        (Way.HTTP, PLAIN, Done()),
+        (Way.HTTP, PLAIN, DeadLetter(f"needs a browser: {SOFT.why}")),
+        (Way.CURL, PLAIN | {Way.CURL}, DeadLetter(f"needs a browser: {SOFT.why}")),
     ],
 )
 def test_a_soft_rejection_goes_to_the_browser_once(way: Way, ways: frozenset[Way], expected: Plan) -> None:
     assert plan(SOFT, ways=ways, way=way) == expected
+
+
+def test_it_waits_for_a_browser_too_where_settings_close_that_way() -> None:
+    closed = SiteConfig(fetch=FetchConfig(fallbacks=("curl",)))
+    put_aside = plan_for(SOFT, TASK, NOW, closed, 0.0, HOST_NEXT_AT, EVERY_WAY)
+    assert isinstance(put_aside, DeadLetter) and put_aside.needs_browser
+
+
+def test_other_dead_letters_need_no_browser() -> None:
+    given_up = plan(Failed("HTTP 403", FailureKind.BLOCKED, status=403))
+    assert isinstance(given_up, DeadLetter) and not given_up.needs_browser
 
 
 def test_the_sites_own_order_of_ways_holds() -> None:

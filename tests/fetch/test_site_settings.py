@@ -132,3 +132,16 @@ async def test_turns_are_shared_for_one_site_or_for_all_but_one(everywhere: bool
         outcomes[origin] = (await crawls[1].fetch(*task_of(origin))).outcome
     assert isinstance(outcomes["https://a.test"], Deferred) is waits
     assert isinstance(outcomes["https://b.test"], Deferred) is not waits
+
+
+async def test_a_limiter_that_was_asked_for_by_name_is_shared_whatever_is_shared_on_this_machine() -> None:
+    clock, shared = ManualClock(), LocalTurns()
+    config = Config(politeness=PolitenessConfig(share_turns=False))
+    outcomes = []
+    for _ in range(2):
+        guard = Guard(GuardConfig(), clock, (), Anywhere())
+        transports = Transports({Way.HTTP: Mirror()}, guard, AtOnce(shared), clock, is_always_shared=True)
+        pipeline = Pipeline(transports, clock, Sites(config), Spelling())
+        outcomes.append((await pipeline.fetch(*task_of("https://a.test"))).outcome)
+    assert outcomes[0] == Fetched(200)
+    assert isinstance(outcomes[1], Deferred)

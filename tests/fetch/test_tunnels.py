@@ -38,7 +38,7 @@ async def opened(scheme: ProxyScheme, reply: bytes, step: int, user: bytes = b""
 
 async def _outcome(opening: asyncio.Future[asyncio.Transport]) -> str:
     try:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             (await opening).abort()
     except ProxyFailed as error:
         assert error.failed.why == f"proxy p:1: {error.why}"

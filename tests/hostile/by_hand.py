@@ -7,6 +7,7 @@ exact: what lies between two of them is a decision of the crawl, never the speed
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from heapq import heappop, heappush
@@ -26,7 +27,7 @@ from tenax.urls.admit import rules_of, seed_offers
 from tenax.wiring import build
 from tests.hostile.crawling import Settings, config_for
 
-DEADLINE_SECONDS = 10.0
+DEADLINE_SECONDS = 120.0
 PATIENT: Settings = {
     "crawl.patience_seconds": 1e9,
     "events.jsonl": "",
@@ -70,14 +71,20 @@ class LeapingLedger(SqliteLedger):
     """Where others would wait for work, time passes."""
 
     days: Days
+    _was_idle = False
 
     async def wait_for_work(self, timeout_seconds: float) -> None:
         turn = self.next_turn()
         is_idle = not self._held and not self._pending and not self._writing and not self._window.is_filling
-        if is_idle and turn is not None and turn > self._clock.now():
-            await self.days.leap(turn)
-        else:
+        if not is_idle or turn is None or turn <= self._clock.now():
+            self._was_idle = False
             await super().wait_for_work(min(timeout_seconds, 0.05))
+        elif self._was_idle:
+            self._was_idle = False
+            await self.days.leap(turn)
+        else:  # the crawl may see a reason to end, now that it is known when the next turn comes
+            self._was_idle = True
+            await asyncio.sleep(0)
 
 
 class ByHand:
@@ -89,8 +96,13 @@ class ByHand:
         self.visits = visits
 
     async def run(self) -> Ending:
-        async with asyncio.timeout(DEADLINE_SECONDS):
-            return await self.app.engine.run()
+        """To its end. Whoever turns the loop's time does not end it."""
+        running, end = asyncio.ensure_future(self.app.engine.run()), time.monotonic() + DEADLINE_SECONDS
+        while not running.done() and time.monotonic() < end:
+            await asyncio.wait((running,), timeout=1.0)
+        if not running.done():
+            running.cancel()
+        return await running
 
     def stop(self) -> None:
         self.app.engine.stop()

@@ -80,7 +80,7 @@ async def test_loopback_10_172_16_192_168_169_254_100_64_0_192_0_0_198_18_multic
             assert await outcome_of(done, f"http://{address}/") == Refused(PRIVATE.format(address))
         assert done.status.outcomes["refused:guard"] == len(PRIVATE_V4)
         words = await explained(done.out, "http://172.31.255.254/")
-        assert "Settled without a page: not fetched: 172.31.255.254 is not a public address." in words
+        assert "Kept back by a setting, `guard`: 172.31.255.254 is not a public address." in words
 
 
 # ---- ::1, ::, fc00::/7, fe80::/10, IPv4-mapped, NAT64, 6to4, IPv4-compatible forms of those → refused

@@ -16,7 +16,7 @@ from tenax.config import BrowserConfig
 from tenax.fetch import Response
 from tenax.fetch.browser.session_rules import GIVEN_UP_SECONDS, IDLE_SECONDS
 from tenax.model import Failed, FailureKind, Fetched, Refused, Way, label
-from tests.fetch.browser_lab import Lab, opened_lab, until
+from tests.fetch.browser_lab import Lab, be_patient, opened_lab, until
 from tests.hostile.asking import explained, outcome_of
 from tests.hostile.crawling import Settings, crawl
 from tests.site.hostile import WORDS, hub, moves, serves
@@ -40,6 +40,11 @@ def app(script: str, tale: str = TALE) -> Manner:
     return serves(f"<!doctype html><title>App</title><body>{shell}<script>{tale}{script}</script>".encode())
 
 
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    be_patient(monkeypatch)
+
+
 @pytest.fixture
 async def lab(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Lab]:
     async with opened_lab(monkeypatch) as lab:
@@ -50,12 +55,13 @@ async def lab(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Lab]:
 
 
 def megabytes(pids: list[int]) -> float:
-    """What they hold, shared pages divided among their holders."""
+    """What they hold, shared pages divided among their holders; without those of files, for these are shared with
+    every other browser of this machine, and how many there are is not ours to say."""
     total = 0
     for pid in pids:
         with suppress(OSError):
             lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-            total += sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+            total += sum(int(line.split()[1]) for line in lines if line.startswith(("Pss_Anon:", "Pss_Shmem:")))
     return total / 1000
 
 
@@ -124,10 +130,13 @@ async def test_idle_no_cpu(lab: Lab) -> None:
     assert isinstance(await lab.get(transport), Response)
     await until(lambda: not lab.processes("--type=renderer"))
     pids = lab.processes()
-    used, own = cpu_seconds(pids), time.process_time()
-    await asyncio.sleep(2.0)  # CPU can only be seen to be used, or not, while time passes
-    assert cpu_seconds(pids) - used <= 0.1
-    assert time.process_time() - own <= 0.1
+    for _ in range(30):  # what it has left to do takes a while on a busy machine
+        used, own = cpu_seconds(pids), time.process_time()
+        await asyncio.sleep(2.0)  # CPU can only be seen to be used, or not, while time passes
+        spent = cpu_seconds(pids) - used, time.process_time() - own
+        if max(spent) <= 0.1:
+            break
+    assert max(spent) <= 0.1, spent
     assert IDLE_SECONDS == 60.0
 
 

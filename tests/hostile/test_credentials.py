@@ -164,6 +164,184 @@ async def test_userinfo_in_urls_and_every_secret_in_config_logs_masked(tmp_path:
     assert secrets_in(tmp_path / "out", SECRET) == []
 
 
+HURRIED = "[politeness]\nrate_per_second = 0\n[pool]\nprocesses = 0\n[fetch]\nmax_attempts = 1\n"
+
+ILL_FORMED = {
+    "backslashes": r"http:\\you:{secret}@{host}/",
+    "more backslashes": r"http:\\\\you:{secret}@{host}/",
+    "one slash": "http:/you:{secret}@{host}/",
+    "no slash": "http:you:{secret}@{host}/",
+    "a space in the user": "http://yo u:{secret}@{host}/",
+    "a space before the sign": "http://you:{secret} @{host}/",
+    "a space in the password": "http://you:x {secret}@{host}/",
+    "a quote in the password": "http://you:x'{secret}@{host}/",
+    "a tab in the scheme": "ht\ttp://you:{secret}@{host}/",
+    "two signs": "http://you:x@{secret}@{host}/",
+    "a slash in the password": "http://you:x/{secret}@{host}/",
+    "a question in the password": "http://you:x?{secret}@{host}/",
+    "no scheme": "you:{secret}@{host}/",
+    "slashes alone": "//you:{secret}@{host}/",
+    "another scheme": "gopher://you:{secret}@{host}/",
+    "no host": "http://you:{secret}@/",
+}
+"""What people type, and what some of it is read as."""
+
+
+@pytest.mark.parametrize("form", ILL_FORMED.values(), ids=ILL_FORMED)
+async def test_a_password_in_whatever_is_typed_as_a_url_masked_everywhere(tmp_path: Path, form: str) -> None:
+    """As a seed, as the URL of every verb, and as a proxy: then every byte that is said or left."""
+    async with Site({"/": hub("/a"), "/a": serves(page("A leaf"))}) as site:
+        typed = form.format(secret=SECRET, host=f"127.0.0.1:{site.port}")
+        flags = ["--log-level", "debug"]
+        through = ["crawl", site.url("/"), *flags, "--proxy", typed, "--set", "proxy.max_failures=1"]
+        commands = [
+            ["crawl", typed, *flags, "--out", "out"],
+            ["crawl", site.url("/"), *flags, "--out", "known"],
+            [*through, "--out", "proxied"],
+            ["crawl", "--out", "proxied"],
+            ["crawl", site.url("/"), "--set", f"proxy.urls={typed},{typed}", "--out", "listed"],
+            ["crawl", site.url("/"), "--include", typed, "--out", "included"],
+            ["crawl", site.url("/"), "--ledger", typed],
+            ["crawl", site.url("/"), "--hosts", typed],
+            ["crawl", site.url("/"), "--set", f"events.kafka={typed}", "--out", "kafka"],
+            ["crawl", site.url("/"), "--set", f"events.redis={typed}", "--out", "redis"],
+            ["crawl", site.url("/"), "--rate", typed],
+            ["crawl", typed, "--no-such-flag", typed],
+            ["crawl", "--set", typed],
+            *(["status", "--out", out] for out in ("out", "proxied", "listed", "included")),
+            *(["status", "--json", "--out", out] for out in ("out", "proxied", "listed", "included")),
+            *([verb, typed, "--out", "known"] for verb in ("explain", "fetch", "links", "seed")),
+            *([verb, typed, "--json", "--out", "known"] for verb in ("explain", "fetch", "links")),
+            *([verb, typed] for verb in ("fetch", "read", "feed", "sitemap")),
+            ["read", typed, "--format", "json"],
+            ["read", "page.html", "--url", typed],
+            ["read", "page.html", "--url", typed, "--format", "json"],
+            ["read", "page.html", "--url", typed, "--explain"],
+            ["dead-letters", "list", "--out", typed],
+            ["dead-letters", "replay", typed, "--out", "known"],
+            ["export", "--where", typed, "--out", "known"],
+            ["export", "--where", f"host={typed}", "--out", "known"],
+            ["config", "--host", typed],
+            ["config", "--set", f"proxy.urls={typed}"],
+            ["config", "--set", f"proxy.urls={typed}", "--json"],
+            ["config", "--set", f"crawl.max_depth={typed}"],
+            ["config", "--set", f"ledger.url={typed}"],
+            ["config", "--set", f"page_fetcher.redis_url={typed}", "--json"],
+            ["worker", "--ledger", typed],
+            ["page-fetcher", "status", "--redis", typed],
+            ["schedule", "seeds.yaml", "--redis", typed],
+            ["ledger", "check", "--ledger", typed],
+        ]
+        (tmp_path / "tenax.toml").write_text(HURRIED, encoding="utf-8")
+        (tmp_path / "page.html").write_bytes(page("A page") + b'<a href="/relative">relative</a>')
+        (tmp_path / "seeds.yaml").write_text(json.dumps({"seeds": [{"urls": [typed, typed], "every": "1h"}]}))
+        texts = await said(commands, tmp_path)
+    (tmp_path / "seeds.yaml").unlink()
+    shows = [(words[0], line) for words, text in zip(commands, texts, strict=True) for line in text.splitlines()]
+    assert [(verb, line) for verb, line in shows if SECRET in line] == []
+    assert secrets_in(tmp_path, SECRET) == []
+
+
+SERVERS = (
+    "postgresql://me:{secret}@127.0.0.1:9/x", "postgresql://me:x/{secret}@127.0.0.1:9/x",
+    "postgresql://me:12/{secret}@127.0.0.1:9/x", "postgresql://m e:{secret} @127.0.0.1:9/x",
+    "postgresql://127.0.0.1:9/x?user=me&password={secret}", "postgresql:me:{secret}@127.0.0.1:9/x",
+    "redis://:{secret}@127.0.0.1:9/0", "redis://me:x/{secret}@127.0.0.1:9/0", "redis://me:{secret}",
+    "redis://me:{secret} @127.0.0.1:9", "rediss://:x#{secret}@127.0.0.1:9", "redis:/me:{secret}@127.0.0.1:9/0",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("form", SERVERS)
+async def test_a_password_of_a_server_masked_everywhere(tmp_path: Path, form: str) -> None:
+    server, seed = form.format(secret=SECRET), "http://127.0.0.1:9/"
+    (tmp_path / "tenax.toml").write_text(HURRIED, encoding="utf-8")
+    (tmp_path / "seeds.yaml").write_text(json.dumps({"seeds": [{"url": seed, "every": "1h"}]}))
+    commands = [
+        ["crawl", seed, "--ledger", server],
+        ["crawl", seed, "--hosts", server, "--out", "out"],
+        ["crawl", seed, "--set", f"events.redis={server}", "--out", "out"],
+        *([verb, "--ledger", server] for verb in ("status", "export")),
+        ["explain", seed, "--ledger", server],
+        ["ledger", "check", "--ledger", server],
+        ["ledger", "init", "--ledger", server],
+        ["page-fetcher", "status", "--redis", server],
+        ["config", "--set", f"ledger.url={server}"],
+        ["config", "--set", f"hosts.url={server}", "--json"],
+        ["config", "--set", f"events.redis={server}", "--json"],
+    ]
+    texts = await said(commands, tmp_path)
+    shows = [(words, line) for words, text in zip(commands, texts, strict=True) for line in text.splitlines()]
+    assert [(words, line) for words, line in shows if SECRET in line] == []
+    assert secrets_in(tmp_path, SECRET) == []
+
+
+LOCATIONS = (
+    "https://you:{secret}@127.0.0.2/x", r"http:\\you:{secret}@127.0.0.2/x", "//you:{secret}@127.0.0.2/x",
+    "http://yo u:{secret}@127.0.0.2/x", "http://you:{secret} @127.0.0.2/x", "you:{secret}@127.0.0.2/x",
+    "ftp://you:{secret}@127.0.0.2/x", "http://you:x/{secret}@127.0.0.2/x", "http://you:{secret}@/",
+)  # fmt: skip
+
+
+async def test_a_password_in_a_location_or_another_header_masked_everywhere(tmp_path: Path) -> None:
+    def redirects(location: str) -> Manner:
+        async def answer(exchange: Exchange) -> None:
+            lines = [
+                "HTTP/1.1 302 Found",
+                "Content-Length: 0",
+                f"Location: {location}",
+                f"Content-Location: {location}",
+            ]
+            lines += [f"Link: <{location}>; rel=next", f"Refresh: 0; url={location}", f"X-Other: {location}"]
+            await exchange.send("\r\n".join([*lines, "", ""]).encode())
+
+        return answer
+
+    manners = {f"/{number}": redirects(form.format(secret=SECRET)) for number, form in enumerate(LOCATIONS)}
+    about = (
+        '<link rel=canonical href="http://you:{0}@127.0.0.1/c"><meta property=og:image content="http://you:{0}@h/i.png">'
+        '<meta property=og:url content="http://you:{0}@h/"><base href="http://you:{0}@127.0.0.1:{1}/">'
+        '<a href="http://you:{0}@127.0.0.1:{1}/1">1</a><a rel=next href="//you:{0}@127.0.0.1:{1}/2">2</a>'
+        '<link rel=alternate type=application/rss+xml href="http://you:{0}@127.0.0.1:{1}/feed"><a href="/0">0</a>'
+    )
+    async with Site(manners) as site:
+        links = "".join(f'<a href="{path}">{path}</a>' for path in manners)
+        html = page("Start").replace(b"<title>", about.format(SECRET, site.port).encode() + b"<title>") + links.encode()
+        listed = f"http://you:{SECRET}@127.0.0.1:{site.port}/listed"
+        manners |= {
+            "/": serves(html),
+            "/robots.txt": serves(f"Sitemap: {site.url('/map.xml')}\n".encode(), "text/plain"),
+            "/map.xml": serves(f"<urlset><url><loc>{listed}</loc></url></urlset>".encode(), "text/xml"),
+            "/feed": serves(f"<rss><channel><item><link>{listed}</link></item></channel></rss>".encode(), "text/xml"),
+        }
+        flags = ["--log-level", "debug", "--set", "fetch.keep_headers=*"]
+        commands = [
+            ["crawl", site.url("/"), *flags, "--out", "out", "--set", "reading.keep_links=true"],
+            *([verb, site.url(path), "--out", "out"] for path in manners for verb in ("explain", "fetch")),
+            *([verb, site.url(path), "--json", "--out", "out"] for path in manners for verb in ("explain", "fetch")),
+            *(["read", site.url(path)] for path in manners),
+            ["read", site.url("/"), "--format", "json"],
+            ["read", site.url("/"), "--format", "markdown"],
+            ["sitemap", site.url("/")],
+            ["sitemap", site.url("/"), "--json"],
+            ["feed", site.url("/")],
+            ["feed", site.url("/"), "--json"],
+            ["links", site.url("/"), "--out", "out"],
+            ["links", "--export", "-", "--out", "out"],
+            ["links", "--top", "50", "--out", "out"],
+            ["status", "--out", "out"],
+            ["status", "--schedule", "--out", "out"],
+            ["export", "--out", "out"],
+            ["export", "--format", "csv", "--out", "out"],
+            ["export", "--format", "markdown", "--out", "out"],
+            ["dead-letters", "list", "--out", "out"],
+        ]
+        (tmp_path / "tenax.toml").write_text(HURRIED, encoding="utf-8")
+        texts = await said(commands, tmp_path)
+    shows = [(words[:2], line) for words, text in zip(commands, texts, strict=True) for line in text.splitlines()]
+    assert [(words, line) for words, line in shows if SECRET in line] == []
+    assert secrets_in(tmp_path, SECRET) == []
+
+
 async def test_tracebacks_masked(tmp_path: Path) -> None:
     """A crash of our own, with a password on the command line and another in the error's text."""
     breaks = f"""

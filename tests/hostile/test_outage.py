@@ -15,6 +15,7 @@ from tests.hostile.crawling import Settings, crawled
 from tests.site.politeness import (
     assert_as_planned,
     gaps,
+    given_up,
     now_and_then,
     nth,
     reopen,
@@ -29,6 +30,7 @@ PATHS = [f"/{number}" for number in range(40)]
 ROBOTS = rules("User-agent: *\nDisallow: /private\n")
 PACE: Settings = {"politeness.rate_per_second": 1.0}
 HOUR = 3600.0
+PATIENCE_SECONDS = 10.0
 DOWN_AT, UP_AT = 10.5, 10.5 + 2 * HOUR
 
 
@@ -83,7 +85,7 @@ async def test_the_two_hour_outage(tmp_path: Path) -> None:
     [
         pytest.param(unavailable, (), id="503"),
         pytest.param(status("500 Internal Server Error"), (), id="500"),
-        pytest.param(silent, (), id="silent"),
+        pytest.param(given_up(PATIENCE_SECONDS, silent), (), id="silent"),
         pytest.param(reset, (), id="reset"),
         pytest.param(reset, ("curl",), id="reset, by another client too"),
     ],
@@ -93,8 +95,7 @@ async def test_an_outage_with_somebody_at_the_door(tmp_path: Path, trouble: Mann
     days = Days()
     healthy = {"/robots.txt": ROBOTS, **pages(*PATHS)}
     manners = now_and_then(healthy, trouble, lambda _: DOWN_AT < days.time() < UP_AT)
-    patience = 0.2 if trouble is silent else 10.0
-    settings = {**PACE, "fetch.total_timeout_seconds": patience, "fetch.fallbacks": fallbacks}
+    settings = {**PACE, "fetch.total_timeout_seconds": PATIENCE_SECONDS, "fetch.fallbacks": fallbacks}
     async with (
         Site(manners, now=days.time) as site,
         crawl_by_hand([site.url("/")], tmp_path, days, settings) as crawling,
@@ -107,7 +108,7 @@ async def test_an_outage_with_somebody_at_the_door(tmp_path: Path, trouble: Mann
     first_probe = next(number for number, hit in enumerate(during) if hit.method == "HEAD")
     assert {(hit.method, hit.path) for hit in during[first_probe:]} == {("HEAD", "/")}
     assert first_probe <= 12
-    assert_as_planned([hit.at for hit in during[first_probe:]], may_miss=2 if trouble is silent else 0)
+    assert_as_planned([hit.at for hit in during[first_probe:]])
 
 
 async def test_killed_in_the_middle_of_the_outage(tmp_path: Path) -> None:

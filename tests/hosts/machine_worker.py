@@ -16,12 +16,12 @@ from tenax.hosts import Turn
 from tenax.hosts.machine import MachineTurns
 
 
-def request_again_and_again(directory: Path, turn: Turn, seconds: float, said: list[str]) -> None:
+def request_again_and_again(directory: Path, turn: Turn, most: int, said: list[str]) -> None:
     clock = SteadyClock()
     turns = MachineTurns(directory, clock)
     offset = clock.now() - time.monotonic()
-    stop_at = clock.now() + seconds
-    while (now := clock.now()) < stop_at:
+    while len(said) < most:
+        now = clock.now()
         again_at = turns.take([turn], now)
         if again_at > now:
             time.sleep(min(again_at - now, 0.01))
@@ -35,7 +35,8 @@ def request_again_and_again(directory: Path, turn: Turn, seconds: float, said: l
 
 
 def main() -> None:
-    directory, pace, seconds, threads = Path(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4])
+    directory, pace, seconds = Path(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3])
+    threads, most = int(sys.argv[4]), int(sys.argv[5])
     turn = Turn("host http://a.example", pace, busy_seconds=seconds)
     if threads == 0:
         clock = SteadyClock()
@@ -47,7 +48,7 @@ def main() -> None:
         time.sleep(3600)
     said: list[str] = []
     workers = [
-        threading.Thread(target=request_again_and_again, args=(directory, turn, seconds, said)) for _ in range(threads)
+        threading.Thread(target=request_again_and_again, args=(directory, turn, most, said)) for _ in range(threads)
     ]
     for worker in workers:
         worker.start()

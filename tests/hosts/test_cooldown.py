@@ -21,6 +21,7 @@ from tests.hosts.history import (
 )
 
 WALL = Rejected("wall: access denied", is_hard=True)
+UNREADABLE = Failed("too costly to read: 2 s of CPU used up", FailureKind.UNREADABLE)
 
 
 def test_five_refusals_in_a_row() -> None:
@@ -48,6 +49,7 @@ def test_five_refusals_in_a_row() -> None:
         (Redirected(302, "https://example.org/x"), 0),
         (HTTP_404, 0),
         (Failed("HTTP 410", FailureKind.GONE), 0),
+        (UNREADABLE, 0),
         # it may be the same wall in other clothes
         (Rejected("wall: enable JavaScript"), 3),
         (HTTP_500, 3),
@@ -66,6 +68,23 @@ def test_a_page_that_shuts_us_out_begins_one_at_once() -> None:
     assert (record.breaker, record.error_count, record.recent_failures) == ("closed", 0, ())
 
 
+def test_three_pages_that_cost_too_much_to_read() -> None:
+    history, table = History(), []
+    for outcome in (UNREADABLE, OK, UNREADABLE, HTTP_404, UNREADABLE, OK, UNREADABLE):
+        history.visit(outcome)
+        table.append((history.rest, history.record.resting_why))
+    why = "cooldown: 3 pages too costly to read in 60 min"
+    assert table == [(1, "")] * 4 + [(900, why), (1, ""), (900, why)]
+    assert (history.record.breaker, history.record.failures_in_a_row) == ("closed", 0), "it is not down"
+    assert len(history.record.unreadable_pages) == 3, "the record does not grow"
+
+
+def test_pages_that_cost_too_much_long_ago_do_not_count() -> None:
+    record = after(host(unreadable_pages=(NOW - 3601, NOW - 3600, NOW - 3599)), UNREADABLE)
+    assert (record.unreadable_pages, record.resting_why) == ((NOW - 3599, NOW), "")
+    assert after(record, UNREADABLE).resting_why == "cooldown: 3 pages too costly to read in 60 min"
+
+
 def test_429s_and_403s_make_one_row() -> None:
     history = History(host(blocks_in_a_row=3))
     history.visit(HTTP_429)
@@ -77,3 +96,6 @@ def test_the_numbers_are_knobs() -> None:
     knobs = site(hosts=HostsConfig(cooldown_blocks=1, cooldown_seconds=60))
     assert after(HOST, HTTP_403, config=knobs).next_at == NOW + 60
     assert after(HOST, WALL, config=knobs).next_at == NOW + 60
+    knobs = site(hosts=HostsConfig(cooldown_seconds=60, unreadable_pages=2, unreadable_window_seconds=10))
+    assert after(host(unreadable_pages=(NOW - 9,)), UNREADABLE, config=knobs).next_at == NOW + 60
+    assert after(host(unreadable_pages=(NOW - 10,)), UNREADABLE, config=knobs).next_at == NOW + 1

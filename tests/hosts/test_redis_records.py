@@ -77,7 +77,7 @@ async def test_without_redis_records_come_from_memory_and_go_back_to_it(is_empti
     clock = ManualClock()
     record = HostRecord(ORIGIN, "a.example")
     with RedisServer() as server:
-        reach = Reach(server.url, clock, call_seconds=1.0)
+        reach = Reach(server.url, clock, call_seconds=60.0)
         hosts = RedisHosts(reach)
         await hosts.adopt(record)
         await hosts.learn(ORIGIN, record, lambda host: msgspec.structs.replace(host, next_at=10.0, page_count=1))

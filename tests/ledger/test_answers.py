@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tenax.ledger import Agenda, AgendaLine, LetterRecord, Status, TaskState, VisitRecord, rows
+from tenax.ledger import Agenda, AgendaLine, CutCount, LetterRecord, Status, TaskState, VisitRecord, rows
 from tenax.ledger.answers import agenda_of, horizons, letter_of, life_of_record, life_of_task, status_of
 from tenax.ledger.schedule import Entry
 from tenax.model import (
@@ -47,6 +47,7 @@ def test_a_visited_url_that_waits_again_is_due() -> None:
 
 def test_a_dead_letter_without_words() -> None:
     row = RECORD | {"error_message": None, "last_visit_at": 95_000, "via_url": None}
+    row |= {"http_status": None, "validation_status": None, "rejection_reason": None}
     assert letter_of(row) == LetterRecord(url="https://a.test/x", cause="", at=95.0, attempt=3, depth=2)
 
 
@@ -61,11 +62,22 @@ def test_the_status_of_counts(created: bytes | None, wanted: float) -> None:
         "found:feed": 1,
     }
     status = status_of(
-        tally, 100.0, created=created, hosts=1, events=2, busiest=[], due_now=1, next_due=None, cursors={}, workers=0
+        tally,
+        100.0,
+        created=created,
+        hosts=1,
+        events=2,
+        busiest=[],
+        due_now=1,
+        next_due=None,
+        cursors={},
+        workers=0,
+        cut_off=[("depth", 2, 1)],
+        parked=[("guard", 3)],
     )
     assert status == Status(
         created_at=wanted, now=100.0, waiting=4, pages=3, hosts=1, events=2, outcomes={"fetched": 3},
-        refusals={"depth": 2}, found={"feed": 1}, due_now=1,
+        refusals={"depth": 2}, found={"feed": 1}, due_now=1, cut_off={"depth": CutCount(2, 1)}, parked={"guard": 3},
     )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenax.ledger.links import followed_targets, link_to, pack_links, unpack_links
+from tenax.ledger.links import followed_targets, links_to, pack_links, pack_urls, unpack_links
 from tenax.model import PageLink
 
 A = "https://a.test"
@@ -43,17 +43,36 @@ def test_a_part_of_it_says_the_same(links: list[PageLink]) -> None:
     row = packed(*links)
     assert followed_targets(A, row) == [link.url for link in links if not link.is_nofollow]
     for link in links:
-        assert link_to(link.url, A, row) == link
+        assert links_to(link.url, A, row) == [link]
 
 
 @pytest.mark.parametrize("target", [f"{A}/st", f"{A}/story?n=", "https://a.test.example/x", "Home", "https://b.test/"])
 def test_where_no_link_leads(target: str) -> None:
-    assert link_to(target, A, packed(*LINKS)) is None
+    assert links_to(target, A, packed(*LINKS)) == []
+
+
+def test_a_feed_that_a_page_names_is_kept_beside_its_links() -> None:
+    feed = f"{A}/feed.xml"
+    row = pack_links(A, [feed, f"{A}/b"], [PageLink("", "RSS"), PageLink("", "b")], feeds=[feed, feed, None])
+    assert unpack_links(A, row) == (
+        PageLink(feed, "RSS"),
+        PageLink(f"{A}/b", "b"),
+        PageLink(feed, "", "feed", is_url_list=True),
+    )
+    assert followed_targets(A, row) == [feed, f"{A}/b"], "no URL list is a link"
+    assert [link.is_url_list for link in links_to(feed, A, row)] == [False, True]
+    alone = pack_links(A, [], [], feeds=[feed], is_nofollow=True)
+    assert unpack_links(A, alone) == (PageLink(feed, "", "feed", is_nofollow=True, is_url_list=True),)
+
+
+def test_a_list_keeps_pages_and_the_lists_that_it_names() -> None:
+    row = pack_urls(A, [f"{A}/1", None], [f"{A}/older.xml"], "feed")
+    assert unpack_links(A, row) == (PageLink(f"{A}/1"), PageLink(f"{A}/older.xml", "", "feed", is_url_list=True))
 
 
 def test_nothing_is_kept_of_a_page_without_links() -> None:
     assert packed() == b""
-    assert (unpack_links(A, b""), followed_targets(A, b""), link_to(A, A, b"")) == ((), [], None)
+    assert (unpack_links(A, b""), followed_targets(A, b""), links_to(A, A, b"")) == ((), [], [])
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
+import pytest
+
 from tenax.events.relay import Relay
 from tenax.ledger.postgres import PostgresLedger
 from tenax.ledger.postgres.lead import FRESH_SECONDS
@@ -15,8 +17,14 @@ from tests.ledger.postgres_proxy import Proxy
 from tests.servers.postgres import PostgresServer
 
 
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An answer that takes long on a busy machine is no server that is gone."""
+    monkeypatch.setattr("tenax.ledger.postgres.lead.ANSWER_SECONDS", 60.0)
+
+
 async def until(is_so: Callable[[], Awaitable[bool]]) -> None:
-    for _ in range(500):
+    for _ in range(3000):
         if await is_so():
             return
         await asyncio.sleep(0.02)

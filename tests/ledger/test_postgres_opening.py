@@ -315,7 +315,7 @@ async def test_a_migration_that_is_killed_leaves_the_last_whole_version(
         sys.executable, "-c", MIGRATING, ledgers.url, ledgers.config.schema
     )  # fmt: skip
     is_there = "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep')"
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while not await ledger._ears.ask(lambda db: db.fetchval(is_there)):
             await ledger.wait_for_work(0.05)
     steps = migrations() | {

@@ -8,22 +8,23 @@ import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from tenax.clock import ManualClock
 from tenax.config import LedgerConfig
 from tenax.errors import LedgerBusy, LedgerMissing, LedgerUnusable, StorageFull
-from tenax.ledger import PageFilter
+from tenax.ledger import Ledger
 from tenax.ledger.sqlite import SqliteLedger
 from tenax.ledger.sqlite.schema import one_of_many, queries, write_rows
-from tenax.model import Again, Fetched, Freshness, PageKind, Way
 from tests.contracts.catalogues import CataloguesContract
+from tests.contracts.cut_offs import CutOffsContract
 from tests.contracts.freshness import FreshnessContract
-from tests.contracts.held_pages import TROUBLE, HeldPagesContract
+from tests.contracts.held_pages import HeldPagesContract
 from tests.contracts.in_links import InLinksContract
-from tests.contracts.ledger import LedgerContract, Manners, Opened, claimed, offer, page_of, visit_of
+from tests.contracts.ledger import LedgerContract, Manners, Opened, claimed, offer, visit_of
 from tests.contracts.links import LinksContract
+from tests.contracts.records import Crawled, RecordsContract
+from tests.loops import outlasted, rounds, turn
 
 CONFIG = LedgerConfig(group_seconds=0.0, window_hosts=20, look_ahead=4)
 
@@ -48,8 +49,25 @@ def opened(tmp_path: Path, clock: ManualClock, manners: Manners, ledgers: list[S
     return open_it
 
 
+@pytest.fixture
+def crawled() -> Crawled:
+    async def row_of(ledger: Ledger, url: str) -> dict[str, object]:
+        assert isinstance(ledger, SqliteLedger)
+        cursor = ledger._db.execute("SELECT * FROM crawled_pages WHERE url = ?", (url,))
+        return dict(zip([column[0] for column in cursor.description], cursor.fetchone(), strict=True))
+
+    return row_of
+
+
 class TestSqliteLedger(
-    LedgerContract, HeldPagesContract, LinksContract, InLinksContract, CataloguesContract, FreshnessContract
+    LedgerContract,
+    HeldPagesContract,
+    LinksContract,
+    InLinksContract,
+    CataloguesContract,
+    FreshnessContract,
+    CutOffsContract,
+    RecordsContract,
 ):
     async def test_only_one_process_writes(self, opened: Opened) -> None:
         await opened()
@@ -83,38 +101,43 @@ class TestSqliteLedger(
     async def test_what_nothing_waits_for_is_written_with_what_comes_later(
         self, tmp_path: Path, clock: ManualClock, manners: Manners, ledgers: list[SqliteLedger]
     ) -> None:
-        slow = LedgerConfig(group_seconds=0.2)  # and up to 2 s when nothing waits
+        slow = LedgerConfig(group_seconds=20.0)  # and up to 200 s when nothing waits
         ledger = await SqliteLedger.open(tmp_path / "tenax.db", slow, clock, manners)
         ledgers.append(ledger)
-        await ledger.admit([offer(f"https://{name}.test/") for name in "abc"])
+        admitting = ledger.admit([offer(f"https://{name}.test/") for name in "abc"])
+        await outlasted(admitting, 20.0, lambda: True)
         turns = (60.0, 60.0, 0.0)  # how soon each host may be asked again
         resting, resting_too, free = [
             visit_of(await claimed(ledger), clock, next_at=clock.now() + seconds) for seconds in turns
         ]
-        async with asyncio.timeout(1.5):
+        async with asyncio.timeout(60):
             await ledger.commit(resting)  # every hand is busy: one may wait for this
 
         async with asyncio.TaskGroup() as hands:
-            hands.create_task(ledger.wait_for_work(60))
+            hands.create_task(ledger.wait_for_work(600))
             patient = hands.create_task(ledger.commit(resting_too))
-            await asyncio.sleep(0.6)
-            assert not patient.done()
-            await ledger.commit(free)
+            for _ in range(3):
+                await rounds()
+                assert not patient.done()
+                turn(20.0)
+            await outlasted(ledger.commit(free), 20.0, lambda: True)
             assert patient.done()
 
     async def test_what_a_host_waits_for_is_written_at_once_when_few_others_could_join(
         self, tmp_path: Path, clock: ManualClock, manners: Manners, ledgers: list[SqliteLedger]
     ) -> None:
-        slow = LedgerConfig(group_seconds=1.0)
+        slow = LedgerConfig(group_seconds=20.0)
         ledger = await SqliteLedger.open(tmp_path / "tenax.db", slow, clock, manners)
         ledgers.append(ledger)
-        await ledger.admit([offer(f"https://{name}.test/") for name in "abcdefghijkl"])
+        admitting = ledger.admit([offer(f"https://{name}.test/") for name in "abcdefghijkl"])
+        await outlasted(admitting, 20.0, lambda: True)
         visits = [visit_of(await claimed(ledger), clock, next_at=clock.now()) for _ in range(12)]
-        gathered = asyncio.ensure_future(ledger.commit(visits[0]))
-        await asyncio.sleep(0.3)
+        gathered = asyncio.gather(*(ledger.commit(visit) for visit in visits[:5]))
+        await rounds()
         assert not gathered.done()
-        await asyncio.gather(gathered, *(ledger.commit(visit) for visit in visits[1:5]))
-        async with asyncio.timeout(5):
+        turn(20.0)
+        await gathered
+        async with asyncio.timeout(60):
             for visit in visits[5:]:
                 await ledger.commit(visit)
 
@@ -185,102 +208,6 @@ async def test_another_version(
         await opening(file)
 
 
-ADDED_IN_3 = ("headline", "authors", "published", "words", "duplicate_of", "likeness", "fingerprint")
-ADDED_IN_4 = ("catalogue", "freshness")
-
-
-async def version_3(file: Path, clock: ManualClock) -> None:
-    """A ledger with one page, and a task that failed, as it was before anything was kept fresh."""
-    ledger = await SqliteLedger.open(file, CONFIG, clock, Manners())
-    await ledger.admit([offer("https://a.test/")])
-    await ledger.commit(visit_of(await claimed(ledger), clock))
-    await ledger.admit([offer("https://b.test/")])
-    await ledger.commit(visit_of(await claimed(ledger), clock, TROUBLE, Again(clock.now() + 30, way=Way.CURL)))
-    await ledger.close()
-    with sqlite3.connect(file) as db:
-        db.execute("DROP TABLE link")
-        for column in ADDED_IN_4:
-            db.execute(f"ALTER TABLE record DROP COLUMN {column}")
-        db.execute("PRAGMA user_version = 3")
-    db.close()
-
-
-async def test_a_ledger_of_version_3_is_brought_to_this_one(tmp_path: Path) -> None:
-    clock, file = ManualClock(), tmp_path / "tenax.db"
-    await version_3(file, clock)
-    with pytest.raises(LedgerUnusable, match=r"older Tenax.*by the same command as before"):
-        await read(file)
-    ledger = await SqliteLedger.open(file, CONFIG, clock, Manners())
-    assert await ledger.problems() == []
-    assert [page.url async for page in ledger.pages(PageFilter())] == ["https://a.test/"]
-    clock.advance(60)
-    await ledger.revisit(clock.now())
-    claims = {claim.task.url: claim for claim in [await claimed(ledger) for _ in range(2)]}
-    assert claims["https://b.test/"].task.way is Way.CURL
-    held = claims["https://a.test/"].held
-    assert held is not None
-    assert (held.catalogue, held.freshness, held.content_hash) == ("", None, "ab" * 32)
-    freshness = Freshness(clock.now(), b"\x00\x7f\xff" * 10)
-    again = visit_of(claims["https://a.test/"], clock, plan=Again(clock.now() + 60, why="calm"))
-    await ledger.commit(msgspec.structs.replace(again, freshness=freshness, leads_to=b"packed"))
-    await ledger.commit(
-        msgspec.structs.replace(visit_of(claims["https://b.test/"], clock, Fetched(200, "feed")), page=None)
-    )
-    clock.advance(120)
-    last = await claimed(ledger)
-    assert last.held is not None and last.held.freshness == freshness
-    assert [row.packed async for row in ledger.links.all()] == [b"packed"]
-    assert await ledger.problems() == []
-    await ledger.close()
-    await (await read(file)).close()
-
-
-async def version_2(file: Path, clock: ManualClock) -> None:
-    """A ledger with one page, as it was before pages were read closely."""
-    ledger = await SqliteLedger.open(file, CONFIG, clock, Manners())
-    await ledger.admit([offer("https://a.test/")])
-    await ledger.commit(visit_of(await claimed(ledger), clock))
-    await ledger.close()
-    with sqlite3.connect(file) as db:
-        db.execute("DROP VIEW crawled_pages")
-        db.execute("CREATE VIEW crawled_pages AS SELECT id FROM record")
-        db.execute("DROP TABLE likeness")
-        db.execute("DROP TABLE link")
-        for column in ADDED_IN_3 + ADDED_IN_4:
-            db.execute(f"ALTER TABLE record DROP COLUMN {column}")
-        db.execute("UPDATE record SET kind = 'page'")
-        db.execute("PRAGMA user_version = 2")
-    db.close()
-
-
-async def test_a_ledger_of_version_2_is_brought_to_this_one(tmp_path: Path) -> None:
-    clock = ManualClock()
-    await version_2(tmp_path / "tenax.db", clock)
-    with pytest.raises(LedgerUnusable, match=r"older Tenax.*by the same command as before"):
-        await read(tmp_path / "tenax.db")
-    ledger = await SqliteLedger.open(tmp_path / "tenax.db", CONFIG, clock, Manners())
-    (page,) = [page async for page in ledger.pages(PageFilter(kind="other"))]
-    assert (page.kind, page.text, page.article, page.authors) == (PageKind.OTHER, "Grüße, мир, 世界", "", ())
-    assert [event.page for event in await ledger.events(0, 10)] == [page]
-    clock.advance(60)
-    await ledger.revisit(clock.now())
-    claim = await claimed(ledger)
-    await ledger.commit(visit_of(claim, clock, page=page_of(claim, clock, article="Grüße", words=1)))
-    assert [event.page.article for event in await ledger.events(0, 10)] == ["", "Grüße"], "what is new to us is news"
-    assert await ledger.problems() == []
-    columns = [row[1] for row in ledger._db.execute("PRAGMA table_info(crawled_pages)")]
-    await ledger.close()
-    assert columns == [row[1] for row in await new_columns(tmp_path)]
-    await (await read(tmp_path / "tenax.db")).close()
-
-
-async def new_columns(tmp_path: Path) -> list[tuple[int, str]]:
-    ledger = await write(tmp_path / "new" / "tenax.db")
-    found = ledger._db.execute("PRAGMA table_info(crawled_pages)").fetchall()
-    await ledger.close()
-    return found
-
-
 async def test_each_ledger_makes_its_own_keys(tmp_path: Path) -> None:
     keys = []
     for name in ("one", "one", "two"):
@@ -301,7 +228,7 @@ TABLES_WITH_A_ROW_PER_URL = ("seen", "queue", "record", "visit", "content", "lik
      "visits_of", "record_of", "url_of_record", "events_after", "content_of", "highest_ids", "pages", "dead_letters",
      "likeness_find", "likeness_remove", "originals", "stored_pages", "held", "record_catalogue", "record_awaited",
      "record_freshness", "hasten_find", "hasten_queue", "hasten_record", "hosts_due", "hosts_next_turn", "link_of",
-     "links_after", "states_of", "waiting_after"],
+     "links_after", "states_of", "waiting_after", "requeue_find", "canonical_of"],
 )  # fmt: skip
 async def test_no_statement_looks_at_every_url(tmp_path: Path, name: str) -> None:
     ledger = await write(tmp_path / "tenax.db")

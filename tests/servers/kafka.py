@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 
@@ -70,14 +71,20 @@ class KafkaBroker:
         )
 
 
-def read(servers: str, topic: str, most: int, seconds: float = 20.0) -> list[tuple[bytes, bytes]]:
-    """Keys and values in a topic from its beginning, each partition in its order; fewer than `most` after that time."""
+READ_SECONDS = 60.0
+
+
+def read(
+    servers: str, topic: str, most: int, is_enough: Callable[[list[tuple[bytes, bytes]]], bool] = lambda _: False
+) -> list[tuple[bytes, bytes]]:
+    """Keys and values in a topic from its beginning, each partition in its order: so many, or enough. Fewer after a
+    minute."""
     consumer = Consumer({"bootstrap.servers": servers, "group.id": topic, "log_level": 0})
-    partitions = consumer.list_topics(topic, seconds).topics[topic].partitions
+    partitions = consumer.list_topics(topic, READ_SECONDS).topics[topic].partitions
     consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in partitions])
     found: list[tuple[bytes, bytes]] = []
-    end = time.monotonic() + seconds
-    while len(found) < most and time.monotonic() < end:
+    end = time.monotonic() + READ_SECONDS
+    while len(found) < most and not is_enough(found) and time.monotonic() < end:
         for message in consumer.consume(500, 0.05):
             key, value = message.key(), message.value()
             if message.error() is None and isinstance(key, bytes) and isinstance(value, bytes):

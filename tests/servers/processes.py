@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-START_SECONDS = 30.0
-END_SECONDS = 20.0
+START_SECONDS = 60.0
+END_SECONDS = 60.0
 
 
 def free_port() -> int:

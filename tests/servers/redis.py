@@ -62,6 +62,13 @@ class RedisServer:
     def kill(self) -> None:
         self._server.kill()
 
+    def pause(self) -> None:
+        """It takes connections, and answers nobody."""
+        self._server.pause()
+
+    def go_on(self) -> None:
+        self._server.go_on()
+
     def _answers(self) -> bool:
         try:
             return self.say("PING").startswith((b"+PONG", b"-NOAUTH"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from hashlib import sha256
@@ -21,7 +22,7 @@ from tenax.wiring_services import open_page_fetcher
 from tests.servers.kafka import KafkaBroker
 from tests.site.server import Site
 
-DEADLINE_SECONDS = 20.0
+DEADLINE_SECONDS = 60.0
 QUEUE, DLQ = "crawler_queue", "page_fetcher_dlq"
 Settings = Mapping[str, Any]
 
@@ -53,7 +54,7 @@ class Lab:
             "webpage_log_topic": self.topic,
             "rate_limit_per_second": 0.0,
             "poll_timeout_seconds": 0.2,
-            "grace_seconds": 5.0,
+            "grace_seconds": DEADLINE_SECONDS,
         }
         return {
             **{f"page_fetcher.{name}": value for name, value in own.items()},
@@ -127,10 +128,14 @@ class Lab:
             await app.close()
 
 
-async def until(is_so: Callable[[], bool], seconds: float = DEADLINE_SECONDS) -> None:
-    """Wait for something to become true; fails when it does not."""
-    async with asyncio.timeout(seconds):
-        while True:
-            if is_so():
-                return
-            await asyncio.sleep(0.01)
+def told_urls(found: Sequence[tuple[bytes, bytes]]) -> set[str]:
+    """The URLs of these messages of the topic."""
+    return {value.split(b'"')[7].decode() for _, value in found}
+
+
+async def until(is_so: Callable[[], bool]) -> None:
+    """Wait for something to become true; fails when it does not. Whoever turns the loop's time ends no wait of this."""
+    end = time.monotonic() + 2 * DEADLINE_SECONDS
+    while not is_so():
+        assert time.monotonic() < end, "it did not come to that"
+        await asyncio.sleep(0.01)

@@ -32,7 +32,7 @@ class Webpage:
     seconds_to_live: int
 
 
-async def read_webpages(servers: str, redis_url: str, topic: str, most: int, seconds: float = 20.0) -> list[Webpage]:
+async def read_webpages(servers: str, redis_url: str, topic: str, most: int, seconds: float = 60.0) -> list[Webpage]:
     """So many pages of the topic from its beginning; fewer when no more come within that time."""
     consumer = AIOKafkaConsumer(bootstrap_servers=servers, auto_offset_reset="earliest", enable_auto_commit=False)
     redis = Redis.from_url(redis_url)

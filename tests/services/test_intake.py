@@ -1,59 +1,135 @@
-"""When to take from the queue, as stories of what was met and who was wanted."""
+"""What is taken from the queue: past hosts that wait, each host's items in their order, and all of it in the end."""
 
 from __future__ import annotations
 
-from tenax.services.page_fetcher.intake import MEMORY, Intake
+from collections import Counter
 
-A, B, C = "http://a.example", "http://b.example", "http://c.example"
+from hypothesis import given
+from hypothesis import strategies as st
 
+from tenax.services.page_fetcher.intake import HEAD_WINDOWS, WINDOW, Intake, Origins
 
-def met(intake: Intake, origin: str, times: int, is_wanted: bool) -> None:
-    for _ in range(times):
-        intake.met(origin, is_wanted)
-
-
-def test_at_first_it_is_open() -> None:
-    assert Intake().is_open(0, lambda origin: False)
+HEAD = HEAD_WINDOWS * WINDOW
 
 
-def test_with_one_host_it_closes_at_once_and_opens_with_it() -> None:
-    intake = Intake()
-    met(intake, A, 5, is_wanted=True)
-    assert intake.is_open(1_000_000, lambda origin: True)
-    assert not intake.is_open(1_000_000, lambda origin: False)
-    assert intake.is_open(1_000_000, lambda origin: origin == A)
+def urls(host: str, count: int, first: int = 0) -> list[bytes]:
+    return [f"http://{host}.example/{number}".encode() for number in range(first, first + count)]
 
 
-def test_with_several_a_round_in_which_nobody_was_wanted_closes_it() -> None:
-    intake = Intake()
-    met(intake, A, 3, is_wanted=True)
-    met(intake, B, 9, is_wanted=False)
-    assert intake.is_open(10, lambda origin: origin == A), "not yet a whole round"
-    intake.met(B, False)
-    assert not intake.is_open(10, lambda origin: origin == A), "there is none of A left"
-    assert intake.is_open(10, lambda origin: origin == B), "B is back"
-    assert intake.is_open(10, lambda origin: False), "and gets a whole round again"
+def look(intake: Intake, queue: list[bytes], room: Counter[str], most: int = 10**9) -> list[bytes]:
+    """One look, as the fetcher does it: what was taken, which leaves the queue and uses up room."""
+    found: list[bytes] = []
+
+    def room_of(origin: str) -> int:
+        return room[origin.removeprefix("http://").removesuffix(".example")]
+
+    for span in intake.begin():
+        first = span.first
+        for _ in range(span.windows):
+            length = len(queue)
+            window = queue[first : first + WINDOW]
+            chosen = intake.choose(window, span, room_of, most - len(found))
+            for raw in chosen.items:
+                del queue[queue.index(raw, first)]
+                room[raw.split(b"/")[2].decode().removesuffix(".example")] -= 1
+            found += chosen.items
+            first += chosen.looked - len(chosen.items)
+            intake.looked(span, first, length, len(chosen.items))
+            if len(found) >= most:
+                return found
+            if first >= len(queue):
+                break
+    return found
 
 
-def test_a_wanted_one_begins_the_round_anew() -> None:
-    intake = Intake()
-    met(intake, B, 9, is_wanted=False)
-    intake.met(A, True)
-    met(intake, B, 9, is_wanted=False)
-    assert intake.is_open(10, lambda origin: False)
+def test_it_looks_past_a_host_that_waits() -> None:
+    intake, queue = Intake(), urls("dead", 3000) + urls("well", 5)
+    assert look(intake, queue, Counter(well=100)) == urls("well", 5)
+    assert queue == urls("dead", 3000), "and leaves the others where they are, in their order"
+    ends = [intake.is_through]
+    assert look(intake, queue, Counter(well=100)) == []
+    assert [*ends, intake.is_through] == [False, True], "the first look took something"
+    assert intake.passed == {"http://dead.example"}
 
 
-def test_no_round_is_longer_than_its_memory() -> None:
-    intake = Intake()
-    met(intake, A, 1, is_wanted=True)
-    met(intake, B, MEMORY // 2, is_wanted=False)
-    met(intake, C, MEMORY // 2, is_wanted=False)
-    assert not intake.is_open(10**9, lambda origin: False)
+def test_what_lies_far_behind_is_found_bit_by_bit() -> None:
+    intake, queue = Intake(), urls("dead", 3 * HEAD) + urls("well", 5) + urls("dead", HEAD, 3 * HEAD)
+    found, looks = list[bytes](), 0
+    while not found:
+        found, looks = look(intake, queue, Counter(well=100)), looks + 1
+        assert looks <= 4
+    assert found == urls("well", 5)
 
 
-def test_a_host_met_long_ago_is_forgotten() -> None:
-    intake = Intake()
-    met(intake, A, 10, is_wanted=True)
-    met(intake, B, MEMORY, is_wanted=True)
-    assert intake.hosts == [B]
-    assert not intake.is_open(5, lambda origin: origin == A)
+def test_a_queue_that_was_looked_through_in_vain_is_looked_at_bit_by_bit_until_somebody_is_back() -> None:
+    intake, queue = Intake(), urls("dead", 4 * HEAD) + urls("back", 5) + urls("dead", HEAD, 4 * HEAD)
+    ends = []
+    for _ in range(6):
+        assert look(intake, queue, Counter()) == []
+        ends.append(intake.is_through)
+    assert ends == [False, False, False, True, True, True], "no hurry, once it is known"
+    assert "http://back.example" in intake.passed
+    intake.wake()
+    found, hurried = list[bytes](), list[bool]()
+    while not found and len(hurried) < 9:
+        found = look(intake, queue, Counter(back=5))
+        hurried.append(not intake.is_through)
+    assert found == urls("back", 5)
+    assert all(hurried)
+
+
+def test_what_arrives_at_the_end_is_found_at_once() -> None:
+    intake, queue = Intake(), urls("dead", 10 * HEAD)
+    look(intake, queue, Counter())
+    queue += urls("new", 1)
+    assert look(intake, queue, Counter(new=1)) == urls("new", 1)
+
+
+def test_a_host_that_was_passed_over_is_not_overtaken_by_itself() -> None:
+    intake, queue = Intake(), urls("a", 3) + urls("b", WINDOW) + urls("a", 3, 3)
+    assert look(intake, queue, Counter(a=2))[:2] == urls("a", 2)
+    room = Counter(a=10)
+    assert look(intake, queue, room) == urls("a", 4, 2)
+
+
+def test_no_more_is_taken_than_asked_for_and_the_rest_comes_next() -> None:
+    intake, queue = Intake(), urls("a", 10)
+    assert look(intake, queue, Counter(a=100), most=4) == urls("a", 4)
+    assert not intake.is_through
+    assert look(intake, queue, Counter(a=100)) == urls("a", 6, 4)
+
+
+def test_what_is_no_url_is_taken_whoever_waits() -> None:
+    intake, queue = Intake(), [*urls("dead", 3), b"no url", b"\xff"]
+    found = [intake.choose(queue, span, lambda origin: 0, 10).items for span in intake.begin()]
+    assert found == [[b"no url", b"\xff"]]
+
+
+@given(
+    st.lists(st.sampled_from("abcd"), max_size=60).map("".join),
+    st.lists(st.dictionaries(st.sampled_from("abcd"), st.integers(0, 5)), min_size=1, max_size=10),
+    st.integers(1, 20),
+)
+def test_nothing_is_lost_and_every_host_keeps_its_order(hosts: str, rooms: list[dict[str, int]], most: int) -> None:
+    everything = [f"http://{host}.example/{number}".encode() for number, host in enumerate(hosts)]
+    intake, queue, found = Intake(), list(everything), list[bytes]()
+    for room in rooms:
+        found += look(intake, queue, Counter(room), most)
+    found += look(intake, queue, Counter(dict.fromkeys("abcd", 100)))
+    assert sorted(found) == sorted(everything)
+    for host in "abcd":
+        ours = [raw for raw in everything if raw.startswith(f"http://{host}.".encode())]
+        assert [raw for raw in found if raw in ours] == ours
+
+
+def test_origins_are_those_of_the_urls_themselves() -> None:
+    origins = Origins()
+    for raw, origin in {
+        b"http://A.example:80/x": "http://a.example",
+        b"http://a.example:80?x": "http://a.example",
+        b"http://user:pw@b.example/x": "http://b.example",
+        b"http:///c.example/x": "http://c.example",
+        b"https://d.example:8443#x": "https://d.example:8443",
+    }.items():
+        assert [origins.of(raw), origins.of(raw)] == [origin, origin]
+    assert origins.of(b"http://") is None

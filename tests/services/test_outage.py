@@ -9,11 +9,21 @@ import pytest
 from tenax.services.page_fetcher.fetcher import PageFetcher
 from tests.hostile.by_hand import Days
 from tests.services.lab import Lab, until
-from tests.site.politeness import assert_as_planned, gaps, now_and_then, reopen, shut, too_many_requests, unavailable
+from tests.site.politeness import (
+    assert_as_planned,
+    gaps,
+    given_up,
+    now_and_then,
+    reopen,
+    shut,
+    too_many_requests,
+    unavailable,
+)
 from tests.site.robots import page, reset, rules, silent, status
 from tests.site.server import Manner, Site
 
 HOUR = 3600.0
+PATIENCE_SECONDS = 10.0
 DOWN_AT, UP_AT = 10.5, 10.5 + 2 * HOUR
 PATHS = [f"/{number}" for number in range(40)]
 HEALTHY: dict[str, Manner] = {"/robots.txt": rules(""), "/": page("/"), **{path: page("/") for path in PATHS}}
@@ -80,7 +90,7 @@ async def test_the_two_hour_outage(lab: Lab) -> None:
     [
         pytest.param(unavailable, id="503"),
         pytest.param(status("500 Internal Server Error"), id="500"),
-        pytest.param(silent, id="silent"),
+        pytest.param(given_up(PATIENCE_SECONDS, silent), id="silent"),
         pytest.param(reset, id="reset"),
     ],
 )
@@ -89,7 +99,7 @@ async def test_an_outage_as_the_site_sees_it(lab: Lab, trouble: Manner) -> None:
     days = Days()
     leaping = Leaping(days)
     manners = now_and_then(HEALTHY, trouble, lambda _: DOWN_AT < days.time() < UP_AT)
-    settings = {**PACE, "page_fetcher.request_timeout_seconds": 0.2 if trouble is silent else 10.0}
+    settings = {**PACE, "page_fetcher.request_timeout_seconds": PATIENCE_SECONDS}
     async with Site(manners, "127.0.0.49", now=days.time) as site:
         lab.enqueue(*(site.url(path) for path in PATHS))
         async with lab.fetching([site], settings, days.clock, leaping) as fetcher:
@@ -103,7 +113,7 @@ async def test_an_outage_as_the_site_sees_it(lab: Lab, trouble: Manner) -> None:
     assert {(hit.method, hit.path) for hit in during[first:]} == {("HEAD", "/")}
     # The fetcher looks round once a second, and may do so just before a rest ends.
     probes = [hit.at for hit in during[first:]]
-    assert_as_planned(probes, late_seconds=1.1, may_miss=2 if trouble is silent else 0)
+    assert_as_planned(probes, late_seconds=1.1)
 
 
 @pytest.mark.parametrize("trouble", [pytest.param(unavailable, id="503"), pytest.param(reset, id="reset")])
@@ -154,7 +164,7 @@ async def test_new_urls_of_another_host_are_noticed_while_nothing_is_taken(lab: 
         async with lab.fetching([well, ill], settings) as fetcher:
             await until(lambda: len(lab.queue) == len(PATHS) and bool(ill.hits) and not fetcher.in_flight)
             lab.enqueue(well.url("/a"))
-            await until(lambda: lab.page(well.url("/a")) is not None, 5.0)
+            await until(lambda: lab.page(well.url("/a")) is not None)
     assert sorted(lab.queue) == sorted(ill.url(path).encode() for path in PATHS)
 
 

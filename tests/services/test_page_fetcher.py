@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import hashlib
 
 import pytest
@@ -43,6 +44,27 @@ async def test_a_reader_that_knows_only_the_specification_finds_every_page(lab: 
     assert lab.dead == []
 
 
+async def test_the_memory_for_bodies_is_kept_and_given_back(lab: Lab) -> None:
+    length, limit = 2_000_000, 4 * 1024 * 1024
+    paths = [f"/{number}" for number in range(20)]
+    body = gzip.compress(b"<!doctype html><title>A page</title><p>Words</p>".ljust(length))
+
+    async def large(exchange: Exchange) -> None:
+        await exchange.answer(body, headers={"Content-Type": "text/html", "Content-Encoding": "gzip"})
+
+    manners = {"/robots.txt": OPEN, "/missing": status("404 Not Found"), **dict.fromkeys(paths, large)}
+    async with Site(manners) as site:
+        lab.enqueue(*[site.url(path) for path in [*paths, "/missing"]])
+        settings = {"crawl.max_body_memory_bytes": limit, "politeness.connections_per_host": 20}
+        async with lab.fetching([site], settings) as fetcher:
+            await until(lambda: lab.is_settled)
+            assert fetcher.numbers.fetched == len(paths)
+            bodies = fetcher._bodies
+            assert (bodies.used_bytes, bodies.waiting) == (0, 0)
+            assert length < bodies.most_used_bytes < limit + 2 * length
+    assert [hit.path for hit in site.hits].count(paths[0]) == 1
+
+
 async def test_a_url_is_asked_for_and_told_just_as_it_was_queued(lab: Lab) -> None:
     """Its parameters keep their order and their names; its fragment and its password go nowhere."""
     async with Site({"/robots.txt": OPEN, "/a": page("/")}) as site:
@@ -54,9 +76,22 @@ async def test_a_url_is_asked_for_and_told_just_as_it_was_queued(lab: Lab) -> No
     assert hit.path == "/a?z=1&utm_source=x&a=%7E2"
     assert "authorization" not in hit.headers
     [(key, value)] = read(lab.kafka.servers, lab.topic, 1)
-    assert key == hashlib.sha256(url.encode()).hexdigest().encode()
-    assert f'"url":"{url}"'.encode() in value
-    assert lab.page(url) is not None
+    told = url.replace("user:secret@", "***@")
+    assert key == hashlib.sha256(told.encode()).hexdigest().encode()
+    assert f'"url":"{told}"'.encode() in value
+    assert b"secret" not in value
+    assert lab.page(told) is not None
+
+
+async def test_robots_txt_is_obeyed_for_the_user_agent_that_is_sent(lab: Lab) -> None:
+    robots = rules("User-agent: OttoBot\nDisallow: /closed\n")
+    async with Site({"/robots.txt": robots, "/closed": page("/"), "/open": page("/")}) as site:
+        lab.enqueue(site.url("/closed"), site.url("/open"))
+        async with lab.fetching([site], {"page_fetcher.user_agent": "OttoBot/1.0"}) as fetcher:
+            await until(lambda: lab.is_settled)
+            assert (fetcher.numbers.fetched, fetcher.numbers.skipped) == (1, 1)
+    assert [hit.path for hit in site.hits] == ["/robots.txt", "/open"]
+    assert {hit.headers["user-agent"] for hit in site.hits} == {"OttoBot/1.0"}
 
 
 BAD = {
@@ -84,6 +119,33 @@ async def test_what_is_no_url_goes_to_the_dead_letters_and_stops_nothing(lab: La
         reason = lab.reason(item)
         assert reason["reason"] == why
         assert reason["status_code"] is None
+
+
+async def test_a_password_in_an_item_stands_nowhere_but_in_the_item(
+    lab: Lab, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """However the item is written, and whatever becomes of it."""
+    caplog.set_level("DEBUG")
+    async with Site({"/robots.txt": OPEN, "/a": page("/"), "/moved": leads_to("//you:hunter2@127.0.0.1:1/")}) as site:
+        host = f"127.0.0.1:{site.port}"
+        fetched = [
+            f"http://you:hunter2@{host}/a?1", f"http:\\\\you:hunter2@{host}/a?2", f"http:you:hunter2@{host}/a?3",
+            f"http://yo u:hunter2@{host}/a?4", f"http://you:hunter2 @{host}/a?5", f"ht\ttp://you:x@hunter2@{host}/a?6",
+        ]  # fmt: skip
+        given_up = [
+            f"you:hunter2@{host}/a", f"ftp://you:hunter2@{host}/a", f"http://you:x/hunter2@{host}/a",
+            f"http://you:hunter2@{host}/missing", f"http://you:hunter2@{host}/moved", "http://you:hunter2@10.1.2.3/",
+        ]  # fmt: skip
+        lab.enqueue(*fetched, *given_up)
+        async with lab.fetching([site], SOON) as fetcher:
+            await until(lambda: lab.is_settled)
+            assert fetcher.numbers.fetched == len(fetched)
+            assert fetcher.numbers.dead_letters == len(given_up)
+    events = read(lab.kafka.servers, lab.topic, len(fetched))
+    assert not [event for event in events if b"hunter2" in b"".join(part or b"" for part in event)]
+    assert not [item for item in given_up if "hunter2" in str(lab.reason(item.encode()))]
+    said = capsys.readouterr()
+    assert "hunter2" not in caplog.text + said.out + said.err
 
 
 @pytest.mark.parametrize(
@@ -192,11 +254,11 @@ async def test_a_429_is_waited_for_and_counts_for_nothing(lab: Lab) -> None:
 async def test_urls_that_come_later_are_noticed_at_once(lab: Lab) -> None:
     async with (
         Site({"/robots.txt": OPEN, "/a": page("/")}) as site,
-        lab.fetching([site], {"page_fetcher.poll_timeout_seconds": 30.0}),
+        lab.fetching([site], {"page_fetcher.poll_timeout_seconds": 600.0}),
     ):
         await asyncio.sleep(0.1)
         lab.enqueue(site.url("/a"))
-        await until(lambda: lab.page(site.url("/a")) is not None, 5.0)
+        await until(lambda: lab.page(site.url("/a")) is not None)
 
 
 async def test_a_host_with_very_many_urls_does_not_keep_the_others_out(lab: Lab) -> None:
@@ -207,7 +269,7 @@ async def test_a_host_with_very_many_urls_does_not_keep_the_others_out(lab: Lab)
         lab.enqueue(*(large.url(f"/{number}") for number in range(500)), small.url("/a"))
         slow = {"page_fetcher.rate_limit_per_second": 1.0, "page_fetcher.in_hand": 100}
         async with lab.fetching([large, small], {**slow, "politeness.connections_per_host": 1}):
-            await until(lambda: lab.page(small.url("/a")) is not None, 10.0)
+            await until(lambda: lab.page(small.url("/a")) is not None)
     assert len(lab.queue) + len(lab.dead) == 500, "all that was not fetched is in the queue"
 
 

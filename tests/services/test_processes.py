@@ -17,10 +17,10 @@ import pytest
 from tests.e2e.program import Ended, end_all, ended, environment, start, tenax
 from tests.servers.kafka import read
 from tests.servers.processes import free_port
-from tests.services.lab import Lab, until
+from tests.services.lab import Lab, told_urls, until
 from tests.site.politeness import slow
 from tests.site.robots import page, rules
-from tests.site.server import Site
+from tests.site.server import Exchange, Site
 
 PATHS = [f"/{number}" for number in range(150)]
 
@@ -40,7 +40,15 @@ def run(lab: Lab, site: Site, settings: Mapping[str, Any] | None = None) -> subp
 
 
 async def test_killed_in_the_middle_no_url_is_lost(lab: Lab) -> None:
-    async with Site({"/robots.txt": rules(""), **{path: slow(0.02, page("/")) for path in PATHS}}) as site:
+    goes_on = asyncio.Event()
+
+    async def slowly(exchange: Exchange) -> None:
+        """Nobody is through before it is killed."""
+        if len(site.hits) > 20:
+            await goes_on.wait()
+        await page("/")(exchange)
+
+    async with Site({"/robots.txt": rules(""), **dict.fromkeys(PATHS, slowly)}) as site:
         urls = [site.url(path) for path in PATHS]
         lab.enqueue(*urls)
         settings = {
@@ -48,21 +56,24 @@ async def test_killed_in_the_middle_no_url_is_lost(lab: Lab) -> None:
             "page_fetcher.heartbeat_seconds": 0.1,
             "politeness.connections_per_host": 4,
         }
-        for _ in range(3):
+        for kill in range(3):
             site.hits.clear()
             process = run(lab, site, settings)
             await until(lambda: len(site.hits) > 15)
             os.killpg(process.pid, signal.SIGKILL)
             ended(process)
+            if kill > 0:  # once is enough to wait until it counts as dead
+                lab.redis.delete(*lab.redis.scan_iter("crawler:worker:*"))
             await until(lambda: not [*lab.redis.scan_iter("crawler:worker:*")])
         assert lab.held, "it was killed in the middle"
+        goes_on.set()
         process = run(lab, site, settings)
-        await until(lambda: lab.is_settled, 40)
+        await until(lambda: lab.is_settled)
         process.send_signal(signal.SIGTERM)
         assert (await _ended(process)).code == 0
     assert all(lab.page(url) is not None for url in urls)
-    told = {value.split(b'"')[7].decode() for _, value in read(lab.kafka.servers, lab.topic, 10_000, 3.0)}
-    assert told == set(urls)
+    found = read(lab.kafka.servers, lab.topic, 10_000, lambda found: told_urls(found) == set(urls))
+    assert told_urls(found) == set(urls)
     assert lab.dead == []
 
 
@@ -100,7 +111,7 @@ async def test_two_fetchers_on_one_queue_keep_a_host_at_its_pace(lab: Lab) -> No
         lab.enqueue(*(site.url(path) for path in PATHS[:12]))
         settings = {"page_fetcher.rate_limit_per_second": 4.0, "page_fetcher.in_hand": 4}
         both = [run(lab, site, settings) for _ in range(2)]
-        await until(lambda: lab.is_settled, 40)
+        await until(lambda: lab.is_settled)
         for process in both:
             process.send_signal(signal.SIGTERM)
         told = [await _ended(process) for process in both]
@@ -127,7 +138,7 @@ async def test_every_metric_is_served_under_its_name(lab: Lab) -> None:
     port = free_port()
 
     def scraped() -> dict[str, float]:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=60) as answer:
             lines = [line for line in answer.read().decode().splitlines() if not line.startswith("#")]
         return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines)}
 
@@ -199,12 +210,20 @@ def test_a_wrong_password_is_one_line(redis: str, tmp_path: Path) -> None:
     assert "secret" not in line
 
 
-def test_a_queue_that_is_no_list_is_one_line(lab: Lab, tmp_path: Path) -> None:
-    lab.redis.set("crawler_queue", "a text")
+@pytest.mark.parametrize(
+    ("key", "kind"),
+    [("crawler_queue", "list"), ("page_fetcher_dlq", "list"), ("page_fetcher_dlq:reasons", "hash")],
+)
+def test_a_key_of_another_type_is_one_line_and_costs_no_item(lab: Lab, tmp_path: Path, key: str, kind: str) -> None:
+    if key != "crawler_queue":
+        lab.enqueue("no url")
+    lab.redis.set(key, "a text")
     env = environment(PAGE_FETCHER_REDIS_URL=lab.redis_url, PAGE_FETCHER_KAFKA_BOOTSTRAP_SERVERS=lab.kafka.servers)
     done = tenax("page-fetcher", "--log-level", "error", env=env, cwd=tmp_path)
-    assert complaint(done).startswith(f"Redis at {lab.redis_url} refuses what we ask of it: ")
-    assert "WRONGTYPE" in done.err
+    assert complaint(done) == (
+        f"{key!r} in Redis at {lab.redis_url} is no {kind} but a string; rename it, or name another"
+    )
+    assert key == "crawler_queue" or lab.queue == [b"no url"]
 
 
 async def test_a_broker_that_is_not_there_is_said_once_and_waited_for(lab: Lab) -> None:
@@ -212,7 +231,7 @@ async def test_a_broker_that_is_not_there_is_said_once_and_waited_for(lab: Lab) 
         lab.enqueue(site.url("/a"))
         nowhere = {"page_fetcher.kafka_bootstrap_servers": f"127.0.0.1:{free_port()}"}
         process = run(lab, site, {**nowhere, "page_fetcher.grace_seconds": 0.5})
-        await until(lambda: lab.page(site.url("/a")) is not None, 30)
+        await until(lambda: lab.page(site.url("/a")) is not None)
         process.send_signal(signal.SIGTERM)
         done = await _ended(process)
     assert done.code == 0

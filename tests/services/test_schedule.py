@@ -16,6 +16,7 @@ from tenax.services.schedule.agenda import Agenda
 from tenax.services.schedule.plan import seconds_of, seeds_of
 from tenax.services.schedule.redis_marks import RedisMarks
 from tests.e2e.program import environment, tenax
+from tests.servers.redis import RedisServer
 from tests.services.lab import Lab
 
 A, B, C = "https://a.example/", "https://b.example/", "https://c.example/"
@@ -133,6 +134,23 @@ async def test_it_sends_again_when_the_interval_is_over(lab: Lab) -> None:
     finally:
         await marks.close()
     assert waits == pytest.approx([30.0, 30.0, 30.0])
+
+
+async def test_who_stops_it_does_not_wait_for_a_redis_that_is_silent() -> None:
+    with RedisServer() as server:
+        marks = await RedisMarks.open(server.url, "crawler_queue")
+        agenda = Agenda([Seed(A, 30.0)], marks, ManualClock())
+        server.pause()
+        running = asyncio.ensure_future(agenda.run())
+        try:
+            await asyncio.sleep(0.05)
+            assert not running.done()
+            agenda.stop()
+            async with asyncio.timeout(10):  # Redis is asked again after fifteen seconds, for ever
+                await running
+        finally:
+            server.go_on()
+            await marks.close()
 
 
 def test_the_command_sends_once_and_ends(lab: Lab, tmp_path: Path) -> None:

@@ -11,10 +11,11 @@ from tenax.clock import ManualClock
 from tenax.config import Config, CrawlConfig, GuardConfig, LedgerConfig, UrlsConfig
 from tenax.ledger import Admission
 from tenax.ledger.sqlite import SqliteLedger
+from tenax.model import Refused
 from tenax.rulebook import kept_rules
 from tenax.services.seeds import Added, add_seeds, closed_origins
 from tenax.urls.admit import Rules, rules_of
-from tests.contracts.ledger import Manners
+from tests.contracts.ledger import Manners, claimed, visit_of
 
 STRICT = Config(
     crawl=CrawlConfig(scope="domain", exclude=("*/tag/*",), max_depth=3), urls=UrlsConfig(strip_trailing_slash=True)
@@ -60,6 +61,16 @@ async def test_a_seed_that_is_known_is_not_added_again(ledger: SqliteLedger) -> 
     done, rules = await added(ledger, "example.org", "https://new.test/", config=Config(), decided=set())
     assert done.admission == Admission(admitted=1, known=1)
     assert rules.seeds == ("https://example.org/", "https://new.test/")
+
+
+async def test_a_known_seed_without_a_page_is_visited_again(ledger: SqliteLedger) -> None:
+    await added(ledger, "https://example.org/", config=Config(), decided=set())
+    clock = ManualClock()
+    refused = visit_of(await claimed(ledger), clock, Refused("robots: closed"))
+    await ledger.commit(refused)
+    done, _ = await added(ledger, "https://example.org/", config=Config(), decided=set())
+    assert (done.admission, done.requeued) == (Admission(known=1), 1)
+    assert ledger.counts().waiting == 1
 
 
 @pytest.mark.parametrize(

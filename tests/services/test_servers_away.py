@@ -7,12 +7,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from tenax.clock import SteadyClock
+from tenax.cancelling import ended
+from tenax.services.page_fetcher import fetcher as fetcher_module
+from tenax.services.page_fetcher.numbers import PageFetcherNumbers
 from tenax.services.page_fetcher.redis_queue import RedisQueue
+from tenax.wiring_services import open_page_fetcher
 from tests.hostile.by_hand import Days
 from tests.servers.kafka import KafkaBroker, read
 from tests.servers.redis import RedisServer
-from tests.services.lab import QUEUE, Lab, until
+from tests.services.lab import QUEUE, Lab, told_urls, until
 from tests.services.test_outage import Leaping
 from tests.site.politeness import gaps, slow
 from tests.site.robots import page, rules
@@ -47,8 +50,10 @@ async def test_kafka_away_and_back(redis: str, own_broker: KafkaBroker, caplog: 
         await until(lambda: not lab.queue and len(site.hits) == len(PATHS) + 1)
         await until(lambda: not fetcher.in_flight)
         assert len(lab.held) == len(PATHS) - 1, "not told, so not settled"
+        assert fetcher.numbers.fetched == 1, "nor counted"
         own_broker.up()
         await until(lambda: lab.is_settled)
+        assert fetcher.numbers.fetched == len(PATHS)
     assert len(read(own_broker.servers, lab.topic, len(PATHS))) == len(PATHS)
     assert [record.message for record in caplog.records].count(
         "Kafka is in trouble; what it is to be told waits"
@@ -150,9 +155,38 @@ async def test_redis_that_lost_its_memory_loses_nothing_that_is_held(
             await until(lambda: len(lab.held) == len(fetcher.holdings) > 0)
         found = len([url for url in urls if lab.page(url) is not None])
         left = {item.decode() for item in lab.queue}
-        told = {value.split(b'"')[7].decode() for _, value in read(kafka.servers, lab.topic, len(urls), 3.0)}
     assert found > 0
-    assert told | left == set(urls)
+    told = read(kafka.servers, lab.topic, len(urls), lambda found: told_urls(found) | left == set(urls))
+    assert told_urls(told) | left == set(urls)
+    lab.redis.close()
+
+
+@pytest.mark.parametrize("is_new", [True, False], ids=["before its first answer", "while it runs"])
+async def test_who_stops_it_does_not_wait_for_a_redis_that_is_silent(
+    own_redis: RedisServer, kafka: KafkaBroker, monkeypatch: pytest.MonkeyPatch, is_new: bool
+) -> None:
+    monkeypatch.setattr(fetcher_module, "LEAVE_SECONDS", 0.1)
+    lab = Lab(own_redis.url, kafka)
+    lab.redis.rpush(f"{QUEUE}:processing:gone", "http://127.0.0.1:1/")
+    lab.redis.sadd(f"{QUEUE}:processing", "gone")
+    config = lab.config([], {"page_fetcher.grace_seconds": 0.1})
+    app = await open_page_fetcher(config, PageFetcherNumbers())
+    if is_new:
+        own_redis.pause()
+    running = asyncio.ensure_future(app.fetcher.run())
+    if not is_new:
+        await until(lambda: not lab.redis.exists(f"{QUEUE}:processing:gone"))
+        own_redis.pause()
+    await asyncio.sleep(0.05)
+    try:
+        assert not running.done()
+        app.fetcher.stop()
+        async with asyncio.timeout(10):  # Redis is asked again after fifteen seconds, for ever
+            await running
+            await app.close()
+    finally:
+        own_redis.go_on()
+        await ended(running)
     lab.redis.close()
 
 
@@ -162,7 +196,7 @@ async def test_a_fetcher_that_counted_as_dead_drops_what_others_have_now(lab: La
         lab.enqueue(*(site.url(path) for path in paths))
         settings = {"page_fetcher.concurrency": 1, "page_fetcher.heartbeat_seconds": 0.2}
         async with lab.fetching([site], settings) as one:
-            await until(lambda: len(one.holdings) == len(paths) and len(site.hits) == 2)
+            await until(lambda: len(one.holdings) == len(paths) and len(site.hits) >= 2)
             # As if it had been paused for longer than it is believed to be alive, and given up meanwhile.
             [name] = [key.decode() for key in lab.redis.scan_iter("crawler:worker:*")]
             worker = name.removeprefix("crawler:worker:")
@@ -172,8 +206,25 @@ async def test_a_fetcher_that_counted_as_dead_drops_what_others_have_now(lab: La
             asked = len(site.hits)
             lab.redis.rename("elsewhere", QUEUE)
             await until(lambda: lab.is_settled)
-    assert asked < 10, "it went on with what was in flight, and with nothing else"
+    assert asked < len(paths), "it went on with what was in flight, and with nothing else"
     assert {hit.path for hit in site.hits} == {"/robots.txt", *paths}
+
+
+async def test_what_it_took_after_it_counted_as_dead_is_fetched(lab: Lab) -> None:
+    """It hears of it with its next sign of life only. What it has taken until then is in its list, and in no other."""
+    paths = PATHS[:20]
+    async with Site({"/robots.txt": rules(""), **{path: slow(0.1, page("/")) for path in paths}}) as site:
+        lab.enqueue(*(site.url(path) for path in paths))
+        settings = {"page_fetcher.concurrency": 1, "page_fetcher.heartbeat_seconds": 0.2}
+        async with lab.fetching([site], settings) as one:
+            await until(lambda: len(one.holdings) == len(paths) and len(site.hits) >= 2)
+            [name] = [key.decode() for key in lab.redis.scan_iter("crawler:worker:*")]
+            tombstone = f"{QUEUE}:processing:{name.removeprefix('crawler:worker:')}:given_up"
+            lab.redis.set(tombstone, "1")
+            await until(lambda: not lab.redis.exists(tombstone))
+            await until(lambda: lab.is_settled)
+    assert {hit.path for hit in site.hits} == {"/robots.txt", *paths}
+    assert len(site.hits) == len(paths) + 1, "and once"
 
 
 async def test_what_the_dead_held_goes_back_to_the_head_in_its_order(lab: Lab) -> None:
@@ -184,13 +235,14 @@ async def test_what_the_dead_held_goes_back_to_the_head_in_its_order(lab: Lab) -
         lab.redis.rpush(f"{QUEUE}:processing:alive", site.url("/3"))
         lab.redis.set("crawler:worker:alive", "1")
         config = lab.config([site]).page_fetcher
-        queue = await RedisQueue.open(config, SteadyClock(), "me")
+        queue = await RedisQueue.open(config, "me")
         try:
             assert await queue.recover() == 2
             assert lab.queue == [site.url("/1").encode(), site.url("/2").encode(), b"http://127.0.0.1:1/last"]
             assert lab.held == [site.url("/3").encode()]
-            taken = await queue.take(2)
-            assert (taken.items, taken.left) == ([site.url("/1").encode(), site.url("/2").encode()], 1)
+            ours = [site.url("/1").encode(), site.url("/2").encode()]
+            assert await queue.take(0, 10, ours) == ours
+            assert lab.queue == [b"http://127.0.0.1:1/last"]
             assert await queue.leave() == 2
         finally:
             await queue.close()

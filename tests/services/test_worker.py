@@ -20,10 +20,13 @@ from tenax.services.worker import Counting, Worker
 from tenax.wiring import open_ledger
 from tenax.wiring_services import open_worker
 from tests.hostile.crawling import config_for
-from tests.site.hostile import in_turn, page, serves
+from tests.site.hostile import WORDS, in_turn, page, serves
 from tests.site.server import Exchange, Site
 
-DEADLINE_SECONDS = 20.0
+DEADLINE_SECONDS = 60.0
+SHELL = f"""<!doctype html><title>App</title><body>
+<noscript>You need to enable JavaScript to run this app.</noscript><div id=root></div>
+<script>document.getElementById('root').innerHTML = '<h1>A tale</h1><p>{WORDS}</p>'</script>""".encode()
 NO_ROBOTS = serves(b"", status="404 Not Found")
 
 
@@ -72,8 +75,8 @@ def pages_of(counting: Counting) -> float:
     return pages
 
 
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(DEADLINE_SECONDS):
+async def until(condition: Callable[[], bool], seconds: float = DEADLINE_SECONDS) -> None:
+    async with asyncio.timeout(seconds):
         while True:
             if condition():
                 return
@@ -97,6 +100,22 @@ async def test_it_waits_for_work_and_goes_on_when_there_is_some(postgres: str, r
             assert not running.done()
         async with asking(config) as ledger:
             assert (await ledger.status()).workers == 0
+
+
+async def test_what_waits_for_a_browser_is_taken_up_by_a_worker_that_has_one(postgres: str, redis: str) -> None:
+    async with Site({"/": serves(SHELL), "/robots.txt": NO_ROBOTS}) as site:
+        config = config_of(site, ledger=postgres, redis=redis)
+        await seed(config, site.url("/"))
+        async with at_work(config) as (_, counting, _), asking(config) as ledger:
+            await until(lambda: "shell" in str(counting.metrics.values()["crawler_failures_total"]), 60.0)
+            status = await ledger.status()
+            assert (status.pages, status.dead, status.needs_browser) == (0, 1, 1)
+        fetch = msgspec.structs.replace(config.fetch, fallbacks=("browser",), total_timeout_seconds=60.0)
+        async with at_work(msgspec.structs.replace(config, fetch=fetch)) as (_, counting, _):
+            await until(lambda: pages_of(counting) > 0, 60.0)
+        async with asking(config) as ledger:
+            status = await ledger.status()
+            assert (status.pages, status.dead, status.needs_browser) == (1, 0, 0)
 
 
 async def test_what_is_in_flight_is_finished(postgres: str, redis: str) -> None:

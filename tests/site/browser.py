@@ -156,6 +156,7 @@ def _sent(path: str, body: bytes, headers: dict[str, str], status: str = "200 OK
     PAGES[path] = send
 
 
+_sent("/long.txt", b"Disallow: /words\n" * 20_000, {"Content-Type": "text/plain"})
 _sent("/data", b"loaded later", {"Content-Type": "text/plain", "Access-Control-Allow-Origin": "*"})
 _sent("/file", b"MZ\0binary", {"Content-Type": "application/octet-stream", "Content-Disposition": "attachment"})
 _sent("/feed.xml", b"<?xml version='1.0'?><rss></rss>", {"Content-Type": "application/rss+xml"})
@@ -192,4 +193,13 @@ async def _reset(exchange: Exchange) -> None:
     exchange.reset()
 
 
+async def _strange_chunks(exchange: Exchange) -> None:
+    await exchange.send(
+        b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: xchunked\r\nConnection: close\r\n\r\n"
+        b"b\r\n<p>a page</p\r\n0\r\n\r\n"
+    )
+    exchange.hang_up()
+
+
+PAGES |= {"/xchunked": _strange_chunks}
 PAGES |= {"/to/redirect": _redirect, "/cut-off": _cut_off, "/endless": _endless, "/silent": _silent, "/reset": _reset}

@@ -16,6 +16,7 @@ from h2.errors import ErrorCodes
 from h2.events import ConnectionTerminated, DataReceived, RemoteSettingsChanged, RequestReceived, StreamReset
 from h2.exceptions import ProtocolError, StreamClosedError
 
+from tests.loops import rounds
 from tests.site.manners import BOMBS, PAGE
 
 CERTIFICATE = Path(__file__).with_name("self_signed.pem")
@@ -326,7 +327,7 @@ async def hang_up(stream: Stream) -> None:
 async def truncated(stream: Stream) -> None:
     await stream.head(200, {"content-length": "1000"})
     await stream.body(b"half", is_all=False)
-    await asyncio.sleep(0.02)
+    await rounds()
     stream.hang_up()
 
 
@@ -334,7 +335,7 @@ async def truncated(stream: Stream) -> None:
 async def truncated_by_reset(stream: Stream) -> None:
     await stream.head()
     await stream.body(b"half", is_all=False)
-    await asyncio.sleep(0.02)
+    await rounds()
     stream.reset()
 
 
@@ -348,7 +349,7 @@ async def shorter_than_announced(stream: Stream) -> None:
 async def truncated_error(stream: Stream) -> None:
     await stream.head(404)
     await stream.body(b"half", is_all=False)
-    await asyncio.sleep(0.02)
+    await rounds()
     stream.reset()
 
 

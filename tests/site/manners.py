@@ -11,6 +11,7 @@ from typing import Literal
 
 import brotli
 
+from tests.loops import rounds
 from tests.site.server import Exchange, Manner
 
 if sys.version_info >= (3, 14):
@@ -90,7 +91,16 @@ def _chunked(coding: str, data: bytes) -> Manner:
     return in_chunks
 
 
-for _path, (_coding, _data) in {**ENCODED, **BOMBS}.items():
+LINES = b"".join(b"Disallow: /%d\n" % number for number in range(100_000))
+"""More than a megabyte of text, such as a list of URLs is."""
+LARGE: dict[str, tuple[str, bytes]] = {
+    "/lines/plain": ("identity", LINES),
+    "/lines/gzip": ("gzip", gzip.compress(LINES)),
+    "/lines/zstd": ("zstd", zstd.compress(LINES)),
+    "/lines/twice": ("zstd, gzip", gzip.compress(zstd.compress(LINES))),
+}
+
+for _path, (_coding, _data) in {**ENCODED, **BOMBS, **LARGE}.items():
     MANNERS[_path] = _encoded(_coding, _data)
     MANNERS[f"{_path}/chunked"] = _chunked(_coding, _data)
 
@@ -109,20 +119,25 @@ async def etag(exchange: Exchange) -> None:
         await exchange.answer(PAGE, headers={"ETag": '"1"'})
 
 
+GZIPPED = gzip.compress(PAGE)
+TWICE = gzip.compress(zlib.compress(PAGE))
 OK = b"HTTP/1.1 200 OK\r\n"
 CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
 HALF = OK + b"Content-Length: 1000\r\n\r\nhalf"
 HINTS = b"HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n"
 
 
-def says(*pieces: bytes, pause_seconds: float = 0.0, then: Literal["stay", "hang up", "reset"] = "stay") -> Manner:
-    """Just these bytes, whatever HTTP thinks of them."""
+def says(*pieces: bytes, then: Literal["stay", "stay silent", "hang up", "reset"] = "stay") -> Manner:
+    """Just these bytes, whatever HTTP thinks of them; each is read, in this loop, before anything else happens."""
 
     async def speak(exchange: Exchange) -> None:
         for piece in pieces:
             await exchange.send(piece)
-            await asyncio.sleep(pause_seconds)
-        if then == "hang up":
+            await exchange.arrived()
+            await rounds()
+        if then == "stay silent":
+            await asyncio.Event().wait()
+        elif then == "hang up":
             exchange.hang_up()
         elif then == "reset":
             exchange.reset()
@@ -172,6 +187,54 @@ MANNERS.update(
         "/robots-tags": says(
             OK + b"X-Robots-Tag: noindex\r\nx-robots-tag: other: nofollow\r\nContent-Length: 4\r\n\r\npage"
         ),
+        # What one header says in several lines, or twice.
+        "/lines/encoding": says(
+            OK + b"Content-Encoding: deflate\r\nX-Between: 1\r\nContent-Encoding: gzip\r\n"
+            b"Content-Length: %d\r\n\r\n" % len(TWICE) + TWICE
+        ),
+        "/lines/encoding/chunked": says(
+            OK + b"Content-Encoding: deflate\r\nTransfer-Encoding: chunked\r\nContent-Encoding: gzip\r\n\r\n"
+            b"%x\r\n%s\r\n0\r\n\r\n" % (len(TWICE), TWICE)
+        ),
+        "/lines/length": says(OK + b"Content-Length: 4\r\nX-Between: 1\r\ncontent-length:  4 \r\n\r\npage"),
+        "/lines/length/three": says(OK + b"Content-Length: 4\r\n" * 3 + b"\r\npage"),
+        "/lines/length/pieces": says(OK + b"Content-Length: 4\r\nContent-Length: 4", b"\r\nX: 1\r", b"\n\r\npa", b"ge"),
+        "/lines/length/bare": says(b"HTTP/1.1 200 OK\nContent-Length: 4\nContent-Length: 4\n\npage"),
+        "/lines/length/list": says(OK + b"Content-Length: 4, 4\r\n\r\npage"),
+        "/lines/length/hints": says(HINTS + OK + b"Content-Length: 4\r\n" * 2 + b"\r\npage"),
+        "/lines/length/chunked": says(
+            OK + b"Content-Length: 9\r\n" * 2 + b"Transfer-Encoding: chunked\r\n\r\n4\r\npage\r\n0\r\n\r\n"
+        ),
+        "/lines/lengths": says(OK + b"Content-Length: 4\r\nContent-Length: 5\r\n\r\npages"),
+        "/lines/lengths/list": says(OK + b"Content-Length: 4, 5\r\n\r\npages"),
+        "/lines/lengths/folded": says(OK + b"Content-Length: 4\r\nContent-Length: 4\r\n , 5\r\n\r\npages"),
+        # Transfer codings.
+        "/transfer/gzip": says(
+            OK + b"Transfer-Encoding: gzip, Chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n" % (len(GZIPPED), GZIPPED)
+        ),
+        "/transfer/gzip/lines": says(
+            OK + b"Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n"
+            b"%x\r\n%s\r\n0\r\n\r\n" % (len(GZIPPED), GZIPPED)
+        ),
+        "/transfer/gzip/until-close": says(OK + b"Transfer-Encoding: gzip\r\n\r\n" + GZIPPED, then="hang up"),
+        "/transfer/identity": says(OK + b"Transfer-Encoding: identity\r\n\r\npage", then="hang up"),
+        **{
+            f"/transfer/{name}": says(
+                OK + f"Transfer-Encoding: {coding}\r\n\r\n".encode() + b"4\r\npage\r\n0\r\n\r\n", then="hang up"
+            )
+            for name, coding in {
+                "xchunked": "xchunked",
+                "chunkedx": "chunkedx",
+                "not-last": "chunked, identity",
+                "not-last/gzip": "chunked, gzip",
+                "not-last/lines": "chunked\r\nTransfer-Encoding: identity",
+                "twice": "chunked, chunked",
+                "twice/lines": "chunked\r\nTransfer-Encoding: chunked",
+                "unknown": "cow, chunked",
+                "parameter": "chunked;a=b",
+                "comma": "chunked,",
+            }.items()
+        },
         # No HTTP.
         "/upgrade": says(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\nhello"),
         "/garbage": says(b"SSH-2.0-OpenSSH_9.2\r\n\r\n", then="hang up"),
@@ -181,24 +244,23 @@ MANNERS.update(
         "/truncated": says(HALF, then="hang up"),
         "/truncated/chunked": says(CHUNKED + b"4\r\nhalf\r\n", then="hang up"),
         "/truncated/gzip": answers(gzip.compress(PAGE)[:-20], Content_Encoding="gzip"),
-        "/truncated/reset": says(HALF, pause_seconds=0.05, then="reset"),
-        "/truncated/no-length": says(OK + b"\r\nhalf", pause_seconds=0.05, then="reset"),
+        "/truncated/reset": says(HALF, then="reset"),
+        "/truncated/no-length": says(OK + b"\r\nhalf", then="reset"),
         "/truncated/404": says(b"HTTP/1.1 404 Not Found\r\nContent-Length: 1000\r\n\r\nhalf", then="hang up"),
         "/reset": says(then="reset"),
         "/hang-up": says(then="hang up"),
         "/hang-up/in-headers": says(OK + b"Content-Le", then="hang up"),
         # Too much of it, or for too long.
         "/headers-huge": says(
-            OK,
-            *(b"X-%d: %s\r\n" % (number, b"a" * 64 * 1024) for number in range(200)),
+            OK + b"".join(b"X-%d: %s\r\n" % (number, b"a" * 64 * 1024) for number in range(200)),
             b"Content-Length: 4\r\n\r\npage",
         ),
         "/headers-endless": goes_on(OK, b"X-More: a\r\n", 0.02),
-        "/silent": says(b"", pause_seconds=3600.0),
+        "/silent": says(then="stay silent"),
         "/drip": goes_on(OK + b"Content-Length: 100000\r\n\r\n", b"a", 0.02),
         "/drip/chunked": goes_on(CHUNKED, b"1\r\na\r\n", 0.02),
-        "/large": says(OK + b"Content-Length: 99999999999\r\n\r\n" + b"a" * 1000, pause_seconds=3600.0),
-        "/large/silent": says(OK + b"Content-Length: 9999\r\n\r\n" + b"a" * 1000, pause_seconds=3600.0),
+        "/large": says(OK + b"Content-Length: 99999999999\r\n\r\n" + b"a" * 1000, then="stay silent"),
+        "/large/silent": says(OK + b"Content-Length: 9999\r\n\r\n" + b"a" * 1000, then="stay silent"),
         "/endless": goes_on(CHUNKED, b"10000\r\n" + b"a" * 65536 + b"\r\n"),
         "/early-hints/endless": goes_on(HINTS, HINTS * 100),
         # Answers that are not the answer yet, and answers that nobody asked for: whoever took those for the next one
@@ -207,9 +269,7 @@ MANNERS.update(
             b"HTTP/1.1 100 Continue\r\n\r\n" + HINTS, OK + b"Content-Length: %d\r\n\r\n" % len(PAGE) + PAGE
         ),
         "/unasked": says(OK + b"Content-Length: 4\r\n\r\npage" + OK + b"Content-Length: 4\r\n\r\nevil"),
-        "/unasked/late": says(
-            OK + b"Content-Length: 4\r\n\r\npage", OK + b"Content-Length: 4\r\n\r\nevil", pause_seconds=0.02
-        ),
+        "/unasked/late": says(OK + b"Content-Length: 4\r\n\r\npage", OK + b"Content-Length: 4\r\n\r\nevil"),
     }
 )
 

@@ -6,32 +6,18 @@ import asyncio
 from collections.abc import Callable, Collection
 from itertools import pairwise
 
+from tests.loops import rounds, turn
 from tests.site.server import Exchange, Hit, Manner, Site
 
 RESTS = [30.0, 60.0, 120.0, 240.0, 300.0]
 """Between the probes of an outage; the last one stays. Each may be a tenth longer, but for the longest."""
 
 
-def assert_as_planned(probes: list[float], *, late_seconds: float = 0.01, may_miss: int = 0) -> None:
-    """The times of the probes of an outage, the first of them a rest after the breaker opened.
-
-    So many may be missing in between: on a busy machine, one that waits a moment only is given up before it is seen.
-    """
-    number = 1
-    for earlier, later in pairwise(probes):
-        least, most = _rest(number, late_seconds)
-        if later - earlier > most and may_miss:
-            may_miss -= 1
-            number += 1
-            further = _rest(number, late_seconds)
-            least, most = least + further[0], most + further[1]
-        assert least <= later - earlier <= most, (number, later - earlier)
-        number += 1
-
-
-def _rest(number: int, late_seconds: float) -> tuple[float, float]:
-    rest = RESTS[min(number, len(RESTS) - 1)]
-    return rest, min(rest * 1.1, 300.0) + late_seconds
+def assert_as_planned(probes: list[float], *, late_seconds: float = 0.01) -> None:
+    """The times of the probes of an outage, the first of them a rest after the breaker opened."""
+    for number, (earlier, later) in enumerate(pairwise(probes), 1):
+        rest = RESTS[min(number, len(RESTS) - 1)]
+        assert rest <= later - earlier <= min(rest * 1.1, 300.0) + late_seconds, (number, later - earlier)
 
 
 def gaps(hits: list[Hit]) -> list[float]:
@@ -45,6 +31,21 @@ def slow(seconds: float, manner: Manner) -> Manner:
     async def answer(exchange: Exchange) -> None:
         await asyncio.sleep(seconds)
         await manner(exchange)
+
+    return answer
+
+
+def given_up(seconds: float, manner: Manner) -> Manner:
+    """The same, until whoever asked has waited for so long: at once, by the loop's time. Nobody else should wait."""
+
+    async def answer(exchange: Exchange) -> None:
+        going_on = asyncio.ensure_future(manner(exchange))
+        try:
+            await rounds()
+            turn(seconds)
+            await going_on
+        finally:
+            going_on.cancel()
 
     return answer
 

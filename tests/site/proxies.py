@@ -47,12 +47,15 @@ class LocalProxy(Listening):
         user: str = "",
         password: str = "",
         refusal: int = 0,
+        answer: int = 0,
         names: Mapping[str, str] | None = None,
     ) -> None:
-        """`refusal` is the status or SOCKS5 reply that every tunnel gets; `names` is what it resolves by itself."""
+        """`refusal` is the status or SOCKS5 reply that every tunnel gets, `answer` the status that it answers every
+        whole request with by itself; `names` is what it resolves by itself."""
         super().__init__(tls=vouched_tls() if scheme == "https" else None)
         self.asked: list[Asked] = []
         self.refusal = refusal
+        self.answer = answer
         self.manner: Manner = manner
         self._scheme = scheme
         self._user = user
@@ -103,6 +106,9 @@ class LocalProxy(Listening):
                 if method == "CONNECT":
                     await self._tunnel(reader, writer, target)
                     return
+                if self.answer:
+                    writer.write(f"HTTP/1.1 {self.answer} No\r\nContent-Length: 2\r\n\r\nno".encode())
+                    continue
                 url = urlsplit(target)
                 if upstream is None:
                     host = self._names.get(url.hostname or "", url.hostname)
@@ -113,9 +119,9 @@ class LocalProxy(Listening):
                 upstream.write("\r\n".join([f"{method} {path} HTTP/1.1", *kept, "", ""]).encode("latin-1"))
         finally:
             if upstream is not None and answers is not None:
+                upstream.transport.abort()  # first, for the test may end while the rest is waited for
                 answers.cancel()
                 await asyncio.gather(answers, return_exceptions=True)
-                upstream.transport.abort()
 
     def _is_known(self, authorization: str) -> bool:
         wanted = base64.b64encode(f"{self._user}:{self._password}".encode()).decode()

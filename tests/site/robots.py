@@ -91,7 +91,7 @@ async def garbage(exchange: Exchange) -> None:
 
 
 async def silent(exchange: Exchange) -> None:
-    await asyncio.sleep(3600)
+    await asyncio.Event().wait()
 
 
 async def bomb(exchange: Exchange) -> None:

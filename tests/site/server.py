@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import socket
 import ssl
 import struct
+import sys
+import termios
 import time
 from collections.abc import Awaitable, Callable
 
@@ -44,6 +47,14 @@ class Exchange:
         self._writer.write(data)
         await self._writer.drain()
 
+    async def arrived(self) -> None:
+        """All that was sent is with the other side's system, and can be read there."""
+        sock = self._writer.get_extra_info("socket")
+        for _ in range(10_000):
+            if self._writer.is_closing() or not _unacknowledged_bytes(sock):
+                return
+            await asyncio.sleep(0.001)
+
     async def answer(self, body: bytes = b"", status: str = "200 OK", headers: dict[str, str] | None = None) -> None:
         """A proper answer, with a Content-Length."""
         lines = [f"HTTP/1.1 {status}", f"Content-Length: {len(body)}"]
@@ -58,6 +69,12 @@ class Exchange:
         sock = self._writer.get_extra_info("socket")
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self._writer.close()
+
+
+def _unacknowledged_bytes(sock: socket.socket) -> int:
+    buffer = bytearray(4)
+    fcntl.ioctl(sock.fileno(), termios.TIOCOUTQ, buffer)
+    return int.from_bytes(buffer, sys.byteorder)
 
 
 class Site(Listening):

@@ -124,6 +124,16 @@ def test_links_are_resolved_against_the_base() -> None:
     assert {offer.via for offer in offers} == {PAGE}
 
 
+def test_what_a_long_base_makes_of_links_is_not_remembered() -> None:
+    rules = rules_of(["https://example.org/long/"], Config(), 2026)
+    base = f"https://example.org/{'b' * 1500}/"
+    offers, _ = admit_links(rules, PAGE, base, 0, followed(*map(str, range(100)), "/short", "/" + "c" * 1100))
+    assert urls(offers)[0] == f"{base}0"
+    kept = admit._judge_of(rules)._links
+    assert sum(len(link.url) for links in kept.values() for link in links.values()) < 100
+    assert all(len(place) < 100 for place in kept)
+
+
 def test_refusals_are_counted_by_reason() -> None:
     rules = with_crawl(CrawlConfig(include=("*example.org/*",), exclude=("*/private*",)))
     hrefs = [

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+import tenax.urls.normalize as normalize_module
 from tenax.config import UrlsConfig
 from tenax.urls.normalize import MAX_HREF_CHARS, Spelling, WebUrl, normalize, place_of, spelling_of
 
@@ -105,7 +106,7 @@ NOT_OURS = [
     "about:blank", "ws://example.org/", "java\nscript:alert(1)", "blob:https://example.org/1",
     "http://", "https://[::1", "https://a b/", "https://exa<mple.org/", "https://example.org:99999/", "http://./",
     "http://a../", "https://xn--/", "http://1.2.3.4.5/", "http://256.1.1.1/", "https://\ud800.org/", "\ud800",
-    "https://example.org/" + "x" * MAX_HREF_CHARS,
+    "https://example.org/" + "x" * MAX_HREF_CHARS, f"https://{'a.' * 126}ab/",
 ]  # fmt: skip
 
 
@@ -232,3 +233,20 @@ def test_the_order_of_different_params_does_not_matter(pairs: list[tuple[str, st
     orders = [[pair for name in names for pair in pairs if pair[0] == name] for names in ("abc", "cab")]
     one, other = ("/?" + "&".join("=".join(pair) for pair in order) for order in orders)
     assert normalize(one, BASE, SPELLING) == normalize(other, BASE, SPELLING)
+
+
+def test_every_escape_has_one_spelling() -> None:
+    unreserved = set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+    digits = "0123456789ABCDEFabcdef"
+    for pair in (high + low for high in digits for low in digits):
+        char = chr(int(pair, 16))
+        url = normalize(f"https://example.org/a?b=%{pair}c", None, SPELLING)
+        assert url is not None
+        assert url.query == f"b={char if char in unreserved else f'%{pair.upper()}'}c"
+
+
+def test_long_names_of_parameters_are_not_remembered() -> None:
+    before = normalize_module._is_dropped.cache_info().currsize
+    for number in range(100):
+        assert normalize(f"https://example.org/?{'a' * 5000}{number}=1&utm_source=x", None, SPELLING) is not None
+    assert normalize_module._is_dropped.cache_info().currsize == before

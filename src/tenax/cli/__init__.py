@@ -59,10 +59,12 @@ def _ours(error: BaseException) -> TenaxError | None:
 
 
 def _complain(text: str) -> None:
-    from tenax.logs import masked, plain
+    from tenax.cli.extras import advice
+    from tenax.logs import plain
+    from tenax.masking import mask_text
 
     with contextlib.suppress(OSError):  # nobody may be listening, and the exit code still speaks
-        print(f"tenax: {plain(masked(text))}", file=sys.stderr, flush=True)
+        print(f"tenax: {advice(plain(mask_text(text)))}", file=sys.stderr, flush=True)
 
 
 def _flush_or_let_go() -> None:

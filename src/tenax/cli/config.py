@@ -48,7 +48,7 @@ def as_json(loaded: Loaded) -> str:
     import json
 
     from tenax.config import knobs
-    from tenax.logs import inert_json
+    from tenax.safe_text import escape_json
 
     document = {
         knob.key: {
@@ -59,7 +59,8 @@ def as_json(loaded: Loaded) -> str:
         }
         for knob in knobs()
     }
-    return inert_json(json.dumps(document, indent=2, ensure_ascii=False))
+    # What is no UTF-8 in a variable is a lone surrogate, which JSON can only hold as an escape.
+    return escape_json(json.dumps(document, indent=2, ensure_ascii=False).encode("utf-8", "backslashreplace")).decode()
 
 
 def lines(loaded: Loaded, ink: Ink, *, with_meanings: bool) -> list[str]:
@@ -89,11 +90,12 @@ def lines(loaded: Loaded, ink: Ink, *, with_meanings: bool) -> list[str]:
 def _host_name(text: str) -> str:
     """The host of a name, or of a URL, as hosts are written everywhere else."""
     from tenax.config import UrlsConfig
+    from tenax.masking import mask_url
     from tenax.urls.normalize import normalize, spelling_of
 
     url = normalize(text if "://" in text else f"http://{text}/", None, spelling_of(UrlsConfig()))
     if url is None:
-        raise UsageError(f"--host {text}: give a host such as www.example.org, or a URL of it")
+        raise UsageError(f"--host {mask_url(text)}: give a host such as www.example.org, or a URL of it")
     return url.host
 
 
@@ -106,16 +108,9 @@ def _shown(loaded: Loaded, knob: Knob) -> Any:
 
 
 def _masked(value: Any, knob: Knob) -> Any:
-    from tenax.logs import MASK, masked
+    from tenax.masking import mask_setting
 
-    if not isinstance(value, str):
-        return value
-    if knob.is_secret and "@" in value:
-        # A password that was not escaped may hold a slash or anything else: all before the last `@` is secret.
-        secret, _, proxy = value.rpartition("@")
-        scheme, sign, _ = secret.partition("://")
-        return f"{scheme}://{MASK}@{proxy}" if sign else f"{MASK}@{proxy}"
-    return masked(value)
+    return mask_setting(value, is_secret=knob.is_secret, hides_user=True) if isinstance(value, str) else value
 
 
 def _written(value: object) -> str:

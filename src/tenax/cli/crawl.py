@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import shlex
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,21 +14,23 @@ from tenax.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tenax.config import Loaded, UrlsConfig
+    from tenax.place import Place
+
 NAME = "crawl"
 SENTENCE = "Crawl sites into a directory, or go on with it. The same command again resumes where the last run stopped."
 EXAMPLES = """\
   tenax crawl https://example.org
-  tenax crawl https://example.org/docs/ --scope prefix --exclude '*/tag/*' --max-pages 500
-  tenax crawl https://example.org --discover links,sitemaps --rate 2 --keep-fresh --out example
+  tenax crawl https://example.org/docs/ --scope prefix --exclude '*/tag/*' --rate 2 --out example
+  tenax crawl --out example                     go on with it, with its seeds and its settings
   tenax crawl https://example.org --ledger postgresql://tenax@db.example/tenax --hosts redis://cache.example
 """
 
-MOST_COMMAND_CHARS = 1000
-"""A command with thousands of seeds is not one to be printed."""
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("urls", metavar="URL", nargs="+", help="where to begin, such as https://example.org")
+    parser.add_argument(
+        "urls", metavar="URL", nargs="*", help="where to begin, such as https://example.org; none: resume what is there"
+    )
     what = parser.add_argument_group("what to visit")
     what.add_argument(
         "--scope",
@@ -43,11 +45,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument(
         "--discover",
         metavar="WAYS",
-        help="how pages are found: links,sitemaps,feeds,archives,pagination or none (default: all of them)",
+        help="how pages are found: links,sitemaps,feeds,archives,pagination or none (default: all of them; archives "
+        "and pagination are guesses, made on news sites and blogs only unless they are named)",
     )
     pace = parser.add_argument_group("how fast")
     pace.add_argument("--rate", metavar="R", help="requests per second to one host (default: 1; 0: no limit)")
-    pace.add_argument("--per-host", metavar="N", help="requests in flight to one host (default: 1)")
+    many = "8 to the URLs' hosts with --rate 0"
+    pace.add_argument("--per-host", metavar="N", help=f"requests in flight to one host (default: 1; {many})")
+    pace.add_argument("--proxy", metavar="URL", action="append", help="go through this proxy; may be repeated")
     pace.add_argument("--concurrency", metavar="N", help="visits in flight, all hosts together (default: 256)")
     where = parser.add_argument_group("output")
     where.add_argument(
@@ -71,42 +76,69 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from tenax.cli import running
+    import asyncio
+
+    import msgspec
+
+    from tenax.cli import kept, running
     from tenax.cli.orders import Orders
-    from tenax.logs import masked
-    from tenax.place import Place
+    from tenax.masking import mask_url
 
     loaded = settings.load(args)
+    where = _place(args, loaded)
+    there = None if args.fresh else asyncio.run(kept.earlier(where, loaded.config, is_needed=not args.urls))
+    given = held = settings.flags_of(args)
+    if there is not None:
+        held = kept.taken_up(there, given, is_new_round=args.revisit)
+        loaded = settings.load(args, flags=held)
+        kept.check_secrets(there, loaded.sources)
     if loaded.config.freshness.keep and loaded.config.crawl.max_pages:
         raise UsageError("--max-pages ends a crawl and --keep-fresh never does; give one of them")
-    out = Path(args.out) if args.out else None
-    if not loaded.config.ledger.url:
-        where = Place(out or place.of_seed(args.urls[0]))
-    elif args.fresh:
-        raise UsageError("--fresh sets a directory aside; for another crawl on the server give another ledger.schema")
-    else:
-        where = place.on_server(loaded, out)
+    seeds = tuple(args.urls) or (there.seeds if there is not None else ())
+    if not seeds:
+        raise UsageError(f"there is no crawl in {where.name} to go on with; give at least one URL")
+    loaded = loaded.with_own_sites(_hosts(seeds, loaded.config.urls))
+    to_keep = kept.to_keep(held, args.config)
     orders = Orders(
-        seeds=tuple(args.urls),
+        seeds=seeds,
         place=where,
         is_fresh=args.fresh,
         is_revisit=args.revisit,
         is_quiet=args.quiet,
         program=program(),
-        resume=command_to_resume(args.argv),
-        examples=((masked(args.urls[0]), "the life of one URL"),),
+        resume=kept.command_to_resume(where, to_keep),
+        examples=((mask_url(seeds[0]), "the life of one URL"),),
+        notices=tuple(kept.notices(there, held, given)) if there is not None else (),
+        settings=msgspec.json.encode(to_keep),
+        is_typed=bool(args.urls) or (there is not None and there.is_typed),
     )
     return running.run(running.crawl_and_tell(orders, loaded))
 
 
-def command_to_resume(argv: Sequence[str]) -> str:
-    """The command that goes on with this crawl: the same one, but that it must not begin anew. It keeps no secret."""
-    from tenax.place import shown
+def _hosts(seeds: Sequence[str], urls: UrlsConfig) -> list[str]:
+    """The host names of these seeds. One that is no URL is complained of later."""
+    from tenax.errors import TenaxError
+    from tenax.urls.normalize import spelling_of
+    from tenax.urls.seeds import seed_url
 
-    words = [shown(word) for word in argv if word not in ("--fresh", "--revisit")]
-    command = shlex.join([*program().split(), *words])
-    if len(command) <= MOST_COMMAND_CHARS:
-        return command
-    seeds = [word for word in words if "://" in word and not word.startswith("-")]
-    kept = [word for word in words if word not in seeds[1:]]
-    return f"{shlex.join([*program().split(), *kept])[:MOST_COMMAND_CHARS]} … (the command as it was, with every URL)"
+    hosts, spelling = [], spelling_of(urls)
+    for seed in seeds:
+        with suppress(TenaxError):
+            hosts.append(seed_url(seed, spelling).host)
+    return hosts
+
+
+def _place(args: argparse.Namespace, loaded: Loaded) -> Place:
+    """Where this crawl is, or will be."""
+    from tenax.place import Place
+
+    out = Path(args.out) if args.out else None
+    if loaded.config.ledger.url:
+        if args.fresh:
+            raise UsageError(
+                "--fresh sets a directory aside; for another crawl on the server give another ledger.schema"
+            )
+        return place.on_server(loaded, out)
+    if out is None and not args.urls:
+        return Place(place.of_crawl(None))
+    return Place(out or place.of_seed(args.urls[0]))

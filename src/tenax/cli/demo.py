@@ -60,7 +60,7 @@ def in_its_directory(loaded: Loaded) -> Loaded:
 
     config, replace = loaded.config, msgspec.structs.replace
     config = replace(config, ledger=replace(config.ledger, url=""), hosts=replace(config.hosts, url=""))
-    return replace(loaded, config=replace(config, events=replace(config.events, kafka="")))
+    return replace(loaded, config=replace(config, events=replace(config.events, kafka="", redis="")))
 
 
 async def _demonstrated(args: argparse.Namespace, loaded: Loaded) -> int:

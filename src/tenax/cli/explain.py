@@ -11,10 +11,14 @@ from tenax.cli.parser import add_json
 from tenax.errors import LedgerMissing
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tenax.cli.story import Explanation
-    from tenax.config import Config
+    from tenax.config import Config, Sites
     from tenax.ledger import Ledger
+    from tenax.model import HostRecord
     from tenax.place import Place
+    from tenax.urls.normalize import WebUrl
 
 NAME = "explain"
 SENTENCE = (
@@ -58,11 +62,14 @@ async def _explained(where: Place, config: Config, asked: str) -> Explanation:
 
 async def explanation_of(ledger: Ledger, asked: str) -> Explanation:
     """All that can be said about this URL: what the ledger holds, and what the crawl's rules say to it."""
+    from tenax.cli.link_search import search_links
     from tenax.cli.spelling import changes
     from tenax.cli.story import Explanation
     from tenax.clock import SteadyClock
-    from tenax.logs import masked
+    from tenax.config.site_settings import SITE_SETTINGS, decode_site_settings
+    from tenax.masking import mask_url
     from tenax.rulebook import kept_rules
+    from tenax.seeding import allowed_in
     from tenax.urls.normalize import spelling_of
     from tenax.urls.seeds import seed_url
     from tenax.urls.verdicts import verdicts
@@ -71,39 +78,44 @@ async def explanation_of(ledger: Ledger, asked: str) -> Explanation:
     if rules is None:
         raise LedgerMissing("this crawl has not begun: nobody gave it a URL yet; see `tenax seed` and `tenax crawl`")
     url = seed_url(asked, spelling_of(rules.urls))
-    life = await ledger.life(url.url)
+    life, allowed = await ledger.life(url.url), await allowed_in(ledger)
     host = life.host if life is not None else await ledger.host(url.origin)
-    # A URL that was never taken is judged as if a seed linked to it.
-    depth = life.depth if life is not None else 1
+    sites = decode_site_settings(await ledger.recall(SITE_SETTINGS))
+    found = await search_links(ledger, rules, sites, url.url) if life is None else None
+    # A URL that nobody links to is judged as if a seed did.
+    depth = life.depth if life is not None else found.depth if found is not None and found.depth is not None else 1
     return Explanation(
-        asked=masked(asked),
+        asked=mask_url(asked),
         url=url.url,
         now=SteadyClock().now(),
         changes=changes(asked, url.url),
         is_seed=url.url in rules.seeds,
         life=life,
-        verdicts=tuple(verdicts(rules, url, depth)),
+        depth=depth,
+        links=found,
+        cut_off=found.cut_off if found is not None else (),
+        # A sitemap or a feed is no page: no rule for pages is asked.
+        verdicts=tuple(verdicts(rules, url, depth)) if found is None or not found.is_url_list else (),
         host=host,
-        robots_allows=_robots_allow(host, url.url),
-        is_private=_is_private(url.host) and not any(seed.startswith(f"{url.origin}/") for seed in rules.seeds),
+        robots_allows=_robots_allow(sites, host, url),
+        is_private=url.origin not in allowed.origins and _is_private(url.host, allowed.networks),
     )
 
 
-def _robots_allow(host: object, url: str) -> bool | None:
-    """What the stored robots.txt says; None when it was never asked for."""
+def _robots_allow(sites: Sites, host: HostRecord | None, url: WebUrl) -> bool | None:
+    """What the stored robots.txt says to the crawl, by the name that it sends; None when it was never asked for."""
+    from tenax.fetch.headers import robot_names
     from tenax.hosts.robots import matcher
-    from tenax.model import HostRecord
 
-    if not isinstance(host, HostRecord) or host.robots is None:
+    if host is None or host.robots is None:
         return None
-    return matcher(host.robots).allows(url)
+    return matcher(host.robots, robot_names(sites.of_origin(url.origin).fetch)).allows(url.url)
 
 
-def _is_private(host: str) -> bool:
-    """Whether the host is written as an address that only this machine or network has. Names are not looked up."""
-    from tenax.fetch.addresses import address, is_public
+def _is_private(host: str, networks: Sequence[str]) -> bool:
+    """Whether the host is written as an address that only this machine or network has, and that the crawl's settings do
+    not allow. Names are not looked up."""
+    from tenax.fetch.addresses import address, is_public, network
 
-    literal = address(host.strip("[]"))
-    if literal is None:
-        return host == "localhost" or host.endswith(".localhost")
-    return not is_public(literal)
+    literal = address("127.0.0.1" if host == "localhost" or host.endswith(".localhost") else host.strip("[]"))
+    return literal is not None and not is_public(literal, tuple(network(text) for text in networks))

@@ -68,8 +68,9 @@ async def _export(crawl: Place, config: Config, format: str, where: PageFilter, 
         await ledger.close()
     if output or format == "markdown":
         from tenax.cli.words import several
+        from tenax.logs import plain
 
-        print(f"{several(number, 'page')} written to {output or target}", file=sys.stderr)
+        print(f"{several(number, 'page')} written to {plain(output or os.fspath(target))}", file=sys.stderr)
     return 0
 
 

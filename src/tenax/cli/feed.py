@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tenax.cli import lists, settings
 from tenax.errors import NoSeedReachable, UsageError
+from tenax.masking import mask_text, mask_url
 
 if TYPE_CHECKING:
     from tenax.cli.layout import Ink
@@ -134,7 +135,8 @@ def _json(feed: str, entries: Sequence[FeedEntry]) -> Iterator[str]:
     from tenax.cli.documents import as_json
 
     for one in entries:
-        yield as_json({"link": one.link, "feed": feed, **msgspec.to_builtins(one)}, indent=0)
+        seen = msgspec.structs.replace(one, link=mask_url(one.link), id=mask_text(one.id))
+        yield as_json({"link": seen.link, "feed": feed, **msgspec.to_builtins(seen)}, indent=0)
 
 
 def _table(found: Found, entries: Sequence[FeedEntry], ink: Ink) -> Iterator[str]:
@@ -144,13 +146,14 @@ def _table(found: Found, entries: Sequence[FeedEntry], ink: Ink) -> Iterator[str
     title = f"“{plain(found.feed.title)}”, " if found.feed.title else ""
     yield ink.bold(plain(found.url))
     yield f"  {title}{found.feed.format or 'of no known format'}"
-    links = max((width(one.link) for one in entries), default=0)
+    shown = [mask_url(one.link) for one in entries]
+    links = max(map(width, shown), default=0)
     room = max(columns() - lists.DATE_COLUMNS - links - 6, _LEAST_TITLE_COLUMNS)
-    for one in entries:
+    for one, link in zip(entries, shown, strict=True):
         words = shortened(plain(one.title), room)
         padding = " " * (room - width(words))
         date = f"{lists.date(one.published if one.published is not None else one.updated):<{lists.DATE_COLUMNS}}"
-        yield f"  {ink.dim(date)}  {words}{padding}  {plain(one.link)}".rstrip()
+        yield f"  {ink.dim(date)}  {words}{padding}  {plain(link)}".rstrip()
 
 
 def _ending(found: Found, shown: int) -> Iterator[str]:
@@ -167,7 +170,7 @@ def _ending(found: Found, shown: int) -> Iterator[str]:
     if found.page:
         yield f"read {plain(found.url)}, named by {plain(found.page)}"
     if feed.next_link:
-        yield f"older entries: tenax feed {plain(feed.next_link)}"
+        yield f"older entries: tenax feed {plain(mask_url(feed.next_link))}"
     if found.others:
         yield "the page names more feeds:"
         yield from (f"  {plain(other)}" for other in found.others[:_MOST_FEEDS_NAMED])

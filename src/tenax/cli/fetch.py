@@ -83,7 +83,19 @@ def run(args: argparse.Namespace) -> int:
         show(ending(trial, ink), stream)
     if args.body:
         _write(args.body, trial)
-    return 0
+    return exit_code(trial)
+
+
+def exit_code(trial: Trial) -> int:
+    """0 when a page came, or what leads to one; a 404, a refusal or a page that is not kept is told, and no success."""
+    from tenax.errors import NoSeedReachable
+    from tenax.model import Fetched, Redirected, Unchanged
+
+    match trial.outcome:
+        case Fetched() | Unchanged() | Redirected(why=""):
+            return 0
+        case _:
+            return NoSeedReachable.exit_code
 
 
 def wanted_of(args: argparse.Namespace, url: str, *, is_unconditional: bool) -> Wanted:
@@ -166,13 +178,16 @@ def row(name: str, texts: Sequence[str], ink: Ink, passed: bool | None = None) -
 def ending(trial: Trial, ink: Ink) -> list[str]:
     """What was measured, what the page holds, how it ended and what a crawl would do now."""
     from tenax.cli.measurements import measured
-    from tenax.cli.visit_words import outcome_text
+    from tenax.cli.visit_words import error_body_lines, header_lines, outcome_text
     from tenax.model import Fetched, Redirected, Unchanged
 
     lines = []
     for step in [step for step in trial.steps if step.name in _AT_THE_END]:
         facts = measured(trial.fetch) if step.name == "network" else []
         lines += row(step.name, facts or [step.why], ink, step.passed)
+        if step.name == "network":
+            lines += row("headers", header_lines(trial.fetch), ink) if trial.fetch.headers else []
+            lines += row("body", error_body_lines(trial.fetch), ink) if trial.fetch.error_body else []
     if trial.title or trial.text:
         lines += row("page", _page(trial), ink)
     is_good = isinstance(trial.outcome, (Fetched, Unchanged, Redirected))
@@ -193,7 +208,10 @@ def next_words(trial: Trial) -> list[str]:
     """What a crawl would do with the URL, and with its host."""
     from tenax.cli.words import moment
 
-    lines = [f"a crawl would {_plan_words(trial)}"]
+    start = "a crawl with this seed" if trial.is_private else "a crawl"
+    lines = [f"{start} would {_plan_words(trial)}"]
+    if trial.is_private:
+        lines.append("a link or a redirect to it is refused by the guard, because its address is private")
     if trial.rest is not None:
         lines.append(f"and leave the host alone until {moment(trial.rest.until)}: {trial.rest.why}")
     return lines
@@ -202,7 +220,7 @@ def next_words(trial: Trial) -> list[str]:
 def _plan_words(trial: Trial) -> str:
     from tenax.cli.measurements import WAYS
     from tenax.cli.words import moment, several
-    from tenax.model import Again, DeadLetter, Fetched, Redirected, Refused, Unchanged
+    from tenax.model import Again, DeadLetter, Fetched, Park, Redirected, Refused, Unchanged
 
     match trial.plan, trial.outcome:
         case Again(at=at, spends_attempt=spends, way=way, is_unconditional=is_whole), _:
@@ -210,8 +228,14 @@ def _plan_words(trial: Trial) -> str:
             whole = ", asking for the whole page" if is_whole else ""
             spent = ", with one attempt less" if spends else ""
             return f"visit it again from {moment(at)} on{how}{whole}{spent}"
+        case DeadLetter(needs_browser=True), _:
+            return "put it aside, as a dead letter, until a run has a browser"
         case DeadLetter(cause=cause), _:
             return f"give it up, as a dead letter: {cause}"
+        case Park(cause=cause), _ if cause.startswith("robots:"):
+            return "leave it at that"
+        case Park(cause=cause), _:
+            return f"keep it back until a run allows it: {cause}"
         case _, Fetched():
             return f"store it and go on to {several(trial.offered, 'link')}"
         case _, Unchanged():

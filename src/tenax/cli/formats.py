@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 from tenax.cli.strange_markdown import harmless
 from tenax.events.lines import line_of
-from tenax.logs import inert_json, plain
+from tenax.logs import plain
 from tenax.model import Page
 
 _COLUMNS = (
@@ -34,7 +34,7 @@ _BLOCK_IN_MARKDOWN = re.compile(r"^( {0,3})(#{1,6}(?=\s)|[-=]{3,}\s*$|```|~~~)",
 
 def json_line(page: Page) -> str:
     """The same line that a crawl writes, but for its number."""
-    return inert_json(line_of(page, None).decode()) + "\n"
+    return line_of(page, None).decode() + "\n"
 
 
 def csv_line(page: Page) -> str:

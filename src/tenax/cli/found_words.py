@@ -27,9 +27,9 @@ def way_found(life: Life, host: HostRecord | None) -> str:
         case Source.REPLAY:
             return "put back by a person"
         case Source.ARCHIVE:
-            return f"guessed as an archive, after {via}"
+            return f"guessed as an archive, on the visit of {via}"
         case Source.PAGINATION:
-            return f"guessed as the next page, after {via}"
+            return f"guessed as the next page of a list, on the visit of {via}"
     return _listed(life, host, via)
 
 

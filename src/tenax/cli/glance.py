@@ -17,11 +17,15 @@ def lines(status: Status, name: str, resume: str, ink: Ink) -> list[str]:
         ("pages", _pages(status, ink)),
         ("settled", words.several(status.settled, "URL")),
         ("waiting", _waiting(status)),
-        ("dead letters", words.count(status.dead)),
+        ("dead letters", _dead(status)),
         ("received", f"{words.size(status.wire_bytes)}, {words.size(status.body_bytes)} decoded"),
         *spread("found", words.found(status.found), columns() - 16),
         *_counted("visits", status.outcomes),
-        *_counted("not followed", status.refusals),
+        *_counted("not followed", words.by_rules(status.refusals)),
+        *_listed(
+            "limited", [words.cut_off(name, one.links, one.pages) for name, one in sorted(status.cut_off.items())]
+        ),
+        *_listed("kept back", [words.parked(cause, count) for cause, count in sorted(status.parked.items())]),
     ]
     for sink, cursor in sorted(status.cursors.items()):
         rows.append((f"told {plain(sink)}", _told(cursor.seq, status.events)))
@@ -50,6 +54,11 @@ def _waiting(status: Status) -> str:
     return text if status.next_due is None else f"{text}, next due {words.when(status.next_due, status.now)}"
 
 
+def _dead(status: Status) -> str:
+    waits = f", {words.count(status.needs_browser)} of them for want of a browser" if status.needs_browser else ""
+    return words.count(status.dead) + waits
+
+
 def _told(seq: int, events: int) -> str:
     behind = events - seq
     return f"{words.several(seq, 'event')}" + (f", {words.count(behind)} to go" if behind > 0 else ", all of them")
@@ -59,6 +68,10 @@ def _counted(name: str, counts: dict[str, int]) -> list[tuple[str, str]]:
     shown = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     texts = [f"{number:,} {plain(_outcome(key))}" for key, number in shown]
     return [(name if index == 0 else "", text) for index, text in enumerate(texts)] or [(name, words.count(0))]
+
+
+def _listed(name: str, lines: list[str]) -> list[tuple[str, str]]:
+    return [(name if index == 0 else "", plain(line)) for index, line in enumerate(lines)]
 
 
 def _outcome(key: str) -> str:
@@ -94,8 +107,12 @@ def _turn(line: HostLine, now: float) -> str:
 def _why_still(status: Status, resume: str, ink: Ink) -> list[str]:
     """What moves the crawl, or what keeps it."""
     if not status.waiting:
+        if status.needs_browser:
+            return [f"Nothing else is waiting. {words.browser_advice(status.needs_browser)}."]
         if status.dead:
             return ["Nothing is waiting. `tenax dead-letters list` shows what was given up."]
+        if status.cut_off or status.parked:
+            return ["Nothing is waiting. Limits or settings keep URLs out, see above; raise them and resume."]
         return ["Nothing is waiting: the crawl is complete."]
     resting = [line for line in status.busiest if line.host.resting_why and line.host.next_at > status.now]
     result = []

@@ -8,10 +8,12 @@ from tenax.cli import words
 from tenax.cli.layout import plain
 from tenax.cli.measurements import WAYS
 from tenax.discover.archives import place_at
-from tenax.model import ArchiveRule, HostRecord, ListRule, RobotsVerdict
+from tenax.discover.site_signs import news_signs
+from tenax.model import ArchiveRule, Finds, HostRecord, ListRule, RobotsVerdict
 
 _GUESSES_SHOWN = 12
-_PARTS = {"{n}": r"\d+", "{yyyy}": r"\d{4}", "{mm}": r"\d\d", "{m}": r"\d\d?"}
+_ASK = '`discovery.guesses = "always"` asks for them'
+_PARTS = {"{n}": r"\d++", "{yyyy}": r"\d{4}", "{mm}": r"\d\d", "{m}": r"\d\d?"}
 
 
 def robots_lines(host: HostRecord | None, is_allowed: bool | None) -> list[str]:
@@ -50,10 +52,30 @@ def guess_lines(host: HostRecord, url: str) -> list[str]:
     # The last touched stand last, and say the most.
     more = len(lines) - _GUESSES_SHOWN
     shown = lines[-_GUESSES_SHOWN:] + ([f"and {more} more"] if more > 0 else [])
-    if is_home and finds.made:
+    if not is_home:
+        return shown
+    if finds.made:
         cost = f"{words.count(finds.made)} of {words.several(finds.requests, 'visit')} guessed"
         shown.insert(0, f"{cost}, {words.count(finds.succeeded)} of them led to something new")
-    return shown
+    return [*_verdict(finds), *shown]
+
+
+def _verdict(finds: Finds) -> list[str]:
+    """Whether URLs are guessed on this host, and why; nothing where that was never asked."""
+    seen = words.listing(news_signs(finds))
+    match finds.verdict:
+        case "asked":
+            return ["✓ on: asked for, by `discovery.guesses` or by naming archives or pagination"]
+        case "news":
+            return [f"✓ on: it looks like a news site or a blog ({seen or 'as it was found to be before'})"]
+        case "no_signs":
+            yet = f"only {seen} says" if seen else "nothing seen so far says"
+            return [f"✗ off: {yet} that it is a news site or a blog; {_ASK}"]
+        case "own_site":
+            return [f"✗ off: its pace has no limit, as on a site of one's own; {_ASK}"]
+        case "never":
+            return ["✗ off: `discovery.guesses` is `never`"]
+    return []
 
 
 def _holds(pattern: str, place: str) -> bool:
@@ -131,6 +153,10 @@ def _strikes(host: HostRecord) -> list[str]:
     if host.blocks_in_a_row:
         refusals = words.several(host.blocks_in_a_row, "refusal")
         lines.append(f"{refusals} in a row (401, 403, 429, 451): enough of them begin a cooldown")
+    if host.unreadable_pages:
+        pages = words.several(len(host.unreadable_pages), "page")
+        last = words.moment(host.unreadable_pages[-1])
+        lines.append(f"{pages} too costly to read, the last {last}: enough of them begin a cooldown")
     return lines
 
 

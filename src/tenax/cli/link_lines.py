@@ -14,10 +14,15 @@ from tenax.cli.formats import csv_rows
 from tenax.cli.layout import Ink, columns, plain, shortened, show, table
 from tenax.cli.words import several
 from tenax.ledger import TaskState
-from tenax.logs import inert_json
 from tenax.model import PageLink, Value
+from tenax.safe_text import escape_json
 
-_STATES = {TaskState.WAITING: "waiting", TaskState.SETTLED: "visited", TaskState.DEAD: "given up"}
+_STATES = {
+    TaskState.WAITING: "waiting",
+    TaskState.SETTLED: "visited",
+    TaskState.DEAD: "given up",
+    TaskState.PARKED: "kept back",
+}
 _NEVER = "not admitted"
 _URL_SHARE, _TEXT_SHARE = 0.5, 0.22
 """Of the width of a terminal."""
@@ -137,7 +142,7 @@ def _word(is_so: bool) -> str:
 
 def edges_json(source: str, links: Iterable[PageLink]) -> str:
     edges = [_Edge(source, link.url, link.text, link.rel, link.is_nofollow, link.is_in_article) for link in links]
-    return inert_json(msgspec.json.Encoder().encode_lines(edges).decode())
+    return escape_json(msgspec.json.Encoder().encode_lines(edges)).decode()
 
 
 class Ticker:

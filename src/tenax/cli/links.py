@@ -122,13 +122,11 @@ async def _from(ledger: Ledger, asked: str, *, is_json: bool) -> None:
 
 async def _to(ledger: Ledger, asked: str, *, is_json: bool) -> None:
     from tenax.cli.link_lines import Incoming, incoming_table, show_each
-    from tenax.ledger.links import link_to
+    from tenax.ledger.links import links_to
 
     url = await _spelled(ledger, asked)
     found = [
-        Incoming.of(page.url, link)
-        async for page in _pages(ledger)
-        if (link := link_to(url, page.origin, page.packed)) is not None
+        Incoming.of(page.url, link) async for page in _pages(ledger) for link in links_to(url, page.origin, page.packed)
     ]
     show_each(found, incoming_table, is_json=is_json)
 
@@ -207,6 +205,7 @@ async def _export(ledger: Ledger, output: str) -> None:
     from tenax.cli.outputs import opened, plainly
     from tenax.cli.words import several
     from tenax.ledger.links import unpack_links
+    from tenax.logs import plain
 
     is_csv, count = output.endswith(".csv"), 0
     lines_of = edges_csv if is_csv else edges_json
@@ -221,7 +220,7 @@ async def _export(ledger: Ledger, output: str) -> None:
             count += len(links)
         file.flush()
     if target is not None:
-        print(f"{several(count, 'link')} written to {target}", file=sys.stderr)
+        print(f"{several(count, 'link')} written to {plain(target)}", file=sys.stderr)
 
 
 async def _prioritize(ledger: Ledger, where: Place, measure: Measure) -> None:

@@ -108,10 +108,10 @@ def _line(label: str, value: Text) -> Text:
 
 
 def _bar(done: int, known: int) -> Text:
-    """How much of what is known so far is done; what is known may still grow."""
+    """How much of what is known so far is done; what is known may still grow. It reads without colour too."""
     filled = round(_BAR_COLUMNS * done / known) if known else 0
     filled = min(filled, _BAR_COLUMNS)
-    return Text.assemble(("━" * filled, "cyan"), ("━" * (_BAR_COLUMNS - filled), "bright_black"))
+    return Text.assemble(("━" * filled, "cyan"), ("─" * (_BAR_COLUMNS - filled), "bright_black"))
 
 
 def _queue(progress: Progress) -> Text:

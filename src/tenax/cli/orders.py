@@ -20,5 +20,11 @@ class Orders(Value, frozen=True):
     """The command that goes on with this crawl; empty when it cannot be resumed."""
     examples: tuple[tuple[str, str], ...] = ()
     """URLs worth explaining, each with what one would see."""
+    notices: tuple[str, ...] = ()
+    """What to say at the start, before what the crawl itself says."""
+    settings: bytes | None = None
+    """What is kept with the crawl for the next command; None: nothing."""
+    is_typed: bool = True
+    """A person typed the seeds, now or for an earlier run: private ones are allowed."""
     opening: tuple[str, ...] = ()
     """What to say at the start instead of what the crawl would."""

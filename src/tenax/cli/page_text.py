@@ -10,6 +10,7 @@ import msgspec
 
 from tenax.cli.layout import Ink, columns, plain, width
 from tenax.cli.words import count, listing
+from tenax.masking import mask_reference, mask_url
 from tenax.one_page import Explained
 from tenax.parse.document import Document
 
@@ -17,6 +18,7 @@ _WIDE = r"\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003f
 # What a line may be broken after: spaces, and each character of scripts that have none, with the marks that may not
 # begin a line.
 _PIECES = re.compile(rf"[^\S\n]+|[{_WIDE}][、。，．！？；：…」』）】》〉]*|[^\s{_WIDE}]+")
+_REFERENCES = ("canonical", "image", "base_href", "next_href")
 _MOST_WHY_COLUMNS = 48
 _LEAST_TEXT_COLUMNS = 20
 _BEFORE_WHY = "  ✓ 0.00  "
@@ -24,10 +26,15 @@ _BEFORE_WHY = "  ✓ 0.00  "
 
 def document_of(document: Document, url: str | None) -> dict[str, Any]:
     """Everything, for JSON, with the page's own address first. What is empty is left out, but not of a link."""
-    whole: dict[str, Any] = {"url": url} if url is not None else {}
+    whole: dict[str, Any] = {"url": mask_url(url)} if url is not None else {}
     whole |= msgspec.to_builtins(document)
     if document.links:
-        whole["links"] = [msgspec.structs.asdict(link) for link in document.links]
+        links = (msgspec.structs.replace(link, href=mask_reference(link.href)) for link in document.links)
+        whole["links"] = list(map(msgspec.structs.asdict, links))
+    # As written, a reference may have a user and a password.
+    whole |= {name: mask_reference(whole[name]) for name in _REFERENCES if whole.get(name)}
+    if document.feeds:
+        whole["feeds"] = list(map(mask_reference, document.feeds))
     return whole
 
 

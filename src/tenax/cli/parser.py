@@ -32,7 +32,7 @@ exit codes:
     0  done
     1  internal error
     2  wrong usage or configuration, or no crawl there
-    3  no seed could be reached
+    3  no seed could be reached, or no page came of the one URL that was asked for
     4  the ledger is in use by another process
     5  the ledger cannot be used: corrupt, not ours, not writable
     6  the disk is full
@@ -40,6 +40,9 @@ exit codes:
     8  the network stayed away for longer than resilience.network_patience_seconds
     9  the ledger does not answer any more
    10  the crawl stood still, and nothing explained it
+   11  nothing was stored: every page failed, was refused or was rejected
+   12  more memory was used than is allowed
+   13  the ledger's file was deleted, moved or replaced while the crawl ran
   130  interrupted; the same command resumes
 """
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tenax.cli import fetch, settings
 from tenax.errors import NoSeedReachable, UsageError
+from tenax.masking import mask_url
 
 if TYPE_CHECKING:
     from tenax.config import Config
@@ -59,16 +60,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from tenax import logs
+    from tenax.cpu_time import cut_off
 
     if args.explain and args.format == "markdown":
         raise UsageError("--explain goes with --format text or json")
     config = settings.load(args).config
     logs.configure("warning", config.log.format)
     source = _fetched(args, config) if _is_url(args.page) else _of_file(args.page, args.url, config)
-    if args.explain:
-        _explain(source, args.format)
-    else:
-        _show(source, args.format)
+    seconds = config.reading.max_cpu_seconds
+    with cut_off(seconds, lambda: UsageError(f"{source.name}: too costly to read: {seconds:g} s of CPU used up")):
+        if args.explain:
+            _explain(source, args.format, seconds)
+        else:
+            _show(source, args.format, seconds)
     return 0
 
 
@@ -81,7 +85,8 @@ def _is_url(page: str) -> bool:
 
 def _of_file(file: str, url: str | None, config: Config) -> Source:
     """A file or standard input, no larger than a page on the web may be."""
-    name = STANDARD_INPUT if file == "-" else file
+    # Whoever leaves out the scheme of a URL gives the name of a file that is not there, with a password in it.
+    name = STANDARD_INPUT if file == "-" else file if Path(file).is_file() else mask_url(file)
     most = config.fetch.max_body_bytes
     try:
         if file == "-":
@@ -103,7 +108,7 @@ def _fetched(args: argparse.Namespace, config: Config) -> Source:
     import asyncio
 
     from tenax.cli.visit_words import outcome_text
-    from tenax.model import Fetched, Redirected, Rejected
+    from tenax.model import Failed, FailureKind, Fetched, Redirected, Rejected
     from tenax.trial import tried
 
     if args.url is not None:
@@ -118,7 +123,7 @@ def _fetched(args: argparse.Namespace, config: Config) -> Source:
             pass  # it asks not to be kept, and is not: a person reads it, as in a browser
         case Redirected(to=to):
             raise UsageError(f"{trial.url} leads to {to}; read that instead")
-        case Rejected():
+        case Rejected() | Failed(kind=FailureKind.UNREADABLE):
             raise UsageError(f"{trial.url}: {outcome_text(trial.outcome)}")
         case _:
             raise NoSeedReachable(f"{trial.url}: {outcome_text(trial.outcome)}")
@@ -136,13 +141,13 @@ def _tell_of_waiting(step: Step) -> None:
 # ---- what is shown ----------------------------------------------------------------------------------------
 
 
-def _show(source: Source, format: str) -> None:
+def _show(source: Source, format: str, max_cpu_seconds: float) -> None:
     from tenax.cli.documents import as_json
     from tenax.cli.layout import Ink, plain, show
     from tenax.cli.page_text import document_of, for_terminal
     from tenax.one_page import read
 
-    document = read(source.body, source.url, content_type=source.content_type)
+    document = read(source.body, source.url, content_type=source.content_type, max_cpu_seconds=max_cpu_seconds)
     _check(source, document)
     if format == "json":
         show([as_json(document_of(document, source.url))])
@@ -158,12 +163,11 @@ def _check(source: Source, document: Document) -> None:
     if document.media == "other":
         raise UsageError(f"{source.name}: cannot be read as a page: {document.media_why}")
     if not document.text:
-        why = f"; too costly to be read whole, it was {document.cut_why}" if document.cut_why else ""
-        raise UsageError(f"{source.name}: there is nothing to read on it{why}")
+        raise UsageError(f"{source.name}: there is nothing to read on it")
     if document.cut_why:
-        from tenax.cli.layout import show
+        from tenax.cli.layout import plain, show
 
-        show([f"tenax: {source.name}: too costly to be read whole, it was {document.cut_why}"], sys.stderr)
+        show([f"tenax: {plain(source.name)}: too long to be read whole, it was {document.cut_why}"], sys.stderr)
 
 
 def _clean(source: Source, document: Document, format: str) -> str:
@@ -176,15 +180,15 @@ def _clean(source: Source, document: Document, format: str) -> str:
     return text
 
 
-def _explain(source: Source, format: str) -> None:
+def _explain(source: Source, format: str, max_cpu_seconds: float) -> None:
     from tenax.cli.documents import as_json
     from tenax.cli.layout import Ink, show
     from tenax.cli.page_text import explanation
     from tenax.one_page import explained, read
 
-    blocks = explained(source.body, source.url, content_type=source.content_type)
+    blocks = explained(source.body, source.url, content_type=source.content_type, max_cpu_seconds=max_cpu_seconds)
     if not blocks:
-        document = read(source.body, source.url, content_type=source.content_type)
+        document = read(source.body, source.url, content_type=source.content_type, max_cpu_seconds=max_cpu_seconds)
         _check(source, document)
         raise UsageError(f"{source.name}: it is plain text: nothing is dropped")
     show([as_json(blocks)] if format == "json" else explanation(blocks, Ink.on(sys.stdout)))

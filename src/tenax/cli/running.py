@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -13,6 +14,9 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from tenax import logs
 from tenax.cli import words
 from tenax.cli.orders import Orders
+from tenax.cli.signals import INTERRUPTED, LEAVE_SECONDS, Deadline, at_once
+from tenax.errors import LedgerSilent, NothingStored
+from tenax.masking import mask_url
 from tenax.model import Ending, Progress
 
 if TYPE_CHECKING:
@@ -25,8 +29,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-INTERRUPTED = 130
 _log = logs.logger("tenax.cli")
+STATUS_SECONDS = 5.0
 
 
 class View(Protocol):
@@ -60,9 +64,7 @@ def view_for(loaded: Loaded, orders: Orders) -> View:
     if is_live:
         from tenax.cli.live import Picture
 
-        return Picture(
-            tuple(map(logs.masked, orders.seeds)), orders.place.name, max_pages=loaded.config.crawl.max_pages
-        )
+        return Picture(tuple(map(mask_url, orders.seeds)), orders.place.name, max_pages=loaded.config.crawl.max_pages)
     return Lines(orders.place.name)
 
 
@@ -98,28 +100,55 @@ async def crawl_and_tell(orders: Orders, loaded: Loaded) -> int:
         out=orders.place.out,
         fresh=orders.is_fresh,
         revisit=orders.is_revisit,
-        typed_by_person=True,
+        typed_by_person=orders.is_typed,
         command=orders.resume,
+        settings=orders.settings,
     )
     ending, progress, status = await watched(crawl, view_for(loaded, orders), orders)
     report = Report(orders, ending, progress, status, loaded.config.events.jsonl)
     tell = brief if orders.is_quiet else summary
     show(tell(report, Ink.on(sys.stdout)))
-    return INTERRUPTED if ending is Ending.INTERRUPTED else 0
+    return exit_code(ending, status)
+
+
+def exit_code(ending: Ending, status: Status) -> int:
+    """0 only when the crawl has something to show: who runs it from a script looks at nothing else."""
+    if ending is Ending.INTERRUPTED:
+        return INTERRUPTED
+    return 0 if status.pages else NothingStored.exit_code
 
 
 async def watched(crawl: Crawl, view: View, orders: Orders) -> tuple[Ending, Progress, Status]:
     """Crawl to the end with someone looking on."""
-    async with crawl:
-        try:
-            view.begin(orders.opening or crawl.notices)
-            with _stopped_by_signals(crawl.stop, view, orders.resume), _drawn(crawl.progress, view):
-                ending = await crawl.run()
-            progress = crawl.progress()
-            view.finish(progress)
-        finally:
-            view.end()
-        return ending, progress, await crawl.status()
+    with Deadline(deadline_seconds(crawl), _consequence(orders.resume)) as deadline:
+        async with crawl:
+            crawl.own_process(os._exit)
+            try:
+                view.begin(orders.opening or (*orders.notices, *crawl.notices))
+                with _stopped_by_signals(crawl.stop, view, orders.resume, deadline), _drawn(crawl.progress, view):
+                    ending = await crawl.run()
+                progress = crawl.progress()
+                view.finish(progress)
+            finally:
+                view.end()
+            return ending, progress, await _last_status(crawl, ending)
+
+
+async def _last_status(crawl: Crawl, ending: Ending) -> Status:
+    """Who stops a crawl does not wait for a server that is away only to hear how it stands."""
+    try:
+        async with asyncio.timeout(STATUS_SECONDS if ending is Ending.INTERRUPTED else None):
+            return await crawl.status()
+    except TimeoutError:
+        raise LedgerSilent(
+            "the ledger does not answer, so there is no summary; everything committed is safe: run the same command "
+            "again"
+        ) from None
+
+
+def deadline_seconds(crawl: Crawl) -> float:
+    """After a signal. With a file of its own a crawl waits for nobody but hosts, and finishes what is in flight."""
+    return crawl.grace_seconds + LEAVE_SECONDS if crawl.grace_seconds is not None else threading.TIMEOUT_MAX
 
 
 @contextmanager
@@ -142,7 +171,7 @@ def _drawn(progress: Callable[[], Progress], view: View) -> Iterator[None]:
 
 
 @contextmanager
-def _stopped_by_signals(stop: Callable[[], None], view: View, resume: str) -> Iterator[None]:
+def _stopped_by_signals(stop: Callable[[], None], view: View, resume: str, deadline: Deadline) -> Iterator[None]:
     """The first Ctrl-C or SIGTERM asks to stop; the second stops at once, even if the loop is stuck.
 
     A plain signal handler, not the loop's own: it runs between two instructions of whatever is going on.
@@ -154,11 +183,9 @@ def _stopped_by_signals(stop: Callable[[], None], view: View, resume: str) -> It
         nonlocal asked
         if asked:
             view.end()
-            how = f"; resume with:  {resume}" if resume else ""
-            sys.stderr.write(f"tenax: stopped at once; everything committed is safe{how}\n")
-            sys.stderr.flush()
-            os._exit(INTERRUPTED)
+            at_once(_consequence(resume))
         asked = True
+        deadline.begin()
         loop.call_soon_threadsafe(stop)
         loop.call_soon_threadsafe(view.stopping)
 
@@ -169,6 +196,10 @@ def _stopped_by_signals(stop: Callable[[], None], view: View, resume: str) -> It
     finally:
         for number, handler in zip(numbers, before, strict=True):
             signal.signal(number, handler)
+
+
+def _consequence(resume: str) -> str:
+    return "everything committed is safe" + (f"; resume with:  {resume}" if resume else "")
 
 
 STOPPING = "finishing what is in flight; press Ctrl-C again to stop at once"

@@ -11,7 +11,7 @@ from tenax.cli import place, settings
 from tenax.errors import UsageError
 
 if TYPE_CHECKING:
-    from tenax.config import Config
+    from tenax.config import Config, Setting
     from tenax.ledger import Status
     from tenax.place import Place
     from tenax.services.seeds import Added
@@ -42,13 +42,13 @@ def run(args: argparse.Namespace) -> int:
 
     from tenax.cli.layout import show
 
+    sources = settings.load(args).sources  # before standard input is read
     urls = (*args.urls, *(_lines(args.file) if args.file else ()))
     if not urls:
         raise UsageError("there is nothing to add; give at least one URL, or a --file of them")
     where, config = place.of_args(args, urls[0])
-    sources = settings.load(args).sources
     decided = frozenset(key for key, source in sources.items() if source != "default")
-    show(lines(*asyncio.run(_added(where, config, urls, decided))))
+    show(lines(*asyncio.run(_added(where, config, urls, decided, settings.flags_of(args)))))
     return 0
 
 
@@ -62,10 +62,11 @@ def _lines(file: str) -> list[str]:
 
 
 async def _added(
-    where: Place, config: Config, urls: tuple[str, ...], decided: frozenset[str]
+    where: Place, config: Config, urls: tuple[str, ...], decided: frozenset[str], given: dict[str, Setting]
 ) -> tuple[Added, Status, str]:
     from datetime import UTC, datetime
 
+    from tenax.cli.kept import keep_more
     from tenax.cli.status import resume_command
     from tenax.services.seeds import add_seeds
     from tenax.wiring import clock_of, open_ledger
@@ -75,6 +76,7 @@ async def _added(
     try:
         year = datetime.fromtimestamp(clock.now(), UTC).year
         added = await add_seeds(ledger, urls, config, year, decided, is_shared=bool(where.server))
+        await keep_more(ledger, given)
         return added, await ledger.status(), await resume_command(ledger, where)
     finally:
         await ledger.close()
@@ -85,10 +87,12 @@ def lines(added: Added, status: Status, resume: str) -> list[str]:
 
     known = f", {count(added.admission.known)} known already" if added.admission.known else ""
     result = [f"{several(added.admission.admitted, 'URL')} added{known}."]
+    if added.requeued:
+        result.append(f"{several(added.requeued, 'known URL')} without a page will be visited again.")
     if added.closed:
         result.append(_closed(added.closed))
     if added.changed:
-        result.append(f"Changed for links found from now on: {', '.join(added.changed)}.")
+        result.append(f"Changed for this crawl: {', '.join(added.changed)}.")
     if not status.is_running:
         result.append(f"Nobody is crawling. Go on with:  {resume}")
     return result

@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tenax.cli import extras
 from tenax.errors import UsageError
 
 if TYPE_CHECKING:
@@ -63,24 +64,20 @@ def add_watching_arguments(parser: argparse._ActionsContainer) -> None:
     add_log_arguments(parser)
 
 
-def load(args: argparse.Namespace, *, beneath: dict[str, Setting] | None = None) -> Loaded:
-    """The config of this command: defaults, `beneath`, file, environment, single sites, flags; the later wins."""
+def load(
+    args: argparse.Namespace, *, beneath: dict[str, Setting] | None = None, flags: dict[str, Setting] | None = None
+) -> Loaded:
+    """The config of this command: defaults, `beneath`, file, environment, single sites, flags; the later wins.
+
+    `flags` are taken instead of those that were typed. Extras that they need are installed, in a clone.
+    """
     from tenax import config
 
     file = Path(args.config) if args.config else Path(FILE) if Path(FILE).is_file() else None
-    loaded = config.load(file, os.environ, flags_of(args), beneath)
-    _refuse_none_and_more(loaded)
+    loaded = config.load(file, os.environ, flags_of(args) if flags is None else flags, beneath)
+    # Here, because every verb loads its settings before it does anything else.
+    extras.provide(extras.needed(args, loaded), args.argv)
     return loaded
-
-
-def _refuse_none_and_more(loaded: Loaded) -> None:
-    """`none` beside a way to find pages says two things at once, and an empty list nothing."""
-    key = "discovery.sources"
-    said = {loaded.sources[key]: loaded.config.discovery.sources}
-    said |= {f'[site."{site}"]': own[key] for site, own in loaded.config.sites.items() if key in own}
-    for where, sources in said.items():
-        if not sources or ("none" in sources and len(sources) > 1):
-            raise UsageError(f"{where}: give ways to find pages, such as links,sitemaps, or `none` alone")
 
 
 def flags_of(args: argparse.Namespace) -> dict[str, Setting]:

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM for services: the first ends them gently, the second at once."""
+"""Ctrl-C and SIGTERM for services: the first ends them gently and in time, the second at once."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -16,29 +17,73 @@ if TYPE_CHECKING:
     from types import FrameType
 
 INTERRUPTED = 130
+LEAVE_SECONDS = 20.0
+"""How long a service may take to let go of its servers, beyond the grace that its visits have."""
 _log = logs.logger("tenax.cli")
 
 
+class Deadline:
+    """Ends the process when something that was asked to end has not done so in time, whatever it waits for.
+
+    A thread of its own watches, as the event loop itself may be stuck. It is there from the beginning: a signal may
+    come in the middle of anything, also of the start of another thread.
+    """
+
+    def __init__(self, seconds: float, consequence: str, end: Callable[[int], None] = os._exit) -> None:
+        self._seconds = seconds
+        self._consequence = consequence
+        self._end = end
+        self._is_asked = threading.Event()
+        self._is_over = threading.Event()
+
+    def begin(self) -> None:
+        """From now on the time counts. May be called by a signal handler."""
+        self._is_asked.set()
+
+    def __enter__(self) -> Deadline:
+        threading.Thread(target=self._watch, name="deadline", daemon=True).start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._is_over.set()
+        self._is_asked.set()
+
+    def _watch(self) -> None:
+        self._is_asked.wait()
+        if self._is_over.wait(self._seconds):
+            return
+        at_once(f"it did not end within {self._seconds:g} seconds; {self._consequence}", self._end)
+
+
+def at_once(why: str, end: Callable[[int], None] = os._exit) -> None:
+    sys.stderr.write(f"tenax: stopped at once; {why}\n")
+    sys.stderr.flush()
+    end(INTERRUPTED)
+
+
 @contextmanager
-def stopped_by_signals(stop: Callable[[], None], consequence: str) -> Iterator[None]:
-    """A plain signal handler, not the loop's own: it runs between two instructions of whatever is going on."""
+def stopped_by_signals(stop: Callable[[], None], consequence: str, grace_seconds: float = 0.0) -> Iterator[None]:
+    """A plain signal handler, not the loop's own: it runs between two instructions of whatever is going on.
+
+    What does not end within the grace and some seconds more is stopped at once.
+    """
     loop = asyncio.get_running_loop()
     asked = False
 
     def answer(number: int, frame: FrameType | None) -> None:
         nonlocal asked
         if asked:
-            sys.stderr.write(f"tenax: stopped at once; {consequence}\n")
-            sys.stderr.flush()
-            os._exit(INTERRUPTED)
+            at_once(consequence)
         asked = True
+        deadline.begin()
         loop.call_soon_threadsafe(stop)
         loop.call_soon_threadsafe(_log.info, "finishing what is in flight; a second signal stops at once")
 
     numbers = (signal.SIGINT, signal.SIGTERM)
-    before = [signal.signal(number, answer) for number in numbers]
-    try:
-        yield
-    finally:
-        for number, handler in zip(numbers, before, strict=True):
-            signal.signal(number, handler)
+    with Deadline(grace_seconds + LEAVE_SECONDS, consequence) as deadline:
+        before = [signal.signal(number, answer) for number in numbers]
+        try:
+            yield
+        finally:
+            for number, handler in zip(numbers, before, strict=True):
+                signal.signal(number, handler)

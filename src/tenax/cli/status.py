@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 import sys
 from typing import TYPE_CHECKING
 
@@ -76,8 +75,14 @@ async def _asked(where: Place, config: Config) -> tuple[Status, str]:
 
 
 async def resume_command(ledger: Ledger, where: Place) -> str:
-    """The command that goes on with this crawl: the one it was last started with, or what would do."""
+    """The command that goes on with this crawl from here, or what would do."""
+    from tenax.cli import kept
     from tenax.rulebook import kept_rules
+    from tenax.safe_text import shell_word
+
+    settings = await kept.recalled(ledger)
+    if settings is not None and not where.server:
+        return kept.command_to_resume(where, settings)
 
     command = await ledger.recall("command")
     if command:
@@ -85,5 +90,5 @@ async def resume_command(ledger: Ledger, where: Place) -> str:
     if where.server:
         return f"{program()} worker {where.flags}".rstrip()
     rules = await kept_rules(ledger)
-    seeds = shlex.join(rules.seeds) if rules else "URL"
+    seeds = " ".join(map(shell_word, rules.seeds)) if rules else "URL"
     return f"{program()} crawl {seeds} {where.flags}".rstrip()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-_FENCE = re.compile(r"( {0,3})(`{3,}(?=[^`]*$)|~{3,})(.*)")
+_FENCE = re.compile(r"( {0,3})(`{3,}+(?=[^`]*$)|~{3,}+)(.*)")
 _TAG = re.compile(r"(?<!\\)((?:\\\\)*)<(?=[a-zA-Z/!?])")
 _LINK = re.compile(r"(\]\(|\]:)(\s*<?\s*)(?!https?://)([^\s)>]*)", re.IGNORECASE)
 _MAY_LEAD_ELSEWHERE = re.compile(r"[:&\\]")  # a scheme, or what may turn out to be one

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-import shlex
 
 from tenax.cli import words
 from tenax.cli.layout import Ink, columns, pairs, plain, spread
 from tenax.cli.orders import Orders
 from tenax.files import LEDGER_FILE
 from tenax.ledger import Status
-from tenax.logs import masked
-from tenax.model import Ending, Progress, Value
+from tenax.masking import MASK, mask_url
+from tenax.model import Ending, Progress, Value, setting_of
+from tenax.safe_text import shell_word
 
 _REASONS_SHOWN = 5
 _HOSTS_SHOWN = 5
@@ -44,9 +44,14 @@ def summary(report: Report, ink: Ink) -> list[str]:
         saved = f" (saved {words.size(status.saved_bytes)})" if status.saved_bytes else ""
         rows.append(("unchanged", words.several(unchanged, "visit") + saved))
     rows += _block("failures", {key: n for key, n in status.outcomes.items() if key.split(":")[0] in _TROUBLES})
-    rows += _block("not followed", status.refusals)
+    rows += _block("not followed", words.by_rules(status.refusals))
+    rows += [("limited" if at == 0 else "", plain(line)) for at, line in enumerate(_limits(status))]
+    kept_back = [words.parked(cause, count) for cause, count in sorted(status.parked.items()) if not setting_of(cause)]
+    rows += [("kept back" if at == 0 else "", plain(line)) for at, line in enumerate(kept_back)]
     if status.dead:
         rows.append(("dead letters", words.count(status.dead)))
+    if status.needs_browser:
+        rows.append(("browser", words.browser_advice(status.needs_browser)))
     if status.waiting:
         rows.append(("waiting", words.several(status.waiting, "URL")))
     lines += [*pairs([*rows, ("", ""), *_places(report)], ink), ""]
@@ -57,26 +62,41 @@ def summary(report: Report, ink: Ink) -> list[str]:
 
 def brief(report: Report, ink: Ink) -> list[str]:
     """For those who asked for quiet: nothing when all went well."""
-    if report.ending is Ending.COMPLETE and report.status.pages:
+    if report.ending is Ending.COMPLETE and not report.status.needs_browser:
         return []
     return [closing_line(report, ink), *_how_to_resume(report, ink)]
 
 
 def closing_line(report: Report, ink: Ink) -> str:
     """How the run ended, in one line."""
-    if report.ending is Ending.COMPLETE and not report.status.pages:
-        seed = shlex.quote(masked(report.orders.seeds[0]))
-        advice = f"`{report.orders.program} explain {seed} {report.orders.place.flags}` says why"
-        return ink.warm("Nothing could be stored.") + f" {plain(advice)}"
     match report.ending:
         case Ending.COMPLETE:
+            if report.status.needs_browser:
+                return ink.warm("Nothing else is left to visit.") + _browser(report)
             return ink.good("Crawl complete:") + " nothing is left to visit."
+        case Ending.LIMITED:
+            return ink.warm("Crawl limited:") + f" nothing waits, but {words.listing(_limits(report.status))}."
         case Ending.PAGE_LIMIT:
-            return ink.good("Page limit reached:") + " raise --max-pages to go on."
+            return ink.good("Page limit reached:") + " to go on, resume with another --max-pages or with none."
         case Ending.PATIENCE:
             return ink.warm("Stopped for now:") + " every host with work left is resting."
         case Ending.INTERRUPTED:
             return ink.warm("Interrupted:") + " everything in flight was finished and is stored."
+        case Ending.NOTHING_STORED:
+            seed = shell_word(mask_url(report.orders.seeds[0]))
+            advice = f"`{report.orders.program} explain {seed} {report.orders.place.flags}` says why"
+            return ink.warm("Nothing could be stored.") + f" {plain(advice)}{_browser(report)}"
+
+
+def _limits(status: Status) -> list[str]:
+    """What limits kept out, and the setting of each."""
+    cut = [words.cut_off(name, count.links, count.pages) for name, count in sorted(status.cut_off.items())]
+    return cut + [words.parked(cause, count) for cause, count in sorted(status.parked.items()) if setting_of(cause)]
+
+
+def _browser(report: Report) -> str:
+    number = report.status.needs_browser
+    return f" {words.browser_advice(number)}." if number else ""
 
 
 def _pages(report: Report, ink: Ink) -> str:
@@ -107,9 +127,9 @@ def _block(name: str, counts: dict[str, int]) -> list[tuple[str, str]]:
 
 def _places(report: Report) -> list[tuple[str, str]]:
     where = report.orders.place
-    rows = [("database", where.name if where.server else os.fspath(where.directory / LEDGER_FILE))]
+    rows = [("database", where.name if where.server else plain(os.fspath(where.directory / LEDGER_FILE)))]
     if report.jsonl and where.out is not None:
-        rows.append(("pages", os.fspath(where.out / report.jsonl)))
+        rows.append(("pages", plain(os.fspath(where.out / report.jsonl))))
     return rows
 
 
@@ -127,7 +147,7 @@ def _next_steps(report: Report, ink: Ink) -> list[str]:
     program, flags = report.orders.program, report.orders.place.flags
     steps = [(f"{program} status {flags}".rstrip(), "counts, hosts, what is due")]
     for url, meaning in report.orders.examples:
-        steps.append((f"{program} explain {shlex.quote(plain(url))} {flags}".rstrip(), meaning))
+        steps.append((f"{program} explain {shell_word(url)} {flags}".rstrip(), meaning))
     steps.append((f"{program} export --format markdown {flags}".rstrip(), "a file for every page"))
     if report.status.dead:
         steps.append((f"{program} dead-letters list {flags}".rstrip(), "what was given up, and why"))
@@ -141,5 +161,10 @@ def _next_steps(report: Report, ink: Ink) -> list[str]:
 
 def _how_to_resume(report: Report, ink: Ink) -> list[str]:
     """The last line, when something is left to do."""
-    is_over = report.ending is Ending.COMPLETE and not report.status.waiting
-    return [] if is_over or not report.orders.resume else [f"Resume with:  {ink.bold(plain(report.orders.resume))}"]
+    resume, status = plain(report.orders.resume), report.status
+    has_ended = report.ending in (Ending.COMPLETE, Ending.NOTHING_STORED)
+    if not resume or (has_ended and not status.waiting and not status.needs_browser):
+        return []
+    again = f"{MASK} is the password you typed; it is not kept: type it again, or set a variable"
+    hint = [ink.dim(f"{again} such as TENAX_LEDGER_URL.")] if MASK in resume else []
+    return [*hint, f"Resume with:  {ink.bold(resume)}"]

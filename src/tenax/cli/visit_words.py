@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tenax.cli import words
-from tenax.cli.layout import plain
+from tenax.cli.layout import plain, shortened
 from tenax.cli.measurements import WAYS, charset_words, measured
 from tenax.ledger import VisitRecord
 from tenax.model import (
@@ -14,6 +14,7 @@ from tenax.model import (
     Fetched,
     FetchRecord,
     Outcome,
+    Park,
     Plan,
     Redirected,
     Refused,
@@ -21,6 +22,9 @@ from tenax.model import (
     Unchanged,
 )
 
+_HEADER_COLUMNS = 120
+_BODY_COLUMNS = 120
+_BODY_LINES = 5
 _VALIDATIONS = {"valid": "it reads like a page", "soft": "it may be no page yet", "hard": "it is no page"}
 
 
@@ -40,6 +44,9 @@ def visit_lines(visit: VisitRecord) -> list[str]:
             f"{words.several(visit.offered, 'link' if is_page else 'URL')} offered"
             + (f"; not followed: {left}" if left else "")
         )
+    if fetch.headers:
+        lines.append(f"headers: {'; '.join(header_lines(fetch))}")
+    lines += error_body_lines(fetch)
     return [*lines, f"→ {plan_text(visit.plan)}"]
 
 
@@ -84,6 +91,21 @@ def validation_lines(fetch: FetchRecord, is_page: bool = True) -> list[str]:
     return ["; ".join(parts)] if parts else []
 
 
+def header_lines(fetch: FetchRecord) -> list[str]:
+    """The kept headers of the answer, a line each."""
+    return [shortened(f"{plain(name)}: {plain(value)}", _HEADER_COLUMNS) for name, value in fetch.headers.items()]
+
+
+def error_body_lines(fetch: FetchRecord) -> list[str]:
+    """How the kept body of an error begins, made inert; no lines when none is kept."""
+    if not fetch.error_body:
+        return []
+    written = [line for raw in fetch.error_body.splitlines() if (line := plain(raw).strip())]
+    shown = [f"| {shortened(line, _BODY_COLUMNS)}" for line in written[:_BODY_LINES]]
+    more = [f"| … {words.several(len(written) - _BODY_LINES, 'more line')}"] if len(written) > _BODY_LINES else []
+    return [f"it came with {words.several(len(fetch.error_body), 'character')}:", *shown, *more]
+
+
 def plan_text(plan: Plan) -> str:
     match plan:
         case Again(at, spends_attempt, way, is_unconditional, why):
@@ -94,6 +116,12 @@ def plan_text(plan: Plan) -> str:
             parts += ["asking for the whole page"] if is_unconditional else []
             parts += ["one attempt spent"] if spends_attempt else []
             return ", ".join(parts)
+        case DeadLetter(cause) if plan.needs_browser:
+            return f"put aside until there is a browser: {cause}"
         case DeadLetter(cause):
             return f"given up: {cause}"
+        case Park(cause) if cause.startswith("robots:"):
+            return "not fetched while robots.txt says so"
+        case Park(cause):
+            return f"kept back until a run allows it: {cause}"
     return "done"

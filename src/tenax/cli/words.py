@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
+from tenax.model import setting_of
+
 _KINDS = {
     "dns": "name not found",
     "connect": "could not connect",
@@ -32,6 +34,7 @@ _KINDS = {
     "noindex": "marked noindex",
     "content": "not a web page",
     "empty": "empty answer",
+    "small": "smaller than a page must be",
     "limited": "a page that says: too many requests",
     "captcha": "a captcha",
     "challenge": "a check of the browser",
@@ -60,10 +63,19 @@ _KINDS = {
     "hosts_per_domain": "beyond the hosts of a domain",
     "max_sitemaps": "beyond the sitemaps of a host",
     "max_feeds": "beyond the feeds of a host",
+    "max_sitemap_bytes": "beyond the size of a sitemap",
+    "feeds_too_deep": "feeds of pages that are too deep",
+    "rules": "refused by the rules now",
+    "links_read": "pages with too many links to read",
+    "links_not_kept": "refused and not kept",
+    "sitemap_read": "beyond what is read of a sitemap",
     "max_sitemap_urls": "beyond the URLs of a sitemap",
+    "guesses": "beyond the guesses of a host",
+    "pages_guessed": "beyond the guesses of a list",
     "guess_least": "beyond the guesses of a host",
     "catalogue": "no sitemap or feed there",
     "facets": "selections that show the same again",
+    "series": "pages of a series that show the same again",
     "missed": "guessed, and nothing new was there",
 }
 _FOUND = {
@@ -136,6 +148,15 @@ def when(at: float, now: float) -> str:
     return f"in {duration(at - now)} ({clock[11:] if is_today else clock})"
 
 
+def browser_advice(number: int) -> str:
+    """What to do about URLs that wait for a run with a browser."""
+    need = "1 URL needs a browser" if number == 1 else f"{number:,} URLs need a browser"
+    return (
+        f"{need}: install one (`pip install 'tenax[browser]'`, and Chromium) and leave `browser` in `fetch.fallbacks`; "
+        "the next run visits what waits for it"
+    )
+
+
 def reason(key: str) -> str:
     """A counted reason, such as `failed:dns` or `refused:robots`, in words; unknown ones are shown as they are."""
     name = key.rpartition(":")[2]
@@ -148,6 +169,54 @@ def tally(counts: Mapping[str, int]) -> list[str]:
     for key, number in counts.items():
         merged[reason(key)] = merged.get(reason(key), 0) + number
     return [f"{number:,} {word}" for word, number in sorted(merged.items(), key=lambda item: (-item[1], item[0]))]
+
+
+def by_rules(refusals: Mapping[str, int]) -> dict[str, int]:
+    """Refusals without those of limits: what these keep out is counted as it is now."""
+    return {name: count for name, count in refusals.items() if not setting_of(name)}
+
+
+def cut_off(name: str, links: int, pages: int) -> str:
+    """`1,500 links of 1 page were not followed (`crawl.max_links_per_page`)`."""
+    setting = f"(`{setting_of(name)}`)"
+    match name:
+        case "max_sitemap_urls":
+            return f"{several(links, 'URL')} of {several(pages, 'sitemap')} {_were(links)} not read {setting}"
+        case "max_sitemap_bytes":
+            return f"{several(pages, 'sitemap')} {_were(pages)} not read to the end {setting}"
+        case "sitemap_read":
+            return f"{several(pages, 'sitemap')} {_were(pages)} not read to the end (at most {setting_of(name)})"
+        case "links_read":
+            return f"{several(pages, 'page')} {_were(pages)} not read to the end (at most {setting_of(name)})"
+        case "max_sitemaps":
+            return f"{several(links, 'sitemap')} {_were(links)} not read {setting}"
+        case "max_feeds" | "feeds_too_deep":
+            return f"{several(links, 'feed')} of {several(pages, 'page')} {_were(links)} not read {setting}"
+        case "guesses":
+            return f"{links:,} {'guess' if links == 1 else 'guesses'} {_were(links)} not made {setting}"
+        case "pages_guessed":
+            return f"{several(links, 'list')} {_were(links)} not guessed to the end {setting}"
+    return f"{several(links, 'link')} of {several(pages, 'page')} {_were(links)} not followed {setting}"
+
+
+def _were(number: int) -> str:
+    return "was" if number == 1 else "were"
+
+
+_PARKED = {
+    "robots": "closed by robots.txt",
+    "guard": "address or port closed to us (see section `guard`)",
+    "rules": "refused by the rules of this run",
+    "redirect": "redirected to where the rules do not allow",
+    "facets": "selections that show the same again",
+    "series": "pages of a series that show the same again",
+}
+
+
+def parked(cause: str, count: int) -> str:
+    """Tasks that a setting keeps back."""
+    setting = f" (`{setting_of(cause)}`)" if setting_of(cause) else ""
+    return f"{several(count, 'URL')}: {_PARKED.get(cause, cause)}{setting}"
 
 
 def found(counts: Mapping[str, int]) -> list[str]:

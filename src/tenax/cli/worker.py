@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from typing import TYPE_CHECKING
 
 from tenax.cli import place, settings
@@ -55,7 +56,7 @@ async def _work(config: Config) -> None:
     seconds = f"{config.ledger.dead_after_seconds:g} seconds"
     with (
         serving(counting.metrics, METRICS, config.metrics.port, config.metrics.host) as readiness,
-        stopped_by_signals(stopping.ask, f"others take over what it held in {seconds}"),
+        stopped_by_signals(stopping.ask, f"others take over what it held in {seconds}", config.worker.grace_seconds),
     ):
         worker = await opened(lambda: open_worker(config, counting), stopping)
         if worker is None:
@@ -63,6 +64,7 @@ async def _work(config: Config) -> None:
         try:
             readiness.is_ready = True
             _tell(config)
+            worker.own_process(os._exit)
             stopping.hand_over(worker.stop)
             await worker.run()
             logger("tenax.cli").info("worker stopped")

@@ -1,4 +1,5 @@
-"""Configuration: `sections` and `fetching` declare every knob, `load` lays files, variables and flags over them.
+"""Configuration: `sections` and `fetching` declare every knob, `load` lays files, variables and flags over them,
+`checking` checks a config that a program made.
 
 `reading` declares those of reading pages, `services` those of the jobs beside the crawl. `sites` says what holds for
 one host; `knobs` is the list that documents and error messages are made of.
@@ -6,6 +7,7 @@ one host; `knobs` is the list that documents and error messages are made of.
 
 from __future__ import annotations
 
+from tenax.config.checking import checked_config
 from tenax.config.discovery import DiscoveryConfig, FreshnessConfig
 from tenax.config.fetching import (
     BrowserConfig,
@@ -67,6 +69,7 @@ __all__ = [
     "UrlsConfig",
     "ValidationConfig",
     "WorkerConfig",
+    "checked_config",
     "knobs",
     "load",
     "sections",

@@ -9,6 +9,12 @@ from msgspec import Meta
 from tenax.config.fetching import Section
 
 WayToFind = Literal["links", "sitemaps", "feeds", "archives", "pagination", "none"]
+GuessSetting = Literal["auto", "always", "never"]
+
+
+def names_guesses(sources: object) -> bool:
+    """Whether a list of sources, as somebody wrote it, has a way of guessing."""
+    return isinstance(sources, (tuple, list)) and not {"archives", "pagination"}.isdisjoint(map(str, sources))
 
 
 class DiscoveryConfig(Section, frozen=True):
@@ -21,6 +27,14 @@ class DiscoveryConfig(Section, frozen=True):
             "`pagination`; `none`: only the seeds are visited."
         ),
     ] = ("links", "sitemaps", "feeds", "archives", "pagination")
+    guesses: Annotated[
+        GuessSetting,
+        Meta(
+            description="Where URLs are tried that nobody named: archives, next pages, usual places of feeds. "
+            "`auto`: on hosts that turn out to be a news site or a blog, but not where `politeness.rate_per_second` is "
+            "0; `always`; `never`. Naming `archives` or `pagination` in `sources` means `always`."
+        ),
+    ] = "auto"
     max_sitemap_bytes: Annotated[
         int, Meta(ge=1024, description="Most bytes read of one sitemap or feed, decoded; the rest is left out.")
     ] = 50 * 1024 * 1024
@@ -34,18 +48,26 @@ class DiscoveryConfig(Section, frozen=True):
     guess_share: Annotated[
         float,
         Meta(
-            ge=0, le=1, description="Requests of a host that may be guesses, as a share of all: archives, next pages."
+            ge=0,
+            le=1,
+            description="Requests of a host that may be guesses with nothing new there, as a share of all; half of it "
+            "is for archives, half for next pages.",
         ),
     ] = 0.02
     guess_least: Annotated[
-        int, Meta(ge=0, description="Guesses that a host gets in any case, however few pages it has.")
-    ] = 3
+        int,
+        Meta(
+            ge=0,
+            description="Such guesses that a host gets in any case, for archives and for next pages each; one with "
+            "few pages gets one for every 8 of them. Half as many usual places of a feed are tried.",
+        ),
+    ] = 7
     archives_every_seconds: Annotated[
-        float, Meta(gt=0, description="How often archives are guessed at on one host, at most.")
+        float, Meta(gt=0, description="Archives are guessed at after this time, however many URLs wait at the host.")
     ] = 86_400.0
     archives_below: Annotated[
         int,
-        Meta(ge=0, description="Archives are guessed at when fewer URLs than this wait at the host."),
+        Meta(ge=0, description="Archives are guessed at whenever fewer URLs than this wait at the host."),
     ] = 20
     max_pages_guessed: Annotated[
         int, Meta(ge=0, description="Pages of one list that are guessed at beyond those linked, at most.")

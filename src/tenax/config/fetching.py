@@ -30,11 +30,17 @@ class PolitenessConfig(Section, frozen=True):
         bool,
         Meta(
             description="Take turns with the other crawls of this user on this machine: "
-            "all of them together keep a host's pace."
+            "all of them together keep a host's pace. A limiter in Redis is shared whatever this says."
         ),
     ] = True
     connections_per_host: Annotated[
-        int, Meta(ge=1, le=1000, description="Requests in flight to one host at the same time.")
+        int,
+        Meta(
+            ge=1,
+            le=1000,
+            description="Requests in flight to one host at the same time. Where it is not set, `tenax crawl` takes 8 "
+            "for the hosts of its URLs that have `rate_per_second = 0`.",
+        ),
     ] = 1
     max_crawl_delay_seconds: Annotated[
         float, Meta(ge=0, description="A longer Crawl-delay in robots.txt is shortened to this.")
@@ -46,7 +52,12 @@ class PolitenessConfig(Section, frozen=True):
         float, Meta(ge=0, description="How old the last good robots.txt may be when the host cannot be asked.")
     ] = 86_400.0
     robots_retry_seconds: Annotated[
-        float, Meta(ge=1, description="How long to wait before asking an unreachable robots.txt again.")
+        float,
+        Meta(
+            ge=1,
+            description="How long to wait before asking an unreachable robots.txt again; the first connections that "
+            "fail are retried sooner, as those of pages.",
+        ),
     ] = 60.0
     robots_longest_retry_seconds: Annotated[
         float, Meta(ge=1, description="That wait doubles each time, up to this.")
@@ -101,8 +112,17 @@ class HostsConfig(Section, frozen=True):
         int, Meta(ge=1, description="Answers 401, 403, 429 or 451 in a row before a host is left alone.")
     ] = 5
     cooldown_seconds: Annotated[
-        float, Meta(gt=0, description="How long it is left alone then, and after a page that shuts us out.")
+        float,
+        Meta(
+            gt=0,
+            description="How long it is left alone then, after a page that shuts us out, and after pages that cost too "
+            "much to read.",
+        ),
     ] = 900.0
+    unreadable_pages: Annotated[
+        int, Meta(ge=1, description="Pages too costly to read within the window before a host is left alone.")
+    ] = 3
+    unreadable_window_seconds: Annotated[float, Meta(gt=0, description="The window for them.")] = 3600.0
 
 
 class FetchConfig(Section, frozen=True):
@@ -112,7 +132,7 @@ class FetchConfig(Section, frozen=True):
         str, Meta(description="Where a site's owner can reach you: a URL or an e-mail address, sent in the User-Agent.")
     ] = ""
     user_agent: Annotated[
-        str, Meta(description="Replaces the whole User-Agent; robots.txt is still asked for `Tenax`.")
+        str, Meta(description="Replaces the whole User-Agent; robots.txt is obeyed for its name, and for `Tenax`.")
     ] = ""
     total_timeout_seconds: Annotated[
         float, Meta(gt=0, description="One fetch, from first byte sent to last received.")
@@ -136,8 +156,8 @@ class FetchConfig(Section, frozen=True):
     profile: Annotated[
         Literal["honest", "browser"],
         Meta(
-            description="Headers sent: our own name, or those of a browser. robots.txt is asked and obeyed as `Tenax` "
-            "either way."
+            description="Headers sent: our own name, or those of a browser. robots.txt is obeyed for the name that is "
+            "sent, and for `Tenax` either way."
         ),
     ] = "honest"
     fallbacks: Annotated[
@@ -147,6 +167,22 @@ class FetchConfig(Section, frozen=True):
             "JavaScript; those not installed are passed over."
         ),
     ] = ("curl", "browser")
+    keep_headers: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Response headers kept with every visit, by name; `*` keeps all of them, an empty list none. "
+            "Cookies and other secrets are masked."
+        ),
+    ] = ("*",)
+    keep_error_body_bytes: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=65_536,
+            description="How much of the body of a 4xx or 5xx answer is kept with the visit; 0: nothing. One larger "
+            "than 64 KiB is not read.",
+        ),
+    ] = 0
     max_attempts: Annotated[int, Meta(ge=1, description="Visits to a URL before it becomes a dead letter.")] = 3
     retry_base_seconds: Annotated[float, Meta(gt=0, description="First wait before a retry; it doubles each time.")] = (
         1.0
@@ -237,5 +273,10 @@ class ValidationConfig(Section, frozen=True):
 
     enabled: Annotated[bool, Meta(description="Look for walls and shells at all.")] = True
     min_body_bytes: Annotated[
-        int, Meta(ge=0, description="A smaller body is looked at with suspicion; it is kept when it reads like a page.")
-    ] = 500
+        int,
+        Meta(
+            ge=-1,
+            description="A page with a smaller body is rejected. -1: no page is rejected for its size, but a body of "
+            "less than 500 bytes must read like a page.",
+        ),
+    ] = -1

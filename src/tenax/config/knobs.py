@@ -12,6 +12,7 @@ import msgspec
 from tenax.config.fetching import Section
 from tenax.config.sections import Config
 from tenax.errors import ConfigError
+from tenax.masking import MASK, mask_text
 
 _SECRETS = frozenset({"proxy.urls", "ledger.url", "hosts.url", "events.redis", "page_fetcher.redis_url"})
 _KINDS = {
@@ -102,9 +103,7 @@ def checked(knob: Knob, setting: Setting) -> Any:
 
 
 def _bad_value(knob: Knob, setting: Setting) -> ConfigError:
-    from tenax.logs import MASK, masked  # a reader says nothing, and does without the logs
-
-    value = MASK if knob.is_secret else masked(repr(setting.value))
+    value = MASK if knob.is_secret else mask_text(repr(setting.value))
     return ConfigError(f"{setting.source}: bad value {value} for `{knob.key}`: it takes {_wanted(knob)}")
 
 

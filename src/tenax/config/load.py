@@ -7,16 +7,22 @@ both. A knob of the page-fetcher has a second variable, `PAGE_FETCHER_KEY`: the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from tenax.config.checking import check_together
+from tenax.config.discovery import names_guesses
 from tenax.config.knobs import Knob, Setting, checked, knobs, nearest
 from tenax.config.sections import Config
 from tenax.config.sites import SiteConfig, Sites, checked_sites, source_name
 from tenax.errors import ConfigError
+
+OWN_SITE_CONNECTIONS = 8
+_CONNECTIONS = "politeness.connections_per_host"
 
 
 class Loaded(msgspec.Struct, frozen=True):
@@ -37,6 +43,19 @@ class Loaded(msgspec.Struct, frozen=True):
         sources = {key: source_name(self.file, pattern) for key, pattern in sites.patterns(host).items()}
         return Loaded(effective, {**self.sources, **sources}, self.file)
 
+    def with_own_sites(self, hosts: Iterable[str]) -> Loaded:
+        """Several connections to those of these hosts that have no rate limit: a person typed them, as sites of their
+        own. A number of connections that was set, for all hosts or for one, stays as it is."""
+        if self.sources[_CONNECTIONS] != "default":
+            return self
+        sites, own = Sites(self.config), dict(self.config.sites)
+        for host in hosts:
+            is_unlimited = sites.of(host).politeness.rate_per_second == 0
+            if is_unlimited and _CONNECTIONS not in sites.patterns(host):
+                with suppress(ConfigError):  # a name that no site can be set for
+                    own |= checked_sites({host: {**own.get(host, {}), _CONNECTIONS: OWN_SITE_CONNECTIONS}})
+        return msgspec.structs.replace(self, config=msgspec.structs.replace(self.config, sites=own))
+
 
 def load(
     file: Path | None = None,
@@ -55,18 +74,30 @@ def load(
             raise ConfigError(f"{setting.source}: unknown key `{key}`{nearest(key, known)}")
     tables = _tables(file) if file is not None else {}
     sites = _sites(tables.pop("site", {}), str(file), set(flags))
-    settings = {
-        **(beneath or {}),
-        **_from_tables(tables, str(file), known),
-        **_from_environment(environment or {}, known),
-        **flags,
-    }
+    settings = _with_guesses_asked(
+        {
+            **(beneath or {}),
+            **_from_tables(tables, str(file), known),
+            **_from_environment(environment or {}, known),
+            **flags,
+        }
+    )
     sections: dict[str, Any] = {"sites": sites}
     for key, setting in settings.items():
         section, name = key.split(".")
         sections.setdefault(section, {})[name] = checked(known[key], setting)
     sources = {key: settings[key].source if key in settings else "default" for key in known}
-    return Loaded(msgspec.convert(sections, Config), sources, str(file or ""))
+    config = msgspec.convert(sections, Config)
+    check_together(config, sources)
+    return Loaded(config, sources, str(file or ""))
+
+
+def _with_guesses_asked(settings: Mapping[str, Setting]) -> dict[str, Setting]:
+    """Whoever names a way of guessing among the sources asks for guesses, unless they say otherwise."""
+    named = settings.get("discovery.sources")
+    if named is None or "discovery.guesses" in settings or not names_guesses(named.value):
+        return dict(settings)
+    return {**settings, "discovery.guesses": Setting("always", named.source)}
 
 
 def _tables(file: Path) -> dict[str, Any]:

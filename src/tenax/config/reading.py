@@ -28,13 +28,26 @@ class ReadingConfig(Section, frozen=True):
     ] = False
     link_graph: Annotated[
         bool,
-        Meta(description="Keep where each page leads and with which words, for `tenax links`; not told in events."),
+        Meta(
+            description="Keep where each page leads and with which words: for `tenax links`, and for a run with other "
+            "rules or limits, which otherwise fetches pages again. Not in events."
+        ),
     ] = True
     kernel: Annotated[
         bool,
         Meta(description="Let the kernel in C read, where it was built; off: Python reads, alike but slower."),
     ] = True
-    max_links: Annotated[int, Meta(ge=1, description="Links kept of one page at most, the first ones.")] = 1000
+    max_cpu_seconds: Annotated[
+        float,
+        Meta(
+            gt=0,
+            description="CPU time that reading one page may take; one that takes longer is a failed URL. An ordinary "
+            "page takes a few thousandths of a second.",
+        ),
+    ] = 2.0
+    max_links: Annotated[
+        int, Meta(ge=1, description="Links that `keep_links` keeps of one page at most, the first ones.")
+    ] = 1000
 
 
 class DuplicatesConfig(Section, frozen=True):

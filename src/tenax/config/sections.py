@@ -55,9 +55,27 @@ class CrawlConfig(Section, frozen=True):
         Meta(
             ge=1,
             le=10_000,
-            description="Visits in flight at the same time, all hosts together; each may hold a body in memory.",
+            description="Visits in flight at the same time, all hosts together; fewer where the system allows too few "
+            "open files (`ulimit -n`).",
         ),
     ] = 256
+    max_body_memory_bytes: Annotated[
+        int,
+        Meta(
+            ge=1024 * 1024,
+            description="Memory for the bodies of all visits in flight: arriving, being read, and waiting for the "
+            "commit. When it is used up, large bodies wait; a single one may always come, whatever its size.",
+        ),
+    ] = 256 * 1024 * 1024
+    request_interval_seconds: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=60,
+            description="Least time between the starts of any two requests of this process, whatever their hosts; 0: "
+            "no limit. Each worker of a cluster keeps its own.",
+        ),
+    ] = 0.0
     max_links_per_page: Annotated[
         int, Meta(ge=1, description="Links taken from one page at most; the rest are counted, not followed.")
     ] = 1000
@@ -117,7 +135,15 @@ class UrlsConfig(Section, frozen=True):
             description="Query strings of one path that are visited before it is judged: if they show the same again, "
             "the others are left alone; 0: never.",
         ),
-    ] = 30
+    ] = 10
+    max_same_in_series: Annotated[
+        int,
+        Meta(
+            ge=0,
+            description="Pages in a row that lead to one another by number, such as months of a calendar or next "
+            "pages, and show the same each time, before further ones are left alone; 0: no limit.",
+        ),
+    ] = 3
     hosts_per_domain: Annotated[
         int, Meta(ge=1, description="Different hosts taken below one registered domain (wildcard DNS).")
     ] = 1000
@@ -129,6 +155,14 @@ class ResilienceConfig(Section, frozen=True):
     stall_seconds: Annotated[
         float, Meta(gt=0, description="No visit ended for this long: the crawl has stalled and looks for the cause.")
     ] = 300.0
+    max_memory_bytes: Annotated[
+        int,
+        Meta(
+            ge=-1,
+            description="A run that uses more, readers and browsers included, commits what is in flight and ends, to "
+            "be started again; 0: no limit, -1: nine tenths of what its container or service may use.",
+        ),
+    ] = -1
     network_probes: Annotated[
         tuple[str, ...],
         Meta(description="`address:port` pairs; when none of them can be connected to, the network is down."),

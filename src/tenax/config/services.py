@@ -43,7 +43,8 @@ class PageFetcherConfig(Section, frozen=True):
         float, Meta(gt=0, description="First wait before a retry; it doubles each time.")
     ] = 2.0
     user_agent: Annotated[
-        str, Meta(description="Replaces the whole User-Agent; empty: as `fetch.user_agent` says.")
+        str,
+        Meta(description="Replaces the whole User-Agent; robots.txt is obeyed for it. Empty: `fetch.user_agent`."),
     ] = ""
     max_redirects: Annotated[int, Meta(ge=0, le=20, description="Redirects followed from one URL.")] = 5
     cache_ttl_seconds: Annotated[int, Meta(ge=1, description="How long a page is kept in Redis.")] = 3600

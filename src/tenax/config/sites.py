@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from tenax.config.discovery import DiscoveryConfig, FreshnessConfig
+from tenax.config.discovery import DiscoveryConfig, FreshnessConfig, names_guesses
 from tenax.config.fetching import (
     BrowserConfig,
     CacheConfig,
@@ -56,6 +56,13 @@ class SiteConfig(Section, frozen=True):
     duplicates: DuplicatesConfig = DuplicatesConfig()
 
 
+def host_of(origin: str) -> str:
+    """The name in `scheme://host` with or without a port, as a site is called; an IPv6 address keeps its brackets."""
+    authority = origin.partition("://")[2]
+    address, bracket, _ = authority.partition("]")
+    return address + bracket if bracket else authority.partition(":")[0]
+
+
 class _Site(msgspec.Struct, frozen=True):
     config: SiteConfig
     patterns: dict[str, str] = {}
@@ -84,9 +91,7 @@ class Sites:
         """The same for `scheme://host` with or without a port."""
         if not self._hosts and not self._below:
             return self._everywhere.config
-        authority = origin.partition("://")[2]
-        address, bracket, _ = authority.partition("]")
-        return self.of(address + bracket if bracket else authority.partition(":")[0])
+        return self.of(host_of(origin))
 
     def __iter__(self) -> Iterator[SiteConfig]:
         """All that differ, the one for hosts that nothing is said about first; to check values that only a user of
@@ -110,6 +115,8 @@ class Sites:
 
 
 def _changed(wider: _Site, pattern: str, changes: Mapping[str, Any]) -> _Site:
+    if names_guesses(changes.get("discovery.sources")):  # whoever names them asks for them
+        changes = {"discovery.guesses": "always", **changes}
     sections: dict[str, dict[str, Any]] = {}
     for key, value in changes.items():
         section, name = key.split(".")

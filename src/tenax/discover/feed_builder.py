@@ -25,7 +25,15 @@ from tenax.discover.feed_text import (
     plain_title,
     unpacked,
 )
-from tenax.discover.feed_values import MAX_DEPTH, MAX_ELEMENTS, MAX_ENTRIES, Feed, FeedEntry
+from tenax.discover.feed_values import (
+    MAX_DEPTH,
+    MAX_ELEMENTS,
+    MAX_ENTRIES,
+    MAX_RESOLVED_CHARS,
+    MAX_TEXT_CHARS,
+    Feed,
+    FeedEntry,
+)
 
 _RSS_FORMATS: Final = {"0.91": "rss 0.91", "0.92": "rss 0.92", "0.93": "rss 0.93", "0.94": "rss 0.94"}
 _PERIODS: Final = {"hourly": 3600, "daily": 86400, "weekly": 604800, "monthly": 2592000, "yearly": 31536000}
@@ -95,6 +103,8 @@ class FeedBuilder:
             self._give_up(f"nested more than {MAX_DEPTH} deep: the rest was not read")
         if self._elements > MAX_ELEMENTS:
             self._give_up(f"more than {MAX_ELEMENTS} elements: the rest was not read")
+        if self._scope.room < 0:
+            self._give_up(f"links of more than {MAX_RESOLVED_CHARS:,} characters: the rest was not read")
         if self._inside:
             self._begin_markup(name.lower())
             return
@@ -200,7 +210,7 @@ class FeedBuilder:
         return True
 
     def _finish(self, kind: Kind, attributes: dict[str, str], depth: int) -> None:
-        value = "".join(self._pieces or ())
+        value = "".join(self._pieces or ())[: MAX_TEXT_CHARS + 1]
         self._pieces = None
         draft = self._draft()
         if kind is Kind.TITLE or kind is Kind.MEDIA_TITLE:

@@ -34,7 +34,7 @@ _COMPACT = re.compile(
 )
 _SLASHED = re.compile(rf"(?:\w+,?\s+)?(?P<year>\d{{4}})/(?P<month>\d\d?)/(?P<day>\d\d?)(?:\s+{_CLOCK})?")
 _KOREAN = re.compile(
-    r"(?P<year>\d{4})(?:년\s*|-)(?P<month>\d\d?)(?:월\s*|-)(?P<day>\d\d?)일?\s+(?:오전|(?P<pm>오후))?\s*" + _CLOCK
+    r"(?P<year>\d{4})(?:년\s*|-)(?P<month>\d\d?)(?:월\s*|-)(?P<day>\d\d?)일?\s++(?:오전|(?P<pm>오후))?\s*+" + _CLOCK
 )
 _HUNGARIAN = re.compile(rf"(?P<year>\d{{4}})-(?P<named>[^\W\d]+)-(?P<day>\d\d?)t{_CLOCK}")
 _HUNGARIAN_MONTHS: Final = {"már": 3, "ápr": 4, "máj": 5, "máu": 5, "jún": 6, "júl": 7, "sze": 9, "okt": 10}

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Final
-from urllib.parse import urljoin
 
 import msgspec
 
 from tenax.discover.feed_dates import date_of
-from tenax.discover.feed_values import MAX_ENTRIES, Feed, FeedEntry
+from tenax.discover.feed_scope import Scope
+from tenax.discover.feed_values import MAX_ENTRIES, MAX_JSON_PARTS, Feed, FeedEntry
 
 VERSION: Final = "jsonfeed.org/version/"
 
 
 def read_json(text: str, url: str, now: float) -> Feed:
     """Whatever is of the wrong type is as if it were not there."""
+    if text.count("{") + text.count("[") > MAX_JSON_PARTS:
+        return Feed(problems=(f"JSON of more than {MAX_JSON_PARTS:,} lists and objects: it was not read",))
     try:
         root = msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError, UnicodeError) as error:
@@ -24,25 +26,26 @@ def read_json(text: str, url: str, now: float) -> Feed:
     items = root.get("items") if isinstance(root, dict) else None
     if VERSION not in version or not isinstance(items, list):
         return Feed(problems=("JSON, but not a JSON Feed",))
-    entries = tuple(_entry(item, url, now) for item in items[:MAX_ENTRIES] if isinstance(item, dict))
+    scope = Scope(url)
+    entries = tuple(_entry(item, scope, now) for item in items[:MAX_ENTRIES] if isinstance(item, dict))
     hubs = root.get("hubs")
     return Feed(
         format=f"json feed {version.partition(VERSION)[2][:8]}",
         title=_line(root, "title"),
-        link=_resolved(_text(root, "home_page_url"), url),
+        link=_resolved(_text(root, "home_page_url"), scope),
         language=_text(root, "language"),
         entries=entries,
-        next_link=_resolved(_text(root, "next_url"), url),
+        next_link=_resolved(_text(root, "next_url"), scope),
         hub=next((_text(hub, "url") for hub in hubs if isinstance(hub, dict)), "") if isinstance(hubs, list) else "",
         problems=(f"more than {MAX_ENTRIES} entries: the rest was not read",) if len(items) > MAX_ENTRIES else (),
     )
 
 
-def _entry(item: Mapping[str, object], url: str, now: float) -> FeedEntry:
+def _entry(item: Mapping[str, object], scope: Scope, now: float) -> FeedEntry:
     identity = item.get("id")
     link = _text(item, "url") or _text(item, "external_url")
     return FeedEntry(
-        link=_resolved(link, url),
+        link=_resolved(link, scope),
         id=str(identity) if isinstance(identity, (str, int, float)) else "",
         title=_line(item, "title"),
         published=date_of(_text(item, "date_published"), now),
@@ -59,8 +62,5 @@ def _line(holder: Mapping[str, object], name: str) -> str:
     return " ".join(_text(holder, name).split())
 
 
-def _resolved(link: str, url: str) -> str:
-    try:
-        return urljoin(url, link) if link else ""
-    except ValueError:
-        return ""
+def _resolved(link: str, scope: Scope) -> str:
+    return scope.resolved(link) if link else ""

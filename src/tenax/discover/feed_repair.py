@@ -17,6 +17,7 @@ _ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _BARE = re.compile(r"&(?!(?:#(?:\d{1,8}|[xX][0-9a-fA-F]{1,7})|\w{1,40});)")
 _REFERENCE = re.compile(r"&(?:(#(?:\d{1,8}|[xX][0-9a-fA-F]{1,7}))|(\w{1,40}));")
 _FOREIGN = re.compile(rf"&(?!(?:amp|lt|gt|quot|apos);){_REFERENCE.pattern[1:]}")
+_MOST_PARTS: Final = 50_000
 _OF_XML: Final = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 
 
@@ -45,12 +46,15 @@ def repaired(text: str) -> str:
     """Begins with its first element or declaration; no character, reference or ampersand that XML does not allow."""
     text = _ILLEGAL.sub("", text[max(text.find("<"), 0) :])
     text = _DECLARATION.sub("", text)
-    first, *others = text.split(_CDATA)
-    parts = [_with_references(first)]
-    for other in others:
-        inner, end, rest = other.partition(_CDATA_END)
-        parts += [_CDATA, inner, end, _with_references(rest)]
-    return "".join(parts)
+    parts: list[str] = []
+    end = 0
+    while (start := text.find(_CDATA, end)) >= 0:
+        found = text.find(_CDATA_END, start)
+        before, end = end, found + len(_CDATA_END) if found >= 0 else len(text)
+        parts += [_with_references(text[before:start]), text[start:end]]
+        if len(parts) >= _MOST_PARTS:  # a million of them would take many times the space
+            parts = ["".join(parts)]
+    return "".join((*parts, _with_references(text[end:])))
 
 
 def plain_text(escaped: str) -> str:

@@ -6,11 +6,12 @@ import re
 from urllib.parse import urljoin
 
 from tenax.discover.feed_names import FORMATS, Kind, kind_of, prefix_of
-from tenax.discover.feed_values import MAX_PREFIXES
+from tenax.discover.feed_values import MAX_BASE_CHARS, MAX_PREFIXES, MAX_RESOLVED_CHARS, MAX_TEXT_CHARS
 
 _ABSOLUTE = re.compile(r"https?://[^/\s?#\[\]][^\s;\[\]]*[^\s?#;\[\]]")
 """What joining would leave as it is, which is most links."""
-_SLASHES = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://)/+")
+_WEB = ("http://", "https://")
+_SLASHES = re.compile(r"(?<=[A-Za-z0-9+.-]://)/+")
 
 
 class Scope:
@@ -19,6 +20,8 @@ class Scope:
     def __init__(self, url: str) -> None:
         self.format = ""
         """The first that a namespace declared."""
+        self.room = MAX_RESOLVED_CHARS
+        """What further relative links may come to; below 0 when they come to more."""
         self._base = url
         self._prefixes = {"atom": ""}  # what RSS forgets to declare most often
         self._kinds: dict[str, Kind] = {}
@@ -32,8 +35,9 @@ class Scope:
         bound = [(name, value) for name, value in lowered.items() if name.startswith("xmlns")]
         if base or bound:
             self._outer.append((depth, self._base, self._prefixes, self._kinds))
-        if base:
-            self._base = self.resolved(base)
+        if base and 0 < len(within := self.resolved(base)) <= MAX_BASE_CHARS:
+            # One on the web has no business with the files of those who read it.
+            self._base = within if within.startswith(_WEB) or not self._base.startswith(_WEB) else self._base
         if bound:
             self._bind(bound)
         return lowered
@@ -57,10 +61,18 @@ class Scope:
         return found
 
     def resolved(self, href: str) -> str:
-        """Absolute, when the feed's own URL is. `http:///host/` is a mistake that browsers forgive too."""
+        """Absolute, when the feed's own URL is; empty when it is too long, or there is no more room for it.
+
+        `http:///host/` is a mistake that browsers forgive too.
+        """
+        if len(href) > MAX_TEXT_CHARS:
+            return ""
         if _ABSOLUTE.fullmatch(href):
             return href
+        self.room -= len(self._base) + len(href)
+        if self.room < 0:
+            return ""
         try:
-            return urljoin(self._base, _SLASHES.sub(r"\1", href, count=1) if ":///" in href else href)
+            return urljoin(self._base, _SLASHES.sub("", href, count=1) if ":///" in href else href)
         except ValueError:
             return ""

@@ -11,6 +11,17 @@ MAX_ENTRIES: Final = 5_000
 MAX_DEPTH: Final = 512
 """Of nested elements. A feed needs six, and the XHTML in it a few dozen."""
 MAX_ELEMENTS: Final = 500_000
+MAX_ATTRIBUTES: Final = 500
+"""Of one element."""
+MAX_TAG_BYTES: Final = 1024 * 1024
+MAX_TEXT_CHARS: Final = 65_536
+"""Of a title or a link; of a longer title this much is read, and a longer link is none."""
+MAX_BASE_CHARS: Final = 2_048
+"""Of an `xml:base`, resolved; a longer one is ignored, as every link within would be longer still."""
+MAX_RESOLVED_CHARS: Final = 4_000_000
+"""What the relative links of one feed may come to."""
+MAX_JSON_PARTS: Final = 200_000
+"""Lists and objects in JSON: each takes many times the space that it is written in."""
 MAX_PREFIXES: Final = 200
 """Of namespaces that are bound at once."""
 
@@ -19,7 +30,7 @@ class FeedEntry(Value, frozen=True):
     """One item of a feed, as its author declared it."""
 
     link: str = ""
-    """Absolute when the feed has a URL; the id where that serves as the link. Need not be an address on the web."""
+    """Absolute when the feed has a URL; the id where that serves as the link. Empty where it is no http or https."""
     id: str = ""
     title: str = ""
     """Plain text: markup and character references are gone, spaces are single."""

@@ -9,17 +9,23 @@ from __future__ import annotations
 import re
 from collections import Counter
 from contextlib import suppress
+from itertools import islice
 from typing import Final, NamedTuple
 from xml.parsers import expat
 
 from tenax.discover.feed_builder import EnoughRead, FeedBuilder
 from tenax.discover.feed_repair import plain_text
+from tenax.discover.feed_values import MAX_ATTRIBUTES, MAX_TAG_BYTES
 
 _MARKUP = re.compile(
     r"<(?:(?P<comment>!--)|(?P<cdata>!\[CDATA\[)|[?!][^<>]*>?|(?P<end>/)?(?P<name>[A-Za-z_][\w.:-]*)(?P<more>[^<>]*)(?P<close>>?))"
 )
 _REST_OF_TAG = re.compile(r"[^<>]*>?")
-_ATTRIBUTE = re.compile(r"""([A-Za-z_:][\w.:-]*)\s*=\s*(?:"([^"]*)"?|'([^']*)'?|([^\s"'>]+))""")
+# A name is tried from its first character only: tried from each, a long word would cost the square of its length.
+_ATTRIBUTE = re.compile(
+    r"""(?<![\w.:-])(?:(?![A-Za-z_:])[\w.:-])*+([A-Za-z_:][\w.:-]*+)\s*+=\s*+(?:"([^"]*)"?|'([^']*)'?|([^\s"'>]+))"""
+)
+_PIECE_BYTES: Final = 256 * 1024
 _OPEN_AT_THE_END: Final = expat.errors.codes[expat.errors.XML_ERROR_NO_ELEMENTS]
 _ENTRIES: Final = frozenset({"item", "entry"})
 _HOUSES: Final = frozenset({"rss", "rdf", "channel", "feed"})
@@ -45,7 +51,14 @@ def read_strictly(text: str, builder: FeedBuilder) -> Fault | None:
     parser.CharacterDataHandler = builder.text
     parser.EndElementHandler = lambda _name: builder.end()
     try:
-        parser.Parse(text, True)
+        # In pieces, so that a tag without end is noticed before it is taken apart.
+        data = memoryview(text.encode("utf-8", "replace"))
+        for start in range(0, len(data), _PIECE_BYTES):
+            piece = data[start : start + _PIECE_BYTES]
+            parser.Parse(piece, False)
+            if start + len(piece) - parser.CurrentByteIndex > MAX_TAG_BYTES:
+                return Fault(f"a tag of more than {MAX_TAG_BYTES:,} bytes in line {parser.CurrentLineNumber}", False)
+        parser.Parse(b"", True)
     except EnoughRead:
         pass
     except expat.ExpatError as error:
@@ -107,10 +120,8 @@ class _Tokens:
                 break
             more += ">" + rest[0][:-1]
             self._at = rest.end()
-        attributes = {
-            key: plain_text(double or single or bare) for key, double, single, bare in _ATTRIBUTE.findall(more)
-        }
-        self._start(name, attributes)
+        found = islice(_ATTRIBUTE.finditer(more), MAX_ATTRIBUTES)
+        self._start(name, {each[1]: plain_text(each[2] or each[3] or each[4] or "") for each in found})
         if more.rstrip().endswith("/"):
             self._end(name)
 

@@ -25,6 +25,7 @@ _ROOT = re.compile(rb"<(?:[\w-]{1,20}:)?(\w[\w-]*)[\s>/]")
 _ROOTS: Final = frozenset({b"rss", b"feed", b"rdf", b"channel"})
 _OTHER_ROOTS: Final = frozenset({b"html", b"head", b"body", b"urlset", b"sitemapindex"})
 _FIRST_BYTES: Final = 4096
+_OFF_THE_WEB = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _SNIFFED = re.compile(rb"<!--.*?(?:-->|\Z)|<[?!][^>]*>?", re.DOTALL)
 
 
@@ -54,7 +55,25 @@ def read_feed(body: bytes, content_type: str | None, url: str, now: float) -> Fe
         if has_entities:
             problems.append("declares entities: they were left out")
         feed = _read_xml(text, url, now)
-    return msgspec.structs.replace(feed, problems=(*problems, *feed.problems))
+    entries = tuple(map(_with_web_link, feed.entries))
+    return msgspec.structs.replace(
+        feed,
+        link=_on_the_web(feed.link),
+        next_link=_on_the_web(feed.next_link),
+        hub=_on_the_web(feed.hub),
+        entries=entries,
+        problems=(*problems, *feed.problems),
+    )
+
+
+def _with_web_link(entry: FeedEntry) -> FeedEntry:
+    link = _on_the_web(entry.link)
+    return entry if link == entry.link else msgspec.structs.replace(entry, link=link)
+
+
+def _on_the_web(link: str) -> str:
+    """The link, or nothing: a feed, or its `xml:base`, may make links to files of whoever clicks on them."""
+    return "" if _OFF_THE_WEB.match(link) else link
 
 
 def _read_xml(text: str, url: str, now: float) -> Feed:

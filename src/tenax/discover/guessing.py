@@ -1,7 +1,8 @@
-"""What to guess after a visit: further pages of lists and archives, within a share of the host's requests.
+"""What to guess after a visit: further pages of lists and archives, within what the host's budget allows.
 
-`after_visit` is the one door. It first learns from the visit, then makes the guesses that are owed, as far as the share
-allows; the others stay owed until more was visited. All of it follows from what it is given, the time included.
+`after_visit` is the one door. It first learns from the visit, then makes the guesses that are owed, as far as there is
+room (`guess_budget`); the others stay owed until more was visited. All of it follows from what it is given, the time
+included.
 """
 
 from __future__ import annotations
@@ -15,46 +16,47 @@ from typing import Literal
 import msgspec
 
 from tenax.discover.archives import (
+    NO_PAGE,
     after_archive,
     archive_at,
     archives_to_try,
-    earliest_linked,
     is_archive_time,
     is_usual,
     is_worth,
+    months_below,
     next_period,
     place_at,
+    rule_to_ask,
     with_archive,
 )
-from tenax.discover.page_numbers import Numbering, Paged, numbering_among, paged, place_of, stem_of, trace_of
+from tenax.discover.guess_budget import GuessRoom, guess_room, with_made, with_success
+from tenax.discover.listing import Listing
+from tenax.discover.page_numbers import Numbering, Paged, paged, place_of
 from tenax.discover.pagination import (
     HASH_CHARS,
     Likeness,
     ListLimits,
     ListPage,
     after_guess,
+    as_others,
     asked_list,
+    owed_lists,
     owing,
     prospect_of,
     read_list,
     why_not_on,
     without_owed,
 )
-from tenax.model import ArchiveRule, Finds, ListRule, Owed, Source, Value
+from tenax.model import ArchiveRule, Finds, GuessState, ListRule, Owed, Source, Value
 
-MOST_OF_ALL = 0.25
-"""However well they go, no larger part of a host's requests are guesses: whoever invents pages pays with real ones."""
 MOST_SECTIONS = 16
-MOST_DATED = 4
 LOOKED_AT = 16
 """Owed guesses at a time; those that cannot be made yet go to the end."""
 LOOK_EVERY = 8
 """Visits between two looks at what is owed, where nothing happened that could change it."""
-REQUESTS_PER_EXTRA_ARCHIVE = 200
-"""A larger site is worth looking for archives in more places at a time."""
 
+_REDIRECTED = "redirected"
 _GUESSED = (Source.ARCHIVE, Source.PAGINATION)
-_DIGIT = re.compile(r"\d")
 _SECTION = re.compile(r"/([A-Za-z%][A-Za-z%0-9_-]{1,40})(?=/|$)")
 
 
@@ -69,15 +71,6 @@ class Answer(StrEnum):
     """Nothing was learned: a timeout, a refusal, a server in trouble."""
 
 
-class Listing(Value, frozen=True):
-    """What a list says of its other pages and of archives, small enough to travel from where it was read."""
-
-    numbering: Numbering | None = None
-    dated: dict[str, int] = {}
-    """Date patterns among its links, with their earliest period."""
-    trace: bytes = b""
-
-
 class VisitFacts(Value, frozen=True):
     """What guessing needs to know of a visit."""
 
@@ -90,6 +83,9 @@ class VisitFacts(Value, frozen=True):
     fingerprint: bytes = b""
     new_urls: int = 0
     """How many URLs it led to that nobody had, as far as is known."""
+    depth: int = 0
+    """Links from a seed."""
+    was_asked: bool = True
     waiting_high: int | None = None
     """Tasks of high priority that wait for this host, those of this page included; None: not known."""
     waiting: int = 0
@@ -99,15 +95,21 @@ class VisitFacts(Value, frozen=True):
 class GuessLimits(Value, frozen=True):
     """How much may be guessed."""
 
+    is_on: bool = True
+    """False: nothing is guessed, but the visit is learned from, for guesses may be made later."""
     share: float = 0.03
-    least: int = 3
-    """Guesses that a host gets in any case."""
+    least: int = 7
+    """Misses of each kind that a host gets in any case."""
     with_lists: bool = True
     with_archives: bool = True
     archives_below: int = 10
-    """Archives are looked for when fewer tasks of high priority wait."""
+    """Archives are looked for when fewer tasks of high priority wait,"""
     archives_every_seconds: float = 86_400.0
-    archives_at_a_time: int = 5
+    """and after this time whatever waits."""
+    archives_at_a_time: int = 2
+    """Archives without an answer, at most: the answers say which to try next."""
+    archives_a_day: int = 5
+    """The same where so much waits that they are only looked for because a day is over."""
     lists: ListLimits = ListLimits()
 
 
@@ -117,35 +119,19 @@ class Guess(Value, frozen=True):
     url: str
     source: Literal[Source.ARCHIVE, Source.PAGINATION]
     why: str
+    depth: int = 1
+    """Of a page of a list, that of the list."""
 
 
-def guesses_left(finds: Finds, share: float, least: int, waiting: int = 0) -> int:
-    """How many guesses may be made now.
-
-    What counts towards the share is guesses that led to nothing, or have no answer yet; one that led to new pages has
-    paid for itself. Those that are `waiting` are requests already, as guesses come after them.
-    """
-    requests = finds.requests + waiting
-    misses = max(least, int(share * requests)) - (finds.made - finds.succeeded)
-    return max(0, min(misses, max(least, int(MOST_OF_ALL * requests)) - finds.made))
-
-
-def not_asked(finds: Finds, guesses: int) -> Finds:
-    """So many guesses were not let into the crawl after all, and cost no request."""
-    return msgspec.structs.replace(finds, made=max(finds.succeeded, finds.made - guesses))
-
-
-def listing_of(url: str, links: Iterable[str], rel_next: str | None) -> Listing:
-    """`links` are all that the page has, known ones too: which are left out would hide where a list goes on."""
-    origin = url[: len(url) - len(place_of(url)) + 1]
-    own = dict.fromkeys(link for link in links if link.startswith(origin))
-    numbered = [link for link in own if _DIGIT.search(link, len(origin))]
-    stem = stem_of(url)
-    pages = {link: paged(link) for link in numbered if link.startswith(stem)}
-    following = paged(rel_next) if rel_next is not None and rel_next.startswith(origin) else None
-    dates = dict(sorted(earliest_linked(numbered).items())[:MOST_DATED])
-    trace = trace_of(link for link in own if (page := pages.get(link)) is None or not page.is_sure)
-    return Listing(numbering_among(url, pages.values(), following), dates, trace)
+def not_asked(finds: Finds, guesses: Iterable[Guess]) -> Finds:
+    """These guesses were not let into the crawl after all, and cost no request."""
+    archives = sum(guess.source is Source.ARCHIVE for guess in guesses)
+    lists = sum(guess.source is Source.PAGINATION for guess in guesses)
+    return msgspec.structs.replace(
+        finds,
+        made=max(finds.succeeded, finds.made - archives - lists),
+        archives_made=max(finds.archives_succeeded, finds.archives_made - archives),
+    )
 
 
 def after_visit(
@@ -153,24 +139,40 @@ def after_visit(
 ) -> tuple[Finds, tuple[Guess, ...]]:
     """What is known of the host after this visit, and what to ask it for besides what its pages name."""
     before = finds
-    finds = msgspec.structs.replace(finds, requests=finds.requests + 1)
+    finds = msgspec.structs.replace(finds, requests=finds.requests + 1) if facts.was_asked else finds
     if facts.answer is not Answer.OTHER and (
         facts.listing is not None or facts.answer is not Answer.PAGE or facts.source in _GUESSED
     ):
         finds = _learned(finds, facts, now, limits, likeness)
-    if facts.waiting_high is not None and limits.with_archives:
-        finds = _with_archives_owed(finds, facts.waiting_high, now, limits)
-    if not finds.owed or not guesses_left(finds, limits.share, limits.least, facts.waiting):
+    if not limits.is_on:
+        return finds, ()
+    room = guess_room(finds, limits.share, limits.least, facts.waiting)
+    finds = _with_archives_owed(finds, facts.waiting_high, now, limits, room) if limits.with_archives else finds
+    if not finds.owed or room.is_empty:
         return finds, ()
     # What is owed and was not guessed waits for an answer, or for more room: looked at when either may have come.
     is_news = finds.owed is not before.owed or finds.styles is not before.styles
-    if is_news or finds.requests % LOOK_EVERY == 0:
-        return _guessed(finds, facts, now, limits)
+    if is_news or not facts.waiting or finds.requests % LOOK_EVERY == 0:
+        is_dry = facts.waiting_high is not None and facts.waiting_high < limits.archives_below
+        return _guessed(finds, facts.url, now, limits, facts.waiting, room, is_dry)
     return finds, ()
+
+
+def guesses_due(finds: Finds, home: str, now: float, limits: GuessLimits) -> tuple[Guess, ...]:
+    """What to ask a host for where no visit is left to guess after: its limits were raised.
+
+    Nothing is counted until the answers come, so to ask twice is to ask for the same.
+    """
+    room = guess_room(finds, limits.share, limits.least)
+    if not limits.is_on or room.is_empty:
+        return ()
+    finds = _with_archives_owed(finds, 0, now, limits, room) if limits.with_archives else finds
+    return _guessed(finds, home, now, limits, 0, room, is_dry=True)[1]
 
 
 def _learned(finds: Finds, facts: VisitFacts, now: float, limits: GuessLimits, likeness: Likeness) -> Finds:
     """An answer to a guess is one however its URL came to us: it may have been linked meanwhile."""
+    finds = _adopted(finds, facts, now) if facts.source in _GUESSED else finds
     own = paged(facts.url) if finds.lists else None
     rule = finds.lists.get(own.pattern) if own is not None else None
     if own is not None and rule is not None and rule.asked == own.number:
@@ -188,6 +190,23 @@ def _learned(finds: Finds, facts: VisitFacts, now: float, limits: GuessLimits, l
     return _after_list(finds, facts, facts.listing, now, limits)
 
 
+def _adopted(finds: Finds, facts: VisitFacts, now: float) -> Finds:
+    """A guess that was made outside of a visit is counted with its answer."""
+    if facts.source is Source.ARCHIVE:
+        pattern, period = archive_at(facts.url, finds.archives)
+        rule = finds.archives.get(pattern)
+        if rule is not None and (rule.asked is not None or period is None or period >= (rule.reached or period + 1)):
+            return finds  # it was counted when it was made
+        rule = rule or ArchiveRule(at=now)
+        asked = msgspec.structs.replace(rule, reached=period, asked=period or 0)
+        return with_made(with_archive(without_owed(finds, pattern), pattern, asked), is_archive=True)
+    own = paged(facts.url)
+    owed = finds.owed.get(own.pattern) if own is not None else None
+    if own is None or owed is None or owed.known + owed.step != own.number:
+        return finds
+    return with_made(asked_list(without_owed(finds, own.pattern), own.pattern, owed, now), is_archive=False)
+
+
 def _after_list_guess(
     finds: Finds, facts: VisitFacts, own: Paged, rule: ListRule, now: float, limits: GuessLimits, likeness: Likeness
 ) -> Finds:
@@ -197,7 +216,7 @@ def _after_list_guess(
     page = _page_of(facts)
     why_not = _why_no_page(facts) or why_not_on(rule, page, limits.lists, likeness)
     if not why_not and page.new_urls:
-        finds = msgspec.structs.replace(finds, succeeded=finds.succeeded + 1)
+        finds = with_success(finds, is_archive=False)
     return after_guess(finds, rule, told, page, why_not, now, limits.lists)
 
 
@@ -211,9 +230,11 @@ def _after_archive_guess(finds: Finds, facts: VisitFacts, pattern: str, rule: Ar
     if facts.answer is Answer.PAGE:
         finds = msgspec.structs.replace(finds, archive_hash=seen)
     if not why_not:
-        finds = msgspec.structs.replace(finds, succeeded=finds.succeeded + 1)
+        finds = with_success(finds, is_archive=True)
     rule = after_archive(rule, why_not, now)
     finds = with_archive(finds, pattern, rule)
+    if not why_not and rule.reached is not None:
+        finds = _with_months(finds, pattern, rule.reached, facts.listing)
     return owing(finds, pattern, Owed()) if rule.state == "valid" and rule.reached is not None else finds
 
 
@@ -221,28 +242,39 @@ def _after_list(finds: Finds, facts: VisitFacts, listing: Listing, now: float, l
     place = place_of(facts.url)
     finds = _with_section(finds, place)
     if limits.with_archives:
-        finds = _after_archive(finds, facts.url, place, listing, now)
+        finds = _after_archive(finds, facts, place, listing, now)
     # The list of a month goes on with the month before it, unless it says otherwise.
     if limits.with_lists and (listing.numbering is not None or archive_at(facts.url, finds.archives)[1] is None):
         finds = read_list(finds, place, listing.numbering, _page_of(facts), now)
     return finds
 
 
-def _after_archive(finds: Finds, url: str, place: str, listing: Listing, now: float) -> Finds:
+def _after_archive(finds: Finds, facts: VisitFacts, place: str, listing: Listing, now: float) -> Finds:
     """A date's list that was linked shows how this host writes its archives: one before the earliest is owed."""
     for linked, earliest in listing.dated.items():
         if linked in finds.archives:
             finds = _reaching(finds, linked, earliest)
-    pattern, period = archive_at(url, finds.archives)
+    pattern, period = archive_at(facts.url, finds.archives)
     if period is None:
-        return _with_usual(finds, place.removesuffix("/"), now) if is_usual(place) else finds
+        return _with_usual(finds, place.removesuffix("/"), facts.new_urls, listing, now) if is_usual(place) else finds
     rule = finds.archives.get(pattern, ArchiveRule())
     if not rule.worked:
         rule = msgspec.structs.replace(rule, state="valid", why="", at=now, worked=1)
-        finds = with_archive(finds, pattern, rule)
+        finds = _with_months(with_archive(finds, pattern, rule), pattern, period, listing)
     finds = _reaching(finds, pattern, min(period, listing.dated.get(pattern, period)))
     rule = finds.archives[pattern]
     return owing(finds, pattern, Owed()) if rule.reached == period and is_worth(rule, now) else finds
+
+
+def _with_months(finds: Finds, pattern: str, year: int, listing: Listing | None) -> Finds:
+    """Below a year that was found its months may show more, unless the year links them: the last one is owed."""
+    months = months_below(pattern, listing.dated if listing is not None else ())
+    rule = finds.archives.get(months) if months is not None else None
+    # That nothing is at a month of a later year, which has no page either, says nothing of this one.
+    is_of_later = rule is not None and rule.state == "invalid" and not rule.worked and (rule.reached or 0) // 12 > year
+    if months is None or (rule is not None and not is_of_later):
+        return finds
+    return owing(with_archive(finds, months, ArchiveRule(reached=12 * (year + 1))), months, Owed())
 
 
 def _reaching(finds: Finds, pattern: str, period: int) -> Finds:
@@ -253,58 +285,96 @@ def _reaching(finds: Finds, pattern: str, period: int) -> Finds:
     return with_archive(finds, pattern, msgspec.structs.replace(rule, reached=period))
 
 
-def _with_usual(finds: Finds, place: str, now: float) -> Finds:
-    """What is linked need not be guessed."""
-    return with_archive(finds, place, ArchiveRule("valid", at=now, worked=1)) if place not in finds.archives else finds
+def _with_usual(finds: Finds, place: str, new_urls: int, listing: Listing, now: float) -> Finds:
+    """What is linked need not be guessed, nor the dates that an archive links to. A guess that was redirected, to its
+    slash say, led here."""
+    for pattern, earliest in listing.dated.items():
+        if pattern not in finds.archives:
+            finds = with_archive(finds, pattern, ArchiveRule("valid", at=now, worked=1, reached=earliest))
+    rule = finds.archives.get(place)
+    is_led_to = rule is not None and rule.state == "invalid" and rule.why == _REDIRECTED and new_urls > 0
+    if rule is not None and not is_led_to:
+        return finds
+    finds = with_success(finds, is_archive=True) if is_led_to else finds
+    return with_archive(finds, place, ArchiveRule("valid", at=now, worked=1))
 
 
-def _with_archives_owed(finds: Finds, waiting_high: int, now: float, limits: GuessLimits) -> Finds:
+def _with_archives_owed(
+    finds: Finds, waiting_high: int | None, now: float, limits: GuessLimits, room: GuessRoom
+) -> Finds:
+    if not finds.archives_at:
+        finds = msgspec.structs.replace(finds, archives_at=now)  # the first day begins
     if not is_archive_time(finds, now, waiting_high, limits.archives_below, limits.archives_every_seconds):
         return finds
-    most = limits.archives_at_a_time + finds.requests // REQUESTS_PER_EXTRA_ARCHIVE
-    for pattern in archives_to_try(finds, now, most):
-        finds = owing(finds, pattern, Owed())
-    return msgspec.structs.replace(finds, archives_at=now)
+    at_a_time = limits.archives_at_a_time
+    if now >= finds.archives_at + limits.archives_every_seconds:
+        finds, at_a_time = msgspec.structs.replace(finds, archives_at=now), limits.archives_a_day
+    unanswered = sum(rule.asked is not None and not is_worth(rule, now) for rule in finds.archives.values())
+    most = min(room.archives, at_a_time - unanswered)
+    if most <= 0:
+        return finds
+    for pattern in archives_to_try(finds, now, most, with_further=room.has_share):
+        finds = owing(finds, pattern, Owed()) if pattern not in finds.owed else finds
+    return finds
 
 
-def _guessed(finds: Finds, facts: VisitFacts, now: float, limits: GuessLimits) -> tuple[Finds, tuple[Guess, ...]]:
-    """As many of the owed guesses as there is room for, in their order; a few are looked at each time."""
-    origin = facts.url[: len(facts.url) - len(place_of(facts.url))]
-    room = guesses_left(finds, limits.share, limits.least, facts.waiting)
+def _guessed(
+    finds: Finds, url: str, now: float, limits: GuessLimits, waiting: int, room: GuessRoom, is_dry: bool
+) -> tuple[Finds, tuple[Guess, ...]]:
+    """As many of the owed guesses as there is room for; a few of each kind are looked at each time.
+
+    Lists that show no further page wait until the host runs dry: guesses come last anyway, and by then the host has
+    shown how it numbers its lists.
+    """
+    origin = url[: len(url) - len(place_of(url))]
     guesses: list[Guess] = []
     kept: dict[str, Owed] = {}
-    for pattern, owed in [*islice(finds.owed.items(), LOOKED_AT)]:
-        if len(guesses) >= room:
-            break
-        is_list = "{n}" in pattern
-        prospect = prospect_of(finds, pattern, owed, now, limits.share, facts.waiting) if is_list else "good"
-        finds = without_owed(finds, pattern)
+    archives = [*islice((pattern for pattern in finds.owed if "{n}" not in pattern), LOOKED_AT)]
+    for pattern in archives:
+        rule = finds.archives.get(pattern)
+        if len(guesses) >= (room.archives_at_all if rule is not None and rule.worked else room.archives):
+            continue
+        finds, guess = _archive_guess(without_owed(finds, pattern), origin, pattern, now)
+        guesses += () if guess is None else (guess,)
+    made = len(guesses)
+    for pattern, owed in owed_lists(finds, is_dry, limits.lists.pages, LOOKED_AT):
+        kept_rule = finds.lists.get(pattern)
+        is_going_on = kept_rule is not None and kept_rule.state == "valid"
+        if len(guesses) - made >= (room.lists_at_all if is_going_on else room.lists):
+            continue
+        finds, pattern, owed = as_others(without_owed(finds, pattern), pattern, owed)
+        prospect = prospect_of(finds, pattern, owed, now, limits.share, waiting)
         if prospect == "open":
             kept[pattern] = owed
         elif prospect == "good":
-            finds, guess = (_list_guess if is_list else _archive_guess)(finds, origin, pattern, owed, now)
-            guesses += () if guess is None else (guess,)
-    finds = msgspec.structs.replace(finds, made=finds.made + len(guesses), owed={**finds.owed, **kept})
+            finds, one = _list_guess(finds, origin, pattern, owed, now)
+            guesses.append(one)
+    finds = msgspec.structs.replace(
+        finds,
+        made=finds.made + len(guesses),
+        archives_made=finds.archives_made + made,
+        owed={**finds.owed, **kept},
+    )
     return finds, tuple(guesses)
 
 
-def _list_guess(finds: Finds, origin: str, pattern: str, owed: Owed, now: float) -> tuple[Finds, Guess | None]:
+def _list_guess(finds: Finds, origin: str, pattern: str, owed: Owed, now: float) -> tuple[Finds, Guess]:
     url = origin + pattern.replace("{n}", str(owed.known + owed.step))
     why = "no further page is linked" if owed.is_blank else f"{owed.known} is the last one known"
-    return asked_list(finds, pattern, owed, now), Guess(url, Source.PAGINATION, f"{pattern}: {why}")
+    guess = Guess(url, Source.PAGINATION, f"{pattern}: {why}", owed.depth)
+    return asked_list(finds, pattern, owed, now), guess
 
 
-def _archive_guess(finds: Finds, origin: str, pattern: str, _: Owed, now: float) -> tuple[Finds, Guess | None]:
-    rule = finds.archives.get(pattern)
-    if rule is not None and not is_worth(rule, now):
+def _archive_guess(finds: Finds, origin: str, pattern: str, now: float) -> tuple[Finds, Guess | None]:
+    rule = rule_to_ask(pattern, finds.archives.get(pattern), now)
+    if rule is None:
         return finds, None
-    if rule is None or not rule.worked:
-        rule = ArchiveRule(at=now)
-    period = next_period(pattern, rule, now)
+    period = next_period(pattern, rule, now, finds.signs.newest)
     if period is None and "{" in pattern:
         return finds, None
     why = f"{pattern} has worked" if rule.worked else "a usual place"
-    asked = msgspec.structs.replace(rule, reached=period, asked=period or 0, at=now)
+    state: GuessState = "valid" if rule.worked else "tried"
+    asked = msgspec.structs.replace(rule, state=state, reached=period, asked=period or 0, at=now)
     return with_archive(finds, pattern, asked), Guess(origin + place_at(pattern, period), Source.ARCHIVE, why)
 
 
@@ -321,10 +391,10 @@ def _with_section(finds: Finds, place: str) -> Finds:
 
 def _page_of(facts: VisitFacts) -> ListPage:
     trace = facts.listing.trace if facts.listing is not None else b""
-    return ListPage(facts.content_hash, facts.fingerprint, trace, facts.new_urls)
+    return ListPage(facts.content_hash, facts.fingerprint, trace, facts.new_urls, facts.depth)
 
 
 def _why_no_page(facts: VisitFacts) -> str:
     if facts.answer is Answer.NO_PAGE:
-        return "no such page"
-    return "redirected" if facts.answer is Answer.REDIRECTED else ""
+        return NO_PAGE
+    return _REDIRECTED if facts.answer is Answer.REDIRECTED else ""

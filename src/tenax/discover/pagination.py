@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from tenax.discover.page_numbers import Numbering, fresh_links
+from tenax.discover.page_numbers import Numbering, fresh_links, paged
 from tenax.model import Finds, ListRule, Owed, Tally, Value
 
 MOST_RULES = 64
@@ -31,6 +31,8 @@ FEW_LISTS = 3
 """A way of numbering that failed on so many lists, and worked on none, is not tried on others."""
 LEAST_FRESH_LINKS = 2
 """One may be the way back to this very page, by way of the login."""
+MANY_LINKS = 150
+"""Who shows more links on a page shows them all."""
 HASH_CHARS = 16
 
 Prospect: TypeAlias = Literal["good", "open", "hopeless"]
@@ -38,8 +40,9 @@ Prospect: TypeAlias = Literal["good", "open", "hopeless"]
 Likeness: TypeAlias = Callable[[bytes, bytes], float]
 """How alike two pages are by their fingerprints, 0 to 1."""
 
+_LINKED = "linked "
 _STYLE = re.compile(
-    r"[?&](?P<param>[^=&]+=\{n\})"
+    r"[?&](?P<param>[^=&?]++=\{n\})"
     r"|(?P<path>/(?:page|paged|seite|pagina|p%C3%A1gina|pagine|strona|sida|sivu|sayfa|stranka)[/_-]?\{n\}/?)(?:\?|$)"
 )
 
@@ -53,6 +56,7 @@ class ListPage(Value, frozen=True):
     """Of its links; empty when they were not looked at."""
     new_urls: int = 0
     """How many URLs it led to that nobody had."""
+    depth: int = 0
 
 
 class ListLimits(Value, frozen=True):
@@ -70,10 +74,10 @@ def read_list(finds: Finds, place: str, numbering: Numbering | None, page: ListP
     """After a page of a list was read: its next page is owed, if this is the last one known."""
     if numbering is None:
         pattern = blank_pattern(place, finds)
-        number, step = 1, 1
+        number, step = _blank_start(pattern, finds)
     else:
         if numbering.known > numbering.number:
-            return _with_tally(finds, f"linked {style_of(numbering.pattern)}", now, "worked")
+            return _with_tally(finds, _LINKED + style_of(numbering.pattern), now, "worked")
         pattern, number, step = numbering.pattern, numbering.number, numbering.step
     if pattern is None or len(pattern) > LONGEST_PATTERN or not any(page.trace):
         return finds
@@ -83,7 +87,8 @@ def read_list(finds: Finds, place: str, numbering: Numbering | None, page: ListP
         return finds
     rule = ListRule(number, step, at=now, is_blank=numbering is None, guesses=rule.guesses if rule is not None else 0)
     finds = with_list(finds, pattern, _as_last_read(rule, page))
-    return owing(finds, pattern, Owed(number, step, is_blank=numbering is None))
+    is_blank = numbering is None
+    return owing(finds, pattern, Owed(number, step, is_blank, page.depth, place if is_blank else ""))
 
 
 def why_not_on(rule: ListRule, page: ListPage, limits: ListLimits, likeness: Likeness) -> str:
@@ -133,9 +138,10 @@ def after_guess(
         barren=0 if page.new_urls else rule.barren + 1,
     )
     finds = with_list(finds, pattern, _as_last_read(rule, page))
-    if is_over or known > numbering.number:
+    if known > numbering.number:
         return finds
-    return owing(finds, pattern, Owed(known, rule.step, rule.is_blank), is_first=True)
+    # One that has as many pages as allowed goes on when more are.
+    return owing(finds, pattern, Owed(known, rule.step, rule.is_blank, page.depth), is_first=not is_over)
 
 
 def prospect_of(finds: Finds, pattern: str, owed: Owed, now: float, share: float, waiting: int = 0) -> Prospect:
@@ -152,7 +158,9 @@ def prospect_of(finds: Finds, pattern: str, owed: Owed, now: float, share: float
     if tally is None or now >= tally.at + FORGIVEN_AFTER_SECONDS:
         return "good"
     patience = 0 if owed.is_blank else int((finds.requests + waiting) * share / 3)
-    most = FEW_LISTS * (1 + tally.worked) + patience
+    # Where other lists show their numbers, one that shows none rarely has any.
+    few = 1 if owed.is_blank and shows_numbers(finds) else FEW_LISTS
+    most = few * (1 + tally.worked) + patience
     if tally.failed >= most:
         return "hopeless"
     return "open" if tally.failed + tally.open >= most else "good"
@@ -177,6 +185,53 @@ def owing(finds: Finds, pattern: str, owed: Owed, is_first: bool = False) -> Fin
     return msgspec.structs.replace(finds, owed={pattern: owed, **others} if is_first else {**others, pattern: owed})
 
 
+def owed_lists(finds: Finds, with_blank: bool, pages: int, most: int) -> list[tuple[str, Owed]]:
+    """Lists of which a page is owed, in their order; `with_blank` also those without a sign of one, longest first.
+
+    Those are left out of which so many `pages` were guessed as may be.
+    """
+    lists = [(pattern, owed, finds.lists.get(pattern)) for pattern, owed in finds.owed.items() if "{n}" in pattern]
+    lists = [one for one in lists if not is_full(one[2], pages)]
+    shown = [one for one in lists if not is_blank(*one[1:])]
+    blank = [one for one in lists if is_blank(*one[1:])] if with_blank else []
+    return [one[:2] for one in (*shown, *sorted(blank, key=lambda one: -_links_shown(one[2])))][:most]
+
+
+def is_full(rule: ListRule | None, pages: int) -> bool:
+    """Whether as many pages of a list were guessed as may be."""
+    return (rule.guesses if rule is not None else 0) >= pages
+
+
+def is_blank(owed: Owed, rule: ListRule | None) -> bool:
+    """Whether nothing says so far that the list goes on."""
+    return owed.is_blank and (rule is None or rule.state != "valid")
+
+
+def as_others(finds: Finds, pattern: str, owed: Owed) -> tuple[Finds, str, Owed]:
+    """A list without a sign of further pages, numbered as the other lists of the host were found to be by now."""
+    rule = finds.lists.get(pattern)
+    style = blank_pattern(owed.place, finds) if owed.place and is_blank(owed, rule) else None
+    if style is None or style == pattern or style in finds.lists:
+        return finds, pattern, owed
+    known, step = _blank_start(style, finds)
+    if not step:
+        return finds, pattern, owed
+    lists = {other: kept for other, kept in finds.lists.items() if other != pattern}
+    finds = msgspec.structs.replace(finds, lists=lists)
+    if rule is not None:
+        finds = with_list(finds, style, msgspec.structs.replace(rule, known=known, step=step))
+    return finds, style, msgspec.structs.replace(owed, known=known, step=step)
+
+
+def _links_shown(rule: ListRule | None) -> int:
+    """About how many links the last page known of a list has: a full page is likelier to be followed by another.
+
+    Nothing for one that has so many that they are all there are.
+    """
+    links = int.from_bytes(rule.trace, "little").bit_count() if rule is not None else 0
+    return links if links <= MANY_LINKS else 0
+
+
 def without_owed(finds: Finds, pattern: str) -> Finds:
     return msgspec.structs.replace(finds, owed={known: kept for known, kept in finds.owed.items() if known != pattern})
 
@@ -184,13 +239,27 @@ def without_owed(finds: Finds, pattern: str) -> Finds:
 def blank_pattern(place: str, finds: Finds) -> str | None:
     """How a list that shows no further pages may be numbered: as others of its host are, or as most are."""
     path, mark, _ = place.partition("?")
-    shown = {way: tally.worked for way, tally in finds.styles.items() if way.startswith("linked ") and "{n}" in way}
-    style = max(shown, key=lambda way: (shown[way], way)).removeprefix("linked ") if shown else "?page={n}"
+    shown = {way: tally.worked for way, tally in finds.styles.items() if way.startswith(_LINKED) and "{n}" in way}
+    style = max(shown, key=lambda way: (shown[way], way)).removeprefix(_LINKED) if shown else "?page={n}"
     if mark or "{n}" in path or (path == "/" and not shown):
         return None  # a front page is rarely the first of a list, and who has filters is no plain list
     if style.startswith("?"):
         return path + style
     return None if "." in path.rpartition("/")[2] else path.rstrip("/") + style
+
+
+def shows_numbers(finds: Finds) -> bool:
+    """Whether lists of this host link their further pages by number."""
+    return any(way.startswith(_LINKED) and tally.worked for way, tally in finds.styles.items())
+
+
+def _blank_start(pattern: str | None, finds: Finds) -> tuple[int, int]:
+    """The first number and the step of a list that shows neither; where entries are counted, as another list does."""
+    one = paged(f"//x{pattern.replace('{n}', '2')}") if pattern is not None else None
+    if one is None or pattern is None or not one.is_offset:
+        return 1, 1
+    style = style_of(pattern)
+    return 0, next((rule.step for known, rule in finds.lists.items() if style_of(known) == style), 0)
 
 
 def style_of(pattern: str) -> str:

@@ -40,6 +40,10 @@ class Cut(Exception):
     """No more of it is read, and this is why, in words."""
 
 
+class TooLarge(Cut):
+    """It is larger than may be read."""
+
+
 def unpacked(body: bytes, max_bytes: int) -> Iterator[Bytes]:
     """The body in pieces, gzip undone. Raises `Cut` behind the last piece that can be given."""
     given = 0
@@ -48,7 +52,7 @@ def unpacked(body: bytes, max_bytes: int) -> Iterator[Bytes]:
         yield piece[:room]
         given += len(piece)
         if given > max_bytes:
-            raise Cut(f"larger than {max_bytes:,} bytes: the rest was not read")
+            raise TooLarge(f"larger than {max_bytes:,} bytes: the rest was not read")
 
 
 def _slices(body: bytes, start: int = 0) -> Iterator[memoryview]:

@@ -26,6 +26,8 @@ class SitemapLimits(Value, frozen=True):
     max_urls: int = 50_000
     max_decoded_bytes: int = 50 * 1024 * 1024
     max_url_chars: int = 2_048
+    max_relative_urls: int = 50_000
+    """The protocol allows none; each is made longer by the sitemap's own URL."""
     max_alternates: int = 100
     """Of one entry. Every page in every language names all the others, so these grow by the square."""
 
@@ -56,6 +58,10 @@ class Sitemap(Value, frozen=True):
     """In words, for a person. Entries that were read in spite of them are kept."""
     left_out: int = 0
     """Entries passed over for a limit or because they are no web address, as far as they could be counted."""
+    over_limit: int = 0
+    """Those of them that `max_urls` cut off."""
+    is_too_large: bool = False
+    """It is longer than `max_decoded_bytes`: what follows was not read."""
 
 
 def url_of(text: str) -> str:

@@ -86,6 +86,7 @@ class XmlEntries:
         self.left_out = 0
         self.over_limit = 0
         """Of those left out: entries beyond the largest number."""
+        self.relative_urls = 0
         self._pieces = pieces
         self._limits = limits
         self._room = limits.max_urls
@@ -242,7 +243,12 @@ class XmlEntries:
         self._alternates.clear()
 
     def _is_fit(self, url: str) -> bool:
-        return len(url) <= self._limits.max_url_chars and is_web_url(url)
+        if len(url) > self._limits.max_url_chars or not is_web_url(url):
+            return False
+        if url[:8].lower().startswith(("http://", "https://")):
+            return True
+        self.relative_urls += 1
+        return self.relative_urls <= self._limits.max_relative_urls
 
 
 def _local(name: str) -> str:

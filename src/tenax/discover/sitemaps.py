@@ -15,6 +15,7 @@ from tenax.discover.sitemap_bytes import (
     PIECE_BYTES,
     Bytes,
     Cut,
+    TooLarge,
     encoding_of,
     from_its_start,
     in_utf8,
@@ -35,7 +36,6 @@ __all__ = [
 ]
 
 USUAL_LIMITS = SitemapLimits()
-MOST_IN_ROBOTS = 100
 MOST_URL_CHARS = 2_048
 _LOOKED_AT_BYTES = 4_096
 _MOST_MENDS = 1_000_000
@@ -65,7 +65,7 @@ def read_sitemap(body: bytes, content_type: str | None = None, limits: SitemapLi
         return sitemap
     problems = (*sitemap.problems, *(problem for problem in mended.problems if problem not in sitemap.problems))
     told = (f"{problems[0]}; read on with what is no XML mended", *problems[1:])
-    return Sitemap(mended.form, mended.entries, told, mended.left_out)
+    return Sitemap(mended.form, mended.entries, told, mended.left_out, mended.over_limit, mended.is_too_large)
 
 
 class SitemapStream:
@@ -75,8 +75,10 @@ class SitemapStream:
         self.form: Form = "none"
         self.problems: list[str] = []
         self.left_out = 0
+        self.over_limit = 0
         self.is_broken = False
         """It is not well-formed in a way that can be mended, and reading ended there."""
+        self.is_too_large = False
         self._is_cut = False
         self._body = body
         self._content_type = content_type
@@ -103,13 +105,14 @@ class SitemapStream:
 
     def whole(self) -> Sitemap:
         entries = tuple(self)
-        return Sitemap(self.form, entries, tuple(self.problems), self.left_out)
+        return Sitemap(self.form, entries, tuple(self.problems), self.left_out, self.over_limit, self.is_too_large)
 
     def _until_cut(self, pieces: Iterable[Bytes]) -> Iterator[Bytes]:
         try:
             yield from pieces
         except Cut as cut:
             self._is_cut = True
+            self.is_too_large = isinstance(cut, TooLarge)
             self.problems.append(str(cut))
 
     def _of_xml(self, pieces: Iterable[Bytes]) -> Iterator[SitemapEntry]:
@@ -124,6 +127,8 @@ class SitemapStream:
             self.problems.append(str(cut))
         self.form = entries.form
         self.left_out = entries.left_out
+        if entries.relative_urls > self._limits.max_relative_urls:
+            self.problems.append(f"more than {self._limits.max_relative_urls:,} relative URLs: the rest were left out")
         self._tell_of_limits(entries.over_limit)
 
     def _of_text(self, pieces: Iterable[Bytes]) -> Iterator[SitemapEntry]:
@@ -144,6 +149,7 @@ class SitemapStream:
         self._tell_of_limits(max(-room, 0))
 
     def _tell_of_limits(self, over_limit: int) -> None:
+        self.over_limit = over_limit
         if over_limit:
             self.problems.append(f"{_left_out(over_limit)}: more than {self._limits.max_urls:,}")
         others = self.left_out - over_limit
@@ -167,7 +173,7 @@ def sitemaps_in_robots(text: str) -> tuple[str, ...]:
         for match in _ROBOTS_LINE.finditer(text.replace("\r", "\n"))
         if len(url := match[1].partition("#")[0]) <= MOST_URL_CHARS and is_web_url(url)
     )
-    return tuple(found)[:MOST_IN_ROBOTS]
+    return tuple(found)
 
 
 def _left_out(count: int) -> str:

@@ -21,8 +21,8 @@ from tenax.model import Cursor, Event
 LOCK_SECONDS = 5.0
 """How long whoever wrote the file before us may take to notice that we do now."""
 LOOK_SECONDS = 0.05
-LINES_AT_ONCE = 16
-"""So many are written together: some hundred kB, for which the same memory is used each time."""
+WRITTEN_BYTES = 256 * 1024
+"""About so much is written at once, for which the same memory is used each time."""
 
 
 class JsonlSink:
@@ -79,8 +79,15 @@ class JsonlSink:
     def _append(self, events: Sequence[Event]) -> Cursor:
         assert self._file is not None
         try:
-            for first in range(0, len(events), LINES_AT_ONCE):
-                self._write(self._file, events[first : first + LINES_AT_ONCE])
+            lines: list[bytes] = []
+            length = 0
+            for event in events:
+                lines.append(line_of(event.page, event.seq, self._with_text))
+                length += len(lines[-1])
+                if length > WRITTEN_BYTES:
+                    _write(self._file, lines)
+                    lines, length = [], 0
+            _write(self._file, lines)
             os.fsync(self._file.fileno())
         except OSError as error:
             raise StorageFull(
@@ -89,8 +96,8 @@ class JsonlSink:
             ) from None
         return Cursor(seq=events[-1].seq, position=os.fstat(self._file.fileno()).st_size)
 
-    def _write(self, file: IO[bytes], events: Sequence[Event]) -> None:
-        lines = [line_of(event.page, event.seq, self._with_text) for event in events]
-        rest = memoryview(b"\n".join([*lines, b""]))
-        while rest:
-            rest = rest[file.write(rest) :]
+
+def _write(file: IO[bytes], lines: Sequence[bytes]) -> None:
+    rest = memoryview(b"\n".join([*lines, b""]))
+    while rest:
+        rest = rest[file.write(rest) :]

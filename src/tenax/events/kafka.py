@@ -23,6 +23,7 @@ import msgspec
 from tenax.errors import ConfigError
 from tenax.events.lines import line_of, url_hash
 from tenax.logs import logger
+from tenax.masking import mask_text, mask_url
 from tenax.model import Cursor, Event, Page
 
 if TYPE_CHECKING:
@@ -74,7 +75,9 @@ class KafkaProducer:
         try:
             self._producer: Producer = Producer({**settings, "error_cb": self._troubled, "logger": _QUIET})
         except KafkaException as error:
-            raise ConfigError(f"Kafka cannot be used as {servers!r}: {error.args[0].str()}") from None
+            raise ConfigError(
+                f"Kafka cannot be used as {mask_url(servers)!r}: {mask_text(error.args[0].str())}"
+            ) from None
         self._ending = threading.Event()
         self._thread = threading.Thread(target=self._poll, name="kafka", daemon=True)
         self._is_troubled = False
@@ -230,7 +233,9 @@ def _check(servers: str) -> None:
     if find_spec("confluent_kafka") is None:
         raise ConfigError('Kafka needs an extra: pip install "tenax[kafka]"')
     if not _SERVERS.fullmatch(servers):
-        raise ConfigError(f"Kafka cannot be at {servers!r}: name brokers as host:port, with commas between them")
+        raise ConfigError(
+            f"Kafka cannot be at {mask_url(servers)!r}: name brokers as host:port, with commas between them"
+        )
 
 
 def _is_too_large(error: KafkaError) -> bool:

@@ -8,6 +8,7 @@ from hashlib import sha256
 import msgspec
 
 from tenax.model import Hop, Page, PageLink
+from tenax.safe_text import escape_json
 
 _encode = msgspec.json.Encoder().encode
 
@@ -66,48 +67,50 @@ class Line(msgspec.Struct):
 
 
 def line_of(page: Page, seq: int | None, with_text: bool = True) -> bytes:
-    """One line, without its end."""
-    return _encode(
-        Line(
-            url=page.url,
-            url_hash=url_hash(page.url),
-            status=page.status,
-            title=page.title,
-            description=page.description,
-            kind=page.kind,
-            language=page.language,
-            language_confidence=page.language_confidence,
-            headline=page.headline,
-            authors=page.authors,
-            published=page.published,
-            modified=page.modified,
-            site_name=page.site_name,
-            section=page.section,
-            keywords=page.keywords,
-            image=page.image,
-            abstract=page.abstract,
-            words=page.words,
-            duplicate_of=page.duplicate_of,
-            likeness=page.likeness,
-            canonical=page.canonical,
-            content_type=page.content_type,
-            content_length=page.content_length,
-            content_hash=page.content_hash,
-            charset=page.charset,
-            links_count=page.links_count,
-            links=tuple(map(_link, page.links)),
-            depth=page.depth,
-            via=page.via,
-            redirects=page.chain,
-            fetched_at=_time(page.fetched_at),
-            duration_ms=page.duration_ms,
-            seq=seq,
-            stale_since=_time(page.stale_since) if page.stale_since is not None else msgspec.UNSET,
-            stale_why=page.stale_why if page.stale_since is not None else msgspec.UNSET,
-            text=page.text if with_text else msgspec.UNSET,
-            article=page.article if with_text else msgspec.UNSET,
-            markdown=page.markdown if with_text else msgspec.UNSET,
-        )
+    """One line, without its end: for every reader, and inert on a terminal."""
+    return escape_json(_encode(_line(page, seq, with_text)))
+
+
+def _line(page: Page, seq: int | None, with_text: bool) -> Line:
+    return Line(
+        url=page.url,
+        url_hash=url_hash(page.url),
+        status=page.status,
+        title=page.title,
+        description=page.description,
+        kind=page.kind,
+        language=page.language,
+        language_confidence=page.language_confidence,
+        headline=page.headline,
+        authors=page.authors,
+        published=page.published,
+        modified=page.modified,
+        site_name=page.site_name,
+        section=page.section,
+        keywords=page.keywords,
+        image=page.image,
+        abstract=page.abstract,
+        words=page.words,
+        duplicate_of=page.duplicate_of,
+        likeness=page.likeness,
+        canonical=page.canonical,
+        content_type=page.content_type,
+        content_length=page.content_length,
+        content_hash=page.content_hash,
+        charset=page.charset,
+        links_count=page.links_count,
+        links=tuple(map(_link, page.links)),
+        depth=page.depth,
+        via=page.via,
+        redirects=page.chain,
+        fetched_at=_time(page.fetched_at),
+        duration_ms=page.duration_ms,
+        seq=seq,
+        stale_since=_time(page.stale_since) if page.stale_since is not None else msgspec.UNSET,
+        stale_why=page.stale_why if page.stale_since is not None else msgspec.UNSET,
+        text=page.text if with_text else msgspec.UNSET,
+        article=page.article if with_text else msgspec.UNSET,
+        markdown=page.markdown if with_text else msgspec.UNSET,
     )
 
 

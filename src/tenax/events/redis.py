@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from tenax.cancelling import heeding_cancel
 from tenax.errors import ConfigError, SinkError
 from tenax.events.lines import line_of
-from tenax.logs import logger, masked
+from tenax.logs import logger
+from tenax.masking import mask_server_url, mask_text
 from tenax.model import Cursor, Event
 
 if TYPE_CHECKING:
@@ -39,7 +42,7 @@ class RedisSink:
     def __init__(self, url: str, stream: str, with_text: bool, most_entries: int = 0) -> None:
         """`most_entries`: about how many the stream keeps; 0: all. Raises `ConfigError` when the URL cannot be."""
         self._redis = _client(url)
-        self._where = masked(url)
+        self._where = mask_server_url(url, hides_user=True)
         self._stream = stream
         self._with_text = with_text
         self._most_entries = most_entries or None
@@ -49,7 +52,8 @@ class RedisSink:
         from redis.exceptions import AuthenticationError, RedisError
 
         try:
-            kind = await self._redis.type(self._stream)
+            with heeding_cancel():
+                kind = await self._redis.type(self._stream)
         except AuthenticationError as error:
             raise ConfigError(
                 f"Redis at {self._where} does not let us in: {_why(error)}; check `events.redis`"
@@ -70,7 +74,10 @@ class RedisSink:
         return Cursor(seq=events[-1].seq)
 
     async def close(self) -> None:
-        await self._redis.aclose()
+        from redis.exceptions import RedisError
+
+        with suppress(RedisError, OSError):  # it may not even take a goodbye
+            await self._redis.aclose()
 
     async def _add(self, entries: Sequence[Entry]) -> None:
         """All of them at once, or none; again and again until Redis says that it has them."""
@@ -79,10 +86,11 @@ class RedisSink:
         tries = 0
         while True:
             try:
-                async with self._redis.pipeline(transaction=True) as told:
-                    for entry in entries:
-                        told.xadd(self._stream, entry, maxlen=self._most_entries, approximate=True)
-                    await told.execute()
+                with heeding_cancel():
+                    async with self._redis.pipeline(transaction=True) as told:
+                        for entry in entries:
+                            told.xadd(self._stream, entry, maxlen=self._most_entries, approximate=True)
+                        await told.execute()
             except (RedisError, OSError) as error:
                 if tries:  # the first time it may only be a connection that was closed while nobody used it
                     self._troubled(error)
@@ -137,9 +145,11 @@ def _client(url: str) -> Redis:
             client_name="tenax",
         )
     except ValueError:
-        raise ConfigError(f"`events.redis` cannot be {masked(url)!r}: write it as redis://host:port/number") from None
+        raise ConfigError(
+            f"`events.redis` cannot be {mask_server_url(url, hides_user=True)!r}: write it as redis://host:port/number"
+        ) from None
 
 
 def _why(error: Exception) -> str:
     """In one line."""
-    return masked(str(error) or type(error).__name__).splitlines()[0].rstrip(".")
+    return mask_text(str(error) or type(error).__name__).splitlines()[0].rstrip(".")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any
 
+from tenax.cancelling import ended
 from tenax.events import Outbox, Sink
 from tenax.logs import logger
 from tenax.model import Cursor, Event
@@ -69,7 +69,7 @@ class Relay:
                     return
             working.result()
         finally:
-            await _ended(working, ending)
+            await ended(working, ending)
 
     def end(self) -> None:
         self._ending.set()
@@ -109,7 +109,7 @@ class Relay:
             if not await self._carry(events):
                 return
             self._steps += 1
-            if len(events) < EVENTS_AT_ONCE or not await self._look():
+            if not await self._look():
                 return
 
     async def _carry(self, events: Sequence[Event]) -> bool:
@@ -118,23 +118,16 @@ class Relay:
         try:
             while not (await asyncio.wait((writing,), timeout=self._look_seconds))[0]:
                 if not await self._outbox.lead(self._sink.name):
-                    await _ended(writing)
+                    await ended(writing)
                     await self._let_go()
                     return False
             self._cursor = writing.result()
             await self._outbox.advance(self._sink.name, self._cursor)
             return True
         finally:
-            await _ended(writing)
+            await ended(writing)
 
     async def _pause(self, seconds: float) -> None:
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._ending.wait()
-
-
-async def _ended(*tasks: asyncio.Future[Any]) -> None:
-    """Cancelled, and gone."""
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)

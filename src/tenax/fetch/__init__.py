@@ -7,11 +7,13 @@ arrives within the size it may have, `classify` reads the status, `redirects` sa
 What this room promises:
 
 - **No exception leaves a transport.** Whatever the other side does becomes a `Response`, a `Failed` or a `Refused`;
-  a `Deferred` says that now is not the time, and nothing was sent.
+  a `Deferred` says that now is not the time: nothing was sent, or there was no memory for the answer.
 - **Nothing is sent too late.** Right before the first byte the time is looked at once more: a process that was put to
   sleep in between may have lost its turn to others.
 - **Everything ends.** One deadline covers look-up, connection, headers and body; a body stops at its cap, decoded.
-- **Whole or not at all.** A body cut short is a failure, never a page.
+- **Bounded together.** The bodies of all visits share one budget of bytes (`room`); one that finds no room waits.
+- **Whole or not at all.** A body cut short is a failure, never a page. Only of a robots.txt or a list of URLs that is
+  larger than it may be the beginning is taken.
 - **Only checked addresses are connected to**, for pages, redirects and robots.txt alike, and by tunnels through
   proxies. Only an http proxy that is asked for an http page looks the checked name up by itself. No text names one.
 - **A proxy's secrets are for the proxy.** No origin hears them, no text shows them. A host with proxies is never
@@ -21,10 +23,16 @@ What this room promises:
 from __future__ import annotations
 
 import math
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 from tenax.fetch.headers import Headers, Profile
 from tenax.model import AddressClass, Deferred, Failed, FetchRecord, Refused, Value, Way
+
+if TYPE_CHECKING:
+    from tenax.fetch.room import Room  # readers do without asyncio
+
+MAX_CONTENT_TYPE_CHARS: Final = 1000
+"""Kept of a Content-Type, as of any other header."""
 
 
 class Request(Value, frozen=True):
@@ -33,7 +41,7 @@ class Request(Value, frozen=True):
     url: str
     """Absolute and escaped, as the URL parser writes it."""
     max_body_bytes: int
-    """Of the decoded body; a longer one fails as too large."""
+    """Of the decoded body; a longer one fails as too large, unless its beginning is enough."""
     total_timeout_seconds: float
     headers: tuple[tuple[str, str], ...] = ()
     """Besides the ones every request of the transport carries."""
@@ -54,8 +62,12 @@ class Request(Value, frozen=True):
     """How long a rendered page may go on changing, of this site instead of the browser's."""
     max_subrequests: int | None = None
     """What a rendered page may ask for besides itself, of this site instead of the browser's."""
+    takes_beginning: bool = False
+    """Of a body that is too large, as much as it may have is taken. A bomb fails all the same."""
     send_by: float = math.inf
     """Nothing is sent from this time on: the host may be somebody else's by then."""
+    room: Room | None = None
+    """The memory that its body may take; None: as much as it likes."""
 
 
 class Response(Value, frozen=True):
@@ -86,8 +98,8 @@ class Response(Value, frozen=True):
 
     @property
     def content_type(self) -> str:
-        """As sent; bytes that are no text are replaced, for this is stored."""
-        text = self.headers.get("Content-Type", "")
+        """As sent, its first characters; bytes that are no text are replaced, for this is stored."""
+        text = self.headers.get("Content-Type", "")[:MAX_CONTENT_TYPE_CHARS]
         return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
     @property

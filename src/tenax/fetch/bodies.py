@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import zlib
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
 from typing import Protocol
 
 import brotli
@@ -19,6 +20,9 @@ else:
 
 IsalError: type[Exception] = isal_zlib.error  # type: ignore[assignment]  # its stubs call the class an instance
 _PIECE_BYTES = 64 * 1024
+_PART_BYTES = 256
+_BOMB_FACTOR = 500
+"""What grows more than this is made to: zeros grow by 1,000 and more, a list of numbered URLs by 7 to 150."""
 _MOST_LAYERS = 3
 _MOST_PARTS = 10_000
 _GZIP = 16 + zlib.MAX_WBITS
@@ -32,18 +36,39 @@ _UNREADABLE = frozenset({"compress", "x-compress", "dcb", "dcz"})
 
 
 class Body:
-    """A body on its way in: `feed` it what arrives, then `finish`. Either may answer with a failure, once."""
+    """A body on its way in: `feed` it what arrives, then `finish`. Either may answer with a failure, once.
 
-    def __init__(self, content_encoding: str, max_bytes: int) -> None:
+    Each piece is decoded only when there is room for the one before. While a piece waits for room (`wanted_bytes`),
+    what arrives is put aside, and `go_on` takes it up again.
+    """
+
+    def __init__(
+        self,
+        content_encoding: str,
+        max_bytes: int,
+        take_room: Callable[[int], bool] = lambda more_bytes: True,
+        *,
+        takes_beginning: bool = False,
+    ) -> None:
+        """`take_room` is asked for each decoded piece, and says whether there is room for it. With `takes_beginning`, a
+        body that is too large ends where it is: see `is_full`."""
         self._max_bytes = max_bytes
+        self._take_room = take_room
+        self._takes_beginning = takes_beginning
+        self.is_full = False
+        """True when it is as large as it may be: what follows is left out, and `finish` gives the beginning."""
         # Random bytes grow a little when compressed. What grows more is a stream of empty parts, which decodes to
         # nothing for ever.
         self._may_come_bytes = max_bytes + max_bytes // 8 + 1024
+        self._came_bytes = 0
         self._pieces: list[bytes] = []
         self._decoded_bytes = 0
         self._failed: Failed | None = None
         self._layers: list[_Layer] = []
         self._middle_bytes = 0
+        self._waiting: tuple[bytes, Iterator[bytes]] | None = None
+        """A piece without room, and those that come after it."""
+        self._put_aside: deque[bytes] = deque()
         codings = _codings(content_encoding)
         if len(codings) > _MOST_LAYERS:
             self._failed = _bad("encoded too many times")
@@ -53,35 +78,88 @@ class Body:
             else:
                 self._layers.append(_LAYERS[coding]())
 
+    @property
+    def wanted_bytes(self) -> int:
+        """How much room the next piece waits for; 0 when none does."""
+        return len(self._waiting[0]) if self._waiting is not None else 0
+
     def feed(self, data: bytes) -> Failed | None:
         """Take what arrived; a failure means there is no use in reading on."""
-        if self._failed is None:
+        if self._failed is None and not self.is_full:
             self._may_come_bytes -= len(data)
-            try:
-                if self._may_come_bytes < 0:
-                    raise _TooLarge
-                for piece in self._through(data, 0):
-                    self._pieces.append(piece)
-                    self._decoded_bytes += len(piece)
-                    if self._decoded_bytes > self._max_bytes:
-                        raise _TooLarge
-            except _TooLarge:
-                self._failed = too_large(self._max_bytes)
-            except _TooManyParts:
-                self._failed = _bad("compressed in too many parts")
-            except (zlib.error, IsalError, zstd.ZstdError, brotli.error):
-                self._failed = _bad("the compressed body is damaged")
-            if self._failed is not None:
-                self._pieces.clear()
+            if self._waiting is not None:
+                self._put_aside.append(data)
+            else:
+                self._decode(self._decoded(data))
+            if self._may_come_bytes < 0 and self._failed is None and not self.is_full:
+                self._fail(too_large(self._max_bytes))
+        return self._failed
+
+    def go_on(self) -> Failed | None:
+        """There is room for the piece that waits."""
+        assert self._waiting is not None
+        piece, rest = self._waiting
+        self._waiting = None
+        self._pieces.append(piece)
+        self._decode(rest)
+        while self._put_aside and self._waiting is None and self._failed is None and not self.is_full:
+            self._decode(self._decoded(self._put_aside.popleft()))
         return self._failed
 
     def finish(self) -> bytes | Failed:
         """The whole body, once all of it was fed."""
         if self._failed is not None:
             return self._failed
+        if self.is_full:
+            return b"".join(self._pieces)[: self._max_bytes]
         if not all(layer.is_whole for layer in self._layers):
             return Failed("the compressed body ends too early", FailureKind.TRUNCATED)
-        return self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
+        pieces, self._pieces = self._pieces, []
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    def _decode(self, pieces: Iterator[bytes]) -> None:
+        """Up to the first piece that there is no room for."""
+        try:
+            for piece in pieces:
+                self._decoded_bytes += len(piece)
+                if self._decoded_bytes > self._max_bytes:
+                    self._end_here(piece)
+                    return
+                if not self._take_room(len(piece)):
+                    self._waiting = (piece, pieces)
+                    return
+                self._pieces.append(piece)
+        except _TooLarge:
+            self._fail(too_large(self._max_bytes))
+        except _TooManyParts:
+            self._fail(_bad("compressed in too many parts"))
+        except (zlib.error, IsalError, zstd.ZstdError, brotli.error):
+            self._fail(_bad("the compressed body is damaged"))
+
+    def _end_here(self, piece: bytes) -> None:
+        """It is too large: its beginning is kept where that is enough, and nothing of a bomb."""
+        is_bomb = bool(self._layers) and self._decoded_bytes > _BOMB_FACTOR * self._came_bytes
+        if not self._takes_beginning or is_bomb:
+            self._fail(too_large(self._max_bytes))
+            return
+        self.is_full = True
+        self._pieces.append(piece)
+        self._put_aside.clear()
+
+    def _fail(self, failed: Failed) -> None:
+        self._failed = failed
+        self._pieces.clear()
+        self._put_aside.clear()
+        self._waiting = None
+
+    def _decoded(self, data: bytes) -> Iterator[bytes]:
+        """Its decoded pieces. It is taken in small parts where a bomb must be told from a large body: by how little of
+        it had come."""
+        size = _PART_BYTES if self._layers and self._takes_beginning else len(data)
+        for start in range(0, len(data), size or 1):
+            part = data[start : start + size]
+            self._came_bytes += len(part)
+            yield from self._through(part, 0)
 
     def _through(self, data: bytes, depth: int) -> Iterator[bytes]:
         """The data decoded by the layers from `depth` on, a piece at a time."""
@@ -131,7 +209,7 @@ def _codings(content_encoding: str) -> list[str]:
 
 
 class _TooLarge(Exception):
-    """What came, what it decodes to, or a form between two layers is larger than a body may be."""
+    """A form between two layers is larger than a body may be."""
 
 
 class _TooManyParts(Exception):

@@ -3,14 +3,34 @@
 from __future__ import annotations
 
 from tenax.config import CacheConfig
-from tenax.model import Held, PageKind, Task, Unchanged
+from tenax.model import CanonicalCopy, Held, PageKind, Task, Unchanged
 
 
-def copy_that_serves(task: Task, held: Held | None, cache: CacheConfig, now: float) -> Unchanged | None:
-    """The outcome when what we hold serves; None when the site must be asked."""
-    if held is None or held.kind is None or task.is_unconditional or not is_young(held, cache, now):
+def copy_that_serves(
+    task: Task, held: Held | None, cache: CacheConfig, now: float, canonical: CanonicalCopy | None = None
+) -> Unchanged | None:
+    """The outcome when what we hold serves, of this URL or of a page that names it as its canonical one; None when the
+    site must be asked."""
+    if task.is_unconditional:
         return None
-    return Unchanged(why=f"the stored copy is {_age(now - held.fetched_at)} old, young enough to serve")
+    if held is not None and held.kind is not None:
+        age = _age(now - held.fetched_at)
+        is_served = is_young(held, cache, now)
+        return Unchanged(why=f"the stored copy is {age} old, young enough to serve") if is_served else None
+    if canonical is None or canonical.held.kind is None or not is_young(canonical.held, cache, now):
+        return None
+    age = _age(now - canonical.held.fetched_at)
+    return Unchanged(
+        why=f"the stored copy of {canonical.url}, which names this as its canonical URL, is {age} old, young enough "
+        "to serve"
+    )
+
+
+def is_sought_by_canonical(task: Task, held: Held | None, cache: CacheConfig) -> bool:
+    """Whether a copy under another URL could serve: where copies serve at all, and we hold none under this one."""
+    ages = (cache.max_age_seconds, cache.max_age_article_seconds, cache.max_age_hub_seconds)
+    can_serve = cache.prefer_cache or any(age >= 0 for age in ages)
+    return can_serve and not task.is_unconditional and not task.is_catalogue and (held is None or held.kind is None)
 
 
 def is_young(held: Held, cache: CacheConfig, now: float) -> bool:

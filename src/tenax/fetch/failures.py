@@ -12,14 +12,17 @@ import ssl
 from httptools import HttpParserError
 
 from tenax.model import Deferred, Failed, FailureKind
+from tenax.open_files import are_files_used_up, is_out_of_files
 
-_OUT_OF_FILES = frozenset({errno.EMFILE, errno.ENFILE})
+_NO_FILES = "out of file descriptors: raise `ulimit -n`"
 _CUT_OFF = frozenset({errno.ECONNRESET, errno.EPIPE, errno.ECONNABORTED, errno.ESHUTDOWN})
 
 
 def failure_of(error: Exception, *, in_body: bool = False) -> Failed:
     """The failure that this error means."""
     match error:
+        case ssl.SSLError() if are_files_used_up():
+            return out_of_files()  # certificates are files, and one that cannot be opened is not spoken of
         case ssl.SSLError():
             return _site_wide(_tls_words(error), FailureKind.TLS)
         case HttpParserError() if in_body:
@@ -57,15 +60,24 @@ def cut_off() -> Failed:
     return Failed("the body ends too early", FailureKind.TRUNCATED)
 
 
+def out_of_files() -> Failed:
+    """Ours, not the host's; but the URL must not pay for it either."""
+    return _site_wide(_NO_FILES, FailureKind.INTERNAL)
+
+
+def tells_of_files(failed: Failed) -> bool:
+    """Whether it is the failure above, whoever has added to its words."""
+    return failed.kind is FailureKind.INTERNAL and _NO_FILES in failed.why
+
+
 def dropped() -> Failed:
     return _site_wide("the connection was closed before an answer", FailureKind.RESET)
 
 
 def _unconnected(error: OSError) -> Failed:
     code = error.errno
-    if code in _OUT_OF_FILES:
-        # Ours, not the host's; but the URL must not pay for it either.
-        return _site_wide("out of file descriptors: raise `ulimit -n`", FailureKind.INTERNAL)
+    if is_out_of_files(error):
+        return out_of_files()
     if code == errno.ECONNREFUSED:
         return _site_wide("connection refused", FailureKind.CONNECT)
     if code == errno.ETIMEDOUT:

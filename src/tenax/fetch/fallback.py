@@ -10,10 +10,8 @@ _AFTER_FAILURE = {FailureKind.RESET: frozenset({Way.CURL, Way.BROWSER})}
 # A page that is no content yet, such as "enable JavaScript", may become one in a browser.
 _AFTER_SOFT_REJECTION = frozenset({Way.BROWSER})
 # What these say about a page, a browser would say too.
-_SAME_IN_A_BROWSER = frozenset(
-    f"rejected:{word}"
-    for word in ("catalogue", "content", "empty", "guess", "login", "noindex", "partial", "refresh", "unreadable")
-)
+_SAME_WORDS = "catalogue content empty guess login noindex partial refresh small unreadable"
+_SAME_IN_A_BROWSER = frozenset(f"rejected:{word}" for word in _SAME_WORDS.split())
 
 
 def other_way(outcome: Outcome, way: Way, fetch: FetchConfig, ways: frozenset[Way]) -> Way | None:
@@ -27,6 +25,11 @@ def other_way(outcome: Outcome, way: Way, fetch: FetchConfig, ways: frozenset[Wa
     order = [Way(name) for name in fetch.fallbacks]
     untried = order[order.index(way) + 1 :] if way in order else order
     return next((other for other in untried if other in cures and other in ways and other is not way), None)
+
+
+def needs_browser(outcome: Outcome, way: Way) -> bool:
+    """Whether what came by `way` is no page yet, and only a browser could tell."""
+    return isinstance(outcome, Rejected) and way is not Way.BROWSER and Way.BROWSER in _cures(outcome)
 
 
 def _cures(outcome: Outcome) -> frozenset[Way]:

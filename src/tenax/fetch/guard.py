@@ -8,6 +8,7 @@ those may a connection be made: a name that changes its mind after the check fin
 from __future__ import annotations
 
 import asyncio
+import errno
 import re
 from collections.abc import Iterable
 from functools import lru_cache
@@ -15,9 +16,11 @@ from functools import lru_cache
 from tenax.clock import Clock
 from tenax.config import GuardConfig
 from tenax.fetch.addresses import Address, address, is_public, network
+from tenax.fetch.failures import out_of_files, tells_of_files
 from tenax.fetch.names import Found, Lookup, NameUnknown, lookup_of
 from tenax.fetch.target import Origin, origin_of
 from tenax.model import AddressClass, Failed, FailureKind, Refused, Value
+from tenax.open_files import are_files_used_up, is_out_of_files
 
 MAX_NAMES = 20_000
 """Names remembered at most; the ones looked up longest ago leave first."""
@@ -114,7 +117,7 @@ class Guard:
         if answer is None or answer.expires_at <= self._clock.now():
             answer = await self._asked(host)
         if answer.failed is not None:
-            raise OSError(None, answer.failed.why)
+            raise OSError(errno.EMFILE if tells_of_files(answer.failed) else None, answer.failed.why)
         return answer.addresses
 
     async def close(self) -> None:
@@ -135,12 +138,11 @@ class Guard:
     async def _ask(self, host: str) -> _Answer:
         try:
             answer = self._checked(await self._lookup.addresses(host))
-        except NameUnknown:
-            # Not the host's trouble, for there is none: the URL is wrong, and may become a dead letter.
-            answer = self._failed("no such host", is_site_wide=False)
         except OSError as error:
-            why = f"the name look-up failed: {error.strerror}" if error.strerror else "the name look-up failed"
-            answer = self._failed(why, is_site_wide=True)
+            if is_out_of_files(error) or are_files_used_up():
+                # Whatever the resolver says then, it could not ask; what it did not hear is not remembered.
+                return self._failed(out_of_files())
+            answer = self._failed(_lookup_failure(error))
         self._answers.pop(host, None)
         self._answers[host] = answer
         while len(self._answers) > MAX_NAMES:
@@ -153,9 +155,16 @@ class Guard:
         ttl_seconds = self._ttl_seconds if found.ttl_seconds is None else min(found.ttl_seconds, self._ttl_seconds)
         return _Answer(found.addresses, permitted, self._clock.now() + max(ttl_seconds, MIN_TTL_SECONDS))
 
-    def _failed(self, why: str, is_site_wide: bool) -> _Answer:
-        failed = Failed(why, FailureKind.DNS, is_site_wide=is_site_wide)
+    def _failed(self, failed: Failed) -> _Answer:
         return _Answer((), False, self._clock.now() + UNKNOWN_TTL_SECONDS, failed)
+
+
+def _lookup_failure(error: OSError) -> Failed:
+    if isinstance(error, NameUnknown):
+        # Not the host's trouble, for there is none: the URL is wrong, and may become a dead letter.
+        return Failed("no such host", FailureKind.DNS)
+    why = f"the name look-up failed: {error.strerror}" if error.strerror else "the name look-up failed"
+    return Failed(why, FailureKind.DNS, is_site_wide=True)
 
 
 @lru_cache(maxsize=8192)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Final, Literal, TypeAlias
 
 from tenax.config import FetchConfig
 from tenax.errors import ConfigError
+from tenax.hosts.robots import OUR_NAMES, product_token
 from tenax.model import Held
+from tenax.urls.normalize import MAX_HREF_CHARS
 from tenax.version import __version__
 
 Pairs: TypeAlias = tuple[tuple[str, str], ...]
@@ -39,6 +42,9 @@ _BROWSER: Final[Pairs] = (
 )
 
 _LONGEST_VALIDATOR: Final = 1024
+MAX_VALUE_CHARS: Final = 8192
+"""Of one value of an answer; of a longer one this much is read. Servers seldom take or send more in one line."""
+_LOCATION: Final = b"location"
 
 
 def standing_headers(fetch: FetchConfig) -> Pairs:
@@ -62,6 +68,18 @@ def user_agent(fetch: FetchConfig) -> str:
     if fetch.user_agent:
         return fetch.user_agent
     return f"Tenax/{__version__} (+{fetch.contact})" if fetch.contact else f"Tenax/{__version__}"
+
+
+def robot_names(fetch: FetchConfig) -> frozenset[str]:
+    """By which a robots.txt, or a page's rules for robots, may mean us: the name that we send, and our own."""
+    if fetch.profile == "browser" and not fetch.user_agent:
+        return _robot_names(_BROWSER[1][1])
+    return _robot_names(user_agent(fetch))
+
+
+@lru_cache(maxsize=1024)
+def _robot_names(user_agent: str) -> frozenset[str]:
+    return OUR_NAMES | ({product_token(user_agent)} - {""})
 
 
 def conditional_headers(held: Held | None) -> Pairs:
@@ -91,7 +109,8 @@ def _is_sendable(text: str) -> bool:
 class Headers(Mapping[str, str]):
     """The headers of an answer, looked up without regard to case.
 
-    Bytes that are not UTF-8 become surrogates, as in file names: nothing is lost and nothing fails.
+    Bytes that are not UTF-8 become surrogates, as in file names: nothing is lost and nothing fails. A value is cut at
+    `MAX_VALUE_CHARS`; a Location may be a URL of any length that a crawl can take, and is cut behind that.
     """
 
     __slots__ = ("_values",)
@@ -99,9 +118,10 @@ class Headers(Mapping[str, str]):
     def __init__(self, pairs: Iterable[tuple[bytes, bytes]] = ()) -> None:
         values: dict[str, list[str]] = {}
         for name, value in pairs:
-            values.setdefault(name.lower().decode("latin-1"), []).append(
-                value.strip().decode("utf-8", "surrogateescape")
-            )
+            name, text = name.lower(), value.strip().decode("utf-8", "surrogateescape")
+            if len(text) > MAX_VALUE_CHARS:
+                text = text[: MAX_HREF_CHARS + 1 if name == _LOCATION else MAX_VALUE_CHARS]
+            values.setdefault(name.decode("latin-1"), []).append(text)
         self._values = values
 
     def __getitem__(self, name: str) -> str:
@@ -114,6 +134,15 @@ class Headers(Mapping[str, str]):
     def __len__(self) -> int:
         return len(self._values)
 
+    def lists(self) -> Iterable[tuple[str, list[str]]]:
+        """Every name in lower case, in the order they came, with its values."""
+        return self._values.items()
+
     def all(self, name: str) -> tuple[str, ...]:
         """Every value of a name, in the order they came."""
         return tuple(self._values.get(name.lower(), ()))
+
+    def joined(self, name: str) -> str:
+        """Every value of a name in lower case, in the order they came, as one list; empty when there is none."""
+        values = self._values.get(name)
+        return "" if values is None else values[0] if len(values) == 1 else ", ".join(values)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from tenax.config import SiteConfig
 from tenax.fetch.answer import Answer
 from tenax.fetch.fallback import other_way
-from tenax.hosts.rules import after_probe, after_visit, with_robots
-from tenax.model import HostRecord, Outcome, Way
+from tenax.fetch.headers import robot_names
+from tenax.hosts.rules import after_probe, after_visit, robots_trouble, with_robots
+from tenax.model import Deferred, HostRecord, Outcome, Way
 
 
 def learned(
@@ -23,8 +24,10 @@ def learned(
     `jitter` is a random number from 0 to 1; `ways` are those at hand.
     """
     if answer.robots is not None:
-        host = with_robots(host, answer.robots, site.politeness)
+        host = with_robots(host, answer.robots, site.politeness, robot_names(site.fetch))
     if answer.probe is not None:
         host = after_probe(host, answer.probe.is_up, answer.probe.why, now, site, jitter)
+    elif answer.robots is not None and isinstance(outcome, Deferred):
+        outcome = robots_trouble(answer.robots) or outcome
     other = other_way(outcome, answer.way, site.fetch, ways)
     return after_visit(host, outcome, answer.answered_at, answer.requests, site, jitter, answer.way, other)

@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING, Protocol
 from tenax.errors import ConfigError
 from tenax.fetch.addresses import address
 from tenax.model import Value
+from tenax.open_files import raise_file_limit
 
 if TYPE_CHECKING:
     from pycares import AddrInfoResult
 
 _THREADS = 32
+FILES_PER_THREAD = 8
+"""Each look-up opens one or two; where few are allowed, there are fewer at once."""
 _NO_SUCH_NAME = frozenset(code for code in (socket.EAI_NONAME, getattr(socket, "EAI_NODATA", None)) if code is not None)
 
 # `9.9.9.9`, `127.0.0.1:5353`, `[2620:fe::fe]`, `[2620:fe::fe]:5353`, `2620:fe::fe`
@@ -60,7 +63,8 @@ class SystemLookup:
     """getaddrinfo. The loop's own threads would do, but they are few, and one slow name server would block them all."""
 
     def __init__(self) -> None:
-        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="names")
+        threads = max(min(_THREADS, raise_file_limit() // FILES_PER_THREAD), 1)
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="names")
 
     async def addresses(self, host: str) -> Found:
         found = await asyncio.get_running_loop().run_in_executor(self._threads, _addresses, host)
@@ -93,19 +97,25 @@ class ServerLookup:
         )
         self._unknown = frozenset({pycares.errno.ARES_ENOTFOUND, pycares.errno.ARES_ENODATA})
         self._silent = pycares.errno.ARES_ETIMEOUT
+        self._refused = pycares.errno.ARES_ECONNREFUSED
         self._words = pycares.errno.strerror
         self._patient_seconds = patient_seconds
         self._asked = 0
 
     async def addresses(self, host: str) -> Found:
         loop = asyncio.get_running_loop()
-        until = loop.time() + self._patient_seconds
+        until, is_new = loop.time() + self._patient_seconds, True
         while True:
             try:
                 return await self._answer(host)
             except TimeoutError:
                 if loop.time() >= until:
                     raise
+            except ConnectionRefusedError:  # or c-ares had no socket to ask by: then another one may do
+                if not is_new:
+                    raise
+                is_new = False
+                self._channel.reinit()
 
     async def _answer(self, host: str) -> Found:
         self._asked += 1
@@ -123,6 +133,8 @@ class ServerLookup:
                 answer.set_exception(NameUnknown(None, "no such name"))
             elif error == self._silent:
                 answer.set_exception(TimeoutError(None, self._words(error or 0)))
+            elif error == self._refused:
+                answer.set_exception(ConnectionRefusedError(None, self._words(error or 0)))
             else:
                 answer.set_exception(OSError(None, self._words(error or 0)))
 

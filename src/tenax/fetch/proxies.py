@@ -16,6 +16,8 @@ MAX_HOSTS = 100_000
 FIRST_REST_SECONDS = 5.0
 REST_FACTOR = 4.0
 """A host that no proxy brings us to is left alone for the first time, and each further time so many times longer."""
+MOST_OPINIONS = 3
+"""Where a failure may be the proxy's or the host's: after so many proxies with one, it counts as the host's."""
 MAX_CREDENTIAL_BYTES = 255
 """RFC 1929; HTTP would take more."""
 
@@ -115,10 +117,15 @@ class Proxies:
         self._kept: dict[str, Proxy] = {}
         self._rests: dict[str, float] = {}
         """Of hosts that no proxy brought us to when we last asked."""
+        self._doubts: dict[str, tuple[Proxy, ...]] = {}
+        """By host, the proxies that failed since its last answer, where it is not known whose fault that is."""
         self._turn = 0
 
     def choose(self, host: str, now: float, besides: Collection[Proxy] = ()) -> Proxy | None:
         """The proxy for a request to this host: the one it had, or the strategy's choice. None: all are banned."""
+        doubts = self._doubts.get(host)
+        if doubts and self._is_another_free((*besides, *doubts), now):
+            besides = (*besides, *doubts)
         proxy = self._kept.get(host)
         if proxy is None or proxy in besides or not self._is_free(proxy, now):
             free = [proxy for proxy in self.all if proxy not in besides and self._is_free(proxy, now)]
@@ -132,7 +139,8 @@ class Proxies:
     def answered(self, proxy: Proxy, host: str, status: int, now: float) -> bool:
         """An answer came through. True when it bans the proxy: this is how a site says that it is not wanted."""
         self._rests.pop(host, None)
-        if status in self._config.ban_statuses:
+        self._doubts.pop(host, None)
+        if self.is_ban(status):
             return self._ban(proxy, host, f"answer {status}", now)
         self._standings[proxy].failures_in_a_row = 0
         return False
@@ -145,6 +153,19 @@ class Proxies:
             return self._ban(proxy, host, why, now)
         self._forget(host, proxy)
         return False
+
+    def doubt(self, proxy: Proxy, host: str, now: float) -> bool:
+        """A failure that may be this proxy's or the host's. True: another proxy is to be asked; False: the host's."""
+        doubts = (*self._doubts.get(host, ()), proxy)
+        if len(doubts) >= MOST_OPINIONS or not self._is_another_free(doubts, now):
+            self._doubts.pop(host, None)
+            return False
+        _remember(self._doubts, host, doubts)
+        return True
+
+    def is_ban(self, status: int) -> bool:
+        """Whether an answer with this status bans the proxy that brings it."""
+        return status in self._config.ban_statuses
 
     def rest_seconds(self, host: str) -> float:
         """Every proxy has declined to bring us to this host: how long it is left alone, up to the length of a ban.
@@ -165,6 +186,9 @@ class Proxies:
         shown = [f"{proxy.name} ({self._standings[proxy].why})" for proxy in self.all[:_SHOWN_BANS]]
         more = len(self.all) - len(shown)
         return f"every proxy is banned: {', '.join(shown)}{f' and {more} more' if more else ''}"
+
+    def _is_another_free(self, besides: Collection[Proxy], now: float) -> bool:
+        return any(proxy not in besides and self._is_free(proxy, now) for proxy in self.all)
 
     def _is_free(self, proxy: Proxy, now: float) -> bool:
         return self._standings[proxy].banned_until <= now

@@ -7,7 +7,7 @@ import re
 from can_ada import parse
 
 from tenax.model import Hop, Value
-from tenax.urls.normalize import Spelling, normalize
+from tenax.urls.normalize import MAX_HREF_CHARS, Spelling, normalize
 
 _NOT_UTF8 = re.compile("[\udc80-\udcff]")
 
@@ -48,6 +48,8 @@ def next_hop(
     """
     if not location:
         return Stop("redirect without a target")
+    if len(location) > MAX_HREF_CHARS:
+        return Stop(f"redirect to a URL of more than {MAX_HREF_CHARS:,} characters")
     exact_url = _resolved(location, own[-1].url, https_domains)
     target = normalize(exact_url, None, spelling) if exact_url is not None else None
     if exact_url is None or target is None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import msgspec
 
 from tenax.config import SiteConfig
-from tenax.fetch.fallback import other_way
+from tenax.fetch.fallback import needs_browser, other_way
 from tenax.hosts.rest import asked_seconds, retry_delay_seconds
 from tenax.model import (
+    NEEDS_BROWSER,
     Again,
     DeadLetter,
     Deferred,
@@ -15,7 +16,9 @@ from tenax.model import (
     Failed,
     FailureKind,
     Outcome,
+    Park,
     Plan,
+    Redirected,
     Refused,
     Rejected,
     Source,
@@ -25,10 +28,20 @@ from tenax.model import (
 
 # Answers: the site has spoken, and there is nothing left to try.
 _SETTLED = frozenset({FailureKind.NOT_FOUND, FailureKind.GONE})
-# What a person named: they may open the guard and want it again. A link to a closed place is left at that.
+# What a person named, and may want at once when they have opened the guard for it.
 _NAMED = frozenset({Source.SEED, Source.REPLAY})
+# Another run may allow it: nothing is settled by a setting.
+_BY_SETTINGS = ("guard:", "rules:", "facets:", "series:", "robots:")
 # Trying again would give the same; a person may see a reason to.
-_PERMANENT = frozenset({FailureKind.CLIENT_ERROR, FailureKind.BLOCKED, FailureKind.TOO_LARGE, FailureKind.REDIRECT})
+_PERMANENT = frozenset(
+    {
+        FailureKind.CLIENT_ERROR,
+        FailureKind.BLOCKED,
+        FailureKind.TOO_LARGE,
+        FailureKind.REDIRECT,
+        FailureKind.UNREADABLE,
+    }
+)
 
 
 def plan_for(
@@ -57,9 +70,15 @@ def plan_for(
                 return msgspec.structs.replace(_again(task, host_next_at), way=other)
             if isinstance(outcome, Failed):
                 return _after_failure(outcome, task, now, site, jitter, host_next_at)
+            if needs_browser(outcome, way):
+                return DeadLetter(f"{NEEDS_BROWSER}: {outcome.why}")
             return _one_attempt_less(task, host_next_at, outcome.why, site) if outcome.is_hard else Done()
         case Refused(why=why) if why.startswith("guard:") and task.source in _NAMED:
             return DeadLetter(why)
+        case Refused(why=why) if why.startswith(_BY_SETTINGS):
+            return Park(why)
+        case Redirected(to=to, why=why) if why:
+            return Park(f"redirect: {why}, HTTP {outcome.status} to {to}")
         case _:
             return Done()
 
@@ -78,7 +97,10 @@ def _after_failure(
     if failed.kind in _PERMANENT:
         return DeadLetter(failed.why)
     wait = retry_delay_seconds(task.attempt, site.fetch, jitter)
-    return _one_attempt_less(task, max(now + wait, asked_for), failed.why, site)
+    plan = _one_attempt_less(task, max(now + wait, asked_for), failed.why, site)
+    # As above: every way was tried.
+    is_new_round = failed.kind is FailureKind.RESET and isinstance(plan, Again)
+    return msgspec.structs.replace(plan, way=None) if is_new_round else plan
 
 
 def _one_attempt_less(task: Task, at: float, why: str, site: SiteConfig) -> Plan:

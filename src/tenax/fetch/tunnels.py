@@ -42,6 +42,14 @@ class ProxyFailed(Exception):
         """True: it works, and would not or could not reach this very target. That may be the target's fault."""
 
 
+class TunnelBroke(Exception):
+    """A tunnel was made and failed before a request was sent through it: the proxy's fault or the host's."""
+
+    def __init__(self, failed: Failed) -> None:
+        super().__init__(failed.why)
+        self.failed = failed
+
+
 async def tunnel(
     loop: asyncio.AbstractEventLoop,
     sock: socket.socket,

@@ -20,6 +20,8 @@ from tenax.model import Validation, Value, Way
 from tenax.parse.document import Document
 from tenax.parse.facts import Facts
 
+SMALL_BODY_BYTES: Final = 500
+"""A smaller body must read like a page, where `validation.min_body_bytes` does not say what a page must have."""
 PLAIN_TEXT_CHARS: Final = 2_000
 """With so much to read it is a page, unless its very title says otherwise."""
 MOST_WALL_CHARS: Final = 6_000
@@ -78,11 +80,23 @@ def validate(
     """Judge what was read. `facts` is only asked for when the page is not plainly one."""
     if not config.enabled or document.media == "other" or not 200 <= status < 300:
         return Verdict()
+    verdict = _judged(document, facts, config, body_bytes, way)
+    if verdict is VALID and body_bytes < config.min_body_bytes:
+        least = f"{config.min_body_bytes:,}, by `validation.min_body_bytes`"
+        return Verdict("soft", f"small: the body has {body_bytes:,} bytes, and a page must have {least}")
+    return verdict
+
+
+def _judged(
+    document: Document, facts: Callable[[], Facts], config: ValidationConfig, body_bytes: int, way: Way
+) -> Verdict:
+    """What it reads like, whatever its size."""
     if document.media == "text":
         return VALID if document.text else Verdict("soft", "empty: there is nothing to read")
-    if body_bytes >= config.min_body_bytes and _is_plainly_a_page(document):
+    is_small = body_bytes < (SMALL_BODY_BYTES if config.min_body_bytes < 0 else config.min_body_bytes)
+    if not is_small and _is_plainly_a_page(document):
         return VALID
-    return _Look(document, facts(), body_bytes < config.min_body_bytes, way).verdict()
+    return _Look(document, facts(), is_small, way).verdict()
 
 
 def refresh_target(facts: Facts) -> str:

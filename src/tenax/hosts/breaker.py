@@ -21,6 +21,7 @@ _AMBIGUOUS = frozenset(
         FailureKind.TIMEOUT_HEADERS,
         FailureKind.TIMEOUT_BODY,
         FailureKind.TIMEOUT_TOTAL,
+        FailureKind.RESET,
     }
 )
 # These say nothing about whether the host is up: we broke, or there is no such host.
@@ -39,6 +40,16 @@ def is_trouble(outcome: Outcome) -> bool:
     if not isinstance(outcome, Failed) or outcome.kind in (FailureKind.INTERNAL, FailureKind.RATE_LIMITED):
         return False
     return outcome.is_site_wide or outcome.kind in _AMBIGUOUS
+
+
+def own_failure(failed: Failed, record: HostRecord) -> Failed:
+    """A connection that breaks while the host answers otherwise is the failure of the URL: it spends an attempt.
+
+    `record` is the host as it was known before. A row of them counts towards an outage all the same.
+    """
+    is_well = record.page_count > 0 and not record.failures_in_a_row and not must_probe(record)
+    is_own = failed.kind is FailureKind.RESET and failed.is_site_wide and is_well
+    return msgspec.structs.replace(failed, is_site_wide=False) if is_own else failed
 
 
 def after_answer(

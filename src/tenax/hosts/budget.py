@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from tenax.config import HostsConfig
-from tenax.hosts.rest import in_words, with_rest
+from tenax.hosts.rest import in_words, is_no_host, with_rest
 from tenax.model import Failed, FailureKind, HostRecord, Outcome
 
 # The host is well: it answered, and the answer is final. Or the failure is our own.
@@ -16,6 +16,7 @@ _FREE = frozenset(
         FailureKind.NOT_MODIFIED,
         FailureKind.REDIRECT,
         FailureKind.TOO_LARGE,
+        FailureKind.UNREADABLE,
         FailureKind.INTERNAL,
     }
 )
@@ -23,7 +24,7 @@ _FREE = frozenset(
 
 def after_answer(record: HostRecord, outcome: Outcome, now: float, hosts: HostsConfig) -> HostRecord:
     """A failure uses up a part of the budget; only time gives it back."""
-    if not isinstance(outcome, Failed) or outcome.kind in _FREE:
+    if not isinstance(outcome, Failed) or outcome.kind in _FREE or is_no_host(outcome):
         return record
     window = sorted([at for at in record.recent_failures if at > now - hosts.budget_window_seconds] + [now])
     if len(window) < hosts.budget_failures:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from tenax.config import FetchConfig
-from tenax.model import HostRecord
+from tenax.model import Failed, FailureKind, HostRecord, Outcome
 
 LONGEST_WORDS = 200
 """A reason may quote the other side; the record must not grow with it."""
@@ -14,6 +14,11 @@ LONGEST_WORDS = 200
 def is_resting(record: HostRecord, now: float) -> bool:
     """Whether it rests for more than its pace. What arrives meanwhile was asked for before the rest began."""
     return record.next_at > now and bool(record.resting_why)
+
+
+def is_no_host(outcome: Outcome) -> bool:
+    """Its name does not exist: that is the URL's own failure. There is no host to leave alone, or to ask at a pace."""
+    return isinstance(outcome, Failed) and outcome.kind is FailureKind.DNS and not outcome.is_site_wide
 
 
 def with_rest(record: HostRecord, until: float, why: str) -> HostRecord:

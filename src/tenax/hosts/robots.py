@@ -1,27 +1,35 @@
 """robots.txt by RFC 9309: how an answer is read, how long it holds, and what it allows us.
 
 `protego` matches the rules (longest match in octets, a tie allows, `*` and `$`). It was held against the RFC's text;
-`_as_the_rfc_reads_it` repairs, before it parses, what it reads differently.
+`_as_the_rfc_reads_it` repairs, before it parses, what it reads differently. Long files have an index of their rules.
 """
 
 from __future__ import annotations
 
 import re
 from collections import OrderedDict
+from urllib.parse import urlsplit
 
 import msgspec
 from protego import Protego
+from protego._utils import _quote_path
 
 from tenax.config import PolitenessConfig
+from tenax.hosts.rule_index import RuleIndex
 from tenax.model import RobotsCopy, RobotsVerdict, Value
 
 PRODUCT_TOKEN = "tenax"
+OUR_NAMES = frozenset({PRODUCT_TOKEN})
+"""Those that a robots.txt may mean us by when no other User-Agent is sent; see `product_token`."""
 MAX_ROBOTS_BYTES = 500 * 1024
 """RFC 9309, 2.5: at least this much of a file counts; here, exactly this much."""
 MAX_ROBOTS_REDIRECTS = 5
 """RFC 9309, 2.3.1.2: followed this often, across hosts too; beyond, the file counts as unavailable."""
 
 _MOST_LINE_CHARS = 16 * 1024
+_FEW_RULES = 100
+_FEW_WILDCARDS = 1_000
+"""A file with no more than this is walked through by protego, which takes microseconds."""
 
 _LINE_ENDS = re.compile(r"\r\n|\r|\n")
 # What Python's splitlines() would also split at, and bytes that were not UTF-8.
@@ -32,6 +40,13 @@ _FIELD = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _TOKEN = re.compile(r"[A-Za-z_-]+")
+_NAME = re.compile(r"[A-Za-z0-9_.-]*")
+_COMMENT = re.compile(r"\(([^()]*)\)")
+_BROWSER_NAMES = frozenset({
+    "applewebkit", "chrome", "chromium", "crios", "edg", "edge", "firefox", "fxios", "gecko", "headlesschrome", "khtml",
+    "like", "mobile", "mozilla", "msie", "opera", "opr", "presto", "safari", "trident", "version",
+})  # fmt: skip
+"""Products that a browser names; a crawler that looks like one names itself besides them."""
 
 
 class RobotsAnswer(Value, frozen=True):
@@ -136,11 +151,34 @@ def _is_html(answer: RobotsAnswer) -> bool:
 # ---- what it allows ---------------------------------------------------------------------------------------
 
 
-def _as_the_rfc_reads_it(text: str) -> tuple[str, bool]:
+def product_token(user_agent: str) -> str:
+    """The name that a site sees in this User-Agent and may use in its robots.txt, in lower case; empty: it has none.
+
+    The first product (`FooBot/1.0 (+url)`). Behind `Mozilla/5.0`, the first name after `compatible;` in a comment, or
+    else the first product that is not a browser's. A browser's own User-Agent is `mozilla`.
+    """
+    words = map(_NAME.match, _COMMENT.sub(" ", user_agent).split())
+    products = [word[0].lower() for word in words if word is not None and word[0]]
+    if not products or products[0] != "mozilla":
+        return products[0] if products else ""
+    named = (name for comment in _COMMENT.findall(user_agent) for name in _compatible(comment))
+    return next((name for name in (*named, *products) if name not in _BROWSER_NAMES), "mozilla")
+
+
+def _compatible(comment: str) -> list[str]:
+    """The first name after `compatible` in a comment: `compatible; FooBot/1.0; +https://foo.example`."""
+    parts = [part.strip() for part in comment.lower().split(";")]
+    after = parts[parts.index("compatible") + 1 :] if "compatible" in parts else []
+    words = [_NAME.match(part) for part in after if "://" not in part]
+    return [word[0] for word in words if word is not None and word[0]][:1]
+
+
+def _as_the_rfc_reads_it(text: str, names: frozenset[str]) -> tuple[str, bool]:
     """The same rules, spelled so that protego reads them as RFC 9309 does; and whether any Allow is among them.
 
     - Lines end at CR, LF or CRLF only.
     - A User-agent line names a whole product token: `Tenax/2.0` is us, `Ten` is not (protego takes any beginning).
+      Groups for any of our names hold together.
     - Records the RFC does not know must not end a group, so they are left out. Crawl-delay stays: we obey it.
     """
     lines = []
@@ -153,23 +191,25 @@ def _as_the_rfc_reads_it(text: str) -> tuple[str, bool]:
             lines.append(field[0])
             has_allow = has_allow or (field["allow"] is not None and bool(field["value"].strip()))
         else:
-            lines.append(f"User-agent: {_agent(field['value'].strip())}")
+            lines.append(f"User-agent: {_agent(field['value'].strip(), names)}")
     return "\n".join(lines), has_allow
 
 
-def _agent(value: str) -> str:
+def _agent(value: str, names: frozenset[str]) -> str:
     if value == "*" or value[:2] in ("* ", "*\t"):
         return "*"
-    token = _TOKEN.match(value)
-    return PRODUCT_TOKEN if token is not None and token[0].lower() == PRODUCT_TOKEN else "another"
+    # RFC 9309 knows letters, `_` and `-`; some names have digits all the same.
+    found = (pattern.match(value) for pattern in (_TOKEN, _NAME))
+    return PRODUCT_TOKEN if any(one is not None and one[0].lower() in names for one in found) else "another"
 
 
 class Robots:
-    """The rules of one robots.txt for us."""
+    """The rules of one robots.txt for us, by whichever of our names."""
 
-    def __init__(self, text: str) -> None:
-        prepared, self._has_allow = _as_the_rfc_reads_it(text)
+    def __init__(self, text: str, names: frozenset[str] = OUR_NAMES) -> None:
+        prepared, self._has_allow = _as_the_rfc_reads_it(text, names)
         self._rules = Protego.parse(prepared)
+        self._index = _index_of(self._rules)
 
     def __del__(self) -> None:
         # The parts of a parser refer to each other. Left alone they would stay until the next full collection, which a
@@ -177,7 +217,10 @@ class Robots:
         vars(self._rules).clear()
 
     def allows(self, url: str) -> bool:
-        return bool(self._rules.can_fetch(url, PRODUCT_TOKEN))
+        if self._index is None:
+            return bool(self._rules.can_fetch(url, PRODUCT_TOKEN))
+        is_robots = "/robots.txt" in url and urlsplit(url).path == "/robots.txt"
+        return is_robots or self._index.allows(_quote_path(url))
 
     def crawl_delay(self, max_seconds: float) -> float | None:
         """Seconds between requests, shortened to `max_seconds`; None when not asked for, or not a number."""
@@ -187,6 +230,17 @@ class Robots:
     def closes_everything(self) -> bool:
         """True when no path at all is open to us. A file with Allow lines is taken to open something."""
         return not self._has_allow and not self.allows("/") and not self.allows("/any/other/path")
+
+
+def _index_of(rules: Protego) -> RuleIndex | None:
+    """Of a long file, with what protego has made of it: patterns spelled like URLs, those that win first."""
+    ours = rules._get_matching_rule_set(PRODUCT_TOKEN)
+    if ours is None:
+        return None
+    patterns = [(rule.value._pattern, rule.field == "allow") for rule in ours._rules]
+    if len(patterns) <= _FEW_RULES and sum(pattern.count("*") for pattern, _ in patterns) <= _FEW_WILDCARDS:
+        return None
+    return RuleIndex(patterns)
 
 
 class _Everything(Robots):
@@ -208,13 +262,13 @@ _SHELF_CHARS = 4 * 1024 * 1024
 """Of the files whose rules are kept parsed. Parsed, a file takes ten times its size: some 40 MB in all."""
 
 
-def matcher(copy: RobotsCopy) -> Robots:
-    """The rules of this copy, parsed once for as long as the host stays active."""
+def matcher(copy: RobotsCopy, names: frozenset[str] = OUR_NAMES) -> Robots:
+    """The rules of this copy for us by these names, parsed once for as long as the host stays active."""
     if copy.verdict is RobotsVerdict.UNREACHABLE:
         return _HANDS_OFF
     if copy.verdict is RobotsVerdict.ALLOW_ALL or not copy.text:
         return _NO_RULES
-    return _SHELF.rules_of(copy.text)
+    return _SHELF.rules_of(copy.text, names)
 
 
 class Shelf:
@@ -222,18 +276,19 @@ class Shelf:
 
     def __init__(self, most_chars: int = _SHELF_CHARS) -> None:
         self._most_chars = most_chars
-        self._rules: OrderedDict[str, Robots] = OrderedDict()
+        self._rules: OrderedDict[tuple[str, frozenset[str]], Robots] = OrderedDict()
         self.chars = 0
 
-    def rules_of(self, text: str) -> Robots:
-        rules = self._rules.get(text)
+    def rules_of(self, text: str, names: frozenset[str] = OUR_NAMES) -> Robots:
+        key = (text, names)
+        rules = self._rules.get(key)
         if rules is not None:
-            self._rules.move_to_end(text)
+            self._rules.move_to_end(key)
             return rules
-        rules = self._rules[text] = Robots(text)
+        rules = self._rules[key] = Robots(text, names)
         self.chars += len(text)
         while self.chars > self._most_chars and len(self._rules) > 1:
-            oldest, _ = self._rules.popitem(last=False)
+            (oldest, _), _ = self._rules.popitem(last=False)
             self.chars -= len(oldest)
         return rules
 

@@ -8,19 +8,24 @@ from __future__ import annotations
 
 import msgspec
 
-from tenax.config import PolitenessConfig, SiteConfig
+from tenax.config import FetchConfig, PolitenessConfig, SiteConfig
 from tenax.hosts import breaker, budget, cooldown, throttle, ways
-from tenax.hosts.breaker import must_probe
-from tenax.hosts.rest import asked_seconds, is_resting, with_rest
-from tenax.hosts.robots import matcher
+from tenax.hosts.breaker import must_probe, own_failure
+from tenax.hosts.rest import asked_seconds, is_no_host, is_resting, retry_delay_seconds, with_rest
+from tenax.hosts.robots import OUR_NAMES, matcher
 from tenax.hosts.throttle import asked_of_all, pace_seconds
 from tenax.hosts.ways import usual_way
 from tenax.model import Deferred, Failed, FailureKind, Fetched, HostRecord, Outcome, RobotsCopy, RobotsVerdict, Way
 
 
-def with_robots(record: HostRecord, copy: RobotsCopy, politeness: PolitenessConfig) -> HostRecord:
-    """The record with this robots.txt. An unreachable one puts the host to rest until it is to be asked again."""
-    robots = matcher(copy)
+def with_robots(
+    record: HostRecord, copy: RobotsCopy, politeness: PolitenessConfig, names: frozenset[str] = OUR_NAMES
+) -> HostRecord:
+    """The record with this robots.txt, which may mean us by any of these names.
+
+    An unreachable one puts the host to rest until it is to be asked again.
+    """
+    robots = matcher(copy, names)
     record = msgspec.structs.replace(
         record,
         robots=copy,
@@ -32,15 +37,29 @@ def with_robots(record: HostRecord, copy: RobotsCopy, politeness: PolitenessConf
     return record
 
 
+def robots_trouble(copy: RobotsCopy) -> Failed | None:
+    """A robots.txt that answers with a broken server, as a failure of its host: it counts towards an outage like that
+    of a page. A 429 does not: whoever says that is up."""
+    if copy.verdict is not RobotsVerdict.UNREACHABLE or copy.http_status is None or copy.http_status < 500:
+        return None
+    why = f"robots.txt: HTTP {copy.http_status}"
+    return Failed(why, FailureKind.SERVER_ERROR, is_site_wide=True, status=copy.http_status)
+
+
 def lasting(
-    copy: RobotsCopy, record: HostRecord, politeness: PolitenessConfig, now: float, requests: int
+    copy: RobotsCopy,
+    record: HostRecord,
+    politeness: PolitenessConfig,
+    now: float,
+    requests: int,
+    names: frozenset[str] = OUR_NAMES,
 ) -> RobotsCopy:
     """The copy, made to last until the turn after the `requests` that asked for it.
 
     A host with an hour or a day between two requests would else be asked for nothing but its robots.txt, for ever. An
     old copy that stands in for one that cannot be had serves no longer than it may.
     """
-    delay = matcher(copy).crawl_delay(politeness.max_crawl_delay_seconds)
+    delay = matcher(copy, names).crawl_delay(politeness.max_crawl_delay_seconds)
     pace = pace_seconds(msgspec.structs.replace(record, crawl_delay_seconds=delay), politeness)
     until = now + pace * (requests + 1)
     if copy.fetched_at < now:
@@ -48,6 +67,15 @@ def lasting(
     if copy.verdict is RobotsVerdict.UNREACHABLE or until <= copy.expires_at:
         return copy
     return msgspec.structs.replace(copy, expires_at=until)
+
+
+def retried_soon(copy: RobotsCopy, record: HostRecord, fetch: FetchConfig, now: float) -> RobotsCopy:
+    """The copy of an unreachable robots.txt, due again as any other failed request: the first failures of a host in a
+    row may be a moment's. When the attempts of one URL are spent, the wait is that of an unreachable robots.txt."""
+    failures = record.failures_in_a_row
+    if copy.verdict is not RobotsVerdict.UNREACHABLE or failures + 1 >= fetch.max_attempts:
+        return copy
+    return msgspec.structs.replace(copy, expires_at=now + retry_delay_seconds(failures, fetch, 0.0))
 
 
 def after_visit(
@@ -69,6 +97,8 @@ def after_visit(
         return _waiting(record, outcome.until, answered_at)
     if requests == 0 and not isinstance(outcome, Failed):
         return record
+    if is_no_host(outcome):
+        requests = max(requests - 1, 0)  # the last one was never sent
     if isinstance(outcome, Failed) and outcome.kind is FailureKind.PROXY:
         return _after_turn(_unreached(record, outcome, answered_at, site), answered_at, requests, site.politeness)
     is_late = is_resting(record, answered_at)
@@ -119,9 +149,13 @@ __all__ = [
     "after_probe",
     "after_visit",
     "asked_of_all",
+    "is_no_host",
     "lasting",
     "must_probe",
+    "own_failure",
     "pace_seconds",
+    "retried_soon",
+    "robots_trouble",
     "usual_way",
     "with_robots",
 ]

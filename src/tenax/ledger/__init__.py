@@ -6,8 +6,11 @@ The states of a task, and what moves it:
                             ▲                  │
                             │                  ├──commit──▶ waiting       plan Again, with its time
                             │                  ├──commit──▶ dead          plan DeadLetter, with its cause
+                            │                  ├──commit──▶ parked        plan Park, with its cause
                             └──lease void──────┘
                             ├──replay────────── dead
+                            ├──unpark────────── parked                 when a run's settings allow it
+                            ├──requeue───────── dead, or settled without a page
                             └──revisit───────── settled                with a page, or by a 404 or 410
 
 What every backend promises, and `tests/contracts/ledger.py` checks:
@@ -42,7 +45,7 @@ No backend's words (rowids, pragmas, SQL) appear in this protocol.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Protocol
 
 from tenax.config import DuplicatesConfig
@@ -50,6 +53,7 @@ from tenax.ledger.reports import (
     Agenda,
     AgendaLine,
     Counts,
+    CutCount,
     HostLine,
     LetterRecord,
     Life,
@@ -59,6 +63,8 @@ from tenax.ledger.reports import (
     VisitRecord,
 )
 from tenax.model import (
+    CanonicalCopy,
+    Catalogue,
     Claim,
     Cursor,
     Event,
@@ -94,6 +100,24 @@ class PageLinks(Value, frozen=True):
     url: str
     origin: str
     packed: bytes
+    record_id: int = 0
+    depth: int = 0
+    catalogue: Catalogue = ""
+    """Set for a sitemap or a feed: what it lists."""
+
+
+class CutPage(Value, frozen=True):
+    """A page that limits cut something off of."""
+
+    url: str
+    origin: str
+    packed: bytes | None
+    """Its links; None when they are not kept."""
+    record_id: int
+    depth: int
+    catalogue: Catalogue
+    cut: dict[str, int]
+    """Links that were not followed, by the name of the limit."""
 
 
 LevelOf = Callable[[str, Source, Priority], Priority]
@@ -126,8 +150,8 @@ class Likeness(Protocol):
 class Links(Protocol):
     """The link graph: a row for each page that was stored while it was kept, replaced when the page comes again."""
 
-    def all(self) -> AsyncIterator[PageLinks]:
-        """Every row, in the order the pages were first visited."""
+    def all(self, *, with_lists: bool = False) -> AsyncIterator[PageLinks]:
+        """Every row, in the order the pages were first visited; with those of sitemaps and feeds, when asked for."""
 
     async def of(self, url: str) -> PageLinks | None:
         """The row of one page; None when nothing is kept of it."""
@@ -142,13 +166,44 @@ class Links(Protocol):
         """
 
 
+class ParkedRedirect(Value, frozen=True):
+    """A URL that leads where the rules did not allow it to."""
+
+    record_id: int
+    url: str
+    depth: int
+    to: str
+
+
+class CutOffs(Protocol):
+    """What limits cut off, by page and limit: written with the visit, replaced when the page comes again."""
+
+    def pages(self) -> AsyncIterator[CutPage]:
+        """Every page that something of was cut off, in the order they were first visited."""
+
+    async def put(self, left: Mapping[int, Mapping[str, int]]) -> None:
+        """Replace what is said of some pages, by their records; nothing of it is left where it is empty."""
+
+    def redirects(self) -> AsyncIterator[ParkedRedirect]:
+        """Redirects that are parked because of the rules."""
+
+    async def followed(self, record_ids: Sequence[int]) -> None:
+        """Those are settled: where they lead is in the crawl."""
+
+    async def restate(self, refusals: Mapping[str, int]) -> None:
+        """Replace the counts of refused links by these: all stored pages were judged again."""
+
+    async def ask_again(self, record_ids: Sequence[int]) -> int:
+        """Settled pages wait for another visit that asks for the whole document; how many."""
+
+
 class Ledger(Protocol):
     """The one database. Every method may be called from any task of one event loop."""
 
     # -- the frontier
 
-    async def admit(self, offers: Sequence[Offer]) -> Admission:
-        """Offer URLs outside of a visit: seeds. Durable on return."""
+    async def admit(self, offers: Sequence[Offer], via: int | None = None) -> Admission:
+        """Offer URLs outside of a visit: seeds, or links of a page stored before, by its record. Durable on return."""
 
     async def claim(self) -> Claim | None:
         """Take the next due task, or None when no host has a turn with something due."""
@@ -174,7 +229,8 @@ class Ledger(Protocol):
     # -- the outbox
 
     async def events(self, after: int, limit: int) -> list[Event]:
-        """Committed events with numbers above `after`, in order."""
+        """Committed events with numbers above `after`, in order; fewer than `limit` where their texts are long, but at
+        least one if there is any."""
 
     async def subscribe(self, sink: str) -> Cursor:
         """Where this sink is; from now on events are kept until it has them."""
@@ -199,13 +255,32 @@ class Ledger(Protocol):
     async def agenda(self, limit: int) -> Agenda:
         """What is due when, and the first tasks of all hosts. Looks at every waiting task."""
 
+    async def canonical_copy(self, url: str) -> CanonicalCopy | None:
+        """What we hold of the newest page that names this URL as its canonical one; None when there is none.
+
+        Only pages of the same host name and port are believed, whatever their scheme and with or without `www.`.
+        """
+
     def pages(self, where: PageFilter) -> AsyncIterator[Page]:
         """Pages in the order they were stored, text included."""
 
     def dead_letters(self) -> AsyncIterator[LetterRecord]: ...
 
-    async def replay(self, urls: Sequence[str] | None) -> int:
-        """Make dead letters waiting again, all of them when `urls` is None; how many came back."""
+    async def replay(self, urls: Sequence[str] | None, *, needs_browser: bool = False) -> int:
+        """Make dead letters waiting again, all of them when `urls` is None; how many came back.
+
+        With `needs_browser`, only those that wait for a run with a browser.
+        """
+
+    async def requeue(self, offers: Sequence[Offer]) -> int:
+        """Make URLs that a person names again waiting: dead letters, and what was settled without a page because it
+        was refused, rejected or failed. How many came back.
+
+        They are due at once, with the depth, priority and source of the offers, and the whole page is asked for.
+        """
+
+    async def unpark(self, causes: Sequence[str]) -> int:
+        """Make tasks waiting again that are parked for one of these causes; how many came back."""
 
     async def revisit(self, now: float) -> int:
         """Make every settled task waiting again that has a page or ended 404 or 410, and begin a new round.
@@ -218,7 +293,14 @@ class Ledger(Protocol):
     @property
     def links(self) -> Links: ...
 
+    @property
+    def cut_offs(self) -> CutOffs: ...
+
     # -- itself
+
+    def lost_file(self) -> str:
+        """The file of it that was deleted, moved or replaced since it was opened; empty: none was. It asks the file
+        system, so not on the event loop."""
 
     @property
     def is_away(self) -> bool:
@@ -250,6 +332,9 @@ __all__ = [
     "AgendaLine",
     "Counts",
     "Cursor",
+    "CutCount",
+    "CutOffs",
+    "CutPage",
     "HostLine",
     "Ledger",
     "LetterRecord",
@@ -259,6 +344,7 @@ __all__ = [
     "Links",
     "PageFilter",
     "PageLinks",
+    "ParkedRedirect",
     "Status",
     "Task",
     "TaskState",

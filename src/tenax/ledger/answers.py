@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any
 
-from tenax.ledger import Agenda, AgendaLine, HostLine, LetterRecord, Life, Status, TaskState, rows
+import msgspec
+
+from tenax.ledger import (
+    Agenda,
+    AgendaLine,
+    CutCount,
+    CutPage,
+    HostLine,
+    LetterRecord,
+    Life,
+    ParkedRedirect,
+    Status,
+    TaskState,
+    rows,
+)
 from tenax.ledger.rows import Row
 from tenax.ledger.schedule import Entry
-from tenax.model import Again, Cursor, HostRecord, Page, Priority
+from tenax.model import Again, Cursor, HostRecord, Page, Priority, setting_of
 
 PAGES_AT_ONCE = 200
 BUSIEST = 20
@@ -45,7 +60,7 @@ def life_of_record(
         chain=rows.chain_of(row["chain"]),
         due=entry.due / 1000 if entry else None,
         attempt=row["attempt"],
-        cause=row["error_message"] if row["state"] == TaskState.DEAD else None,
+        cause=row["error_message"] if row["state"] in (TaskState.DEAD, TaskState.PARKED) else None,
         page=page,
         visits=tuple(map(rows.visit_record, visits)),
         host=host,
@@ -60,6 +75,9 @@ def letter_of(row: Row) -> LetterRecord:
         attempt=row["attempt"],
         depth=row["depth"],
         via=row["via_url"],
+        http_status=row["http_status"],
+        validation_status=row["validation_status"] or "",
+        rejection_reason=row["rejection_reason"],
     )
 
 
@@ -75,6 +93,8 @@ def status_of(
     next_due: float | None,
     cursors: dict[str, Cursor],
     workers: int,
+    cut_off: Iterable[tuple[str, int, int]],
+    parked: Iterable[tuple[str, int]],
 ) -> Status:
     """`created` as the ledger remembers it; `workers`: others that crawl into it now."""
     return Status(
@@ -83,6 +103,7 @@ def status_of(
         waiting=tally.get("waiting", 0),
         settled=tally.get("settled", 0),
         dead=tally.get("dead", 0),
+        needs_browser=tally.get("needs_browser", 0),
         pages=tally.get("pages", 0),
         articles=tally.get("articles", 0),
         duplicates=tally.get("duplicates", 0),
@@ -93,6 +114,8 @@ def status_of(
         events=events,
         outcomes=rows.with_prefix(tally, "outcome:"),
         refusals=rows.with_prefix(tally, "refusal:"),
+        cut_off={name: CutCount(links, pages) for name, links, pages in cut_off if setting_of(name)},
+        parked=dict(parked),
         found=rows.with_prefix(tally, "found:"),
         busiest=tuple(busiest),
         due_now=due_now,
@@ -102,6 +125,20 @@ def status_of(
         workers=workers,
     )
 
+
+def cut_page_of(row: Sequence[Any]) -> CutPage:
+    """Of a row of `cut_off_after`."""
+    url, origin, packed, record_id, depth, catalogue, cut = row
+    return CutPage(url, origin, packed, record_id, depth, catalogue, _decode_cut(cut))
+
+
+def redirect_of(row: Sequence[Any]) -> ParkedRedirect:
+    """Of a row of `redirects_after`."""
+    record_id, url, depth, cause = row
+    return ParkedRedirect(record_id, url, depth, cause.rpartition(" to ")[2])
+
+
+_decode_cut = msgspec.json.Decoder(dict[str, int]).decode
 
 HORIZONS = {"now": 0, "hour": 3_600_000, "day": 86_400_000, "week": 604_800_000}
 """Until when a task is due, in milliseconds from now; what comes after is `later`."""

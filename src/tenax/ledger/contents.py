@@ -7,12 +7,16 @@ it. The parts repeat each other: side by side they cost little more than the lon
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 from isal import isal_zlib
 
 from tenax.ledger.rows import Row, chain_of, decode_authors, encode
-from tenax.model import Page, PageKind, PageLink, Value
+from tenax.model import Event, Page, PageKind, PageLink, Value
 
+EVENTS_BYTES = 16 * 1024 * 1024
+"""Texts of events that are in memory together, for one who asks for many; but for the last of them."""
 _SEPARATOR = "\0"
 _PARTS = 4
 _decode_page = msgspec.json.Decoder(Page).decode
@@ -65,6 +69,18 @@ def unpack(body: bytes | None) -> Texts:
     parts = isal_zlib.decompress(body).decode("utf-8").split(_SEPARATOR)
     text, article, markdown, links = parts + [""] * (_PARTS - len(parts))
     return Texts(text, article, markdown, _decode_links(links) if links else ())
+
+
+def events_of(rows: Iterable[tuple[int, float, bytes, bytes | None]]) -> list[Event]:
+    """The events of these rows, as many as are not too long together; at least the first."""
+    events: list[Event] = []
+    text_bytes = 0
+    for seq, at, about, body in rows:
+        events.append(Event(seq=seq, at=at, page=event_page(about, body)))
+        text_bytes += events[-1].page.text_bytes
+        if text_bytes > EVENTS_BYTES:
+            break
+    return events
 
 
 def event_page(about: bytes, body: bytes | None) -> Page:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from tenax.model import NEEDS_BROWSER
+
 WRONG = {
     "waiting tasks that were never admitted":
         "SELECT count(*) FROM queue q WHERE NOT EXISTS "
         "(SELECT 1 FROM seen s WHERE s.host_id = q.host_id AND s.key = q.key)",
     "tasks that wait more than once":
         "SELECT count(*) FROM (SELECT 1 FROM queue GROUP BY host_id, key HAVING count(*) > 1) twice",
-    "waiting tasks whose record says that they are settled or dead":
+    "waiting tasks whose record says that they are settled, dead or parked":
         "SELECT count(*) FROM queue q JOIN record r ON r.host_id = q.host_id AND r.key = q.key "
         "WHERE r.state <> 'waiting'",
     "records that say they wait, and are not in the queue":
@@ -24,9 +26,8 @@ WRONG = {
     "duplicates of pages that are not there":
         "SELECT count(*) FROM record r WHERE duplicate_of IS NOT NULL AND NOT EXISTS "
         "(SELECT 1 FROM record o WHERE o.id = r.duplicate_of AND o.content_id IS NOT NULL)",
-    "links of pages that are not there":
-        "SELECT count(*) FROM link l WHERE NOT EXISTS "
-        "(SELECT 1 FROM record r WHERE r.id = l.record_id AND r.content_id IS NOT NULL)",
+    "links of URLs that are not there":
+        "SELECT count(*) FROM link l WHERE NOT EXISTS (SELECT 1 FROM record r WHERE r.id = l.record_id)",
     "places in the index of originals that lead to a duplicate or to no page":
         "SELECT count(*) FROM likeness l WHERE NOT EXISTS (SELECT 1 FROM record r WHERE r.id = l.record_id "
         "AND r.content_id IS NOT NULL AND r.duplicate_of IS NULL)",
@@ -37,6 +38,8 @@ COUNTED = {
     "waiting": "SELECT count(*) FROM queue",
     "settled": "SELECT count(*) FROM record WHERE state = 'settled'",
     "dead": "SELECT count(*) FROM record WHERE state = 'dead'",
+    "parked": "SELECT count(*) FROM record WHERE state = 'parked'",
+    "needs_browser": f"SELECT count(*) FROM record WHERE state = 'dead' AND error_message LIKE '{NEEDS_BROWSER}%'",
     "pages": "SELECT count(*) FROM record WHERE content_id IS NOT NULL",
     "articles": "SELECT count(*) FROM record WHERE content_id IS NOT NULL AND kind = 'article'",
     "duplicates": "SELECT count(*) FROM record WHERE content_id IS NOT NULL AND duplicate_of IS NOT NULL",

@@ -22,4 +22,5 @@ def earlier(record: HostRecord, ahead: float, now: float) -> HostRecord:
         next_at=back(record.next_at),
         way_until=back(record.way_until),
         recent_failures=tuple(map(back, record.recent_failures)),
+        unreadable_pages=tuple(map(back, record.unreadable_pages)),
     )

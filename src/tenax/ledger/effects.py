@@ -14,7 +14,24 @@ from tenax.ledger.contents import content_of
 from tenax.ledger.duplicates import Duplicates, Print, Twin, print_of
 from tenax.ledger.rows import milliseconds
 from tenax.ledger.schedule import Entry
-from tenax.model import Again, DeadLetter, Fetched, Held, HostRecord, Offer, Page, PageKind, Tiding, Unchanged, Visit
+from tenax.model import (
+    LINKS_NOT_KEPT,
+    Again,
+    DeadLetter,
+    Fetched,
+    Held,
+    HostRecord,
+    Offer,
+    Page,
+    PageKind,
+    Park,
+    Redirected,
+    Rejected,
+    Tiding,
+    Unchanged,
+    Visit,
+    cut_off_by_limits,
+)
 
 Values = tuple[object, ...]
 
@@ -95,6 +112,11 @@ class Effects:
         """How pages were seen to change, by record."""
         self.links: list[Values] = []
         """Where pages lead, by record."""
+        self.cut: list[tuple[int, str, int]] = []
+        """What limits cut off: record, name of the limit, links."""
+        self.read_again: list[tuple[int, bool]] = []
+        """Records of documents that came again, and whether they are lists: what was cut off of them before is not said
+        any more. The sitemaps of a robots.txt that were cut off stay with the page that it was asked for."""
         self.offers: list[tuple[Offer, ...]] = []
         """What each visit offers, if its page is followed."""
         self.linked: list[Mapping[str, int]] = []
@@ -226,8 +248,14 @@ def _settle(
             found.catalogues.append((visit.outcome.catalogue, at, visit.etag, visit.last_modified, record_id))
         elif visit.claim.task.is_catalogue:
             found.awaited.append((record_id,))
-    if kept is not None and visit.leads_to is not None:
+    is_list = isinstance(visit.outcome, Fetched) and bool(visit.outcome.catalogue)
+    is_read = kept is not None or is_list
+    if visit.leads_to is not None:
         found.links.append((record_id, visit.leads_to))
+    if (is_read or isinstance(visit.outcome, (Redirected, Rejected))) and one.entry.record_id is not None:
+        found.read_again.append((record_id, is_list))
+    if visit.refusals:
+        found.cut += [(record_id, name, count) for name, count in cut_off_by_limits(visit.refusals).items()]
     if visit.freshness is not None:
         found.freshness.append((rows.encode(visit.freshness), record_id))
     _count(visit, stored, kept, found.tally)
@@ -263,19 +291,20 @@ def _common(one: Settling, record_id: int) -> Values:
     visit, entry = one.visit, one.entry
     return (
         record_id, one.host_id, entry.key, entry.path, rows.state_after(visit), rows.status_after(visit.outcome),
-        rows.http_status_of(visit.outcome), entry.depth, 3 - entry.rank, entry.source, entry.via, entry.found,
+        rows.http_status_after(visit), entry.depth, 3 - entry.rank, entry.source, entry.via, entry.found,
         milliseconds(visit.finished_at), _next_at(visit),
     )  # fmt: skip
 
 
 def _bare_row(one: Settling, record_id: int, number: int) -> Values:
     visit = one.visit
-    trouble = visit.plan.cause if isinstance(visit.plan, DeadLetter) else rows.trouble_of(visit)
-    failed = rows.status_after(visit.outcome) == "failed"
+    trouble = visit.plan.cause if isinstance(visit.plan, (DeadLetter, Park)) else rows.trouble_of(visit)
+    failed = rows.status_after(visit.outcome) in ("failed", "rejected")
     return (
         *_common(one, record_id), int(failed), trouble, _attempts(visit), _duration_ms(visit), number,
         one.entry.chain, milliseconds(visit.finished_at) if rows.asks_site(visit.outcome) else None,
         rows.stale_why(visit.outcome) if one.entry.record_id is not None else None,
+        visit.fetch.validation or None, rows.rejection_of(visit.outcome),
     )  # fmt: skip
 
 
@@ -297,6 +326,7 @@ def _page_row(one: Settling, kept: Kept, record_id: int, number: int, content_id
         page.status, page.etag, page.last_modified,
         page.headline, rows.authors_text(page.authors), page.published, page.words,
         twin.record_id if twin is not None else None, twin.likeness if twin is not None else None, kept.fingerprint,
+        visit.fetch.validation or None, rows.canonical_key(page),
     )  # fmt: skip
 
 
@@ -317,8 +347,11 @@ def _count(visit: Visit, stored: Stored | None, kept: Kept | None, tally: Counte
     state = rows.state_after(visit)
     if state != "waiting":
         tally[state] += 1
+    if isinstance(visit.plan, DeadLetter) and visit.plan.needs_browser:
+        tally["needs_browser"] += 1
     for reason, count in visit.refusals.items():
-        tally[f"refusal:{reason}"] += count
+        if reason != LINKS_NOT_KEPT:
+            tally[f"refusal:{reason}"] += count
 
 
 def _next_at(visit: Visit) -> int | None:

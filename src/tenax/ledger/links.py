@@ -2,7 +2,8 @@
 
 The columns are where each link leads, what it says, its marks and its `rel`, a line to a link, with NUL in between. A
 link to the page's own site is kept as a path. Side by side the addresses of a page repeat each other, and so do its
-words: with all it says, a link takes some thirty bytes.
+words: with all it says, a link takes some thirty bytes. URL lists (the feeds that a page names, the sitemaps of an
+index) come last and are marked, so one that is also linked to is kept twice.
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ from isal import isal_zlib
 
 from tenax.model import PageLink
 
+FEED, SITEMAP = "feed", "sitemap"
+"""The `rel` of URL lists that a document names."""
 _COLUMN = "\0"
 _LINE = "\n"
-_NOFOLLOW, _IN_ARTICLE = 1, 2
-_MARKS = "0123"
+_NOFOLLOW, _IN_ARTICLE, _URL_LIST = 1, 2, 4
+_MARKS = "01234567"
 _FOLLOWED = "02"
 _LEVEL = 0
 """The quickest. The next one is a fifth smaller, and costs a crawl another half percent."""
@@ -37,30 +40,51 @@ class Anchor(Protocol):
 
 
 def pack_links(
-    origin: str, targets: Sequence[str | None], said: Sequence[Anchor], *, but: str = "", is_nofollow: bool = False
+    origin: str,
+    targets: Sequence[str | None],
+    said: Sequence[Anchor],
+    *,
+    feeds: Iterable[str | None] = (),
+    but: str = "",
+    is_nofollow: bool = False,
 ) -> bytes:
     """Of a page at this origin: where links lead, and what is said there; `is_nofollow` when the page says it of all.
 
-    Of links to the same place one is kept, and none that leads nowhere, or to the one place that is left out. Nothing
-    at all is kept of a page without links.
+    Of links to the same place one is kept, and none that leads nowhere, or to the one place that is left out. `feeds`
+    are those that the page names. Nothing at all is kept of a page without any of them.
     """
     found = dict(zip(targets, said, strict=False))
     if len(found) < min(len(targets), len(said)):
         found = _each_once(zip(targets, said, strict=False))
     found.pop(None, None)
     found.pop(but, None)
-    if not found:
-        return b""
     anchors = found.values()
-    columns = (
-        # No URL has a line break in it, or a NUL.
-        _LINE.join(["", *filter(None, found)]).replace(f"{_LINE}{origin}/", f"{_LINE}/")[1:],
-        _column([anchor.text for anchor in anchors]),
-        "".join(
-            [_MARKS[_IN_ARTICLE * anchor.is_in_article + (is_nofollow or anchor.is_nofollow)] for anchor in anchors]
-        ),
-        _column([anchor.rel for anchor in anchors]),
-    )
+    urls = list(filter(None, found))
+    texts = [anchor.text for anchor in anchors]
+    marks = [_MARKS[_IN_ARTICLE * anchor.is_in_article + (is_nofollow or anchor.is_nofollow)] for anchor in anchors]
+    rels = [anchor.rel for anchor in anchors]
+    for feed in dict.fromkeys(filter(None, feeds)):
+        urls.append(feed)
+        texts.append("")
+        marks.append(_MARKS[_URL_LIST + is_nofollow])
+        rels.append(FEED)
+    return _packed(origin, urls, texts, marks, rels)
+
+
+def pack_urls(origin: str, urls: Iterable[str | None], lists: Iterable[str | None] = (), rel: str = "") -> bytes:
+    """What a sitemap or a feed at this origin lists, as the links of a page are packed; then the URL lists that it
+    names, each with this `rel`."""
+    found, named = (list(dict.fromkeys(filter(None, some))) for some in (urls, lists))
+    marks = [_MARKS[0]] * len(found) + [_MARKS[_URL_LIST]] * len(named)
+    return _packed(origin, found + named, [], marks, [""] * len(found) + [rel] * len(named))
+
+
+def _packed(origin: str, urls: list[str], texts: list[str], marks: list[str], rels: list[str]) -> bytes:
+    if not urls:
+        return b""
+    # No URL has a line break in it, or a NUL.
+    paths = _LINE.join(["", *urls]).replace(f"{_LINE}{origin}/", f"{_LINE}/")[1:]
+    columns = (paths, _column(texts), "".join(marks), _column(rels))
     return isal_zlib.compress(_COLUMN.join(columns).encode("utf-8", "replace"), _LEVEL)
 
 
@@ -71,12 +95,13 @@ def unpack_links(origin: str, packed: bytes) -> tuple[PageLink, ...]:
     urls = [origin + path if path[:1] == "/" else path for path in paths.split(_LINE)]
     said = zip(urls, _lines(texts, len(urls)), _lines(rels, len(urls)), map(int, marks), strict=True)
     return tuple(
-        PageLink(url, text, rel, bool(mark & _NOFOLLOW), bool(mark & _IN_ARTICLE)) for url, text, rel, mark in said
+        PageLink(url, text, rel, bool(mark & _NOFOLLOW), bool(mark & _IN_ARTICLE), bool(mark & _URL_LIST))
+        for url, text, rel, mark in said
     )
 
 
 def followed_targets(origin: str, packed: bytes) -> list[str]:
-    """Where links lead that are not marked nofollow; quicker than to unpack all that is kept of them."""
+    """Where links lead that are not marked nofollow, URL lists left out; quicker than to unpack all that is kept."""
     if not packed:
         return []
     paths, _, marks, _ = _columns(packed)
@@ -87,14 +112,15 @@ def followed_targets(origin: str, packed: bytes) -> list[str]:
     ]
 
 
-def link_to(target: str, origin: str, packed: bytes) -> PageLink | None:
-    """The link that leads there, if there is one. Most pages have none, and are only looked through."""
+def links_to(target: str, origin: str, packed: bytes) -> list[PageLink]:
+    """The link that leads there, and the mark that it is a URL list. Most pages have neither, and are only looked
+    through."""
     if not packed:
-        return None
+        return []
     path = target[len(origin) :] if target.startswith(f"{origin}/") else target
     if path.encode("utf-8", "replace") not in isal_zlib.decompress(packed):
-        return None
-    return next((link for link in unpack_links(origin, packed) if link.url == target), None)
+        return []
+    return [link for link in unpack_links(origin, packed) if link.url == target]
 
 
 def _each_once(links: Iterable[tuple[str | None, Anchor]]) -> dict[str | None, Anchor]:

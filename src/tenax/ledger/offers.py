@@ -12,7 +12,7 @@ from tenax.ledger.in_links import lead_of
 from tenax.ledger.inflow import Inflow
 from tenax.ledger.rows import milliseconds
 from tenax.ledger.schedule import Entry
-from tenax.model import Offer
+from tenax.model import Offer, cut_off_by_limits
 
 KNOWN_KEPT = 250_000
 """URLs remembered as known, twice at most: most links of a site stand on every page of it."""
@@ -34,6 +34,9 @@ class Batch(NamedTuple):
     """URLs that are known, and how many more links they were found to have."""
 
 
+NO_OFFERS = Batch((), None, 0)
+
+
 def entry_of(offer: Offer, key: int, batch: Batch, inflow: Inflow, now: float, in_links: int = 0) -> Entry:
     """A new task, as the queue holds it; due later where its source is too fast."""
     lead = offer.lead_seconds + lead_of(in_links) / 1000
@@ -45,6 +48,16 @@ def entry_of(offer: Offer, key: int, batch: Batch, inflow: Inflow, now: float, i
         rows.SOURCE_NUMBER[offer.source], milliseconds(now), batch.via, 0, None, rows.chain_blob(offer.chain),
         rows.hint_for(offer), offer.via,
     )  # fmt: skip
+
+
+def cut_off_rows(batches: Sequence[Batch], refused: Sequence[Mapping[str, int]]) -> list[tuple[int, str, int]]:
+    """What budgets cut off of pages: record, name of the budget, offers."""
+    return [
+        (batch.via, name, count)
+        for batch, reasons in zip(batches, refused, strict=True)
+        if batch.via is not None and reasons
+        for name, count in cut_off_by_limits(reasons).items()
+    ]
 
 
 def found_by(entries: Iterable[Entry]) -> Counter[str]:

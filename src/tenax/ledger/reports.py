@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from tenax.model import Cursor, FetchRecord, Hop, HostRecord, Outcome, Page, Plan, Priority, Source, Value
+from tenax.model import Cursor, FetchRecord, Hop, HostRecord, Outcome, Page, Plan, Priority, Source, Validation, Value
 
 
 class TaskState(StrEnum):
     WAITING = "waiting"
     SETTLED = "settled"
     DEAD = "dead"
+    PARKED = "parked"
+    """A setting of the run keeps it back."""
 
 
 class VisitRecord(Value, frozen=True):
@@ -44,7 +46,7 @@ class Life(Value, frozen=True):
     """For a waiting task: not before this time."""
     attempt: int = 0
     cause: str | None = None
-    """For a dead letter: why."""
+    """For a dead letter, and for a parked task: why."""
     page: Page | None = None
     visits: tuple[VisitRecord, ...] = ()
     host: HostRecord | None = None
@@ -59,6 +61,11 @@ class LetterRecord(Value, frozen=True):
     attempt: int
     depth: int
     via: str | None = None
+    http_status: int | None = None
+    """Of the last answer; None when none came."""
+    validation_status: Validation = ""
+    rejection_reason: str | None = None
+    """Why the last answer was not kept."""
 
 
 class HostLine(Value, frozen=True):
@@ -69,6 +76,13 @@ class HostLine(Value, frozen=True):
     next_due: float | None = None
 
 
+class CutCount(Value, frozen=True):
+    """What one limit cut off."""
+
+    links: int
+    pages: int
+
+
 class Status(Value, frozen=True):
     """The whole crawl at a glance."""
 
@@ -77,6 +91,8 @@ class Status(Value, frozen=True):
     waiting: int = 0
     settled: int = 0
     dead: int = 0
+    needs_browser: int = 0
+    """Of the dead letters, those that wait for a run with a browser."""
     pages: int = 0
     articles: int = 0
     duplicates: int = 0
@@ -91,6 +107,10 @@ class Status(Value, frozen=True):
     """Visits by outcome, such as `fetched`, `failed:dns`, `refused:robots`."""
     refusals: dict[str, int] = {}
     """Links never admitted, by rule."""
+    cut_off: dict[str, CutCount] = {}
+    """Links that the rules allow and a limit kept out, by the limit's name; see `model.limits`."""
+    parked: dict[str, int] = {}
+    """Tasks that a setting keeps back, by cause: `guard`, `rules`, `facets`."""
     found: dict[str, int] = {}
     """URLs that were admitted, by how they came to us: `link`, `sitemap`, `feed`; `catalogue` are sitemaps and feeds
     themselves, and the usual places where one was looked for."""
@@ -132,6 +152,8 @@ class Counts(Value, frozen=True):
     """What is cheap to know at any moment: the whole crawl, as far as committed."""
 
     waiting: int = 0
+    needs_browser: int = 0
+    """Dead letters that wait for a run with a browser."""
     pages: int = 0
     articles: int = 0
     duplicates: int = 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections import Counter
 from collections.abc import Callable
 from hashlib import blake2b
 from typing import Any, Protocol
@@ -12,6 +13,7 @@ import msgspec
 from tenax.ledger import Counts, VisitRecord
 from tenax.ledger.schedule import Entry
 from tenax.model import (
+    NEEDS_BROWSER,
     Again,
     DeadLetter,
     Deferred,
@@ -25,6 +27,7 @@ from tenax.model import (
     Outcome,
     Page,
     PageKind,
+    Park,
     Priority,
     Redirected,
     Refused,
@@ -245,6 +248,8 @@ def state_after(visit: Visit) -> str:
             return "waiting"
         case DeadLetter():
             return "dead"
+        case Park():
+            return "parked"
         case _:
             return "settled"
 
@@ -256,7 +261,9 @@ def status_after(outcome: Outcome) -> str:
             return "never_crawled"
         case Refused():
             return "blocked"
-        case Rejected() | Failed():
+        case Rejected():
+            return "rejected"
+        case Failed():
             return "failed"
         case _:
             return "fetched"
@@ -268,6 +275,38 @@ def http_status_of(outcome: Outcome) -> int | None:
             return status
         case _:
             return None
+
+
+def http_status_after(visit: Visit) -> int | None:
+    """The status of the answer, also of one that was not kept; None when no answer came."""
+    return visit.fetch.status if isinstance(visit.outcome, Rejected) else http_status_of(visit.outcome)
+
+
+def rejection_of(outcome: Outcome) -> str | None:
+    """Why an answer was not kept; None when it was, or when there was none."""
+    return outcome.why if isinstance(outcome, Rejected) else None
+
+
+def canonical_key(page: Page) -> int | None:
+    """What a page is found by under its canonical URL; None when it has none, or only its own.
+
+    A canonical URL on another site is not believed: any page could claim to be a copy of any other.
+    """
+    other = page.canonical
+    if not other or other == page.url or _site_of(other) != _site_of(page.url):
+        return None
+    return key_of_canonical(other)
+
+
+def key_of_canonical(url: str) -> int:
+    """The key is no secret: whoever looks a page up by it compares the URL as well."""
+    key: int = _first_64_bits(blake2b(url.encode("utf-8", "surrogatepass"), digest_size=8).digest())[0]
+    return key
+
+
+def _site_of(url: str) -> str:
+    """Host name and port, without scheme and `www.`."""
+    return origin_of(url).partition("://")[2].removeprefix("www.")
 
 
 def trouble_of(visit: Visit) -> str | None:
@@ -288,6 +327,7 @@ def trouble_in(outcome: Outcome) -> str | None:
 def counts_of(tally: dict[str, int]) -> Counts:
     return Counts(
         waiting=tally.get("waiting", 0),
+        needs_browser=tally.get("needs_browser", 0),
         pages=tally.get("pages", 0),
         articles=tally.get("articles", 0),
         duplicates=tally.get("duplicates", 0),
@@ -296,6 +336,19 @@ def counts_of(tally: dict[str, int]) -> Counts:
         saved_bytes=tally.get("saved_bytes", 0),
         outcomes=with_prefix(tally, "outcome:"),
     )
+
+
+def waits_for_browser(row: Row) -> bool:
+    """Whether a dead letter waits for a run with a browser."""
+    return (row["error_message"] or "").startswith(NEEDS_BROWSER)
+
+
+def count_back(row: Row, tally: Counter[str]) -> None:
+    """A task that was dead or settled waits again; the row is as it was before."""
+    tally["waiting"] += 1
+    tally[row["state"]] -= 1
+    if row["state"] == "dead" and waits_for_browser(row):
+        tally["needs_browser"] -= 1
 
 
 def with_prefix(tally: dict[str, int], prefix: str) -> dict[str, int]:

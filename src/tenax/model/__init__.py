@@ -8,6 +8,7 @@ seconds since the epoch, as a `tenax.clock.Clock` gives them.
 from __future__ import annotations
 
 from tenax.model.endings import (
+    NEEDS_BROWSER,
     AddressClass,
     Again,
     DeadLetter,
@@ -18,6 +19,7 @@ from tenax.model.endings import (
     Fetched,
     FetchRecord,
     Outcome,
+    Park,
     Plan,
     Redirected,
     Refused,
@@ -26,11 +28,33 @@ from tenax.model.endings import (
     Validation,
     label,
 )
-from tenax.model.finds import ArchiveRule, FacetRule, Finds, ListRule, Owed, Tally
+from tenax.model.finds import (
+    ArchiveRule,
+    FacetRule,
+    Finds,
+    GuessState,
+    GuessVerdict,
+    ListRule,
+    Owed,
+    SeriesRule,
+    SiteSigns,
+    Tally,
+)
 from tenax.model.freshness import Freshness
+from tenax.model.limits import (
+    CLOSED,
+    LIMIT_SETTINGS,
+    LINKS_NOT_KEPT,
+    OF_GUESSES,
+    cut_off_by_limits,
+    limits_in,
+    refused_by_rules,
+    setting_of,
+)
 from tenax.model.nouns import (
     Breaker,
     Budget,
+    CanonicalCopy,
     Catalogue,
     Claim,
     Company,
@@ -62,13 +86,19 @@ from tenax.model.value import PageKind, Value
 from tenax.model.worth import LINK_STEPS, SECONDS_PER_POINT, points_of_links
 
 __all__ = [
+    "CLOSED",
+    "LIMIT_SETTINGS",
+    "LINKS_NOT_KEPT",
     "LINK_STEPS",
+    "NEEDS_BROWSER",
+    "OF_GUESSES",
     "SECONDS_PER_POINT",
     "AddressClass",
     "Again",
     "ArchiveRule",
     "Breaker",
     "Budget",
+    "CanonicalCopy",
     "Catalogue",
     "Claim",
     "Company",
@@ -85,6 +115,8 @@ __all__ = [
     "Fetched",
     "Finds",
     "Freshness",
+    "GuessState",
+    "GuessVerdict",
     "Held",
     "Hop",
     "HostRecord",
@@ -96,6 +128,7 @@ __all__ = [
     "Page",
     "PageKind",
     "PageLink",
+    "Park",
     "Plan",
     "Priority",
     "Progress",
@@ -105,6 +138,8 @@ __all__ = [
     "Resting",
     "RobotsCopy",
     "RobotsVerdict",
+    "SeriesRule",
+    "SiteSigns",
     "Source",
     "Tally",
     "Task",
@@ -115,6 +150,10 @@ __all__ = [
     "Value",
     "Visit",
     "Way",
+    "cut_off_by_limits",
     "label",
+    "limits_in",
     "points_of_links",
+    "refused_by_rules",
+    "setting_of",
 ]

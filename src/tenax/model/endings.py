@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from tenax.model.nouns import Catalogue, Way
 from tenax.model.value import Value
@@ -33,6 +33,8 @@ class FailureKind(StrEnum):
     """304 for a page that we do not hold; to be asked for again, without conditions."""
     REDIRECT = "redirect"
     """A loop, too many hops, or a Location that leads nowhere we may go."""
+    UNREADABLE = "unreadable"
+    """It costs too much to read, or ends the process that reads it. Trying again would give the same."""
     PROXY = "proxy"
     """A proxy did not bring us to the host, which has heard nothing of us: no fault of the host, nor of the URL."""
     INTERNAL = "internal"
@@ -67,6 +69,10 @@ class FetchRecord(Value, frozen=True):
     validation: Validation = ""
     evidence: str = ""
     """What the validation saw, when it was not content."""
+    headers: dict[str, str] = {}
+    """Of the answer, names in lower case; bounded, and secrets masked."""
+    error_body: str = ""
+    """The beginning of what came with a 4xx or 5xx, where that is kept."""
 
     @property
     def download_seconds(self) -> float:
@@ -170,10 +176,26 @@ class Again(Value, frozen=True, tag="again"):
     """For what went well, and is to be kept up with: why then. Its attempts begin anew."""
 
 
+NEEDS_BROWSER: Final = "needs a browser"
+"""How the cause of a dead letter begins that only waits for a run with a browser."""
+
+
 class DeadLetter(Value, frozen=True, tag="dead_letter"):
     """Given up, kept with its cause; a person may replay it."""
 
     cause: str
 
+    @property
+    def needs_browser(self) -> bool:
+        """Whether it was put aside for want of a browser: a run that has one replays it."""
+        return self.cause.startswith(NEEDS_BROWSER)
 
-Plan: TypeAlias = Done | Again | DeadLetter
+
+class Park(Value, frozen=True, tag="park"):
+    """Not fetched because of a setting of this run. It waits, without a time, for a run whose settings allow it."""
+
+    cause: str
+    """Begins with one word and a colon: `guard`, `rules`, `redirect`, `facets`, `robots`."""
+
+
+Plan: TypeAlias = Done | Again | DeadLetter | Park

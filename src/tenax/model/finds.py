@@ -14,6 +14,10 @@ GuessState: TypeAlias = Literal["tried", "valid", "invalid"]
 """Asked and not answered yet; the last answer was good; the last answer was not."""
 
 
+GuessVerdict: TypeAlias = Literal["", "asked", "news", "no_signs", "own_site", "never"]
+"""Whether a host is guessed at, and why: `asked` and `news` say yes; empty when nobody has judged it yet."""
+
+
 class ListRule(Value, frozen=True):
     """How the pages of one list are numbered, and whether guessing its next page still pays."""
 
@@ -72,6 +76,10 @@ class Owed(Value, frozen=True, array_like=True):
     """The last number known of a list; nothing for an archive."""
     step: int = 1
     is_blank: bool = False
+    depth: int = 0
+    """Of the list."""
+    place: str = ""
+    """Path and query of a list that shows no numbers: how it is numbered may be seen on others, before it is asked."""
 
 
 class FacetRule(Value, frozen=True):
@@ -85,16 +93,54 @@ class FacetRule(Value, frozen=True):
     fingerprint: bytes = b""
 
 
+class SeriesRule(Value, frozen=True):
+    """Pages that lead to one another by number, such as the months of a calendar: whether they show the same again."""
+
+    same: int = 0
+    """Pages in a row that showed what the one before showed, and led to nothing but others of the series."""
+    content_hash: str = ""
+    """Beginning of the hash of the last one, for comparison with the next."""
+    fingerprint: bytes = b""
+
+
+class SiteSigns(Value, frozen=True):
+    """What the pages of a host say about the kind of site it is, and where it names its sitemaps and feeds."""
+
+    articles: int = 0
+    dated_articles: int = 0
+    """Articles that say when they were published."""
+    dated_paths: dict[str, int] = {}
+    """How many pages lie below a date, by its pattern: `/blog/{yyyy}/{mm}/` of /blog/2025/12/a-story."""
+    newest: int = 0
+    """The latest month in which a page was published: a year times twelve plus the month from zero."""
+    has_home: bool = False
+    """Its home page was read."""
+    has_feed: bool = False
+    """A page names a feed, or one was read."""
+    no_sitemap: bool = False
+    """Nothing is at /sitemap.xml."""
+    feeds_tried: bool = False
+    """The first usual place of a feed was offered to the crawl."""
+    sitemaps_tried: bool = False
+
+
 class Finds(Value, frozen=True):
     """All that is kept of guessing on one host."""
+
+    verdict: GuessVerdict = ""
+    """Of the last visit."""
+    signs: SiteSigns = SiteSigns()
 
     requests: int = 0
     """Visits seen, guesses among them."""
     made: int = 0
     succeeded: int = 0
     """Guesses that led to something new."""
+    archives_made: int = 0
+    """Those of all guesses that were archives; the others were pages of lists."""
+    archives_succeeded: int = 0
     archives_at: float = 0.0
-    """When archives were last looked for."""
+    """When archives were last looked for because it was time, or the host was first visited."""
     archive_hash: str = ""
     """Beginning of the hash of the last archive page that was guessed: a site may say the same to everything."""
     lists: dict[str, ListRule] = {}
@@ -109,3 +155,5 @@ class Finds(Value, frozen=True):
     """Patterns of lists and archives that are to be guessed from, once the share allows it; the next one first."""
     facets: dict[str, FacetRule] = {}
     """By path; the least recently visited first."""
+    series: dict[str, SeriesRule] = {}
+    """By path and query with `{n}` for every number; the least recently visited first."""

@@ -142,6 +142,14 @@ class Held(Value, frozen=True):
     fingerprint: bytes = b""
 
 
+class CanonicalCopy(Value, frozen=True):
+    """A page that we hold under another URL, and that names this one as its canonical URL."""
+
+    url: str
+    """Of the page that we hold."""
+    held: Held
+
+
 class RobotsCopy(Value, frozen=True):
     """What a host's robots.txt said when it was last asked (RFC 9309)."""
 
@@ -198,6 +206,8 @@ class HostRecord(Value, frozen=True):
     """When the failures happened that count towards its retry budget, oldest first."""
     blocks_in_a_row: int = 0
     """Answers in a row that shut us out: 401, 403, 429, 451."""
+    unreadable_pages: tuple[float, ...] = ()
+    """When the last pages came that cost too much to read, oldest first."""
     way: Way | None = None
     """What it was found to need; None: plain HTTP."""
     way_until: float = 0.0

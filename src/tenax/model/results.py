@@ -21,6 +21,8 @@ class PageLink(Value, frozen=True):
     is_nofollow: bool = False
     is_in_article: bool = False
     """Whether it stands in the clean part of the page."""
+    is_url_list: bool = False
+    """A sitemap or a feed, named as one and not linked to."""
 
 
 class Tiding(Value, frozen=True):
@@ -88,6 +90,12 @@ class Page(Value, frozen=True):
     stale_since: float | None = None
     """When asking for it again first failed; None while what we hold is what the site last gave."""
     stale_why: str = ""
+
+    @property
+    def text_bytes(self) -> int:
+        """The memory that its texts take. Not their lengths: one character beyond the first 65,536 makes each
+        character of a text four bytes long."""
+        return self.text.__sizeof__() + self.article.__sizeof__() + self.markdown.__sizeof__()
 
 
 class Visit(Value, frozen=True):
@@ -182,7 +190,11 @@ class Ending(StrEnum):
 
     COMPLETE = "complete"
     """Nothing is left to visit."""
+    LIMITED = "limited"
+    """Nothing waits, but a limit cut something off that the rules allow."""
     PAGE_LIMIT = "page_limit"
     INTERRUPTED = "interrupted"
     PATIENCE = "patience"
     """Every host with work left rests for longer than we wait."""
+    NOTHING_STORED = "nothing_stored"
+    """Nothing is left to visit, and no run of this crawl has stored a page."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TypeAlias
 
@@ -10,7 +10,7 @@ from msgspec import structs
 
 from tenax.model import PageKind, Value
 from tenax.parse.blocks import MAX_BLOCKS
-from tenax.parse.bounds import bounded
+from tenax.parse.budget import CpuBudget, TooCostly
 from tenax.parse.charset import Decoded, decode
 from tenax.parse.fingerprint import content_hash
 from tenax.parse.head import read_head
@@ -76,7 +76,7 @@ class Document(Value, frozen=True):
     content_hash: str = ""
     """SHA-256 of the text, hex; that of nothing when there is no text."""
     cut_why: str = ""
-    """Set when the page was too costly to parse whole: what it did. The rest of it is missing here."""
+    """Set when the page has more blocks than are judged: how many were. The rest of it is missing here."""
 
 
 def read_document(
@@ -86,13 +86,22 @@ def read_document(
     *,
     url: str | None = None,
     now: float | None = None,
+    budget: CpuBudget | None = None,
 ) -> Document:
     """Read a body of any size and manners; never raises. `robots_header` is X-Robots-Tag, lines joined by newlines.
 
     `url` is the page's own: it helps to date it and to tell what it is. Without `now` it has no dates, for none may lie
-    in the future.
+    in the future. Of a page that costs more than it may, nothing is read. Without a budget only its memory is bounded.
     """
-    return read_with_dom(body, content_type, robots_header, url=url, now=now)[0]
+    try:
+        return read_with_dom(body, content_type, robots_header, url=url, now=now, budget=budget)[0]
+    except TooCostly as error:
+        return unread(str(error))
+
+
+def unread(why: str) -> Document:
+    """A document of which nothing was read."""
+    return Document("other", why, content_hash=content_hash(""))
 
 
 def read_with_dom(
@@ -106,26 +115,29 @@ def read_with_dom(
     with_article: bool = True,
     with_markdown: bool = True,
     with_kernel: bool = True,
+    robot_names: Sequence[str] = (),
+    budget: CpuBudget | None = None,
 ) -> tuple[Document, Dom | None]:
     """The same, with the tree it was read from, for those who must look closer: a page is parsed once.
 
     `resolver` makes the addresses in the Markdown absolute; without one they are as written. Without the article there
     is title, description, language as declared, text and links, and nothing that takes longer. Without the kernel
-    all is read in Python, as it is where there is none.
+    all is read in Python, as it is where there is none. `robot_names` are further names that rules for robots may mean
+    us by, in lower case. Raises `TooCostly` for a page that costs more than it may.
     """
     sniffed = kind_of(body, content_type)
     if sniffed.kind == "html":
         decoded = decode(body, content_type)
-        dom, cut_why = _parsed(decoded, with_kernel)
+        dom = _parsed(decoded, budget)
         sheet = None
         if with_kernel and dom.root is not None:
             sheet = open_sheet(dom.root.mem_id, is_skimmed=not with_article)
         dom.seen, dom.searcher = (sheet.seen, sheet) if sheet is not None else (None, None)
         try:
             if with_article:
-                read = _read(dom, sheet, robots_header, url, now, resolver, with_markdown)
+                read = _read(dom, sheet, robots_header, url, now, resolver, with_markdown, robot_names, budget)
             else:
-                read = _skimmed(dom, sheet, robots_header)
+                read = _skimmed(dom, sheet, robots_header, robot_names)
         finally:
             dom.searcher = None
             if sheet is not None:
@@ -135,9 +147,8 @@ def read_with_dom(
             media_why=sniffed.why,
             charset=decoded.charset,
             charset_source=decoded.source,
-            cut_why=cut_why or read.cut_why,
         ), dom
-    is_noindex, is_nofollow = robots_hints((), robots_header)
+    is_noindex, is_nofollow = robots_hints((), robots_header, robot_names)
     if sniffed.kind == "other":
         return Document(
             "other", sniffed.why, is_noindex=is_noindex, is_nofollow=is_nofollow, content_hash=content_hash("")
@@ -156,10 +167,8 @@ def read_with_dom(
     ), None
 
 
-def _parsed(decoded: Decoded, with_kernel: bool) -> tuple[Dom, str]:
-    html = decoded.text.encode("utf-8", "replace") if decoded.utf_8 is None else decoded.utf_8
-    markup = bounded(html, with_kernel=with_kernel)
-    return Dom(markup.html), markup.why
+def _parsed(decoded: Decoded, budget: CpuBudget | None) -> Dom:
+    return Dom(decoded.text.encode("utf-8", "replace") if decoded.utf_8 is None else decoded.utf_8, budget)
 
 
 def _language(sheet: Sheet | None, text: str, declared: str | None) -> Language:
@@ -169,10 +178,10 @@ def _language(sheet: Sheet | None, text: str, declared: str | None) -> Language:
     return language_of(text, declared)
 
 
-def _skimmed(dom: Dom, sheet: Sheet | None, robots_header: str | None) -> Document:
+def _skimmed(dom: Dom, sheet: Sheet | None, robots_header: str | None, robot_names: Sequence[str]) -> Document:
     """What can be had without a second look."""
     body = skim_body(dom, sheet)
-    about = skim_metadata(dom, robots_header)
+    about = skim_metadata(dom, robots_header, robot_names)
     return Document(
         "html",
         title=about.window_title,
@@ -198,13 +207,17 @@ def _read(
     now: float | None,
     resolver: Resolver | None,
     with_markdown: bool,
+    robot_names: Sequence[str],
+    budget: CpuBudget | None,
 ) -> Document:
     """Everything but how the page came."""
     head = read_head(dom)
     base_href = read_base_href(dom)
     resolve = resolver(base_href) if resolver is not None else None
     body = read_body(dom, sheet, hints_of(head, url), resolve, with_markdown=with_markdown)
-    about = read_metadata(dom, robots_header, url=url, now=now, text=body.text, head=head)
+    if budget is not None:
+        budget.check("reading its text")
+    about = read_metadata(dom, robots_header, url=url, now=now, text=body.text, head=head, robot_names=robot_names)
     language = _language(sheet, body.article or body.text, about.language)
     return Document(
         "html",

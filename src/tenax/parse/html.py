@@ -1,6 +1,6 @@
 """One DOM per page and one walk through it: the small interface through which the other rooms see the parser.
 
-The parser is lexbor, by way of selectolax. Only this file, `node` and the kernel name it, so that a faster one can take
+The parser is lexbor, by way of selectolax. Only `parser`, `node` and the kernel name it, so that a faster one can take
 its place.
 """
 
@@ -10,13 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final, NamedTuple, Protocol
 
-from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, SelectolaxError
-
+from tenax.parse.budget import CpuBudget
 from tenax.parse.node import Node, tag_number
+from tenax.parse.parser import parse
 from tenax.parse.walk import Walk
 
-# Without events: the one they serve, copying a chosen <option>, makes long <select> lists quadratic.
-_OPTIONS: Final = int(LexborDocumentOptions.WO_EVENTS)
 TOLD: Final[Mapping[int, tuple[str, ...]]] = {
     tag_number("base"): ("href",),
     tag_number("link"): ("rel", "href", "type"),
@@ -79,16 +77,14 @@ UNSCRIPTED_CHARS: Final = 500
 
 
 class Dom:
-    """A parsed page; for one thread. The markup must have passed `bounds.bounded`: the parser has no limits."""
+    """A parsed page; for one thread."""
 
-    __slots__ = ("_parser", "_telling", "_walk", "root", "searcher", "seen")
+    __slots__ = ("_budget", "_parser", "_telling", "_walk", "root", "searcher", "seen")
 
-    def __init__(self, html: str | bytes) -> None:
-        """Bytes are UTF-8, and valid."""
-        try:
-            self._parser = LexborHTMLParser(html, options=_OPTIONS)
-        except SelectolaxError:
-            self._parser = LexborHTMLParser("", options=_OPTIONS)
+    def __init__(self, html: str | bytes, budget: CpuBudget | None = None) -> None:
+        """Bytes are UTF-8, and valid. Raises `TooCostly`, see `parser.parse`."""
+        self._parser = parse(html.encode("utf-8", "replace") if isinstance(html, str) else html, budget)
+        self._budget = budget
         self.root: Node | None = self._parser.root
         self._walk: Walk | None = None
         self._telling: Sequence[Telling] | None = None
@@ -104,6 +100,7 @@ class Dom:
         Of a page that shows next to nothing before its scripts run, what it has for those without them: we are.
         """
         if self._walk is None:
+            self._check("before it was walked through")
             self._walk = Walk(self.root)
             if _ink(self._walk) < FEW_CHARS and self._parser.css_first("noscript") is not None:
                 unscripted = Walk(self.root, is_unscripted=True)
@@ -148,10 +145,16 @@ class Dom:
 
     def select(self, selector: str) -> Sequence[Node]:
         """Elements that match a CSS selector, in document order. What is inside <template> is not searched."""
+        self._check("searching it")
         return self._parser.css(selector)
 
     def first(self, selector: str) -> Node | None:
+        self._check("searching it")
         return self._parser.css_first(selector)
+
+    def _check(self, when: str) -> None:
+        if self._budget is not None:
+            self._budget.check(when)
 
 
 def _told(node: Node) -> Telling:

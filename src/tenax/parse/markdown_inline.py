@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from itertools import groupby, pairwise
 from operator import itemgetter
 from typing import Final, NamedTuple, TypeAlias
@@ -14,6 +15,8 @@ from tenax.parse.walk import UNENTERED
 
 EM, STRONG = 1, 2
 MAX_ALT_CHARS: Final = 500
+MAX_HREF_BYTES: Final = 65_536
+"""A longer href is not looked at: it may stand around thousands of runs."""
 _MAX_AROUND: Final = 64
 """Elements looked at around the beginning of a run."""
 
@@ -167,9 +170,13 @@ class Run:
 
 def linked(element: Node, resolve: Resolve | None) -> str:
     href = element.attributes.get("href")
-    if not href:
+    if not href or (len(href) > MAX_HREF_BYTES // 4 and len(href.encode()) > MAX_HREF_BYTES):
         return ""
-    return address(resolve(href) if resolve is not None else href)
+    return _address(resolve(href) if resolve is not None else href)
+
+
+# One link may stand around thousands of runs.
+_address = lru_cache(maxsize=64)(address)
 
 
 def picture(attributes: Mapping[str, str | None], resolve: Resolve | None) -> str:

@@ -16,6 +16,7 @@ _MAY_BEGIN = frozenset("#>+-=:|0123456789")
 _BEGINS = re.compile(r"(?=#{1,6}(?:\s|$)|>|[-+](?:\s|$)|=+\s*$|[-:|][-:|\s]*$)|(\d{1,9})(?=[.)](?:\s|$))")
 _CLOSING_HASHES = re.compile(r"(?:^|(?<=\s))(?=#+$)")
 _TICKS = re.compile("`+")
+_LONGEST_CHARS = 2 * MAX_HREF_CHARS
 _PUNCTUATION: Final = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 
 _NOWHERE = re.compile(r"(?:javascript|vbscript|data|file|blob|about):", re.IGNORECASE)
@@ -35,7 +36,8 @@ def escaped(text: str) -> str:
 
 def begun(line: str) -> str:
     """An escaped line such that it begins no heading, quote, item, rule or table."""
-    return _BEGINS.sub(r"\1\\", line, count=1) if line[:1] in _MAY_BEGIN and _BEGINS.match(line) else line
+    begins = _BEGINS.match(line) if line[:1] in _MAY_BEGIN else None
+    return line if begins is None else f"{line[: begins.end()]}\\{line[begins.end() :]}"
 
 
 def heading(level: int, line: str) -> str:
@@ -76,6 +78,8 @@ def may_wrap(before: str, text: str, after: str) -> bool:
 def address(href: str) -> str:
     """The destination of a link, fit to stand between parentheses; empty if it leads nowhere."""
     href = href.strip()
+    if len(href) > _LONGEST_CHARS:
+        return ""
     is_safe = _UNSAFE_IN_ADDRESS.search(href) is None
     if not is_safe:
         href = inert(href.replace("\t", "").replace("\n", "").replace("\r", ""))

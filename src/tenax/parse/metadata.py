@@ -175,10 +175,10 @@ class Page:
         return _first(self.answers, names, max_chars)
 
 
-def skim_metadata(dom: Dom, robots_header: str | None = None) -> Metadata:
+def skim_metadata(dom: Dom, robots_header: str | None = None, robot_names: Sequence[str] = ()) -> Metadata:
     """What the head of the page alone says, where the rest is not wanted; see `read_metadata`."""
     head = read_head(dom)
-    is_noindex, is_nofollow = robots_hints(head.robots, robots_header)
+    is_noindex, is_nofollow = _robots_hints(head, robots_header, robot_names)
     title = shown(head.title, MAX_TITLE_CHARS) or shown(head.meta("og:title"), MAX_TITLE_CHARS)
     return Metadata(
         title=title,
@@ -201,6 +201,7 @@ def read_metadata(
     now: float | None = None,
     text: str | None = None,
     head: Head | None = None,
+    robot_names: Sequence[str] = (),
 ) -> Metadata:
     """`robots_header` is X-Robots-Tag; see `robots_hints`. Without `now` no dates: one must not lie in the future.
 
@@ -209,7 +210,7 @@ def read_metadata(
     """
     page = Page(dom, url, text, head)
     head = page.head
-    is_noindex, is_nofollow = robots_hints(head.robots, robots_header)
+    is_noindex, is_nofollow = _robots_hints(head, robots_header, robot_names)
     language = _language(dom, head)
     published, modified = _dates(page, url, now, language) if now is not None else (None, None)
     return Metadata(
@@ -268,30 +269,37 @@ def shown(text: str, max_chars: int) -> str:
     return text[:max_chars].rstrip()
 
 
-def robots_hints(metas: Iterable[tuple[str, str]], header: str | None) -> tuple[bool, bool]:
+def _robots_hints(head: Head, header: str | None, names: Sequence[str]) -> tuple[bool, bool]:
+    further = [(name, content) for name in names for content in head.named.get(name, ())]
+    return robots_hints((*head.robots, *further), header, names)
+
+
+def robots_hints(metas: Iterable[tuple[str, str]], header: str | None, names: Sequence[str] = ()) -> tuple[bool, bool]:
     """Whether the page asks us not to keep it and not to follow its links: (noindex, nofollow).
 
     `metas` are pairs of name and content; `header` is X-Robots-Tag, several of them joined by commas or newlines.
-    The strictest answer wins, whether it was given to every robot or to us by name.
+    The strictest answer wins, whether it was given to every robot or to us by one of our names; `names` are further
+    ones of those.
     """
+    ours = OUR_ROBOT_NAMES.union(names)
     rules: set[str] = set()
     for name, content in metas:
-        if name.strip().lower() in OUR_ROBOT_NAMES:
+        if name.strip().lower() in ours:
             rules.update(content.lower().replace(",", " ").split())
     for line in header.lower().split("\n") if header else ():
-        rules.update(_rules_for_us(line))
+        rules.update(_rules_for_us(line, ours))
     forbids_all = "none" in rules
     return forbids_all or "noindex" in rules, forbids_all or "nofollow" in rules
 
 
-def _rules_for_us(header: str) -> Iterable[str]:
+def _rules_for_us(header: str, ours: frozenset[str]) -> Iterable[str]:
     """The rules of one X-Robots-Tag line; a robot's name before a colon claims what follows it."""
     is_ours = True
     for part in header.split(","):
         before, colon, after = part.partition(":")
         rule = before.strip()
         if colon and rule not in _VALUED_RULES:
-            is_ours = rule in OUR_ROBOT_NAMES
+            is_ours = rule in ours
             rule = after.strip()
         if is_ours:
             yield rule

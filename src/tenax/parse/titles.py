@@ -12,7 +12,7 @@ from tenax.parse.text import one_line
 
 _WORDS = re.compile(r"\w+")
 _FOLDED: Final = bytes(ord(chr(byte).lower()) if _WORDS.match(chr(byte)) else ord(" ") for byte in range(128)) * 2
-_PARTS = re.compile(r"\s+[|\-–—·•»«:/~>‹›]+\s+|\s*[|·•»«]\s*|\s+::\s+|(?<=\S):\s+$")
+_PARTS = re.compile(r"(?<!\s)\s++(?:[|\-–—·•»«:/~>‹›]++\s++|[|·•»«]\s*+)|[|·•»«]\s*+|(?<=\S):\s++$")
 MAX_CHARS: Final = 1_000
 _FEW_CHARS: Final = 3
 _SHORT_CHARS: Final = 8

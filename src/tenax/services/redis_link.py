@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from tenax.cancelling import heeding_cancel
 from tenax.errors import ConfigError, ServerAway
-from tenax.logs import logger, masked
+from tenax.logs import logger
+from tenax.masking import mask_server_url, mask_text
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis
@@ -38,14 +41,16 @@ def redis_at(url: str, knob: str, answer_seconds: float = ANSWER_SECONDS) -> Red
             url, socket_timeout=answer_seconds, socket_connect_timeout=CONNECT_SECONDS, retry=Retry(NoBackoff(), 0)
         )
     except ValueError:
-        raise ConfigError(f"`{knob}` cannot be {masked(url)!r}: write it as redis://host:port/number") from None
+        raise ConfigError(
+            f"`{knob}` cannot be {mask_server_url(url, hides_user=True)!r}: write it as redis://host:port/number"
+        ) from None
 
 
 class RedisLink:
     """Calls that wait for as long as Redis is away, starting, full, or no longer the one that is written to."""
 
     def __init__(self, url: str, knob: str) -> None:
-        self._where = masked(url)
+        self.where = mask_server_url(url, hides_user=True)
         self._knob = knob
         self._is_away = False
         self.troubles = 0
@@ -57,15 +62,16 @@ class RedisLink:
         from redis.exceptions import AuthenticationError, RedisError
 
         try:
-            return await work()
+            with heeding_cancel():
+                return await work()
         except AuthenticationError as error:
             raise ConfigError(
-                f"Redis at {self._where} does not let us in: {_why(error)}; check `{self._knob}`"
+                f"Redis at {self.where} does not let us in: {_why(error)}; check `{self._knob}`"
             ) from None
         except (RedisError, OSError) as error:
             is_trusted = not isinstance(error.__context__, ssl.SSLCertVerificationError)
             kind = ServerAway if is_trusted and _passes(error) else ConfigError
-            raise kind(f"Redis at {self._where} cannot be used: {_why(error)}; check `{self._knob}`") from None
+            raise kind(f"Redis at {self.where} cannot be used: {_why(error)}; check `{self._knob}`") from None
 
     async def patiently(self, work: Callable[[], Awaitable[T]]) -> T:
         """Try until it answers. What was asked for at a bad moment may have happened all the same, more than once."""
@@ -74,10 +80,11 @@ class RedisLink:
         tries = 0
         while True:
             try:
-                result = await work()
+                with heeding_cancel():
+                    result = await work()
             except (RedisError, OSError) as error:
                 if not _passes(error):
-                    raise ConfigError(f"Redis at {self._where} refuses what we ask of it: {_why(error)}") from None
+                    raise ConfigError(f"Redis at {self.where} refuses what we ask of it: {_why(error)}") from None
                 self.troubles += 1
                 if tries:
                     self._troubled(error)
@@ -87,13 +94,13 @@ class RedisLink:
             else:
                 if self._is_away:
                     self._is_away = False
-                    log.info("Redis is back", redis=self._where)
+                    log.info("Redis is back", redis=self.where)
                 return result
 
     def _troubled(self, error: Exception) -> None:
         if not self._is_away:
             self._is_away = True
-            log.warning("Redis is away; everything waits for it", redis=self._where, why=_why(error))
+            log.warning("Redis is away; everything waits for it", redis=self.where, why=_why(error))
 
 
 def _passes(error: Exception) -> bool:
@@ -106,6 +113,15 @@ def _passes(error: Exception) -> bool:
     return any(word in str(error) for word in _PASSING) or type(error).__name__ in ("OutOfMemoryError", "ReadOnlyError")
 
 
+async def closed(*clients: Redis) -> None:
+    """Let go of their connections; a server that does not even take that changes nothing."""
+    from redis.exceptions import RedisError
+
+    for client in clients:
+        with suppress(RedisError, OSError):
+            await client.aclose()
+
+
 async def said(answer: Any) -> Any:
     """The library gives some of its answers a type that may or may not be waited for."""
     return await answer
@@ -113,4 +129,4 @@ async def said(answer: Any) -> Any:
 
 def _why(error: Exception) -> str:
     """In one line."""
-    return masked(str(error) or type(error).__name__).splitlines()[0].rstrip(".")
+    return mask_text(str(error) or type(error).__name__).splitlines()[0].rstrip(".")

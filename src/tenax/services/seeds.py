@@ -10,6 +10,7 @@ from tenax.config import Config, GuardConfig
 from tenax.fetch.addresses import address, is_public, network
 from tenax.ledger import Admission, Ledger
 from tenax.model import Value
+from tenax.readmission import bounds_with, readmit
 from tenax.rulebook import Rulebook, agreed, kept_rules, with_seeds
 from tenax.urls.admit import Rules, rules_of, seed_offers
 from tenax.urls.normalize import WebUrl, normalize, spelling_of
@@ -19,6 +20,8 @@ class Added(Value, frozen=True):
     """What became of the seeds."""
 
     admission: Admission
+    requeued: int = 0
+    """Of those that were known: how many had no page, and are visited again."""
     changed: tuple[str, ...] = ()
     """Rules that are others now than before, by name."""
     closed: tuple[str, ...] = ()
@@ -37,16 +40,20 @@ async def add_seeds(
     book = Rulebook(ledger, kept or fresh, is_shared=is_shared)
     await book.change(lambda rules: with_seeds(rules, fresh.seeds, _as_kept(config, rules, decided), year))
     _, changed = agreed(book.rules, kept)
-    admission = await ledger.admit(seed_offers(fresh))
+    await readmit(ledger, book.rules, config, await bounds_with(ledger, book.rules, config))
+    offers = seed_offers(fresh)
+    admission = await ledger.admit(offers)
+    requeued = await ledger.requeue(offers)
     names = tuple(name for name in changed if name not in ("seeds", "scope"))
-    return Added(admission, names, closed_origins(fresh, config.guard))
+    return Added(admission, requeued, names, closed_origins(fresh, config.guard))
 
 
 def _as_kept(config: Config, kept: Rules | None, decided: Collection[str]) -> Config:
     """The config, with the rules of the crawl for all that was not decided now."""
     if kept is None:
         return config
-    rules = {"scope": kept.scope.name, "include": kept.include, "exclude": kept.exclude, "max_depth": kept.max_depth}
+    names = ("include", "exclude", "max_depth", "max_links_per_page")
+    rules = {"scope": kept.scope.name, **{name: getattr(kept, name) for name in names}}
     undecided = {name: value for name, value in rules.items() if f"crawl.{name}" not in decided}
     has_urls = any(key.startswith("urls.") for key in decided)
     return msgspec.structs.replace(

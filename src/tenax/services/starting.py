@@ -8,6 +8,7 @@ from collections.abc import Callable, Coroutine
 from itertools import count
 from typing import Any, TypeVar
 
+from tenax.cancelling import unless_set
 from tenax.errors import LedgerAway, ServerAway
 from tenax.logs import logger
 from tenax.services.pausing import Pause, pause
@@ -49,7 +50,7 @@ async def opened(open: Callable[[], Coroutine[Any, Any, T]], stopping: Stopping,
     said = ""
     for tries in count():
         try:
-            result = await _unless_asked(open(), stopping.is_asked)
+            result = await unless_set(stopping.is_asked, open())
         except (ServerAway, LedgerAway) as error:
             if str(error) != said:
                 said = str(error)
@@ -63,15 +64,3 @@ async def opened(open: Callable[[], Coroutine[Any, Any, T]], stopping: Stopping,
         if stopping.is_asked.is_set():
             return None
     raise AssertionError("there is no end of tries")
-
-
-async def _unless_asked(work: Coroutine[Any, Any, T], is_asked: asyncio.Event) -> T | None:
-    """The result, or None when an end is asked for first; by then the work has let go of what it had."""
-    working, asking = asyncio.ensure_future(work), asyncio.ensure_future(is_asked.wait())
-    try:
-        await asyncio.wait((working, asking), return_when=asyncio.FIRST_COMPLETED)
-        return working.result() if working.done() else None
-    finally:
-        for task in (working, asking):
-            task.cancel()
-        await asyncio.gather(working, asking, return_exceptions=True)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 from tenax.app import App
+from tenax.cancelling import unless_set
 from tenax.clock import Clock
 from tenax.config import WorkerConfig
 from tenax.ledger import Admission
@@ -50,18 +52,18 @@ class Worker:
         self._is_asked = asyncio.Event()
 
     async def run(self) -> None:
-        await self._app.run(self._counting.measure, self._end_in_time)
+        if count := await unless_set(self._is_asked, self._app.take_up()):
+            log.info("URLs that waited for a browser are visited again", count=count)
+        await self._app.run(self._counting.measure, lambda: self._app.abandon_after(self._grace_seconds))
 
     def stop(self) -> None:
         """Claim no more; what is in flight is finished, or waits for others when it takes too long."""
-        self._app.engine.stop()
+        self._app.stop()
         self._is_asked.set()
+
+    def own_process(self, end: Callable[[int], None]) -> None:
+        """`end` is called with an exit code when it has given up, and does not come to its end by itself."""
+        self._app.supervisor.end_process = end
 
     async def close(self) -> None:
         await self._app.close()
-
-    async def _end_in_time(self) -> None:
-        await self._is_asked.wait()
-        await asyncio.sleep(self._grace_seconds)
-        count = self._app.engine.abandon()
-        log.warning("visits did not end in time, others will make them", count=count)

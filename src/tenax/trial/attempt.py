@@ -15,13 +15,14 @@ from tenax.errors import UsageError
 from tenax.fetch.answer import Answer
 from tenax.fetch.cache import copy_that_serves
 from tenax.fetch.guard import Guard
+from tenax.fetch.headers import robot_names
 from tenax.fetch.learn import learned
 from tenax.fetch.pipeline import Pipeline
 from tenax.fetch.policy import policy
 from tenax.fetch.retry import plan_for
 from tenax.fetch.target import origin_of
 from tenax.files import LEDGER_FILE
-from tenax.logs import masked
+from tenax.masking import mask_url
 from tenax.model import (
     Deferred,
     Failed,
@@ -95,11 +96,12 @@ async def _remembered(wanted: Wanted, url: WebUrl, config: Config) -> Remembered
     ledger = await open_ledger(where, read_only=True, config=config)
     try:
         rules, life, host = await kept_rules(ledger), await ledger.life(url.url), await ledger.host(url.origin)
+        canonical = await ledger.canonical_copy(url.url)
     finally:
         await ledger.close()
     if rules is None or not (wanted.is_crawl_given or life or host):
         return None
-    return Remembered(where, rules, life, host)
+    return Remembered(where, rules, life, host, canonical)
 
 
 class _Attempt:
@@ -121,18 +123,21 @@ class _Attempt:
         self._url = url
         self._crawl = crawl
         self._life = crawl.life if crawl is not None else None
+        self._canonical = crawl.canonical if crawl is not None else None
         known = crawl.host if crawl is not None else None
         self._host = known or HostRecord(origin=url.origin, domain=url.host)
         # A URL that the crawl has not met counts as linked to by a seed; without a crawl it is a seed.
         self._depth = self._life.depth if self._life is not None else 0 if crawl is None else 1
         self._config = config
         self._site = sites.of_origin(url.origin)
+        self._names = robot_names(self._site.fetch)
         self._pipeline = pipeline
         self._guard = guard
         self._clock = clock
         self._on_step = on_step
         self._steps: list[Step] = []
         self._has_asked_robots = False
+        self._is_private = False
 
     async def run(self) -> Trial:
         now = self._clock.now()
@@ -150,12 +155,13 @@ class _Attempt:
         plan = plan_for(outcome, task, now, self._site, random.random(), self._host.next_at, ways, answer.way)
         host = self._host
         trial = Trial(
-            asked=masked(self._wanted.url),
+            asked=mask_url(self._wanted.url),
             url=self._url.url,
             outcome=outcome,
             plan=plan,
             steps=tuple(self._steps),
             fetch=answer.record,
+            is_private=self._is_private,
             rest=Resting(host.origin, host.next_at, host.resting_why) if self._is_resting(now) else None,
             stale=stale,
             body=answer.response.body if answer.response is not None else b"",
@@ -176,6 +182,7 @@ class _Attempt:
         checked = await self._guard.check(origin, self._site.fetch.connect_timeout_seconds)
         addresses = checked if isinstance(checked, tuple) else ()
         classes = {self._guard.class_of(origin, address) for address in addresses}
+        self._is_private = self._crawl is None and "typed" in classes
         return telling.of_address(origin.host, checked, classes, self._crawl)
 
     def _task(self, now: float) -> Task:
@@ -199,7 +206,7 @@ class _Attempt:
             not_now = await self._turn() if self._tell_of_what_is_ahead(task, held) else None
             if not_now is not None:
                 return not_now
-            answer = await self._pipeline.fetch(task, self._host, held)
+            answer = await self._pipeline.fetch(task, self._host, held, canonical=self._canonical)
             if not isinstance(answer.outcome, Deferred):
                 return answer
             self._learn(answer, answer.outcome)
@@ -210,12 +217,12 @@ class _Attempt:
     def _tell_of_what_is_ahead(self, task: Task, held: Held | None) -> bool:
         """The pipeline's next decisions, before it takes them. True when it will send a request."""
         now = self._clock.now()
-        ahead = policy(task, self._host, now)
+        ahead = policy(task, self._host, now, self._names)
         if isinstance(ahead, Refused) or ahead is None:
-            self._tell_once(telling.of_robots(self._host, self._url.url, now, self._has_asked_robots))
+            self._tell_once(telling.of_robots(self._host, self._url.url, self._names, now, self._has_asked_robots))
         if ahead is None:
-            self._tell_once(telling.of_copy(task, held, self._site, now))
-            return copy_that_serves(task, held, self._site.cache, now) is None
+            self._tell_once(telling.of_copy(task, held, self._site, now, self._canonical))
+            return copy_that_serves(task, held, self._site.cache, now, self._canonical) is None
         return not isinstance(ahead, Refused)
 
     def _tell_once(self, step: Step) -> None:
@@ -246,7 +253,7 @@ class _Attempt:
         if answer.robots is not None:
             self._has_asked_robots = True
             if answer.robots.verdict is RobotsVerdict.UNREACHABLE:
-                self._tell([telling.of_robots(self._host, self._url.url, now, self._has_asked_robots)])
+                self._tell([telling.of_robots(self._host, self._url.url, self._names, now, self._has_asked_robots)])
         if answer.probe is not None:
             says = "it is back" if answer.probe.is_up else "it is still down"
             self._tell([Step("probe", f"{says}: {answer.probe.why}", answer.probe.is_up)])
@@ -265,6 +272,7 @@ class _Attempt:
             body=response.body,
             content_type=response.content_type,
             robots_header="\n".join(response.headers.all("X-Robots-Tag")) or None,
+            robot_names=tuple(sorted(self._names)),
             status=response.status,
             way=response.way,
             validation=self._site.validation,
@@ -280,6 +288,8 @@ class _Attempt:
         return rules_of([self._url.url], self._config, datetime.fromtimestamp(self._clock.now(), UTC).year)
 
     def _outcome(self, answer: Answer, reading: Reading | None) -> Outcome:
+        if reading is not None and reading.failed is not None:
+            return reading.failed
         if reading is not None and reading.rejected is not None:
             return reading.rejected
         if reading is not None and reading.is_noindex:

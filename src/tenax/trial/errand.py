@@ -16,6 +16,7 @@ import msgspec
 from tenax.clock import Clock, SteadyClock
 from tenax.config import Config, Sites
 from tenax.fetch.answer import Answer
+from tenax.fetch.headers import robot_names
 from tenax.fetch.learn import learned
 from tenax.fetch.pipeline import Pipeline
 from tenax.fetch.policy import policy
@@ -121,7 +122,7 @@ class Errands:
         """One request, of whatever must be asked first, in the host's turn."""
         now = self._clock.now()
         host = self._host(url)
-        if not isinstance(policy(task, host, now), Refused):
+        if not isinstance(policy(task, host, now, robot_names(self._sites.of_origin(url.origin).fetch)), Refused):
             if self._is_too_late(url) and host.next_at > now:
                 why = host.resting_why or "turn: the host's next one is too far away to wait for"
                 return Answer(Deferred(host.next_at, why), now)

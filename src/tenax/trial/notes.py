@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tenax.ledger import Life
-from tenax.model import FetchRecord, HostRecord, Outcome, Page, Plan, Resting, Value, Way
+from tenax.model import CanonicalCopy, FetchRecord, HostRecord, Outcome, Page, Plan, Resting, Value, Way
 from tenax.place import Place
 from tenax.urls.admit import Rules
 
@@ -27,6 +27,8 @@ class Remembered(Value, frozen=True):
     rules: Rules
     life: Life | None = None
     host: HostRecord | None = None
+    canonical: CanonicalCopy | None = None
+    """A stored page that names the URL as its canonical one."""
 
 
 class Step(Value, frozen=True):
@@ -49,6 +51,8 @@ class Trial(Value, frozen=True):
     """What a crawl would do next."""
     steps: tuple[Step, ...] = ()
     fetch: FetchRecord = FetchRecord()
+    is_private: bool = False
+    """It was asked only because a person typed it: the guard refuses a link or a redirect to its address."""
     rest: Resting | None = None
     """Set when a crawl would now leave the host alone for a while."""
     stale: Page | None = None

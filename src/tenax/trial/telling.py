@@ -10,8 +10,20 @@ from tenax.fetch.cache import copy_that_serves
 from tenax.fetch.headers import conditional_headers
 from tenax.hosts.robots import matcher
 from tenax.hosts.rules import must_probe, pace_seconds, usual_way
-from tenax.logs import masked
-from tenax.model import AddressClass, Failed, Held, HostRecord, Page, Redirected, Refused, RobotsVerdict, Task, Way
+from tenax.masking import mask_reference, mask_url
+from tenax.model import (
+    AddressClass,
+    CanonicalCopy,
+    Failed,
+    Held,
+    HostRecord,
+    Page,
+    Redirected,
+    Refused,
+    RobotsVerdict,
+    Task,
+    Way,
+)
 from tenax.reading import Reading
 from tenax.trial.notes import Remembered, Step
 from tenax.urls.normalize import WebUrl
@@ -20,7 +32,7 @@ from tenax.urls.verdicts import verdicts
 
 def of_url(asked: str, url: WebUrl, crawl: Remembered | None, depth: int) -> Iterator[Step]:
     if asked != url.url:
-        yield Step("normalise", f"asked as {masked(asked)}")
+        yield Step("normalise", f"asked as {mask_url(asked)}")
     if crawl is None:
         yield Step("scope", "no crawl is asked for its rules: the URL counts as a seed", True)
         return
@@ -72,13 +84,13 @@ def of_host(host: HostRecord, site: SiteConfig, is_known_crawl: bool, now: float
     return Step("host", "; ".join(facts), True)
 
 
-def of_robots(host: HostRecord, url: str, now: float, is_just_asked: bool) -> Step:
+def of_robots(host: HostRecord, url: str, names: frozenset[str], now: float, is_just_asked: bool) -> Step:
     copy = host.robots
     assert copy is not None, "only told once it is known"
     asked = "asked now" if is_just_asked else f"asked {span(now - copy.fetched_at)} ago"
     if copy.verdict is RobotsVerdict.UNREACHABLE:
         return Step("robots", f"robots.txt is unreachable ({copy.why}), so nothing may be fetched; {asked}", False)
-    allows = matcher(copy).allows(url)
+    allows = matcher(copy, names).allows(url)
     if copy.verdict is RobotsVerdict.ALLOW_ALL:
         says = f"there is no robots.txt (HTTP {copy.http_status}), so all is allowed"
     else:
@@ -91,9 +103,12 @@ def of_robots(host: HostRecord, url: str, now: float, is_just_asked: bool) -> St
     return Step("robots", "; ".join(facts), allows)
 
 
-def of_copy(task: Task, held: Held | None, site: SiteConfig, now: float) -> Step:
+def of_copy(
+    task: Task, held: Held | None, site: SiteConfig, now: float, canonical: CanonicalCopy | None = None
+) -> Step:
     if held is None or held.kind is None:
-        return Step("cache", "no stored copy")
+        served = copy_that_serves(task, held, site.cache, now, canonical)
+        return Step("cache", served.why, True) if served is not None else Step("cache", "no stored copy")
     copy = f"a copy is stored, {span(now - held.fetched_at)} old"
     if task.is_unconditional:
         return Step("cache", f"{copy}; not used, as wanted")
@@ -116,11 +131,13 @@ def of_answer(answer: Answer, url: str) -> Iterator[Step]:
     yield Step("network", f"{response.protocol} {response.status} by {in_words(response.way)}")
     if response.is_redirect:
         # Bytes that are no text are replaced: this may be told as JSON.
-        location = response.headers.get("Location", "none").encode("utf-8", "replace").decode()
+        location = mask_reference(response.headers.get("Location", "none")).encode("utf-8", "replace").decode()
         yield Step("redirect", f"Location: {location}")
 
 
 def of_reading(reading: Reading) -> Step:
+    if reading.failed is not None:
+        return Step("read", reading.failed.why, False)
     if reading.rejected is not None:
         seen = f"; seen: {reading.evidence}" if reading.evidence else ""
         return Step("validate", reading.rejected.why + seen, False)

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from tenax.config import Config, UrlsConfig
-from tenax.model import Budget, Offer, Priority, Source, Value
+from tenax.model import Budget, Offer, Priority, Source, Task, Value
 from tenax.urls.classify import Rank, rank_of, standings_at
 from tenax.urls.normalize import MAX_HREF_CHARS, Spelling, WebUrl, normalize, place_of, spelling_of
 from tenax.urls.patterns import compile_patterns
@@ -29,6 +29,8 @@ OLD_DAYS = 1000.0
 LOOKS_PER_LINK = 10
 """Hrefs looked at for each link that may be taken: a page of a million foreign links is not read to its end."""
 
+_UNJUDGED = frozenset({Source.SEED, Source.REPLAY})
+"""A person named these."""
 _JUDGED_BEFORE_DEPTH = frozenset({"scheme", "invalid", "scope", "include", "exclude"})
 
 
@@ -44,6 +46,10 @@ class Rules(Value, frozen=True, cache_hash=True):
     max_depth: int = 10
     max_links_per_page: int = 1000
     urls: UrlsConfig = UrlsConfig()
+    moved_to: tuple[str, ...] = ()
+    """Where seeds were redirected to: in scope like the seeds themselves, whatever the scope is."""
+    revision: int = 0
+    """How often they were changed since the crawl began. While never, no admitted task need be judged again."""
 
 
 class Link(NamedTuple):
@@ -57,20 +63,21 @@ class Link(NamedTuple):
     budgets: tuple[Budget, ...]
 
 
-def rules_of(seeds: Sequence[str], config: Config, year: int) -> Rules:
+def rules_of(seeds: Sequence[str], config: Config, year: int, moved_to: Sequence[str] = ()) -> Rules:
     """Raises `UsageError` for a seed that is no URL and `ConfigError` for a pattern that cannot be read."""
     spelling = spelling_of(config.urls)
     urls = [seed_url(seed, spelling) for seed in seeds]
     compile_patterns((*config.crawl.include, *config.crawl.exclude))
     return Rules(
         seeds=tuple(dict.fromkeys(url.url for url in urls)),
-        scope=scope_of(urls, config.crawl.scope),
+        scope=scope_of([*urls, *(seed_url(url, spelling) for url in moved_to)], config.crawl.scope),
         year=year,
         include=config.crawl.include,
         exclude=config.crawl.exclude,
         max_depth=config.crawl.max_depth,
         max_links_per_page=config.crawl.max_links_per_page,
         urls=config.urls,
+        moved_to=tuple(moved_to),
     )
 
 
@@ -86,6 +93,43 @@ def refusal(rules: Rules, url: WebUrl, depth: int) -> str | None:
     if reason := judge.outside(url):
         return reason
     return "depth" if depth > rules.max_depth else judge.trapped(url)
+
+
+def redirect_refusal(rules: Rules, url: WebUrl, depth: int) -> str | None:
+    """The same for the target of a redirect. Where a seed leads, at depth 0, the crawl begins, as it would at the seed:
+    it need not be among what is included."""
+    judge = _judge_of(rules)
+    reason = judge.outside(url)
+    if reason == "include" and depth == 0:
+        reason = judge.outside(url, is_included=True)
+    return reason or ("depth" if depth > rules.max_depth else judge.trapped(url))
+
+
+def refusal_now(rules: Rules, task: Task) -> str | None:
+    """The rule that refuses an admitted task since the rules were changed; None for what no rule is asked about."""
+    if task.is_catalogue or task.depth == 0 or task.source in _UNJUDGED:
+        return None
+    url = normalize(task.url, None, spelling_of(rules.urls))
+    return "invalid" if url is None else refusal(rules, url, task.depth)
+
+
+def cut_links(rules: Rules, page_url: str, depth: int, links: Iterable[tuple[str, bool]]) -> dict[str, str]:
+    """Links of a stored page that no rule refuses, with the limit that surely keeps each out: `depth`, or none.
+
+    `links` are normalised, each with whether it is marked nofollow.
+    """
+    judge = _judge_of(rules)
+    limit = "depth" if depth + 1 > rules.max_depth else ""
+    found: dict[str, str] = {}
+    for url, is_nofollow in links:
+        if not is_nofollow and url != page_url and url not in found and judge.listed(url, page_url).refusal is None:
+            found[url] = limit
+    return found
+
+
+def budgets_at(rules: Rules, url: str) -> tuple[Budget, ...]:
+    """What admitting this normalised URL uses up."""
+    return _judge_of(rules).listed(url, url).budgets
 
 
 def admit_links(
@@ -271,16 +315,16 @@ class _Judge:
         self.include = compile_patterns(rules.include)
         self.exclude = compile_patterns(rules.exclude)
         self._seeds = frozenset(rules.seeds)
-        urls = (normalize(seed, None, self.spelling) for seed in rules.seeds)
+        urls = (normalize(seed, None, self.spelling) for seed in (*rules.seeds, *rules.moved_to))
         self.seed_sites = frozenset(site_of(url) for url in urls if url is not None) | rules.scope.hosts
         self._links: dict[str, dict[str, Link]] = {}
         self._room = MAX_REMEMBERED_LINKS
 
-    def outside(self, url: WebUrl) -> str | None:
+    def outside(self, url: WebUrl, *, is_included: bool = False) -> str | None:
         """The rule before depth that refuses this URL."""
         if not in_scope(self.rules.scope, url):
             return "scope"
-        if self.include and self.include.first_match(url.url) is None:
+        if self.include and not is_included and self.include.first_match(url.url) is None:
             return "include"
         if self.exclude and self.exclude.first_match(url.url) is not None:
             return "exclude"
@@ -297,12 +341,13 @@ class _Judge:
         if self._room <= 0:
             self._links.clear()
             self._room = MAX_REMEMBERED_LINKS
-        return self._links_at(origin), self._links_at(directory)
+        is_short = len(directory) <= MAX_REMEMBERED_CHARS
+        return self._links_at(origin), self._links_at(directory) if is_short else {}
 
     def link(self, href: str, base: str, rooted: dict[str, Link], relative: dict[str, Link]) -> Link:
         """Judge a link and remember it where its href can mean nothing else."""
         link = self._judged(href, base)
-        if len(href) > MAX_REMEMBERED_CHARS:
+        if len(href) > MAX_REMEMBERED_CHARS or len(link.url) > MAX_REMEMBERED_CHARS:
             return link
         if href.startswith(("/", "http://", "https://")):
             rooted[href] = link

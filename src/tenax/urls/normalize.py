@@ -15,14 +15,24 @@ from urllib.parse import unquote
 from can_ada import URL, parse
 
 from tenax.config import UrlsConfig
+from tenax.masking import MASK
 from tenax.model import Value
 
 MAX_HREF_CHARS = 65_536
 """The largest `max_length` that can be set; what is longer need not be read to be refused."""
 
+MAX_HOST_CHARS = 253
+"""Of a name in the DNS; nobody can be asked under a longer one."""
+_LONG_QUERY_CHARS = 1024
+"""What the parameters of a longer query are called is not remembered."""
+
+# An escape that is needless or in lower case: of an unreserved character (RFC 3986, 2.3), or with an `a` to `f` in it.
 # A `%` that another stray `%` or `%4` stands before is left alone: decoding it would make an escape that was none.
-_ESCAPE = re.compile(r"(?<!%)(?<!%[0-9A-Fa-f])%([0-9A-Fa-f]{2})")
-_UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")  # RFC 3986, 2.3
+_ESCAPE = re.compile(
+    r"(?<!%)(?<!%[0-9A-Fa-f])%"
+    r"(2[DdEe]|3[0-9]|4[1-9A-Fa-f]|5[0-9AaFf]|6[1-9A-Fa-f]|7[0-9AaEe]|[0-9A-Fa-f][a-f]|[a-f][0-9A-F])"
+)
+_UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 # A base that is taken apart without the parser. What that would make of the parts is the same for all that share them.
 _PLAIN_BASE = re.compile(r"(https?://[a-z0-9.-]++(?::[0-9]++)?+)(/(?:[A-Za-z0-9._~-]*+/)*+)[A-Za-z0-9._~-]*+")
 _SPELLED = {
@@ -94,6 +104,8 @@ def normalize(href: str, base: str | None, spelling: Spelling) -> WebUrl | None:
         host = host[:-1]
         if not host or host[-1] == ".":
             return None
+    if len(host) > MAX_HOST_CHARS:
+        return None
     path = parsed.pathname
     if "%" in path or ";" in path or "^" in path or spelling.strip_trailing_slash:
         path = _spelled_path(path, spelling)
@@ -117,6 +129,22 @@ def as_written(href: str) -> WebUrl | None:
     parsed = parse(href.partition("#")[0])
     path, search = parsed.pathname, parsed.search
     return WebUrl(url.origin + path + search, url.origin, url.scheme, url.host, url.port, path, search[1:])
+
+
+def mask_userinfo(href: str) -> str:
+    """A URL that can be asked for, with `***` for its user and password as the parser reads them.
+
+    Texts that may be no URL, and are only shown, are masked by `tenax.masking`.
+    """
+    if "@" not in href:
+        return href
+    try:
+        parsed = parse(href)
+    except (ValueError, TypeError):
+        return href
+    if not parsed.username and not parsed.password:
+        return href
+    return f"{parsed.protocol}//{MASK}@{parsed.host}{parsed.pathname}{parsed.search}{parsed.hash}"
 
 
 _AS_IT_IS = Spelling()
@@ -177,9 +205,10 @@ def _without_sessions(path: str, names: ParamNames) -> str:
 def _spelled_query(query: str, spelling: Spelling) -> str:
     if "%" in query:
         query = _spelled_escapes(query)
+    is_dropped = _is_dropped if len(query) <= _LONG_QUERY_CHARS else _is_dropped.__wrapped__
     if "&" not in query:
-        return "" if _is_dropped(_name(query), spelling) else query
-    kept = [pair for pair in query.split("&") if pair and not _is_dropped(_name(pair), spelling)]
+        return "" if is_dropped(_name(query), spelling) else query
+    kept = [pair for pair in query.split("&") if pair and not is_dropped(_name(pair), spelling)]
     # By name only, and stable: the order of `a[]=2&a[]=1` means something to the site.
     if len(kept) > 1:
         kept.sort(key=_name)

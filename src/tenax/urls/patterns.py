@@ -5,10 +5,15 @@ Both run on RE2, which never backtracks: no pattern of a user, however unlucky, 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
 from tenax.errors import ConfigError
+from tenax.masking import mask_text
+
+_WILD = re.compile(r"[*+\[(|^]|\\[a-zA-Z]|\.(?=[*+?{])")
+"""What makes a regular expression more than a text."""
 
 
 class Patterns:
@@ -34,9 +39,20 @@ def compile_patterns(texts: Sequence[str]) -> Patterns:
         if not _is_regex(text) and not text.startswith(("http", "*", "?")):
             shown = _shown(text)
             raise ConfigError(
-                f"bad pattern `{shown}`: a glob is held against the whole URL, so start it with `*`, as in `*{shown}`"
+                f"bad pattern `{shown}`: a glob is held against the whole URL, so write it as `{_whole(shown)}`"
             )
+        if _has_password(text):
+            raise ConfigError(f"bad pattern `{mask_text(text)}`: no URL is compared with its user and password")
     return Patterns(texts)
+
+
+def _whole(text: str) -> str:
+    """A glob that matches whole URLs, by what somebody may have meant: `tag` is a directory, `.pdf` an ending."""
+    first, last = text.partition("/")[0], text.rpartition("/")[2]
+    start = "*" if not first or "." in first else "*/"
+    if text.endswith("*") or text.startswith("."):
+        return start + text
+    return start + text + ("/*" if last and "." not in last else "*")
 
 
 def _compiled(text: str) -> Any:
@@ -59,6 +75,13 @@ def _compiled(text: str) -> Any:
 
 def _is_regex(text: str) -> bool:
     return len(text) > 2 and text[0] == "/" and text[-1] == "/"
+
+
+def _has_password(text: str) -> bool:
+    """It would match nothing, and be stored with the rules. What is wild in front of an `@` is no password."""
+    before = text.partition("@")[0]
+    is_wild = _WILD.search(before) is not None if _is_regex(text) else "*" in before
+    return mask_text(text) != text and not is_wild
 
 
 def _shown(text: str) -> str:

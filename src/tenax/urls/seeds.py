@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 
 from tenax.errors import UsageError
+from tenax.masking import mask_url
 from tenax.urls.normalize import Spelling, WebUrl, normalize
 from tenax.urls.scope import is_address
 
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*):")
-_PORT = re.compile(r"(?:\[[^\]]*\]|[^\s/?#:@\\]+):0*(\d+)(?=[/?#]|$)")
-_USERINFO = re.compile(r"^((?:[a-zA-Z]+:)?//)?[^/?#]*@")
+_PORT = re.compile(r"(?:\[[^\]]*\]|[^\s/?#:@\\]+):(\d++)(?=[/?#]|$)")
 _MAX_SHOWN_CHARS = 200
 
 
@@ -26,13 +26,15 @@ def seed_url(text: str, spelling: Spelling) -> WebUrl:
     port = _PORT.match(seed)
     scheme = None if port else _SCHEME.match(seed)
     if scheme is None:
-        url = _without_scheme(seed, port[1] if port else None, spelling)
+        url = _without_scheme(seed, (port[1].lstrip("0") or "0") if port else None, spelling)
     elif scheme[1].lower() in ("http", "https"):
         url = normalize(seed, None, spelling)
+    elif mask_url(seed).startswith(scheme[0]):
+        raise UsageError(f"`{_shown(seed)}`: `{scheme[1]}` is not a scheme we fetch; give an http or https URL")
     else:
-        raise UsageError(f"seed `{_shown(seed)}`: `{scheme[1]}` is not a scheme we fetch; give an http or https URL")
+        url = None  # what looks like a scheme is a user
     if url is None:
-        raise UsageError(f"seed `{_shown(seed)}` is not a URL; write it like https://example.org/")
+        raise UsageError(f"`{_shown(seed)}` is not a URL; write it like https://example.org/")
     return url
 
 
@@ -49,5 +51,4 @@ def _without_scheme(seed: str, port: str | None, spelling: Spelling) -> WebUrl |
 
 def _shown(seed: str) -> str:
     """Fit for a message: no password, no control characters, not too long."""
-    masked = _USERINFO.sub(r"\1***@", seed)[:_MAX_SHOWN_CHARS]
-    return "".join(char if char.isprintable() else "?" for char in masked)
+    return "".join(char if char.isprintable() else "?" for char in mask_url(seed)[:_MAX_SHOWN_CHARS])

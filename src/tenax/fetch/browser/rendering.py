@@ -274,10 +274,11 @@ class Rendering:
             piece = await self._control.send("IO.read", {"handle": handle, "size": PIECE_BYTES})
             data = piece["data"]
             body += b64decode(data) if piece.get("base64Encoded") else data.encode("utf-8", "replace")
-            if len(body) > self._request.max_body_bytes:
+            is_too_large = len(body) > self._request.max_body_bytes
+            if is_too_large and not self._request.takes_beginning:
                 return too_large(self._request.max_body_bytes)
-            if piece["eof"]:
-                return self._rendered(document, bytes(body))
+            if is_too_large or piece["eof"]:
+                return self._rendered(document, bytes(body[: self._request.max_body_bytes]))
 
     async def _asked_who(self, event: dict[str, Any]) -> None:
         """The gate wants this page's secret. A site that asks for a password gets none."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from tenax.fetch.browser.rendering import Rendered, Rendering
 from tenax.fetch.browser.sessions import Session, Sessions
 from tenax.fetch.browser.upstream import Upstream
 from tenax.fetch.failures import failure_of, too_late, total_timeout
+from tenax.fetch.framing import framing_of
 from tenax.fetch.guard import Guard
 from tenax.fetch.headers import Headers, standing_headers
 from tenax.fetch.proxies import ProxyPools
@@ -198,8 +199,12 @@ class BrowserTransport:
 
     def _response(
         self, rendered: Rendered, request: Request, passage: Passage, origin: Origin, started_at: float
-    ) -> Response:
+    ) -> Response | Failed:
         reached = passage.reached(origin) or Reached("", None)
+        # Chromium shows the chunks of a body that it does not take for chunked.
+        framing = framing_of(_headers(rendered.headers))
+        if isinstance(framing, Failed) and rendered.status < 300:
+            return framing
         headers = [pair for pair in rendered.headers if pair[0].lower() not in _OF_THE_WIRE]
         if rendered.is_rendered:
             headers = [pair for pair in headers if pair[0].lower() != "content-type"]
@@ -207,9 +212,7 @@ class BrowserTransport:
         return Response(
             url=rendered.url,
             status=rendered.status,
-            headers=Headers(
-                (name.encode("utf-8", "replace"), value.encode("utf-8", "replace")) for name, value in headers
-            ),
+            headers=_headers(headers),
             body=rendered.body,
             wire_bytes=passage.received_bytes,
             started_at=started_at,
@@ -251,6 +254,10 @@ class _Page:
         if self._context is not None:
             with suppress(Error):
                 await self._context.close()
+
+
+def _headers(pairs: Iterable[tuple[str, str]]) -> Headers:
+    return Headers((name.encode("utf-8", "replace"), value.encode("utf-8", "replace")) for name, value in pairs)
 
 
 def _no_gate(error: OSError) -> Failed:

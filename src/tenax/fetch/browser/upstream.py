@@ -16,6 +16,7 @@ from tenax.fetch.proxies import Proxies, Proxy, ProxyPools
 from tenax.fetch.target import Origin
 from tenax.fetch.tunnels import ProxyFailed, tunnel
 from tenax.model import Deferred, Failed, FailureKind, Refused
+from tenax.open_files import is_out_of_files
 
 PIECE_BYTES = 64 * 1024
 
@@ -113,6 +114,8 @@ class Upstream:
                 try:
                     found = await self._guard.addresses_of_proxy(proxy.host)
                 except OSError as error:
+                    if is_out_of_files(error):
+                        raise
                     raise ProxyFailed(proxy, error.strerror or "the name look-up failed") from None
                 sock = await connected(found, proxy.port)
                 # Verified, whatever the site's settings: the proxy is about to hear a password.

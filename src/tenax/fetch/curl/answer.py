@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Final
 
 from tenax.fetch import Request
 from tenax.fetch.bodies import Body, too_large
+from tenax.fetch.failures import cut_off
+from tenax.fetch.framing import framing_of
 from tenax.fetch.headers import Headers
+from tenax.fetch.intake import BodyIntake, room_of
 from tenax.fetch.limits import BODILESS, MAX_HEAD_BYTES, MAX_HEADERS, SMALL_BODY_BYTES
-from tenax.model import Failed, FailureKind
+from tenax.model import Deferred, Failed, FailureKind
 
 STOP: Final = 0xFFFF_FFFF
 """CURL_WRITEFUNC_ERROR: what a receiver answers when it wants no more."""
+PAUSE: Final = 0x1000_0001
+"""CURL_WRITEFUNC_PAUSE: it wants the same again later, when libcurl is told to go on."""
 
 
 class CurlAnswer:
     """The two receivers of a transfer, and what they have gathered. They never raise."""
 
-    def __init__(self, request: Request, now: Callable[[], float], tick: Callable[[], float]) -> None:
+    def __init__(self, request: Request, now: Callable[[], float], loop: asyncio.AbstractEventLoop) -> None:
         self._request = request
         self._now = now
-        self._tick = tick
+        self._loop = loop
+        self._tick = loop.time
         self.status = 0
         self.protocol = ""
         self.headers: Headers | None = None
@@ -32,8 +39,12 @@ class CurlAnswer:
         self.content = b""
         self._head_bytes = 0
         self._pairs: list[tuple[bytes, bytes]] = []
-        self._body: Body | None = None
+        self.waited_seconds = 0.0
+        self.changed: asyncio.Future[None] = loop.create_future()
+        """Done when the body begins to wait for room, and when it no longer does; then there is another."""
+        self._body: BodyIntake | None = None
         self._failed: Failed | None = None
+        self._deferred: Deferred | None = None
 
     # -- what libcurl tells ---------------------------------------------------------------------------------
 
@@ -59,11 +70,15 @@ class CurlAnswer:
 
     def on_body(self, data: bytes) -> int:
         self.heard_at = self._tick()
+        if self.is_waiting:
+            return PAUSE
         self.wire_bytes += len(data)
         if self._body is None:
             return STOP
         self._failed = self._body.feed(data)
-        return STOP if self._failed is not None else len(data)
+        if self._body.is_waiting:
+            self._change()
+        return STOP if self._failed is not None or self._body.is_full else len(data)
 
     # -- for the one who asked ------------------------------------------------------------------------------
 
@@ -72,19 +87,41 @@ class CurlAnswer:
         """True when anything of a head has arrived."""
         return self._head_bytes > 0
 
-    def whole(self) -> CurlAnswer | Failed:
-        """The answer, once libcurl said that all of it was here."""
-        content = self._body.finish() if self._body is not None else b""
-        if isinstance(content, Failed):
-            return self.after(content)
+    @property
+    def is_waiting(self) -> bool:
+        """Whether the body waits for room."""
+        return self._body is not None and self._body.is_waiting
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether nothing more is wanted of it, though libcurl may not know yet."""
+        return self._failed is not None or self._deferred is not None
+
+    def whole(self) -> CurlAnswer | Failed | Deferred:
+        """The answer, once libcurl said that all of it was here, and there was room for it."""
+        content = self._body.finish() if self._body is not None and not self.is_stopped else b""
+        if isinstance(content, Failed) or self.is_stopped:
+            return self.after(content if isinstance(content, Failed) else cut_off())
         self.content = content
         return self
 
-    def after(self, failed: Failed) -> CurlAnswer | Failed:
+    def after(self, failed: Failed) -> CurlAnswer | Failed | Deferred:
         """No page comes of this. What was to be no page anyway, an error or a redirect, is complete without body."""
-        if self._failed is not None:
-            failed = self._failed
-        return self if self.headers is not None and self.status >= 300 else failed
+        if self._body is not None and self._body.is_full:
+            return self.whole()  # we have ended it: the beginning is enough
+        if self.headers is not None and self.status >= 300:
+            return self
+        failed = self._failed or failed
+        return self._deferred or (self._body.judged(failed) if self._body is not None else failed)
+
+    def arrived(self) -> None:
+        """libcurl is done; only we still wait for room."""
+        if self._body is not None:
+            self._body.arrived()
+
+    def close(self) -> None:
+        if self._body is not None:
+            self._body.close()
 
     # -- the head -------------------------------------------------------------------------------------------
 
@@ -101,15 +138,37 @@ class CurlAnswer:
             return self._refuse("switched to another protocol" if self.status == 101 else "not a proper HTTP answer")
         self.headers = headers = Headers(self._pairs)
         self.answered_at, self.heard_at = self._now(), self._tick()
-        max_bytes = self._request.max_body_bytes if self.status < 300 else SMALL_BODY_BYTES
-        length = headers.get("content-length", "")
+        is_page = self.status < 300
+        max_bytes = self._request.max_body_bytes if is_page else SMALL_BODY_BYTES
+        takes_beginning = is_page and self._request.takes_beginning
         if self._request.method == "HEAD" or self.status in BODILESS:
             return taken
-        if length.isdecimal() and int(length[:20]) > max_bytes and "transfer-encoding" not in headers:
+        framing = framing_of(headers)
+        if isinstance(framing, Failed):
+            self._failed = framing
+            return STOP
+        if framing.length is not None and framing.length > max_bytes and not takes_beginning:
             self._failed = too_large(max_bytes)
             return STOP
-        self._body = Body(headers.get("content-encoding", ""), max_bytes)
+        body = Body(framing.content_coding, max_bytes, room_of(self._request), takes_beginning=takes_beginning)
+        self._body = BodyIntake(body, self._request, self._now, self._on_room, self._on_no_room)
         return taken
+
+    # -- room for the body ----------------------------------------------------------------------------------
+
+    def _on_room(self, waited_seconds: float, failed: Failed | None) -> None:
+        self.heard_at = self._tick()
+        self.waited_seconds += waited_seconds
+        self._failed = failed
+        self._change()
+
+    def _on_no_room(self, deferred: Deferred) -> None:
+        self._deferred = deferred
+        self._change()
+
+    def _change(self) -> None:
+        self.changed.set_result(None)
+        self.changed = self._loop.create_future()
 
     def _refuse(self, why: str) -> int:
         self._failed = Failed(why, FailureKind.BAD_RESPONSE)

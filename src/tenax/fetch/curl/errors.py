@@ -5,10 +5,11 @@ from __future__ import annotations
 import errno
 from typing import Final
 
-from tenax.fetch.failures import cut_off, dropped, failure_of
+from tenax.fetch.failures import cut_off, dropped, failure_of, out_of_files
 from tenax.fetch.proxies import Proxy
 from tenax.fetch.tunnels import ProxyFailed, connect_refused, socks_refused, wrong_credentials
 from tenax.model import Failed, FailureKind, Value
+from tenax.open_files import are_files_used_up
 
 # https://curl.se/libcurl/c/libcurl-errors.html, by number: this file can be read without the library.
 OK: Final = 0
@@ -23,14 +24,17 @@ _GOT_NOTHING: Final = 52
 _SEND_FAILED: Final = 55
 _RECEIVE_FAILED: Final = 56
 _CERTIFICATE_REFUSED: Final = 60
+_BAD_CODING: Final = 61
 _CERTIFICATES_UNREADABLE: Final = 77
 _PROXY_FAILED: Final = 97
 _TOO_LONG: Final = 100
 _HTTP2: Final = frozenset({16, 92})
 
 # Not HTTP/1 or 2 at all, a body that is not what its headers say, headers too long.
-_IMPROPER: Final = frozenset({1, 8, 61, _TOO_LONG})
+_IMPROPER: Final = frozenset({1, 8, _TOO_LONG})
 _BROKEN_OFF: Final = _HTTP2 | {_PARTIAL_FILE, _GOT_NOTHING, _SEND_FAILED, _RECEIVE_FAILED}
+# What comes of certificates that cannot be opened.
+_WITHOUT_FILES: Final = frozenset({_OUT_OF_MEMORY, _TLS_FAILED, _CERTIFICATE_REFUSED, _CERTIFICATES_UNREADABLE})
 _CUT: Final = frozenset({errno.ECONNRESET, errno.EPIPE, errno.ECONNABORTED})
 
 # X509_V_ERR_…, in the words of the other transport.
@@ -77,9 +81,13 @@ class Ending(Value, frozen=True):
 
 def failure_of_ending(ending: Ending, *, has_begun: bool, has_headers: bool) -> Failed:
     """The failure that an ending other than OK, STOPPED or TIMED_OUT means."""
+    if _lacked_files(ending):
+        return out_of_files()
     match ending.code:
         case code if code in _IMPROPER:
             return _improper()
+        case code if code == _BAD_CODING:  # of the transfer: those of the content it leaves alone
+            return Failed("its Transfer-Encoding was not asked for", FailureKind.BAD_RESPONSE)
         case code if code in _BROKEN_OFF:
             return _broken_off(ending, has_begun, has_headers)
         case code if code == _CERTIFICATE_REFUSED:
@@ -102,6 +110,8 @@ def proxy_failure_of(ending: Ending, proxy: Proxy, *, has_begun: bool) -> ProxyF
 
     None: it brought us to the host, or the trouble is our own.
     """
+    if _lacked_files(ending):
+        return None
     match ending.code:
         case code if code == _PROXY_FAILED:
             return _socks_failure(proxy, ending.socks_error)
@@ -124,6 +134,12 @@ def proxy_failure_of(ending: Ending, proxy: Proxy, *, has_begun: bool) -> ProxyF
             return None
 
 
+def _lacked_files(ending: Ending) -> bool:
+    """Whether there was no file descriptor for it: libcurl does not say so of a socket, nor of certificates."""
+    is_unsaid = ending.code == _CONNECT_FAILED and not ending.system_error and not ending.connect_status
+    return (is_unsaid or ending.code in _WITHOUT_FILES) and are_files_used_up()
+
+
 def _socks_failure(proxy: Proxy, error: int) -> ProxyFailed:
     if error in _SOCKS_REPLIES:
         return socks_refused(proxy, _SOCKS_REPLIES[error])
@@ -139,7 +155,7 @@ def _certificate_words(error: int) -> str:
 
 
 def _broken_off(ending: Ending, has_begun: bool, has_headers: bool) -> Failed:
-    is_received = ending.code == _RECEIVE_FAILED and ending.system_error not in _CUT
+    is_received = ending.code == _RECEIVE_FAILED and not ending.is_cut and ending.system_error not in _CUT
     is_half_a_head = ending.code in _HTTP2 and has_begun and not has_headers
     if is_received or is_half_a_head:  # given up by libcurl itself: a chunk without a length, a head without end
         return _improper()

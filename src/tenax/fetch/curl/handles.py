@@ -15,6 +15,7 @@ from tenax.fetch.headers import BROWSER_VERSION
 from tenax.fetch.limits import KEEP_ALIVE_SECONDS
 from tenax.fetch.proxies import Proxy
 from tenax.model import Value
+from tenax.open_files import file_share, raise_file_limit
 
 _MAX_IDLE_CONNECTIONS: Final = 64
 _MAX_IDLE_HANDLES: Final = 64
@@ -50,7 +51,7 @@ class Handles:
         self._certificates = ssl.get_default_verify_paths().cafile or ""
         self._idle: list[Curl] = []
         self._multi = cast(Any, AsyncCurl())  # its methods have no types
-        self._multi.setopt(CurlMOpt.MAXCONNECTS, _MAX_IDLE_CONNECTIONS)
+        self._multi.setopt(CurlMOpt.MAXCONNECTS, min(_MAX_IDLE_CONNECTIONS, file_share(raise_file_limit())))
 
     def begin(self, order: Order, on_header: Receiver, on_body: Receiver) -> Transfer:
         """Start it. The receivers are called from the event loop, and must not raise."""
@@ -111,6 +112,11 @@ class Transfer:
         microseconds = self._number(CurlInfo.PRETRANSFER_TIME_T)
         return microseconds / 1_000_000 if microseconds > 0 else None
 
+    def go_on(self) -> None:
+        """Deliver again what a receiver did not want to have yet."""
+        if not self.future.done():
+            self._curl.pause(_CONTINUE)
+
     def end(self) -> Ending:
         """Stop it if it still runs, and let the handle serve others."""
         if not self.future.done():
@@ -151,6 +157,8 @@ class Transfer:
 _OK: Final = Ending()
 _CUT_OFF: Final = ("closed abruptly", "SSL_ERROR_SYSCALL")
 _BASIC: Final = 1
+_CONTINUE: Final = 0
+"""CURLPAUSE_CONT."""
 _ALWAYS: Final[tuple[tuple[CurlOpt, str | int], ...]] = (
     (CurlOpt.PROTOCOLS_STR, "http,https"),
     (CurlOpt.HTTP_VERSION, CurlHttpVersion.V2TLS),

@@ -12,7 +12,15 @@ from tenax.fetch import Request, Response
 from tenax.fetch.curl.answer import CurlAnswer
 from tenax.fetch.curl.errors import OK, STOPPED, TIMED_OUT, Ending, failure_of_ending, proxy_failure_of
 from tenax.fetch.detours import Detours
-from tenax.fetch.failures import body_timeout, connect_timeout, dropped, headers_timeout, too_late, total_timeout
+from tenax.fetch.failures import (
+    body_timeout,
+    connect_timeout,
+    dropped,
+    failure_of,
+    headers_timeout,
+    too_late,
+    total_timeout,
+)
 from tenax.fetch.guard import Guard
 from tenax.fetch.headers import Profile, standing_headers
 from tenax.fetch.limits import TIMER_SLACK_SECONDS
@@ -20,6 +28,7 @@ from tenax.fetch.proxies import Proxy, ProxyPools
 from tenax.fetch.target import Target, target_of
 from tenax.fetch.tunnels import ProxyFailed
 from tenax.model import Deferred, Failed, FailureKind, Refused, Value, Way
+from tenax.open_files import is_out_of_files
 
 if TYPE_CHECKING:
     from tenax.fetch.curl.handles import Handles, Transfer
@@ -83,7 +92,10 @@ class CurlTransport:
             return await self._straight(request, target, addresses[:MAX_ADDRESSES], started_at, deadline)
 
         async def carry(proxy: Proxy, address: str) -> Response | Failed | Deferred:
-            found = await self._found(proxy, patience_seconds)
+            try:
+                found = await self._found(proxy, patience_seconds)
+            except OSError as error:
+                return failure_of(error)
             return await self._carry(
                 _Call(request, target, started_at, deadline, address, patience_seconds, proxy, found)
             )
@@ -118,6 +130,8 @@ class CurlTransport:
         except TimeoutError:
             raise ProxyFailed(proxy, "the name look-up took too long") from None
         except OSError as error:
+            if is_out_of_files(error):
+                raise
             raise ProxyFailed(proxy, error.strerror or "the name look-up failed") from None
 
     # -- one transfer ---------------------------------------------------------------------------------------
@@ -126,20 +140,30 @@ class CurlTransport:
         """Raises `ProxyFailed` when the call has a proxy."""
         if self._loop.time() >= call.deadline or self._clock.now() >= call.request.send_by:
             return too_late(self._clock.now())
-        answer = CurlAnswer(call.request, self._clock.now, self._loop.time)
+        answer = CurlAnswer(call.request, self._clock.now, self._loop)
         transfer = self._begun(call, answer, call.deadline - self._loop.time() + SLEEP_SECONDS)
         late: Failed | None = None
         try:
-            late = await self._outlast(transfer, answer, call)
+            while True:
+                late = await self._outlast(transfer, answer, call)
+                while answer.is_waiting:
+                    # libcurl is paused, or done already; the time that it waits for us is not the host's.
+                    if transfer.future.done():
+                        answer.arrived()
+                    await answer.changed
+                if late is not None or answer.is_stopped or transfer.future.done():
+                    break
+                transfer.go_on()
             is_sent = late is not None and transfer.seconds_to_send is not None
         finally:
             ending = transfer.end()
+            answer.close()
         result = self._result(call, answer, ending, late, is_sent=is_sent)
         return self._response(call, result) if isinstance(result, CurlAnswer) else result
 
     def _result(
         self, call: _Call, answer: CurlAnswer, ending: Ending, late: Failed | None, *, is_sent: bool
-    ) -> CurlAnswer | Failed:
+    ) -> CurlAnswer | Failed | Deferred:
         if ending.code == OK:
             return answer.whole() if answer.headers is not None else dropped()
         is_late = late is not None or ending.code == TIMED_OUT
@@ -178,11 +202,12 @@ class CurlTransport:
         )
 
     async def _outlast(self, transfer: Transfer, answer: CurlAnswer, call: _Call) -> Failed | None:
-        """Wait until it is over; what took too long, if something did."""
+        """Wait until it is over, or begins or ends to wait for room; what took too long, if something did."""
         request = call.request
         began = self._loop.time()
-        while not transfer.future.done():
-            now = self._loop.time()
+        changed = answer.changed
+        while not (transfer.future.done() or changed.done() or answer.is_waiting):
+            now, deadline = self._loop.time(), call.deadline + answer.waited_seconds
             if answer.headers is not None:
                 until, late = answer.heard_at + request.body_timeout_seconds, body_timeout(request.body_timeout_seconds)
             else:
@@ -192,11 +217,11 @@ class CurlTransport:
                     sent_at + request.headers_timeout_seconds,
                     headers_timeout(request.headers_timeout_seconds),
                 )
-            if call.deadline <= until:
-                until, late = call.deadline, total_timeout(request.total_timeout_seconds)
+            if deadline <= until:
+                until, late = deadline, total_timeout(request.total_timeout_seconds)
             if until - TIMER_SLACK_SECONDS <= now:
                 return late
-            await asyncio.wait((transfer.future,), timeout=until - now)
+            await asyncio.wait((transfer.future, changed), timeout=until - now, return_when=asyncio.FIRST_COMPLETED)
         return None
 
     def _begun(self, call: _Call, answer: CurlAnswer, most_seconds: float) -> Transfer:

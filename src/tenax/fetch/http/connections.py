@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import resource
+import errno
+import socket
 import ssl
 from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
@@ -17,9 +18,7 @@ from tenax.fetch.proxies import Proxy
 from tenax.fetch.target import Origin
 from tenax.fetch.tunnels import ProxyFailed, tunnel
 from tenax.model import AddressClass, FailureKind
-
-MAX_FILES = 65_536
-_FILES_FOR_OTHERS = 256
+from tenax.open_files import are_files_used_up, file_share, is_out_of_files, raise_file_limit
 
 
 class Route(NamedTuple):
@@ -63,8 +62,7 @@ class Connections:
         self._class_of = class_of
         self._idle: dict[Route, list[tuple[float, Line]]] = {}
         self._idle_count = 0
-        # Half of the files we may open, with some left for the ledger and the readers.
-        self._max_idle = max((raise_file_limit() - _FILES_FOR_OTHERS) // 2, 16)
+        self._max_idle = file_share(raise_file_limit())
         self._sweep: asyncio.TimerHandle | None = None
 
     def idle(self, route: Route) -> Line | None:
@@ -92,8 +90,8 @@ class Connections:
     async def open(self, route: Route, addresses: Sequence[str]) -> Line:
         """A new connection straight to one of these addresses. Raises `OSError`, of which `ssl.SSLError` is one."""
         origin = route.origin
-        sock = await connected(addresses, origin.port)
         tls = self._tls_of(route)
+        sock = await self._connected(addresses, origin.port)
         try:
             peer = sock.getpeername()[0] if len(addresses) > 1 else addresses[0]
             _, connection = await self._loop.create_connection(
@@ -102,6 +100,7 @@ class Connections:
         except BaseException:
             sock.close()
             raise
+        connection.socket = sock
         return Line(connection, route, self._class_of(origin, peer))
 
     async def reach(
@@ -110,7 +109,7 @@ class Connections:
         """The first half of a connection by way of a proxy: a bare one to this address. Raises `ProxyFailed`."""
         target = (address, route.origin.port) if route.is_tunnelled else None
         try:
-            sock = await connected(proxy_addresses, proxy.port)
+            sock = await self._connected(proxy_addresses, proxy.port)
             # Verified whatever the request says: the proxy is about to hear a password.
             return await tunnel(self._loop, sock, proxy, target, self._tls if proxy.scheme == "https" else None)
         except OSError as error:
@@ -135,12 +134,27 @@ class Connections:
     async def close(self) -> None:
         if self._sweep is not None:
             self._sweep.cancel()
+        self._drop_idle()
+        self._max_idle = 0  # what is still under way is not kept
+        await asyncio.sleep(0)  # the loop tells each transport that it is closed
+
+    async def _connected(self, addresses: Sequence[str], port: int) -> socket.socket:
+        """Raises `OSError`. Where there is no file for it, the idle connections give theirs."""
+        try:
+            return await connected(addresses, port)
+        except OSError as error:
+            if not is_out_of_files(error) or not self._idle_count:
+                raise
+        self._drop_idle()
+        await asyncio.sleep(0)
+        return await connected(addresses, port)
+
+    def _drop_idle(self) -> None:
         for kept in self._idle.values():
             for _, line in kept:
                 line.connection.abort()
         self._idle.clear()
-        self._max_idle = self._idle_count = 0  # what is still under way is not kept
-        await asyncio.sleep(0)  # the loop tells each transport that it is closed
+        self._idle_count = 0
 
     def _connection(self) -> Connection:
         return Connection(self._loop, self._now)
@@ -185,6 +199,8 @@ class Connections:
     @cached_property
     def _tls(self) -> ssl.SSLContext:
         """Made when it is first needed: reading the system's certificates takes a tenth of a second."""
+        if are_files_used_up():
+            raise OSError(errno.EMFILE, "no file left to read the certificates from")
         return ssl.create_default_context()
 
     @cached_property
@@ -193,13 +209,3 @@ class Connections:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
         return context
-
-
-def raise_file_limit() -> int:
-    """Allow ourselves as many open files as the system lets us have, within reason; how many that are."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = MAX_FILES if hard == resource.RLIM_INFINITY else min(hard, MAX_FILES)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-        return wanted
-    return MAX_FILES if soft == resource.RLIM_INFINITY else min(soft, MAX_FILES)

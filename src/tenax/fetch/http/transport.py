@@ -16,8 +16,9 @@ from tenax.fetch.http.connections import Connections, Line, Route, straight
 from tenax.fetch.http.wire import Received
 from tenax.fetch.proxies import Proxy, ProxyPools
 from tenax.fetch.target import Target, target_of
-from tenax.fetch.tunnels import ProxyFailed, wrong_credentials
+from tenax.fetch.tunnels import ProxyFailed, TunnelBroke, wrong_credentials
 from tenax.model import Deferred, Failed, FailureKind, Refused
+from tenax.open_files import is_out_of_files
 
 Exchanged: TypeAlias = tuple[Received, Line]
 
@@ -54,7 +55,10 @@ class HttpTransport:
         async def carry(proxy: Proxy, address: str) -> Response | Failed | Deferred:
             return self._response(request, await self._by(proxy, request, target, address, deadline), started_at)
 
-        return await self._detours.get(pool, origin.host, addresses, deadline, carry)
+        def forwards(proxy: Proxy) -> bool:
+            return not Route(origin, proxy=proxy).is_tunnelled
+
+        return await self._detours.get(pool, origin.host, addresses, deadline, carry, forwards)
 
     async def close(self) -> None:
         await self._connections.close()
@@ -88,7 +92,7 @@ class HttpTransport:
     async def _exchange(
         self, head: bytes, request: Request, route: Route, addresses: tuple[str, ...], deadline: float
     ) -> Exchanged | Failed | Deferred:
-        """Raises `ProxyFailed` when the route has a proxy."""
+        """Raises `ProxyFailed` and `TunnelBroke` when the route has a proxy."""
         line = self._connections.idle(route)
         if line is not None:
             received = await line.connection.exchange(head, request, deadline)
@@ -100,6 +104,8 @@ class HttpTransport:
             # On a new connection a second try would be impolite: there the request was seen and not answered.
         opened = await self._opened(route, addresses, request, deadline)
         if isinstance(opened, Failed):
+            if route.is_tunnelled:
+                raise TunnelBroke(opened)
             return opened
         received = await opened.connection.exchange(head, request, deadline)
         self._connections.keep(opened)
@@ -145,8 +151,12 @@ class HttpTransport:
         route = Route(target.origin, request.verify_tls, proxy)
         head = self._head(request, target, None if route.is_tunnelled else proxy)
         exchanged = await self._exchange(head, request, route, (address,), deadline)
-        if isinstance(exchanged, tuple) and exchanged[0].status == 407 and not route.is_tunnelled:
-            raise wrong_credentials(proxy)
+        if not route.is_tunnelled:
+            if isinstance(exchanged, tuple) and exchanged[0].status == 407:
+                raise wrong_credentials(proxy)
+            if isinstance(exchanged, Failed) and exchanged.kind is FailureKind.RESET:
+                # For a host that does not answer a proxy has statuses (RFC 9110, 15.6.3). Some hang up all the same.
+                raise ProxyFailed(proxy, "it closed the connection before an answer", declined=True)
         return exchanged
 
     async def _reached(
@@ -158,6 +168,8 @@ class HttpTransport:
                 try:
                     found = await self._guard.addresses_of_proxy(proxy.host)
                 except OSError as error:
+                    if is_out_of_files(error):
+                        raise
                     raise ProxyFailed(proxy, error.strerror or "the name look-up failed") from None
                 return await self._connections.reach(proxy, found, route, address)
         except TimeoutError:

@@ -7,17 +7,24 @@ waits in a buffer of ours. Whoever asked is woken once, when all is there.
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Callable
 from typing import cast
 
-from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
+from httptools import HttpParserError, HttpParserUpgrade
 
 from tenax.fetch import Request
-from tenax.fetch.bodies import Body, decoded, too_large
+from tenax.fetch.bodies import Body, too_large
 from tenax.fetch.failures import body_timeout, cut_off, dropped, failure_of, headers_timeout, too_late, total_timeout
+from tenax.fetch.framing import framing_of
 from tenax.fetch.headers import Headers
+from tenax.fetch.http.heads import RepeatedLength, acknowledge, is_ended_by_host, new_parser
+from tenax.fetch.intake import BodyIntake, decoded_at_once, room_of
 from tenax.fetch.limits import BODILESS, MAX_HEAD_BYTES, MAX_HEADERS, SMALL_BODY_BYTES, TIMER_SLACK_SECONDS
+from tenax.fetch.room import SMALL_BYTES
 from tenax.model import Deferred, Failed, FailureKind, Value
+
+"""Linux has it; it must be set anew for each answer."""
 
 
 class Received(Value, frozen=True):
@@ -37,15 +44,10 @@ class Connection(asyncio.Protocol):
         self._loop = loop
         self._now = now
         self._transport: asyncio.Transport | None = None
-        self._parser = HttpResponseParser(self)
-        # What browsers forgive. None of it can make two answers of one: a connection carries one request at a time.
-        self._parser.set_dangerous_leniencies(
-            lenient_headers=True,
-            lenient_chunked_length=True,
-            lenient_optional_cr_before_lf=True,
-            lenient_spaces_after_chunk_size=True,
-        )
-        self._done: asyncio.Future[Received | Failed] | None = None
+        self._parser = new_parser(self)
+        self.socket: socket.socket | None = None
+        """The one that it reads from, where that is known."""
+        self._done: asyncio.Future[Received | Failed | Deferred] | None = None
         self._is_spoilt = False
         """True when the connection cannot carry another exchange."""
         self._is_over = True
@@ -58,6 +60,11 @@ class Connection(asyncio.Protocol):
     def is_open(self) -> bool:
         """True when another request may be sent."""
         return not self._is_spoilt and self._transport is not None and not self._transport.is_closing()
+
+    @property
+    def _is_waiting(self) -> bool:
+        """Whether the body waits for room."""
+        return self._body is not None and self._body.is_waiting
 
     @property
     def has_heard(self) -> bool:
@@ -79,6 +86,8 @@ class Connection(asyncio.Protocol):
         finally:
             if self._timer is not None:
                 self._timer.cancel()
+            self._drop_body()
+            self._done = None
             if not self._is_over:
                 self._is_over = True
                 self.abort()
@@ -103,18 +112,35 @@ class Connection(asyncio.Protocol):
         self._answered_at = 0.0
         self._pairs: list[tuple[bytes, bytes]] = []
         self._headers: Headers | None = None
+        self._repeated = RepeatedLength()
+        self._content_coding = ""
         self._lasts_until_close = False
         self._pieces: list[bytes] = []
-        self._body: Body | None = None
-        """Decodes as it comes, when nobody said how much will come."""
+        self._body: BodyIntake | None = None
+        """Decodes as it comes, when nobody said how much will come, when the beginning is enough, or when there is no
+        room for all of it."""
+        self._has_eof = False
+        """True when the other side said that this is all; over TLS, so that nobody else can have said it."""
+        self._ends_with: bool | None = None
+        """All of the answer has come while its body waits for room; whether the connection is kept."""
+        self._is_paused = False
+        """Nothing is read from the connection."""
         self._is_over = request is None
 
-    def _end(self, result: Received | Failed, *, keeps_connection: bool) -> None:
+    def _end(self, result: Received | Failed | Deferred, *, keeps_connection: bool) -> None:
         self._is_over = True
+        self._drop_body()
         if not keeps_connection:
             self.abort()
         if self._done is not None and not self._done.done():
             self._done.set_result(result)
+
+    def _drop_body(self) -> None:
+        """An idle connection keeps nothing of the last answer."""
+        self._pieces = []
+        if self._body is not None:
+            self._body.close()
+            self._body = None
 
     def _finish(self, *, keeps_connection: bool) -> None:
         """All of the answer is here."""
@@ -123,9 +149,20 @@ class Connection(asyncio.Protocol):
         if self._body is not None:
             body = self._body.finish()
         else:
-            coding = self._headers.get("content-encoding", "")
             max_bytes = self._request.max_body_bytes if is_page else SMALL_BODY_BYTES
-            body = decoded(b"".join(self._pieces), coding, max_bytes)
+            data = b"".join(self._pieces)
+            found = decoded_at_once(data, self._content_coding, max_bytes, self._request.room)
+            if found is None:
+                self._pieces = []
+                self._ends_with = keeps_connection
+                self._body = self._intake(self._content_coding, max_bytes)
+                self._body.arrived()
+                failed = self._body.feed(data)
+                if self._body.is_waiting:
+                    self._wait_for_room()
+                    return
+                found = failed or self._body.finish()
+            body = found
         if isinstance(body, Failed):
             if is_page:
                 self._end(body, keeps_connection=keeps_connection)
@@ -143,7 +180,46 @@ class Connection(asyncio.Protocol):
         if self._headers is not None and self._status >= 300:
             self._give(b"", keeps_connection=False)
         else:
-            self._end(failed, keeps_connection=False)
+            self._end(self._body.judged(failed) if self._body is not None else failed, keeps_connection=False)
+
+    # -- room for the body ----------------------------------------------------------------------------------
+
+    def _intake(self, coding: str, max_bytes: int, *, takes_beginning: bool = False) -> BodyIntake:
+        assert self._request is not None
+        body = Body(coding, max_bytes, room_of(self._request), takes_beginning=takes_beginning)
+        return BodyIntake(body, self._request, self._now, self._on_room, self._on_no_room)
+
+    def _wait_for_room(self) -> None:
+        """Nothing is read meanwhile, and no time of the server's passes."""
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._ends_with is None and self._transport is not None and not self._transport.is_closing():
+            self._is_paused = True
+            self._transport.pause_reading()
+
+    def _on_room(self, waited_seconds: float, failed: Failed | None) -> None:
+        if self._is_over or self._request is None:
+            return
+        self._deadline += waited_seconds
+        self._heard_at = self._loop.time()
+        if self._is_paused and self._transport is not None and not self._transport.is_closing():
+            self._transport.resume_reading()
+        self._is_paused = False
+        if failed is not None:
+            self._fail(failed)
+        elif self._body is not None and self._body.is_full:
+            self._finish(keeps_connection=False)
+        elif self._ends_with is not None:
+            self._finish(keeps_connection=self._ends_with)
+        else:
+            self._arm(self._heard_at + self._request.body_timeout_seconds)
+
+    def _on_no_room(self, deferred: Deferred) -> None:
+        if not self._is_over:
+            if self._status >= 300:
+                self._give(b"", keeps_connection=False)
+            else:
+                self._end(deferred, keeps_connection=False)
 
     # -- time -----------------------------------------------------------------------------------------------
 
@@ -180,13 +256,13 @@ class Connection(asyncio.Protocol):
             self._framing_bytes += len(data)
         else:
             self._head_bytes += len(data)
-        try:
-            self._parser.feed_data(data)
-        except HttpParserUpgrade:
-            self._is_spoilt = True
-        except HttpParserError as error:
-            if not self._is_over:
-                self._fail(failure_of(error, in_body=self._headers is not None))
+            self._repeated.keep(data)
+        if self._repeated.is_gathering:
+            self._feed_again(self._repeated.mended(data))
+        else:
+            self._feed(data)
+        if not self._is_over:
+            acknowledge(self.socket)
         if self._is_over or (had_headers and self._framing_bytes <= MAX_HEAD_BYTES):
             return
         if had_headers:
@@ -194,18 +270,45 @@ class Connection(asyncio.Protocol):
         elif self._headers is None:
             if self._head_bytes > MAX_HEAD_BYTES:
                 self._fail(Failed("the headers are too long", FailureKind.BAD_RESPONSE))
-        elif self._timer is not None and self._request is not None:
+        elif self._timer is not None and self._request is not None and not self._is_waiting:
             self._timer.cancel()
             self._arm(self._heard_at + self._request.body_timeout_seconds)
 
+    def _feed(self, data: bytes) -> None:
+        try:
+            self._parser.feed_data(data)
+        except HttpParserUpgrade:
+            self._is_spoilt = True
+        except HttpParserError as error:
+            if self._is_over:
+                return
+            if self._headers is None and self._repeated.begins(str(error)):
+                self._feed_again(self._repeated.mended())
+            else:
+                self._fail(failure_of(error, in_body=self._headers is not None))
+
+    def _feed_again(self, head: bytes | None) -> None:
+        if head is not None:
+            self._pairs = []
+            self._parser = new_parser(self)
+            self._feed(head)
+
+    def eof_received(self) -> None:
+        assert self._transport is not None
+        self._has_eof = is_ended_by_host(self._transport)
+
     def connection_lost(self, exc: Exception | None) -> None:
         self._is_spoilt = True
-        if self._is_over:
+        if self._is_over or self._ends_with is not None:
             return
         if self._headers is None:
             self._fail(failure_of(exc) if exc is not None and not isinstance(exc, ConnectionError) else dropped())
-        elif self._lasts_until_close and exc is None:
-            self._finish(keeps_connection=False)
+        elif self._lasts_until_close and exc is None and self._has_eof:
+            if self._body is not None and self._body.is_waiting:
+                self._ends_with = False
+                self._body.arrived()
+            else:
+                self._finish(keeps_connection=False)
         else:
             self._fail(cut_off())
 
@@ -230,6 +333,7 @@ class Connection(asyncio.Protocol):
         self._status = status
         self._answered_at = self._now()
         self._headers = headers = Headers(self._pairs)
+        self._repeated.forget()
         if len(self._pairs) > MAX_HEADERS:
             self._end(Failed("too many headers", FailureKind.BAD_RESPONSE), keeps_connection=False)
         elif status == 101:
@@ -237,17 +341,27 @@ class Connection(asyncio.Protocol):
         elif self._request.method == "HEAD":
             self._give(b"", keeps_connection=False)  # the parser would wait for the body that the length announces
         elif status not in BODILESS:
-            self._expect_body(headers, self._request.max_body_bytes if status < 300 else SMALL_BODY_BYTES)
+            self._expect_body(headers, self._request)
 
-    def _expect_body(self, headers: Headers, max_bytes: int) -> None:
-        transfer = headers.get("transfer-encoding")
-        length = headers.get("content-length") if transfer is None else None
-        if length is not None and length.isdecimal():
-            if int(length[:20]) > max_bytes:
-                self._fail(too_large(max_bytes))
+    def _expect_body(self, headers: Headers, request: Request) -> None:
+        is_page = self._status < 300
+        max_bytes = request.max_body_bytes if is_page else SMALL_BODY_BYTES
+        framing = framing_of(headers)
+        if isinstance(framing, Failed):
+            self._fail(framing)
             return
-        self._lasts_until_close = transfer is None or "chunked" not in transfer.lower()
-        self._body = Body(headers.get("content-encoding", ""), max_bytes)
+        self._content_coding = framing.content_coding
+        self._lasts_until_close = framing.is_ended_by_close
+        takes_beginning = is_page and request.takes_beginning
+        if framing.length is not None and not takes_beginning:
+            if framing.length > max_bytes:
+                self._fail(too_large(max_bytes))
+                return
+            # A large one takes room as it comes: a server that only announces it would keep it from others.
+            room = request.room
+            if room is None or (framing.length <= SMALL_BYTES and room.take(framing.length)):
+                return
+        self._body = self._intake(framing.content_coding, max_bytes, takes_beginning=takes_beginning)
 
     def on_body(self, data: bytes) -> None:
         if self._is_over:
@@ -257,10 +371,20 @@ class Connection(asyncio.Protocol):
         if self._body is None:
             self._pieces.append(data)
             return
+        was_waiting = self._body.is_waiting
         failed = self._body.feed(data)
         if failed is not None:
             self._fail(failed)
+        elif self._body.is_full:
+            self._finish(keeps_connection=False)
+        elif self._body.is_waiting and not was_waiting:
+            self._wait_for_room()
 
     def on_message_complete(self) -> None:
-        if not self._is_over and self._headers is not None:
+        if self._is_over or self._headers is None:
+            return
+        if self._body is not None and self._body.is_waiting:
+            self._ends_with = self._parser.should_keep_alive()
+            self._body.arrived()
+        else:
             self._finish(keeps_connection=self._parser.should_keep_alive())

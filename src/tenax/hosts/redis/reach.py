@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from tenax.cancelling import heeding_cancel
 from tenax.clock import Clock
 from tenax.errors import ConfigError, ServerAway
-from tenax.logs import logger, masked
+from tenax.logs import logger
+from tenax.masking import mask_server_url, mask_text
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis
@@ -77,8 +80,9 @@ class Reach:
 
         self._is_tried = self._failures >= FAILURES
         try:
-            async with asyncio.timeout(self._call_seconds):
-                answer = await ask(self.client)
+            with heeding_cancel():
+                async with asyncio.timeout(self._call_seconds):
+                    answer = await ask(self.client)
         except (RedisError, OSError, TimeoutError) as error:
             self._failed(error)
             return None
@@ -104,15 +108,19 @@ class Reach:
         return min(samples)[1] if samples else None
 
     async def close(self) -> None:
-        await self.client.aclose()
+        from redis.exceptions import RedisError
+
+        with suppress(RedisError, OSError):  # it may not even take a goodbye
+            await self.client.aclose()
 
     async def _check(self) -> None:
         from redis.exceptions import AuthenticationError, InvalidResponse, RedisError, ResponseError
 
-        shown = masked(self.url)
+        shown = mask_server_url(self.url, hides_user=True)
         try:
-            async with asyncio.timeout(OPEN_SECONDS):
-                await self.client.ping()
+            with heeding_cancel():
+                async with asyncio.timeout(OPEN_SECONDS):
+                    await self.client.ping()
         except AuthenticationError:
             raise ConfigError(f"Redis at {shown} does not know this user and password") from None
         except ResponseError as error:
@@ -132,13 +140,17 @@ class Reach:
             self._is_away = True
             self.away_since = self._clock.now()
             if self._without:
-                log.warning(f"Redis is away; {self._without}", redis=masked(self.url), why=_words(error))
+                log.warning(
+                    f"Redis is away; {self._without}",
+                    redis=mask_server_url(self.url, hides_user=True),
+                    why=_words(error),
+                )
 
     async def _returned(self) -> None:
         self._is_away = False
         self.returned_at = self._clock.now()
         if self._without:
-            log.info("Redis is back", redis=masked(self.url))
+            log.info("Redis is back", redis=mask_server_url(self.url, hides_user=True))
         for told in self._on_return:
             await told()
 
@@ -163,13 +175,13 @@ def _client(url: str, call_seconds: float) -> Redis:
             client_name="tenax",
         )
         return Redis.from_pool(pool)
-    except ValueError as error:
+    except ValueError:  # its text quotes what it takes for a port, which may be a password
         raise ConfigError(
-            f"{masked(url)!r} is no address of a Redis: {error}; it looks like redis://host:6379/0"
+            f"{mask_server_url(url, hides_user=True)!r} is no address of a Redis; it looks like redis://host:6379/0"
         ) from None
 
 
 def _words(error: BaseException) -> str:
     if isinstance(error, TimeoutError):
         return "no answer in time"
-    return masked(str(error)).rstrip(".").rpartition(". ")[2] or type(error).__name__
+    return mask_text(str(error)).rstrip(".").rpartition(". ")[2] or type(error).__name__

@@ -9,7 +9,7 @@ from tenax.clock import Clock
 from tenax.errors import ConfigError
 from tenax.hosts.redis import keys
 from tenax.hosts.redis.reach import Reach
-from tenax.logs import masked
+from tenax.masking import mask_server_url
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis
@@ -78,4 +78,6 @@ class VisitedUrls:
             raise self._gone()
 
     def _gone(self) -> ConfigError:
-        return ConfigError(f"Redis at {masked(self._reach.url)} went away; run the same command again")
+        return ConfigError(
+            f"Redis at {mask_server_url(self._reach.url, hides_user=True)} went away; run the same command again"
+        )

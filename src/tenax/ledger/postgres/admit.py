@@ -9,7 +9,7 @@ from typing import NamedTuple
 from tenax.ledger import Admission, rows
 from tenax.ledger.in_links import InHand, InLinks, Linked, Move
 from tenax.ledger.inflow import Inflow
-from tenax.ledger.offers import HOST_IDS_KEPT, HOSTS_BUDGET, KNOWN_KEPT, Batch, entry_of, found_by
+from tenax.ledger.offers import HOST_IDS_KEPT, HOSTS_BUDGET, KNOWN_KEPT, Batch, cut_off_rows, entry_of, found_by
 from tenax.ledger.postgres.link import Connection
 from tenax.ledger.postgres.schema import queries
 from tenax.ledger.postgres.settle import insert
@@ -99,6 +99,7 @@ class Admitter:
         tally.update(found_by(entry for _, entry in arrivals))
         for reasons in refused:
             tally.update({f"refusal:{reason}": count for reason, count in reasons.items()})
+        await insert(db, "cut_off_add", sorted(cut_off_rows(batches, refused)))
         admissions = [
             Admission(count, len(batch.offers) - count - reasons.total(), dict(reasons))
             for batch, count, reasons in zip(

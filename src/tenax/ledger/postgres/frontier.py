@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from tenax import logs
+from tenax.cancelling import ended
 from tenax.clock import Clock
 from tenax.config import LedgerConfig
 from tenax.errors import LeaseLost, LedgerUnusable
@@ -219,5 +220,4 @@ class Frontier:
         for task in (self._tending, self._telling):
             if task is not None:
                 await asyncio.wait({task}, timeout=TEND_SECONDS)
-                task.cancel()
-                await asyncio.wait({task})
+                await ended(task)

@@ -11,6 +11,7 @@ from tenax.config import LedgerConfig
 from tenax.errors import CommitUnknown, LeaseLost, LedgerUnusable
 from tenax.ledger import Admission
 from tenax.ledger.effects import Settling
+from tenax.ledger.offers import Batch
 from tenax.ledger.postgres.link import Connection, NoText
 from tenax.ledger.postgres.slots import Slots
 from tenax.ledger.postgres.worker import Ended, Worker
@@ -24,7 +25,7 @@ log = logs.logger(__name__)
 class Pending:
     """A commit waiting for its group: a visit, or offers made outside of any."""
 
-    def __init__(self, offers: Sequence[Offer], settling: Settling | None = None, slot: Slot | None = None) -> None:
+    def __init__(self, offers: Batch, settling: Settling | None = None, slot: Slot | None = None) -> None:
         self.offers = offers
         self.settling = settling
         self.slot = slot
@@ -37,7 +38,7 @@ class Pending:
 
     @property
     def all_offers(self) -> Sequence[Offer]:
-        return self.settling.visit.offers if self.settling is not None else self.offers
+        return self.settling.visit.offers if self.settling is not None else self.offers.offers
 
     def fail(self, error: BaseException) -> None:
         if not self.done.done():

@@ -100,6 +100,8 @@ class Address:
             raise _no_url() from None
         if parts.scheme not in ("postgresql", "postgres") or not parts.path.strip("/"):
             raise _no_url()
+        if "@" in parts.path:  # of a password with a slash in it: half of it would be the name of a database
+            raise _no_url()
         self.user = unquote(parts.username or "")
         self.database = unquote(parts.path.strip("/"))
         self.server = f"{parts.hostname or 'localhost'}:{port}"
@@ -191,9 +193,11 @@ class Link:
                 if not self._is_patient:
                     raise LedgerUnusable(f"PostgreSQL at {self.address} does not answer: {error}") from None
 
-    async def close(self) -> None:
-        """Whoever still waits for the server is told."""
+    async def close(self, *, is_gone: bool = False) -> None:
+        """Whoever still waits for the server is told. `is_gone`: it does not answer, so nothing more is said to it."""
         self._is_closed.set()
+        if is_gone:
+            self._drop()
         with suppress(Exception):
             async with asyncio.timeout(CLOSE_SECONDS), self._turn:
                 if self._connection is not None:
@@ -252,8 +256,11 @@ class Link:
         try:
             async with asyncio.timeout(5.0):
                 await db.execute("ROLLBACK")
+        except Exception:
+            db.terminate()
         except BaseException:
             db.terminate()
+            raise
 
     def _drop(self) -> None:
         if self._connection is not None:

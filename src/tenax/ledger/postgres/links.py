@@ -37,15 +37,15 @@ class PostgresLinks:
         self._sql = queries()
         self._url_key = rows.keys_by(secret)
 
-    async def all(self) -> AsyncIterator[PageLinks]:
+    async def all(self, *, with_lists: bool = False) -> AsyncIterator[PageLinks]:
         last = 0
-        while found := await self._link.ask(partial(self._after, last)):
-            for row in found:
-                yield PageLinks(row["url"], row["origin"], row["packed"])
-            last = found[-1]["record_id"]
+        while found := await self._link.ask(partial(self._after, last, with_lists)):
+            for page in found:
+                yield page
+            last = found[-1].record_id
 
-    async def _after(self, last: int, db: Connection) -> Sequence[Row]:
-        return await db.fetch(self._sql["links_after"], last, ROWS_AT_ONCE)
+    async def _after(self, last: int, with_lists: bool, db: Connection) -> list[PageLinks]:
+        return [PageLinks(*row) for row in await db.fetch(self._sql["links_after"], last, with_lists, ROWS_AT_ONCE)]
 
     async def of(self, url: str) -> PageLinks | None:
         origin, key = rows.origin_of(url), self._url_key(url)

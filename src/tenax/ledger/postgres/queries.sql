@@ -231,15 +231,18 @@ SELECT nextval('number') FROM generate_series(1, $1);
 -- for nothing (asked_at is NULL) leaves its last answer as it was.
 INSERT INTO record AS r (id, host_id, key, path, state, status, http_status, depth, priority, source, via, discovered_at,
                          last_visit_at, next_visit_at, error_count, error_message, attempt, duration_ms, last_visit, chain,
-                         asked_at, stale_why)
+                         asked_at, stale_why, validation_status, rejection_reason)
 SELECT * FROM unnest(
     $1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::integer[], $8::integer[],
     $9::smallint[], $10::smallint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::bigint[], $15::integer[],
-    $16::text[], $17::integer[], $18::bigint[], $19::bigint[], $20::bytea[], $21::bigint[], $22::text[])
+    $16::text[], $17::integer[], $18::bigint[], $19::bigint[], $20::bytea[], $21::bigint[], $22::text[],
+    $23::text[], $24::text[])
 ON CONFLICT (id) DO UPDATE SET
     state = excluded.state,
     status = CASE WHEN excluded.asked_at IS NULL AND excluded.status <> 'blocked' THEN r.status ELSE excluded.status END,
     http_status = CASE WHEN excluded.asked_at IS NULL THEN r.http_status ELSE excluded.http_status END,
+    validation_status = CASE WHEN excluded.asked_at IS NULL THEN r.validation_status ELSE excluded.validation_status END,
+    rejection_reason = CASE WHEN excluded.asked_at IS NULL THEN r.rejection_reason ELSE excluded.rejection_reason END,
     last_visit_at = excluded.last_visit_at, next_visit_at = excluded.next_visit_at,
     error_count = CASE WHEN excluded.asked_at IS NULL THEN r.error_count
                        WHEN excluded.error_count = 0 THEN 0 ELSE r.error_count + 1 END,
@@ -258,14 +261,14 @@ INSERT INTO record (id, host_id, key, path, state, status, http_status, depth, p
                     last_visit_at, next_visit_at, attempt, duration_ms, last_visit, chain,
                     content_id, content_type, content_length, content_hash, title, description, canonical, language,
                     kind, charset, charset_source, links_count, fetched_at, page_status, etag, last_modified,
-                    headline, authors, published, words, duplicate_of, likeness, fingerprint)
+                    headline, authors, published, words, duplicate_of, likeness, fingerprint, validation_status, canonical_key)
 SELECT * FROM unnest(
     $1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::integer[], $8::integer[],
     $9::smallint[], $10::smallint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::bigint[], $15::integer[],
     $16::bigint[], $17::bigint[], $18::bytea[], $19::bigint[], $20::text[], $21::bigint[], $22::bytea[], $23::text[],
     $24::text[], $25::text[], $26::text[], $27::text[], $28::text[], $29::text[], $30::integer[], $31::bigint[],
     $32::integer[], $33::text[], $34::text[], $35::text[], $36::text[], $37::text[], $38::integer[], $39::bigint[],
-    $40::float8[], $41::bytea[])
+    $40::float8[], $41::bytea[], $42::text[], $43::bigint[])
 ON CONFLICT (id) DO UPDATE SET
     state = excluded.state, status = excluded.status, http_status = excluded.http_status,
     last_visit_at = excluded.last_visit_at, next_visit_at = excluded.next_visit_at, error_count = 0,
@@ -278,6 +281,7 @@ ON CONFLICT (id) DO UPDATE SET
     page_status = excluded.page_status, etag = excluded.etag, last_modified = excluded.last_modified,
     headline = excluded.headline, authors = excluded.authors, published = excluded.published, words = excluded.words,
     duplicate_of = excluded.duplicate_of, likeness = excluded.likeness, fingerprint = excluded.fingerprint,
+    validation_status = excluded.validation_status, rejection_reason = NULL, canonical_key = excluded.canonical_key,
     catalogue = NULL, stale_since = NULL, stale_why = NULL;
 
 -- name: record_confirm
@@ -286,7 +290,8 @@ UPDATE record r SET
     state = g.state, status = 'fetched', http_status = coalesce(r.page_status, 200), last_visit_at = g.at,
     next_visit_at = g.next_visit_at, error_count = 0, error_message = NULL, attempt = g.attempt, last_visit = g.visit,
     fetched_at = g.at, etag = coalesce(g.etag, r.etag), last_modified = coalesce(g.last_modified, r.last_modified),
-    stale_since = NULL, stale_why = NULL
+    stale_since = NULL, stale_why = NULL,
+    validation_status = CASE WHEN r.rejection_reason IS NULL THEN r.validation_status END, rejection_reason = NULL
 FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::integer[], $6::bigint[], $7::text[], $8::text[])
     AS g (id, state, at, next_visit_at, attempt, visit, etag, last_modified)
 WHERE r.id = g.id;
@@ -339,6 +344,11 @@ UPDATE record r SET freshness = g.freshness FROM unnest($1::bytea[], $2::bigint[
 SELECT id, fetched_at, status, kind, etag, last_modified, content_length, catalogue, freshness, content_hash, fingerprint FROM held
 WHERE id = ANY($1::bigint[]);
 
+-- name: canonical_of
+-- The newest page with this canonical URL, by its key.
+SELECT r.id, h.origin || r.path AS url FROM record r JOIN host h ON h.id = r.host_id
+WHERE r.canonical_key = $1 AND r.canonical = $2 AND r.content_id IS NOT NULL ORDER BY r.fetched_at DESC LIMIT 1;
+
 -- name: visit_add
 -- Visits of one record form a list from the newest back, so they need no index.
 INSERT INTO visit (id, record_id, previous, at, detail)
@@ -365,9 +375,58 @@ SELECT l.packed FROM host h JOIN record r ON r.host_id = h.id JOIN link l ON l.r
 WHERE h.origin = $1 AND r.key = $2;
 
 -- name: links_after
-SELECT l.record_id, h.origin, h.origin || r.path AS url, l.packed
+-- Of pages; with true as the second value, of sitemaps and feeds too.
+SELECT h.origin || r.path, h.origin, l.packed, l.record_id, r.depth, coalesce(r.catalogue, '')
 FROM link l JOIN record r ON r.id = l.record_id JOIN host h ON h.id = r.host_id
-WHERE l.record_id > $1 ORDER BY l.record_id LIMIT $2;
+WHERE l.record_id > $1 AND ($2::boolean OR coalesce(r.catalogue, '') = '') ORDER BY l.record_id LIMIT $3;
+
+-- name: cut_off_add
+INSERT INTO cut_off AS c (record_id, name, count) SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[])
+ON CONFLICT (record_id, name) DO UPDATE SET count = c.count + excluded.count;
+
+-- name: cut_off_clear
+-- Of a list everything, of a page all but what its host's robots.txt names.
+DELETE FROM cut_off c USING unnest($1::bigint[], $2::boolean[]) AS g (record_id, is_list)
+WHERE c.record_id = g.record_id AND (g.is_list OR c.name <> 'max_sitemaps');
+
+-- name: cut_off_counts
+SELECT name, sum(count)::bigint, count(*) FROM cut_off GROUP BY name;
+
+-- name: cut_off_after
+-- Pages that something of was cut off, with their links if those are kept.
+SELECT h.origin || r.path, h.origin, l.packed, r.id, r.depth, coalesce(r.catalogue, ''), c.cut
+FROM (SELECT record_id, json_object_agg(name, count)::text AS cut FROM cut_off WHERE record_id > $1
+      GROUP BY record_id ORDER BY record_id LIMIT $2) c
+JOIN record r ON r.id = c.record_id JOIN host h ON h.id = r.host_id LEFT JOIN link l ON l.record_id = r.id
+ORDER BY r.id;
+
+-- name: parked_counts
+SELECT split_part(error_message, ':', 1), count(*) FROM record WHERE state = 'parked' GROUP BY 1;
+
+-- name: redirects_after
+SELECT r.id, h.origin || r.path, r.depth, r.error_message FROM record r JOIN host h ON h.id = r.host_id
+WHERE r.state = 'parked' AND r.id > $1 AND r.error_message LIKE 'redirect:%' ORDER BY r.id LIMIT $2;
+
+-- name: redirects_followed
+UPDATE record SET state = 'settled' WHERE id = ANY($1::bigint[]) AND state = 'parked' RETURNING id;
+
+-- name: unpark
+-- Parked tasks with ids above one wait again, those that are parked for one of some causes; gives their rows of the queue.
+UPDATE record SET state = 'waiting', attempt = 0, next_visit_at = $4
+WHERE id IN (
+    SELECT id FROM record
+    WHERE state = 'parked' AND id > $1 AND split_part(error_message, ':', 1) = ANY($2::text[])
+    ORDER BY id LIMIT $3 FOR UPDATE
+)
+RETURNING host_id, (3 - priority)::smallint, $4::bigint, key, path, depth, source, discovered_at, via, 0, id, chain,
+          (CASE WHEN catalogue IS NOT NULL THEN 16 END)::smallint;
+
+-- name: ask_again
+-- Settled records wait for another visit that asks for the whole document.
+UPDATE record SET state = 'waiting', attempt = 0, next_visit_at = $2
+WHERE id = ANY($1::bigint[]) AND state = 'settled'
+RETURNING host_id, (3 - priority)::smallint, $2::bigint, key, path, depth, source, discovered_at, via, 0, id, chain,
+          (CASE WHEN catalogue IS NOT NULL THEN 24 ELSE 8 END)::smallint;
 
 -- name: states_of
 -- Whatever was admitted and has no record waits.
@@ -433,6 +492,9 @@ WHERE b.host_id = g.host_id AND b.key = g.key;
 -- name: tally_add
 INSERT INTO tally AS t (worker_id, name, count) SELECT $1, name, count FROM unnest($2::text[], $3::bigint[]) AS g (name, count)
 ON CONFLICT (worker_id, name) DO UPDATE SET count = t.count + excluded.count;
+
+-- name: refusals_clear
+DELETE FROM tally WHERE name LIKE 'refusal:%';
 
 -- name: tallies
 SELECT name, sum(count)::bigint AS count FROM tally GROUP BY name;
@@ -527,15 +589,37 @@ SELECT r.*, h.origin AS origin,
 FROM record r JOIN host h ON h.id = r.host_id WHERE r.state = 'dead' AND r.id > $1 ORDER BY r.id LIMIT $2;
 
 -- name: replay
--- Dead letters with ids above one wait again, all of them or those at some places; gives their rows of the queue.
+-- Dead letters with ids above one wait again, all of them or those at some places or with causes that begin with some
+-- words; gives their rows of the queue, and their state and cause as they were.
 UPDATE record SET state = 'waiting', attempt = 0
 WHERE id IN (
     SELECT r.id FROM record r JOIN host h ON h.id = r.host_id
     WHERE r.state = 'dead' AND r.id > $1 AND ($2::text[] IS NULL OR h.origin || r.path = ANY($2))
+      AND ($6::text IS NULL OR starts_with(r.error_message, $6))
     ORDER BY r.id LIMIT $3 FOR UPDATE OF r
 )
 RETURNING host_id, (3 - priority)::smallint, $4::bigint, key, path, depth, $5::smallint, discovered_at, via, 0, id, chain,
-          (CASE WHEN catalogue IS NOT NULL THEN 16 END)::smallint;
+          (CASE WHEN catalogue IS NOT NULL THEN 16 END)::smallint, 'dead' AS state, error_message;
+
+-- name: requeue
+-- URLs that are dead, parked, or were settled without a page, wait again; gives their rows of the queue, and their state and cause
+-- as they were. 8 in a hint: the whole page is asked for.
+WITH named AS (
+    SELECT r.id, r.state, r.error_message, g.depth, g.priority, g.source
+    FROM unnest($1::text[], $2::bigint[], $3::integer[], $4::smallint[], $5::smallint[])
+        AS g (origin, key, depth, priority, source)
+    CROSS JOIN LATERAL (SELECT id FROM host WHERE origin = g.origin LIMIT 1) h
+    CROSS JOIN LATERAL (SELECT * FROM record WHERE host_id = h.id AND key = g.key LIMIT 1) r
+    WHERE r.state IN ('dead', 'parked') OR (
+        r.state = 'settled' AND r.content_id IS NULL AND coalesce(r.catalogue, '') = '' AND r.error_message IS NOT NULL)
+), locked AS (
+    SELECT id FROM record WHERE id = ANY(ARRAY(SELECT id FROM named)) ORDER BY id FOR UPDATE
+)
+UPDATE record r SET state = 'waiting', attempt = 0, next_visit_at = $6, depth = n.depth, priority = n.priority,
+    source = n.source
+FROM named n WHERE r.id = ANY(ARRAY(SELECT id FROM locked)) AND r.id = n.id AND r.state = n.state
+RETURNING r.host_id, (3 - r.priority)::smallint, $6::bigint, r.key, r.path, r.depth, r.source, r.discovered_at, r.via, 0,
+          r.id, r.chain, 8::smallint, n.state, n.error_message;
 
 -- name: revisit_part
 -- The ids of the next part of the records.

@@ -17,11 +17,11 @@ from tenax.ledger.answers import (
     life_of_task,
     status_of,
 )
-from tenax.ledger.contents import event_page, page_of
+from tenax.ledger.contents import events_of, page_of
 from tenax.ledger.postgres.link import Connection, Link, Row
 from tenax.ledger.postgres.schema import queries
 from tenax.ledger.schedule import Entry
-from tenax.model import Cursor, Event, HostRecord, Page
+from tenax.model import CanonicalCopy, Cursor, Event, HostRecord, Page
 
 COUNTED_EXACTLY = 2_000_000
 """Of a larger queue only a sample is counted, to say which hosts have the most tasks."""
@@ -41,7 +41,7 @@ class Reader:
 
     async def events(self, after: int, limit: int) -> list[Event]:
         found = await self._all("events_after", after, limit)
-        return [Event(seq=seq, at=at, page=event_page(page, body)) for seq, at, page, body in found]
+        return events_of((seq, at, page, body) for seq, at, page, body in found)
 
     async def host(self, origin: str) -> HostRecord | None:
         row = await self._one("host_by_origin", origin)
@@ -76,6 +76,8 @@ class Reader:
             next_due=await self._value("hosts_next_turn"),
             cursors={row["sink"]: Cursor(row["seq"], row["position"]) for row in await self._all("cursors")},
             workers=workers,
+            cut_off=[(row[0], row[1], row[2]) for row in await self._all("cut_off_counts")],
+            parked=[(row[0], row[1]) for row in await self._all("parked_counts")],
         )
 
     async def _load(self, now: float) -> list[Row]:
@@ -86,6 +88,12 @@ class Reader:
         return await self._link.ask(lambda db: db.fetch(sql, BUSIEST, now))
 
     # -- one URL --------------------------------------------------------------------------------------------
+
+    async def canonical_copy(self, url: str) -> CanonicalCopy | None:
+        row = await self._one("canonical_of", rows.key_of_canonical(url), url)
+        found = await self._one("held", [row["id"]]) if row is not None else None
+        held = rows.held_of(tuple(found)[1:]) if found is not None else None
+        return CanonicalCopy(row["url"], held) if row is not None and held is not None else None
 
     async def life(self, url: str, origin: str) -> Life | None:
         found = await self._one("host_by_origin", origin)

@@ -48,6 +48,8 @@ class Settler:
         await insert(db, "record_put_page", found.pages)
         await insert(db, "content_add", found.contents)
         await insert(db, "link_put", found.links)
+        await insert(db, "cut_off_clear", found.read_again)
+        await insert(db, "cut_off_add", sorted(found.cut))
         await insert(db, "record_catalogue", found.catalogues)
         await insert(db, "record_awaited", found.awaited)
         await insert(db, "record_freshness", found.freshness)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import suppress
 from typing import TypeVar
 
 from tenax import logs
@@ -20,9 +19,11 @@ from tenax.errors import LedgerUnusable
 from tenax.ledger import Admission, Agenda, Counts, LetterRecord, Life, Likeness, PageFilter, Status, Turns, rows
 from tenax.ledger.effects import Settling
 from tenax.ledger.inflow import Inflow
+from tenax.ledger.offers import NO_OFFERS, Batch
 from tenax.ledger.postgres import again
 from tenax.ledger.postgres.breaker import REST_SECONDS, Breaker
 from tenax.ledger.postgres.check import problems
+from tenax.ledger.postgres.cut_offs import PostgresCutOffs
 from tenax.ledger.postgres.frontier import Frontier
 from tenax.ledger.postgres.groups import Groups, Pending
 from tenax.ledger.postgres.lead import Lead
@@ -35,9 +36,9 @@ from tenax.ledger.postgres.set_back import bring_back
 from tenax.ledger.postgres.slots import Slots
 from tenax.ledger.postgres.visited import Visited, VisitedSet, members
 from tenax.ledger.postgres.window import Window
-from tenax.ledger.postgres.worker import Ended, Worker
+from tenax.ledger.postgres.worker import Ended, Worker, alone
 from tenax.ledger.postgres.write import Applied, Writer
-from tenax.model import Claim, Company, Cursor, Event, HostRecord, Offer, Page, Visit
+from tenax.model import CanonicalCopy, Claim, Company, Cursor, Event, HostRecord, Offer, Page, Visit
 
 T = TypeVar("T")
 
@@ -131,7 +132,9 @@ class PostgresLedger:
         config, clock = self._config, self._clock
         self._slots = Slots(self._turns, config.window_hosts, config.look_ahead)
         self._reader = Reader(self._ears, secret)
+        self._url_key = rows.keys_by(secret)
         self.links = PostgresLinks(self._ears, secret, self._in_transaction)
+        self.cut_offs = PostgresCutOffs(self._ears, self._in_transaction, clock, self._again)
         self._writer = Writer(secret, Inflow(self._links_per_second), self._visited, self._likeness)
         self._worker = Worker(self._hands, config, clock, self._turns)
         self._window = Window(self._worker, self._slots, self._writer, clock, config.window_hosts)
@@ -164,9 +167,9 @@ class PostgresLedger:
 
     # -- the frontier ---------------------------------------------------------------------------------------
 
-    async def admit(self, offers: Sequence[Offer]) -> Admission:
+    async def admit(self, offers: Sequence[Offer], via: int | None = None) -> Admission:
         self._check()
-        return await self._groups.enlist(Pending(offers))
+        return await self._groups.enlist(Pending(Batch(offers, via, 0)))
 
     async def claim(self) -> Claim | None:
         self._check()
@@ -182,13 +185,16 @@ class PostgresLedger:
     async def commit(self, visit: Visit) -> Admission:
         self._check()
         held = self._frontier.give_in(visit.claim)
-        return await self._groups.enlist(Pending((), Settling(visit, held.slot.host_id, held.entry), held.slot))
+        return await self._groups.enlist(Pending(NO_OFFERS, Settling(visit, held.slot.host_id, held.entry), held.slot))
 
     async def release(self, claim: Claim) -> None:
         self._frontier.release(claim)
 
     def next_turn(self) -> float | None:
         return self._frontier.next_turn()
+
+    def lost_file(self) -> str:
+        return ""  # it has none
 
     @property
     def is_away(self) -> bool:
@@ -231,12 +237,12 @@ class PostgresLedger:
                 self._groups.give_up_expired(self._clock.now())
 
     async def _count(self) -> None:
-        """Read the counts of all workers; none of ours is on its way meanwhile."""
+        """Read the counts of all workers. What a write of ours adds, its end adds: it is not counted twice."""
 
         async def read(db: Connection) -> None:
             self._tally = Counter(await tallies(db))
 
-        await self._hands.ask(read)
+        await self._worker.between_writes(read)
 
     # -- the outbox -----------------------------------------------------------------------------------------
 
@@ -273,6 +279,10 @@ class PostgresLedger:
         self._check()
         return await self._reader.host(origin)
 
+    async def canonical_copy(self, url: str) -> CanonicalCopy | None:
+        self._check()
+        return await self._reader.canonical_copy(url)
+
     async def agenda(self, limit: int) -> Agenda:
         self._check()
         return await self._reader.agenda(self._clock.now(), limit)
@@ -287,28 +297,27 @@ class PostgresLedger:
         async for letter in self._reader.dead_letters():
             yield letter
 
-    async def replay(self, urls: Sequence[str] | None) -> int:
+    async def replay(self, urls: Sequence[str] | None, *, needs_browser: bool = False) -> int:
         now = self._clock.now()
         wanted = list(urls) if urls is not None else None
-        return await self._again(now, lambda part, db, above: part.replay(db, above, wanted))
+        return await self._again(now, lambda part, db, above: part.replay(db, above, wanted, needs_browser))
+
+    async def requeue(self, offers: Sequence[Offer]) -> int:
+        now, url_key = self._clock.now(), self._url_key
+        return await self._again(now, lambda part, db, above: part.requeue(db, above, offers, url_key))
+
+    async def unpark(self, causes: Sequence[str]) -> int:
+        wanted = list(causes)
+        return await self._again(self._clock.now(), lambda part, db, above: part.unpark(db, above, wanted))
 
     async def revisit(self, now: float) -> int:
         await self._in_transaction(lambda db: again.begin_round(db, now))
         return await self._again(now, lambda part, db, above: part.revisit(db, above))
 
-    async def _again(
-        self, now: float, next_part: Callable[[again.Part, Connection, int], Awaitable[tuple[int, int | None]]]
-    ) -> int:
-        """Part after part, each in a transaction of its own."""
-        back = 0
-        last: int | None = 0
-
-        async def work(db: Connection) -> tuple[int, int | None]:
-            return await next_part(again.Part(self._worker.id, self._slots.ids, now), db, last or 0)
-
-        while last is not None:
-            count, last = await self._in_transaction(work)
-            back += count
+    async def _again(self, now: float, next_part: again.NextPart) -> int:
+        back = await again.part_by_part(
+            self._in_transaction, lambda: again.Part(self._worker.id, self._slots.ids, now), next_part
+        )
         await self._count()
         self._frontier.look_again()
         self._frontier.tell_others()
@@ -321,10 +330,7 @@ class PostgresLedger:
         return found
 
     async def problems(self) -> list[str]:
-        """What in the tables contradicts itself, in words; empty when all is well.
-
-        Reads everything: of a large ledger ask one that is open for reading, which waits as long as it takes.
-        """
+        """See `Ledger`. Of a large ledger ask one that is open for reading, which waits as long as it takes."""
         self._check()
         return await self._ears.ask(problems)
 
@@ -355,12 +361,15 @@ class PostgresLedger:
             await self._hands.close()  # nobody waits for it any longer
         await self._groups.close(CLOSE_SECONDS)
         await self._frontier.close()
+        is_gone = self.is_away
         if not self._read_only:
-            with suppress(Exception):  # others will find us dead
+            try:
                 async with asyncio.timeout(CLOSE_SECONDS):
                     await self._leave()
-        await self._hands.close()
-        await self._ears.close()
+            except Exception as error:  # others will find us dead
+                is_gone |= isinstance(error, TimeoutError)
+        await self._hands.close(is_gone=is_gone)
+        await self._ears.close(is_gone=is_gone)
         if self._visited is not None:
             await self._visited.close()
 
@@ -368,13 +377,13 @@ class PostgresLedger:
         if not self._hands.is_away:
             async with self._hands.use() as db:
                 await self._window.free(db, self._slots.all(self._clock.now()))
-            await self._worker.write(_alone(self._worker.leave))
+            await self._worker.write(alone(self._worker.leave))
 
     async def _in_transaction(self, work: Callable[[Connection], Awaitable[T]]) -> T:
         while True:
             self._check()
             try:
-                return await self._worker.write(_alone(work))
+                return await self._worker.write(alone(work))
             except Ended as error:
                 await self._frontier.start_over(error.worker_id)
 
@@ -388,12 +397,3 @@ class PostgresLedger:
             self._broken = error
         self._groups.fail(self._broken)
         self._frontier.wake()
-
-
-def _alone(work: Callable[[Connection], Awaitable[T]]) -> Callable[[Connection], Awaitable[tuple[T, str]]]:
-    """Work whose COMMIT goes alone."""
-
-    async def with_nothing(db: Connection) -> tuple[T, str]:
-        return await work(db), ""
-
-    return with_nothing

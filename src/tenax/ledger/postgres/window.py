@@ -63,7 +63,9 @@ class Window:
         return min(self._look_at, self._poll_at)
 
     def next_turn(self) -> float | None:
-        """When a claim may succeed, as far as known; while others hold hosts, soon."""
+        """When a claim may succeed, as far as known: soon while others hold hosts, now while hosts wait for tasks."""
+        if self._slots.has_hungry:
+            return 0.0
         inside = self._slots.next_turn()
         turn = min(self._look_at, NEVER if inside is None else inside, self._poll_at if self._others_hold else NEVER)
         return None if turn == NEVER else turn

@@ -107,6 +107,11 @@ class Worker:
                     log.info("a write collided with another, trying again", why=str(error))
                     await asyncio.sleep(random.uniform(0.0, 0.05))
 
+    async def between_writes(self, work: Callable[[Connection], Awaitable[T]]) -> T:
+        """Ask something whose answer must not hold a write of ours of which we do not know yet that it was made."""
+        async with self._writing:
+            return await self._link.ask(work)
+
     async def _begin(self, db: Connection) -> None:
         touched = await db.execute(
             f"BEGIN; UPDATE worker SET last_write = {self._writes} WHERE id = {self.id} AND ended_at IS NULL"
@@ -156,3 +161,12 @@ class Worker:
         await db.execute(self._sql["workers_end"], ids, now)
         await db.execute(self._sql["tally_fold"], ids)
         return len(freed)
+
+
+def alone(work: Callable[[Connection], Awaitable[T]]) -> Callable[[Connection], Awaitable[tuple[T, str]]]:
+    """Work whose COMMIT goes alone."""
+
+    async def with_nothing(db: Connection) -> tuple[T, str]:
+        return await work(db), ""
+
+    return with_nothing

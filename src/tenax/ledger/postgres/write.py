@@ -61,7 +61,7 @@ class Writer:
         db: Connection,
         worker_id: int,
         settlings: Sequence[Settling],
-        seeds: Sequence[Sequence[Offer]],
+        others: Sequence[Batch],
         ours: Collection[int],
         in_hand: InHand,
         now: float,
@@ -76,7 +76,7 @@ class Writer:
             )
         ]
         self._admitter.visited(one.visit.claim.task.url for one in settlings)
-        batches.extend(Batch(offers, None, 0) for offers in seeds)
+        batches.extend(others)
         admitted = await self._admitter.admit(db, batches, ours, in_hand, now, hinted)
         effects.arrivals += await hasten(db, settlings, self._url_key, now)
         admitted = admitted._replace(admissions=with_twins(admitted.admissions, effects, settlings))

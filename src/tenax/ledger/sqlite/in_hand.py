@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from tenax.ledger import Admission
 from tenax.ledger.effects import Settling
+from tenax.ledger.offers import Batch
 from tenax.ledger.schedule import Entry, Slot
-from tenax.model import Claim, Offer
+from tenax.model import Claim
 
 
 class Taken(NamedTuple):
@@ -24,6 +24,6 @@ class Pending(NamedTuple):
     """A commit waiting for its group."""
 
     settling: Settling | None
-    offers: Sequence[Offer]
+    offers: Batch
     slot: Slot | None
     done: asyncio.Future[Admission]

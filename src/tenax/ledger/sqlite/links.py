@@ -39,15 +39,16 @@ class SqliteLinks:
         self._sql = queries()
         self._url_key = rows.keys_by(key_secret(connection))
 
-    async def all(self) -> AsyncIterator[PageLinks]:
+    async def all(self, *, with_lists: bool = False) -> AsyncIterator[PageLinks]:
         last = 0
-        while found := await self._in_thread(partial(self._after, last)):
-            for _, origin, url, packed in found:
-                yield PageLinks(url, origin, packed)
-            last = found[-1][0]
+        while found := await self._in_thread(partial(self._after, last, with_lists)):
+            for page in found:
+                yield page
+            last = found[-1].record_id
 
-    def _after(self, last: int) -> list[tuple[int, str, str, bytes]]:
-        return self._db.execute(self._sql["links_after"], (last, ROWS_AT_ONCE)).fetchall()
+    def _after(self, last: int, with_lists: bool) -> list[PageLinks]:
+        found = self._db.execute(self._sql["links_after"], (last, with_lists, ROWS_AT_ONCE))
+        return [PageLinks(*row) for row in found]
 
     async def of(self, url: str) -> PageLinks | None:
         origin, key = rows.origin_of(url), self._url_key(url)

@@ -45,8 +45,8 @@ CREATE TABLE record (
     host_id        INTEGER NOT NULL,
     key            INTEGER NOT NULL,
     path           TEXT NOT NULL,
-    state          TEXT NOT NULL,   -- waiting, settled, dead
-    status         TEXT NOT NULL,   -- never_crawled, fetched, failed, blocked
+    state          TEXT NOT NULL,   -- waiting, settled, dead, parked
+    status         TEXT NOT NULL,   -- never_crawled, fetched, failed, blocked, rejected
     http_status    INTEGER,         -- of the last answer
     depth          INTEGER NOT NULL,
     priority       INTEGER NOT NULL,
@@ -89,9 +89,14 @@ CREATE TABLE record (
     fingerprint    BLOB,            -- what likeness is found by; NULL when it was not compared
     catalogue      TEXT,            -- sitemap or feed, when it is no page but a list of URLs; '' when it is said to be one
     freshness      BLOB,            -- how it was seen to change: Freshness as JSON
+    validation_status TEXT,         -- of the last answer: valid, soft, hard; NULL when it was not judged
+    rejection_reason  TEXT,         -- why the last answer was not kept; NULL when it was, or when there was none
+    canonical_key  INTEGER,         -- of the canonical URL, when that is another one of the same site
     UNIQUE (host_id, key)
 );
 CREATE INDEX record_dead ON record (id) WHERE state = 'dead';
+CREATE INDEX record_parked ON record (id) WHERE state = 'parked';
+CREATE INDEX record_canonical ON record (canonical_key) WHERE canonical_key IS NOT NULL;
 CREATE TABLE visit (id INTEGER PRIMARY KEY, record_id INTEGER NOT NULL, previous INTEGER, at INTEGER NOT NULL, detail BLOB NOT NULL);
 -- Every page as it was when it was stored, in commit order: its text, and the outbox. An event's number is its id.
 CREATE TABLE content (
@@ -104,6 +109,10 @@ CREATE TABLE content (
 CREATE TABLE likeness (key INTEGER, record_id INTEGER, PRIMARY KEY (key, record_id)) WITHOUT ROWID;
 -- Where each page leads, as it was when it last came: its links, packed. Apart from the page, which is read without it.
 CREATE TABLE link (record_id INTEGER PRIMARY KEY, packed BLOB NOT NULL);
+-- What limits cut off: of each page, by the limit's name, how many of its links were not followed. See `model.limits`.
+CREATE TABLE cut_off (
+    record_id INTEGER, name TEXT, count INTEGER NOT NULL, PRIMARY KEY (record_id, name)
+) WITHOUT ROWID;
 CREATE TABLE cursor (sink TEXT PRIMARY KEY, seq INTEGER NOT NULL, position INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE budget (host_id INTEGER, key INTEGER, used INTEGER NOT NULL, PRIMARY KEY (host_id, key)) WITHOUT ROWID;
 
@@ -121,7 +130,7 @@ CREATE VIEW crawled_pages AS
            r.stale_since / 1000.0 AS stale_since, r.stale_why,
            r.kind, r.headline, r.authors, r.published, r.words, r.language,
            (SELECT oh.origin || o.path FROM record o JOIN host oh ON oh.id = o.host_id WHERE o.id = r.duplicate_of)
-               AS duplicate_of, r.likeness
+               AS duplicate_of, r.likeness, r.validation_status, r.rejection_reason
     FROM record r JOIN host h ON h.id = r.host_id;
 CREATE VIEW domains AS
     SELECT origin AS domain, json_extract(robots, '$.text') AS robots_txt,
@@ -130,36 +139,6 @@ CREATE VIEW domains AS
            coalesce(json_extract(state, '$.page_count'), 0) AS page_count,
            coalesce(json_extract(state, '$.is_allowed'), 1) AS is_allowed
     FROM host;
-
--- name: upgrade_to_3
--- From version 2: what is read in pages, and the index of originals. Pages stored before are compared when they come again.
-ALTER TABLE record ADD headline TEXT;
-ALTER TABLE record ADD authors TEXT;
-ALTER TABLE record ADD published TEXT;
-ALTER TABLE record ADD words INTEGER;
-ALTER TABLE record ADD duplicate_of INTEGER;
-ALTER TABLE record ADD likeness REAL;
-ALTER TABLE record ADD fingerprint BLOB;
-UPDATE record SET kind = 'other' WHERE kind = 'page';
-CREATE TABLE likeness (key INTEGER, record_id INTEGER, PRIMARY KEY (key, record_id)) WITHOUT ROWID;
-DROP VIEW crawled_pages;
-CREATE VIEW crawled_pages AS
-    SELECT h.origin || r.path AS url, h.origin AS domain, r.status, r.http_status AS status_code, r.content_type,
-           r.content_length, nullif(lower(hex(r.content_hash)), '') AS content_hash, r.title, r.description, r.links_count,
-           r.error_count, r.error_message, r.discovered_at / 1000.0 AS discovered_at,
-           r.last_visit_at / 1000.0 AS crawled_at, r.next_visit_at / 1000.0 AS next_crawl_at,
-           r.duration_ms AS crawl_duration_ms, r.fetched_at / 1000.0 AS fetched_at, r.etag, r.last_modified,
-           r.stale_since / 1000.0 AS stale_since, r.stale_why,
-           r.kind, r.headline, r.authors, r.published, r.words, r.language,
-           (SELECT oh.origin || o.path FROM record o JOIN host oh ON oh.id = o.host_id WHERE o.id = r.duplicate_of)
-               AS duplicate_of, r.likeness
-    FROM record r JOIN host h ON h.id = r.host_id;
-
--- name: upgrade_to_4
--- From version 3: documents that list URLs, how often pages change, and where they lead.
-ALTER TABLE record ADD catalogue TEXT;
-ALTER TABLE record ADD freshness BLOB;
-CREATE TABLE link (record_id INTEGER PRIMARY KEY, packed BLOB NOT NULL);
 
 -- name: host_by_origin
 SELECT id, origin, waiting, turn_at, state, robots FROM host WHERE origin = ?;
@@ -268,12 +247,14 @@ FROM queue WHERE host_id = ? AND key = ?;
 -- for nothing (asked_at is NULL) leaves its last answer as it was.
 INSERT INTO record (id, host_id, key, path, state, status, http_status, depth, priority, source, via, discovered_at,
                     last_visit_at, next_visit_at, error_count, error_message, attempt, duration_ms, last_visit, chain,
-                    asked_at, stale_why)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    asked_at, stale_why, validation_status, rejection_reason)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (id) DO UPDATE SET
     state = excluded.state,
     status = CASE WHEN excluded.asked_at IS NULL AND excluded.status <> 'blocked' THEN status ELSE excluded.status END,
     http_status = CASE WHEN excluded.asked_at IS NULL THEN http_status ELSE excluded.http_status END,
+    validation_status = CASE WHEN excluded.asked_at IS NULL THEN validation_status ELSE excluded.validation_status END,
+    rejection_reason = CASE WHEN excluded.asked_at IS NULL THEN rejection_reason ELSE excluded.rejection_reason END,
     last_visit_at = excluded.last_visit_at, next_visit_at = excluded.next_visit_at,
     error_count = CASE WHEN excluded.asked_at IS NULL THEN error_count
                        WHEN excluded.error_count = 0 THEN 0 ELSE error_count + 1 END,
@@ -291,8 +272,8 @@ INSERT INTO record (id, host_id, key, path, state, status, http_status, depth, p
                     last_visit_at, next_visit_at, attempt, duration_ms, last_visit, chain,
                     content_id, content_type, content_length, content_hash, title, description, canonical, language,
                     kind, charset, charset_source, links_count, fetched_at, page_status, etag, last_modified,
-                    headline, authors, published, words, duplicate_of, likeness, fingerprint)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    headline, authors, published, words, duplicate_of, likeness, fingerprint, validation_status, canonical_key)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (id) DO UPDATE SET
     state = excluded.state, status = excluded.status, http_status = excluded.http_status,
     last_visit_at = excluded.last_visit_at, next_visit_at = excluded.next_visit_at, error_count = 0,
@@ -305,6 +286,7 @@ ON CONFLICT (id) DO UPDATE SET
     page_status = excluded.page_status, etag = excluded.etag, last_modified = excluded.last_modified,
     headline = excluded.headline, authors = excluded.authors, published = excluded.published, words = excluded.words,
     duplicate_of = excluded.duplicate_of, likeness = excluded.likeness, fingerprint = excluded.fingerprint,
+    validation_status = excluded.validation_status, rejection_reason = NULL, canonical_key = excluded.canonical_key,
     catalogue = NULL, stale_since = NULL, stale_why = NULL;
 
 -- name: record_confirm
@@ -313,7 +295,8 @@ ON CONFLICT (id) DO UPDATE SET
 UPDATE record SET
     state = ?2, status = 'fetched', http_status = coalesce(page_status, 200), last_visit_at = ?3, next_visit_at = ?4, error_count = 0,
     error_message = NULL, attempt = ?5, last_visit = ?6, fetched_at = ?3, etag = coalesce(?7, etag),
-    last_modified = coalesce(?8, last_modified), stale_since = NULL, stale_why = NULL
+    last_modified = coalesce(?8, last_modified), stale_since = NULL, stale_why = NULL,
+    validation_status = CASE WHEN rejection_reason IS NULL THEN validation_status END, rejection_reason = NULL
 WHERE id = ?1;
 
 -- name: stored_pages
@@ -356,6 +339,11 @@ UNION ALL
 SELECT asked_at, http_status, NULL, NULL, NULL, 0, NULL, freshness, NULL, NULL FROM record
 WHERE id = :id AND http_status IN (404, 410);
 
+-- name: canonical_of
+-- The newest page with this canonical URL, by its key.
+SELECT r.id, h.origin || r.path FROM record r JOIN host h ON h.id = r.host_id
+WHERE r.canonical_key = ? AND r.canonical = ? AND r.content_id IS NOT NULL ORDER BY r.fetched_at DESC LIMIT 1;
+
 -- name: visit_add
 -- Visits of one record form a list from the newest back, so they need no index.
 INSERT INTO visit (id, record_id, previous, at, detail)
@@ -380,9 +368,56 @@ SELECT l.packed FROM host h JOIN record r ON r.host_id = h.id JOIN link l ON l.r
 WHERE h.origin = ? AND r.key = ?;
 
 -- name: links_after
-SELECT l.record_id, h.origin, h.origin || r.path, l.packed
+-- Of pages; with 1 as the second value, of sitemaps and feeds too.
+SELECT h.origin || r.path, h.origin, l.packed, l.record_id, r.depth, coalesce(r.catalogue, '')
 FROM link l CROSS JOIN record r ON r.id = l.record_id CROSS JOIN host h ON h.id = r.host_id
-WHERE l.record_id > ? ORDER BY l.record_id LIMIT ?;
+WHERE l.record_id > ? AND (? OR coalesce(r.catalogue, '') = '') ORDER BY l.record_id LIMIT ?;
+
+-- name: cut_off_add
+INSERT INTO cut_off (record_id, name, count) VALUES (?, ?, ?)
+ON CONFLICT (record_id, name) DO UPDATE SET count = count + excluded.count;
+
+-- name: cut_off_clear
+-- Of a list everything, of a page all but what its host's robots.txt names.
+DELETE FROM cut_off WHERE record_id = ? AND (? OR name <> 'max_sitemaps');
+
+-- name: cut_off_counts
+SELECT name, sum(count), count(*) FROM cut_off GROUP BY name;
+
+-- name: cut_off_after
+-- Pages that something of was cut off, with their links if those are kept.
+SELECT h.origin || r.path, h.origin, l.packed, r.id, r.depth, coalesce(r.catalogue, ''), c.cut
+FROM (SELECT record_id, json_group_object(name, count) AS cut FROM cut_off WHERE record_id > ?
+      GROUP BY record_id ORDER BY record_id LIMIT ?) c
+JOIN record r ON r.id = c.record_id JOIN host h ON h.id = r.host_id LEFT JOIN link l ON l.record_id = r.id
+ORDER BY r.id;
+
+-- name: parked_counts
+SELECT substr(error_message, 1, instr(error_message || ':', ':') - 1), count(*) FROM record WHERE state = 'parked' GROUP BY 1;
+
+-- name: redirects_after
+SELECT r.id, h.origin || r.path, r.depth, r.error_message FROM record r JOIN host h ON h.id = r.host_id
+WHERE r.state = 'parked' AND r.id > ? AND r.error_message LIKE 'redirect:%' ORDER BY r.id LIMIT ?;
+
+-- name: redirects_followed
+UPDATE record SET state = 'settled' WHERE id IN (SELECT value FROM json_each(?)) AND state = 'parked';
+
+-- name: unpark
+-- Parked tasks wait again, some of those that are parked for one of some causes; gives their rows of the queue.
+UPDATE record SET state = 'waiting', attempt = 0, next_visit_at = :now_ms
+WHERE id IN (
+    SELECT id FROM record WHERE state = 'parked'
+      AND substr(error_message, 1, instr(error_message || ':', ':') - 1) IN (SELECT value FROM json_each(:causes))
+    ORDER BY id LIMIT :most)
+RETURNING host_id, 3 - priority, :now_ms, key, path, depth, source, discovered_at, via, 0, id, chain,
+          CASE WHEN catalogue IS NOT NULL THEN 16 END;
+
+-- name: ask_again
+-- Settled records, by a JSON array of their ids, wait for another visit that asks for the whole document.
+UPDATE record SET state = 'waiting', attempt = 0, next_visit_at = :now_ms
+WHERE id IN (SELECT value FROM json_each(:ids)) AND state = 'settled'
+RETURNING host_id, 3 - priority, :now_ms, key, path, depth, source, discovered_at, via, 0, id, chain,
+          CASE WHEN catalogue IS NOT NULL THEN 24 ELSE 8 END;
 
 -- name: states_of
 -- Takes a JSON array of (origin, key). Whatever was admitted and has no record waits.
@@ -439,6 +474,9 @@ INSERT INTO budget (host_id, key, used) VALUES (?, ?, ?) ON CONFLICT (host_id, k
 
 -- name: tally_add
 INSERT INTO tally (name, count) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET count = count + excluded.count;
+
+-- name: refusals_clear
+DELETE FROM tally WHERE name >= 'refusal:' AND name < 'refusal;';
 
 -- name: tallies
 SELECT name, count FROM tally;
@@ -522,6 +560,15 @@ FROM record r JOIN host h ON h.id = r.host_id WHERE r.state = 'dead' AND r.id > 
 
 -- name: replay
 UPDATE record SET state = 'waiting', attempt = 0 WHERE id = ?;
+
+-- name: requeue_find
+-- A URL that is dead, parked, or was settled without a page.
+SELECT r.*, h.origin AS origin FROM host h JOIN record r ON r.host_id = h.id
+WHERE h.origin = ? AND r.key = ? AND (r.state IN ('dead', 'parked') OR (
+    r.state = 'settled' AND r.content_id IS NULL AND coalesce(r.catalogue, '') = '' AND r.error_message IS NOT NULL));
+
+-- name: requeue
+UPDATE record SET state = 'waiting', attempt = 0, next_visit_at = ?, depth = ?, priority = ?, source = ? WHERE id = ?;
 
 -- name: revisit
 -- Settled tasks with ids above one and up to another that are worth another visit wait again; gives their rows of the

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 
 from tenax.ledger import Agenda, HostLine, LetterRecord, Life, PageFilter, Status, rows
 from tenax.ledger.answers import (
@@ -16,10 +17,10 @@ from tenax.ledger.answers import (
     life_of_task,
     status_of,
 )
-from tenax.ledger.contents import event_page, page_of
+from tenax.ledger.contents import EVENTS_BYTES, events_of, page_of
 from tenax.ledger.schedule import RANKS, Entry
 from tenax.ledger.sqlite.schema import key_secret, queries
-from tenax.model import Cursor, Event, HostRecord, Page
+from tenax.model import CanonicalCopy, Cursor, Event, HostRecord, Page
 
 
 class Reader:
@@ -38,8 +39,8 @@ class Reader:
         return dict(self._db.execute(self._sql["tallies"]).fetchall())
 
     def events(self, after: int, limit: int) -> list[Event]:
-        found = self._db.execute(self._sql["events_after"], (after, limit)).fetchall()
-        return [Event(seq=seq, at=at, page=event_page(page, body)) for seq, at, page, body in found]
+        with closing(self._db.execute(self._sql["events_after"], (after, limit))) as found:
+            return events_of(found)
 
     def host(self, origin: str) -> HostRecord | None:
         row = self._db.execute(self._sql["host_by_origin"], (origin,)).fetchone()
@@ -70,7 +71,14 @@ class Reader:
                 for sink, seq, position in self._db.execute(self._sql["cursors"])
             },
             workers=int(is_running),
+            cut_off=self._db.execute(self._sql["cut_off_counts"]),
+            parked=self._db.execute(self._sql["parked_counts"]),
         )
+
+    def canonical_copy(self, url: str) -> CanonicalCopy | None:
+        row = self._db.execute(self._sql["canonical_of"], (rows.key_of_canonical(url), url)).fetchone()
+        held = rows.held_of(self._db.execute(self._sql["held"], {"id": row[0]}).fetchone()) if row else None
+        return CanonicalCopy(row[1], held) if held is not None else None
 
     def life(self, url: str, origin: str) -> Life | None:
         found = self._db.execute(self._sql["host_by_origin"], (origin,)).fetchone()
@@ -96,7 +104,8 @@ class Reader:
 
     def pages(self, where: PageFilter) -> Iterator[list[Page]]:
         """Pages that fit, some at a time."""
-        after = 0
+        after, text_bytes = 0, 0
+        pages: list[Page] = []
         while found := self._named_all(
             self._sql["pages"],
             {
@@ -110,7 +119,15 @@ class Reader:
                 "limit": PAGES_AT_ONCE,
             },
         ):
-            yield [page_of(row, _content(row), row["via_url"], row["duplicate_url"]) for row in found]
+            for row in found:
+                pages.append(page_of(row, _content(row), row["via_url"], row["duplicate_url"]))
+                text_bytes += pages[-1].text_bytes
+                if text_bytes > EVENTS_BYTES:
+                    yield pages
+                    pages, text_bytes = [], 0
+            if pages:
+                yield pages
+                pages, text_bytes = [], 0
             after = found[-1]["id"]
 
     def dead_letters(self) -> Iterator[list[LetterRecord]]:

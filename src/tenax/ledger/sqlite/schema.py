@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import fcntl
 import os
@@ -17,8 +18,7 @@ from tenax.config import LedgerConfig
 from tenax.errors import LedgerBusy, LedgerMissing, LedgerUnusable, StorageFull, TenaxError
 from tenax.ledger.statements import statements_of
 
-SCHEMA_VERSION = 4
-OLDEST_UPGRADED = 2
+SCHEMA_VERSION = 5
 APPLICATION_ID = 0x7E7A_C001  # marks the file as a Tenax ledger
 
 ROWS_AT_ONCE = (256, 64, 16, 4, 1)
@@ -104,13 +104,14 @@ class OwnerLock:
         return True
 
     def is_held_by_another(self) -> bool:
-        if not self._path.exists():
-            return False
-        with self._path.open() as handle:
-            try:
+        """False too when it cannot be told: nobody lets us look."""
+        try:
+            with self._path.open() as handle:
                 fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            except BlockingIOError:
-                return True
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
         return False
 
     def give_up(self) -> None:
@@ -161,17 +162,46 @@ def open_for_reading(file: Path) -> sqlite3.Connection:
     if not file.is_file():
         raise LedgerMissing(f"there is no crawl in {file.parent}; start one with: tenax crawl URL --out {file.parent}")
     try:
-        connection = sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True, check_same_thread=False)
-        _check_identity(connection, file)
+        return _connected_to_read(file, "mode=ro")
     except sqlite3.Error as error:
-        raise translated(error, file) from None
+        if not _is_unwritable(error):
+            raise translated(error, file) from None
+    # SQLite makes two files beside the database even to read it, and may not do so here.
+    if OwnerLock(file).is_held_by_another():
+        raise LedgerUnusable(f"{file} is being written, but the files beside it cannot be read; check permissions")
+    wal = file.with_name(f"{file.name}-wal")
+    try:
+        if wal.exists() and wal.stat().st_size:
+            # Left by a crash, and part of the database: read into memory. That mode has no locks, and needs none.
+            return _connected_to_read(file, "mode=ro&vfs=unix-none", "PRAGMA locking_mode = EXCLUSIVE")
+        return _connected_to_read(file, "mode=ro&immutable=1")
+    except (sqlite3.Error, OSError):
+        raise LedgerUnusable(f"{file} cannot be read; check its permissions and those of its directory") from None
+
+
+def _connected_to_read(file: Path, options: str, *settings: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(f"{file.resolve().as_uri()}?{options}", uri=True, check_same_thread=False)
+    try:
+        for setting in (*settings, "PRAGMA temp_store = MEMORY"):
+            connection.execute(setting)
+        _check_identity(connection, file)
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()  # here, and not in the middle of something
+    except BaseException:
+        connection.close()
+        raise
     return connection
+
+
+def abandon(connection: sqlite3.Connection) -> None:
+    """Leave it open for as long as this process lives, whoever forgets about it. Closing it would delete the WAL by its
+    name, and where its files were replaced that is the WAL of another database."""
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
 
 
 def _prepare(connection: sqlite3.Connection, file: Path, config: LedgerConfig) -> None:
     is_new = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
     if not is_new:
-        _check_identity(connection, file, oldest=OLDEST_UPGRADED)  # before anything is changed in it
+        _check_identity(connection, file)  # before anything is changed in it
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute(f"PRAGMA synchronous = {'FULL' if config.fsync else 'NORMAL'}")
     connection.execute(f"PRAGMA cache_size = {-config.cache_bytes // 1024}")
@@ -182,19 +212,9 @@ def _prepare(connection: sqlite3.Connection, file: Path, config: LedgerConfig) -
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         connection.executescript("BEGIN;" + queries()["create"] + "COMMIT;")
-    else:
-        _upgrade(connection)
 
 
-def _upgrade(connection: sqlite3.Connection) -> None:
-    """Bring the tables to today's version, step by step, each in one transaction with its number."""
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
-    for number in range(version + 1, SCHEMA_VERSION + 1):
-        step = queries()[f"upgrade_to_{number}"]
-        connection.executescript(f"BEGIN IMMEDIATE; {step} PRAGMA user_version = {number}; COMMIT;")
-
-
-def _check_identity(connection: sqlite3.Connection, file: Path, oldest: int = SCHEMA_VERSION) -> None:
+def _check_identity(connection: sqlite3.Connection, file: Path) -> None:
     if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
         raise LedgerUnusable(f"{file} is a database, but not a Tenax ledger; give another --out")
     version = connection.execute("PRAGMA user_version").fetchone()[0]
@@ -203,12 +223,7 @@ def _check_identity(connection: sqlite3.Connection, file: Path, oldest: int = SC
             f"{file} was written by a newer Tenax (its ledger has version {version}, this one knows {SCHEMA_VERSION}); "
             "upgrade Tenax to open it"
         )
-    if OLDEST_UPGRADED <= version < oldest:
-        raise LedgerUnusable(
-            f"{file} was written by an older Tenax (its ledger has version {version}, this one {SCHEMA_VERSION}); "
-            "go on with its crawl by the same command as before, which brings it to this version"
-        )
-    if version < oldest:
+    if version < SCHEMA_VERSION:
         raise LedgerUnusable(
             f"{file} was written by an older Tenax (its ledger has version {version}, this one knows {SCHEMA_VERSION} "
             "only); go on with that Tenax, or start anew in another --out"
@@ -238,13 +253,17 @@ def translated(error: Exception, file: Path) -> TenaxError:
         return LedgerBusy(
             f"another program is writing to {file}; wait for it or stop it, and run the same command again"
         )
-    if code in ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM") or code.startswith("SQLITE_READONLY"):
+    if _is_unwritable(error):
         return LedgerUnusable(f"{file} cannot be written; check its permissions and those of its directory")
     if code in ("SQLITE_CORRUPT", "SQLITE_NOTADB") or code.startswith("SQLITE_CORRUPT"):
         return LedgerUnusable(
             f"{file} is damaged or not a database ({error}); move it away to start anew, or restore a copy of it"
         )
     return LedgerUnusable(f"{file}: {error}")
+
+
+def _is_unwritable(error: Exception) -> bool:
+    return getattr(error, "sqlite_errorname", "").startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM"))
 
 
 def _full(file: Path) -> StorageFull:

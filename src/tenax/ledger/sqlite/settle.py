@@ -99,6 +99,8 @@ class Settler:
         write_rows(self._db, "record_put_page", found.pages)
         write_rows(self._db, "content_add", found.contents)
         write_rows(self._db, "link_put", found.links)
+        self._db.executemany(self._sql["cut_off_clear"], found.read_again)
+        write_rows(self._db, "cut_off_add", found.cut)
         self._db.executemany(self._sql["record_catalogue"], found.catalogues)
         self._db.executemany(self._sql["record_awaited"], found.awaited)
         self._db.executemany(self._sql["record_freshness"], found.freshness)

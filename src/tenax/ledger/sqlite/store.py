@@ -1,19 +1,18 @@
 """The SQLite ledger: one file, one writing process, one thread that touches the database.
 
-Claims are held in memory only: a task's row leaves the queue in the transaction that commits its visit, so when the
-process dies its claims die with it and the tasks are simply still there. Commits are gathered for a few hundredths of
-a second and written together; the event loop never waits for the disk.
+Claims are held in memory only: a task's row leaves the queue in the transaction that commits its visit, so claims die
+with the process. Commits are gathered for some hundredths of a second; the event loop never waits for the disk.
 """
 
 from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
-from itertools import islice
 from math import inf
 from pathlib import Path
 from typing import TypeVar
@@ -24,17 +23,21 @@ from tenax.errors import LeaseLost, LedgerUnusable
 from tenax.ledger import Admission, Agenda, Counts, LetterRecord, Life, Likeness, PageFilter, Status, Turns, rows
 from tenax.ledger.effects import Settling
 from tenax.ledger.inflow import Inflow
+from tenax.ledger.offers import NO_OFFERS, Batch
 from tenax.ledger.schedule import Schedule, Slot
 from tenax.ledger.sqlite.again import REVISITED_AT_ONCE
 from tenax.ledger.sqlite.check import problems
+from tenax.ledger.sqlite.cut_offs import SqliteCutOffs
+from tenax.ledger.sqlite.identity import FileIdentity
 from tenax.ledger.sqlite.in_hand import Pending, Taken
 from tenax.ledger.sqlite.links import SqliteLinks
 from tenax.ledger.sqlite.read import Reader
-from tenax.ledger.sqlite.schema import OwnerLock, open_for_reading, open_for_writing, translated
+from tenax.ledger.sqlite.recent import RecentEvents
+from tenax.ledger.sqlite.schema import OwnerLock, abandon, open_for_reading, open_for_writing, translated
 from tenax.ledger.sqlite.set_back import SEEN, bring_back
 from tenax.ledger.sqlite.window import Window
 from tenax.ledger.sqlite.write import Applied, Writer
-from tenax.model import Claim, Cursor, Event, HostRecord, Lease, Offer, Page, Visit
+from tenax.model import CanonicalCopy, Claim, Cursor, Event, HostRecord, Lease, Offer, Page, Visit
 
 T = TypeVar("T")
 NewWriter = Callable[[sqlite3.Connection], Writer]
@@ -44,8 +47,6 @@ UNHURRIED = 10
 """So much longer commits are gathered while nothing waits for them: a transaction costs as much as some visits."""
 FEW_CLAIMS = 8
 """With fewer visits under way commits are not gathered: few would join, and a host with one connection waits for it."""
-EVENTS_KEPT = 500
-"""Events held in memory for a relay that is close behind."""
 
 
 class SqliteLedger:
@@ -74,7 +75,7 @@ class SqliteLedger:
         """Someone has a hand free and waits for work."""
         self._writing = 0
         self._tally: Counter[str] = Counter()
-        self._lately: deque[Event] = deque(maxlen=EVENTS_KEPT)
+        self._recent = RecentEvents()
         self._changed = asyncio.Event()
         self._broken: BaseException | None = None
         self._is_closed = False
@@ -100,7 +101,7 @@ class SqliteLedger:
 
     def _connect(self) -> None:
         self._lock: OwnerLock = OwnerLock(self._file)
-        self._epoch = 0
+        self._epoch, self._identity = 0, FileIdentity()
         if self._read_only:
             self._db = open_for_reading(self._file)
         else:
@@ -109,6 +110,7 @@ class SqliteLedger:
             self._writer = self._new_writer(self._db)
         self._reader = Reader(self._db)
         self.links = SqliteLinks(self._db, self._schedule, self._in_thread)
+        self.cut_offs = SqliteCutOffs(self._db, self._in_thread, self._tally, self._come_back)
         self._window.connect(self._db)
         self._tally.update(self._reader.counts())
         if not self._read_only:
@@ -119,11 +121,12 @@ class SqliteLedger:
             self._writer.remember("epoch", str(self._epoch).encode())
             if self._reader.meta("created_at") is None:
                 self._writer.remember("created_at", repr(self._clock.now()).encode())
+            self._identity = FileIdentity.of_ledger(self._file)
 
     # -- the frontier ---------------------------------------------------------------------------------------
 
-    async def admit(self, offers: Sequence[Offer]) -> Admission:
-        return await self._enlist(None, offers, None)
+    async def admit(self, offers: Sequence[Offer], via: int | None = None) -> Admission:
+        return await self._enlist(None, Batch(offers, via, 0), None)
 
     async def claim(self) -> Claim | None:
         self._check()
@@ -149,10 +152,9 @@ class SqliteLedger:
         self._changed.clear()
         self._is_sought = True
         try:
-            async with asyncio.timeout(timeout_seconds):
-                await self._changed.wait()
-        except TimeoutError:
-            return
+            with suppress(TimeoutError):
+                async with asyncio.timeout(timeout_seconds):
+                    await self._changed.wait()
         finally:
             self._is_sought = False
 
@@ -163,7 +165,7 @@ class SqliteLedger:
             raise LeaseLost(f"the claim on {visit.claim.task.url} is void; its visit was not written")
         del self._held[visit.claim.lease.number]
         settling = Settling(visit, held.slot.host_id, held.entry)
-        return await self._enlist(settling, (), held.slot)
+        return await self._enlist(settling, NO_OFFERS, held.slot)
 
     async def release(self, claim: Claim) -> None:
         held = self._held.pop(claim.lease.number, None)
@@ -190,7 +192,7 @@ class SqliteLedger:
 
     # -- group commit ---------------------------------------------------------------------------------------
 
-    async def _enlist(self, settling: Settling | None, offers: Sequence[Offer], slot: Slot | None) -> Admission:
+    async def _enlist(self, settling: Settling | None, offers: Batch, slot: Slot | None) -> Admission:
         """Join the next group and wait until it is on disk."""
         self._check()
         loop = asyncio.get_running_loop()
@@ -235,24 +237,21 @@ class SqliteLedger:
         self._writing = 0
         error = future.exception() if not future.cancelled() else LedgerUnusable("the ledger was closed")
         if error is not None:
+            self._pending = group + self._pending
             self._break(error)
-            for one in group:
-                if not one.done.done():
-                    one.done.set_exception(self._broken or error)
             return
         applied = future.result()
-        self._tally.update(applied.tally)
-        self._lately.extend(applied.events)
+        self._recent.add(applied.events)
         for one in group:
             if one.settling is not None and one.slot is not None:
                 self._schedule.settle(one.slot, one.settling.entry.key, one.settling.visit.host)
-        now = self._clock.now()
+        self._tally.update(applied.tally)
         for host_id, entry in applied.arrivals:
-            self._window.arrived(host_id, entry, now)
+            self._window.arrived(host_id, entry, self._clock.now())
         for one, admission in zip(group, applied.admissions, strict=True):
             if not one.done.done():
                 one.done.set_result(admission)
-        self._changed.set()
+        self._changed.set()  # last: whoever waits for work sees that these visits have ended
         if self._pending:
             loop = asyncio.get_running_loop()
             self._gather_until = loop.time() + UNHURRIED * self._config.group_seconds
@@ -263,12 +262,7 @@ class SqliteLedger:
     # -- the outbox -----------------------------------------------------------------------------------------
 
     async def events(self, after: int, limit: int) -> list[Event]:
-        # A relay that keeps up finds its events still in memory.
-        while self._lately and self._lately[0].seq <= after:
-            self._lately.popleft()
-        if self._lately and self._lately[0].seq == after + 1:
-            return list(islice(self._lately, limit))
-        return await self._in_thread(lambda: self._reader.events(after, limit))
+        return self._recent.after(after, limit) or await self._in_thread(lambda: self._reader.events(after, limit))
 
     async def subscribe(self, sink: str) -> Cursor:
         return await self._in_thread(lambda: self._writer.subscribe(sink))
@@ -291,6 +285,9 @@ class SqliteLedger:
     async def host(self, origin: str) -> HostRecord | None:
         return await self._in_thread(lambda: self._reader.host(origin))
 
+    async def canonical_copy(self, url: str) -> CanonicalCopy | None:
+        return await self._in_thread(lambda: self._reader.canonical_copy(url))
+
     async def agenda(self, limit: int) -> Agenda:
         return await self._in_thread(lambda: self._reader.agenda(self._clock.now(), limit))
 
@@ -302,26 +299,33 @@ class SqliteLedger:
         async for letter in self._stream(self._reader.dead_letters()):
             yield letter
 
-    async def replay(self, urls: Sequence[str] | None) -> int:
-        now = self._clock.now()
-        arrivals = await self._in_thread(lambda: self._writer.replay(urls, now))
-        self._tally.update({"waiting": len(arrivals), "dead": -len(arrivals)})
-        for host_id, entry in arrivals:
-            self._window.arrived(host_id, entry, now)
-        self._changed.set()
-        return len(arrivals)
+    async def replay(self, urls: Sequence[str] | None, *, needs_browser: bool = False) -> int:
+        return await self._come_back(partial(self._writer.replay, urls, needs_browser))
+
+    async def requeue(self, offers: Sequence[Offer]) -> int:
+        return await self._come_back(partial(self._writer.requeue, offers))
+
+    async def unpark(self, causes: Sequence[str]) -> int:
+        back = await self._come_back(partial(self._writer.unpark, causes))
+        return back + await self.unpark(causes) if back else 0
 
     async def revisit(self, now: float) -> int:
         highest = await self._in_thread(lambda: self._writer.begin_round(now))
         self._tally["pages_this_round"] = 0
-        back = 0
-        for above in range(0, highest, REVISITED_AT_ONCE):
-            part = await self._in_thread(partial(self._writer.revisit, above, now))
-            self._tally.update({"waiting": part, "settled": -part})
-            back += part
+        parts = range(0, highest, REVISITED_AT_ONCE)
+        return sum([await self._come_back(partial(self._writer.revisit, above), now) for above in parts])
+
+    async def _come_back(self, work: Callable[[float], Counter[str]], at: float | None = None) -> int:
+        """Let tasks wait again; `work` writes that, and gives what it adds to the tally. How many there are."""
+        now = self._clock.now() if at is None else at
+        tally = await self._in_thread(lambda: work(now))
+        self._tally.update(tally)
         self._window.look_again(now)
         self._changed.set()
-        return back
+        return tally["waiting"]
+
+    def lost_file(self) -> str:
+        return self._identity.lost()
 
     @property
     def is_away(self) -> bool:
@@ -353,6 +357,9 @@ class SqliteLedger:
         self._thread.shutdown(wait=True)
 
     def _disconnect(self) -> None:
+        if self.lost_file():
+            abandon(self._db)
+            return self._lock.give_up()
         try:
             if self._is_at_rest and not self._read_only:
                 self._writer.finish()

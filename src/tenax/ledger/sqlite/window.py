@@ -50,7 +50,9 @@ class Window:
         self._db = connection
 
     def next_turn(self) -> float | None:
-        """When a claim may succeed, in the window or by a look outside of it."""
+        """When a claim may succeed, in the window or by a look outside of it; at once, while it is being filled."""
+        if self.is_filling or self._schedule.has_hungry:
+            return 0.0
         inside = self._schedule.next_turn()
         turn = min(self._look_at, NEVER if inside is None else inside)
         return None if turn == NEVER else turn

@@ -12,7 +12,7 @@ from tenax.ledger import Admission, Likeness, rows
 from tenax.ledger.effects import Settling, with_twins
 from tenax.ledger.in_links import InHand, InLinks, Linked
 from tenax.ledger.inflow import Inflow
-from tenax.ledger.offers import HOST_IDS_KEPT, HOSTS_BUDGET, KNOWN_KEPT, Batch, entry_of, found_by
+from tenax.ledger.offers import HOST_IDS_KEPT, HOSTS_BUDGET, KNOWN_KEPT, Batch, cut_off_rows, entry_of, found_by
 from tenax.ledger.rows import milliseconds
 from tenax.ledger.schedule import Entry
 from tenax.ledger.sqlite import again
@@ -55,25 +55,21 @@ class Writer:
 
     # -- the transaction ------------------------------------------------------------------------------------
 
-    def apply(
-        self, settlings: Sequence[Settling], seeds: Sequence[Sequence[Offer]], in_hand: InHand, now: float
-    ) -> Applied:
+    def apply(self, settlings: Sequence[Settling], others: Sequence[Batch], in_hand: InHand, now: float) -> Applied:
         """Write visits, and batches of offers made outside of any, in one transaction."""
         try:
-            return self._apply(settlings, seeds, in_hand, now)
+            return self._apply(settlings, others, in_hand, now)
         except UnicodeEncodeError:
             # Someone's header was no text; nothing of the group is written yet. It is too rare to look for it first.
             self._settler.forget_robots()
             return self._apply(
                 [one._replace(visit=rows.with_texts(one.visit, rows.unicode)) for one in settlings],
-                seeds,
+                others,
                 in_hand,
                 now,
             )
 
-    def _apply(
-        self, settlings: Sequence[Settling], seeds: Sequence[Sequence[Offer]], in_hand: InHand, now: float
-    ) -> Applied:
+    def _apply(self, settlings: Sequence[Settling], others: Sequence[Batch], in_hand: InHand, now: float) -> Applied:
         waiting: Counter[int] = Counter()
         with transaction(self._db):
             effects = self._settler.settle(settlings)
@@ -85,15 +81,15 @@ class Writer:
                     settlings, effects.offers, effects.records, effects.linked, strict=True
                 )
             ]
-            batches.extend(Batch(offers, None, 0) for offers in seeds)
+            batches.extend(others)
             for one in settlings:
                 self._in_links.forget(one.visit.claim.task.url)
             admissions = self._admit(batches, waiting, arrivals, tally, in_hand, now)
             arrivals += hasten(self._db, settlings, self._url_key, now)
             self._settler.learn(effects.hosts, waiting)
             # A host that was just visited has its next turn already; for the others, new work is a reason to look.
-            others = [(count, now, host) for host, count in waiting.items() if count and host not in effects.hosts]
-            self._db.executemany(self._sql["host_waiting"], others)
+            woken = [(count, now, host) for host, count in waiting.items() if count and host not in effects.hosts]
+            self._db.executemany(self._sql["host_waiting"], woken)
             if now - self._seen_at > SEEN_EVERY_SECONDS:
                 self._seen_at = now
                 self.remember(SEEN, repr(now).encode())
@@ -143,6 +139,7 @@ class Writer:
         arrivals += self._move_ahead(linked, found, in_hand, now)
         for reason, count in chain.from_iterable(reasons.items() for reasons in refused):
             tally[f"refusal:{reason}"] += count
+        write_rows(self._db, "cut_off_add", cut_off_rows(batches, refused))
         return [
             Admission(count, len(batch.offers) - count - sum(reasons.values()), reasons)
             for batch, count, reasons in zip(batches, admitted, refused, strict=True)
@@ -220,8 +217,14 @@ class Writer:
 
     # -- smaller matters ------------------------------------------------------------------------------------
 
-    def replay(self, urls: Sequence[str] | None, now: float) -> list[tuple[int, Entry]]:
-        return again.replay(self._db, urls, now)
+    def replay(self, urls: Sequence[str] | None, needs_browser: bool, now: float) -> Counter[str]:
+        return again.replay(self._db, urls, needs_browser, now)
+
+    def requeue(self, offers: Sequence[Offer], now: float) -> Counter[str]:
+        return again.requeue(self._db, self._url_key, offers, now)
+
+    def unpark(self, causes: Sequence[str], now: float) -> Counter[str]:
+        return again.unpark(self._db, causes, now)
 
     def begin_round(self, now: float) -> int:
         """Gives the highest record that a revisit is to look at."""
@@ -229,8 +232,8 @@ class Writer:
         self._settler.round_began = milliseconds(now)
         return highest
 
-    def revisit(self, above: int, now: float) -> int:
-        """The records that follow this one wait again, a part of them at a time; how many."""
+    def revisit(self, above: int, now: float) -> Counter[str]:
+        """The records that follow this one wait again, a part of them at a time."""
         return again.revisit(self._db, above, now)
 
     def subscribe(self, sink: str) -> Cursor:

@@ -106,12 +106,6 @@ class Kernel:
         else:
             self.call.kernel_page_free(page)
 
-    def bounds(self, html: bytes, limits: array[int], names: bytes) -> tuple[int, int] | None:
-        """The first harm in the markup, by its number, and where it is; None if only Python can tell. See `bounds`."""
-        at = ctypes.c_size_t()
-        harm: int = self.call.kernel_bounds(html, len(html), limits.buffer_info()[0], names, len(names), at)
-        return (harm, at.value) if harm >= 0 else None
-
 
 class Sheet:
     """One page in the kernel's hands. The tree it was opened on must outlive it."""
@@ -259,10 +253,6 @@ def _declared(library: ctypes.CDLL) -> ctypes.CDLL:
         "kernel_lines": (size, pointer, ctypes.c_char_p, count, answer),
         "kernel_may_have_stamps": (ctypes.c_bool, pointer),
         "kernel_markdown": (size, pointer, ctypes.c_char_p, count, answer),
-        "kernel_bounds": (
-            ctypes.c_int,
-            *(ctypes.c_char_p, size, pointer, ctypes.c_char_p, size, ctypes.POINTER(size)),
-        ),
         "kernel_language": (size, pointer, ctypes.c_char_p, count, answer),
     }
     for name, (result, *arguments) in signatures.items():

@@ -112,6 +112,8 @@ static bool is_followable(Text href)
 {
     if (href.size == 0 || href.at[0] == '#')
         return false;
+    if (href.size > MAX_HREF_CHARS * MAX_CHARACTER_BYTES)
+        return false;
     if (href.size > MAX_HREF_CHARS && length_of(href) > MAX_HREF_CHARS)
         return false;
     return !has_other_scheme(href);

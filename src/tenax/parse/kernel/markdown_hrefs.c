@@ -2,6 +2,8 @@
  * address it made of each. */
 #include "markdown.h"
 
+#define MAX_HREF_BYTES 65536 /* as markdown_inline has it */
+
 Kept kept_of(Page *page)
 {
     Kept kept = {.page = page};
@@ -63,7 +65,7 @@ static void add_href(Gathered *gathered, const Node *element)
     if (element->tag != TAG_a)
         return;
     Text href = attribute_of(element, "href");
-    if (href.size)
+    if (href.size && href.size <= MAX_HREF_BYTES)
         ADD(&gathered->page->arena, gathered->hrefs, href);
 }
 
@@ -145,7 +147,7 @@ Hrefs hrefs_of(const Kept *kept)
 
 Text address_of(Arena *arena, const Hrefs *hrefs, Text href)
 {
-    if (href.size == 0)
+    if (href.size == 0 || href.size > MAX_HREF_BYTES)
         return (Text){NULL, 0};
     uint32_t number = known_number(&hrefs->numbers, href);
     if (number == NO_KEY)

@@ -9,13 +9,16 @@ then does it leave that list. What this room promises:
 - **Stored before told, told before settled.** Whoever reads an event finds its page.
 - **One truth about a host.** Pace, rests, robots.txt and breaker are those of a crawl, shared with all who use the same
   Redis. Nobody sleeps in a slot: a URL whose host must wait waits in hand, or goes back to the queue.
-- **An outage costs nothing.** While the hosts of the queue are down nothing is taken from it, one HEAD at a time asks
-  whether they are back, and no URL is given up for it.
+- **An outage costs nothing.** What belongs to a host that waits is left in the queue, and what lies behind it is taken.
+  One HEAD at a time asks whether a host is back, and no URL is given up for its host.
+- **A URL that fails by itself is given up.** Its attempts are counted in Redis, so no requeue and no restart forgets
+  them.
 - **Nothing in the queue stops the loop.** What is no URL goes to the dead letters, with its reason.
 - **Redis or Kafka away: everything waits.**
 
-`items`, `hand`, `intake`, `rests`, `settling`, `events` and `manners` are thought. `fetcher` is the loop, `holdings`
-keeps account of what is ours, `outlet` carries it out, `upkeep` gives signs of life, `redis_queue` keeps the lists.
+`items`, `hand`, `intake`, `rests`, `settling`, `status`, `events` and `manners` are thought. `fetcher` is the loop,
+`holdings` keeps account of what is ours, `outlet` carries it out, `upkeep` gives signs of life, `redis_queue` keeps the
+lists and `redis_status` looks at them.
 """
 
 from __future__ import annotations
@@ -25,12 +28,12 @@ from enum import Enum
 from typing import NamedTuple, Protocol
 
 
-class Taken(NamedTuple):
-    """What came out of the queue."""
+class Peeked(NamedTuple):
+    """A part of the queue, left where it is."""
 
     items: list[bytes]
-    left: int
-    """In the queue, after this."""
+    length: int
+    """Of the whole queue."""
 
 
 class Letter(NamedTuple):
@@ -58,14 +61,32 @@ class Standing(Enum):
 class Queue(Protocol):
     """The lists. Every call waits for as long as the server is away; each is one step there, whole or not at all."""
 
-    async def take(self, most: int) -> Taken:
-        """Up to so many items, now ours; none when the queue is empty."""
+    async def peek(self, first: int, most: int) -> Peeked:
+        """So many items of the queue, from this place on."""
 
-    async def wait(self, seconds: float) -> bytes | None:
-        """The next item, as soon as there is one; None after that time."""
+    async def take(self, first: int, most: int, items: Sequence[bytes]) -> list[bytes]:
+        """Those of the items that are still among so many from this place on; they are ours now."""
 
-    async def settle(self, done: Sequence[bytes] = (), back: Sequence[bytes] = (), dead: Sequence[Letter] = ()) -> None:
-        """These are no longer ours: finished, at the end of the queue again, or given up."""
+    async def wait(self, seconds: float) -> bool:
+        """True as soon as there is an item in the queue, where it stays; False after that time."""
+
+    async def settle(
+        self,
+        done: Sequence[bytes] = (),
+        back: Sequence[bytes] = (),
+        dead: Sequence[Letter] = (),
+        front: Sequence[bytes] = (),
+    ) -> None:
+        """These are no longer ours: finished, at the end of the queue again, given up, or at its head in this order.
+
+        Of those that are finished or given up, the attempts are forgotten.
+        """
+
+    async def spend(self, item: bytes, attempts: int) -> None:
+        """It has spent so many attempts by now, whoever asks for it next."""
+
+    async def attempts(self, items: Sequence[bytes]) -> list[int]:
+        """How many attempts each of them has spent so far."""
 
     async def store(self, pages: Sequence[tuple[str, bytes]]) -> None:
         """Keep these bodies under their keys, for as long as pages are kept."""
@@ -86,9 +107,6 @@ class Queue(Protocol):
     async def ours(self) -> list[bytes]:
         """Everything that is ours by the server's account."""
 
-    async def newest(self, most: int) -> list[bytes]:
-        """The last items of the queue, left where they are."""
-
     async def sizes(self) -> Sizes: ...
 
     async def leave(self) -> int:
@@ -106,4 +124,4 @@ class Log(Protocol):
     async def close(self) -> None: ...
 
 
-__all__ = ["Letter", "Log", "Queue", "Sizes", "Standing", "Taken"]
+__all__ = ["Letter", "Log", "Peeked", "Queue", "Sizes", "Standing"]

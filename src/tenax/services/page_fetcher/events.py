@@ -40,6 +40,7 @@ class Told(msgspec.Struct, frozen=True):
 
 
 def told_of(item: bytes, url: str, status: int, content_type: str, body: bytes, fetched_at: float) -> Told:
+    """The URL must come without its user and password: it goes to strangers, and its keys are made from it."""
     name = url_hash(url)
     cache_key = f"webpage:{name}"
     event = WebpageEvent(

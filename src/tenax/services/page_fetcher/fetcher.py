@@ -6,10 +6,12 @@ import asyncio
 import random
 from collections.abc import Coroutine
 from contextlib import suppress
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 
+from tenax.cancelling import ended, unless_set
 from tenax.clock import Clock
 from tenax.config import PageFetcherConfig, SiteConfig, Sites
 from tenax.errors import TenaxError
@@ -17,6 +19,7 @@ from tenax.fetch.answer import Answer
 from tenax.fetch.learn import learned
 from tenax.fetch.pipeline import Pipeline
 from tenax.fetch.retry import plan_for
+from tenax.fetch.room import BodyBudget, Room
 from tenax.hosts import Hosts
 from tenax.hosts.rules import must_probe, pace_seconds
 from tenax.hosts.turns import HostTurns
@@ -36,6 +39,8 @@ from tenax.services.pausing import Pause, pause
 log = logger(__name__)
 
 LONGEST_WAIT_SECONDS = 1.0
+LEAVE_SECONDS = 10.0
+"""At the end, a Redis that is away is waited for no longer."""
 
 
 class PageFetcher:
@@ -52,6 +57,7 @@ class PageFetcher:
         config: PageFetcherConfig,
         share_of_a_host: int,
         numbers: PageFetcherNumbers,
+        bodies: BodyBudget,
         pause: Pause = pause,
     ) -> None:
         self.numbers = numbers
@@ -62,16 +68,17 @@ class PageFetcher:
         self._sites = sites
         self._clock = clock
         self._config = config
+        self._bodies = bodies
         self._pause = pause
         self._hand = Hand(HostTurns(sites))
         self._rests = Rests()
         self.holdings = Holdings(
             queue, events, hosts, self._hand, self._rests, clock, config, share_of_a_host, self.numbers
         )
-        self._upkeep = Upkeep(queue, self.holdings, config, self.numbers)
+        self._upkeep = Upkeep(queue, self.holdings, config, self.numbers, clock)
         self._visits: dict[asyncio.Task[None], str] = {}
         self._probing: set[str] = set()
-        self._stopping = False
+        self._stopping = asyncio.Event()
         self._error: BaseException | None = None
         """What a person must hear of; it ends the run."""
 
@@ -81,12 +88,12 @@ class PageFetcher:
 
     def stop(self) -> None:
         """Take no more; what is in flight is finished, within the grace."""
-        self._stopping = True
+        self._stopping.set()
         self.holdings.news.set()
 
     async def run(self) -> None:
-        """Until stopped; by then everything that was taken is settled, or in the queue again."""
-        await self._upkeep.recover()
+        """Until stopped; by then everything that was taken is settled, or in the queue again, if Redis answers."""
+        await unless_set(self._stopping, self._upkeep.recover())
         filling, *jobs = [
             asyncio.ensure_future(job)
             for job in (
@@ -98,16 +105,23 @@ class PageFetcher:
         ]
         try:
             await asyncio.wait([filling, *jobs], return_when=asyncio.FIRST_COMPLETED)
-            await _ended(filling)
+            await ended(filling)
             await self._finish()
         finally:
-            for job in [filling, *jobs, *self._visits]:
-                await _ended(job)
-        errors = [self._error, *(job.exception() for job in [filling, *jobs] if not job.cancelled())]
+            await ended(filling, *jobs, *self._visits)
+        errors = [self._error, *(job.exception() for job in [filling, *jobs] if job.done() and not job.cancelled())]
         if error := next(filter(None, errors), None):
             raise error
-        count = await self._queue.leave()
-        log.info("page-fetcher stopped", given_back=count)
+        await self._leave()
+
+    async def _leave(self) -> None:
+        try:
+            async with asyncio.timeout(LEAVE_SECONDS):
+                count = await self._queue.leave()
+        except TimeoutError:
+            log.warning("Redis is away: what is held goes back when this page-fetcher counts as dead")
+        else:
+            log.info("page-fetcher stopped", given_back=count)
 
     async def _finish(self) -> None:
         """What is in flight may end, and what was fetched may go out, within the grace."""
@@ -119,14 +133,17 @@ class PageFetcher:
 
     async def _visit_what_is_due(self) -> None:
         news = self.holdings.news
-        while not self._stopping:
+        while not self._stopping.is_set():
             news.clear()
             now = self._clock.now()
-            while len(self._visits) < self._config.concurrency and (item := self._hand.take(now)) is not None:
+            while len(self._visits) < self._most_at_once and (item := self._hand.take(now)) is not None:
                 self._begin(self._visit(item), item.url)
+            resting = len(self._rests)
             for record in self._rests.ended(now):
                 self._probing.add(record.origin)
                 self._begin(self._probe(record), record.origin)
+            if len(self._rests) < resting:
+                self.holdings.has_room.set()
             if not news.is_set():
                 await self._pause(news, self._seconds_to_next(now))
 
@@ -139,18 +156,32 @@ class PageFetcher:
         del self._visits[task]
         if not task.cancelled() and (error := task.exception()) is not None:
             self._error = self._error or error
-            self._stopping = True
+            self._stopping.set()
         self.holdings.news.set()
         self.holdings.has_room.set()
 
     def _seconds_to_next(self, now: float) -> float:
-        turn = self._hand.next_turn() if len(self._visits) < self._config.concurrency else None
+        turn = self._hand.next_turn() if len(self._visits) < self._most_at_once else None
         times = [at for at in (turn, self._rests.next_end()) if at is not None]
         return max(min(times) - now, 0.0) if times else LONGEST_WAIT_SECONDS
+
+    @property
+    def _most_at_once(self) -> int:
+        return min(self._config.concurrency, self._pipeline.most_at_once)
 
     # -- one visit ------------------------------------------------------------------------------------------
 
     async def _visit(self, item: Item) -> None:
+        room = self._bodies.room()
+        step: Step | None = None
+        try:
+            step = await self._visited(item, room)
+            await self._take_step(item, step, room)
+        finally:
+            if not isinstance(step, Keep):  # else it goes on its way out with the page
+                room.close()
+
+    async def _visited(self, item: Item, room: Room) -> Step:
         """One attempt. Whatever goes wrong in here becomes a step: no page may stop the loop."""
         origin = item.task.origin
         site = self._sites.of_origin(origin)
@@ -158,7 +189,7 @@ class PageFetcher:
         try:
             record = await self._hosts.adopt(record)
             try:
-                answer = await self._pipeline.fetch(item.task, record)
+                answer = await self._pipeline.fetch(item.task, record, room=room)
                 record = await self._learned(record, answer, site)
             finally:
                 self._hosts.release(origin)
@@ -173,8 +204,9 @@ class PageFetcher:
         plan = plan_for(
             answer.outcome, item.task, now, site, random.random(), record.next_at, self._pipeline.ways, answer.way
         )  # fmt: skip
+        self._say(record, now)
         self.holdings.landed(record, now)
-        await self._take_step(item, step_after(item, answer, plan))
+        return step_after(item, answer, plan)
 
     async def _learned(self, known: HostRecord, answer: Answer, site: SiteConfig) -> HostRecord:
         now, jitter, ways = self._clock.now(), random.random(), self._pipeline.ways
@@ -190,6 +222,12 @@ class PageFetcher:
         self._count(before, record, answer)
         return record
 
+    def _say(self, record: HostRecord, now: float) -> None:
+        if self._rests.is_news(record, now):
+            until = datetime.fromtimestamp(record.next_at, UTC).isoformat(timespec="seconds")
+            seconds = round(record.next_at - now)
+            log.info("host backing off", host=record.origin, why=record.resting_why, until=until, seconds=seconds)
+
     def _count(self, before: HostRecord, after: HostRecord, answer: Answer) -> None:
         numbers = self.numbers
         if before.breaker == "closed" and after.breaker != "closed":
@@ -204,7 +242,7 @@ class PageFetcher:
         if answer.response is not None:
             numbers.durations.note(answer.response.total_seconds)
 
-    async def _take_step(self, item: Item, step: Step) -> None:
+    async def _take_step(self, item: Item, step: Step, room: Room) -> None:
         numbers, holdings = self.numbers, self.holdings
         match step:
             case Keep(response=response):
@@ -212,14 +250,18 @@ class PageFetcher:
                 told = told_of(
                     item.raw, item.url, response.status, response.content_type, response.body, response.finished_at
                 )
-                await holdings.outlet.put(told)
-                numbers.fetched += 1
+                await holdings.outlet.put(told, room)
             case Skip(why=why):
                 numbers.skipped += 1
                 log.info("skipped by robots.txt", url=item.url, why=why)
                 holdings.outlet.done(item.raw)
-            case Wait(item=again, at=at, is_retry=is_retry):
-                numbers.retries += is_retry
+            case Wait(item=again, at=at, is_retry=is_retry, why=why):
+                if is_retry:
+                    numbers.retries += 1
+                    attempts = again.task.attempt
+                    log.info("failed, will be tried again", url=item.url, why=why, attempts=attempts)
+                    # Before it goes anywhere: whoever asks for it next must know.
+                    await self._queue.spend(item.raw, attempts)
                 holdings.wait(again, at)
             case PutBack(why=why):
                 log.info("put back: its host is in trouble", url=item.url, why=why)
@@ -248,7 +290,9 @@ class PageFetcher:
             log.exception("probe failed inside", host=origin)
             newest = record
         self._probing.discard(origin)
-        self._rests.note(newest, self._clock.now(), is_probed=True)
+        now = self._clock.now()
+        self._say(newest, now)
+        self._rests.note(newest, now, is_probed=True)
 
     def _moment(self) -> Moment:
         down = self._rests.down()
@@ -258,13 +302,6 @@ class PageFetcher:
         return Moment(
             in_hand=len(self.holdings),
             breaker_state=state,
-            failures_in_a_row=max((record.failures_in_a_row for record in down), default=0),
+            failures_in_a_row=self._rests.most_failures(self._clock.now()),
             backoff_seconds=max((record.breaker_rest_seconds for record in down), default=0.0),
         )
-
-
-async def _ended(task: asyncio.Task[None]) -> None:
-    """Cancel it, and wait until it has noticed. A client library may swallow the first call to stop."""
-    while not task.done():
-        task.cancel()
-        await asyncio.wait([task], timeout=0.1)

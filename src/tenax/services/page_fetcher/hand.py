@@ -6,6 +6,8 @@ from heapq import heappop, heappush
 from itertools import count
 from typing import Protocol
 
+import msgspec
+
 from tenax.model import HostRecord
 from tenax.services.page_fetcher.items import Item
 
@@ -21,16 +23,22 @@ class Turns(Protocol):
 class _Place:
     """One host and what is in hand of it."""
 
-    __slots__ = ("in_flight", "next_at", "record", "turn_at", "waiting")
+    __slots__ = ("due", "in_flight", "later", "next_at", "record", "turn_at")
 
     def __init__(self, record: HostRecord) -> None:
         self.record = record
-        self.waiting: list[tuple[float, int, Item]] = []
-        """By the time from which each may be asked for, then in the order they came."""
+        self.later: list[tuple[float, int, Item]] = []
+        """By the time from which each may be asked for."""
+        self.due: list[tuple[int, Item]] = []
+        """Those whose time has come, in the order they came: one that had to wait has kept its place."""
         self.in_flight = 0
         self.next_at = record.next_at
         self.turn_at: float | None = None
         """Its place in the heap; None when it stands in no queue."""
+
+    @property
+    def waiting(self) -> int:
+        return len(self.later) + len(self.due)
 
 
 class Hand:
@@ -41,6 +49,7 @@ class Hand:
         self._places: dict[str, _Place] = {}
         self._heap: list[tuple[float, int, _Place]] = []
         self._tickets = count()
+        self._places_in_line = count(1)
         self._size = 0
 
     def __len__(self) -> int:
@@ -49,7 +58,7 @@ class Hand:
 
     def count(self, origin: str) -> int:
         place = self._places.get(origin)
-        return len(place.waiting) + place.in_flight if place is not None else 0
+        return place.waiting + place.in_flight if place is not None else 0
 
     def add(self, item: Item, due: float, record: HostRecord | None = None) -> None:
         """An item to be asked for from this time on; `record` is what is known of its host, if anything."""
@@ -57,9 +66,14 @@ class Hand:
         place = self._places.get(origin)
         if place is None:
             place = self._places[origin] = _Place(record or HostRecord(origin=origin, domain=item.host))
-        heappush(place.waiting, (due, next(self._tickets), item))
+        item = self.placed(item)
+        heappush(place.later, (due, item.place, item))
         self._size += 1
         self._put(place)
+
+    def placed(self, item: Item) -> Item:
+        """The item with its place: behind all others, unless it has one."""
+        return item if item.place else msgspec.structs.replace(item, place=next(self._places_in_line))
 
     def take(self, now: float) -> Item | None:
         """The next item whose host has its turn; from now on it is in flight."""
@@ -70,7 +84,10 @@ class Hand:
             place.turn_at = None
             if not place.waiting or place.in_flight >= self._turns.connections(place.record, now):
                 continue
-            _, _, item = heappop(place.waiting)
+            while place.later and place.later[0][0] <= now:
+                _, number, item = heappop(place.later)
+                heappush(place.due, (number, item))
+            _, item = heappop(place.due)
             place.in_flight += 1
             place.next_at = max(place.next_at, now + self._turns.pace_seconds(place.record))
             self._put(place)
@@ -91,8 +108,8 @@ class Hand:
         place = self._places.get(origin)
         if place is None:
             return []
-        items = [item for _, _, item in sorted(place.waiting)]
-        place.waiting = []
+        items = sorted([item for _, _, item in place.later] + [item for _, item in place.due], key=_place_of)
+        place.later, place.due = [], []
         self._size -= len(items)
         self._put(place)
         return items
@@ -113,7 +130,11 @@ class Hand:
             if not place.in_flight:
                 self._places.pop(place.record.origin, None)
             return
-        turn_at = max(place.next_at, place.waiting[0][0])
+        turn_at = place.next_at if place.due else max(place.next_at, place.later[0][0])
         if place.turn_at != turn_at:
             place.turn_at = turn_at
             heappush(self._heap, (turn_at, next(self._tickets), place))
+
+
+def _place_of(item: Item) -> int:
+    return item.place

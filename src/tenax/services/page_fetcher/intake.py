@@ -1,58 +1,144 @@
-"""When to take from the queue: not while all that it brings would only be carried round.
+"""What to take from the queue: each host's items in their order, past those of hosts that wait.
 
-A host is *wanted* when it may be asked now and has room in hand. Items of a host that is not go back to the end of the
-queue. Where only one host is met, nothing is taken until it is wanted again. Where several are, a round of the queue in
-which nobody was wanted ends it, until somebody of that round is.
+A host has *room* when it may be asked now and not enough of it is in hand. Items of a host without room stay where they
+are, and so do all later ones of it: one that was passed over is not overtaken. The queue is looked through a window at
+a time: its head each time, the part beyond it bit by bit, and its end, where new items arrive.
 """
 
 from __future__ import annotations
 
-from collections import Counter, deque
-from collections.abc import Callable
+import re
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
-MEMORY = 1000
-"""Items that count as met lately; also the longest round, for to carry a million round would take all our time."""
+from tenax.services.page_fetcher.items import Bad, read
+
+WINDOW = 256
+"""Items looked at in one step."""
+HEAD_WINDOWS = 80
+"""Of the head of the queue, so much is looked at each time; of what lies beyond it, so much at a time."""
+MOST_PASSED = 50_000
+"""Hosts passed over that are remembered. Beyond, an item of another may overtake an earlier one of its host."""
+MOST_NAMES = 10_000
+
+_PLAIN = re.compile(rb"https?://[A-Za-z0-9.:-]+(?=[/?#]|$)")
+
+
+class Span(NamedTuple):
+    """A part of the queue to look through."""
+
+    first: int
+    windows: int
+    is_head: bool = False
+
+
+class Chosen(NamedTuple):
+    items: list[bytes]
+    looked: int
+    """Items of the window that need not be looked at again in this look."""
+
+
+class Origins:
+    """The origins of items, of which many share the same beginning. None: it is no URL."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[bytes, str] = OrderedDict()
+
+    def of(self, raw: bytes) -> str | None:
+        plain = _PLAIN.match(raw)
+        if plain is not None and (known := self._known.get(plain[0])) is not None:
+            return known
+        item = read(raw, 0.0)
+        if isinstance(item, Bad):
+            return None
+        if plain is not None:
+            self._known[plain[0]] = item.task.origin
+            if len(self._known) > MOST_NAMES:
+                self._known.popitem(last=False)
+        return item.task.origin
 
 
 class Intake:
+    """One look at the queue after the other. Nothing here asks the time or waits."""
+
     def __init__(self) -> None:
-        self._lately: deque[str] = deque()
-        self._hosts: Counter[str] = Counter()
-        self._unwanted: set[str] = set()
-        self._in_a_row = 0
-        """Items met since the last one whose host was wanted."""
+        self._origins = Origins()
+        self._passed_at_head: set[str] = set()
+        self._passed_beyond: set[str] = set()
+        self._beyond = 0
+        """Where the next part beyond the head begins; 0: right behind the head."""
+        self._length = 0
+        self._passed_before: set[str] = set()
+        """Beyond the head, when that was last looked through as a whole."""
+        self._has_found = False
+        """Something was taken since the first part beyond the head was looked at."""
+        self._is_quiet = False
+        """The whole queue was looked through in vain, and nothing has happened since."""
+        self.is_through = False
+        """Nothing of the queue may be taken now, as far as is known: there is no hurry to look again."""
 
     @property
-    def hosts(self) -> list[str]:
-        """Those met lately."""
-        return list(self._hosts)
+    def passed(self) -> set[str]:
+        """Hosts of which something was left in the queue."""
+        return self._passed_at_head | self._passed_beyond | self._passed_before
 
-    def met(self, origin: str, is_wanted: bool) -> None:
-        """An item of this host came out of the queue, or was seen there."""
-        self._lately.append(origin)
-        self._hosts[origin] += 1
-        if len(self._lately) > MEMORY:
-            first = self._lately.popleft()
-            self._hosts[first] -= 1
-            if not self._hosts[first]:
-                del self._hosts[first]
-        if is_wanted:
-            self.begin_round()
+    def wake(self) -> None:
+        """One of them may be asked again: wherever its items are, they are to be found soon."""
+        self._is_quiet = False
+
+    def begin(self) -> Iterator[Span]:
+        """The parts of one look, in order; each is made when the one before it was looked through."""
+        self._passed_at_head.clear()
+        if not self._beyond:
+            self._passed_before, self._passed_beyond = self._passed_beyond, set()
+            self._has_found = False
+        self.is_through = False
+        yield Span(0, HEAD_WINDOWS, is_head=True)
+        head = HEAD_WINDOWS * WINDOW
+        if self._length <= head:
+            self._beyond = 0
+            self._passed_before.clear()
+            self.is_through = self._is_quiet = not self._has_found
+            return
+        first = max(self._beyond, head)
+        self._beyond = first
+        yield Span(first, HEAD_WINDOWS)
+        if self._beyond + WINDOW >= self._length:
+            self.is_through = self._is_quiet = not self._has_found
+            self._beyond = 0
         else:
-            self._unwanted.add(origin)
-            self._in_a_row += 1
+            yield Span(max(self._length - WINDOW, head), 1)
+            self.is_through = self._is_quiet
 
-    def begin_round(self) -> None:
-        self._unwanted.clear()
-        self._in_a_row = 0
+    def choose(self, items: Sequence[bytes], span: Span, room_of: Callable[[str], int], most: int) -> Chosen:
+        """Which items of this window to take, at most so many."""
+        found: list[bytes] = []
+        of_host: Counter[str] = Counter()
+        for number, raw in enumerate(items):
+            if len(found) >= most:
+                return Chosen(found, number)
+            origin = self._origins.of(raw)
+            if origin is None:
+                found.append(raw)  # it is given up at once
+            elif origin in self._passed_at_head or (not span.is_head and origin in self._passed_beyond):
+                continue
+            elif room_of(origin) > of_host[origin]:
+                of_host[origin] += 1
+                found.append(raw)
+            else:
+                self._pass_over(origin, span)
+        return Chosen(found, len(items))
 
-    def is_open(self, left: int, is_wanted: Callable[[str], bool]) -> bool:
-        """Whether to take from the queue, which has so many items."""
-        if len(self._hosts) == 1:
-            return is_wanted(next(iter(self._hosts)))
-        if not self._in_a_row or self._in_a_row < min(left, MEMORY):
-            return True
-        if any(map(is_wanted, self._unwanted)):
-            self.begin_round()
-            return True
-        return False
+    def looked(self, span: Span, first: int, length: int, taken: int) -> None:
+        """A window was dealt with; the next of this span begins at `first`, in a queue of this length."""
+        self._length = length - taken
+        if taken:
+            self._has_found, self._is_quiet = True, False
+        if not span.is_head and span.windows > 1:
+            self._beyond = first
+
+    def _pass_over(self, origin: str, span: Span) -> None:
+        passed = self._passed_at_head if span.is_head else self._passed_beyond
+        if len(passed) < MOST_PASSED:
+            passed.add(origin)

@@ -24,6 +24,7 @@ def config_of(config: Config) -> Config:
         rate_per_second=own.rate_limit_per_second,
         robots_ttl_seconds=float(own.robots_txt_cache_ttl_seconds),
         # A host that was down when it was first met is found back as soon as any other.
+        robots_retry_seconds=min(config.politeness.robots_retry_seconds, max(own.retry_backoff_base_seconds, 1.0)),
         robots_longest_retry_seconds=own.circuit_breaker_max_backoff_seconds,
     )
     hosts = msgspec.structs.replace(

@@ -9,7 +9,19 @@ import msgspec
 
 from tenax.fetch import Response
 from tenax.fetch.answer import Answer
-from tenax.model import Again, DeadLetter, Deferred, Failed, Fetched, Plan, Redirected, Refused, Rejected, Value
+from tenax.model import (
+    Again,
+    DeadLetter,
+    Deferred,
+    Failed,
+    Fetched,
+    Outcome,
+    Plan,
+    Redirected,
+    Refused,
+    Rejected,
+    Value,
+)
 from tenax.services.page_fetcher.items import Item, elsewhere
 
 _encode = msgspec.json.Encoder().encode
@@ -34,6 +46,7 @@ class Wait(Value, frozen=True):
     at: float
     is_retry: bool = False
     """It spent one of its attempts."""
+    why: str = ""
 
 
 class PutBack(Value, frozen=True):
@@ -67,18 +80,23 @@ def step_after(item: Item, answer: Answer, plan: Plan) -> Step:
             return Skip(why)
         case Refused(why=why):
             return GiveUp(why, None, task.attempt)
-        case Failed(why=why, is_site_wide=True):
-            return PutBack(why)
+        case Failed(why=why, is_site_wide=True) if answer.robots is None:
+            return PutBack(why)  # where its robots.txt failed it was not even asked for, and keeps its place
     status = outcome.status if isinstance(outcome, Failed) else answer.record.status
     match plan:
         case Again(at=at, spends_attempt=spends, way=way):
             again = msgspec.structs.replace(task, attempt=task.attempt + spends, way=way)
-            return Wait(msgspec.structs.replace(item, task=again), at, spends)
+            # One that failed goes behind the others of its host: when all of them fail, none is given up too soon.
+            place = 0 if spends else item.place
+            return Wait(msgspec.structs.replace(item, task=again, place=place), at, spends, _why(outcome))
         case DeadLetter(cause=cause):
             return GiveUp(cause, status, task.attempt + 1)
         case _:
-            why = outcome.why if isinstance(outcome, (Failed, Rejected, Deferred)) else "no page"
-            return GiveUp(why, status, task.attempt + 1)
+            return GiveUp(_why(outcome), status, task.attempt + 1)
+
+
+def _why(outcome: Outcome) -> str:
+    return outcome.why if isinstance(outcome, (Failed, Rejected, Deferred)) else "no page"
 
 
 class Reason(msgspec.Struct, frozen=True):

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from heapq import heapify, heappop, heappush
 
+from tenax.cancelling import unless_set
 from tenax.clock import Clock
 from tenax.logs import logger
 from tenax.services.pausing import Pause, pause
@@ -35,7 +36,10 @@ class Agenda:
 
     async def run(self) -> None:
         while not self._stopping.is_set():
-            await self.send_what_is_due()
+            # Redis may be away, and whoever stops us does not wait for it: what was sent is marked there.
+            await unless_set(self._stopping, self.send_what_is_due())
+            if self._stopping.is_set():
+                return
             wait = min(max(self._due[0][0] - self._clock.now(), 0.0), LONGEST_WAIT_SECONDS)
             if wait:
                 await self._pause(self._stopping, wait)

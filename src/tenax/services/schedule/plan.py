@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tenax.errors import ConfigError
+from tenax.masking import mask_url
 from tenax.services.schedule import Seed
 from tenax.urls.normalize import as_written
 
@@ -29,7 +30,7 @@ def seeds_of(document: object, file: str) -> tuple[Seed, ...]:
     urls: set[str] = set()
     for seed in seeds:
         if seed.url in urls:
-            raise ConfigError(f"{file}: {seed.url} is named twice")
+            raise ConfigError(f"{file}: {mask_url(seed.url)} is named twice")
         urls.add(seed.url)
     return tuple(seeds)
 
@@ -51,7 +52,7 @@ def _seeds(entry: Any, where: str) -> Iterator[Seed]:
     every_seconds = seconds_of(entry.get("every"), where)
     for url in urls:
         if not isinstance(url, str) or as_written(url.strip()) is None:
-            raise ConfigError(f"{where}: {str(url)[:200]!r} is no http or https URL")
+            raise ConfigError(f"{where}: {mask_url(str(url))[:200]!r} is no http or https URL")
         yield Seed(url.strip(), every_seconds, priority == "high")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tenax.events.lines import url_hash
-from tenax.services.redis_link import RedisLink, redis_at
+from tenax.services.redis_link import RedisLink, closed, redis_at
 from tenax.services.schedule import Seed, Sending, Sent
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ for i = 2, #KEYS do
   elseif redis.call('LPOS', KEYS[1], url) then
     found[#found + 1] = {2, 0}
   else
-    redis.call('SET', KEYS[i], '1', 'PX', every)
     redis.call(ARGV[at + 3] == '1' and 'LPUSH' or 'RPUSH', KEYS[1], url)
+    redis.call('SET', KEYS[i], '1', 'PX', every)
     found[#found + 1] = {0, tonumber(every)}
   end
 end
@@ -51,7 +51,7 @@ class RedisMarks:
         try:
             await link.first(lambda: redis.exists(queue))
         except BaseException:
-            await redis.aclose()
+            await closed(redis)
             raise
         return cls(redis, link, queue)
 
@@ -64,7 +64,7 @@ class RedisMarks:
         return [_sent(seed, how, left_ms) for seed, (how, left_ms) in zip(seeds, answers, strict=True)]
 
     async def close(self) -> None:
-        await self._redis.aclose()
+        await closed(self._redis)
 
 
 def _sent(seed: Seed, how: int, left_ms: int) -> Sent:

@@ -16,3 +16,20 @@ CREATE OR REPLACE VIEW held AS
 -- Where each page leads, as it was when it last came: its links, packed. They come deflated.
 CREATE TABLE link (record_id bigint PRIMARY KEY, packed bytea NOT NULL);
 ALTER TABLE link ALTER packed SET STORAGE EXTERNAL;
+-- What was thought of the last answer, and the canonical URL where that is another one of the same site.
+ALTER TABLE record ADD validation_status text, ADD rejection_reason text, ADD canonical_key bigint;
+CREATE INDEX record_canonical ON record (canonical_key) WHERE canonical_key IS NOT NULL;
+COMMENT ON COLUMN record.status IS 'never_crawled, fetched, failed, blocked, rejected';
+COMMENT ON COLUMN record.validation_status IS 'of the last answer: valid, soft, hard; NULL when it was not judged';
+COMMENT ON COLUMN record.rejection_reason IS 'why the last answer was not kept; NULL when it was, or when there was none';
+CREATE OR REPLACE VIEW crawled_pages AS
+    SELECT h.origin || r.path AS url, h.origin AS domain, r.status, r.http_status AS status_code, r.content_type,
+           r.content_length, encode(r.content_hash, 'hex') AS content_hash, r.title, r.description, r.links_count,
+           r.error_count, r.error_message, r.discovered_at / 1000.0 AS discovered_at,
+           r.last_visit_at / 1000.0 AS crawled_at, r.next_visit_at / 1000.0 AS next_crawl_at,
+           r.duration_ms AS crawl_duration_ms, r.fetched_at / 1000.0 AS fetched_at, r.etag, r.last_modified,
+           r.stale_since / 1000.0 AS stale_since, r.stale_why,
+           r.kind, r.headline, r.authors, r.published, r.words, r.language,
+           (SELECT oh.origin || o.path FROM record o JOIN host oh ON oh.id = o.host_id WHERE o.id = r.duplicate_of)
+               AS duplicate_of, r.likeness, r.validation_status, r.rejection_reason
+    FROM record r JOIN host h ON h.id = r.host_id;

@@ -1,0 +1,81 @@
+"""CPU time of one piece of work: how much this thread has used, and a cut where it is used up.
+
+Work that looks at its time now and then ends itself. What does not is ended in two ways: `cut_off` interrupts Python
+code, wherever it is, in the main thread; `ProcessLimit` has the system end the whole process, whatever it is doing.
+"""
+
+from __future__ import annotations
+
+import resource
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+cpu_seconds = time.thread_time
+"""Those this thread has used."""
+
+GRACE_SECONDS = 0.5
+"""What ends itself is given so much more: it knows better what it was doing."""
+
+_error: Callable[[], Exception] | None = None
+"""What is raised now when the time is used up; None while nothing is limited."""
+
+
+@contextmanager
+def cut_off(seconds: float, error: Callable[[], Exception]) -> Iterator[None]:
+    """Raise `error()` in the block once it has used this much CPU time, and a little grace.
+
+    It does so between two steps of Python, so code in C is not interrupted. Signals belong to the main thread: in
+    others, and where somebody uses SIGVTALRM themselves, the block just runs.
+    """
+    global _error
+    if not _is_ours():
+        yield
+        return
+    _error = error
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds + GRACE_SECONDS)
+    try:
+        yield
+    finally:
+        _error = None
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+
+
+def _is_ours() -> bool:
+    """Whether we may be told of time by this signal, which is ours from the first time on."""
+    if threading.current_thread() is not threading.main_thread() or _error is not None:
+        return False
+    handler = signal.getsignal(signal.SIGVTALRM)
+    if handler is signal.SIG_DFL:
+        signal.signal(signal.SIGVTALRM, _interrupt)
+        return True
+    return handler is _interrupt
+
+
+def _interrupt(_signal: int, _frame: FrameType | None) -> None:
+    global _error
+    if (error := _error) is not None:
+        _error = None
+        raise error()
+
+
+class ProcessLimit:
+    """Ends this process by SIGXCPU when one piece of its work takes too long; the system counts whole seconds."""
+
+    def __init__(self) -> None:
+        self._soft = 0
+        _, self._hard = resource.getrlimit(resource.RLIMIT_CPU)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+    def allow(self, seconds: float) -> None:
+        """So much from now on, rounded up, and up to a second more."""
+        soft = int(time.process_time() + seconds) + 2
+        if soft == self._soft:
+            return
+        self._soft = soft
+        if self._hard != resource.RLIM_INFINITY:
+            soft = min(soft, self._hard)
+        resource.setrlimit(resource.RLIMIT_CPU, (soft, self._hard))

@@ -1,0 +1,89 @@
+"""Pages that lead to one another by number and show the same each time: months of a calendar, a next page without end.
+
+A series is a URL with its numbers left open. Only those of its pages are compared that were found on a page of the same
+series or lead on to one, so products and articles that a list links to are never among them. A page counts as the same
+again when its text is that of the last one, or nearly, and it leads to nothing but more of the series.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+import msgspec
+
+from tenax.model import Finds, Offer, SeriesRule, Value
+
+ALIKE = 0.9
+"""Such pages differ in a number."""
+ALIKE_BY_DATE = 0.5
+"""The same for short pages whose addresses are dates, as the date is much of their text. Empty months of a calendar
+have 0.55 to 0.7, short texts of different days on one template up to 0.3."""
+FEW_WORDS = 60
+MOST_SERIES = 16
+LONGEST_PATTERN = 200
+HASH_CHARS = 16
+
+Likeness: TypeAlias = Callable[[bytes, bytes], float]
+"""How alike two pages are by their fingerprints, 0 to 1."""
+
+_NUMBER = re.compile(r"[0-9]+")
+_DATE = re.compile(
+    r"(?<![0-9])(?:19|20)[0-9]{2}[/-]?(?:0?[1-9]|1[0-2])(?![0-9])|[?&](?:y|year|jahr|month|monat)=[0-9]", re.IGNORECASE
+)
+
+
+def series_of(url: str, origin: str) -> str | None:
+    """`/calendar/{n}/{n}/` of /calendar/2026/11/; None for a URL without numbers."""
+    place = url.removeprefix(origin)
+    pattern = _NUMBER.sub("{n}", place)
+    return pattern if pattern != place and len(pattern) <= LONGEST_PATTERN else None
+
+
+def why_left(finds: Finds, url: str, via: str | None, origin: str, most: int) -> str | None:
+    """Why this page of a series is not worth a request; None when it may be. `most` may show the same in a row."""
+    if not most or not finds.series or via is None or (pattern := series_of(url, origin)) is None:
+        return None
+    rule = finds.series.get(pattern)
+    if rule is None or rule.same < most or series_of(via, origin) != pattern:
+        return None
+    return f"{rule.same} pages of {pattern} in a row showed the same and led to nothing else"
+
+
+class SeriesPage(Value, frozen=True):
+    """A page that was read, as far as it is compared with others of its series."""
+
+    url: str
+    via: str | None
+    """The page that it was found on."""
+    content_hash: str
+    fingerprint: bytes
+    words: int = 0
+
+
+def after_page(finds: Finds, page: SeriesPage, origin: str, new: Sequence[Offer], likeness: Likeness) -> Finds:
+    """After a page was read that led to `new` URLs."""
+    pattern = series_of(page.url, origin)
+    if pattern is None:
+        return finds
+    stem = origin + pattern.partition("{n}")[0]
+    onward = sum(1 for one in new if one.url.startswith(stem) and series_of(one.url, origin) == pattern)
+    if not onward and (page.via is None or series_of(page.via, origin) != pattern):
+        return finds
+    rule = finds.series.get(pattern)
+    is_same = rule is not None and onward == len(new) and _is_like(rule, page, likeness)
+    same = rule.same + 1 if rule is not None and is_same else 0
+    kept = {known: one for known, one in finds.series.items() if known != pattern}
+    while len(kept) >= MOST_SERIES:
+        del kept[next(iter(kept))]
+    rule = SeriesRule(same, page.content_hash[:HASH_CHARS], page.fingerprint)
+    return msgspec.structs.replace(finds, series={**kept, pattern: rule})
+
+
+def _is_like(rule: SeriesRule, page: SeriesPage, likeness: Likeness) -> bool:
+    if page.content_hash and rule.content_hash == page.content_hash[:HASH_CHARS]:
+        return True
+    is_short_date = page.words < FEW_WORDS and _DATE.search(page.url) is not None
+    alike = ALIKE_BY_DATE if is_short_date else ALIKE
+    return bool(page.fingerprint and rule.fingerprint) and likeness(page.fingerprint, rule.fingerprint) >= alike

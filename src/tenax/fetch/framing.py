@@ -1,0 +1,85 @@
+"""How an answer's body is delimited and encoded, by its headers: RFC 9112, 6; RFC 9110, 8.4 and 8.6."""
+
+from __future__ import annotations
+
+from tenax.fetch.headers import Headers
+from tenax.model import Failed, FailureKind, Value
+
+
+class Framing(Value, frozen=True):
+    """How much of the body will come, and how it is encoded."""
+
+    content_coding: str
+    """All that was applied, in that order, for `tenax.fetch.bodies`."""
+    length: int | None = None
+    """Announced bytes on the wire; None when a chunk of no length, or the end of the connection, ends the body."""
+    is_ended_by_close: bool = False
+
+
+def framing_of(headers: Headers) -> Framing | Failed:
+    """Of an answer that has a body. Several headers of one name are one list, as the RFC says."""
+    content_coding = headers.joined("content-encoding")
+    transfer = headers.joined("transfer-encoding")
+    if transfer:
+        return _transferred(content_coding, [coding.strip().lower() for coding in transfer.split(",")])
+    lengths = headers.joined("content-length")
+    if not lengths:
+        return Framing(content_coding, is_ended_by_close=True)
+    different = {length.strip() for length in lengths.split(",")}
+    if len(different) > 1:
+        return _bad("it has different Content-Length headers")
+    length = different.pop()
+    if not (length.isascii() and length.isdecimal()):
+        return _bad("its Content-Length is not a number")
+    return Framing(content_coding, int(length[:20]))  # so many digits are too many bytes, whatever follows
+
+
+def _transferred(content_coding: str, codings: list[str]) -> Framing | Failed:
+    """No coding but `chunked` is asked for, and that one delimits the body: so it is the last, and there once."""
+    is_chunked = codings[-1] == "chunked"
+    others = codings[: len(codings) - is_chunked]
+    if "chunked" in others:
+        return _bad("its Transfer-Encoding has `chunked` before its end")
+    strange = next((coding for coding in others if coding != "identity"), None)
+    if strange is not None:
+        return _bad(f"its Transfer-Encoding is {strange[:40]!r}, which was not asked for")
+    return Framing(content_coding, is_ended_by_close=not is_chunked)
+
+
+def with_one_length(answer: bytes) -> bytes | None:
+    """The beginning of an answer, a Content-Length that is only repeated written once.
+
+    Unchanged when there is nothing to write once: its lengths differ, or are none. None when the head is not all here.
+    """
+    answer = answer.lstrip(b"\r\n")
+    start, end = 0, _head_end(answer, 0)
+    while end > 0 and answer[start : start + 10].partition(b" ")[2][:1] == b"1":  # an interim answer comes before it
+        start, end = end, _head_end(answer, end)
+    if end < 0:
+        return None
+    length, lines, is_length = b"", [], False
+    for line in answer[start:end].split(b"\n"):
+        if is_length and line[:1] in (b" ", b"\t"):
+            return answer  # folded: whatever that means
+        name, _, value = line.partition(b":")
+        is_length = name.strip().lower() == b"content-length"
+        if is_length:
+            values = {each.strip() for each in value.split(b",")} | ({length} if length else set())
+            if len(values) > 1 or not value.strip():
+                return answer
+            if length:
+                continue
+            length = values.pop()
+            line = b"Content-Length: " + length + b"\r"
+        lines.append(line)
+    return answer[:start] + b"\n".join(lines) + answer[end:]
+
+
+def _head_end(answer: bytes, start: int) -> int:
+    """Where the head that begins here is over; -1 when it is not."""
+    ends = [(answer.find(mark, start), len(mark)) for mark in (b"\n\r\n", b"\n\n")]
+    return min((at + length for at, length in ends if at >= 0), default=-1)
+
+
+def _bad(why: str) -> Failed:
+    return Failed(why, FailureKind.BAD_RESPONSE)

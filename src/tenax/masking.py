@@ -1,0 +1,177 @@
+"""Secrets in text: whatever is shown or stored passes through here first, by the role that it has.
+
+A text that is meant to be a URL is read as one whole, however badly it is written: a password with a space or a slash
+in it must not show because the URL is none. Running text, such as a line of a log, is the net below: there a URL ends
+where words do. Where a text could be read either way, more of it is masked.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+MASK: Final = "***"
+
+# Whatever is in front of two slashes; those that browsers know also without them.
+_SCHEME = re.compile(
+    r"[a-z][a-z0-9+.-]*:(?=[/\\])|(?:https?|ftp|wss?|mailto|rediss?|postgres(?:ql)?|socks[45][ah]?):", re.I
+)
+_SLASHES = "/\\"
+_BLANK = "".join(map(chr, range(0x21)))
+_AUTHORITY_END = re.compile(r"[/\\?#]")
+_HOST = re.compile(r"(?:\[[0-9a-f:.]{2,45}\]|([\w.~%-]{1,253}))(:\d{0,5})?", re.I)
+_AT_SIGNS = ("@", "＠", "%40")
+
+# Between words. A backtick and angle brackets quote URLs as often as the usual signs do.
+_GAPS = re.compile(r"""([\s"'<>`]+)""")
+_MOST_WORDS_OF_URL = 8
+_CREDENTIALS = re.compile(r"(?i)\b((?:proxy-)?authorization|(?:set-)?cookie)(\s{0,9}[:=]\s{0,9})\S.*")
+_SECRET_NAME = re.compile(r"(?i)passw|secret|token|authorization|cookie|api_?key|credential")
+
+_SERVER = re.compile(r"(?i)(?:--[a-z]+=)?(?:postgres(?:ql)?|rediss?)://")
+_PASSWORD = re.compile(r"(?i)([?&][a-z_]{0,40}passw[a-z_]{0,40}=)[^&]*")
+
+
+def mask_url(text: str) -> str:
+    """A text that is meant to be one URL, or a host with a user, without user and password."""
+    start = _authority_start(text)
+    return text[:start] + _without_userinfo(text[start:])
+
+
+def mask_reference(text: str) -> str:
+    """A text that is meant to be a URL or a link relative to one, such as a Location. A path may have an `@`."""
+    stripped = text.lstrip(_BLANK)
+    has_host = _SCHEME.match(stripped) or stripped[:2].replace("\\", "/") == "//"
+    is_path = not has_host and (":" not in _before_at(stripped) or stripped[:1] in ("/", "\\", "?", "#", "."))
+    return text if is_path else mask_url(text)
+
+
+def mask_server_url(text: str, *, hides_user: bool = False) -> str:
+    """The URL of a server or proxy of ours as it can be typed again: `***` for its password, and for a proxy's user.
+
+    With `hides_user` for those who only need to know which one is meant. What is no URL at all is half of one: of a
+    password with a comma in it, or with its host forgotten.
+    """
+    start = _authority_start(text)
+    rest = text[start:]
+    masked = _without_userinfo(rest)
+    if _last_at(rest) < 0 and rest and not _HOST.fullmatch(_AUTHORITY_END.split(rest, 1)[0]):
+        return text[:start] + MASK
+    if masked != rest and _SERVER.match(text) and not hides_user:
+        user, colon, _ = _before_at(rest).partition(":")
+        masked = f"{user}:{masked}" if colon else rest
+    return text[:start] + _PASSWORD.sub(rf"\1{MASK}", masked)
+
+
+def mask_setting(text: str, *, is_secret: bool, hides_user: bool = False) -> str:
+    """A setting as somebody typed it. One that holds passwords is the URL of a server or proxy."""
+    is_url = is_secret or _SERVER.match(text) is not None
+    return mask_server_url(text, hides_user=hides_user) if is_url else mask_text(text)
+
+
+def mask_text(text: str) -> str:
+    """Running text without the user and password of URLs in it, and without what an Authorization or Cookie says."""
+    if any(sign in text for sign in _AT_SIGNS):
+        text = "".join(_words(_GAPS.split(text)))
+    return _CREDENTIALS.sub(rf"\1\2{MASK}", text)
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a field of this name holds a secret, whatever it looks like."""
+    return _SECRET_NAME.search(name) is not None
+
+
+# ---- one URL ----------------------------------------------------------------------------------------------
+
+
+def _authority_start(text: str) -> int:
+    """Where the user, or the host, begins: behind blanks, scheme and slashes."""
+    at = len(text) - len(text.lstrip(_BLANK))
+    scheme = _SCHEME.match(text, at)
+    if scheme is None and text[at : at + 1] and text[at] in _SLASHES and text[at + 1 : at + 2] not in ("/", "\\"):
+        return at  # a path
+    at = scheme.end() if scheme is not None else at
+    rest = text[at:]
+    return at + len(rest) - len(rest.lstrip(_SLASHES + _BLANK))
+
+
+def _without_userinfo(rest: str) -> str:
+    """What follows the slashes of a URL. All before its last `@` is masked where some of that is a user."""
+    end = _last_at(rest)
+    if end < 0:
+        return rest
+    path = _AUTHORITY_END.search(rest)
+    authority = rest[: path.start()] if path is not None else rest
+    return rest if _is_host(authority) else f"{MASK}@{rest[end:]}"
+
+
+def _is_host(authority: str) -> bool:
+    """Whether this is a host alone, with its port: then an `@` further on is part of a path."""
+    found = _HOST.fullmatch(authority)
+    if found is None:
+        return False
+    name, port = found[1], found[2]
+    # `user:12` is a host with its port, or half of a password with a slash in it.
+    return name is None or not port or "." in name or name.lower() == "localhost"
+
+
+def _last_at(text: str) -> int:
+    """Behind the last `@`, or -1."""
+    return max((at + len(sign) for sign in _AT_SIGNS if (at := text.rfind(sign)) >= 0), default=-1)
+
+
+def _before_at(text: str) -> str:
+    return text[: max(_last_at(text) - 1, 0)]
+
+
+# ---- running text -----------------------------------------------------------------------------------------
+
+
+def _words(parts: list[str]) -> list[str]:
+    """Words, with the gaps between them, each word that is a URL masked. A user or a password may have gaps itself."""
+    result: list[str] = []
+    at = 0
+    while at < len(parts):
+        word, more = parts[at], 0
+        if at % 2 == 0 and not _has_at(word):
+            more = _gaps_within(parts, at)
+            word = "".join(parts[at : at + more + 1])
+        result.append(_mask_word(word) if at % 2 == 0 and _has_at(word) else word)
+        at += more + 1
+    return result
+
+
+def _gaps_within(parts: list[str], at: int) -> int:
+    """How many more parts belong to the URL that begins with this word, in front of its `@`; 0: none do."""
+    begun = _URL_BEGUN.search(parts[at])
+    if begun is None:
+        return 0
+    for end in range(at + 2, min(at + 2 * _MOST_WORDS_OF_URL, len(parts)), 2):
+        word, gap = parts[end], parts[end - 1]
+        if "\n" in gap or "\r" in gap:
+            return 0
+        if _has_at(word):
+            is_user = not _is_host(begun[1]) or ":" in _before_at(word)
+            return end - at if is_user and not _AUTHORITY_END.search(_before_at(word)) else 0
+        if _AUTHORITY_END.search(word):
+            return 0
+    return 0
+
+
+_URL_BEGUN = re.compile(r"[a-z][a-z0-9+.-]{1,20}:[/\\]+([^/\\?#]*)\Z", re.I)
+"""A scheme and a host, or the beginning of a user, and nothing behind it."""
+_WITHIN = re.compile(r"[a-z][a-z0-9+.-]{1,20}:[/\\]|//|\\\\", re.I)
+
+
+def _mask_word(word: str) -> str:
+    """A word with an `@`: a URL with something in front of it, a user with a password, or an address for mail."""
+    begun = _WITHIN.search(word)
+    if begun is not None:
+        return word[: begun.start()] + mask_url(word[begun.start() :])
+    user = _before_at(word)
+    is_user = ":" in user and not _AUTHORITY_END.search(user) and not user.lower().startswith("mailto:")
+    return mask_url(word) if is_user else word
+
+
+def _has_at(word: str) -> bool:
+    return any(sign in word for sign in _AT_SIGNS)

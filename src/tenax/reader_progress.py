@@ -1,0 +1,53 @@
+"""How far a reader is: a few bytes of memory that it shares with its parent, who reads them when it has died."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import tempfile
+
+_BYTES = mmap.PAGESIZE
+
+
+class ReaderProgress:
+    """Documents begun so far, and whether the last of them is still being read."""
+
+    def __init__(self, fileno: int) -> None:
+        self.fileno = fileno
+        self._shared = mmap.mmap(fileno, _BYTES)
+        self._numbers = memoryview(self._shared).cast("Q")
+
+    @classmethod
+    def make(cls) -> ReaderProgress:
+        """For a reader that is about to be started, and is handed `fileno`."""
+        if hasattr(os, "memfd_create"):
+            fileno = os.memfd_create("tenax-reader")
+        else:
+            with tempfile.TemporaryFile() as file:
+                fileno = os.dup(file.fileno())
+        try:
+            os.ftruncate(fileno, _BYTES)
+            return cls(fileno)  # which takes a descriptor of its own
+        except OSError:
+            os.close(fileno)
+            raise
+
+    @property
+    def begun(self) -> int:
+        return self._numbers[0]
+
+    @property
+    def is_reading(self) -> bool:
+        return bool(self._numbers[1])
+
+    def begin(self) -> None:
+        self._numbers[0] += 1
+        self._numbers[1] = 1
+
+    def end(self) -> None:
+        self._numbers[1] = 0
+
+    def close(self) -> None:
+        self._numbers.release()
+        self._shared.close()
+        os.close(self.fileno)

@@ -1,0 +1,162 @@
+"""Why does nothing move? What Redis tells of a queue, its hosts and fetchers, and one sentence that sums it up."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+
+import msgspec
+
+from tenax.hosts.rest import is_resting
+from tenax.hosts.rules import must_probe
+from tenax.model import HostRecord, Value
+
+LOOKED_AT = 20_000
+"""URLs of the queue that are counted by host, from its head on."""
+SILENT_SECONDS = 60.0
+"""Nothing was finished for so long, though URLs are held: something is wrong."""
+
+
+class HostStatus(Value, frozen=True):
+    """A host of the queue."""
+
+    host: str
+    urls: int
+    """In the part of the queue that was looked at."""
+    why: str = ""
+    """Why it is left alone; empty when it may be asked."""
+    until: str | None = None
+    breaker: str = "closed"
+    failures_in_a_row: int = 0
+    seconds_left: float = 0.0
+    """Until it is asked again; 0: as soon as a fetcher looks at it."""
+
+
+class FetcherStatus(Value, frozen=True):
+    name: str
+    is_alive: bool
+    held: int
+    last_sign_of_life: str | None = None
+    url: str = ""
+    """One that it fetches."""
+
+
+class QueueStatus(Value, frozen=True):
+    """A page-fetcher's queue at one moment."""
+
+    sentence: str
+    queue: str
+    queue_length: int
+    looked_at: int
+    in_flight: int
+    """URLs that fetchers hold."""
+    dead_letters: int
+    retried: int
+    """URLs that have failed by themselves and will be tried again."""
+    last_activity: str | None
+    """When a URL was last finished or given up."""
+    fetchers: tuple[FetcherStatus, ...]
+    hosts: tuple[HostStatus, ...]
+    """Those that are left alone first."""
+
+
+def host_status(origin: str, urls: int, record: HostRecord | None, now: float) -> HostStatus:
+    if record is None:
+        return HostStatus(origin, urls)
+    is_left_alone = is_resting(record, now) or must_probe(record)
+    return HostStatus(
+        origin,
+        urls,
+        (record.resting_why or "down: to be asked whether it is back") if is_left_alone else "",
+        written(record.next_at) if is_left_alone else None,
+        record.breaker,
+        record.failures_in_a_row,
+        max(record.next_at - now, 0.0) if is_left_alone else 0.0,
+    )
+
+
+def in_order(hosts: Iterable[HostStatus]) -> tuple[HostStatus, ...]:
+    return tuple(sorted(hosts, key=lambda host: (not host.why, -host.urls, host.host)))
+
+
+def sentence_of(
+    queue: str,
+    length: int,
+    looked_at: int,
+    fetchers: Sequence[FetcherStatus],
+    hosts: Sequence[HostStatus],
+    idle_seconds: float | None,
+) -> str:
+    """`idle_seconds`: since something was last finished; None when nothing ever was."""
+    alive = [fetcher for fetcher in fetchers if fetcher.is_alive]
+    held = sum(fetcher.held for fetcher in alive)
+    left = sum(fetcher.held for fetcher in fetchers) - held
+    if not length and not held and not left:
+        return f"Nothing to do: {queue} is empty." + ("" if alive else " No page-fetcher runs.")
+    when = "in a moment" if alive else "when the next one runs"
+    tail = f" {left:,} more are held by one that died, and go back {when}." if left else ""
+    if not alive:
+        return f"No page-fetcher runs: {_urls(length)} in {queue}.{tail}"
+    return _of_those_alive(queue, length, looked_at, alive, hosts, idle_seconds) + tail
+
+
+def _of_those_alive(
+    queue: str,
+    length: int,
+    looked_at: int,
+    alive: Sequence[FetcherStatus],
+    hosts: Sequence[HostStatus],
+    idle_seconds: float | None,
+) -> str:
+    held = sum(fetcher.held for fetcher in alive)
+    resting = [host for host in hosts if host.why]
+    if resting and not held and len(resting) == len(hosts):
+        first = min(resting, key=lambda host: host.seconds_left)
+        those = "Every host of the queue" if looked_at >= length else f"Every host of its first {looked_at:,} URLs"
+        return f"Nothing moves: {those[0].lower()}{those[1:]} is backing off. {_next(first)}"
+    if held and (idle_seconds is None or idle_seconds > SILENT_SECONDS):
+        since = f"for {idle_seconds:.0f} s" if idle_seconds is not None else "yet"
+        return (
+            f"Nothing was finished {since}, though {_urls(held)} held: either their hosts are slow or let us wait, or "
+            "Kafka does not take the events."
+        )
+    waiting = sum(host.urls for host in resting)
+    tail = f", {waiting:,} of them for {_hosts(len(resting))} backing off" if waiting else ""
+    return f"Working: {_fetchers(len(alive))} {held:,} URLs; {length:,} wait in {queue}{tail}."
+
+
+def counted(origins: Iterable[str | None]) -> Counter[str]:
+    """How many items each host has; what is no URL is left out, as it is given up as soon as it is taken."""
+    return Counter(origin for origin in origins if origin is not None)
+
+
+def written(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
+
+
+def decoded(blob: bytes | None) -> HostRecord | None:
+    try:
+        return _decode(blob) if blob else None
+    except msgspec.MsgspecError:
+        return None
+
+
+_decode = msgspec.json.Decoder(HostRecord).decode
+
+
+def _next(host: HostStatus) -> str:
+    when = f"in {host.seconds_left:.0f} s" if host.seconds_left > 0 else "now"
+    return f"The next to be asked is {host.host}, {when} ({host.why})."
+
+
+def _urls(number: int) -> str:
+    return "1 URL is" if number == 1 else f"{number:,} URLs are"
+
+
+def _hosts(number: int) -> str:
+    return "1 host that is" if number == 1 else f"{number:,} hosts that are"
+
+
+def _fetchers(number: int) -> str:
+    return "1 page-fetcher holds" if number == 1 else f"{number:,} page-fetchers hold"

@@ -1,0 +1,45 @@
+"""A run that uses more memory than it may ends cleanly, with a code of its own, and the same command goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+from pathlib import Path
+
+from tests.e2e.program import DEADLINE_SECONDS, INLINE, ended, start, stored
+from tests.site.robots import page, pages, rules
+from tests.site.server import Exchange, Site
+
+PATHS = [f"/{number}" for number in range(5)]
+
+
+def until_it_says(process: subprocess.Popen[str], words: str) -> None:
+    assert process.stderr is not None
+    for line in process.stderr:
+        if words in line:
+            return
+    raise AssertionError(f"it never said {words!r}")
+
+
+async def test_what_is_in_flight_is_committed_and_the_next_run_goes_on(tmp_path: Path) -> None:
+    is_over = asyncio.Event()
+
+    async def late(exchange: Exchange) -> None:
+        async with asyncio.timeout(DEADLINE_SECONDS):
+            await is_over.wait()
+        await page(*PATHS)(exchange)
+
+    async with Site({"/robots.txt": rules(""), **pages(*PATHS), "/": late}) as site:
+        command = ("crawl", site.url("/"), "--discover", "links", "--rate", "0", *INLINE, "--out", tmp_path)
+        first = start(*command, "--set", "resilience.max_memory_bytes=1", "--set", "fetch.headers_timeout_seconds=60")
+        await asyncio.to_thread(until_it_says, first, "too much memory is used")
+        is_over.set()
+        code, _, err = await asyncio.to_thread(ended, first)
+        assert code == 12, err
+        assert "(`resilience.max_memory_bytes`); everything committed is safe: run the same command again" in err
+        assert stored(tmp_path) == [site.url("/")]
+        assert [hit.path for hit in site.hits] == ["/robots.txt", "/"], "nothing new was begun"
+        second = await asyncio.to_thread(ended, start(*command, "--set", "resilience.max_memory_bytes=0"))
+        assert second.code == 0, second
+        assert sorted(stored(tmp_path)) == sorted(site.url(path) for path in ["/", *PATHS])
+        assert len(site.hits) == len(PATHS) + 2, "and nothing is asked for twice"

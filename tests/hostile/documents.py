@@ -1,0 +1,165 @@
+"""Documents that are small to send and large to read: a base that is multiplied by every link, words without end.
+
+Run as a program, it reads each in a process of its own and prints what that took, a line of JSON for each:
+
+    python -m tests.hostile.documents
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+import time
+from collections.abc import Callable
+from itertools import count
+from pathlib import Path
+from typing import TypeAlias
+
+from tenax.catalogues import catalogue_in
+from tenax.config import Config, ReadingConfig
+from tenax.model import Source
+from tenax.one_page import read
+from tenax.reader import Reader
+from tenax.reading import Job, encode_readings_into
+from tenax.urls.admit import rules_of
+
+Made: TypeAlias = Callable[[int], bytes]
+"""A document of about this many bytes."""
+
+MEGABYTE = 1_000_000
+SIZE = 10 * MEGABYTE
+SMALL_SIZE = SIZE // 4
+MOST_CPU_SECONDS = 60
+MOST_MEMORY = 2_000 * MEGABYTE
+"""Where a reading is ended, so that whoever waits for it is told."""
+URL = "http://h.example/dir/list"
+LONG_URL = f"http://h.example/{'b' * 2000}/list"
+
+LONGEST_BASE = "http://h.example/" + "a/" * 32_000
+LONG_BASE = "http://h.example/" + "a/" * 1_000
+ATOM = '<feed xmlns="http://www.w3.org/2005/Atom"'
+URLSET = '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
+JSON_FEED = '{"version":"https://jsonfeed.org/version/1.1","items":['
+PADDING = f"<!--{'-' * 160}>"
+"""So that a document has no more tags than its parser takes."""
+
+
+def filled(head: str, unit: str, tail: str = "") -> Made:
+    """With as many of the units as there is room for; `%d` in one is its number."""
+
+    def made(size: int) -> bytes:
+        room, parts = size - len(head.encode()) - len(tail.encode()), [head]
+        if "%d" not in unit:
+            return "".join((head, unit * (room // len(unit.encode())), tail)).encode()
+        for number in count():
+            part = unit.replace("%d", str(number))
+            room -= len(part.encode())
+            if room < 0:
+                return "".join((*parts, tail)).encode()
+            parts.append(part)
+        raise AssertionError
+
+    return made
+
+
+DOCUMENTS: dict[str, Made] = {
+    "html: the longest base": filled(f'<base href="{LONGEST_BASE}"><p>', f"<a href=%d>x</a>{PADDING}"),
+    "html: a long base": filled(f'<base href="{LONG_BASE}"><p>', f"<a href=%d>x</a>{PADDING}"),
+    "html: a long base and images": filled(
+        f'<base href="{LONG_BASE}"><article><p>{"word " * 200}', f"{PADDING}<img src=%d alt=b>"
+    ),
+    "html: links in another script": filled("<p>", f'<a href="/{"é" * 1000}%d">x</a>'),
+    "html: links of needless escapes": filled("<p>", f'<a href="/{"%41" * 600}%d">x</a>'),
+    "html: long names of parameters": filled("<p>", f'<a href="?{"a" * 1900}%d=1">x</a>'),
+    "rss: a long base": filled(f'<rss xml:base="{LONGEST_BASE}"><channel>', "<item><link>%d</link></item>"),
+    "rss: a base of megabytes": lambda size: filled(
+        f'<rss xml:base="http://h.example/{"a/" * (size // 4)}"><channel>', "<item><link>1</link></item>"
+    )(size),
+    "atom: bases on every level": lambda size: filled(
+        f'{ATOM} xml:base="http://h.example/">' + f"<x xml:base='{'b/' * (size // 1100)}'>" * 500,
+        '<entry><link href="1"/></entry>',
+    )(size),
+    "atom: a base on every entry": filled(
+        f"{ATOM}>", f'<entry xml:base="{LONG_BASE}"><link href="1"/></entry>', "</feed>"
+    ),
+    "atom: one entry, many links": filled(f'{ATOM} xml:base="{LONG_BASE}"><entry>', '<link href="1"/>'),
+    "rss: a word without end": filled("<rss><channel>&bad <item ", "x", "></item></channel></rss>"),
+    "rss: attributes without end": filled("<rss><channel>&bad <item ", "a=1 ", "></item></channel></rss>"),
+    "rss: different attributes": filled("<rss ", 'a%d="" ', "><channel></channel></rss>"),
+    "rss: a link of megabytes": filled("<rss><channel><item><link>", "../", "</link></item></channel></rss>"),
+    "rss: empty sections": filled("<rss><channel>&bad; \U0001f600", "<![CDATA[]]>", "</channel></rss>"),
+    "rss: bare ampersands": filled("<rss><channel><item><title>", "&", "</title></item></channel></rss>"),
+    "json: lists": filled(JSON_FEED, "[],", "{}]}"),
+    "json: objects": filled(JSON_FEED, '{"url":"%d"},', "{}]}"),
+    "json: texts": filled(JSON_FEED, '"ab",', "{}]}"),
+    "sitemap: relative URLs": filled(f"{URLSET}>", "<url><loc>%d</loc></url>", "</urlset>"),
+    "sitemap: relative alternates": filled(
+        f"{URLSET}>", "<url><loc>%d</loc>" + '<x:link rel="alternate" href="23"/>' * 90 + "</url>", "</urlset>"
+    ),
+    "sitemap: needless escapes": filled(
+        f"{URLSET}>", f"<url><loc>http://h.example/{'%41' * 600}%d</loc></url>", "</urlset>"
+    ),
+}
+
+
+def read_in_a_crawl(body: bytes, url: str) -> int:
+    """How many bytes its reader sends back."""
+    source = {"sitemap": Source.SITEMAP, "feed": Source.FEED}.get(catalogue_in(body, ""), Source.LINK)
+    job = Job(
+        1, url, url, 0, body, "text/html" if source is Source.LINK else "",
+        source=source, is_catalogue=source is not Source.LINK, is_kept_fresh=True, now=1.7e9,
+        reading=ReadingConfig(keep_links=True),
+    )  # fmt: skip
+    answer = bytearray()
+    encode_readings_into((Reader().read(job, rules_of([url], Config(), 2026)),), answer)
+    return len(answer)
+
+
+def _told(name: str, made: Made) -> None:
+    """In a process of its own: what it took, printed."""
+    resource.setrlimit(resource.RLIMIT_CPU, (MOST_CPU_SECONDS, MOST_CPU_SECONDS))
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+    url = LONG_URL if name.startswith("sitemap") else URL
+    small, body = made(SMALL_SIZE), made(SIZE)
+    of_a_quarter, _ = _cost(small, url)
+    before = _memory("VmRSS")
+    Path("/proc/self/clear_refs").write_text("5")  # the highest memory so far is forgotten: that of making it
+    of_all, sent = _cost(body, url)
+    peak_bytes = _memory("VmHWM") - before
+    told = {"name": name, "seconds": (of_a_quarter, of_all), "bytes": peak_bytes, "sent": sent}
+    sys.stdout.write(json.dumps(told) + "\n")
+    sys.stdout.flush()
+
+
+def _cost(body: bytes, url: str) -> tuple[float, int]:
+    """The time of this process that it takes, and how many bytes come of it."""
+    began = time.process_time()
+    sent = read_in_a_crawl(body, url)
+    if not catalogue_in(body, ""):
+        read(body, url)
+    return time.process_time() - began, sent
+
+
+def _memory(field: str) -> int:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(field))
+
+
+def main() -> None:
+    read_in_a_crawl(b"<p>what is read for the first time imports what it needs", URL)
+    for name, made in DOCUMENTS.items():
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                _told(name, made)
+                code = 0
+            finally:
+                os._exit(code)
+        os.waitpid(child, 0)
+
+
+if __name__ == "__main__":
+    main()

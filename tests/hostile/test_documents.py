@@ -1,0 +1,39 @@
+"""The worst document of ten megabytes: what it costs is bounded, whatever it multiplies."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from tests.e2e.program import ROOT, environment
+from tests.hostile.documents import DOCUMENTS, MEGABYTE, SIZE
+
+MOST_BYTES = 200 * MEGABYTE
+MOST_GROWTH = 9.0
+"""How much more a document of four times the size may cost: four times, if that is linear; by the square, sixteen."""
+SLACK_SECONDS = 1.0
+
+
+@pytest.fixture(scope="module")
+def costs() -> dict[str, dict[str, Any]]:
+    """What each document took; one whose process was ended is missing."""
+    ran = subprocess.run(
+        [sys.executable, "-m", "tests.hostile.documents"],
+        cwd=ROOT, env={**environment(), "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}, stdout=subprocess.PIPE, check=True,
+    )  # fmt: skip
+    lines = [json.loads(line) for line in ran.stdout.decode().splitlines()]
+    return {line["name"]: line for line in lines}
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_the_worst_documents_take_little(name: str, costs: dict[str, dict[str, Any]]) -> None:
+    assert name in costs, "it took a minute, or two gigabytes"
+    cost = costs[name]
+    of_a_quarter, of_all = cost["seconds"]
+    assert cost["bytes"] < MOST_BYTES
+    assert cost["sent"] < 2 * SIZE
+    assert of_all < MOST_GROWTH * of_a_quarter + SLACK_SECONDS

@@ -1,0 +1,71 @@
+"""A host that is down when it is first met: seen in every number and in the log, as one that goes down later is."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from tenax.services.page_fetcher.numbers import PageFetcherNumbers
+from tests.hostile.by_hand import Days
+from tests.services.lab import Lab, until
+from tests.services.test_outage import HEALTHY, HOUR, PACE, PATHS, Leaping
+from tests.site.politeness import now_and_then, shut, unavailable
+from tests.site.robots import reset
+from tests.site.server import Manner, Site
+
+NAMES = ("state", "consecutive_failures", "current_backoff_seconds", "opened_total")
+
+
+def seen(numbers: PageFetcherNumbers) -> tuple[float, ...]:
+    values = numbers.values()
+    found = [values[f"page_fetcher_circuit_breaker_{name}"] for name in NAMES]
+    return tuple(value for value in found if isinstance(value, (int, float)))
+
+
+class Watching(Leaping):
+    """Notes the numbers each time before and after time passes."""
+
+    def __init__(self, days: Days) -> None:
+        super().__init__(days)
+        self.seen: list[tuple[float, ...]] = []
+
+    async def __call__(self, news: asyncio.Event, seconds: float) -> None:
+        self._note()
+        await super().__call__(news, seconds)
+        self._note()
+
+    def _note(self) -> None:
+        if self.fetcher is not None:
+            now = seen(self.fetcher.numbers)
+            if not self.seen or self.seen[-1] != now:
+                self.seen.append(now)
+
+
+@pytest.mark.parametrize("trouble", [unavailable, reset, None], ids=["503", "reset", "refused"])
+async def test_it_counts_shows_and_is_said(lab: Lab, trouble: Manner | None, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "tenax")
+    days = Days()
+    watching = Watching(days)
+    manners = now_and_then(HEALTHY, trouble, lambda _: days.time() < HOUR) if trouble is not None else HEALTHY
+    async with Site(manners, "127.0.0.64", now=days.time) as site:
+        if trouble is None:
+            await shut(site)
+        lab.enqueue(*(site.url(path) for path in PATHS))
+        async with lab.fetching([site], PACE, days.clock, watching) as fetcher:
+            watching.fetcher = fetcher
+            await until(lambda: days.time() > HOUR / 2)
+            assert (fetcher.numbers.opened, fetcher.numbers.failed) == (1, 0)
+            assert fetcher.numbers.probes["failure"] >= 5
+    failures = [failures for _, failures, _, _ in watching.seen]
+    assert failures[:6] == sorted(failures[:6]) and {1, 2, 3, 4, 5} <= set(failures), "one after the other"
+    assert 30.0 in [backoff for _, failures, backoff, opened in watching.seen if (failures, opened) == (5, 1)]
+    assert 1 in [state for state, *_ in watching.seen], "open: nothing is taken from the queue"
+    assert max(backoff for _, _, backoff, _ in watching.seen) == 300.0
+    assert lab.dead == []
+    assert [item.decode() for item in lab.queue] == [site.url(path) for path in PATHS], "in their order"
+    told = [record for record in caplog.records if record.message == "host backing off"]
+    facts = [record.__dict__["fields"] for record in told]
+    assert len(told) >= 8
+    assert len({fact["until"] for fact in facts}) == len(told), "each of them once"
+    assert all(fact["why"] and fact["host"] == site.origin for fact in facts)
