@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tenax.discover.guess_budget import guess_room
-from tenax.model import Finds
+from tenax.model import ArchiveRule, Finds
 
 
 @pytest.mark.parametrize(
@@ -30,6 +30,17 @@ def test_what_has_worked_is_gone_on_with_whatever_the_misses_are() -> None:
     room = guess_room(Finds(requests=100, made=20, archives_made=9, archives_succeeded=1, succeeded=1), 0.02, 6)
     assert (room.archives, room.lists) == (0, 0)
     assert (room.archives_at_all, room.lists_at_all) == (6 + 25 - 9, 6 + 25 - 11)
+
+
+def test_the_end_of_an_archive_that_has_worked_leaves_the_room_to_others() -> None:
+    """Else it would depend on the order of answers whether the archives of another section are asked for."""
+    rules = {
+        "/{yyyy}/": ArchiveRule("invalid", worked=1, missed=2, reached=2023),
+        "/blog/{yyyy}/": ArchiveRule("valid", worked=1, reached=2024, asked=2024),
+        "/{yyyy}/{mm}/": ArchiveRule("invalid", missed=1, reached=24_309),
+    }
+    finds = Finds(requests=100, made=9, archives_made=9, archives_succeeded=2, succeeded=2, archives=rules)
+    assert guess_room(finds, 0.02, 7).archives == 7 - (9 - 2 - 2 - 1)
 
 
 def test_what_waits_counts_as_visited() -> None:

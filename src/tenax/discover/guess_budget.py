@@ -44,9 +44,11 @@ def guess_room(finds: Finds, share: float, least: int, waiting: int = 0) -> Gues
     """
     requests = finds.requests + waiting
     made, succeeded = finds.archives_made, finds.archives_succeeded
-    archives, archives_at_all = _room(made, succeeded, requests, share / 2, least)
-    lists, lists_at_all = _room(finds.made - made, finds.succeeded - succeeded, requests, share / 2, least)
-    has_share = made - succeeded < int(share / 2 * requests)
+    misses = max(0, made - succeeded - _ends_of_working(finds))
+    archives, archives_at_all = _room(made, misses, succeeded, requests, share / 2, least)
+    lists_made, lists_succeeded = finds.made - made, finds.succeeded - succeeded
+    lists, lists_at_all = _room(lists_made, lists_made - lists_succeeded, lists_succeeded, requests, share / 2, least)
+    has_share = misses < int(share / 2 * requests)
     return GuessRoom(archives, lists, archives_at_all, lists_at_all, has_share)
 
 
@@ -62,8 +64,18 @@ def with_success(finds: Finds, is_archive: bool) -> Finds:
     )
 
 
-def _room(made: int, succeeded: int, requests: int, share: float, least: int) -> tuple[int, int]:
+def _ends_of_working(finds: Finds) -> int:
+    """Guesses by date patterns that have worked: unanswered, or missed at the far end.
+
+    They are the cost of what was found, and leave the budget to places that have not been tried. Else it would depend
+    on the order of answers whether those are ever asked for.
+    """
+    working = (rule for rule in finds.archives.values() if rule.worked)
+    return sum(rule.missed + (rule.asked is not None) for rule in working)
+
+
+def _room(made: int, misses: int, succeeded: int, requests: int, share: float, least: int) -> tuple[int, int]:
     in_any_case = min(least, 1 + requests // REQUESTS_PER_GUESS + max(0, least - USUAL_LEAST))
-    misses = max(in_any_case, int(share * requests)) + succeeded // SUCCESSES_PER_EXTRA_MISS
+    allowed = max(in_any_case, int(share * requests)) + succeeded // SUCCESSES_PER_EXTRA_MISS
     at_all = max(0, least + int(MOST_OF_ALL * requests) - made)
-    return max(0, min(misses - (made - succeeded), at_all)), at_all
+    return max(0, min(allowed - misses, at_all)), at_all
