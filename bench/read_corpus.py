@@ -36,13 +36,22 @@ def lay_out(directory: Path, file: Path, is_quick: bool) -> list[Page]:
     pages = []
     with file.open("w", encoding="utf-8") as out:
         for source in _sources(directory):
-            name = source.name.removeprefix("pages-").partition(".")[0]
             for number, row in enumerate(_rows(source)):
                 if is_quick and number % QUICK_EVERY:
                     continue
-                pages.append(_page(name, row))
+                pages.append(_page(_name(source), row))
                 out.write(json.dumps({"id": row.get("id"), "url": row.get("url") or None, "html": row["html"]}) + "\n")
     return pages
+
+
+def pages_of(directory: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every page of all corpora, with the name of its corpus."""
+    for source in _sources(directory):
+        yield from ((_name(source), row) for row in _rows(source))
+
+
+def _name(source: Path) -> str:
+    return source.name.removeprefix("pages-").partition(".")[0]
 
 
 def _sources(directory: Path) -> list[Path]:
