@@ -364,6 +364,35 @@ def kill_tables() -> str:
     return _with_bars(measured, f"{about}\n\n{table(('killed while', 'times'), rows)}")
 
 
+def honest_tables() -> str:
+    measured = result("honest")
+    if measured is None:
+        return NOT_MEASURED
+    figures = measured["figures"]
+    about = (
+        f"{figures['sites']:,} sites, seed {figures['seed']}: {figures['runs']:,} runs, {figures['kills']:,} kills, "
+        f"{figures['requests']:,} requests."
+    )
+    rows = [[state.replace("_", " "), f"{count:,}"] for state, count in figures["answers"].items()]
+    return _with_bars(measured, f"{about}\n\n{table(('what `explain` said', 'URLs'), rows)}")
+
+
+def hostile_tables() -> str:
+    measured = result("hostile")
+    if measured is None:
+        return NOT_MEASURED
+    figures = measured["figures"]
+    about = (
+        f"{number(figures['seconds'])} s with {figures['hosts']} hosts of each kind: the good ones gave "
+        f"{figures['good_pages_alone']:,} pages alone and {figures['good_pages_beside']:,} beside the hostile ones, of "
+        f"which {figures['hostile_pages']:,} pages were stored; {figures['readers_killed']} readers were killed."
+    )
+    rows = [
+        [outcome.replace(":", ": ").replace("_", " "), f"{count:,}"] for outcome, count in figures["outcomes"].items()
+    ]
+    return _with_bars(measured, f"{about}\n\n{table(('outcome of a visit', 'times'), rows)}")
+
+
 def cluster_soak_tables() -> str:
     measured = result("soak_cluster")
     if measured is None:

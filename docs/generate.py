@@ -78,6 +78,8 @@ PARTS: dict[str, Callable[[], str]] = {
     "capacity-figures": from_capacity.capacity_figures,
     "capacity-needs": from_capacity.capacity_needs,
     "soak-cluster": from_results.cluster_soak_tables,
+    "soak-honest": from_results.honest_tables,
+    "soak-hostile": from_results.hostile_tables,
     "soak-kill": from_results.kill_tables,
     "speed": from_results.speed_claim,
 }

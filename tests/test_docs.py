@@ -346,3 +346,18 @@ def test_the_library_page_describes_what_is_read_in_one_page() -> None:
     told = page.partition("## A page")[2]
     assert [name for name in inspect.signature(tenax.read).parameters if f"| `{name}` |" not in section] == []
     assert [field.name for field in msgspec.structs.fields(tenax.Document) if f"`{field.name}`" not in told] == []
+
+
+HOSTILE_WEB = "docs/hostile-web.md"
+CASE = re.compile(r"^\| .+ \| (?P<test>[^|]+) \|$", re.MULTILINE)
+CITED = re.compile(r"`(?P<file>tests/[a-z0-9_/]+\.py)(?:::(?P<name>test_\w+))?`")
+
+
+def test_every_hostile_case_has_a_test_that_exists() -> None:
+    tests = [row["test"] for row in CASE.finditer(PAGES[HOSTILE_WEB]) if row["test"] not in ("test", "---")]
+    assert tests
+    for test in tests:
+        cited = CITED.fullmatch(test)
+        assert cited is not None, test
+        source = (ROOT / cited["file"]).read_text(encoding="utf-8")
+        assert cited["name"] is None or f"def {cited['name']}(" in source, test
