@@ -89,11 +89,13 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Channel]:
     """Every reader that was given something to read. The first two are stopped before, and never begin."""
     ask, found = Channel.ask, list[Channel]()
 
-    async def noting(self: Channel, rules: Rules, jobs: tuple[Job, ...]) -> tuple[Reading, ...]:
+    async def noting(
+        self: Channel, rules: Rules, jobs: tuple[Job, ...], on_stuck: Callable[[], None]
+    ) -> tuple[Reading, ...]:
         if len(found) < 2:
             self._process.send_signal(signal.SIGSTOP)
         found.append(self)
-        return await ask(self, rules, jobs)
+        return await ask(self, rules, jobs, on_stuck)
 
     monkeypatch.setattr(Channel, "ask", noting)
     return found
@@ -293,7 +295,7 @@ async def test_readers_killed_before_they_read_blame_no_document() -> None:
 async def test_a_document_that_alone_ends_two_fresh_readers_is_given_up_and_no_other_is() -> None:
     """It takes long to read; whoever reads it is killed meanwhile. Those that came with it are read at once."""
     known: set[int] = set()
-    async with started(ProcessReaders(1, max_batch=8)) as readers:
+    async with started(ProcessReaders(1, max_batch=8, has_extra=False)) as readers:
         bad = asyncio.ensure_future(readers.read(endless(0), RULES))
         others = [asyncio.ensure_future(readers.read(job(number), RULES)) for number in range(1, 6)]
         first = await a_new_reader(known)
@@ -316,7 +318,7 @@ async def test_a_document_that_alone_ends_two_fresh_readers_is_given_up_and_no_o
 
 async def test_a_suspect_that_is_read_after_all_is_nothing_special() -> None:
     known: set[int] = set()
-    async with started(ProcessReaders(1, max_batch=8)) as readers:
+    async with started(ProcessReaders(1, max_batch=8, has_extra=False)) as readers:
         jobs = [costly(0, SLOW, max_cpu_seconds=3600), *(job(number) for number in range(1, 4))]
         reading = asyncio.ensure_future(read_all(readers, jobs))
         first = await a_new_reader(known)
@@ -383,6 +385,55 @@ async def test_who_comes_with_a_document_that_takes_long_does_not_wait_for_its_n
             done, _ = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
             assert done == {*waiting[:2]}
             assert [one.failed for one in await asyncio.gather(*waiting)] == [None] * 16
+
+
+async def test_others_go_past_a_document_that_a_reader_is_stuck_on() -> None:
+    """There is one regular reader. An extra one reads the others while it is busy, and ends when it is not needed."""
+    async with started(ProcessReaders(1, max_batch=1)) as readers:
+        slow = asyncio.ensure_future(readers.read(endless(0), RULES))
+        async with asyncio.timeout(FAULT_SECONDS):
+            others = [await readers.read(job(number), RULES) for number in range(1, 4)]
+        assert [one.title for one in others] == ["Page 1", "Page 2", "Page 3"]
+        assert not slow.done()
+        assert len(reader_pids()) == 2
+        slow.cancel()
+
+
+async def test_extra_readers_end_when_they_have_nothing_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readers_module, "IDLE_SECONDS", 0.05)
+    async with started(ProcessReaders(1, max_batch=1)) as readers:
+        slow = asyncio.ensure_future(readers.read(endless(0), RULES))
+        async with asyncio.timeout(FAULT_SECONDS):
+            assert (await readers.read(job(1), RULES)).title == "Page 1"
+        await reached(lambda: len(reader_pids()) == 1, "the extra reader to end")
+        assert not slow.done()
+        slow.cancel()
+
+
+async def test_a_host_that_sent_a_slow_document_is_read_one_at_a_time_beside_the_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whatever it sends after that: others are not held up, and none of it is lost."""
+    monkeypatch.setattr(readers_module, "SLOW_CPU_SECONDS", 0.02)  # of a page of 400 kB, however fast the machine
+    async with started(ProcessReaders(1, max_batch=4)) as readers:
+        first = await asyncio.wait_for(readers.read(costly(0, SLOW, max_cpu_seconds=3600), RULES), FAULT_SECONDS)
+        assert first.failed is None
+        later = [asyncio.ensure_future(readers.read(job(number), RULES)) for number in range(1, 4)]
+        [other] = await read_all(readers, [msgspec.structs.replace(job(9), url="https://b.test/9")])
+        assert other.title == "Page 9"
+        assert [one.title for one in await asyncio.gather(*later)] == ["Page 1", "Page 2", "Page 3"]
+        assert len(reader_pids()) == 2
+
+
+async def test_documents_of_a_host_that_wait_when_it_turns_out_to_be_slow_leave_the_queue(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(readers_module, "SLOW_CPU_SECONDS", 0.02)
+    readers = ProcessReaders(1, max_batch=1)
+    async with started(readers):
+        slow = [asyncio.ensure_future(readers.read(costly(n, SLOW, max_cpu_seconds=3600), RULES)) for n in range(3)]
+        assert [one.failed for one in await asyncio.wait_for(asyncio.gather(*slow), FAULT_SECONDS)] == [None] * 3
+        assert readers._slow_until.keys() == {"https://a.test"}
 
 
 async def test_killing_readers_all_the_time_loses_no_document() -> None:

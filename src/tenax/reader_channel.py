@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from tenax.reader_progress import ReaderProgress
 from tenax.reading import HEADER, Job, Reading, Work, decode_readings, encode_work
@@ -18,7 +19,14 @@ from tenax.urls.admit import Rules
 STALL_SECONDS = 10.0
 """A reader that neither answers nor uses CPU time between two looks hangs. One that does use it ends by itself."""
 ENDING_SECONDS = 5.0
+LOOK_SECONDS = 0.2
+"""How often a reader that has not answered is looked at: is it still reading the same document?"""
+STUCK_CPU_SECONDS = 0.1
+"""CPU time that it uses on one document between two looks, when it does."""
+TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 SOCKET_BYTES = 1024 * 1024
+LOW_PRIORITY = 10
+"""As of `nice`."""
 
 
 class Channel:
@@ -83,17 +91,30 @@ class Channel:
                 return f"by {signal.Signals(-code).name}"
         return f"with exit code {code}"
 
-    async def ask(self, rules: Rules, jobs: tuple[Job, ...]) -> tuple[Reading, ...]:
+    @property
+    def last_cpu_seconds(self) -> float:
+        """CPU time of the last document that it has read."""
+        return self._progress.last_cpu_seconds
+
+    def lower_priority(self) -> None:
+        """Let all other processes go first."""
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, self._process.pid, LOW_PRIORITY)
+
+    async def ask(
+        self, rules: Rules, jobs: tuple[Job, ...], on_stuck: Callable[[], None] = lambda: None
+    ) -> tuple[Reading, ...]:
         """What the first of them hold; at least one. Those after them are to be read by whomever.
 
-        Raises `OSError` or `EOFError` when the reader dies. One that hangs is ended.
+        `on_stuck` is called again and again while it spends its time on one document. Raises `OSError` or `EOFError`
+        when the reader dies. One that hangs is ended.
         """
         self.is_fresh = False
         payload = encode_work(Work(None if rules is self._rules else rules, jobs, tuple(self.committed)))
         self._rules = rules
         self.committed.clear()
         self._begun_before = self._progress.begun
-        watch = _Watch(self._signs_of_life, self._kill)
+        watch = _Watch(self._state, self._kill, on_stuck)
         try:
             return await self._exchange(payload)
         except (OSError, EOFError):
@@ -102,13 +123,14 @@ class Channel:
         finally:
             watch.cancel()
 
-    def _signs_of_life(self) -> tuple[object, ...]:
+    def _state(self) -> _State:
         """Where it is, and the CPU time that it has used, where the system tells."""
         try:
             used = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(") ")[2].split()[11:13]
         except OSError:
             used = []
-        return self._progress.begun, self._progress.is_reading, *used
+        cpu_seconds = sum(map(int, used)) / TICKS_A_SECOND
+        return _State(self._progress.begun, self._progress.is_reading, cpu_seconds)
 
     def _kill(self) -> None:
         if self._process.returncode is None:
@@ -154,22 +176,34 @@ class Channel:
             self._progress.close()
 
 
-class _Watch:
-    """Looks every now and then whether a reader does anything at all, and ends one that does not."""
+class _State(NamedTuple):
+    begun: int
+    is_reading: bool
+    cpu_seconds: float
 
-    def __init__(self, signs_of_life: Callable[[], object], end: Callable[[], None]) -> None:
-        self._signs_of_life, self._end = signs_of_life, end
-        self._last: object = None
+
+class _Watch:
+    """Looks at a reader that has not answered yet, ends one that does nothing, and tells of one that is stuck."""
+
+    def __init__(self, state: Callable[[], _State], end: Callable[[], None], on_stuck: Callable[[], None]) -> None:
+        self._state, self._end, self._on_stuck = state, end, on_stuck
+        self._last: _State | None = None
+        self._idle_seconds = 0.0
         self._begin()
 
     def _begin(self) -> None:
-        self._timer = asyncio.get_running_loop().call_later(STALL_SECONDS, self._look)
+        self._timer = asyncio.get_running_loop().call_later(LOOK_SECONDS, self._look)
 
     def _look(self) -> None:
-        if (signs := self._signs_of_life()) == self._last:
+        state, last = self._state(), self._last
+        self._last = state
+        self._idle_seconds = self._idle_seconds + LOOK_SECONDS if state == last else 0.0
+        if self._idle_seconds >= STALL_SECONDS:
             self._end()
             return
-        self._last = signs
+        is_same = last is not None and state[:2] == (last.begun, True)
+        if last is not None and is_same and state.cpu_seconds - last.cpu_seconds >= STUCK_CPU_SECONDS:
+            self._on_stuck()
         self._begin()
 
     def cancel(self) -> None:

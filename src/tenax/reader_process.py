@@ -45,12 +45,15 @@ def serve(channel: socket.socket, progress_fileno: int) -> None:
         rules = work.rules or rules
         assert rules is not None, "the first work comes with rules"
         readings: list[Reading] = []
-        until = time.process_time() + LONG_SECONDS
+        used = time.process_time()
+        until = used + LONG_SECONDS
         for job in work.jobs:
             limit.allow(max_cpu_seconds(job) + HARD_SECONDS)
             progress.begin()
             readings.append(_read(reader, job, rules))
-            if time.process_time() > until:
+            before, used = used, time.process_time()
+            progress.note_cost(used - before)
+            if used > until:
                 break
         try:
             encode_readings_into(readings, answer, HEADER.size)

@@ -9,8 +9,11 @@ import tempfile
 _BYTES = mmap.PAGESIZE
 
 
+MICROSECONDS = 1_000_000
+
+
 class ReaderProgress:
-    """Documents begun so far, and whether the last of them is still being read."""
+    """Documents begun so far, whether the last of them is still being read, and what the last one cost."""
 
     def __init__(self, fileno: int) -> None:
         self.fileno = fileno
@@ -40,9 +43,17 @@ class ReaderProgress:
     def is_reading(self) -> bool:
         return bool(self._numbers[1])
 
+    @property
+    def last_cpu_seconds(self) -> float:
+        """CPU time of the last document that was read to its end."""
+        return self._numbers[2] / MICROSECONDS
+
     def begin(self) -> None:
         self._numbers[0] += 1
         self._numbers[1] = 1
+
+    def note_cost(self, cpu_seconds: float) -> None:
+        self._numbers[2] = int(cpu_seconds * MICROSECONDS)
 
     def end(self) -> None:
         self._numbers[1] = 0

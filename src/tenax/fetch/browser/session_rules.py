@@ -10,9 +10,9 @@ IDLE_SECONDS = 60.0
 GIVEN_UP_SECONDS = 300.0
 BROKEN_BROWSERS = 3
 """A page that was open in so many browsers when they broke is taken for the cause."""
-MAX_RENDERER_BYTES = 1024 * 1024 * 1024
-"""A page that takes more memory has its renderer ended, and fails alone."""
-MAX_OTHER_BYTES = 2 * 1024 * 1024 * 1024
+MAX_RENDERER_BYTES = 512 * 1024 * 1024
+"""A page that takes more memory has its renderer ended, and fails alone. Heavy applications take half as much."""
+MAX_OTHER_BYTES = 1024 * 1024 * 1024
 """Any other process of the browser: then the whole browser is replaced."""
 
 
