@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tenax import logs
-from tenax.safe_text import escape_json, shell_word
+from tenax.safe_text import PIECE_BYTES, escape_json, escaped_pieces, shell_word
 
 UNSAFE = "\x7f\x80\x85\x9b\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028\u2029\u202e\u2066\ufeff\ufffb\U000e0041"
 SAFE = "é ñ – “quoted” \u00a0 שלום 👩\u200d🔬 漢字 \u0301"
@@ -40,6 +40,23 @@ def test_every_character_is_escaped_or_left_as_plain_text_is() -> None:
         if not 0xD800 <= code < 0xE000:
             text = f"é{char}ñ"
             assert (escape_json(text.encode()) != text.encode()) == (logs.plain(text) != text), hex(code)
+
+
+@pytest.mark.parametrize("before", range(5))
+@pytest.mark.parametrize("char", ["\u200b", "é", "漢", "👩", "\U000e0041"])
+def test_pieces_are_of_whole_characters(char: str, before: int) -> None:
+    text = "a" * before + char * PIECE_BYTES
+    pieces = list(escaped_pieces(msgspec.json.encode(text)))
+    assert len(pieces) > 1
+    assert "".join(map(bytes.decode, pieces)) == escape_json(msgspec.json.encode(text)).decode()
+    assert json.loads(b"".join(pieces)) == text
+
+
+def test_millions_of_escapes_are_one_text() -> None:
+    """Looked for one by one, as they were, so many took a minute and gigabytes."""
+    text = "a\u200b" * 3_000_000
+    written = escape_json(msgspec.json.encode(text))
+    assert written == b'"' + b"a\\u200b" * 3_000_000 + b'"'
 
 
 def test_what_is_safe_stays_as_it_is() -> None:

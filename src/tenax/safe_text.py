@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
+from collections.abc import Iterator
 from functools import cache
 from typing import Any, Final
 
@@ -18,18 +20,39 @@ UNSAFE: Final = (
 """What steers a terminal, is not seen, or ends a line for some readers; as within the brackets of a pattern."""
 
 
+PIECE_BYTES: Final = 16_384
+"""Escaped at a time: what is escaped takes far more memory than what is written of it."""
+
+
 def escape_json(document: bytes) -> bytes:
     """JSON in UTF-8 that means the same, with escapes for all that is `UNSAFE`. One line stays one for every reader."""
+    return b"".join(escaped_pieces(document)) if _has_unsafe(document) else document
+
+
+def escaped_pieces(document: bytes) -> Iterator[bytes]:
+    """The same one after the other, each of whole characters: for those who only pass it on."""
+    start, end = 0, len(document)
+    while start < end:
+        stop = start + PIECE_BYTES
+        while stop < end and 0x80 <= document[stop] < 0xC0:  # within a character
+            stop -= 1
+        piece = document[start:stop]
+        yield piece.decode().translate(_escapes()).encode() if _has_unsafe(piece) else piece
+        start = stop
+
+
+def _has_unsafe(document: bytes) -> bool:
     if document.isascii() and b"\x7f" not in document:
-        return document  # other controls must not stand in JSON
-    unsafe = _unsafe_bytes()
-    if unsafe.search(document.translate(None, _HARMLESS)) is None:
-        return document
-    return bytes(_unsafe_text().sub(lambda match: _in_json(match.group()), document))
+        return False  # other controls must not stand in JSON
+    return _unsafe_bytes().search(document.translate(None, _HARMLESS)) is not None
 
 
-def _in_json(char: bytes) -> bytes:
-    return json.dumps(char.decode())[1:-1].encode()
+@cache
+def _escapes() -> dict[int, str]:
+    """What is written for each character that is unsafe."""
+    spans = re.findall("(.)(?:-(.))?", UNSAFE, re.DOTALL)
+    codes = (code for first, last in spans for code in range(ord(first), ord(last or first) + 1))
+    return {code: json.dumps(chr(code))[1:-1] for code in codes}
 
 
 # In UTF-8. Most of a text can be left out before it is searched, and that is quicker: bytes that begin no unsafe
@@ -39,27 +62,17 @@ _HARMLESS: Final = bytes(byte for byte in range(256) if not 0x80 <= byte < 0xC0 
 
 
 @cache
-def _unsafe_text() -> Any:
-    return _compiled(f"[{UNSAFE}]".encode(), is_utf8=True)
-
-
-@cache
 def _unsafe_bytes() -> Any:
-    """The same, where only whole characters and loose bytes of others are left."""
-    return _compiled(
-        rb"\x7f|\xc2[\x80-\x9f\xad]|\xd8\x9c|\xe1\xa0\x8e|\xe2\x80[\x8b\x8e\x8f\xa8-\xae]|\xe2\x81[\xa0-\xaf]"
-        rb"|\xef\xbb\xbf|\xef\xbf[\xb9-\xbb]|\xf3\xa0[\x80\x81]",
-        is_utf8=False,
-    )
-
-
-def _compiled(pattern: bytes, *, is_utf8: bool) -> Any:
+    """`UNSAFE` where only whole characters and loose bytes of others are left."""
     import re2  # imported when it is first needed: most commands write no JSON
 
-    encoding = re2.Options.Encoding
     options = re2.Options()
-    options.encoding = encoding.UTF8 if is_utf8 else encoding.LATIN1
-    return re2.compile(pattern, options)
+    options.encoding = re2.Options.Encoding.LATIN1
+    return re2.compile(
+        rb"\x7f|\xc2[\x80-\x9f\xad]|\xd8\x9c|\xe1\xa0\x8e|\xe2\x80[\x8b\x8e\x8f\xa8-\xae]|\xe2\x81[\xa0-\xaf]"
+        rb"|\xef\xbb\xbf|\xef\xbf[\xb9-\xbb]|\xf3\xa0[\x80\x81]",
+        options,
+    )
 
 
 def shell_word(word: str) -> str:

@@ -7,13 +7,15 @@ import shutil
 import sys
 import textwrap
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
 
 from tenax.cli.outputs import STANDARD_OUTPUT, told_plainly
 from tenax.logs import plain
 
-__all__ = ["Ink", "pairs", "plain", "shortened", "show", "table", "wrapped"]
+__all__ = ["Ink", "pairs", "plain", "shortened", "show", "show_pieces", "table", "wrapped"]
+
+_PIECE_CHARS = 16_384
 
 
 class Ink:
@@ -50,12 +52,24 @@ class Ink:
 
 def show(lines: Iterable[str], stream: TextIO | None = None) -> None:
     """Print lines whatever the terminal's encoding; what it cannot show is replaced, never a crash."""
+    show_pieces((piece for line in lines for piece in _cut(line)), stream)
+
+
+def show_pieces(pieces: Iterable[str], stream: TextIO | None = None) -> None:
+    """The same of pieces of text, of which some end lines."""
     stream = stream or sys.stdout
     encoding = getattr(stream, "encoding", None) or "utf-8"
     with told_plainly(STANDARD_OUTPUT):
-        for line in lines:
-            print(line.encode(encoding, "replace").decode(encoding), file=stream)
+        for piece in pieces:
+            stream.write(piece.encode(encoding, "replace").decode(encoding))
         stream.flush()
+
+
+def _cut(line: str) -> Iterator[str]:
+    """A line and its end. It may be a whole page: what is written at once is held in several copies meanwhile."""
+    for at in range(0, len(line), _PIECE_CHARS):
+        yield line[at : at + _PIECE_CHARS]
+    yield "\n"
 
 
 def columns() -> int:

@@ -142,7 +142,7 @@ def _tell_of_waiting(step: Step) -> None:
 
 
 def _show(source: Source, format: str, max_cpu_seconds: float) -> None:
-    from tenax.cli.documents import as_json
+    from tenax.cli.documents import show_json
     from tenax.cli.layout import Ink, plain, show
     from tenax.cli.page_text import document_of, for_terminal
     from tenax.one_page import read
@@ -150,7 +150,7 @@ def _show(source: Source, format: str, max_cpu_seconds: float) -> None:
     document = read(source.body, source.url, content_type=source.content_type, max_cpu_seconds=max_cpu_seconds)
     _check(source, document)
     if format == "json":
-        show([as_json(document_of(document, source.url))])
+        show_json(document_of(document, source.url))
         return
     text = _clean(source, document, format)
     if format == "text" and sys.stdout.isatty():
@@ -181,7 +181,7 @@ def _clean(source: Source, document: Document, format: str) -> str:
 
 
 def _explain(source: Source, format: str, max_cpu_seconds: float) -> None:
-    from tenax.cli.documents import as_json
+    from tenax.cli.documents import show_json
     from tenax.cli.layout import Ink, show
     from tenax.cli.page_text import explanation
     from tenax.one_page import explained, read
@@ -191,4 +191,7 @@ def _explain(source: Source, format: str, max_cpu_seconds: float) -> None:
         document = read(source.body, source.url, content_type=source.content_type, max_cpu_seconds=max_cpu_seconds)
         _check(source, document)
         raise UsageError(f"{source.name}: it is plain text: nothing is dropped")
-    show([as_json(blocks)] if format == "json" else explanation(blocks, Ink.on(sys.stdout)))
+    if format == "json":
+        show_json(blocks)
+    else:
+        show(explanation(blocks, Ink.on(sys.stdout)))
