@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -120,9 +121,8 @@ def test_what_is_no_html_has_no_blocks(html: str | bytes) -> None:
     [
         ("<div>" * 100_000, "too costly to read: elements nest more than 10,000 deep"),
         ("<p " + " ".join(f"a{n}" for n in range(100_000)), "too costly to read: a tag has more than 5,000 attributes"),
-        ("<p>x" * 1_000_000, "too costly to read: its elements need more than 128 MB"),
     ],
-    ids=["deep", "crowded", "many"],
+    ids=["deep", "crowded"],
 )
 def test_what_costs_too_much_is_not_read_and_does_not_raise(html: str, why: str) -> None:
     for body in (html, html.encode()):
@@ -130,6 +130,27 @@ def test_what_costs_too_much_is_not_read_and_does_not_raise(html: str, why: str)
         assert (document.media, document.media_why) == ("other", why)
         assert (document.text, document.links, document.title) == ("", (), "")
     assert explained(html) == []
+
+
+def test_of_a_page_with_too_many_elements_the_first_are_read() -> None:
+    document = tenax.read("<title>Long</title>" + "".join(f"<p>x{n}" for n in range(1_000_000)), "https://example.org/")
+    assert (document.media, document.title) == ("html", "Long")
+    assert document.text.startswith("x0\nx1\n")
+    assert document.cut_why == "read to block 10,000"
+
+
+def test_of_a_long_text_the_beginning_is_read() -> None:
+    document = tenax.read("<p>" + "word " * 1_000_000 + "<a href=/end>the end</a>", "https://example.org/")
+    assert len(document.text) <= 2_000_000
+    assert document.article == document.text
+    assert [link.href for link in document.links] == ["https://example.org/end"]
+    assert document.cut_why == "read to character 2,000,000, each text counted as 12 at least"
+
+
+def test_of_a_page_with_many_elements_and_little_text_it_is_told_how_far_it_was_read() -> None:
+    document = tenax.read("<p>" + "<img src=/a>" * 300_000 + "the end", "https://example.org/")
+    assert "the end" not in document.text
+    assert re.fullmatch("read to byte [0-9,]+ of 3,600,010, for it has so many elements", document.cut_why)
 
 
 def test_the_time_it_may_take_is_an_argument() -> None:

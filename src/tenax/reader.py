@@ -162,7 +162,7 @@ def _read_page(
             offers += feeds
         elif feeds:  # what they name would be too deep
             refusals["feeds_too_deep"] = len(feeds)
-    if is_cut or len(document.links) >= MAX_LINKS:
+    if is_cut or (dom is not None and dom.cut_at is not None) or len(document.links) >= MAX_LINKS:
         refusals["links_read"] = 1  # at least: the rest was not looked at
     if not job.reading.link_graph and (count := _not_kept(job, document, refusals)):
         refusals[LINKS_NOT_KEPT] = count

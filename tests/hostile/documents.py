@@ -2,7 +2,7 @@
 
 Run as a program, it reads each in a process of its own and prints what that took, a line of JSON for each:
 
-    python -m tests.hostile.documents
+    python -m tests.hostile.documents [--no-kernel]
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from tenax.one_page import read
 from tenax.reader import Reader
 from tenax.reading import Job, encode_readings_into
 from tenax.urls.admit import rules_of
+from tests.hostile.cost import memory_bytes
 
 Made: TypeAlias = Callable[[int], bytes]
 """A document of about this many bytes."""
@@ -64,7 +65,48 @@ def filled(head: str, unit: str, tail: str = "") -> Made:
     return made
 
 
+def several(unit: str, head: str = "") -> Made:
+    """With three hundred thousand of the units in ten megabytes, which are filled up with words."""
+    unit_bytes = SIZE // 300_000
+    words = "word " * 7
+    return filled(head, unit + words[: unit_bytes - len(unit.encode())])
+
+
+TAGS: dict[str, Made] = {
+    "html: paragraphs": several("<p>x"),
+    "html: paragraphs that end": several("<p>x</p>"),
+    "html: short paragraphs": filled("", "<p>x"),
+    "html: boxes": several("<div>x</div>"),
+    "html: empty boxes": filled("", "<div></div>"),
+    "html: items": several("<li>x", "<ul>"),
+    "html: items with links": filled("<ul>", "<li><a href=/%d>a link to what is further below</a>"),
+    "html: cells": several("<td>x", "<table><tr>"),
+    "html: rows": filled("<table>", "<tr><td>x<td>y"),
+    "html: links": several("<a href=/1234567>x</a> ", "<p>"),
+    "html: different links": filled("<p>", "<a href=/%d>x</a> "),
+    "html: bold words": several("<b>x</b> ", "<p>"),
+    "html: words in italics": filled("<p>", "<i>x</i>y"),
+    "html: attributes": several("<i class=x id=y title=z>x</i>", "<p>"),
+    "html: classes": filled("", "<p class='c%d d'>x"),
+    "html: images": filled("<article><p>", "words and words <img src=/a.png alt=picture>"),
+    "html: line breaks": several("x<br>", "<p>"),
+    "html: code": filled("<p>", "<code>x</code>y"),
+    "html: meta": several("<meta name=a content=b>"),
+    "html: comments": filled("<p>", "<!---->"),
+    "html: one text": filled("<p>", "word "),
+    "html: one text of pictures": filled("<p>", "\U0001f600"),
+    "html: one text in another script": filled("<p>", "日本語の文章。"),
+    "html: one text of marks": filled("<p>", "*_[`"),
+    "html: what grows in UTF-8": lambda size: b"<meta charset=windows-1252><p>" + b"\x80" * size,
+    "html: zeros": lambda size: b"<p>" + b"\0" * size,
+    "html: formatting that is rebuilt": filled(
+        "<p>" + "<b a b c d e f g h i j k l m n o p q r s t u v w x y z>" * 35, "<p>x"
+    ),
+}
+"""As many tags as there is room for in several megabytes, and texts that are large in some form."""
+
 DOCUMENTS: dict[str, Made] = {
+    **TAGS,
     "html: the longest base": filled(f'<base href="{LONGEST_BASE}"><p>', f"<a href=%d>x</a>{PADDING}"),
     "html: a long base": filled(f'<base href="{LONG_BASE}"><p>', f"<a href=%d>x</a>{PADDING}"),
     "html: a long base and images": filled(
@@ -104,57 +146,52 @@ DOCUMENTS: dict[str, Made] = {
 }
 
 
-def read_in_a_crawl(body: bytes, url: str) -> int:
+def read_in_a_crawl(body: bytes, url: str, *, with_kernel: bool = True) -> int:
     """How many bytes its reader sends back."""
     source = {"sitemap": Source.SITEMAP, "feed": Source.FEED}.get(catalogue_in(body, ""), Source.LINK)
     job = Job(
         1, url, url, 0, body, "text/html" if source is Source.LINK else "",
         source=source, is_catalogue=source is not Source.LINK, is_kept_fresh=True, now=1.7e9,
-        reading=ReadingConfig(keep_links=True),
+        reading=ReadingConfig(keep_links=True, kernel=with_kernel),
     )  # fmt: skip
     answer = bytearray()
     encode_readings_into((Reader().read(job, rules_of([url], Config(), 2026)),), answer)
     return len(answer)
 
 
-def _told(name: str, made: Made) -> None:
+def _told(name: str, made: Made, *, with_kernel: bool) -> None:
     """In a process of its own: what it took, printed."""
     resource.setrlimit(resource.RLIMIT_CPU, (MOST_CPU_SECONDS, MOST_CPU_SECONDS))
     resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
     url = LONG_URL if name.startswith("sitemap") else URL
-    small, body = made(SMALL_SIZE), made(SIZE)
-    of_a_quarter, _ = _cost(small, url)
-    before = _memory("VmRSS")
+    body = made(SIZE)
     Path("/proc/self/clear_refs").write_text("5")  # the highest memory so far is forgotten: that of making it
-    of_all, sent = _cost(body, url)
-    peak_bytes = _memory("VmHWM") - before
+    of_all, sent = _cost(body, url, with_kernel)
+    peak_bytes = memory_bytes("VmHWM")
+    of_a_quarter, _ = _cost(made(SMALL_SIZE), url, with_kernel)
     told = {"name": name, "seconds": (of_a_quarter, of_all), "bytes": peak_bytes, "sent": sent}
     sys.stdout.write(json.dumps(told) + "\n")
     sys.stdout.flush()
 
 
-def _cost(body: bytes, url: str) -> tuple[float, int]:
+def _cost(body: bytes, url: str, with_kernel: bool) -> tuple[float, int]:
     """The time of this process that it takes, and how many bytes come of it."""
     began = time.process_time()
-    sent = read_in_a_crawl(body, url)
-    if not catalogue_in(body, ""):
+    sent = read_in_a_crawl(body, url, with_kernel=with_kernel)
+    if with_kernel and not catalogue_in(body, ""):
         read(body, url)
     return time.process_time() - began, sent
 
 
-def _memory(field: str) -> int:
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(field))
-
-
 def main() -> None:
-    read_in_a_crawl(b"<p>what is read for the first time imports what it needs", URL)
-    for name, made in DOCUMENTS.items():
+    with_kernel = "--no-kernel" not in sys.argv
+    read_in_a_crawl(b"<p>what is read for the first time imports what it needs", URL, with_kernel=with_kernel)
+    for name, made in DOCUMENTS.items() if with_kernel else TAGS.items():
         child = os.fork()
         if child == 0:
             code = 1
             try:
-                _told(name, made)
+                _told(name, made, with_kernel=with_kernel)
                 code = 0
             finally:
                 os._exit(code)

@@ -9,7 +9,7 @@ import msgspec
 
 from tenax.discover.feed_dates import date_of
 from tenax.discover.feed_scope import Scope
-from tenax.discover.feed_values import MAX_ENTRIES, MAX_JSON_PARTS, Feed, FeedEntry
+from tenax.discover.feed_values import MAX_ENTRIES, MAX_JSON_PARTS, MAX_JSON_QUOTES, Feed, FeedEntry
 
 VERSION: Final = "jsonfeed.org/version/"
 
@@ -18,6 +18,8 @@ def read_json(text: str, url: str, now: float) -> Feed:
     """Whatever is of the wrong type is as if it were not there."""
     if text.count("{") + text.count("[") > MAX_JSON_PARTS:
         return Feed(problems=(f"JSON of more than {MAX_JSON_PARTS:,} lists and objects: it was not read",))
+    if text.count('"') > MAX_JSON_QUOTES:
+        return Feed(problems=(f"JSON of more than {MAX_JSON_QUOTES // 2:,} texts: it was not read",))
     try:
         root = msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError, UnicodeError) as error:

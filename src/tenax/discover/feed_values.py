@@ -20,6 +20,8 @@ MAX_BASE_CHARS: Final = 2_048
 """Of an `xml:base`, resolved; a longer one is ignored, as every link within would be longer still."""
 MAX_RESOLVED_CHARS: Final = 4_000_000
 """What the relative links of one feed may come to."""
+MAX_JSON_QUOTES: Final = 2_500_000
+"""In JSON: each text takes far more memory than its two quotes. Feeds have one in ten characters or fewer."""
 MAX_JSON_PARTS: Final = 200_000
 """Lists and objects in JSON: each takes many times the space that it is written in."""
 MAX_PREFIXES: Final = 200

@@ -23,6 +23,7 @@ from tenax.parse.wholes import Wholes
 
 TABLES: Final = "kept.json"
 MIN_ABSTRACT_CHARS: Final = 40
+MAX_ABSTRACT_CHARS: Final = 10_000
 _STRICTNESS: Final = 0.8
 _UNSHOWN: Final = BIT["unshown"]
 _BYLINE: Final = BIT["byline"]
@@ -85,7 +86,7 @@ def abstract_of(blocks: Blocks, tags: Sequence[int], kept: list[bool]) -> str:
     """The first kept paragraph that says something."""
     for text, is_kept, tag in zip(blocks.texts, kept, tags, strict=True):
         if is_kept and len(text) > MIN_ABSTRACT_CHARS and tag not in HEADINGS:
-            return " ".join(text.split())
+            return " ".join(text.split())[:MAX_ABSTRACT_CHARS]
     return ""
 
 

@@ -16,8 +16,8 @@ from tenax.parse.text import PARAGRAPH, RUN, marked_text
 from tenax.parse.walk import BREAK, Walk
 
 # Scripts without spaces between words: their characters say more each, and two of them count as a word.
-_DENSE: Final = r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]"
-_PAUSE = re.compile(r"[.,;:!?。，、！？；：…؟،۔।]")
+_DENSE: Final = r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]+"
+_PAUSES = re.compile(r"[.,;:!?。，、！？；：…؟،۔।]+")
 _RUN_BYTE: Final = RUN.encode()
 _SPACED_RUN: Final = f"{RUN} "
 _ONE_PAUSE: Final = bytes.maketrans(b".?", b",,")
@@ -69,7 +69,7 @@ class Blocks:
         self.first_of_run: list[int] = []
         """The first block of each run, and at the end the number of blocks."""
         self.is_cut = False
-        """Whether the page has more than MAX_BLOCKS."""
+        """Whether the page has more than MAX_BLOCKS, or more boxes than a walk takes."""
         self.marked, runs = marked_text(walk)
         """What the blocks were cut from: the visible text of the page, marked."""
         self.marks = 0
@@ -98,20 +98,21 @@ class Blocks:
 
     def _cut(self, runs: list[str]) -> None:
         """Cut the runs at their paragraphs; most pages have one block to a run."""
-        boxes = self.walk.run_boxes
+        boxes, judged = self.walk.run_boxes, self.walk.judged_runs
         self.marks = len(runs)
-        if len(runs) <= MAX_BLOCKS and PARAGRAPH not in self.marked:
+        if len(runs) <= MAX_BLOCKS and PARAGRAPH not in self.marked and judged is None:
             self.texts = list(map(str.rstrip, runs))
             self.runs, self.boxes, self.first_of_run = [*range(len(runs))], boxes, [*range(len(runs) + 1)]
             return
         self.marks += self.marked.count(PARAGRAPH)
         # A paragraph is not the end of its run, so there are as many blocks as marks.
-        if self.marks <= MAX_BLOCKS:
+        if self.marks <= MAX_BLOCKS and judged is None:
             self._spread([said.split(PARAGRAPH) for said in runs], boxes)
             return
         for run, (said, box) in enumerate(zip(runs, boxes, strict=True)):
             self.first_of_run.append(len(self.texts))
-            if len(self.texts) >= MAX_BLOCKS:
+            if len(self.texts) >= MAX_BLOCKS or run == judged:
+                self.is_cut = True
                 break
             parts = list(map(str.rstrip, said.split(PARAGRAPH)[:MAX_BLOCKS]))
             self.texts += parts
@@ -120,7 +121,6 @@ class Blocks:
         # Runs that were left out hold no blocks.
         missing = len(runs) + 1 - len(self.first_of_run)
         self.first_of_run += [len(self.texts)] * missing
-        self.is_cut = missing > 1
 
     def _spread(self, parts: list[list[str]], boxes: list[int]) -> None:
         """Take the parts of all runs as blocks."""
@@ -179,10 +179,10 @@ class Blocks:
         texts = self.texts
         self.chars = list(map(len, texts))
         if self._is_foreign():
-            dense = list(map(len, map(_dense().findall, texts)))
+            dense = [len(text) - len(_dense().sub("", text)) for text in texts]
             self.chars = list(map(add, self.chars, dense))
             self.words = [text.count(" ") + 1 + some // 2 for text, some in zip(texts, dense, strict=True)]
-            self.pauses = [len(_PAUSE.findall(text)) for text in texts]
+            self.pauses = [len(text) - len(_PAUSES.sub("", text)) for text in texts]
         else:
             # All of them at once: what is neither a space nor such a mark is dropped, and the rest is soon counted.
             # Each has a space before it, so that they are as many as the words.

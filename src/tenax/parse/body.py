@@ -23,5 +23,5 @@ class Body(Value, frozen=True):
     """The first kept paragraph that says something."""
     words: int = 0
     fingerprint: bytes = b""
-    is_cut: bool = False
-    """Whether there were more blocks than are judged."""
+    cut_at: int | None = None
+    """How many blocks were judged, if not all of them."""

@@ -9,9 +9,8 @@ from typing import TypeAlias
 from msgspec import structs
 
 from tenax.model import PageKind, Value
-from tenax.parse.blocks import MAX_BLOCKS
 from tenax.parse.budget import CpuBudget, TooCostly
-from tenax.parse.charset import Decoded, decode
+from tenax.parse.charset import decode
 from tenax.parse.fingerprint import content_hash
 from tenax.parse.head import read_head
 from tenax.parse.hints import hints_of
@@ -19,10 +18,14 @@ from tenax.parse.html import Dom
 from tenax.parse.kernel.binding import GaveUp, Sheet, open_sheet
 from tenax.parse.language import Language, language_of
 from tenax.parse.links import Link, read_base_href
+from tenax.parse.long_text import LEAST_CHARS, LONG_BYTES, shorten
 from tenax.parse.metadata import read_metadata, robots_hints, skim_metadata
 from tenax.parse.quick_body import read_body, skim_body
 from tenax.parse.sniff import Media, kind_of
-from tenax.parse.text import plain_text
+from tenax.parse.text import MAX_TEXT_CHARS, plain_text
+
+_MOST_NULS = 10_000
+"""Of a long page. The parser takes 17 bytes for each; with more of them it is no page that anybody wrote."""
 
 Resolver: TypeAlias = Callable[[str | None], Callable[[str], str]]
 """Given the `<base href>` of the page, a function that makes an address of the page absolute."""
@@ -76,7 +79,8 @@ class Document(Value, frozen=True):
     content_hash: str = ""
     """SHA-256 of the text, hex; that of nothing when there is no text."""
     cut_why: str = ""
-    """Set when the page has more blocks than are judged: how many were. The rest of it is missing here."""
+    """Set when the page has more elements than are parsed, or more blocks than are judged: how far it was read. The
+    rest of it is missing here."""
 
 
 def read_document(
@@ -128,7 +132,14 @@ def read_with_dom(
     sniffed = kind_of(body, content_type)
     if sniffed.kind == "html":
         decoded = decode(body, content_type)
-        dom = _parsed(decoded, budget)
+        charset, charset_source = decoded.charset, decoded.source
+        html = decoded.utf_8 if decoded.utf_8 is not None else decoded.text.encode("utf-8", "replace")
+        del decoded  # as text it may take four times as much as the page
+        if len(html) > MAX_TEXT_CHARS and html.count(b"\0") > _MOST_NULS:
+            html = html.translate(None, b"\0")
+        dom, html_bytes = Dom(html, budget), len(html)
+        del html
+        is_long = html_bytes > LONG_BYTES and dom.root is not None and shorten(dom.root, with_kernel=with_kernel)
         sheet = None
         if with_kernel and dom.root is not None:
             sheet = open_sheet(dom.root.mem_id, is_skimmed=not with_article)
@@ -145,8 +156,9 @@ def read_with_dom(
         return structs.replace(
             read,
             media_why=sniffed.why,
-            charset=decoded.charset,
-            charset_source=decoded.source,
+            charset=charset,
+            charset_source=charset_source,
+            cut_why=read.cut_why or _cut_why(dom, html_bytes, is_long),
         ), dom
     is_noindex, is_nofollow = robots_hints((), robots_header, robot_names)
     if sniffed.kind == "other":
@@ -167,8 +179,10 @@ def read_with_dom(
     ), None
 
 
-def _parsed(decoded: Decoded, budget: CpuBudget | None) -> Dom:
-    return Dom(decoded.text.encode("utf-8", "replace") if decoded.utf_8 is None else decoded.utf_8, budget)
+def _cut_why(dom: Dom, html_bytes: int, is_long: bool) -> str:
+    if is_long:
+        return f"read to character {MAX_TEXT_CHARS:,}, each text counted as {LEAST_CHARS} at least"
+    return f"read to byte {dom.cut_at:,} of {html_bytes:,}, for it has so many elements" if dom.cut_at else ""
 
 
 def _language(sheet: Sheet | None, text: str, declared: str | None) -> Language:
@@ -248,5 +262,5 @@ def _read(
         is_noindex=about.is_noindex,
         is_nofollow=about.is_nofollow,
         content_hash=content_hash(body.text),
-        cut_why=f"read to block {MAX_BLOCKS:,}" if body.is_cut else "",
+        cut_why=f"read to block {body.cut_at:,}" if body.cut_at is not None else "",
     )

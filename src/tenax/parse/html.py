@@ -79,11 +79,13 @@ UNSCRIPTED_CHARS: Final = 500
 class Dom:
     """A parsed page; for one thread."""
 
-    __slots__ = ("_budget", "_parser", "_telling", "_walk", "root", "searcher", "seen")
+    __slots__ = ("_budget", "_parser", "_telling", "_walk", "cut_at", "root", "searcher", "seen")
 
     def __init__(self, html: str | bytes, budget: CpuBudget | None = None) -> None:
         """Bytes are UTF-8, and valid. Raises `TooCostly`, see `parser.parse`."""
-        self._parser = parse(html.encode("utf-8", "replace") if isinstance(html, str) else html, budget)
+        html = html.encode("utf-8", "replace") if isinstance(html, str) else html
+        self._parser, self.cut_at = parse(html, budget)
+        """`cut_at`: the bytes that are in the tree, if not all of them."""
         self._budget = budget
         self.root: Node | None = self._parser.root
         self._walk: Walk | None = None

@@ -12,6 +12,8 @@ _CONTROLS = re.compile(r"[\0-\x08\x0e-\x1b\x7f\x9b]")
 _MAY_MARK: Final = bytes((*b"\\`*_[]<&~", *range(0x09), *range(0x0E, 0x1C), 0x7F))
 # A tag or an entity may go on in the text after this one; an underscore within a word marks nothing.
 _MARKS = re.compile(r"[\\`*\[\]~]|<(?=[a-zA-Z/!?]|$)|&(?=[a-zA-Z#]|$)|(?<![^\W_])_|_(?![^\W_])")
+# The same text for each, for there may be millions.
+_ESCAPES: Final = {mark: f"\\{mark}" for mark in "\\`*[]~<&_"}
 _MAY_BEGIN = frozenset("#>+-=:|0123456789")
 _BEGINS = re.compile(r"(?=#{1,6}(?:\s|$)|>|[-+](?:\s|$)|=+\s*$|[-:|][-:|\s]*$)|(\d{1,9})(?=[.)](?:\s|$))")
 _CLOSING_HASHES = re.compile(r"(?:^|(?<=\s))(?=#+$)")
@@ -31,7 +33,7 @@ def escaped(text: str) -> str:
         return text
     if _CONTROLS.search(text) is not None:
         text = " ".join(inert(text).split())
-    return _MARKS.sub(r"\\\g<0>", text)
+    return _MARKS.sub(lambda mark: _ESCAPES[mark[0]], text)
 
 
 def begun(line: str) -> str:

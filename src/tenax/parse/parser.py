@@ -10,15 +10,16 @@ we look at the time and at the memory of the tree.
 from __future__ import annotations
 
 import ctypes
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from selectolax import lexbor
 from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser
 
 from tenax.parse.budget import CpuBudget, TooCostly
 
-MAX_TREE_BYTES: Final = 128 * 1024 * 1024
-"""Some 800,000 nodes. The longest pages that people write have a third as many."""
+MAX_TREE_BYTES: Final = 56 * 1024 * 1024
+"""Of its nodes and attributes: some 350,000 nodes. What comes after them is not read. With this, all that is made of
+the worst page fits into 200 MB; the longest pages that people write, manuals of 8 MB, have twice as many."""
 MAX_DEPTH: Final = 10_000
 """Open elements at most. What reads the tree asks for parents now and then, and would take long in a deeper one."""
 MAX_ATTRIBUTES: Final = 5_000
@@ -28,14 +29,18 @@ MAX_REBUILT_BYTES: Final = 4_096
 whoever reads the tree reads them with every copy. With longer ones, it ends where its parent does."""
 
 PIECE_BYTES: Final = 4_096
-"""Small enough for the worst that can begin and end within one: 50 MB, and less than a tenth of a second."""
+"""Small enough for the worst that can begin and end within one: 100 MB, and less than a tenth of a second."""
+SMALL_PIECE_BYTES: Final = 1_024
+"""The same of a tree that is large already: at worst 6 MB more."""
+_LARGE_TREE_BYTES: Final = MAX_TREE_BYTES // 8
 LEAST_BYTES: Final = 64
 STRETCH_BYTES: Final = 4 * PIECE_BYTES
 """What has been used up is looked at after so much, as long as little is open; else after every piece."""
 _PIECE_STEPS: Final = 2_000_000
 """Bytes of a piece times open elements: some hundredths of a second at worst."""
 _FORMATTING_STEPS: Final = 12
-"""A tag may rebuild each open formatting element, which costs as much as looking at so many open ones."""
+"""A tag may rebuild each open formatting element, which costs as much as looking at so many open ones; and so does
+each of its attributes."""
 
 # Without events: the one they serve, copying a chosen <option>, makes long <select> lists quadratic.
 _OPTIONS: Final = int(LexborDocumentOptions.WO_EVENTS)
@@ -48,6 +53,9 @@ _FIRST_ATTRIBUTE = 4
 _OPEN_ELEMENTS, _FORMATTING = 4, 5
 _LIST, _LIST_LENGTH, _OBJECTS_ALLOCATED = 0, 2, 2
 _ELEMENT_ATTRIBUTE, _ATTRIBUTE_VALUE, _NEXT_ATTRIBUTE, _VALUE_LENGTH = 15, 14, 16, 1
+_TEXT, _TEXT_LENGTH = 12, 13
+_CHUNKS: Final = 3
+"""Of the memory of a tree: how many there are."""
 _CHUNK_BYTES: Final = 32_776
 _TOKEN_ATTRIBUTE_BYTES: Final = 88
 _AT_ONCE: Final = 64
@@ -60,6 +68,7 @@ _pointer, _size, _status = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint
 _POINTER_BYTES: Final = ctypes.sizeof(_pointer)
 _SIGNATURES: Final[dict[str, tuple[Any, ...]]] = {
     "lxb_dom_node_parent_noi": (_pointer, _pointer),
+    "lxb_dom_node_remove": (None, _pointer),
     "lxb_html_document_clean": (None, _pointer),
     "lxb_html_document_mraw_noi": (_pointer, _pointer),
     "lexbor_mem_chunk_length_noi": (_size, _pointer),
@@ -100,6 +109,7 @@ class _Parser:
         "_formatting_list",
         "_last_rebuilt",
         "_rebuilt",
+        "_rebuilt_weight",
         "_token",
         "_tree",
         "attributes",
@@ -122,7 +132,8 @@ class _Parser:
         """Formatting elements that are to be rebuilt where their parent ends, and markers between them."""
         self._tree = tree
         self._last_rebuilt = 0, 0
-        self._rebuilt: set[int] = set()
+        self._rebuilt: dict[int, int] = {}
+        self._rebuilt_weight = 0
         self._formatting_list = _field(_field(tree, _FORMATTING).value or 0, _LIST)
 
     @property
@@ -132,11 +143,11 @@ class _Parser:
         return (token and _field(token, _FIRST_ATTRIBUTE).value) or 0
 
     def begin(self, document: int) -> bool:
-        self._last_rebuilt, self._rebuilt = (0, 0), set()
+        self._last_rebuilt, self._rebuilt, self._rebuilt_weight = (0, 0), {}, 0
         return bool(_lexbor.lxb_html_parse_chunk_prepare(self.handle, document) == _OK)
 
-    def count_rebuilt(self) -> int:
-        """How many formatting elements the next paragraph rebuilds. Those with long attributes are forgotten."""
+    def weigh_rebuilt(self) -> int:
+        """How many elements and attributes the next paragraph rebuilds. Elements with long attributes are forgotten."""
         count = self.formatting.value
         if not count:
             return 0
@@ -144,12 +155,17 @@ class _Parser:
         last = count, _size.from_address(list_at + (count - 1) * _POINTER_BYTES).value
         if last != self._last_rebuilt:
             self._last_rebuilt = last
-            rebuilt = _behind_marker(list_at, count)
-            for element in rebuilt - self._rebuilt:
-                if _attribute_bytes(element) > MAX_REBUILT_BYTES:
-                    _lexbor.lxb_html_tree_active_formatting_remove_by_node(self._tree, element)
-            self._rebuilt = rebuilt
-        return len(self._rebuilt)
+            before, self._rebuilt = self._rebuilt, dict.fromkeys(_behind_marker(list_at, count), 0)
+            for element in self._rebuilt:
+                weight = before.get(element)
+                if weight is None:
+                    attributes, size = _attributes(element)
+                    weight = 1 + attributes
+                    if size > MAX_REBUILT_BYTES:
+                        _lexbor.lxb_html_tree_active_formatting_remove_by_node(self._tree, element)
+                self._rebuilt[element] = weight
+            self._rebuilt_weight = sum(self._rebuilt.values())
+        return self._rebuilt_weight
 
     def close(self) -> None:
         _lexbor.lxb_html_parser_destroy(self.handle)
@@ -182,24 +198,33 @@ def _behind_marker(list_at: int, count: int) -> set[int]:
     return found
 
 
-def _attribute_bytes(element: int) -> int:
-    """The length of all values of its attributes; no further than to what is too long."""
-    size, attribute = 0, _field(element, _ELEMENT_ATTRIBUTE).value
+def _attributes(element: int) -> tuple[int, int]:
+    """How many it has, and the length of all their values; no further than to what is too long."""
+    count, size, attribute = 0, 0, _field(element, _ELEMENT_ATTRIBUTE).value
     while attribute and size <= MAX_REBUILT_BYTES:
+        count += 1
         if value := _field(attribute, _ATTRIBUTE_VALUE).value:
             size += _size.from_address(value + _VALUE_LENGTH * _POINTER_BYTES).value
         attribute = _field(attribute, _NEXT_ATTRIBUTE).value
-    return size
+    return count, size
+
+
+class Parsed(NamedTuple):
+    """A tree, and how much of the page is in it."""
+
+    tree: LexborHTMLParser
+    cut_at: int | None = None
+    """The bytes that were parsed, if not all of them; the tree would have become too large."""
 
 
 _spare: Final[list[_Parser]] = []
 
 
-def parse(html: bytes, budget: CpuBudget | None = None) -> LexborHTMLParser:
+def parse(html: bytes, budget: CpuBudget | None = None) -> Parsed:
     """The tree of UTF-8 markup; an empty one where the parser itself gives up.
 
-    Raises `TooCostly` for a page that has too many nodes, nests too deep, or uses up its budget. Without a budget it
-    takes as long as it takes.
+    Of a page with too many nodes, the first of them. Raises `TooCostly` for one that nests too deep, or uses up its
+    budget. Without a budget it takes as long as it takes.
     """
     made, document = _blank()
     try:
@@ -207,7 +232,7 @@ def parse(html: bytes, budget: CpuBudget | None = None) -> LexborHTMLParser:
     except IndexError:
         parser = _Parser()
     try:
-        is_parsed = _build(parser, document, html, budget)
+        parsed_bytes = _build(parser, document, html, budget)
     except BaseException:
         parser.close()  # it is in the middle of a page that nobody wants
         raise
@@ -216,7 +241,22 @@ def parse(html: bytes, budget: CpuBudget | None = None) -> LexborHTMLParser:
         _spare.append(parser)
     else:
         parser.close()
-    return made if is_parsed else LexborHTMLParser(_BLANK, options=_OPTIONS)
+    if parsed_bytes is None:
+        return Parsed(LexborHTMLParser(_BLANK, options=_OPTIONS))
+    return Parsed(made, parsed_bytes if parsed_bytes < len(html) else None)
+
+
+def take_out(node: int) -> None:
+    """Take a node out of its tree; its memory is that of the tree."""
+    _lexbor.lxb_dom_node_remove(node)
+
+
+def shorten_text(node: int, size: int) -> None:
+    """Leave the first bytes of a text node."""
+    text, length = _field(node, _TEXT).value, _size.from_address(node + _TEXT_LENGTH * _POINTER_BYTES)
+    if text and size < length.value:
+        length.value = size
+        ctypes.c_char.from_address(text + size).value = b"\0"
 
 
 def _blank() -> tuple[LexborHTMLParser, int]:
@@ -229,20 +269,24 @@ def _blank() -> tuple[LexborHTMLParser, int]:
     return made, document
 
 
-def _build(parser: _Parser, document: int, html: bytes, budget: CpuBudget | None) -> bool:
+def _build(parser: _Parser, document: int, html: bytes, budget: CpuBudget | None) -> int | None:
+    """How many bytes were parsed; None if the parser gave up."""
     handle, process = parser.handle, _lexbor.lxb_html_parse_chunk_process
     open_elements = parser.open_elements
     if not parser.begin(document):
-        return False
+        return None
     watch = _Watch(parser, document, budget)
     begin = ctypes.cast(ctypes.c_char_p(html), _pointer).value or 0
     at, end, look_at, tag_before = 0, len(html), STRETCH_BYTES, 0
+    chunks, many, too_many = watch.chunks, _LARGE_TREE_BYTES // _CHUNK_BYTES, MAX_TREE_BYTES // _CHUNK_BYTES
     while at < end:
-        size = _PIECE_STEPS // (1 + open_elements.value + _FORMATTING_STEPS * parser.count_rebuilt())
+        size = _PIECE_STEPS // (1 + open_elements.value + _FORMATTING_STEPS * parser.weigh_rebuilt())
         if size < PIECE_BYTES:
             size, look_at = max(size, LEAST_BYTES), 0
         else:
             size = PIECE_BYTES
+        if size > SMALL_PIECE_BYTES and chunks.value > many:
+            size = SMALL_PIECE_BYTES
         tag = parser.tag
         if tag and tag == tag_before:  # a long one: look again right after it, before it is rebuilt many times
             ends = html.find(b">", at + LEAST_BYTES, at + size)
@@ -251,24 +295,27 @@ def _build(parser: _Parser, document: int, html: bytes, budget: CpuBudget | None
         if size > end - at:
             size = end - at
         if process(handle, begin + at, size) != _OK:
-            return False
+            return None
         at += size
-        if at >= look_at:
+        if at >= look_at or chunks.value > too_many:
             watch.look(at, end)
+            if watch.is_full():
+                break
             look_at = at + STRETCH_BYTES
     watch.look(at, end)
-    return bool(_lexbor.lxb_html_parse_chunk_end(handle) == _OK)
+    return at if _lexbor.lxb_html_parse_chunk_end(handle) == _OK else None
 
 
 class _Watch:
     """What a page has used up so far."""
 
-    __slots__ = ("_before", "_budget", "_memory", "_parser", "_tag")
+    __slots__ = ("_before", "_budget", "_parser", "_tag", "chunks")
 
     def __init__(self, parser: _Parser, document: int, budget: CpuBudget | None) -> None:
         self._parser = parser
         self._budget = budget
-        self._memory = _pointer.from_address(_lexbor.lxb_html_document_mraw_noi(document)).value
+        self.chunks = _size.from_address(_memory_of(document) + _CHUNKS * _POINTER_BYTES)
+        """Of memory, for its tree."""
         self._tag = self._before = 0
 
     def look(self, at: int, end: int) -> None:
@@ -283,9 +330,15 @@ class _Watch:
             self._tag, self._before = tag, attributes  # those it had by now are too few to matter
         elif tag and attributes - self._before > MAX_ATTRIBUTES:
             raise TooCostly(f"a tag has more than {MAX_ATTRIBUTES:,} attributes")
-        chunks: int = _lexbor.lexbor_mem_chunk_length_noi(self._memory)
-        if chunks * _CHUNK_BYTES + attributes * _TOKEN_ATTRIBUTE_BYTES > MAX_TREE_BYTES:
-            raise TooCostly(f"its elements need more than {MAX_TREE_BYTES // 1024 // 1024} MB")
+
+    def is_full(self) -> bool:
+        """Whether the tree has all the memory that it may have."""
+        attributes = self._parser.attributes.value
+        return self.chunks.value * _CHUNK_BYTES + attributes * _TOKEN_ATTRIBUTE_BYTES > MAX_TREE_BYTES
+
+
+def _memory_of(document: int) -> int:
+    return _pointer.from_address(_lexbor.lxb_html_document_mraw_noi(document)).value or 0
 
 
 def _check_layout() -> None:
@@ -294,9 +347,11 @@ def _check_layout() -> None:
     parser.begin(document)
     _lexbor.lxb_html_parse_chunk_process(parser.handle, _TRIED, len(_TRIED))
     counts = parser.open_elements.value, parser.formatting.value, parser.attributes.value, bool(parser.tag)
+    chunks = _size.from_address(_memory_of(document) + _CHUNKS * _POINTER_BYTES).value
+    is_chunks = chunks == _lexbor.lexbor_mem_chunk_length_noi(_memory_of(document))
     formatting = (_size * parser.formatting.value).from_address(parser._formatting_list.value or 0)[:]
     parser.close()
-    if counts != (6, 2, 4, True) or list(map(_attribute_bytes, formatting)) != [5, 0]:
+    if counts != (6, 2, 4, True) or list(map(_attributes, formatting)) != [(2, 5), (0, 0)] or not is_chunks:
         raise ImportError(_OTHER)
 
 

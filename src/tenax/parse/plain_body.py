@@ -36,5 +36,5 @@ def read_in_python(dom: Dom, hints: Hints, resolve: Resolve | None = None, *, wi
         abstract_of(blocks, outline.tags, kept),
         words_of(blocks, kept),
         near_fingerprint(article),
-        blocks.is_cut,
+        len(blocks) if blocks.is_cut else None,
     )

@@ -51,5 +51,5 @@ def _read_by_kernel(sheet: Sheet, hints: Hints, resolve: Resolve | None, with_ma
         answer.abstract or "",
         answer.words,
         answer.fingerprint,
-        answer.is_cut,
+        answer.cut_at,
     )

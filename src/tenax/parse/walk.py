@@ -34,9 +34,23 @@ UNENTERED: Final = frozenset(tag for tag, kind in _KINDS.items() if kind > _LINK
 """The tags of elements that hold nothing to be read, whatever stands in them."""
 _UNSCRIPTED_KINDS: Final = _KINDS | {tag_number("noscript"): _BLOCK}
 _EDGES: Final = ("", BREAK, " ")
+MAX_BOXES: Final = 50_000
+"""Of one page at most. What comes after them is seen, but not judged: pages with so many have more blocks than are."""
+# Elements that would be boxes after that: what stands at their edges is found by the same number, from the end.
+_MORE_BLOCK, _MORE_CELL = -2, -1
+_ENDED: Final = frozenset((_BLOCK, _MORE_BLOCK))
 _LEADING: Final = frozenset(map(tag_number, ("a", "area", "iframe", "link")))
 _TELLING: Final = frozenset(map(tag_number, ("base", "link", "meta", "script", "title")))
 _NOTED: Final = _LEADING | _TELLING
+
+
+def _without_boxes(kinds: Mapping[int, int]) -> Mapping[int, int]:
+    others = {_BLOCK: _MORE_BLOCK, _CELL: _MORE_CELL}
+    return {tag: others.get(kind, kind) for tag, kind in kinds.items()}
+
+
+_WITHOUT_BOXES: Final = _without_boxes(_KINDS)
+_UNSCRIPTED_WITHOUT_BOXES: Final = _without_boxes(_UNSCRIPTED_KINDS)
 
 
 class Walk:
@@ -55,6 +69,7 @@ class Walk:
         "fragments",
         "image_places",
         "images",
+        "judged_runs",
         "leading",
         "line_breaks",
         "link_ends",
@@ -93,8 +108,12 @@ class Walk:
         self.run_boxes: list[int] = []
         self.run_nodes: list[Node] = []
         """The text node each run begins with."""
-        if root is not None:
-            _walk(root, self, _UNSCRIPTED_KINDS if is_unscripted else _KINDS)
+        self.judged_runs: int | None = None
+        """How many runs began before there were too many boxes: those after them are not what runs are. None: all."""
+        if root is not None and is_unscripted:
+            _walk(root, self, _UNSCRIPTED_KINDS, _UNSCRIPTED_WITHOUT_BOXES)
+        elif root is not None:
+            _walk(root, self, _KINDS, _WITHOUT_BOXES)
 
     def box_text(self, box: int) -> str:
         """What stands in a box, in one line."""
@@ -105,7 +124,7 @@ class Walk:
         return " ".join("".join(self.fragments[starts[first] : stop]).replace(BREAK, " ").split())
 
 
-def _walk(root: Node, gathered: Walk, kinds: Mapping[int, int]) -> None:
+def _walk(root: Node, gathered: Walk, kinds: Mapping[int, int], without_boxes: Mapping[int, int]) -> None:
     """Walk below this node. It keeps its own stack, so no page is too deep for it, and changes nothing in the tree.
 
     The hottest loop of the house: few names, few calls, and therefore long.
@@ -157,15 +176,18 @@ def _walk(root: Node, gathered: Walk, kinds: Mapping[int, int]) -> None:
                 link_ends.append(len(fragments))
             elif kind:
                 add(edges[kind])
-                is_fresh = True
-                add_tag(tag)
-                add_node(node)
-                add_parent(box)
-                add_first(len(run_starts))
-                add_end(len(run_starts))
+                if kind > 0:
+                    is_fresh = True
+                    add_tag(tag)
+                    add_node(node)
+                    add_parent(box)
+                    add_first(len(run_starts))
+                    add_end(len(run_starts))
+                    if len(box_ends) == MAX_BOXES:
+                        kind_of, gathered.judged_runs = without_boxes.get, len(run_starts)
             node = node.next
             if child is None:
-                if kind == _BLOCK:
+                if kind in _ENDED:
                     add(BREAK)
                 continue
             # Most elements begin with a text, and many hold nothing else: no need to step down and up again for it.
@@ -173,7 +195,7 @@ def _walk(root: Node, gathered: Walk, kinds: Mapping[int, int]) -> None:
             if text is not None:
                 if is_fresh and not text.isspace():
                     add_run(len(fragments))
-                    add_run_box(box if not kind or kind == _LINK else len(box_ends) - 1)
+                    add_run_box(box if kind <= 0 or kind == _LINK else len(box_ends) - 1)
                     add_run_node(child)
                     is_fresh = False
                 add(text)
@@ -187,8 +209,9 @@ def _walk(root: Node, gathered: Walk, kinds: Mapping[int, int]) -> None:
                 link_ends[number] = len(fragments)
             elif kind:
                 add(edges[kind])
-                is_fresh = True
-                box_ends[-1] = len(run_starts)
+                if kind > 0:
+                    is_fresh = True
+                    box_ends[-1] = len(run_starts)
         if not resume:
             break
         node, kind, number = resume.pop()
@@ -196,9 +219,10 @@ def _walk(root: Node, gathered: Walk, kinds: Mapping[int, int]) -> None:
             link_ends[number] = len(fragments)
         elif kind:
             add(edges[kind])
-            is_fresh = True
-            box_ends[box] = len(run_starts)
-            box = box_parents[box]
+            if kind > 0:
+                is_fresh = True
+                box_ends[box] = len(run_starts)
+                box = box_parents[box]
     box_ends[0] = len(run_starts)
 
 

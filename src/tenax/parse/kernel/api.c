@@ -9,6 +9,7 @@
 
 #define MAX_TEXT_CHARS 2000000
 #define MIN_ABSTRACT_CHARS 40
+#define MAX_ABSTRACT_CHARS 10000
 #define ANSWER_BYTES 32768
 #define LINES_BYTES 1024
 
@@ -22,6 +23,9 @@ EXPORT void kernel_page_free(Page *page)
         arena_free(&page->arena);
     free(page);
 }
+
+/* After the last call for a page: what its memory is worth is not much, but a long page has much of it. */
+EXPORT void kernel_close(Page *page) { arena_reset(&page->arena); }
 
 /* Why the last call for a page gave nothing. */
 EXPORT const char *kernel_why(const Page *page) { return page->arena.why ? page->arena.why : ""; }
@@ -111,7 +115,7 @@ static Text abstract_of(Page *page)
     for (uint32_t n = 0; n < blocks->texts.count; n++)
         if (page->judgement.kept.at[n] && blocks->lengths.at[n] > MIN_ABSTRACT_CHARS &&
             !is_heading_class(AT(&page->arena, page->outline.tags, n)))
-            return one_line(&page->arena, blocks->texts.at[n]);
+            return first_characters(one_line(&page->arena, blocks->texts.at[n]), MAX_ABSTRACT_CHARS);
     return (Text){NULL, 0};
 }
 
@@ -152,7 +156,10 @@ EXPORT size_t kernel_read(Page *page, const uint8_t *title, uint32_t title_size,
     pack_array(&pack, 10);
     pack_text(&pack, first_characters(text, MAX_TEXT_CHARS));
     pack_bool(&pack, is_clean);
-    pack_bool(&pack, page->blocks.is_cut);
+    if (page->blocks.is_cut)
+        pack_int(&pack, page->blocks.texts.count);
+    else
+        pack_nil(&pack);
     pack_int(&pack, page->kind);
     pack_text(&pack, article);
     pack_text(&pack, abstract_of(page));

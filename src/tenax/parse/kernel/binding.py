@@ -66,7 +66,7 @@ class Answer(Value, frozen=True, array_like=True):
 
     text: str
     is_clean: bool
-    is_cut: bool
+    cut_at: int | None
     kind: int
     """Its place in the table of kinds; -1 for a page without text."""
     article: str
@@ -100,7 +100,13 @@ class Kernel:
             raise MemoryError
         return made
 
+    def shorten(self, root: int, most_chars: int) -> bool:
+        """As `long_text.shorten`, of a tree that no sheet is open on."""
+        answer: bool = self.call.kernel_shorten(root, most_chars)
+        return answer
+
     def give_back(self, page: int) -> None:
+        self.call.kernel_close(page)
         if len(self._spare) < _MOST_SPARE:
             self._spare.append(page)
         else:
@@ -242,12 +248,14 @@ def _declared(library: ctypes.CDLL) -> ctypes.CDLL:
         "kernel_set_tables": (None, ctypes.c_char_p, size),
         "kernel_page": (pointer,),
         "kernel_page_free": (None, pointer),
+        "kernel_close": (None, pointer),
         "kernel_why": (ctypes.c_char_p, pointer),
         "kernel_tags": (ctypes.c_char_p,),
         "kernel_unicode": (ctypes.c_char_p,),
         "kernel_mirror": (None, pointer, pointer),
         "kernel_mirrors_attributes": (ctypes.c_bool, pointer),
         "kernel_open": (size, pointer, pointer, ctypes.c_bool, answer),
+        "kernel_shorten": (ctypes.c_bool, pointer, count),
         "kernel_skim": (size, pointer, answer),
         "kernel_read": (size, pointer, ctypes.c_char_p, count, pointer, answer),
         "kernel_lines": (size, pointer, ctypes.c_char_p, count, answer),

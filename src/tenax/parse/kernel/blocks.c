@@ -53,11 +53,13 @@ static void cut(Page *page, const Numbers *marks)
     Arena *arena = &page->arena;
     Blocks *blocks = &page->blocks;
     const uint8_t *marked = blocks->marked.at;
-    uint32_t runs = page->walk.run_starts.count;
+    const Walk *walk = &page->walk;
+    uint32_t runs = walk->run_starts.count;
     for (uint32_t n = 0, run = 0, parts = 0; n < marks->count; n++) {
         if (marked[marks->at[n]] == RUN) {
             ADD(arena, blocks->first_of_run, blocks->texts.count);
-            if (blocks->texts.count >= MAX_BLOCKS)
+            blocks->is_cut = blocks->texts.count >= MAX_BLOCKS || (walk->is_full && run == walk->judged_runs);
+            if (blocks->is_cut)
                 break;
             run++;
             parts = 0;
@@ -69,7 +71,6 @@ static void cut(Page *page, const Numbers *marks)
     uint32_t missing = runs + 1 - blocks->first_of_run.count;
     for (uint32_t n = 0; n < missing; n++)
         ADD(arena, blocks->first_of_run, blocks->texts.count);
-    blocks->is_cut = missing > 1;
     blocks->marks = marks->count;
 }
 

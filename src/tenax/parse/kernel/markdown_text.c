@@ -14,10 +14,7 @@ void ink_grow(Ink *ink, uint32_t size)
     wanted = wanted > LEAST_INK ? wanted : LEAST_INK;
     if (wanted > UINT32_MAX / 2)
         page_fail(ink->arena, "too much Markdown");
-    uint8_t *made = take(ink->arena, wanted);
-    if (ink->count)
-        memcpy(made, ink->at, ink->count);
-    ink->at = made;
+    ink->at = room_grown(ink->arena, ink->at, ink->count, ink->room, wanted);
     ink->room = (uint32_t)wanted;
 }
 

@@ -6,15 +6,22 @@
 #ifdef TENAX_CHECKED
 #define CHUNK_BYTES ((size_t)1)
 #define KEPT_BYTES ((size_t)0)
+#define LARGE_BYTES ((size_t)1 << 10)
 #else
 #define CHUNK_BYTES ((size_t)1 << 20)
 #define KEPT_BYTES ((size_t)16 << 20)   /* of chunks, from page to page */
+#define LARGE_BYTES ((size_t)1 << 19)   /* of a list, few pages have one */
 #endif
 #define MOST_BYTES ((size_t)1 << 30)    /* of one page */
 
 struct Chunk {
     Chunk *next;
     size_t size;
+    _Alignas(16) uint8_t bytes[];
+};
+
+struct Large {
+    Large *next;
     _Alignas(16) uint8_t bytes[];
 };
 
@@ -55,11 +62,21 @@ void *arena_refill(Arena *arena, size_t size)
     return next->bytes;
 }
 
+static void free_large(Arena *arena)
+{
+    while (arena->large != NULL) {
+        Large *large = arena->large;
+        arena->large = large->next;
+        free(large);
+    }
+}
+
 /* Before the next page: chunks are kept, but no more than one ordinary page needs. */
 void arena_reset(Arena *arena)
 {
     size_t kept = 0;
     Chunk **link = &arena->first;
+    free_large(arena);
     while (*link != NULL) {
         Chunk *chunk = *link;
         if (kept + chunk->size > KEPT_BYTES) {
@@ -82,6 +99,7 @@ void arena_reset(Arena *arena)
 
 void arena_free(Arena *arena)
 {
+    free_large(arena);
     while (arena->first != NULL) {
         Chunk *chunk = arena->first;
         arena->first = chunk->next;
@@ -89,6 +107,38 @@ void arena_free(Arena *arena)
     }
     arena->current = NULL;
     arena->at = arena->end = NULL;
+}
+
+/* A long list, grown: the one that begins at `at`, or another with what is in there. */
+static void *large_grown(Arena *arena, void *at, size_t used, size_t old, size_t wanted)
+{
+    if (wanted > MOST_BYTES || arena->taken > MOST_BYTES - wanted)
+        page_fail(arena, "the page takes too much memory");
+    Large **link = &arena->large;
+    while (*link != NULL && (*link)->bytes != (uint8_t *)at)
+        link = &(*link)->next;
+    bool is_large = *link != NULL;
+    Large *made = realloc(*link, sizeof *made + wanted);
+    if (made == NULL)
+        page_fail(arena, "out of memory");
+    if (!is_large) {
+        made->next = NULL;
+        if (used)
+            memcpy(made->bytes, at, used);
+    }
+    arena->taken += is_large ? wanted - old : wanted;
+    *link = made;
+    return made->bytes;
+}
+
+void *room_grown(Arena *arena, void *at, size_t used, size_t old, size_t wanted)
+{
+    if (wanted >= LARGE_BYTES)
+        return large_grown(arena, at, used, old, wanted);
+    void *made = take(arena, wanted);
+    if (used)
+        memcpy(made, at, used);
+    return made;
 }
 
 void *list_grown(Arena *arena, void *at, uint32_t count, uint32_t *room, size_t size)
@@ -99,14 +149,13 @@ void *list_grown(Arena *arena, void *at, uint32_t count, uint32_t *room, size_t 
     uint8_t *bytes = at;
     /* The last piece that was taken grows where it is. */
     size_t old = ((size_t)*room * size + 15) & ~(size_t)15, new = ((size_t)wanted * size + 15) & ~(size_t)15;
-    if (bytes != NULL && CHUNK_BYTES > 1 && bytes + old == arena->at && new - old <= (size_t)(arena->end - arena->at)) {
+    bool is_last = bytes != NULL && bytes + old == arena->at;
+    if (is_last && new < LARGE_BYTES && CHUNK_BYTES > 1 && new - old <= (size_t)(arena->end - arena->at)) {
         arena->at += new - old;
         *room = wanted;
         return at;
     }
-    void *made = take(arena, (size_t)wanted * size);
-    if (count)
-        memcpy(made, at, (size_t)count * size);
+    void *made = room_grown(arena, at, (size_t)count * size, (size_t)*room * size, (size_t)wanted * size);
     *room = wanted;
     return made;
 }

@@ -13,9 +13,11 @@
 #include <string.h>
 
 typedef struct Chunk Chunk;
+typedef struct Large Large;
 
 typedef struct {
     Chunk *first;   /* kept from page to page */
+    Large *large;   /* long lists, each for itself: one that grows leaves nothing behind */
     Chunk *current;
     uint8_t *at;
     uint8_t *end;
@@ -54,6 +56,9 @@ static inline void *take_cleared(Arena *arena, size_t count, size_t size)
 
 /* A list that grows. `LIST(int) numbers = {0};` `ADD(arena, numbers, 7);` `AT(arena, numbers, 0)` */
 #define LIST(T) struct { T *at; uint32_t count, room; }
+
+/* Room that is larger, with the bytes that were used of what begins at `at`; that is given up. */
+void *room_grown(Arena *arena, void *at, size_t used, size_t old, size_t wanted);
 
 void *list_grown(Arena *arena, void *at, uint32_t count, uint32_t *room, size_t size);
 

@@ -14,9 +14,7 @@ static uint8_t *room_for(Pack *pack, size_t size)
         if (size > SIZE_MAX / 4)
             page_fail(pack->arena, "an answer too long");
         size_t wanted = (pack->size + size) * 2;
-        uint8_t *made = take(pack->arena, wanted);
-        memcpy(made, pack->at, pack->size);
-        pack->at = made;
+        pack->at = room_grown(pack->arena, pack->at, pack->size, pack->room, wanted);
         pack->room = wanted;
     }
     return pack->at + pack->size;

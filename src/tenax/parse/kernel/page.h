@@ -12,6 +12,7 @@
 #define RUN 1            /* before each run in the marked text */
 #define PARAGRAPH 2      /* within a run where the page breaks lines twice in a row */
 #define MAX_BLOCKS 10000
+#define MAX_BOXES 50000
 #define LONG_CHARS 80
 
 /* html.Walk: lists of one family have the same length. A fragment that is not a text of the page is one byte: BREAK or
@@ -30,6 +31,8 @@ typedef struct {
     Numbers run_starts, run_boxes;
     Nodes run_nodes;
     bool is_unscripted;         /* <noscript> is a box here */
+    bool is_full;               /* there were too many boxes */
+    uint32_t judged_runs;       /* those that began before */
 } Walk;
 
 /* blocks.Blocks */

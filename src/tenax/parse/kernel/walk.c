@@ -32,6 +32,9 @@ static const uint8_t STEPS[TAG_COUNT] = {
 static const uint8_t EDGES[2] = {BREAK, ' '};
 static const Text BREAK_TEXT = {EDGES, 1}, SPACE_TEXT = {EDGES + 1, 1};
 
+/* What would be boxes, after there were too many. */
+enum { MORE_BLOCK = STEP_HIDDEN + 1, MORE_CELL };
+
 /* An element that was entered: where to go on when it ends, what it is, and its number if it is a link. */
 typedef struct {
     Node *next;
@@ -157,12 +160,17 @@ static Node *enter(Walker *walker, uint32_t step, Node *node)
     uint32_t link = 0;
     if (step == STEP_LINK) {
         link = add_leading(walker, node);
+    } else if (step != STEP_INLINE && walk->is_full) {
+        step = step == STEP_BLOCK ? MORE_BLOCK : MORE_CELL;
+        ADD(walker->arena, walk->fragments, step == MORE_BLOCK ? BREAK_TEXT : SPACE_TEXT);
     } else if (step != STEP_INLINE) {
         add_edge(walker, step);
         add_box(walker, node, walker->box);
+        walk->is_full = walk->box_tags.count == MAX_BOXES;
+        walk->judged_runs = walk->run_starts.count;
     }
     if (node->first_child == NULL) {
-        if (step == STEP_BLOCK)
+        if (step == STEP_BLOCK || step == MORE_BLOCK)
             ADD(walker->arena, walk->fragments, BREAK_TEXT);
         return node->next;
     }
@@ -179,6 +187,8 @@ static Node *leave(Walker *walker)
     Entered left = walker->entered.at[--walker->entered.count];
     if (left.step == STEP_LINK) {
         AT(walker->arena, walk->link_ends, left.link) = walk->fragments.count;
+    } else if (left.step > STEP_LINK) {
+        ADD(walker->arena, walk->fragments, left.step == MORE_BLOCK ? BREAK_TEXT : SPACE_TEXT);
     } else if (left.step != STEP_INLINE) {
         add_edge(walker, left.step);
         AT(walker->arena, walk->box_ends, walker->box) = walk->run_starts.count;
