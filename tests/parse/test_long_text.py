@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from selectolax.lexbor import LexborNode
 
 from tenax.parse.blocks import MAX_BLOCKS, Blocks
 from tenax.parse.document import Document, read_with_dom
@@ -30,7 +31,7 @@ def test_what_is_left_of_a_text(name: str, with_kernel: bool) -> None:
     assert dom.root is not None
     is_cut = shorten(dom.root, most, with_kernel=with_kernel)
     body = dom.first("body")
-    assert body is not None
+    assert isinstance(body, LexborNode)
     assert body.html == f"<body>{left}</body>"
     assert is_cut == (name not in ("all of it", "what is not seen"))
 
