@@ -136,8 +136,7 @@ def _title(dom: Dom, first: Telling) -> str:
     if first.is_in_head:
         return first.text or ""
     # An SVG's <title> is the tooltip of a drawing.
-    node = dom.first("title:not(svg title)")
-    return _text_of(node) if node is not None else ""
+    return next((_text_of(node) for node, is_in_svg in dom.placed("title", "svg") if not is_in_svg), "")
 
 
 def _text_of(node: Node) -> str:

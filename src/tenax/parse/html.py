@@ -74,6 +74,7 @@ MOST_HEADINGS: Final = 10
 FEW_CHARS: Final = 200
 """With less to see than this, a page may have kept its text for readers without JavaScript."""
 UNSCRIPTED_CHARS: Final = 500
+_PLACED_AT_ONCE: Final = 1_000
 
 
 class Dom:
@@ -150,9 +151,19 @@ class Dom:
         self._check("searching it")
         return self._parser.css(selector)
 
-    def first(self, selector: str) -> Node | None:
-        self._check("searching it")
-        return self._parser.css_first(selector)
+    def placed(self, name: str, around: str) -> Iterator[tuple[Node, bool]]:
+        """Every element of this name, in document order, and whether one that `around` selects is around it.
+
+        Each element above them is looked at once. The selector `article img` would climb from every image to the root,
+        in one call that looks at no time: minutes, for a page that nests deep and has many.
+        """
+        tag, found = tag_number(name), self.select(f"{around}, {name}")
+        known = {node.mem_id: True for node in found if node.tag_id != tag}
+        for number, node in enumerate(found):
+            if number % _PLACED_AT_ONCE == 0:
+                self._check("searching it")
+            if node.tag_id == tag:
+                yield node, bool(known) and _is_around(node, known)
 
     def _check(self, when: str) -> None:
         if self._budget is not None:
@@ -173,6 +184,20 @@ def _told(node: Node) -> Telling:
         attributes,
         child.text_content if child is not None else None,
     )
+
+
+def _is_around(node: Node, known: dict[int, bool]) -> bool:
+    """Whether it stands in an element that is known for True; what is learnt of those between is added."""
+    answer, passed, above = False, [], node.parent
+    while above is not None:
+        number = above.mem_id
+        if number in known:
+            answer = known[number]
+            break
+        passed.append(number)
+        above = above.parent
+    known.update(dict.fromkeys(passed, answer))
+    return answer
 
 
 def _places(numbers: Sequence[int], wanted: int) -> Iterator[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from typing import Final
 
 from tenax.parse.html import Dom
@@ -18,7 +19,7 @@ _DECORATION = re.compile(
     r"logo|icon|avatar|sprite|pixel|blank|spacer|placeholder|gravatar|badge|button|emoji|loading|1x1|banner|/ads?/"
 )
 """Searched for in lower case, which is quicker than a search without regard to case."""
-_SELECTOR: Final = "article img, main img, [role=main] img, figure img"
+_AROUND: Final = "article, main, [role=main], figure"
 
 
 def choose_image(told: Iterable[str], dom: Dom) -> str:
@@ -34,7 +35,8 @@ def is_image_href(href: str) -> bool:
 
 
 def _first_large(dom: Dom) -> str:
-    return next(filter(None, (picture_href(node.attributes) for node in dom.select(_SELECTOR)[:MOST_LOOKED_AT])), "")
+    beside_text = (node for node, is_inside in dom.placed("img", _AROUND) if is_inside)
+    return next(filter(None, (picture_href(node.attributes) for node in islice(beside_text, MOST_LOOKED_AT))), "")
 
 
 def picture_href(attributes: Mapping[str, str | None]) -> str:
