@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from itertools import count
 from pathlib import Path
 
 import pytest
 
 import tenax
+from tenax import one_page
 from tenax.errors import UsageError
 from tenax.one_page import explained
 
@@ -151,6 +153,15 @@ def test_of_a_page_with_many_elements_and_little_text_it_is_told_how_far_it_was_
     document = tenax.read("<p>" + "<img src=/a>" * 300_000 + "the end", "https://example.org/")
     assert "the end" not in document.text
     assert re.fullmatch("read to byte [0-9,]+ of 3,600,010, for it has so many elements", document.cut_why)
+
+
+def test_explaining_ends_when_its_time_is_used_up_and_does_not_raise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a clock that is turned with every look: wherever that is, there is nothing, or all of it."""
+    ticks = count()
+    monkeypatch.setattr(one_page, "cpu_seconds", lambda: float(next(ticks)))
+    counts = [len(explained(PAGE, URL, max_cpu_seconds=seconds + 0.5)) for seconds in range(30)]
+    assert sorted(set(counts)) == [0, counts[-1]]
+    assert counts == sorted(counts)
 
 
 def test_the_time_it_may_take_is_an_argument() -> None:

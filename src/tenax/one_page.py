@@ -25,6 +25,7 @@ from tenax.parse.document import Document, read_with_dom, unread
 from tenax.parse.features import features_of
 from tenax.parse.head import read_head
 from tenax.parse.hints import hints_of
+from tenax.parse.html import Dom
 from tenax.parse.kinds import page_kind
 from tenax.parse.outline import Outline
 from tenax.parse.whys import whys_of
@@ -94,16 +95,23 @@ def explained(
 
     Arguments as of `read`.
     """
+    where = _page_url(url)
     try:
         _, dom = read_with_dom(*_as_body(html, content_type), budget=CpuBudget(cpu_seconds, max_cpu_seconds))
+        return _explained(dom, where) if dom is not None else []
     except TooCostly:
         return []
-    if dom is None:
-        return []
+
+
+def _explained(dom: Dom, url: str | None) -> list[Explained]:
+    """Raises `TooCostly`."""
     blocks = Blocks(dom.walk)
-    outline = Outline(blocks, hints_of(read_head(dom), _page_url(url)))
+    dom.check("parting it into blocks")
+    outline = Outline(blocks, hints_of(read_head(dom), url))
     judgement = read_article(blocks, outline, page_kind(outline))
+    dom.check("judging its blocks")
     features = features_of(blocks, outline)  # of every block, where judging passes over some
+    dom.check("judging all of its blocks")
     whys = whys_of(blocks, features, judgement.kept)
     return [
         Explained(is_kept, score, why, text)

@@ -10,6 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tenax.parse import Document, Link, read_document
+from tenax.parse.budget import CpuBudget, TooCostly
+from tenax.parse.document import read_with_dom
 from tenax.parse.fingerprint import near_fingerprint
 
 HTML = "text/html; charset=utf-8"
@@ -93,6 +95,39 @@ def test_hostile_pages_are_bounded(body: bytes, text: str, within: Callable[[flo
 def test_a_cut_page_is_marked() -> None:
     assert "10,000" in read_document(b"<p>x" * 20_000, HTML).cut_why
     assert read_document(b"<div>x", HTML).cut_why == ""
+
+
+STEPS = {
+    "kernel": ("judging its blocks", "resolving its addresses"),
+    "python": (
+        *("walking through it", "parting it into blocks", "outlining it", "judging its blocks", "writing its Markdown"),
+        "reading its links",
+    ),
+}
+
+
+@pytest.mark.parametrize("reader", STEPS)
+def test_the_time_is_looked_at_between_the_steps(reader: str) -> None:
+    """By a clock that is turned with every look: the page is given up after each of them, once."""
+    looks = 0
+
+    def clock() -> float:
+        nonlocal looks
+        looks += 1
+        return float(looks)
+
+    whys: list[str] = []
+    for seconds in range(100):
+        try:
+            read_with_dom(PAGE.encode(), HTML, with_kernel=reader == "kernel", budget=CpuBudget(clock, seconds + 0.5))
+        except TooCostly as error:
+            whys.append(str(error).partition(" used up ")[2])
+        else:
+            break
+    else:
+        raise AssertionError("it never ends")
+    steps = [*STEPS[reader], "reading its text", "reading what it says about itself"]
+    assert [why for why in whys if why in steps] == steps
 
 
 def assert_clean(document: Document) -> None:

@@ -146,7 +146,7 @@ def read_with_dom(
         dom.seen, dom.searcher = (sheet.seen, sheet) if sheet is not None else (None, None)
         try:
             if with_article:
-                read = _read(dom, sheet, robots_header, url, now, resolver, with_markdown, robot_names, budget)
+                read = _read(dom, sheet, robots_header, url, now, resolver, with_markdown, robot_names)
             else:
                 read = _skimmed(dom, sheet, robots_header, robot_names)
         finally:
@@ -195,6 +195,7 @@ def _language(sheet: Sheet | None, text: str, declared: str | None) -> Language:
 def _skimmed(dom: Dom, sheet: Sheet | None, robots_header: str | None, robot_names: Sequence[str]) -> Document:
     """What can be had without a second look."""
     body = skim_body(dom, sheet)
+    dom.check("reading its text")
     about = skim_metadata(dom, robots_header, robot_names)
     return Document(
         "html",
@@ -222,16 +223,15 @@ def _read(
     resolver: Resolver | None,
     with_markdown: bool,
     robot_names: Sequence[str],
-    budget: CpuBudget | None,
 ) -> Document:
     """Everything but how the page came."""
     head = read_head(dom)
     base_href = read_base_href(dom)
     resolve = resolver(base_href) if resolver is not None else None
     body = read_body(dom, sheet, hints_of(head, url), resolve, with_markdown=with_markdown)
-    if budget is not None:
-        budget.check("reading its text")
+    dom.check("reading its text")
     about = read_metadata(dom, robots_header, url=url, now=now, text=body.text, head=head, robot_names=robot_names)
+    dom.check("reading what it says about itself")
     language = _language(sheet, body.article or body.text, about.language)
     return Document(
         "html",

@@ -103,7 +103,7 @@ class Dom:
         Of a page that shows next to nothing before its scripts run, what it has for those without them: we are.
         """
         if self._walk is None:
-            self._check("before it was walked through")
+            self.check("before it was walked through")
             self._walk = Walk(self.root)
             if _ink(self._walk) < FEW_CHARS and self._parser.css_first("noscript") is not None:
                 unscripted = Walk(self.root, is_unscripted=True)
@@ -148,7 +148,7 @@ class Dom:
 
     def select(self, selector: str) -> Sequence[Node]:
         """Elements that match a CSS selector, in document order. What is inside <template> is not searched."""
-        self._check("searching it")
+        self.check("searching it")
         return self._parser.css(selector)
 
     def placed(self, name: str, around: str) -> Iterator[tuple[Node, bool]]:
@@ -161,11 +161,12 @@ class Dom:
         known = {node.mem_id: True for node in found if node.tag_id != tag}
         for number, node in enumerate(found):
             if number % _PLACED_AT_ONCE == 0:
-                self._check("searching it")
+                self.check("searching it")
             if node.tag_id == tag:
                 yield node, bool(known) and _is_around(node, known)
 
-    def _check(self, when: str) -> None:
+    def check(self, when: str) -> None:
+        """Between two steps of reading it: raises `TooCostly` when its time is used up; see `CpuBudget.check`."""
         if self._budget is not None:
             self._budget.check(when)
 

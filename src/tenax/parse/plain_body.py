@@ -16,20 +16,28 @@ from tenax.parse.text import MAX_TEXT_CHARS, inert
 
 
 def read_in_python(dom: Dom, hints: Hints, resolve: Resolve | None = None, *, with_markdown: bool = True) -> Body:
-    """See `quick_body.read_body`."""
-    blocks = Blocks(dom.walk)
+    """See `quick_body.read_body`. No step looks at the page's time, so that is looked at between them."""
+    walk = dom.walk
+    dom.check("walking through it")
+    blocks = Blocks(walk)
+    dom.check("parting it into blocks")
     text = inert(blocks.marked)
     # Where nothing but our own marks was taken out, there is nothing to take out of its parts.
     is_clean = len(text) + blocks.marks == len(blocks.marked)
     outline = Outline(blocks, hints)
     kind = page_kind(outline)
+    dom.check("outlining it")
     kept = read_article(blocks, outline, kind).kept
+    dom.check("judging its blocks")
     article = article_text(blocks, kept)
     article = article if is_clean else inert(article)
     markdown = markdown_of(blocks, kept, resolve) if with_markdown else ""
+    dom.check("writing its Markdown")
+    links = read_links(dom, kept_runs(blocks, kept))
+    dom.check("reading its links")
     return Body(
         text[:MAX_TEXT_CHARS],
-        read_links(dom, kept_runs(blocks, kept)),
+        links,
         kind,
         article,
         markdown if is_clean else inert(markdown),

@@ -30,18 +30,21 @@ def read_body(
     """All of it. `resolve` makes the addresses in the Markdown absolute; without one they are as written."""
     if sheet is not None:
         with suppress(GaveUp):
-            return _read_by_kernel(sheet, hints, resolve, with_markdown)
+            return _read_by_kernel(dom, sheet, hints, resolve, with_markdown)
     from tenax.parse.plain_body import read_in_python  # a third of all that reading loads; most pages never need it
 
     return read_in_python(dom, hints, resolve, with_markdown=with_markdown)
 
 
-def _read_by_kernel(sheet: Sheet, hints: Hints, resolve: Resolve | None, with_markdown: bool) -> Body:
+def _read_by_kernel(dom: Dom, sheet: Sheet, hints: Hints, resolve: Resolve | None, with_markdown: bool) -> Body:
     answer = sheet.read(hints.title.lower(), (*hint_numbers(hints), *address_numbers(hints)))
+    dom.check("judging its blocks")
     markdown = ""
     if with_markdown:
         hrefs = answer.hrefs if resolve is None else map(resolve, answer.hrefs)
-        markdown = sheet.markdown(list(map(address, hrefs)))
+        addresses = list(map(address, hrefs))
+        dom.check("resolving its addresses")
+        markdown = sheet.markdown(addresses)
     return Body(
         answer.text,
         answer.links,
