@@ -1,29 +1,36 @@
-"""Ten minutes of a coverage-guided fuzzer at what reads the bytes of strangers: no crash, no hang, no memory eaten.
+"""Ten minutes of fuzzing at what reads the bytes of strangers: no crash, no hang, no memory eaten, no cost too high.
 
 Charset decoding, the whole reading of a page, JSON-LD, and the facts taken from lines of text are each given inputs
 that atheris makes, beginning with pages of the tests and pages written in bad faith. An input that raises, takes more
 than a second of CPU or grows the process is written to a directory; once mended it belongs to the tests.
+
+A fifth of the time another fuzzer breeds documents of up to 240 kB for the CPU time they take for a byte: see
+`bench/cost_fuzz.py`. What it finds is a line for `bench/cost_seeds.jsonl`, once mended.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import shutil
 import subprocess
+import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench import needs
+from bench.cost_shapes import CURRENT
 from bench.fuzz_targets import TARGETS
 from bench.fuzz_words import SEED_BYTES, seeds
 from bench.measure import end_with_parent
 from bench.report import ROOT, WORKPLACE, BenchError, Report, run, say, table
 
 MINUTES, QUICK_MINUTES = 10.0, 0.5
-SHARES = {"document": 0.55, "charset": 0.15, "jsonld": 0.15, "facts": 0.15}
+SHARES = {"document": 0.44, "charset": 0.12, "jsonld": 0.12, "facts": 0.12}
+COST, COST_SHARE = "cost", 0.2
 ENDING_SECONDS = 20
 """After so long on one input, code that never returns to the interpreter is ended by libFuzzer."""
 MEGABYTES = 1_000
@@ -41,7 +48,7 @@ def main() -> None:
 
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--minutes", type=float, help=f"in all, otherwise {MINUTES:g} ({QUICK_MINUTES:g} when quick)")
-    parser.add_argument("--target", choices=list(TARGETS), help="this one alone")
+    parser.add_argument("--target", choices=[*TARGETS, COST], help="this one alone")
     parser.add_argument("--seed", type=int, default=1, help="of the fuzzer's choices, so that a run can be repeated")
     parser.add_argument("--found", type=Path, default=WORKPLACE / "fuzz" / "found", help="where what was found is kept")
 
@@ -64,19 +71,52 @@ class Tried:
             self.found.append(f"the process ended with {exit_code}")
 
 
+@dataclass
+class Weighed:
+    """What was given to the fuzzer of cost, and what that cost."""
+
+    runs: int = 0
+    given_up: int = 0
+    """Too costly to read, and ended in time."""
+    worst: dict[str, float] = field(default_factory=dict)
+    """Microseconds of CPU for a byte, parsing aside, by the way of reading."""
+    found: list[str] = field(default_factory=list)
+
+    def add(self, log: str, exit_code: int, current: str) -> None:
+        """`log` is of one process, and `current` the shape that it was last given."""
+        told = [json.loads(line) for line in log.splitlines() if line.startswith("{")]
+        self.found += [one["found"] for one in told if "found" in one]
+        if counted := [one for one in told if "tried" in one]:
+            self.runs += counted[-1]["tried"]
+            self.given_up += counted[-1]["given_up"]
+            for mode, cost in counted[-1]["worst_microseconds_per_byte"].items():
+                self.worst[mode] = max(cost, self.worst.get(mode, 0.0))
+        if exit_code != 0:
+            self.found.append(f"the process ended with {exit_code} at {current}")
+
+
 def measure(report: Report, chosen: argparse.Namespace) -> None:
     minutes = chosen.minutes or (QUICK_MINUTES if chosen.quick else MINUTES)
     report.is_partial = bool(chosen.minutes or chosen.target)
-    shares = {chosen.target: 1.0} if chosen.target else SHARES
-    python = needs.venv(".venv-fuzz", "fuzz")
+    shares = {chosen.target: 1.0} if chosen.target else {**SHARES, COST: COST_SHARE}
     chosen.found.mkdir(parents=True, exist_ok=True)
-    tried = {}
+    tried, weighed = {}, None
     for target, share in shares.items():
-        tried[target] = one = _fuzz(python, target, minutes * 60 * share, chosen.seed, chosen.found)
-        say(f"{target:<10}{one.runs:>9,} inputs, {one.reached:,} branches, {len(one.found)} found")
-        for line in one.found:
-            say(f"    {line}")
-    _tell(report, tried, minutes, chosen.found)
+        seconds = minutes * 60 * share
+        if target == COST:
+            weighed = _weigh(seconds, chosen.seed, chosen.found)
+            _say_found(f"{COST:<10}{weighed.runs:>9,} inputs, {weighed.given_up:,} given up", weighed.found)
+        else:
+            python = needs.venv(".venv-fuzz", "fuzz")
+            tried[target] = one = _fuzz(python, target, seconds, chosen.seed, chosen.found)
+            _say_found(f"{target:<10}{one.runs:>9,} inputs, {one.reached:,} branches", one.found)
+    tell(report, tried, weighed, minutes, chosen.found)
+
+
+def _say_found(line: str, found: list[str]) -> None:
+    say(f"{line}, {len(found)} found")
+    for one in found:
+        say(f"    {one}")
 
 
 def _fuzz(python: Path, target: str, seconds: float, seed: int, found: Path) -> Tried:
@@ -105,28 +145,62 @@ def _work(python: Path, target: str, found: Path, corpus: Path, log: Path, secon
         f"-max_len={2 * SEED_BYTES}", f"-artifact_prefix={found.resolve()}/{target}-",
     ]  # fmt: skip
     command: list[str | Path] = [python, "-P", WORKER, target, found.resolve(), *options, corpus]
+    return _run(command, log, seconds + 10 * ENDING_SECONDS)
+
+
+def _weigh(seconds: float, seed: int, found: Path) -> Weighed:
+    """Breed costly documents for so long; again, after one that ended the process."""
+    weighed, ends = Weighed(), time.monotonic() + seconds
+    current = found / CURRENT
+    for restart in range(MOST_RESTARTS):
+        left = ends - time.monotonic()
+        if left < 1:
+            break
+        log = WORKPLACE / "fuzz" / f"{COST}.{restart}.log"
+        command: list[str | Path] = [sys.executable, "-m", "bench.cost_fuzz", f"{left:.0f}", str(seed + restart), found]
+        code = _run(command, log, left + 10 * ENDING_SECONDS)
+        weighed.add(log.read_text("utf-8", "replace"), code, current.read_text("utf-8") if current.exists() else "")
+        if code == 0:
+            break
+    return weighed
+
+
+def _run(command: list[str | Path], log: Path, timeout: float) -> int:
     inherited = {k: v for k, v in os.environ.items() if not k.startswith("TENAX_")}
     surroundings = inherited | {"PYTHONPATH": f"{ROOT / 'src'}:{ROOT}", "PYTHONHASHSEED": "0"}
     with log.open("wb") as out:
         return subprocess.run(
             command, check=False, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=surroundings,
-            preexec_fn=end_with_parent, timeout=seconds + 10 * ENDING_SECONDS,
+            preexec_fn=end_with_parent, timeout=timeout,
         ).returncode  # fmt: skip
 
 
-def _tell(report: Report, tried: dict[str, Tried], minutes: float, found: Path) -> None:
-    least = min(tried.values(), key=lambda one: one.runs)
-    if least.runs < LEAST_RUNS:
+def tell(report: Report, tried: dict[str, Tried], weighed: Weighed | None, minutes: float, found: Path) -> None:
+    counts = [one.runs for one in (*tried.values(), weighed) if one is not None]
+    if min(counts) < LEAST_RUNS:
         raise BenchError(f"too few inputs were tried to tell anything: see {WORKPLACE / 'fuzz'}/*.log")
-    rows = [[name, f"{one.runs:,}", f"{one.reached:,}", str(len(one.found))] for name, one in tried.items()]
-    table(["target", "inputs", "branches", "found"], rows)
     report.figure("minutes", minutes)
-    for name, one in tried.items():
-        report.figure(name, {"inputs": one.runs, "branches": one.reached, "found": list(one.found)})
-    count = sum(len(one.found) for one in tried.values())
-    if count:
+    if tried:
+        rows = [[name, f"{one.runs:,}", f"{one.reached:,}", str(len(one.found))] for name, one in tried.items()]
+        table(["target", "inputs", "branches", "found"], rows)
+        for name, one in tried.items():
+            report.figure(name, {"inputs": one.runs, "branches": one.reached, "found": list(one.found)})
+        count = sum(len(one.found) for one in tried.values())
+        report.at_most("crashes, hangs and memory eaten", count, 0)
+    if weighed is not None:
+        table(["way of reading", "worst µs of CPU for a byte"], [[m, f"{c:.2f}"] for m, c in weighed.worst.items()])
+        report.figure(
+            COST,
+            {
+                "inputs": weighed.runs,
+                "given_up": weighed.given_up,
+                "worst_microseconds_per_byte": dict(weighed.worst),
+                "found": list(weighed.found),
+            },
+        )
+        report.at_most("costs out of bounds or proportion", len(weighed.found), 0)
+    if not report.ok:
         say(f"What was found is in {found}.")
-    report.at_most("crashes, hangs and memory eaten", count, 0)
 
 
 if __name__ == "__main__":

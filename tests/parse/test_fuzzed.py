@@ -14,7 +14,7 @@ import pytest
 
 from bench.fuzz_targets import TARGETS
 from bench.fuzz_words import SEED_BYTES, mutated, seeds
-from bench.soak_read import PAGES, SHARES
+from bench.soak_read import COST_SHARE, PAGES, SHARES
 
 FUZZED = Path(__file__).parent / "fuzzed"
 KEPT = sorted(FUZZED.iterdir())
@@ -47,7 +47,7 @@ def test_what_the_fuzzer_begins_with_is_harmless(target: str) -> None:
 
 def test_every_target_has_its_share_of_the_time() -> None:
     assert SHARES.keys() == TARGETS.keys()
-    assert sum(SHARES.values()) == pytest.approx(1.0)
+    assert sum(SHARES.values()) + COST_SHARE == pytest.approx(1.0)
 
 
 def test_a_mutation_is_another_input_of_at_most_that_size() -> None:
