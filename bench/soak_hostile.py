@@ -41,6 +41,7 @@ KILL_EVERY_SECONDS = 7.0
 ENDING_SECONDS = 120.0
 GOOD_SHARE_BAR = 0.9
 MEMORY_BAR_MB = 1000
+"""Of all processes together, Chromium included; what several of them share counts once."""
 INTERRUPTED = 130
 
 
@@ -204,7 +205,7 @@ def _leaked(home: Path, places: tuple[Path, Path]) -> list[str]:
 def _say(name: str, one: Crawled) -> None:
     say(
         f"{name:<20} {one.pages:>7,} good pages, {one.hostile_pages:,} hostile, {one.kills} readers killed, "
-        f"{one.cost.peak_rss_mb:,.0f} MB, {one.cost.cpu_seconds:,.0f} CPU-s"
+        f"{one.cost.peak_pss_mb:,.0f} MB, {one.cost.cpu_seconds:,.0f} CPU-s"
     )
     for trouble in [*one.troubles, *one.leaked][:10]:
         say(f"    {trouble}")
@@ -213,7 +214,7 @@ def _say(name: str, one: Crawled) -> None:
 def _tell(report: Report, alone: Crawled, beside: Crawled, hosts: int, seconds: float) -> None:
     rows = [
         [name, f"{one.pages:,}", f"{one.hostile_pages:,}", str(one.kills), str(one.lost), str(one.doubled),
-         f"{one.cost.peak_rss_mb:,.0f}"]
+         f"{one.cost.peak_pss_mb:,.0f}"]
         for name, one in (("alone", alone), ("beside", beside))
     ]  # fmt: skip
     table(["crawl", "good pages", "hostile pages", "readers killed", "lost", "doubled", "MB"], rows)
@@ -225,8 +226,9 @@ def _tell(report: Report, alone: Crawled, beside: Crawled, hosts: int, seconds: 
     report.figure("readers_killed", beside.kills)
     report.figure("outcomes", dict(sorted(beside.failed.items())))
     report.figure("cpu_seconds", [alone.cost.cpu_seconds, beside.cost.cpu_seconds])
+    report.figure("peak_rss_mb", beside.cost.peak_rss_mb)
     report.at_least("good_share", beside.pages / max(alone.pages, 1), GOOD_SHARE_BAR)
-    report.at_most("memory_mb", beside.cost.peak_rss_mb, MEMORY_BAR_MB)
+    report.at_most("memory_mb", beside.cost.peak_pss_mb, MEMORY_BAR_MB)
     report.at_most("lost", alone.lost + beside.lost, 0)
     report.at_most("doubled", alone.doubled + beside.doubled, 0)
     report.at_most("troubles", len(alone.troubles) + len(beside.troubles), 0)

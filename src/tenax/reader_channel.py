@@ -25,7 +25,7 @@ STUCK_CPU_SECONDS = 0.1
 """CPU time that it uses on one document between two looks, when it does."""
 TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 SOCKET_BYTES = 1024 * 1024
-LOW_PRIORITY = 10
+LOW_PRIORITY = 5
 """As of `nice`."""
 
 

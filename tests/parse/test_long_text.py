@@ -30,7 +30,7 @@ def test_what_is_left_of_a_text(name: str, with_kernel: bool) -> None:
     dom = Dom(html)
     assert dom.root is not None
     is_cut = shorten(dom.root, most, with_kernel=with_kernel)
-    body = dom.first("body")
+    [body] = dom.select("body")
     assert isinstance(body, LexborNode)
     assert body.html == f"<body>{left}</body>"
     assert is_cut == (name not in ("all of it", "what is not seen"))

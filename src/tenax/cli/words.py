@@ -66,7 +66,7 @@ _KINDS = {
     "max_sitemap_bytes": "beyond the size of a sitemap",
     "feeds_too_deep": "feeds of pages that are too deep",
     "rules": "refused by the rules now",
-    "links_read": "pages with too many links to read",
+    "links_read": "pages too long to read to the end",
     "links_not_kept": "refused and not kept",
     "sitemap_read": "beyond what is read of a sitemap",
     "max_sitemap_urls": "beyond the URLs of a sitemap",

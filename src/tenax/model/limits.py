@@ -23,7 +23,7 @@ LIMIT_SETTINGS = {
     "max_feeds": "discovery.max_feeds",
     "guesses": "discovery.guess_least",
     "pages_guessed": "discovery.max_pages_guessed",
-    "links_read": "50,000 links of a page",
+    "links_read": "50,000 links and 56 MB of elements of a page",
     "sitemap_read": "100,000 URLs of a sitemap",
 }
 """By the name under which a refusal is counted. The last two are no settings: they bound what reading a document may
