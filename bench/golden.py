@@ -120,7 +120,8 @@ def _record_content(directory: Path, corpus: Path) -> None:
 
     with (directory / "content.txt").open("w", encoding="utf-8") as out:
         for name, row in pages_of(corpus):
-            document = msgspec.to_builtins(tenax.read(row["html"], row.get("url") or None))
+            url = row.get("url") or ""
+            document = msgspec.to_builtins(tenax.read(row["html"], url if url.startswith("http") else None))
             out.write(f"{name} {row.get('id')}\n")
             out.writelines(f"  {field}: {_short(value)}\n" for field, value in document.items())
 
