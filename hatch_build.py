@@ -12,8 +12,8 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from packaging.tags import interpreter_name, interpreter_version
 
-BUILD = Path("src", "tenax", "parse", "kernel", "build.py")
-IN_THE_WHEEL = "tenax/parse/kernel/libtenax.so"
+BUILD = Path("src", "tenax", "extract", "native", "build.py")
+IN_THE_WHEEL = "tenax/extract/native/libtenax.so"
 
 
 class KernelHook(BuildHookInterface):

@@ -221,7 +221,7 @@ def figures_of(counted: list[Counted], server_cpu_seconds: float, wal_bytes: int
 async def _problems(url: str) -> list[str]:
     from tenax.clock import SteadyClock
     from tenax.config import LedgerConfig
-    from tenax.ledger.postgres import PostgresLedger
+    from tenax.database.postgres import PostgresLedger
 
     ledger = await PostgresLedger.open(url, LedgerConfig(), SteadyClock(), turns_without_pace(), read_only=True)
     try:

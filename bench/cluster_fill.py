@@ -13,10 +13,10 @@ from typing import Any
 from bench.world import World, offer_of, turns_without_pace
 from tenax.clock import Clock
 from tenax.config import LedgerConfig
-from tenax.ledger import rows
-from tenax.ledger.postgres import PostgresLedger
-from tenax.ledger.postgres.schema import key_secret, queries
-from tenax.ledger.postgres.write import add_to_tally
+from tenax.database import rows
+from tenax.database.postgres import PostgresLedger
+from tenax.database.postgres.schema import key_secret, queries
+from tenax.database.postgres.write import add_to_tally
 from tenax.model import Offer, Source
 
 WAVES = 20

@@ -19,9 +19,9 @@ from bench.report import ROOT
 from bench.world import World, host_number, turns_without_pace, visit_of
 from tenax.clock import SteadyClock
 from tenax.config import LedgerConfig
-from tenax.ledger.postgres import PostgresLedger
-from tenax.memory import settle_memory
+from tenax.database.postgres import PostgresLedger
 from tenax.model import Visit
+from tenax.runtime.memory import settle_memory
 
 IN_FLIGHT = 64
 TEXTS, TEXT_CHARS = 64, 5000

@@ -31,14 +31,14 @@ from unittest import mock
 
 from bench.cost_shapes import CURRENT, Form, Shape, fresh, kept_shapes, mutated
 from tenax.config import Config, ReadingConfig
-from tenax.cpu_time import GRACE_SECONDS, ProcessLimit, cpu_seconds
-from tenax.memory import settle_memory
+from tenax.crawl.reader.messages import Job
+from tenax.crawl.reader.read_page import read_page
+from tenax.crawl.single_page import MAX_CPU_SECONDS, explained, read
+from tenax.extract.budget import CpuBudget
+from tenax.extract.html.parser import parse
 from tenax.model import Source
-from tenax.one_page import MAX_CPU_SECONDS, explained, read
-from tenax.parse.budget import CpuBudget
-from tenax.parse.parser import parse
-from tenax.reader import read_page
-from tenax.reading import Job
+from tenax.runtime.cpu_time import GRACE_SECONDS, ProcessLimit, cpu_seconds
+from tenax.runtime.memory import settle_memory
 from tenax.urls.admit import rules_of
 
 SMALL_BYTES: Final = 30_000
@@ -130,7 +130,7 @@ def cost_of(body: bytes, form: Form, mode: str) -> Cost:
     global _parsing
     _parsing = 0.0
     began = cpu_seconds()
-    with mock.patch("tenax.parse.html.parse", _timed_parse):
+    with mock.patch("tenax.extract.html.dom.parse", _timed_parse):
         why = MODES[mode](body, form)
     return Cost(cpu_seconds() - began, _parsing, why)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tenax.discover.feeds import read_feed
+from tenax.discovery.feeds.read import read_feed
 
 NOW = 1_790_000_000.0
 """Only the century of years with two digits follows from it."""

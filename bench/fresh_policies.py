@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from bench.fresh_world import SimulatedPage
-from tenax.discover.change_rates import Tally, prior
-from tenax.discover.freshness import (
+from tenax.model import Freshness, PageKind
+from tenax.recrawl.change_rates import Tally, prior
+from tenax.recrawl.intervals import (
     DAY,
     FreshnessBounds,
     Seen,
@@ -19,8 +20,7 @@ from tenax.discover.freshness import (
     next_visit_at,
     taught,
 )
-from tenax.discover.visit_price import first_price, interval_days, next_price, price_for
-from tenax.model import Freshness, PageKind
+from tenax.recrawl.visit_budget import first_price, interval_days, next_price, price_for
 
 EPOCH = 1_700_000_000.0
 """When the simulated year starts."""

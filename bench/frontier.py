@@ -19,9 +19,9 @@ from math import ceil, inf
 import msgspec
 
 from tenax.config import Config, Sites
+from tenax.database.schedule import Entry, Schedule, Slot
+from tenax.hosts.limiter.pace import HostTurns
 from tenax.hosts.rules import after_visit, pace_seconds
-from tenax.hosts.turns import HostTurns
-from tenax.ledger.schedule import Entry, Schedule, Slot
 from tenax.model import Failed, FailureKind, Fetched, HostRecord, Outcome, RobotsCopy, RobotsVerdict
 
 HOSTS_A_TAKE = 20

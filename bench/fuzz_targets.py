@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from tenax.parse.charset import decode
-from tenax.parse.dates import are_neighbours, date_in_url, read_date
-from tenax.parse.document import Document, read_document, read_with_dom
-from tenax.parse.fingerprint import bands, likeness
-from tenax.parse.jsonld import read_jsonld
-from tenax.parse.language import language_of
-from tenax.parse.metadata import normal_language, robots_hints, shown
-from tenax.parse.people import byline_in, choose_people
-from tenax.parse.titles import choose_title
+from tenax.extract.document import Document, read_document, read_with_dom
+from tenax.extract.html.charset import decode
+from tenax.extract.language.detect import language_of
+from tenax.extract.metadata.authors import byline_in, choose_people
+from tenax.extract.metadata.dates import are_neighbours, date_in_url, read_date
+from tenax.extract.metadata.jsonld import read_jsonld
+from tenax.extract.metadata.read import normal_language, robots_hints, shown
+from tenax.extract.metadata.titles import choose_title
+from tenax.extract.text.fingerprint import bands, likeness
 
 NOW: Final = 1_700_000_000.0
 TOMORROW: Final = "2023-11-16"

@@ -18,7 +18,7 @@ from random import Random
 
 import atheris
 
-with atheris.instrument_imports(include=["tenax.parse"]):
+with atheris.instrument_imports(include=["tenax.extract"]):
     from bench.fuzz_targets import TARGETS
     from bench.fuzz_words import mutated
 

@@ -25,15 +25,14 @@ import uvloop
 from bench.report import WORKPLACE, BenchError, Report, run, say, short, table
 from tenax.clock import Clock, SteadyClock
 from tenax.config import Config, LedgerConfig, SiteConfig, Sites
+from tenax.database.sqlite import SqliteLedger
 from tenax.fetch.retry import plan_for
 from tenax.hosts import SharedTurns, Turn, host_key
-from tenax.hosts.machine import MachineTurns
-from tenax.hosts.memory import MemoryHosts
+from tenax.hosts.limiter.machine import MachineTurns
+from tenax.hosts.limiter.pace import HostTurns
+from tenax.hosts.records import MemoryHosts
 from tenax.hosts.robots import matcher
 from tenax.hosts.rules import after_visit, asked_of_all, pace_seconds, with_robots
-from tenax.hosts.turns import HostTurns
-from tenax.ledger.sqlite import SqliteLedger
-from tenax.memory import settle_memory
 from tenax.model import (
     Claim,
     Deferred,
@@ -50,6 +49,7 @@ from tenax.model import (
     Visit,
     Way,
 )
+from tenax.runtime.memory import settle_memory
 
 SIZES, QUICK_SIZES = (10_000, 1_000_000), (5_000, 50_000)
 POPULAR = 100_000

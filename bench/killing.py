@@ -24,13 +24,13 @@ from pathlib import Path
 from random import Random
 
 from bench.measure import processes_of
-from tenax.demo.manners import manners_of
+from tenax.crawl.location import Place
+from tenax.crawl.wiring import open_ledger
+from tenax.database import PageFilter
+from tenax.demo.behaviours import manners_of
 from tenax.demo.server import DemoProcess
 from tenax.demo.site import expected_pages
-from tenax.ledger import PageFilter
 from tenax.model import Cursor
-from tenax.place import Place
-from tenax.wiring import open_ledger
 
 ROOT = Path(__file__).parent.parent
 STYLES: dict[str, tuple[str, ...]] = {

@@ -27,9 +27,9 @@ from bench.read_corpus import WHAT_IT_NEEDS, Page, lay_out
 from bench.read_score import score_of_snippets, score_of_texts
 from bench.read_tally import Corpus
 from bench.report import ROOT, WORKPLACE, BenchError, Figure, Report, run, say, table
+from tenax.extract.article import page_type, select
+from tenax.extract.article.layout import UNREAD_TAG
 from tenax.model import PageKind
-from tenax.parse import article, kinds
-from tenax.parse.outline import UNREAD_TAG
 
 ARTICLES_BAR, OTHERS_BAR, SNIPPETS_BAR = 0.945, 0.743, 0.93
 """A little below what the shipped tables were chosen by: a change that falls short of these has lost something."""
@@ -84,8 +84,8 @@ def _scored(pages: Sequence[Page], file: Path, answers: Path) -> dict[str, Corpu
         one = parsed(row["html"], row["url"])
         own = list(islice(left, len(one.blocks)))
         seen = [0.0 if tag == UNREAD_TAG else score for tag, score in zip(one.outline.tags, own, strict=True)]
-        kept = article.judged(seen, one.blocks, one.features).kept
-        text = article.article_text(one.blocks, kept)
+        kept = select.judged(seen, one.blocks, one.features).kept
+        text = select.article_text(one.blocks, kept)
         corpora.setdefault(page.corpus, Corpus()).add(page, {"text": text})
     return corpora
 
@@ -129,8 +129,8 @@ def _export(report: Report, pages: Sequence[Page], out: Path, is_installing: boo
     ]
     report.figure("kinds_right", sum(right) / len(right))
     made: dict[str, Tables] = {
-        article.TABLES: kept_tables(kept),
-        kinds.TABLES: kinds_tables(of_kinds["trees"]),
+        select.TABLES: kept_tables(kept),
+        page_type.TABLES: kinds_tables(of_kinds["trees"]),
     }
     for name, tables in made.items():
         count = sum(len(one["trees"]) for one in tables.values())

@@ -13,14 +13,14 @@ from urllib.parse import urlsplit
 
 from bench.read_corpus import Page
 from bench.read_score import words_of
+from tenax.extract.article.blocks import Blocks
+from tenax.extract.article.features import OF_BLOCK, OF_BOX, OF_PAGE, Features, features_of
+from tenax.extract.article.hints import hints_of
+from tenax.extract.article.layout import Outline
+from tenax.extract.article.page_type import OF_KIND, kind_numbers
+from tenax.extract.html.dom import Dom
+from tenax.extract.html.head import read_head
 from tenax.model import PageKind
-from tenax.parse.blocks import Blocks
-from tenax.parse.features import OF_BLOCK, OF_BOX, OF_PAGE, Features, features_of
-from tenax.parse.head import read_head
-from tenax.parse.hints import hints_of
-from tenax.parse.html import Dom
-from tenax.parse.kinds import OF_KIND, kind_numbers
-from tenax.parse.outline import Outline
 from tenax.urls.scope import registered_domain
 
 FOLDS = 5

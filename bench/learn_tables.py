@@ -1,4 +1,4 @@
-"""What was learned as the tables that Tenax ships: LightGBM's trees in the form that `tenax.parse.trees` reads."""
+"""What was learned as the tables that Tenax ships: LightGBM's trees as `extract.article.decision_trees` reads them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from bench.learn_rows import FEATURES, KIND_ORDER
 from bench.report import BenchError
-from tenax.parse.kinds import OF_KIND
+from tenax.extract.article.page_type import OF_KIND
 
 Tables = dict[str, dict[str, Any]]
 """By name: trees, and where a sum may end early."""

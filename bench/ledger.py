@@ -25,9 +25,9 @@ from bench.report import WORKPLACE, BenchError, Report, median, run, say, short,
 from bench.world import World, host_number, offer_of, turns_without_pace, visit_of
 from tenax.clock import SteadyClock
 from tenax.config import LedgerConfig
-from tenax.ledger.sqlite import SqliteLedger
-from tenax.memory import settle_memory
+from tenax.database.sqlite import SqliteLedger
 from tenax.model import Offer, Visit
+from tenax.runtime.memory import settle_memory
 
 SIZES, QUICK_SIZES = (0, 1_000_000, 10_000_000), (0, 20_000, 200_000)
 CYCLES, QUICK_CYCLES = 6000, 1500

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bench.report import BenchError, Report, median, run, short, table
-from tenax.parse.fingerprint import NEAR_LIKENESS, bands, likeness, near_fingerprint
+from tenax.extract.text.fingerprint import NEAR_LIKENESS, bands, likeness, near_fingerprint
 
 SEED = 20
 LENGTHS = (50, 200, 1_000, 5_000)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from tenax.memory import settle_memory
-from tenax.parse import read_document
-from tenax.parse.html import Dom
+from tenax.extract import read_document
+from tenax.extract.html.dom import Dom
+from tenax.runtime.memory import settle_memory
 
 settle_memory()  # as the readers of a crawl do
 

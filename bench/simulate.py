@@ -22,8 +22,8 @@ from math import inf
 from bench.frontier import PACE_SECONDS, SITES, Count, Frontier
 from bench.report import BenchError, Report, run, say, short, table
 from tenax.config import Config
-from tenax.hosts.turns import HostTurns
-from tenax.ledger.schedule import Entry, Schedule
+from tenax.database.schedule import Entry, Schedule
+from tenax.hosts.limiter.pace import HostTurns
 from tenax.model import HostRecord, RobotsCopy, RobotsVerdict
 
 HOSTS, QUICK_HOSTS = 1_000_000, 20_000

@@ -32,7 +32,7 @@ FREQUENCIES = ("hourly", "daily", "weekly", "monthly", "yearly")
 READ = """
 import json, sys, time
 from pathlib import Path
-from tenax.discover.sitemaps import read_sitemap
+from tenax.discovery.sitemaps.read import read_sitemap
 
 def resident(field):
     status = Path("/proc/self/status").read_text()

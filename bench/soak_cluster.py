@@ -30,10 +30,10 @@ from bench.cluster_soak_plan import WORKERS, Disturbance, Shape, plan
 from bench.cluster_soak_plants import PLANTS, Plant
 from bench.cluster_soak_site import ADDRESS_FACTOR, PACE_SECONDS, SLOW_LOCATION, Hosts
 from bench.report import WORKPLACE, BenchError, Report, run, say, table
+from tenax.crawl.location import Place
+from tenax.crawl.wiring import open_ledger
+from tenax.database import PageFilter, Status
 from tenax.errors import LedgerError
-from tenax.ledger import PageFilter, Status
-from tenax.place import Place
-from tenax.wiring import open_ledger
 from tests.servers.kafka import KafkaBroker
 from tests.servers.postgres import PostgresServer
 from tests.servers.redis import RedisServer

@@ -15,10 +15,10 @@ from typing import Any
 
 import msgspec
 
-from tenax.cli.explain import explanation_of
-from tenax.cli.story import headline
-from tenax.place import Place
-from tenax.wiring import open_ledger
+from tenax.cli.commands.explain import explanation_of
+from tenax.cli.views.timeline import headline
+from tenax.crawl.location import Place
+from tenax.crawl.wiring import open_ledger
 
 NEVER_LINKED = "no stored page links to it"
 """What is said of a URL that no page, sitemap or feed named."""

@@ -30,8 +30,8 @@ from bench.hostile_cases import SECRETS
 from bench.hostile_server import GOOD, HOSTILE, children
 from bench.measure import Cost, cost_of, end_with_parent, processes_of
 from bench.report import ROOT, WORKPLACE, BenchError, Report, run, say, table
-from tenax.place import Place
-from tenax.wiring import open_ledger
+from tenax.crawl.location import Place
+from tenax.crawl.wiring import open_ledger
 
 HOSTS, QUICK_HOSTS = 50, 10
 SECONDS, QUICK_SECONDS = 600.0, 40.0

@@ -59,7 +59,7 @@ class Tried:
 
     runs: int = 0
     reached: int = 0
-    """Branches of `tenax.parse` that some input came through."""
+    """Branches of `tenax.extract` that some input came through."""
     found: list[str] = field(default_factory=list)
 
     def add(self, log: str, exit_code: int) -> None:

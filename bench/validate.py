@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 from bench.report import Figure, Report, run, say, table
 from tenax.config import ValidationConfig
+from tenax.extract.document import Document, read_with_dom
+from tenax.extract.html.block_page_signals import read_facts
+from tenax.extract.html.dom import Dom
 from tenax.fetch.validate import Verdict, validate
-from tenax.parse.document import Document, read_with_dom
-from tenax.parse.facts import read_facts
-from tenax.parse.html import Dom
 from tests.pages import good_pages, wall_pages
 from tests.pages.layouts import plain
 from tests.pages.texts import TEXTS

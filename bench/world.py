@@ -14,7 +14,7 @@ from itertools import accumulate
 import msgspec
 
 from tenax.config import Config, PolitenessConfig, Sites
-from tenax.hosts.turns import HostTurns
+from tenax.hosts.limiter.pace import HostTurns
 from tenax.model import (
     Claim,
     Done,

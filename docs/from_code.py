@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import re
+import textwrap
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Literal, get_args, get_origin, get_type_hints
 
 from docs.wording import table
@@ -111,3 +114,41 @@ def _spelled(action: argparse.Action) -> str:
 def _aligned_comments(lines: str) -> str:
     """In the help a remark follows two spaces or more; in a shell it needs a `#`."""
     return re.sub(r" {2,}(?=\S)", "  # ", lines)
+
+
+SOURCE = Path(__file__).parent.parent / "src" / "tenax"
+GROUPS = (
+    ("model", "config", "runtime", "text"),
+    ("urls", "extract", "discovery", "recrawl", "hosts", "database", "events"),
+    ("fetch",),
+    ("crawl",),
+    ("services", "trace", "demo"),
+    ("cli",),
+)
+"""From the bottom to the top, as tests/test_architecture.py holds them."""
+_WIDTH = 110
+
+
+def layout() -> str:
+    """The packages with their first sentence and the modules in them, and what lies beside them."""
+    loose = " ".join(sorted(file.stem for file in SOURCE.glob("*.py") if not file.stem.startswith("__")))
+    groups = [f"src/tenax/\n  {loose}", *("\n".join(map(_package, group)) for group in GROUPS)]
+    return "```text\n" + "\n\n".join(groups) + "\n```"
+
+
+def _package(name: str, depth: int = 1) -> str:
+    folder = SOURCE / name
+    indent = "  " * depth
+    sentence = _first_sentence(folder / "__init__.py")
+    modules = " ".join(sorted(file.stem for file in folder.glob("*.py") if not file.stem.startswith("__")))
+    lines = textwrap.wrap(
+        f"{folder.name}/  {sentence}", _WIDTH, initial_indent=indent, subsequent_indent=f"{indent}    "
+    )
+    lines += textwrap.wrap(modules, _WIDTH, initial_indent=f"{indent}  ", subsequent_indent=f"{indent}  ")
+    inside = sorted(one.parent.relative_to(SOURCE) for one in folder.glob("*/__init__.py"))
+    return "\n".join([*lines, *(_package(str(one), depth + 1) for one in inside)])
+
+
+def _first_sentence(file: Path) -> str:
+    text = (ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or "").partition("\n\n")[0]
+    return re.split(r"(?<=\.) (?=[A-Z`])", " ".join(text.split()))[0]

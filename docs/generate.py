@@ -57,6 +57,7 @@ def parts_of(text: str) -> list[str]:
 PARTS: dict[str, Callable[[], str]] = {
     "knobs": from_code.knob_tables,
     "exit-codes": from_code.exit_code_table,
+    "layout": from_code.layout,
     "metrics": from_code.metric_table,
     "page-fetcher-knobs": from_code.page_fetcher_knobs,
     "page-fetcher-metrics": lambda: from_code.metric_table(PAGE_FETCHER_METRICS),

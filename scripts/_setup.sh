@@ -5,7 +5,7 @@
 # its settings from such names and refuses those it does not know.
 
 root=${BASH_SOURCE[0]%/*/*}
-kernel=$root/src/tenax/parse/kernel
+kernel=$root/src/tenax/extract/native
 
 fail() {
   _end_steps

@@ -22,7 +22,18 @@ settings.register_profile("tenax", deadline=None, suppress_health_check=[HealthC
 settings.load_profile("tenax")
 
 HERE = Path(__file__).parent
-LONGEST_FIRST = ("e2e", "ledger", "fetch", "hostile", "services", "test_scripts.py", "hosts", "bench", "events")
+LONGEST_FIRST = (
+    "e2e",
+    "database",
+    "fetch",
+    "hostile",
+    "services",
+    "test_scripts.py",
+    "hosts",
+    "crawl",
+    "bench",
+    "events",
+)
 """Where files take seconds to a minute each, for they start processes, servers and browsers."""
 
 _numbers = count(1)
@@ -43,7 +54,7 @@ def pytest_collection_finish() -> None:
 def postgres_server() -> Iterator[PostgresServer]:
     with PostgresServer() as server, pytest.MonkeyPatch.context() as monkeypatch:
         # A server that starts a session late, on a busy machine, is none that is away.
-        monkeypatch.setattr("tenax.ledger.postgres.link.CONNECT_SECONDS", FAULT_SECONDS)
+        monkeypatch.setattr("tenax.database.postgres.connection.CONNECT_SECONDS", FAULT_SECONDS)
         yield server
 
 

@@ -9,19 +9,19 @@ from typing import NamedTuple
 
 from tenax.clock import ManualClock
 from tenax.config import Config, DiscoveryConfig, LedgerConfig, PolitenessConfig, Sites
-from tenax.engine import Engine
+from tenax.crawl.connectivity import NetworkWatch
+from tenax.crawl.duplicates import PageLikeness
+from tenax.crawl.engine import Engine
+from tenax.crawl.reader.pool import InlineReaders
+from tenax.crawl.rules import Rulebook
+from tenax.database import Admission, Life
+from tenax.database.sqlite import SqliteLedger
 from tenax.fetch import Request, Response
 from tenax.fetch.headers import Headers
 from tenax.fetch.pipeline import Pipeline
-from tenax.hosts.memory import MemoryHosts, OwnHosts
-from tenax.hosts.turns import HostTurns
-from tenax.ledger import Admission, Life
-from tenax.ledger.sqlite import SqliteLedger
-from tenax.likeness import PageLikeness
+from tenax.hosts.limiter.pace import HostTurns
+from tenax.hosts.records import MemoryHosts, OwnHosts
 from tenax.model import Ending, Failed, Offer, Refused, Visit
-from tenax.network import NetworkWatch
-from tenax.readers import InlineReaders
-from tenax.rulebook import Rulebook
 from tenax.urls.admit import rules_of, seed_offers
 from tenax.urls.normalize import spelling_of
 from tests.fetch.anywhere import transports_over

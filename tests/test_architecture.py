@@ -20,137 +20,118 @@ SOURCE = ROOT / "src"
 
 # From the bottom to the top. A room may use the floors below its own.
 FLOORS: tuple[tuple[str, frozenset[str]], ...] = (
-    (
-        "ground",
-        frozenset(
-            {
-                *("version", "errors", "model", "clock", "cancelling", "config", "cpu_time"),
-                *("files", "open_files", "memory", "metrics", "logs", "place", "safe_text", "masking"),
-            }
-        ),
-    ),
-    ("rooms", frozenset({"urls", "parse", "discover", "hosts", "ledger", "events"})),
+    ("ground", frozenset({"version", "errors", "model", "clock", "config", "logs", "metrics", "runtime", "text"})),
+    ("rooms", frozenset({"urls", "extract", "discovery", "recrawl", "hosts", "database", "events"})),
     ("fetch", frozenset({"fetch"})),
-    (
-        "around the loop",
-        frozenset(
-            {
-                "graph",
-                "network",
-                "likeness",
-                "catalogues",
-                "finding",
-                "lessons",
-                "sparing",
-                "upkeep",
-                "page",
-                "reading",
-                "reader",
-                "reader_channel",
-                "reader_process",
-                "reader_progress",
-                "readers",
-                "limit_check",
-                "readmission",
-                "rulebook",
-                "seeding",
-                "supervisor",
-            }
-        ),
-    ),
-    ("the loop", frozenset({"engine", "progress", "app"})),
-    ("wiring", frozenset({"wiring"})),
+    ("crawl", frozenset({"crawl"})),
     ("services", frozenset({"services"})),
-    ("wiring of services", frozenset({"wiring_services"})),
-    ("library", frozenset({"crawl", "one_page", "trial"})),
+    ("trace", frozenset({"trace"})),
     ("demo", frozenset({"demo"})),
     ("command line", frozenset({"cli"})),
     ("doors", frozenset({"__main__", ""})),
 )
 LEVEL = {room: level for level, (_, rooms) in enumerate(FLOORS) for room in rooms}
 # Modules on these floors may use each other; those on the floor of rooms meet only further up.
-SHARED_FLOORS = frozenset({"ground", "around the loop", "the loop"})
+SHARED_FLOORS = frozenset({"ground"})
 
 # What is machinery, and may be exchanged for another. Only the two files of wiring say which one it is.
-WIRING = {"tenax.wiring", "tenax.wiring_services"}
+WIRING = {"tenax.crawl.wiring", "tenax.services.wiring"}
 BACKENDS = (
     *(
-        "tenax.ledger.sqlite",
-        "tenax.ledger.postgres",
+        "tenax.database.sqlite",
+        "tenax.database.postgres",
         "tenax.events.jsonl",
         "tenax.events.kafka",
         "tenax.events.redis",
-        "tenax.hosts.memory",
-        "tenax.hosts.machine",
+        "tenax.hosts.records",
+        "tenax.hosts.limiter.machine",
     ),
     *("tenax.fetch.http", "tenax.fetch.curl", "tenax.fetch.browser", "tenax.hosts.redis"),
     *("tenax.services.page_fetcher.redis_queue", "tenax.services.page_fetcher.redis_status"),
-    "tenax.services.schedule.redis_marks",
+    "tenax.services.scheduler.redis_store",
 )
 NAMES_A_BACKEND = {
-    ("tenax.progress", "tenax.hosts.memory"): "shows every host this process holds, which is what that backend is",
-    ("tenax.app", "tenax.hosts.memory"): "hands it to those who show progress",
-    ("tenax.hosts.redis.sharing", "tenax.hosts.memory"): "is given the one that stands in for Redis",
-    ("tenax.hosts.redis.records", "tenax.hosts.memory"): "stands in for Redis while that is away",
+    (
+        "tenax.crawl.progress",
+        "tenax.hosts.records",
+    ): "shows every host this process holds, which is what that backend is",
+    ("tenax.crawl.app", "tenax.hosts.records"): "hands it to those who show progress",
+    ("tenax.hosts.redis.sharing", "tenax.hosts.records"): "is given the one that stands in for Redis",
+    ("tenax.hosts.redis.records", "tenax.hosts.records"): "stands in for Redis while that is away",
     ("tenax.services.page_fetcher.redis_status", "tenax.hosts.redis"): "reads what is kept there, and nothing else",
 }
 
 PURE = (
     *(
         "tenax.urls",
-        "tenax.parse",
-        "tenax.discover",
-        "tenax.page",
-        "tenax.safe_text",
-        "tenax.masking",
-        "tenax.reading",
-        "tenax.graph",
+        "tenax.extract",
+        "tenax.discovery",
+        "tenax.crawl.page_record",
+        "tenax.text.escaping",
+        "tenax.text.masking",
+        "tenax.crawl.reader.messages",
+        "tenax.crawl.link_graph",
     ),
     *("tenax.hosts.rules", "tenax.hosts.throttle", "tenax.hosts.breaker", "tenax.hosts.budget", "tenax.hosts.cooldown"),
     *(
-        "tenax.hosts.ways",
-        "tenax.hosts.rest",
+        "tenax.hosts.transport_choice",
+        "tenax.hosts.backoff",
         "tenax.hosts.robots",
-        "tenax.hosts.rule_index",
-        "tenax.hosts.turns",
-        "tenax.hosts.local_turns",
+        "tenax.hosts.robots_index",
+        "tenax.hosts.limiter.pace",
+        "tenax.hosts.limiter.process",
     ),
-    "tenax.hosts.redis.shares",
+    "tenax.hosts.redis.limiter_shares",
     *(
-        "tenax.ledger.schedule",
-        "tenax.ledger.earlier",
-        "tenax.ledger.postgres.breaker",
-        "tenax.ledger.answers",
-        "tenax.ledger.contents",
-        "tenax.ledger.duplicates",
-        "tenax.ledger.effects",
-        "tenax.ledger.in_links",
-        "tenax.ledger.inflow",
-        "tenax.ledger.links",
-        "tenax.ledger.offers",
-        "tenax.ledger.reports",
-        "tenax.ledger.robots_written",
-        "tenax.ledger.rows",
+        "tenax.database.schedule",
+        "tenax.database.clock_rollback",
+        "tenax.database.postgres.reconnect",
+        "tenax.database.report_rows",
+        "tenax.database.page_codec",
+        "tenax.database.duplicates",
+        "tenax.database.visit_rows",
+        "tenax.database.in_links",
+        "tenax.database.admission_rate",
+        "tenax.database.links",
+        "tenax.database.candidates",
+        "tenax.database.reports",
+        "tenax.database.robots_cache",
+        "tenax.database.rows",
         "tenax.fetch.addresses",
         "tenax.fetch.bodies",
     ),
-    *("tenax.fetch.answer", "tenax.fetch.learn"),
+    *("tenax.fetch.answer", "tenax.fetch.host_update"),
     *("tenax.fetch.cache", "tenax.fetch.classify", "tenax.fetch.decide", "tenax.fetch.fallback", "tenax.fetch.headers"),
     "tenax.fetch.framing",
     "tenax.fetch.limits",
     *("tenax.fetch.policy", "tenax.fetch.proxies", "tenax.fetch.redirects", "tenax.fetch.retry", "tenax.fetch.target"),
-    *("tenax.fetch.validate", "tenax.fetch.signatures", "tenax.fetch.wall_words", "tenax.fetch.browser.session_rules"),
+    *(
+        "tenax.fetch.validate",
+        "tenax.fetch.block_page_signatures",
+        "tenax.fetch.block_page_words",
+        "tenax.fetch.browser.session_rules",
+    ),
     "tenax.fetch.browser.page_rules",
-    *("tenax.events.lines", "tenax.services.schedule.plan"),
+    *("tenax.events.page_line", "tenax.services.scheduler.plan"),
     *(
         f"tenax.services.page_fetcher.{room}"
-        for room in ("events", "hand", "intake", "items", "manners", "redis_scripts", "rests", "settling", "status")
+        for room in (
+            "backoff",
+            "disposition",
+            "events",
+            "intake",
+            "items",
+            "redis_scripts",
+            "scheduler",
+            "settings",
+            "status",
+        )
     ),
 )
 # What pure rooms may use besides each other: nouns, failures, knobs, and the front pages that declare protocols.
 PURE_ENOUGH = frozenset(
-    {"tenax.model", "tenax.errors", "tenax.config", "tenax.version", "tenax.fetch", "tenax.hosts", "tenax.ledger"}
-    | {"tenax.services.page_fetcher", "tenax.services.schedule"}
+    {"tenax.model", "tenax.errors", "tenax.config", "tenax.version", "tenax.fetch", "tenax.hosts", "tenax.database"}
+    | {"tenax.services.page_fetcher", "tenax.services.scheduler"}
 )
 IMPURE = frozenset({
     "aiohappyeyeballs", "asyncio", "concurrent", "http", "io", "logging", "multiprocessing", "os", "pathlib", "random",
@@ -160,35 +141,35 @@ IMPURE = frozenset({
 IMPURE_CALLS = frozenset({"open", "print", "input", "now", "utcnow", "today"})
 USES_IMPURE = {
     ("tenax.fetch.bodies", "sys"): "asks which Python this is, to find the zstd of its standard library",
-    ("tenax.parse.kernel.binding", "threading"): "loads the kernel once, whichever thread asks first",
+    ("tenax.extract.native.binding", "threading"): "loads the kernel once, whichever thread asks first",
 }
 
 # What makes a part of a pure room before Tenax runs. Whoever runs asks only where that part is.
-MAKERS = {"tenax.parse.kernel.build": "library_path", "tenax.parse.kernel.make_unicode": None}
-KERNEL = SOURCE / "tenax" / "parse" / "kernel"
+MAKERS = {"tenax.extract.native.build": "library_path", "tenax.extract.native.make_unicode": None}
+KERNEL = SOURCE / "tenax" / "extract" / "native"
 
 # Where a library may be named, so that another can take its place.
 HOMES = {
-    "aiohappyeyeballs": ("tenax.fetch.dial",),
-    "asyncpg": ("tenax.ledger.postgres.link",),
+    "aiohappyeyeballs": ("tenax.fetch.connect",),
+    "asyncpg": ("tenax.database.postgres.connection",),
     "brotli": ("tenax.fetch.bodies",),
     "confluent_kafka": ("tenax.events.kafka",),
     "can_ada": ("tenax.urls.normalize", "tenax.fetch.redirects"),
     "curl_cffi": ("tenax.fetch.curl.handles",),
-    "igraph": ("tenax.graph",),
+    "igraph": ("tenax.crawl.link_graph",),
     "httptools": ("tenax.fetch.http.wire", "tenax.fetch.http.heads", "tenax.fetch.failures"),
     "playwright": ("tenax.fetch.browser",),
     "prometheus_client": ("tenax.metrics",),
     "protego": ("tenax.hosts.robots",),
     "publicsuffixlist": ("tenax.urls.scope",),
-    "pycares": ("tenax.fetch.names",),
-    "re2": ("tenax.urls.patterns", "tenax.safe_text"),
+    "pycares": ("tenax.fetch.dns",),
+    "re2": ("tenax.urls.patterns", "tenax.text.escaping"),
     "redis": ("tenax.events.redis", "tenax.hosts.redis", "tenax.services"),
-    "rich": ("tenax.cli.live",),
-    "selectolax": ("tenax.parse.parser", "tenax.parse.node", "tenax.parse.kernel.binding"),
-    "sqlite3": ("tenax.ledger.sqlite",),
-    "uvloop": ("tenax.cli.running", "tenax.demo.__main__"),
-    "yaml": ("tenax.cli.schedule",),
+    "rich": ("tenax.cli.views.progress",),
+    "selectolax": ("tenax.extract.html.parser", "tenax.extract.html.node", "tenax.extract.native.binding"),
+    "sqlite3": ("tenax.database.sqlite",),
+    "uvloop": ("tenax.cli.run_crawl", "tenax.demo.__main__"),
+    "yaml": ("tenax.cli.commands.schedule",),
 }
 
 MOST_LINES = 400

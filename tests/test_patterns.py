@@ -12,7 +12,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tenax.parse import blocks, detect, fingerprint, kinds, marks
+from tenax.extract.article import blocks, class_hints, page_type
+from tenax.extract.html import charset_detection
+from tenax.extract.text import fingerprint
 from tenax.urls import traps
 from tests.patterns import ANCHORED, Hard, Made, Pattern, Site, hard_texts, sites
 
@@ -32,19 +34,23 @@ AFTER_RUNS = ("", "\0!a\né")
 
 MADE_LATER = {
     # As of `/a{n}{yyyy}{mm}{m}{n}`.
-    "tenax.cli.host_words._holds": Made(lambda: [re.compile(r"/a\d++\d{4}\d\d\d\d?\d++")], frozenset({"fullmatch"})),
-    "tenax.parse.blocks._dense": Made(lambda: [blocks._dense()]),
-    "tenax.parse.detect._reader": Made(lambda: [re.compile(odd) for *_, odd in detect._ALPHABETS]),
-    "tenax.parse.fingerprint._marks": Made(lambda: [fingerprint._marks()]),
-    "tenax.parse.fingerprint._patterns": Made(lambda: fingerprint._patterns(9)),
-    "tenax.parse.kinds._any_of": Made(lambda: [kinds._ANY_WORD]),
-    "tenax.parse.kinds.address_patterns": Made(kinds.address_patterns),
-    "tenax.parse.marks._beginnings": Made(lambda: [marks._beginnings()], frozenset({"match"})),
+    "tenax.cli.views.format_host._holds": Made(
+        lambda: [re.compile(r"/a\d++\d{4}\d\d\d\d?\d++")], frozenset({"fullmatch"})
+    ),
+    "tenax.extract.article.blocks._dense": Made(lambda: [blocks._dense()]),
+    "tenax.extract.html.charset_detection._reader": Made(
+        lambda: [re.compile(odd) for *_, odd in charset_detection._ALPHABETS]
+    ),
+    "tenax.extract.text.fingerprint._marks": Made(lambda: [fingerprint._marks()]),
+    "tenax.extract.text.fingerprint._patterns": Made(lambda: fingerprint._patterns(9)),
+    "tenax.extract.article.page_type._any_of": Made(lambda: [page_type._ANY_WORD]),
+    "tenax.extract.article.page_type.address_patterns": Made(page_type.address_patterns),
+    "tenax.extract.article.class_hints._beginnings": Made(lambda: [class_hints._beginnings()], frozenset({"match"})),
     "tenax.urls.traps._unusual_year": Made(lambda: [traps._unusual_year(2030)]),
 }
 
 OWN_TEXT = {
-    "tenax.ledger.postgres.read._regex": "a glob that a person typed for `export` or `dead-letters`",
+    "tenax.database.postgres.read._regex": "a glob that a person typed for `export` or `dead-letters`",
 }
 """Patterns that no stranger's text reaches, and what reaches them instead."""
 

@@ -24,7 +24,7 @@ import os, sys
 print(sys.argv[1:])
 print(sorted(name for name in os.environ if name.startswith("TENAX_")))
 """
-KERNEL = Path("src", "tenax", "parse", "kernel")
+KERNEL = Path("src", "tenax", "extract", "native")
 COMPILERS = {"cc", "gcc", "clang"}
 COMPILING = "Compiling what reads pages…"
 SET_UP = [

@@ -9,7 +9,7 @@ from pathlib import Path
 from zipfile import ZipFile
 
 ROOT = Path(__file__).parent.parent
-KERNEL = "tenax/parse/kernel/"
+KERNEL = "tenax/extract/native/"
 
 
 def wheel(out: Path, **environment: str) -> Path:
@@ -34,7 +34,7 @@ def test_a_wheel_brings_the_kernel_and_not_its_sources(tmp_path: Path) -> None:
     with ZipFile(made) as archive:
         archive.extractall(tmp_path / "installed")
     loading = "print(ctypes.CDLL(str(library_path()))._name)"
-    asking = f"import ctypes; from tenax.parse.kernel.build import library_path; {loading}"
+    asking = f"import ctypes; from tenax.extract.native.build import library_path; {loading}"
     surroundings = os.environ | {"PYTHONPATH": str(tmp_path / "installed")}
     found = subprocess.check_output([sys.executable, "-c", asking], cwd=tmp_path, env=surroundings, text=True)
     assert found == f"{tmp_path}/installed/{KERNEL}libtenax.so\n"

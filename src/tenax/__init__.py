@@ -11,21 +11,21 @@ from tenax.version import __version__
 
 if TYPE_CHECKING:
     from tenax.config import Config
-    from tenax.crawl import Crawl
+    from tenax.crawl.library import Crawl
+    from tenax.crawl.single_page import read
     from tenax.errors import TenaxError
+    from tenax.extract.document import Document
     from tenax.model import Ending, Page, Progress
-    from tenax.one_page import read
-    from tenax.parse.document import Document
 
 _HOMES = {
     "Config": "tenax.config",
-    "Crawl": "tenax.crawl",
-    "Document": "tenax.parse.document",
+    "Crawl": "tenax.crawl.library",
+    "Document": "tenax.extract.document",
     "Ending": "tenax.model",
     "Page": "tenax.model",
     "Progress": "tenax.model",
     "TenaxError": "tenax.errors",
-    "read": "tenax.one_page",
+    "read": "tenax.crawl.single_page",
 }
 
 

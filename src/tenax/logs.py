@@ -17,8 +17,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from tenax.masking import MASK, is_secret_name, mask_text
-from tenax.safe_text import UNSAFE
+from tenax.text.escaping import UNSAFE
+from tenax.text.masking import MASK, is_secret_name, mask_text
 
 # Whole escape sequences go, so that "\x1b[31mred" leaves "red" and not "[31mred". OSC, DCS, SOS, PM and APC run to
 # their terminator; one that is never closed gives up at the end of its line, so it cannot swallow the rest.

@@ -21,7 +21,7 @@ from bench.world import LINKS, World, offer_of, turns_without_pace
 from docs import from_results
 from tenax.clock import Clock, ManualClock, SteadyClock
 from tenax.config import LedgerConfig
-from tenax.ledger.postgres import PostgresLedger
+from tenax.database.postgres import PostgresLedger
 
 ROOT = Path(__file__).parent.parent.parent
 SIZE = 2000

@@ -7,11 +7,11 @@ from pathlib import Path
 from bench.hosts import IN_FLIGHT, Crowd, offers, opened, visit_all
 from tenax.clock import SteadyClock
 from tenax.config import LedgerConfig
-from tenax.hosts.machine import MachineTurns
-from tenax.hosts.memory import MemoryHosts
+from tenax.database.robots_cache import HOSTS_REMEMBERED
+from tenax.database.schedule import SPARE_TURNS
+from tenax.hosts.limiter.machine import MachineTurns
+from tenax.hosts.records import MemoryHosts
 from tenax.hosts.robots import _SHELF, _SHELF_CHARS
-from tenax.ledger.robots_written import HOSTS_REMEMBERED
-from tenax.ledger.schedule import SPARE_TURNS
 
 HOSTS, WINDOW = 20_000, 500
 CONFIG = LedgerConfig(window_hosts=WINDOW, look_ahead=4, fsync=False)

@@ -29,12 +29,12 @@ from bench.read_score import Shares
 from bench.read_tally import Corpus
 from bench.report import BenchError
 from docs import from_results
+from tenax.extract.article import page_type, select
+from tenax.extract.article.decision_trees import Table, compiled_sum, load
+from tenax.extract.article.features import OF_BLOCK, OF_BOX
+from tenax.extract.article.layout import OF_PAGE
+from tenax.extract.article.page_type import OF_KIND
 from tenax.model import PageKind
-from tenax.parse import article, kinds
-from tenax.parse.features import OF_BLOCK, OF_BOX
-from tenax.parse.kinds import OF_KIND
-from tenax.parse.outline import OF_PAGE
-from tenax.parse.trees import Table, compiled_sum, load
 
 GOLD = "one two three four five six seven eight"
 
@@ -178,7 +178,7 @@ def test_tables_are_what_reading_loads(tmp_path: Path) -> None:
     made = kinds_tables(trees)
     store(made, tmp_path / "kinds.json")
     assert json.loads((tmp_path / "kinds.json").read_text()) == made
-    assert set(made) == set(load(kinds.TABLES)) == {kind.value for kind in PageKind}
+    assert set(made) == set(load(page_type.TABLES)) == {kind.value for kind in PageKind}
     second = list(made)[1]
     total = compiled_sum(Table(tuple(made[second]["trees"])), OF_KIND, frozenset(OF_KIND))
     assert total((0.0,) * len(OF_KIND)) == -2
@@ -189,7 +189,7 @@ def test_a_table_of_blocks_keeps_its_exits() -> None:
     tree = {"tree_structure": split(0, 1.0, leaf(0), leaf(1)), "worth": 0.5}
     made = kept_tables({"article": {"trees": [tree], "exits": [[20, 1.6, 1.97]]}})
     assert made == {"article": {"trees": [[FEATURES[0], 1.0, 0, 0.5]], "exits": [[20, 1.6, 1.97]]}}
-    assert made.keys() < load(article.TABLES).keys()
+    assert made.keys() < load(select.TABLES).keys()
 
 
 def test_trees_are_compared_place_by_place() -> None:

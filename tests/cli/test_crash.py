@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tenax import cli
-from tenax.cli import config
+from tenax.cli.commands import config
 from tenax.errors import StorageFull
 
 

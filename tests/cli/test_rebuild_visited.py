@@ -7,10 +7,10 @@ import asyncio
 import pytest
 
 from tenax.cli import main
-from tenax.cli.ledger import _Progress
+from tenax.cli.commands.db import _Progress
 from tenax.clock import SteadyClock
 from tenax.config import LedgerConfig
-from tenax.ledger.postgres import PostgresLedger
+from tenax.database.postgres import PostgresLedger
 from tests.contracts.ledger import Manners, offer
 from tests.servers.redis import RedisServer
 
@@ -50,7 +50,7 @@ def test_it_needs_both_servers(postgres: str, capsys: pytest.CaptureFixture[str]
 
 def test_progress_is_told_now_and_then(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     times = iter([0.0, 1.0, 2.5, 2.5, 3.0])
-    monkeypatch.setattr("tenax.cli.ledger.time.monotonic", lambda: next(times))
+    monkeypatch.setattr("tenax.cli.commands.db.time.monotonic", lambda: next(times))
     progress = _Progress()
     for done in (5000, 10_000, 15_000):
         progress.told(done, 1_000_000)

@@ -10,7 +10,7 @@ from typing import ClassVar
 import pytest
 
 from tenax.fetch import Request, Response
-from tenax.fetch.room import BodyBudget, Room
+from tenax.fetch.body_budget import BodyBudget, Room
 from tenax.model import Deferred, Failed, Refused
 from tests.contracts.transport import Made, Rig
 from tests.loops import FAULT_SECONDS, outlasted, reached, rounds

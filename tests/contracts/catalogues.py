@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from tenax.clock import ManualClock
-from tenax.ledger import Ledger, PageFilter, TaskState
-from tenax.ledger.schedule import PATIENT_TURNS
+from tenax.database import Ledger, PageFilter, TaskState
+from tenax.database.schedule import PATIENT_TURNS
 from tenax.model import (
     Again,
     Claim,

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from tenax.clock import ManualClock
-from tenax.ledger import Ledger
+from tenax.database import Ledger
 from tenax.model import DeadLetter, Failed, FailureKind, PageKind
 from tests.contracts.ledger import Opened, claimed, offer, page_of, visit_of
 

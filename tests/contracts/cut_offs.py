@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from tenax.clock import ManualClock
-from tenax.ledger import CutCount, CutPage, Ledger, TaskState
-from tenax.ledger.links import pack_urls, unpack_links
+from tenax.database import CutCount, CutPage, Ledger, TaskState
+from tenax.database.links import pack_urls, unpack_links
 from tenax.model import Budget, Fetched, Finds, Owed, Park, Refused, Rejected
 from tests.contracts.held_pages import life_of
 from tests.contracts.ledger import Opened, claimed, drain, offer, visit_of

@@ -12,10 +12,10 @@ import pytest
 
 from tenax.clock import ManualClock
 from tenax.config import DuplicatesConfig
-from tenax.ledger import Admission, Ledger, PageFilter
-from tenax.ledger.duplicates import MOST_HOLDERS
+from tenax.database import Admission, Ledger, PageFilter
+from tenax.database.duplicates import MOST_HOLDERS
+from tenax.extract.text import fingerprint
 from tenax.model import PageLink
-from tenax.parse import fingerprint
 from tests.contracts.held_pages import life_of
 from tests.contracts.ledger import Manners, Opened, claimed, drain, offer, page_of, visit_of
 

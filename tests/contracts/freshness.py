@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from tenax.clock import ManualClock
-from tenax.ledger import AgendaLine, Ledger, TaskState
+from tenax.database import AgendaLine, Ledger, TaskState
 from tenax.model import Again, Claim, Failed, FailureKind, Freshness, Outcome, Priority, Source, Tiding, Unchanged
 from tests.contracts.catalogues import SITEMAP, asked, offered, reopened
 from tests.contracts.held_pages import NOT_FOUND, TROUBLE, life_of

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from tenax.clock import ManualClock
-from tenax.ledger import Ledger, Life, PageFilter, TaskState
+from tenax.database import Ledger, Life, PageFilter, TaskState
 from tenax.model import (
     Again,
     Claim,

@@ -16,7 +16,7 @@ import msgspec
 import pytest
 
 from tenax.hosts import Hosts
-from tenax.hosts.memory import MemoryHosts, OwnHosts
+from tenax.hosts.records import MemoryHosts, OwnHosts
 from tenax.hosts.rules import after_probe, after_visit, lasting, must_probe, with_robots
 from tenax.model import Deferred, HostRecord, Outcome, RobotsCopy, RobotsVerdict, Way
 from tests.hosts.history import (

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from tenax.clock import ManualClock
-from tenax.ledger import Ledger
+from tenax.database import Ledger
 from tenax.model import SECONDS_PER_POINT, Again, Claim, Offer, Plan, Priority, Source, points_of_links
 from tests.contracts.catalogues import reopened
 from tests.contracts.held_pages import life_of

@@ -15,8 +15,8 @@ import msgspec
 import pytest
 
 from tenax.clock import Clock, ManualClock
+from tenax.database import Ledger, PageFilter, TaskState
 from tenax.errors import LeaseLost
-from tenax.ledger import Ledger, PageFilter, TaskState
 from tenax.model import (
     Again,
     Budget,

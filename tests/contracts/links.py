@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from tenax.clock import ManualClock
-from tenax.ledger import Ledger, PageLinks, TaskState
-from tenax.ledger.links import pack_links, unpack_links
+from tenax.database import Ledger, PageLinks, TaskState
+from tenax.database.links import pack_links, unpack_links
 from tenax.model import DeadLetter, Failed, FailureKind, Outcome, PageLink, Plan, Priority, Source, Unchanged
 from tests.contracts.held_pages import life_of
 from tests.contracts.ledger import Opened, claim_soon, claimed, drain, offer, visit_of

@@ -18,7 +18,7 @@ import pytest
 from tenax.clock import Clock, ManualClock
 from tenax.config import FetchConfig, GuardConfig, ProxyConfig, SiteConfig
 from tenax.fetch import Request, Response, Transport
-from tenax.fetch.names import Found, NameUnknown
+from tenax.fetch.dns import Found, NameUnknown
 from tenax.fetch.proxies import ProxyPools, ProxyScheme
 from tenax.fetch.retry import plan_for
 from tenax.hosts.rules import after_visit

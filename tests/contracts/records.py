@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from tenax.clock import ManualClock
-from tenax.ledger import Ledger
+from tenax.database import Ledger
 from tenax.model import (
     NEEDS_BROWSER,
     Claim,

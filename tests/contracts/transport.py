@@ -23,8 +23,8 @@ import pytest
 from tenax.clock import Clock, ManualClock, SteadyClock
 from tenax.config import FetchConfig, GuardConfig
 from tenax.fetch import Request, Response, Transport
+from tenax.fetch.dns import Found, NameUnknown
 from tenax.fetch.guard import Guard
-from tenax.fetch.names import Found, NameUnknown
 from tenax.fetch.proxies import ProxyPools
 from tenax.model import Deferred, Failed, FailureKind, Refused
 from tests.loops import FAULT_SECONDS, ROUNDS, outlasted, reached, rounds

@@ -8,8 +8,8 @@ import re
 import pytest
 
 from tenax.demo import Manners, Request, Site
-from tenax.demo.manners import manners_of
-from tenax.demo.place import pages_of, place_of
+from tenax.demo.behaviours import manners_of
+from tenax.demo.host_site import pages_of, place_of
 from tenax.demo.server import serve
 from tenax.demo.site import expected_pages, respond
 from tenax.errors import UsageError

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tenax.ledger import Status
-from tenax.place import Place
-from tenax.wiring import open_ledger
+from tenax.crawl.location import Place
+from tenax.crawl.wiring import open_ledger
+from tenax.database import Status
 from tests.e2e.program import INLINE, Ended, ended, in_one_process, start, tenax, until
 
 FAST = (

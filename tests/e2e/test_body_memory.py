@@ -9,8 +9,8 @@ from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 
 from tenax.config import Config, CrawlConfig, DiscoveryConfig, PoolConfig
-from tenax.crawl import Crawl
-from tenax.fetch.room import COPIES
+from tenax.crawl.library import Crawl
+from tenax.fetch.body_budget import COPIES
 from tenax.model import Ending
 from tests.e2e.program import ended, start, stored
 from tests.site.server import Exchange, Site

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tenax.demo.place import pages_of
+from tenax.demo.host_site import pages_of
 from tests.e2e.conftest import Crawled
 from tests.e2e.program import INLINE, Demo, holds_once, status, stored, tenax, together, told, urls
 

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import pytest
 
-from tenax.ledger import PageFilter
-from tenax.place import Place
-from tenax.wiring import open_ledger
+from tenax.crawl.location import Place
+from tenax.crawl.wiring import open_ledger
+from tenax.database import PageFilter
 from tests.e2e.cluster import Cluster, stopped
 from tests.e2e.program import until
 

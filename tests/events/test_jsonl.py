@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from tenax.errors import SinkError, StorageFull
 from tenax.events.jsonl import JsonlSink
-from tenax.events.lines import line_of
+from tenax.events.page_line import line_of
 from tenax.model import Cursor, Event, Hop, Page, PageKind, PageLink
 
 PAGE = Page(

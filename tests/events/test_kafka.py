@@ -17,12 +17,12 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from tenax.clock import ManualClock
 from tenax.config import LedgerConfig
 from tenax.config.sections import Codec
+from tenax.database.sqlite import SqliteLedger
 from tenax.errors import ConfigError
 from tenax.events import kafka as kafka_sink
 from tenax.events.kafka import KafkaProducer, KafkaSink, Message
-from tenax.events.lines import url_hash
+from tenax.events.page_line import url_hash
 from tenax.events.relay import Relay
-from tenax.ledger.sqlite import SqliteLedger
 from tenax.model import Cursor, Event, Page
 from tests.contracts.ledger import Manners, drain, offer
 from tests.loops import reached

@@ -15,7 +15,7 @@ from redis.asyncio import Redis
 
 from tenax.errors import ConfigError, SinkError
 from tenax.events import redis as module
-from tenax.events.lines import line_of
+from tenax.events.page_line import line_of
 from tenax.events.redis import RedisSink
 from tenax.model import Cursor, Event, Page
 from tests.servers.redis import RedisServer

@@ -5,11 +5,11 @@ from __future__ import annotations
 from tenax.clock import Clock
 from tenax.config import GuardConfig
 from tenax.fetch import Transport
+from tenax.fetch.dns import Found
 from tenax.fetch.guard import Guard
-from tenax.fetch.names import Found
 from tenax.fetch.transports import Transports
-from tenax.hosts.at_once import AtOnce
-from tenax.hosts.local_turns import LocalTurns
+from tenax.hosts.limiter.immediate import AtOnce
+from tenax.hosts.limiter.process import LocalTurns
 from tenax.model import Way
 
 

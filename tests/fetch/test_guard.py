@@ -9,9 +9,9 @@ import pytest
 from tenax.clock import ManualClock
 from tenax.config import FetchConfig, GuardConfig
 from tenax.fetch import Request, Response
+from tenax.fetch.dns import Found, NameUnknown, ServerLookup
 from tenax.fetch.guard import MIN_TTL_SECONDS, UNKNOWN_TTL_SECONDS, Guard
 from tenax.fetch.http import HttpTransport
-from tenax.fetch.names import Found, NameUnknown, ServerLookup
 from tenax.fetch.target import Origin, origin_of
 from tenax.model import Failed, FailureKind, Refused
 from tests.loops import FAULT_SECONDS

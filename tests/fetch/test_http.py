@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tenax.fetch import Response
-from tenax.fetch.dial import connected
+from tenax.fetch.connect import connected
 from tenax.fetch.http import HttpTransport, connections
 from tenax.fetch.proxies import ProxyScheme
 from tenax.model import Failed, FailureKind

@@ -17,8 +17,8 @@ from tenax.fetch.headers import Headers
 from tenax.fetch.http import HttpTransport
 from tenax.fetch.pipeline import Pipeline
 from tenax.fetch.transports import Transports
-from tenax.hosts.at_once import AtOnce
-from tenax.hosts.local_turns import LocalTurns
+from tenax.hosts.limiter.immediate import AtOnce
+from tenax.hosts.limiter.process import LocalTurns
 from tenax.model import Deferred, Failed, Fetched, HostRecord, Priority, RobotsCopy, RobotsVerdict, Source, Task, Way
 from tenax.urls.normalize import Spelling
 from tests.fetch.anywhere import Anywhere, transports_over

@@ -14,9 +14,9 @@ from tenax.fetch import Request, Response
 from tenax.fetch.guard import Guard
 from tenax.fetch.headers import Headers
 from tenax.fetch.transports import Manners, Transports
-from tenax.hosts.at_once import AtOnce
-from tenax.hosts.local_turns import LocalTurns
-from tenax.hosts.request_interval import RequestInterval
+from tenax.hosts.limiter.immediate import AtOnce
+from tenax.hosts.limiter.process import LocalTurns
+from tenax.hosts.limiter.request_interval import RequestInterval
 from tenax.model import Deferred, Ending, Failed, Refused, Way
 from tests.hostile.crawling import crawl
 from tests.loops import FAULT_SECONDS

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tenax.config import ValidationConfig
-from tenax.fetch.signatures import HEADLINES, MARKS, PHRASES, WIDGETS
+from tenax.extract.document import read_document, read_with_dom
+from tenax.extract.html.block_page_signals import Facts, read_facts
+from tenax.fetch.block_page_signatures import HEADLINES, MARKS, PHRASES, WIDGETS
+from tenax.fetch.block_page_words import folded, parts_of, said_in
 from tenax.fetch.validate import Verdict, refresh_target, validate
-from tenax.fetch.wall_words import folded, parts_of, said_in
 from tenax.model import Way
-from tenax.parse.document import read_document, read_with_dom
-from tenax.parse.facts import Facts, read_facts
 from tests.pages import good_pages, hard_pages, wall_pages
 
 HTML = "text/html; charset=utf-8"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tenax.cli.explain import explanation_of
-from tenax.cli.layout import Ink
-from tenax.cli.story import told
+from tenax.cli.commands.explain import explanation_of
+from tenax.cli.views.tables import Ink
+from tenax.cli.views.timeline import told
 from tenax.model import Outcome
 from tests.hostile.crawling import Crawled, ledger_in
 

@@ -14,17 +14,17 @@ from heapq import heappop, heappush
 from itertools import count
 from pathlib import Path
 
-from tenax.app import App
 from tenax.clock import ManualClock
 from tenax.config import Config, Sites
-from tenax.files import LEDGER_FILE
-from tenax.hosts.turns import HostTurns
-from tenax.ledger import Admission
-from tenax.ledger.sqlite import SqliteLedger
+from tenax.crawl.app import App
+from tenax.crawl.files import LEDGER_FILE
+from tenax.crawl.location import Place
+from tenax.crawl.wiring import build
+from tenax.database import Admission
+from tenax.database.sqlite import SqliteLedger
+from tenax.hosts.limiter.pace import HostTurns
 from tenax.model import Ending, Visit
-from tenax.place import Place
 from tenax.urls.admit import rules_of, seed_offers
-from tenax.wiring import build
 from tests.hostile.crawling import Settings, config_for
 
 DEADLINE_SECONDS = 120.0

@@ -12,11 +12,11 @@ from urllib.parse import urlsplit
 import tenax
 from tenax.clock import Clock
 from tenax.config import Config, Setting, load
+from tenax.crawl.location import Place
+from tenax.crawl.wiring import open_ledger
+from tenax.database import Ledger, Life, PageFilter, Status
 from tenax.errors import NoSeedReachable
-from tenax.ledger import Ledger, Life, PageFilter, Status
 from tenax.model import Ending, HostRecord, Page, Value
-from tenax.place import Place
-from tenax.wiring import open_ledger
 from tests.e2e.program import start
 
 Settings = Mapping[str, Any]

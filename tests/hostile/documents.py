@@ -17,12 +17,12 @@ from itertools import count
 from pathlib import Path
 from typing import TypeAlias
 
-from tenax.catalogues import catalogue_in
 from tenax.config import Config, ReadingConfig
+from tenax.crawl.reader.messages import Job, encode_readings_into
+from tenax.crawl.reader.read_page import Reader
+from tenax.crawl.single_page import read
+from tenax.crawl.url_lists import catalogue_in
 from tenax.model import Source
-from tenax.one_page import read
-from tenax.reader import Reader
-from tenax.reading import Job, encode_readings_into
 from tenax.urls.admit import rules_of
 from tests.hostile.cost import memory_bytes
 

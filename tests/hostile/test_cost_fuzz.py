@@ -10,7 +10,7 @@ from random import Random
 
 from bench.cost_fuzz import Cost, overrun
 from bench.cost_shapes import CURRENT, MOST_RUNS, MOST_UNIT_CHARS, Run, Shape, fresh, kept_shapes, mutated, shape_in
-from tenax.one_page import MAX_CPU_SECONDS
+from tenax.crawl.single_page import MAX_CPU_SECONDS
 from tests.e2e.program import ROOT, environment
 
 DOCUMENTS = 250

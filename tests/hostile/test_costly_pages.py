@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from tenax.model import Ending
+from tests.crawl.reader.test_pool import a_new_reader, until_it_reads
 from tests.e2e.program import tenax
 from tests.hostile.crawling import crawl
 from tests.site.hostile import hub, page, serves
 from tests.site.server import Manner, Site
-from tests.test_readers import a_new_reader, until_it_reads
 
 ATTRIBUTES = b"".join(b"<html a%d=1 b%d=2 c%d=3>" % (n, n, n) for n in range(40_000))
 COSTLY = {

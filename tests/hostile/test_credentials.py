@@ -346,7 +346,8 @@ async def test_tracebacks_masked(tmp_path: Path) -> None:
     """A crash of our own, with a password on the command line and another in the error's text."""
     breaks = f"""
 import sys
-from tenax.cli import main, status
+from tenax.cli import main
+from tenax.cli.commands import status
 def run(args):
     raise RuntimeError("cannot visit http://me:{SECRET}@a.example/, Authorization: Basic c2VjcmV0")
 status.run = run

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tenax.model import Ending, Refused
-from tenax.trial import Wanted, tried
+from tenax.trace import Wanted, tried
 from tests.hostile.asking import explained
 from tests.hostile.crawling import Settings, config_for, crawl
 from tests.site.robots import page, pages, rules

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tenax.clock import SteadyClock
 from tenax.hosts import Turn
-from tenax.hosts.machine import MachineTurns
+from tenax.hosts.limiter.machine import MachineTurns
 
 
 def request_again_and_again(directory: Path, turn: Turn, most: int, said: list[str]) -> None:

@@ -17,11 +17,11 @@ from tenax.clock import ManualClock, SteadyClock
 from tenax.config import PageFetcherConfig
 from tenax.errors import ConfigError, ServerAway
 from tenax.hosts import SharedTurns, Turn
-from tenax.hosts.local_turns import LocalTurns
+from tenax.hosts.limiter.process import LocalTurns
 from tenax.hosts.redis import Presence, Reach, RedisHosts, RedisTurns, keys
+from tenax.hosts.redis.limiter import SETTLE_SECONDS
 from tenax.hosts.redis.presence import COUNTED_SECONDS
 from tenax.hosts.redis.reach import CONNECTIONS, REST_SECONDS
-from tenax.hosts.redis.turns import SETTLE_SECONDS
 from tenax.model import HostRecord, RobotsCopy, RobotsVerdict
 from tenax.services.page_fetcher.redis_queue import RedisQueue
 from tests import loops

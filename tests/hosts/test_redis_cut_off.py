@@ -11,8 +11,8 @@ from redis.asyncio import Redis
 from tenax.clock import ManualClock
 from tenax.hosts import Turn
 from tenax.hosts.redis import Reach, RedisTurns, keys
+from tenax.hosts.redis.limiter_shares import HEARD_SECONDS, TOLD_SECONDS, alone, alone_from, together
 from tenax.hosts.redis.reach import CALL_SECONDS, REST_SECONDS
-from tenax.hosts.redis.shares import HEARD_SECONDS, TOLD_SECONDS, alone, alone_from, together
 from tenax.model import Company
 
 NOW = 1_750_000_000.0

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from tenax.clock import ManualClock
-from tenax.hosts.memory import MemoryHosts
+from tenax.hosts.records import MemoryHosts
 from tenax.hosts.redis import Reach, RedisHosts
 from tenax.hosts.redis.reach import FAILURES, REST_SECONDS
 from tenax.model import HostRecord

@@ -22,7 +22,7 @@ from tenax.hosts.robots import (
     product_token,
     readable,
 )
-from tenax.hosts.rule_index import MOST_COMPARISONS
+from tenax.hosts.robots_index import MOST_COMPARISONS
 from tenax.model import RobotsCopy, RobotsVerdict
 
 NOW = 1_000_000.0

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from tenax.parse.document import Document, read_document
+from tenax.extract.document import Document, read_document
 from tests.pages.markdown_parts import lines_of
 
 FOLDER = Path(__file__).parent / "html"

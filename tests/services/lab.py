@@ -15,10 +15,10 @@ from redis import Redis
 
 from tenax.clock import Clock
 from tenax.config import Config, Setting, load
+from tenax.services.page_fetcher.counters import PageFetcherNumbers
 from tenax.services.page_fetcher.fetcher import PageFetcher
-from tenax.services.page_fetcher.numbers import PageFetcherNumbers
-from tenax.services.pausing import Pause, pause
-from tenax.wiring_services import open_page_fetcher
+from tenax.services.wait import Pause, pause
+from tenax.services.wiring import open_page_fetcher
 from tests.servers.kafka import KafkaBroker
 from tests.site.server import Site
 

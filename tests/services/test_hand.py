@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tenax.config import Config, Setting, Sites, load
-from tenax.hosts.turns import HostTurns
+from tenax.hosts.limiter.pace import HostTurns
 from tenax.model import HostRecord, RobotsCopy, RobotsVerdict
-from tenax.services.page_fetcher.hand import Hand
 from tenax.services.page_fetcher.items import Item, read
+from tenax.services.page_fetcher.scheduler import Hand
 
 NOW = 1_750_000_000.0
 ROBOTS = RobotsCopy(RobotsVerdict.ALLOW_ALL, NOW, NOW + 1e6)

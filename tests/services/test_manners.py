@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tenax.config import Config, PageFetcherConfig, Setting, load
-from tenax.services.page_fetcher.manners import config_of, share_of_a_host
+from tenax.services.page_fetcher.settings import config_of, share_of_a_host
 
 
 def test_the_defaults_are_those_its_neighbours_know() -> None:

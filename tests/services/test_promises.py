@@ -7,10 +7,10 @@ import asyncio
 import pytest
 
 from tenax.clock import ManualClock
-from tenax.services.page_fetcher.numbers import PageFetcherNumbers
+from tenax.services.page_fetcher.counters import PageFetcherNumbers
+from tenax.services.page_fetcher.maintenance import Upkeep
 from tenax.services.page_fetcher.redis_queue import RedisQueue
-from tenax.services.page_fetcher.upkeep import Upkeep
-from tenax.wiring_services import open_page_fetcher
+from tenax.services.wiring import open_page_fetcher
 from tests.services.lab import QUEUE, Lab, until
 from tests.site.politeness import gaps
 from tests.site.robots import page, rules

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from tenax.model import HostRecord
-from tenax.services.page_fetcher.rests import AGAIN_SECONDS, MOST, PATIENCE_SECONDS, Rests
+from tenax.services.page_fetcher.backoff import AGAIN_SECONDS, MOST, PATIENCE_SECONDS, Rests
 
 NOW = 1_750_000_000.0
 A = "http://a.example"

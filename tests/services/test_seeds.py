@@ -9,10 +9,10 @@ import pytest
 
 from tenax.clock import ManualClock
 from tenax.config import Config, CrawlConfig, GuardConfig, LedgerConfig, UrlsConfig
-from tenax.ledger import Admission
-from tenax.ledger.sqlite import SqliteLedger
+from tenax.crawl.rules import kept_rules
+from tenax.database import Admission
+from tenax.database.sqlite import SqliteLedger
 from tenax.model import Refused
-from tenax.rulebook import kept_rules
 from tenax.services.seeds import Added, add_seeds, closed_origins
 from tenax.urls.admit import Rules, rules_of
 from tests.contracts.ledger import Manners, claimed, visit_of

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from tenax.cancelling import ended
+from tenax.runtime.cancellation import ended
 from tenax.services.page_fetcher import fetcher as fetcher_module
-from tenax.services.page_fetcher.numbers import PageFetcherNumbers
+from tenax.services.page_fetcher.counters import PageFetcherNumbers
 from tenax.services.page_fetcher.redis_queue import RedisQueue
-from tenax.wiring_services import open_page_fetcher
+from tenax.services.wiring import open_page_fetcher
 from tests.hostile.by_hand import Days
 from tests.servers.kafka import KafkaBroker, read
 from tests.servers.redis import RedisServer
@@ -102,7 +102,7 @@ async def test_redis_away_and_back(
             await until(lambda: lab.is_settled)
     assert all(lab.page(url) is not None for url in urls)
     assert lab.dead == []
-    messages = [record.message for record in caplog.records if record.name == "tenax.services.redis_link"]
+    messages = [record.message for record in caplog.records if record.name == "tenax.services.redis_connection"]
     # Once, or once more when a call that was on its way hears of the end only after the return.
     assert messages.count("Redis is away; everything waits for it") == messages.count("Redis is back")
     assert messages.count("Redis is back") in (1, 2)

@@ -21,8 +21,8 @@ from tenax.model import (
     Rejected,
     Way,
 )
+from tenax.services.page_fetcher.disposition import GiveUp, PutBack, Skip, Step, Wait, reason_of, step_after
 from tenax.services.page_fetcher.items import Item, read
-from tenax.services.page_fetcher.settling import GiveUp, PutBack, Skip, Step, Wait, reason_of, step_after
 
 NOW = 1_750_000_000.0
 SITE = Sites(Config()).of("")

@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from tenax.clock import ManualClock
-from tenax.hosts.memory import MemoryHosts, OwnHosts
+from tenax.hosts.records import MemoryHosts, OwnHosts
 from tenax.model import HostRecord, RobotsCopy, RobotsVerdict
-from tenax.services.page_fetcher.sparing import FRESH_SECONDS, SparingHosts, is_nothing_new
+from tenax.services.page_fetcher.host_cache import FRESH_SECONDS, SparingHosts, is_nothing_new
 
 NOW = 1_750_000_000.0
 HOST = HostRecord(origin="http://a.example", domain="", next_at=NOW - 1, page_count=3)

@@ -10,8 +10,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tenax.cli.layout import Ink
-from tenax.cli.page_fetcher import status_lines
+from tenax.cli.commands.page_fetcher import status_lines
+from tenax.cli.views.tables import Ink
 from tenax.model import HostRecord
 from tenax.services.page_fetcher.redis_status import MOST_HOSTS, queue_status
 from tenax.services.page_fetcher.status import (

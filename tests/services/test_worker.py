@@ -12,13 +12,13 @@ import pytest
 from redis.asyncio import Redis
 
 from tenax.config import Config, WorkerConfig
+from tenax.crawl.location import place_of
+from tenax.crawl.wiring import open_ledger
+from tenax.database import Ledger
 from tenax.hosts.redis import keys
-from tenax.ledger import Ledger
-from tenax.place import place_of
 from tenax.services.seeds import add_seeds
+from tenax.services.wiring import open_worker
 from tenax.services.worker import Counting, Worker
-from tenax.wiring import open_ledger
-from tenax.wiring_services import open_worker
 from tests.hostile.crawling import config_for
 from tests.site.hostile import WORDS, in_turn, page, serves
 from tests.site.server import Exchange, Site

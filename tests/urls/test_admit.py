@@ -13,8 +13,8 @@ from tenax.errors import ConfigError, UsageError
 from tenax.model import Budget, Offer, Priority, Source
 from tenax.urls import admit
 from tenax.urls.admit import Rules, admit_links, leads_to, refusal, rules_of, seed_offers
+from tenax.urls.describe_admission import verdicts
 from tenax.urls.normalize import normalize, spelling_of
-from tenax.urls.verdicts import verdicts
 
 PAGE = "https://example.org/news/today"
 RULES = rules_of(["https://example.org/"], Config(), 2026)

@@ -61,7 +61,7 @@ def _ours(error: BaseException) -> TenaxError | None:
 def _complain(text: str) -> None:
     from tenax.cli.extras import advice
     from tenax.logs import plain
-    from tenax.masking import mask_text
+    from tenax.text.masking import mask_text
 
     with contextlib.suppress(OSError):  # nobody may be listening, and the exit code still speaks
         print(f"tenax: {advice(plain(mask_text(text)))}", file=sys.stderr, flush=True)

@@ -8,7 +8,7 @@ import tempfile
 import traceback
 
 from tenax.logs import plain
-from tenax.masking import mask_text
+from tenax.text.masking import mask_text
 from tenax.version import __version__
 
 

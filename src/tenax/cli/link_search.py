@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from tenax.config import Sites
-from tenax.discover.pending_guesses import is_owed
-from tenax.discover.sitemaps import sitemaps_in_robots
-from tenax.ledger import Ledger
-from tenax.ledger.links import links_to
-from tenax.ledger.rows import origin_of
-from tenax.limit_check import FROM_LINKS, OF_FEEDS, limit_of, list_limit_of
+from tenax.crawl.limit_check import FROM_LINKS, OF_FEEDS, limit_of, list_limit_of
+from tenax.database import Ledger
+from tenax.database.links import links_to
+from tenax.database.rows import origin_of
+from tenax.discovery.pending_guesses import is_owed
+from tenax.discovery.sitemaps.read import sitemaps_in_robots
 from tenax.model import OF_GUESSES, Value, setting_of
 from tenax.urls.admit import Rules, is_of_seeds
 from tenax.urls.normalize import normalize, spelling_of

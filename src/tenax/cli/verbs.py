@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from tenax.cli import (
+from tenax.cli.commands import (
     config,
     crawl,
+    db,
     dead_letters,
     demo,
     explain,
     export,
     feed,
     fetch,
-    ledger,
     links,
     page_fetcher,
     read,
@@ -26,5 +26,5 @@ from tenax.cli.parser import Verb
 
 VERBS: tuple[Verb, ...] = (
     *(crawl, demo, explain, status, export, links, dead_letters, fetch, read, sitemap, feed),
-    *(seed, worker, recover, ledger, page_fetcher, schedule, config),
+    *(seed, worker, recover, db, page_fetcher, schedule, config),
 )

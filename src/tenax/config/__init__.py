@@ -7,8 +7,9 @@ one host; `knobs` is the list that documents and error messages are made of.
 
 from __future__ import annotations
 
-from tenax.config.checking import checked_config
+from tenax.config.checks import checked_config
 from tenax.config.discovery import DiscoveryConfig, FreshnessConfig
+from tenax.config.extract import DuplicatesConfig, ReadingConfig
 from tenax.config.fetching import (
     BrowserConfig,
     CacheConfig,
@@ -20,9 +21,8 @@ from tenax.config.fetching import (
     Section,
     ValidationConfig,
 )
-from tenax.config.knobs import Knob, Setting, knobs, sections
 from tenax.config.load import Loaded, load
-from tenax.config.reading import DuplicatesConfig, ReadingConfig
+from tenax.config.schema import Knob, Setting, knobs, sections
 from tenax.config.sections import (
     Config,
     CrawlConfig,

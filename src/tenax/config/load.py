@@ -14,9 +14,9 @@ from typing import Any
 
 import msgspec
 
-from tenax.config.checking import check_together
+from tenax.config.checks import check_together
 from tenax.config.discovery import names_guesses
-from tenax.config.knobs import Knob, Setting, checked, knobs, nearest
+from tenax.config.schema import Knob, Setting, checked, knobs, nearest
 from tenax.config.sections import Config
 from tenax.config.sites import SiteConfig, Sites, checked_sites, source_name
 from tenax.errors import ConfigError

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 
 from tenax.config.discovery import DiscoveryConfig, FreshnessConfig
+from tenax.config.extract import DuplicatesConfig, ReadingConfig
 from tenax.config.fetching import (
     BrowserConfig,
     CacheConfig,
@@ -18,7 +19,6 @@ from tenax.config.fetching import (
     Section,
     ValidationConfig,
 )
-from tenax.config.reading import DuplicatesConfig, ReadingConfig
 from tenax.config.services import PageFetcherConfig, WorkerConfig
 
 ScopeName = Literal["host", "domain", "prefix", "any"]

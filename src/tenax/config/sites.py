@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from tenax.config.discovery import DiscoveryConfig, FreshnessConfig, names_guesses
+from tenax.config.extract import DuplicatesConfig, ReadingConfig
 from tenax.config.fetching import (
     BrowserConfig,
     CacheConfig,
@@ -26,8 +27,7 @@ from tenax.config.fetching import (
     Section,
     ValidationConfig,
 )
-from tenax.config.knobs import Knob, Setting, checked, knobs, nearest
-from tenax.config.reading import DuplicatesConfig, ReadingConfig
+from tenax.config.schema import Knob, Setting, checked, knobs, nearest
 from tenax.config.sections import Config
 from tenax.errors import ConfigError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from tenax.demo import Answer
-from tenax.demo.place import (
+from tenax.demo.host_site import (
     PER_LISTING,
     Article,
     listing_path,

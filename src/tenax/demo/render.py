@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 from tenax.demo import Answer, Site
-from tenax.demo.place import Article, Place, listing_path, place_of, tag_path
+from tenax.demo.host_site import Article, Place, listing_path, place_of, tag_path
 from tenax.demo.prose import date_line
 from tenax.model import Value
 

@@ -15,8 +15,8 @@ import msgspec
 
 from tenax.clock import SteadyClock
 from tenax.demo import Answer, Request, Site
-from tenax.demo.manners import COUNTED_PATHS, is_turned_away
-from tenax.demo.place import pages_of
+from tenax.demo.behaviours import COUNTED_PATHS, is_turned_away
+from tenax.demo.host_site import pages_of
 from tenax.demo.process import DemoProcess
 from tenax.demo.site import respond
 from tenax.demo.wire import MAX_HEAD_BYTES, Asked, answer_bytes, read_request, send

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 
 from tenax.demo import Answer, Request, Site
-from tenax.demo.manners import is_turned_away, manners_of, robots_txt, stored_paths
+from tenax.demo.bad_behaviours import rude_answer
+from tenax.demo.behaviours import is_turned_away, manners_of, robots_txt, stored_paths
+from tenax.demo.host_site import pages_of, place_of
 from tenax.demo.pages import ordinary_page
-from tenax.demo.place import pages_of, place_of
 from tenax.demo.render import Stage
-from tenax.demo.rude import rude_answer
 
 _SESSION = re.compile(r";jsessionid=[^/]*$")
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO
 
 from tenax.errors import SinkError, StorageFull
-from tenax.events.lines import line_of
+from tenax.events.page_line import line_of
 from tenax.model import Cursor, Event
 
 LOCK_SECONDS = 5.0

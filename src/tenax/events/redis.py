@@ -11,12 +11,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from tenax.cancelling import heeding_cancel
 from tenax.errors import ConfigError, SinkError
-from tenax.events.lines import line_of
+from tenax.events.page_line import line_of
 from tenax.logs import logger
-from tenax.masking import mask_server_url, mask_text
 from tenax.model import Cursor, Event
+from tenax.runtime.cancellation import heeding_cancel
+from tenax.text.masking import mask_server_url, mask_text
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis

@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 
-from tenax.cancelling import ended
 from tenax.events import Outbox, Sink
 from tenax.logs import logger
 from tenax.model import Cursor, Event
+from tenax.runtime.cancellation import ended
 
 log = logger(__name__)
 

@@ -29,7 +29,7 @@ from tenax.fetch.headers import Headers, Profile
 from tenax.model import AddressClass, Deferred, Failed, FetchRecord, Refused, Value, Way
 
 if TYPE_CHECKING:
-    from tenax.fetch.room import Room  # readers do without asyncio
+    from tenax.fetch.body_budget import Room  # readers do without asyncio
 
 MAX_CONTENT_TYPE_CHARS: Final = 1000
 """Kept of a Content-Type, as of any other header."""

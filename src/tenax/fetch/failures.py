@@ -12,7 +12,7 @@ import ssl
 from httptools import HttpParserError
 
 from tenax.model import Deferred, Failed, FailureKind
-from tenax.open_files import are_files_used_up, is_out_of_files
+from tenax.runtime.open_files import are_files_used_up, is_out_of_files
 
 _NO_FILES = "out of file descriptors: raise `ulimit -n`"
 _CUT_OFF = frozenset({errno.ECONNRESET, errno.EPIPE, errno.ECONNABORTED, errno.ESHUTDOWN})

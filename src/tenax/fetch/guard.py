@@ -16,11 +16,11 @@ from functools import lru_cache
 from tenax.clock import Clock
 from tenax.config import GuardConfig
 from tenax.fetch.addresses import Address, address, is_public, network
+from tenax.fetch.dns import Found, Lookup, NameUnknown, lookup_of
 from tenax.fetch.failures import out_of_files, tells_of_files
-from tenax.fetch.names import Found, Lookup, NameUnknown, lookup_of
 from tenax.fetch.target import Origin, origin_of
 from tenax.model import AddressClass, Failed, FailureKind, Refused, Value
-from tenax.open_files import are_files_used_up, is_out_of_files
+from tenax.runtime.open_files import are_files_used_up, is_out_of_files
 
 MAX_NAMES = 20_000
 """Names remembered at most; the ones looked up longest ago leave first."""

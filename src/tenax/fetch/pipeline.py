@@ -18,14 +18,14 @@ from tenax.config import FetchConfig, SiteConfig, Sites
 from tenax.config.sites import host_of
 from tenax.fetch import Request, Response
 from tenax.fetch.answer import Answer, Probe
+from tenax.fetch.answer_record import with_answer
+from tenax.fetch.body_budget import Room
 from tenax.fetch.cache import copy_that_serves
 from tenax.fetch.classify import outcome_of, retry_after_seconds
 from tenax.fetch.decide import decision
 from tenax.fetch.headers import conditional_headers, robot_names, standing_headers
-from tenax.fetch.kept import with_answer
 from tenax.fetch.policy import AskRobots, ProbeFirst, policy
 from tenax.fetch.redirects import Elsewhere, SameUrl, Stop, next_hop
-from tenax.fetch.room import Room
 from tenax.fetch.transports import Manners, Transports
 from tenax.hosts.robots import (
     MAX_ROBOTS_BYTES,

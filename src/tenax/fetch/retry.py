@@ -6,7 +6,7 @@ import msgspec
 
 from tenax.config import SiteConfig
 from tenax.fetch.fallback import needs_browser, other_way
-from tenax.hosts.rest import asked_seconds, retry_delay_seconds
+from tenax.hosts.backoff import asked_seconds, retry_delay_seconds
 from tenax.model import (
     NEEDS_BROWSER,
     Again,

@@ -12,11 +12,11 @@ from tenax.fetch.failures import tells_of_files, too_late
 from tenax.fetch.guard import Guard
 from tenax.fetch.target import target_of
 from tenax.hosts import AskedTurns, Turn, host_key
-from tenax.hosts.at_once import AtOnce
-from tenax.hosts.local_turns import LocalTurns
-from tenax.hosts.request_interval import RequestInterval
+from tenax.hosts.limiter.immediate import AtOnce
+from tenax.hosts.limiter.process import LocalTurns
+from tenax.hosts.limiter.request_interval import RequestInterval
 from tenax.model import Deferred, Failed, Refused, Value, Way
-from tenax.open_files import PUT_OFF_SECONDS, FileLimit
+from tenax.runtime.open_files import PUT_OFF_SECONDS, FileLimit
 
 _ASK_FOR_REST = frozenset({429, 503})
 

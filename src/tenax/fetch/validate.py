@@ -14,11 +14,21 @@ from collections.abc import Callable
 from typing import Final
 
 from tenax.config import ValidationConfig
-from tenax.fetch.signatures import EXPLAINING, FILLER, HARD, HEADLINES, LOADING, MARKS, SMALL_PRINT, WIDGETS, Kind
-from tenax.fetch.wall_words import folded, headline_kind, parts_of, said_in
+from tenax.extract.document import Document
+from tenax.extract.html.block_page_signals import Facts
+from tenax.fetch.block_page_signatures import (
+    EXPLAINING,
+    FILLER,
+    HARD,
+    HEADLINES,
+    LOADING,
+    MARKS,
+    SMALL_PRINT,
+    WIDGETS,
+    Kind,
+)
+from tenax.fetch.block_page_words import folded, headline_kind, parts_of, said_in
 from tenax.model import Validation, Value, Way
-from tenax.parse.document import Document
-from tenax.parse.facts import Facts
 
 SMALL_BODY_BYTES: Final = 500
 """A smaller body must read like a page, where `validation.min_body_bytes` does not say what a page must have."""

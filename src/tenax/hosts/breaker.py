@@ -11,7 +11,7 @@ from __future__ import annotations
 import msgspec
 
 from tenax.config import HostsConfig, SiteConfig
-from tenax.hosts.rest import asked_seconds, retry_delay_seconds, with_rest
+from tenax.hosts.backoff import asked_seconds, retry_delay_seconds, with_rest
 from tenax.model import Deferred, Failed, FailureKind, HostRecord, Outcome, Refused
 
 # One of these may be the page's own fault; a row of them is the host's.

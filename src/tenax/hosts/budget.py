@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from tenax.config import HostsConfig
-from tenax.hosts.rest import in_words, is_no_host, with_rest
+from tenax.hosts.backoff import in_words, is_no_host, with_rest
 from tenax.model import Failed, FailureKind, HostRecord, Outcome
 
 # The host is well: it answered, and the answer is final. Or the failure is our own.

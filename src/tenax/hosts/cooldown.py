@@ -8,7 +8,7 @@ from __future__ import annotations
 import msgspec
 
 from tenax.config import HostsConfig
-from tenax.hosts.rest import in_words, with_rest
+from tenax.hosts.backoff import in_words, with_rest
 from tenax.hosts.throttle import is_good
 from tenax.model import Failed, FailureKind, HostRecord, Outcome, Rejected
 

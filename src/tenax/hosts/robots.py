@@ -15,7 +15,7 @@ from protego import Protego
 from protego._utils import _quote_path
 
 from tenax.config import PolitenessConfig
-from tenax.hosts.rule_index import RuleIndex
+from tenax.hosts.robots_index import RuleIndex
 from tenax.model import RobotsCopy, RobotsVerdict, Value
 
 PRODUCT_TOKEN = "tenax"

@@ -9,12 +9,12 @@ from __future__ import annotations
 import msgspec
 
 from tenax.config import FetchConfig, PolitenessConfig, SiteConfig
-from tenax.hosts import breaker, budget, cooldown, throttle, ways
+from tenax.hosts import breaker, budget, cooldown, throttle, transport_choice
+from tenax.hosts.backoff import asked_seconds, is_no_host, is_resting, retry_delay_seconds, with_rest
 from tenax.hosts.breaker import must_probe, own_failure
-from tenax.hosts.rest import asked_seconds, is_no_host, is_resting, retry_delay_seconds, with_rest
 from tenax.hosts.robots import OUR_NAMES, matcher
 from tenax.hosts.throttle import asked_of_all, pace_seconds
-from tenax.hosts.ways import usual_way
+from tenax.hosts.transport_choice import usual_way
 from tenax.model import Deferred, Failed, FailureKind, Fetched, HostRecord, Outcome, RobotsCopy, RobotsVerdict, Way
 
 
@@ -108,7 +108,7 @@ def after_visit(
     if not is_echo:
         record = budget.after_answer(record, outcome, answered_at, site.hosts)
         record = cooldown.after_answer(record, outcome, answered_at, site.hosts)
-    record = ways.after_answer(record, outcome, answered_at, site.browser.learn_seconds, way, other_way)
+    record = transport_choice.after_answer(record, outcome, answered_at, site.browser.learn_seconds, way, other_way)
     return _after_turn(record, answered_at, requests, site.politeness, outcome)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from tenax.config import HostsConfig, PolitenessConfig, SiteConfig
-from tenax.hosts.rest import asked_seconds, with_rest
+from tenax.hosts.backoff import asked_seconds, with_rest
 from tenax.model import Failed, FailureKind, Fetched, HostRecord, Outcome, Redirected, Unchanged
 
 SLOWEST_PER_MINUTE = 1.0

@@ -7,7 +7,31 @@ seconds since the epoch, as a `tenax.clock.Clock` gives them.
 
 from __future__ import annotations
 
-from tenax.model.endings import (
+from tenax.model.change_history import Freshness
+from tenax.model.guesses import (
+    ArchiveRule,
+    FacetRule,
+    Finds,
+    GuessState,
+    GuessVerdict,
+    ListRule,
+    Owed,
+    SeriesRule,
+    SiteSigns,
+    Tally,
+)
+from tenax.model.limits import (
+    CLOSED,
+    LIMIT_SETTINGS,
+    LINKS_NOT_KEPT,
+    OF_GUESSES,
+    cut_off_by_limits,
+    limits_in,
+    refused_by_rules,
+    setting_of,
+)
+from tenax.model.link_points import LINK_STEPS, SECONDS_PER_POINT, points_of_links
+from tenax.model.outcomes import (
     NEEDS_BROWSER,
     AddressClass,
     Again,
@@ -28,30 +52,19 @@ from tenax.model.endings import (
     Validation,
     label,
 )
-from tenax.model.finds import (
-    ArchiveRule,
-    FacetRule,
-    Finds,
-    GuessState,
-    GuessVerdict,
-    ListRule,
-    Owed,
-    SeriesRule,
-    SiteSigns,
-    Tally,
+from tenax.model.recrawl import Upkeep
+from tenax.model.results import (
+    Cursor,
+    Ending,
+    Event,
+    Page,
+    PageLink,
+    Progress,
+    Resting,
+    Tiding,
+    Visit,
 )
-from tenax.model.freshness import Freshness
-from tenax.model.limits import (
-    CLOSED,
-    LIMIT_SETTINGS,
-    LINKS_NOT_KEPT,
-    OF_GUESSES,
-    cut_off_by_limits,
-    limits_in,
-    refused_by_rules,
-    setting_of,
-)
-from tenax.model.nouns import (
+from tenax.model.tasks import (
     Breaker,
     Budget,
     CanonicalCopy,
@@ -70,20 +83,7 @@ from tenax.model.nouns import (
     Task,
     Way,
 )
-from tenax.model.results import (
-    Cursor,
-    Ending,
-    Event,
-    Page,
-    PageLink,
-    Progress,
-    Resting,
-    Tiding,
-    Visit,
-)
-from tenax.model.upkeep import Upkeep
 from tenax.model.value import PageKind, Value
-from tenax.model.worth import LINK_STEPS, SECONDS_PER_POINT, points_of_links
 
 __all__ = [
     "CLOSED",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from tenax.model.endings import Failed, FailureKind, FetchRecord, Outcome, Plan, Rejected, label
-from tenax.model.freshness import Freshness
-from tenax.model.nouns import Claim, Hop, HostRecord, Offer
+from tenax.model.change_history import Freshness
+from tenax.model.outcomes import Failed, FailureKind, FetchRecord, Outcome, Plan, Rejected, label
+from tenax.model.tasks import Claim, Hop, HostRecord, Offer
 from tenax.model.value import PageKind, Value
 
 _NOTHING_THERE = frozenset({FailureKind.NOT_FOUND, FailureKind.GONE})

@@ -7,11 +7,11 @@ from collections.abc import Collection, Sequence
 import msgspec
 
 from tenax.config import Config, GuardConfig
+from tenax.crawl.readmission import bounds_with, readmit
+from tenax.crawl.rules import Rulebook, agreed, kept_rules, with_seeds
+from tenax.database import Admission, Ledger
 from tenax.fetch.addresses import address, is_public, network
-from tenax.ledger import Admission, Ledger
 from tenax.model import Value
-from tenax.readmission import bounds_with, readmit
-from tenax.rulebook import Rulebook, agreed, kept_rules, with_seeds
 from tenax.urls.admit import Rules, rules_of, seed_offers
 from tenax.urls.normalize import WebUrl, normalize, spelling_of
 

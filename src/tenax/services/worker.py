@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from tenax.app import App
-from tenax.cancelling import unless_set
 from tenax.clock import Clock
 from tenax.config import WorkerConfig
-from tenax.ledger import Admission
+from tenax.crawl.app import App
+from tenax.crawl.progress import Meter
+from tenax.database import Admission
 from tenax.logs import logger
 from tenax.metrics import Metrics
 from tenax.model import Visit
-from tenax.progress import Meter
+from tenax.runtime.cancellation import unless_set
 
 log = logger(__name__)
 

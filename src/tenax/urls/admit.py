@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from tenax.config import Config, UrlsConfig
 from tenax.model import Budget, Offer, Priority, Source, Task, Value
-from tenax.urls.classify import Rank, rank_of, standings_at
 from tenax.urls.normalize import MAX_HREF_CHARS, Spelling, WebUrl, normalize, place_of, spelling_of
 from tenax.urls.patterns import compile_patterns
+from tenax.urls.priority import Rank, rank_of, standings_at
 from tenax.urls.scope import Scope, in_scope, scope_of, site_of
 from tenax.urls.seeds import seed_url
 from tenax.urls.traps import budgets_of, trap

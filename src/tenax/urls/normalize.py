@@ -15,8 +15,8 @@ from urllib.parse import unquote
 from can_ada import URL, parse
 
 from tenax.config import UrlsConfig
-from tenax.masking import MASK
 from tenax.model import Value
+from tenax.text.masking import MASK
 
 MAX_HREF_CHARS = 65_536
 """The largest `max_length` that can be set; what is longer need not be read to be refused."""
@@ -134,7 +134,7 @@ def as_written(href: str) -> WebUrl | None:
 def mask_userinfo(href: str) -> str:
     """A URL that can be asked for, with `***` for its user and password as the parser reads them.
 
-    Texts that may be no URL, and are only shown, are masked by `tenax.masking`.
+    Texts that may be no URL, and are only shown, are masked by `tenax.text.masking`.
     """
     if "@" not in href:
         return href

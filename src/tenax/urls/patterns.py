@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tenax.errors import ConfigError
-from tenax.masking import mask_text
+from tenax.text.masking import mask_text
 
 _WILD = re.compile(r"[*+\[(|^]|\\[a-zA-Z]|\.(?=[*+?{])")
 """What makes a regular expression more than a text."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from tenax.errors import UsageError
-from tenax.masking import mask_url
+from tenax.text.masking import mask_url
 from tenax.urls.normalize import Spelling, WebUrl, normalize
 from tenax.urls.scope import is_address
 

@@ -8,15 +8,15 @@ from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 from tenax.clock import Clock
-from tenax.fetch.detours import Detours
-from tenax.fetch.dial import connected
+from tenax.fetch.connect import connected
 from tenax.fetch.failures import connect_timeout, failure_of
 from tenax.fetch.guard import Guard
 from tenax.fetch.proxies import Proxies, Proxy, ProxyPools
+from tenax.fetch.proxy_rotation import Detours
 from tenax.fetch.target import Origin
 from tenax.fetch.tunnels import ProxyFailed, tunnel
 from tenax.model import Deferred, Failed, FailureKind, Refused
-from tenax.open_files import is_out_of_files
+from tenax.runtime.open_files import is_out_of_files
 
 PIECE_BYTES = 64 * 1024
 

@@ -8,10 +8,10 @@ from typing import Final
 
 from tenax.fetch import Request
 from tenax.fetch.bodies import Body, too_large
+from tenax.fetch.body_intake import BodyIntake, room_of
 from tenax.fetch.failures import cut_off
 from tenax.fetch.framing import framing_of
 from tenax.fetch.headers import Headers
-from tenax.fetch.intake import BodyIntake, room_of
 from tenax.fetch.limits import BODILESS, MAX_HEAD_BYTES, MAX_HEADERS, SMALL_BODY_BYTES
 from tenax.model import Deferred, Failed, FailureKind
 

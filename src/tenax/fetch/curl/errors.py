@@ -9,7 +9,7 @@ from tenax.fetch.failures import cut_off, dropped, failure_of, out_of_files
 from tenax.fetch.proxies import Proxy
 from tenax.fetch.tunnels import ProxyFailed, connect_refused, socks_refused, wrong_credentials
 from tenax.model import Failed, FailureKind, Value
-from tenax.open_files import are_files_used_up
+from tenax.runtime.open_files import are_files_used_up
 
 # https://curl.se/libcurl/c/libcurl-errors.html, by number: this file can be read without the library.
 OK: Final = 0

@@ -11,7 +11,6 @@ from tenax.config import FetchConfig
 from tenax.fetch import Request, Response
 from tenax.fetch.curl.answer import CurlAnswer
 from tenax.fetch.curl.errors import OK, STOPPED, TIMED_OUT, Ending, failure_of_ending, proxy_failure_of
-from tenax.fetch.detours import Detours
 from tenax.fetch.failures import (
     body_timeout,
     connect_timeout,
@@ -25,10 +24,11 @@ from tenax.fetch.guard import Guard
 from tenax.fetch.headers import Profile, standing_headers
 from tenax.fetch.limits import TIMER_SLACK_SECONDS
 from tenax.fetch.proxies import Proxy, ProxyPools
+from tenax.fetch.proxy_rotation import Detours
 from tenax.fetch.target import Target, target_of
 from tenax.fetch.tunnels import ProxyFailed
 from tenax.model import Deferred, Failed, FailureKind, Refused, Value, Way
-from tenax.open_files import is_out_of_files
+from tenax.runtime.open_files import is_out_of_files
 
 if TYPE_CHECKING:
     from tenax.fetch.curl.handles import Handles, Transfer

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from tenax.fetch.dial import connected
+from tenax.fetch.connect import connected
 from tenax.fetch.failures import failure_of
 from tenax.fetch.http.wire import Connection
 from tenax.fetch.limits import KEEP_ALIVE_SECONDS
@@ -18,7 +18,7 @@ from tenax.fetch.proxies import Proxy
 from tenax.fetch.target import Origin
 from tenax.fetch.tunnels import ProxyFailed, tunnel
 from tenax.model import AddressClass, FailureKind
-from tenax.open_files import are_files_used_up, file_share, is_out_of_files, raise_file_limit
+from tenax.runtime.open_files import are_files_used_up, file_share, is_out_of_files, raise_file_limit
 
 
 class Route(NamedTuple):

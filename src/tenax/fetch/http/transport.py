@@ -8,17 +8,17 @@ from typing import TypeAlias
 from tenax.clock import Clock
 from tenax.config import FetchConfig
 from tenax.fetch import Request, Response
-from tenax.fetch.detours import Detours
 from tenax.fetch.failures import connect_timeout, failure_of, total_timeout
 from tenax.fetch.guard import Guard
 from tenax.fetch.headers import standing_headers
 from tenax.fetch.http.connections import Connections, Line, Route, straight
 from tenax.fetch.http.wire import Received
 from tenax.fetch.proxies import Proxy, ProxyPools
+from tenax.fetch.proxy_rotation import Detours
 from tenax.fetch.target import Target, target_of
 from tenax.fetch.tunnels import ProxyFailed, TunnelBroke, wrong_credentials
 from tenax.model import Deferred, Failed, FailureKind, Refused
-from tenax.open_files import is_out_of_files
+from tenax.runtime.open_files import is_out_of_files
 
 Exchanged: TypeAlias = tuple[Received, Line]
 

@@ -15,13 +15,13 @@ from httptools import HttpParserError, HttpParserUpgrade
 
 from tenax.fetch import Request
 from tenax.fetch.bodies import Body, too_large
+from tenax.fetch.body_budget import SMALL_BYTES
+from tenax.fetch.body_intake import BodyIntake, decoded_at_once, room_of
 from tenax.fetch.failures import body_timeout, cut_off, dropped, failure_of, headers_timeout, too_late, total_timeout
 from tenax.fetch.framing import framing_of
 from tenax.fetch.headers import Headers
 from tenax.fetch.http.heads import RepeatedLength, acknowledge, is_ended_by_host, new_parser
-from tenax.fetch.intake import BodyIntake, decoded_at_once, room_of
 from tenax.fetch.limits import BODILESS, MAX_HEAD_BYTES, MAX_HEADERS, SMALL_BODY_BYTES, TIMER_SLACK_SECONDS
-from tenax.fetch.room import SMALL_BYTES
 from tenax.model import Deferred, Failed, FailureKind, Value
 
 """Linux has it; it must be set anew for each answer."""

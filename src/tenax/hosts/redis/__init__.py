@@ -16,11 +16,11 @@ A Redis that was emptied has forgotten who asked a host last: one key says since
 gap. Where it is gone, every host is silent for its pace, and for as long as a request in flight may take.
 """
 
+from tenax.hosts.redis.limiter import RedisTurns
 from tenax.hosts.redis.presence import Presence
 from tenax.hosts.redis.reach import Reach
 from tenax.hosts.redis.records import RedisHosts
 from tenax.hosts.redis.sharing import Sharing, redis_offset
-from tenax.hosts.redis.turns import RedisTurns
 from tenax.hosts.redis.visited import VisitedUrls
 
 __all__ = ["Presence", "Reach", "RedisHosts", "RedisTurns", "Sharing", "VisitedUrls", "redis_offset"]

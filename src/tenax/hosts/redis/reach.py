@@ -8,11 +8,11 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tenax.cancelling import heeding_cancel
 from tenax.clock import Clock
 from tenax.errors import ConfigError, ServerAway
 from tenax.logs import logger
-from tenax.masking import mask_server_url, mask_text
+from tenax.runtime.cancellation import heeding_cancel
+from tenax.text.masking import mask_server_url, mask_text
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis

@@ -8,7 +8,7 @@ from zlib import crc32
 
 import msgspec
 
-from tenax.hosts.memory import MemoryHosts
+from tenax.hosts.records import MemoryHosts
 from tenax.hosts.redis import keys
 from tenax.hosts.redis.reach import Reach
 from tenax.model import HostRecord, RobotsCopy

@@ -9,12 +9,12 @@ import secrets
 from collections.abc import Callable
 
 from tenax.clock import Clock
-from tenax.hosts.memory import MemoryHosts
+from tenax.hosts.records import MemoryHosts
 from tenax.hosts.redis import keys
+from tenax.hosts.redis.limiter import RedisTurns
 from tenax.hosts.redis.presence import Presence
 from tenax.hosts.redis.reach import Reach
 from tenax.hosts.redis.records import RedisHosts
-from tenax.hosts.redis.turns import RedisTurns
 from tenax.model import Company
 
 

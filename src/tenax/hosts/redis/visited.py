@@ -9,7 +9,7 @@ from tenax.clock import Clock
 from tenax.errors import ConfigError
 from tenax.hosts.redis import keys
 from tenax.hosts.redis.reach import Reach
-from tenax.masking import mask_server_url
+from tenax.text.masking import mask_server_url
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis

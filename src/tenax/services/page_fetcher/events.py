@@ -7,7 +7,7 @@ from hashlib import sha256
 
 import msgspec
 
-from tenax.events.lines import url_hash
+from tenax.events.page_line import url_hash
 
 _encode = msgspec.json.Encoder().encode
 

@@ -11,30 +11,30 @@ from typing import Any
 
 import msgspec
 
-from tenax.cancelling import ended, unless_set
 from tenax.clock import Clock
 from tenax.config import PageFetcherConfig, SiteConfig, Sites
 from tenax.errors import TenaxError
 from tenax.fetch.answer import Answer
-from tenax.fetch.learn import learned
+from tenax.fetch.body_budget import BodyBudget, Room
+from tenax.fetch.host_update import learned
 from tenax.fetch.pipeline import Pipeline
 from tenax.fetch.retry import plan_for
-from tenax.fetch.room import BodyBudget, Room
 from tenax.hosts import Hosts
+from tenax.hosts.limiter.pace import HostTurns
 from tenax.hosts.rules import must_probe, pace_seconds
-from tenax.hosts.turns import HostTurns
 from tenax.logs import logger
 from tenax.model import Failed, FailureKind, HostRecord, Priority, Source, Task
+from tenax.runtime.cancellation import ended, unless_set
 from tenax.services.page_fetcher import Log, Queue
+from tenax.services.page_fetcher.backoff import Rests
+from tenax.services.page_fetcher.counters import Moment, PageFetcherNumbers
+from tenax.services.page_fetcher.disposition import GiveUp, Keep, PutBack, Skip, Step, Wait, step_after
 from tenax.services.page_fetcher.events import told_of
-from tenax.services.page_fetcher.hand import Hand
-from tenax.services.page_fetcher.holdings import Holdings
+from tenax.services.page_fetcher.in_flight import Holdings
 from tenax.services.page_fetcher.items import Item
-from tenax.services.page_fetcher.numbers import Moment, PageFetcherNumbers
-from tenax.services.page_fetcher.rests import Rests
-from tenax.services.page_fetcher.settling import GiveUp, Keep, PutBack, Skip, Step, Wait, step_after
-from tenax.services.page_fetcher.upkeep import Upkeep
-from tenax.services.pausing import Pause, pause
+from tenax.services.page_fetcher.maintenance import Upkeep
+from tenax.services.page_fetcher.scheduler import Hand
+from tenax.services.wait import Pause, pause
 
 log = logger(__name__)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from tenax.masking import mask_url
 from tenax.model import Priority, Source, Task, Value
+from tenax.text.masking import mask_url
 from tenax.urls.normalize import MAX_HREF_CHARS, as_written, mask_userinfo
 
 SHOWN_CHARS = 200

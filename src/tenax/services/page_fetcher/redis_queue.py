@@ -12,7 +12,7 @@ from tenax.config import PageFetcherConfig
 from tenax.errors import ConfigError
 from tenax.services.page_fetcher import Letter, Peeked, Sizes, Standing
 from tenax.services.page_fetcher import redis_scripts as scripts
-from tenax.services.redis_link import ANSWER_SECONDS, RedisLink, closed, redis_at, said
+from tenax.services.redis_connection import ANSWER_SECONDS, RedisLink, closed, redis_at, said
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis

@@ -19,7 +19,7 @@ from tenax.services.page_fetcher.status import (
     sentence_of,
     written,
 )
-from tenax.services.redis_link import RedisLink, closed, redis_at, said
+from tenax.services.redis_connection import RedisLink, closed, redis_at, said
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis

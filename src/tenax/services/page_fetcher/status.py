@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from tenax.hosts.rest import is_resting
+from tenax.hosts.backoff import is_resting
 from tenax.hosts.rules import must_probe
 from tenax.model import HostRecord, Value
 

@@ -1,0 +1,107 @@
+"""`tenax export`: the pages of a crawl as JSON lines, a table, or a file each."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tenax.cli import location
+from tenax.cli.output import opened, plainly
+
+if TYPE_CHECKING:
+    from tenax.config import Config
+    from tenax.crawl.location import Place
+    from tenax.database import PageFilter
+    from tenax.model import Page
+
+NAME = "export"
+SENTENCE = "Write out the stored pages. As JSON lines, as a table (CSV), or as one Markdown file per page."
+EXAMPLES = """\
+  tenax export > pages.jsonl
+  tenax export --format csv -o pages.csv --where kind=article --where language=en
+  tenax export --format markdown --where 'url=*/blog/*' -o blog
+  tenax export --where since=2026-01-31 | head
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--format", choices=("jsonl", "csv", "markdown"), default="jsonl", help="default: jsonl")
+    parser.add_argument(
+        "--where",
+        metavar="FIELD=VALUE",
+        action="append",
+        default=[],
+        help="only pages for which all of these hold; FIELD: host, status, kind, language, url (a glob), since",
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="where to write; a directory for markdown (default: OUT/markdown)"
+    )
+    location.add_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    import asyncio
+
+    from tenax.cli.page_filter import page_filter
+
+    where = page_filter(args.where)
+    crawl, config = location.of_args(args)
+    return asyncio.run(_export(crawl, config, args.format, where, args.output))
+
+
+async def _export(crawl: Place, config: Config, format: str, where: PageFilter, output: str | None) -> int:
+    from tenax.crawl.wiring import open_ledger
+
+    ledger = await open_ledger(crawl, read_only=True, config=config)
+    try:
+        pages = ledger.pages(where)
+        if format == "markdown":
+            target = Path(output) if output else (crawl.out or Path()) / "markdown"
+            number = await _write_files(pages, target)
+        else:
+            number = await _write_lines(pages, format, output)
+    finally:
+        await ledger.close()
+    if output or format == "markdown":
+        from tenax.cli.views.format_values import several
+        from tenax.logs import plain
+
+        print(f"{several(number, 'page')} written to {plain(output or os.fspath(target))}", file=sys.stderr)
+    return 0
+
+
+async def _write_lines(pages: AsyncIterator[Page], format: str, output: str | None) -> int:
+    from tenax.cli.views.page_formats import CSV_HEAD, csv_line, json_line
+
+    number = 0
+    line_of = csv_line if format == "csv" else json_line
+    with opened(output) as file, plainly(output):
+        if format == "csv":
+            file.write(CSV_HEAD)
+        async for page in pages:
+            file.write(line_of(page))
+            number += 1
+        file.flush()
+    return number
+
+
+async def _write_files(pages: AsyncIterator[Page], target: Path) -> int:
+    from tenax.cli.views.page_formats import markdown_name
+
+    number = 0
+    with plainly(os.fspath(target)):
+        async for page in pages:
+            _write_file(page, target / markdown_name(page.url))
+            number += 1
+    return number
+
+
+def _write_file(page: Page, file: Path) -> None:
+    from tenax.cli.views.page_formats import markdown
+
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(markdown(page), encoding="utf-8")

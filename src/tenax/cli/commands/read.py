@@ -1,0 +1,198 @@
+"""`tenax read`: the clean text of one page, from a file or the web, and why it is that."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from tenax.cli import settings
+from tenax.cli.commands import fetch
+from tenax.errors import NoSeedReachable, UsageError
+from tenax.text.masking import mask_url
+
+if TYPE_CHECKING:
+    from tenax.config import Config
+    from tenax.extract.document import Document
+    from tenax.trace import Step
+
+NAME = "read"
+SENTENCE = (
+    "Read one page: its clean text, Markdown, or all that is known of it. A file, standard input, or a URL, which is "
+    "fetched as `tenax fetch` does; nothing is written down."
+)
+EXAMPLES = """\
+  tenax read https://example.org/story
+  tenax read story.html --url https://example.org/story --format markdown
+  tenax read https://example.org/story --explain        what was kept, what was not, and why
+  curl -s https://example.org/story | tenax read - --format json
+"""
+
+STANDARD_INPUT = "standard input"
+_TYPES = {".html": "text/html", ".htm": "text/html", ".xhtml": "application/xhtml+xml", ".txt": "text/plain"}
+
+
+class Source(NamedTuple):
+    """A page that is to be read, and where it came from."""
+
+    name: str
+    """As a person knows it."""
+    body: bytes
+    content_type: str
+    """Empty when nothing declares it: then its first bytes tell."""
+    url: str | None
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("page", metavar="FILE|URL", help="a file, - for standard input, or a URL with http(s)://")
+    parser.add_argument(
+        "--format", choices=("text", "markdown", "json"), default="text", help="default: text; json has everything"
+    )
+    parser.add_argument(
+        "--explain", action="store_true", help="show every block of the page: kept or dropped, its score, and why"
+    )
+    parser.add_argument(
+        "--url", metavar="URL", help="where a file came from: makes its links absolute, helps to date it"
+    )
+    fetch.add_ways(parser)
+    settings.add_source_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from tenax import logs
+    from tenax.runtime.cpu_time import cut_off
+
+    if args.explain and args.format == "markdown":
+        raise UsageError("--explain goes with --format text or json")
+    config = settings.load(args).config
+    logs.configure("warning", config.log.format)
+    source = _fetched(args, config) if _is_url(args.page) else _of_file(args.page, args.url, config)
+    seconds = config.reading.max_cpu_seconds
+    with cut_off(seconds, lambda: UsageError(f"{source.name}: too costly to read: {seconds:g} s of CPU used up")):
+        if args.explain:
+            _explain(source, args.format, seconds)
+        else:
+            _show(source, args.format, seconds)
+    return 0
+
+
+def _is_url(page: str) -> bool:
+    return page.lower().startswith(("http://", "https://"))
+
+
+# ---- where it comes from ----------------------------------------------------------------------------------
+
+
+def _of_file(file: str, url: str | None, config: Config) -> Source:
+    """A file or standard input, no larger than a page on the web may be."""
+    # Whoever leaves out the scheme of a URL gives the name of a file that is not there, with a password in it.
+    name = STANDARD_INPUT if file == "-" else file if Path(file).is_file() else mask_url(file)
+    most = config.fetch.max_body_bytes
+    try:
+        if file == "-":
+            body = sys.stdin.buffer.read(most + 1)
+        else:
+            with Path(file).open("rb") as stream:
+                body = stream.read(most + 1)
+    except FileNotFoundError:
+        raise UsageError(f"{name}: there is no such file; a page on the web begins with https://") from None
+    except (OSError, ValueError) as error:  # ValueError: a name that no file can have
+        raise UsageError(f"{name}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    if len(body) > most:
+        raise UsageError(f"{name}: larger than {most} bytes, the most that is read; see `fetch.max_body_bytes`")
+    return Source(name, body, _TYPES.get(Path(file).suffix.lower(), ""), url)
+
+
+def _fetched(args: argparse.Namespace, config: Config) -> Source:
+    """The page behind a URL, fetched in its host's turn."""
+    import asyncio
+
+    from tenax.cli.views.format_visit import outcome_text
+    from tenax.model import Failed, FailureKind, Fetched, Redirected, Rejected
+    from tenax.trace import tried
+
+    if args.url is not None:
+        raise UsageError("--url says where a file came from, and this page is fetched")
+    # The whole page, whatever a crawl has stored of it.
+    wanted = fetch.wanted_of(args, args.page, is_unconditional=True)
+    trial = asyncio.run(tried(wanted, config, on_step=_tell_of_waiting))
+    match trial.outcome:
+        case Fetched():
+            pass
+        case Rejected(why) if why.startswith("noindex"):
+            pass  # it asks not to be kept, and is not: a person reads it, as in a browser
+        case Redirected(to=to):
+            raise UsageError(f"{trial.url} leads to {to}; read that instead")
+        case Rejected() | Failed(kind=FailureKind.UNREADABLE):
+            raise UsageError(f"{trial.url}: {outcome_text(trial.outcome)}")
+        case _:
+            raise NoSeedReachable(f"{trial.url}: {outcome_text(trial.outcome)}")
+    return Source(trial.url, trial.body, trial.fetch.content_type or "", trial.url)
+
+
+def _tell_of_waiting(step: Step) -> None:
+    """A host's turn may be a minute away, and nobody likes to look at nothing."""
+    from tenax.cli.views.tables import plain, show
+
+    if step.name == "turn" and sys.stderr.isatty():
+        show([plain(step.why)], sys.stderr)
+
+
+# ---- what is shown ----------------------------------------------------------------------------------------
+
+
+def _show(source: Source, format: str, max_cpu_seconds: float) -> None:
+    from tenax.cli.views.json_output import show_json
+    from tenax.cli.views.page_text import document_of, for_terminal
+    from tenax.cli.views.tables import Ink, plain, show
+    from tenax.crawl.single_page import read
+
+    document = read(source.body, source.url, content_type=source.content_type, max_cpu_seconds=max_cpu_seconds)
+    _check(source, document)
+    if format == "json":
+        show_json(document_of(document, source.url))
+        return
+    text = _clean(source, document, format)
+    if format == "text" and sys.stdout.isatty():
+        show(for_terminal(document, text, Ink.on(sys.stdout)))
+    else:
+        show([plain(text, keep_lines=True)])
+
+
+def _check(source: Source, document: Document) -> None:
+    if document.media == "other":
+        raise UsageError(f"{source.name}: cannot be read as a page: {document.media_why}")
+    if not document.text:
+        raise UsageError(f"{source.name}: there is nothing to read on it")
+    if document.cut_why:
+        from tenax.cli.views.tables import plain, show
+
+        show([f"tenax: {plain(source.name)}: too long to be read whole, it was {document.cut_why}"], sys.stderr)
+
+
+def _clean(source: Source, document: Document, format: str) -> str:
+    """What was asked for. Plain text is its own clean part."""
+    if document.media == "text":
+        return document.text
+    text = document.markdown if format == "markdown" else document.article
+    if not text:
+        raise UsageError(f"{source.name}: no article was found on it; --format json has all of its text")
+    return text
+
+
+def _explain(source: Source, format: str, max_cpu_seconds: float) -> None:
+    from tenax.cli.views.json_output import show_json
+    from tenax.cli.views.page_text import explanation
+    from tenax.cli.views.tables import Ink, show
+    from tenax.crawl.single_page import explained, read
+
+    blocks = explained(source.body, source.url, content_type=source.content_type, max_cpu_seconds=max_cpu_seconds)
+    if not blocks:
+        document = read(source.body, source.url, content_type=source.content_type, max_cpu_seconds=max_cpu_seconds)
+        _check(source, document)
+        raise UsageError(f"{source.name}: it is plain text: nothing is dropped")
+    if format == "json":
+        show_json(blocks)
+    else:
+        show(explanation(blocks, Ink.on(sys.stdout)))

@@ -1,0 +1,83 @@
+"""`tenax schedule`: seed lists into the page-fetcher's queue, each URL as often as it is wanted."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tenax.cli import settings
+from tenax.errors import ConfigError
+
+if TYPE_CHECKING:
+    from tenax.config import Config
+
+NAME = "schedule"
+SENTENCE = "Put the URLs of a YAML file into the page-fetcher's queue, each as often as it is wanted and never twice."
+EXAMPLES = """\
+  tenax schedule seeds.yaml
+  tenax schedule seeds.yaml --once
+  tenax schedule seeds.yaml --redis redis://queue.example:6379
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="YAML: a list `seeds` of `url` or `urls` with `every`")
+    parser.add_argument("--once", action="store_true", help="send what is due, and end")
+    parser.add_argument("--redis", metavar="URL", help="Redis of the queue (default: localhost)")
+    settings.add_log_arguments(parser)
+    settings.add_source_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from tenax import logs
+    from tenax.cli import run_crawl
+
+    config = settings.load(args).config
+    document = _document(Path(args.file))
+    logs.configure(config.log.level, config.log.format)
+    run_crawl.run(_send(document, args.file, config, is_once=args.once))
+    return 0
+
+
+def _document(file: Path) -> Any:
+    try:
+        import yaml
+    except ImportError:
+        raise ConfigError('a schedule needs an extra: pip install "tenax[schedule]"') from None
+    try:
+        return yaml.safe_load(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ConfigError(f"{file}: no such file; give the path of a YAML file") from None
+    except OSError as error:
+        raise ConfigError(f"{file}: cannot be read: {error.strerror or error}") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        where = getattr(error, "problem_mark", None)
+        line = f", line {where.line + 1}" if where is not None else ""
+        raise ConfigError(f"{file}: not valid YAML{line}") from None
+
+
+async def _send(document: Any, file: str, config: Config, *, is_once: bool) -> None:
+    from tenax.cli.signals import stopped_by_signals
+    from tenax.services.scheduler.plan import seeds_of
+    from tenax.services.startup import Stopping, opened
+    from tenax.services.wiring import open_agenda
+
+    seeds, stopping = seeds_of(document, file), Stopping()
+    if is_once:
+        agenda, close = await open_agenda(seeds, config)
+        try:
+            await agenda.send_what_is_due()
+        finally:
+            await close()
+        return
+    with stopped_by_signals(stopping.ask, "what was sent is remembered"):
+        ready = await opened(lambda: open_agenda(seeds, config), stopping)
+        if ready is None:
+            return
+        agenda, close = ready
+        try:
+            stopping.hand_over(agenda.stop)
+            await agenda.run()
+        finally:
+            await close()

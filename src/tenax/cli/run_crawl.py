@@ -1,0 +1,264 @@
+"""A crawl that is watched: it draws itself while it runs, and Ctrl-C ends it gently."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from tenax import logs
+from tenax.cli.options import Orders
+from tenax.cli.signals import INTERRUPTED, LEAVE_SECONDS, Deadline, at_once
+from tenax.cli.views import format_values
+from tenax.errors import LedgerSilent, NothingStored
+from tenax.model import Ending, Progress
+from tenax.text.masking import mask_url
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+    from tenax.config import Loaded
+    from tenax.crawl.library import Crawl
+    from tenax.database import Status
+
+T = TypeVar("T")
+
+
+_log = logs.logger("tenax.cli")
+STATUS_SECONDS = 5.0
+
+
+class View(Protocol):
+    """Someone who looks at a running crawl."""
+
+    interval_seconds: float
+
+    def begin(self, notices: Sequence[str]) -> None: ...
+
+    def draw(self, progress: Progress) -> None: ...
+
+    def stopping(self) -> None:
+        """The person asked to stop; what is in flight is being finished."""
+
+    def finish(self, progress: Progress) -> None:
+        """The run has ended well; this is how it stands."""
+
+    def end(self) -> None:
+        """Leave the terminal as it was. May be called twice."""
+
+
+def view_for(loaded: Loaded, orders: Orders) -> View:
+    """A live picture on a terminal, lines elsewhere, silence when asked; logging is set up to go with it."""
+    log, is_quiet = loaded.config.log, orders.is_quiet
+    is_live = not is_quiet and log.format != "json" and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+    # The picture already shows what an info line would say.
+    level_was_chosen = loaded.sources["log.level"] != "default"
+    logs.configure(log.level if level_was_chosen or not (is_live or is_quiet) else "warning", log.format)
+    if is_quiet:
+        return Silence()
+    if is_live:
+        from tenax.cli.views.progress import Picture
+
+        return Picture(tuple(map(mask_url, orders.seeds)), orders.place.name, max_pages=loaded.config.crawl.max_pages)
+    return Lines(orders.place.name)
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    """Run to the end on the fastest event loop there is."""
+    from tenax.runtime.memory import leave_memory, settle_memory
+
+    settle_memory()
+    try:
+        with asyncio.Runner(loop_factory=_fastest_loop()) as runner:
+            return runner.run(work)
+    finally:
+        leave_memory()
+
+
+def _fastest_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    try:
+        import uvloop
+    except ImportError:  # not made for every platform
+        return None
+    return uvloop.new_event_loop
+
+
+async def crawl_and_tell(orders: Orders, loaded: Loaded) -> int:
+    """Crawl with a view fit for the reader, then tell how it went; the exit code."""
+    from tenax.cli.views.summary import Report, brief, summary
+    from tenax.cli.views.tables import Ink, show
+    from tenax.crawl.library import Crawl
+
+    crawl = Crawl(
+        orders.seeds,
+        loaded.config,
+        out=orders.place.out,
+        fresh=orders.is_fresh,
+        revisit=orders.is_revisit,
+        typed_by_person=orders.is_typed,
+        command=orders.resume,
+        settings=orders.settings,
+    )
+    ending, progress, status = await watched(crawl, view_for(loaded, orders), orders)
+    report = Report(orders, ending, progress, status, loaded.config.events.jsonl)
+    tell = brief if orders.is_quiet else summary
+    show(tell(report, Ink.on(sys.stdout)))
+    return exit_code(ending, status)
+
+
+def exit_code(ending: Ending, status: Status) -> int:
+    """0 only when the crawl has something to show: who runs it from a script looks at nothing else."""
+    if ending is Ending.INTERRUPTED:
+        return INTERRUPTED
+    return 0 if status.pages else NothingStored.exit_code
+
+
+async def watched(crawl: Crawl, view: View, orders: Orders) -> tuple[Ending, Progress, Status]:
+    """Crawl to the end with someone looking on."""
+    with Deadline(deadline_seconds(crawl), _consequence(orders.resume)) as deadline:
+        async with crawl:
+            crawl.own_process(os._exit)
+            try:
+                view.begin(orders.opening or (*orders.notices, *crawl.notices))
+                with _stopped_by_signals(crawl.stop, view, orders.resume, deadline), _drawn(crawl.progress, view):
+                    ending = await crawl.run()
+                progress = crawl.progress()
+                view.finish(progress)
+            finally:
+                view.end()
+            return ending, progress, await _last_status(crawl, ending)
+
+
+async def _last_status(crawl: Crawl, ending: Ending) -> Status:
+    """Who stops a crawl does not wait for a server that is away only to hear how it stands."""
+    try:
+        async with asyncio.timeout(STATUS_SECONDS if ending is Ending.INTERRUPTED else None):
+            return await crawl.status()
+    except TimeoutError:
+        raise LedgerSilent(
+            "the ledger does not answer, so there is no summary; everything committed is safe: run the same command "
+            "again"
+        ) from None
+
+
+def deadline_seconds(crawl: Crawl) -> float:
+    """After a signal. With a file of its own a crawl waits for nobody but hosts, and finishes what is in flight."""
+    return crawl.grace_seconds + LEAVE_SECONDS if crawl.grace_seconds is not None else threading.TIMEOUT_MAX
+
+
+@contextmanager
+def _drawn(progress: Callable[[], Progress], view: View) -> Iterator[None]:
+    """Draw at the view's own pace, from the event loop: progress is read where it is written."""
+    loop = asyncio.get_running_loop()
+    handle: asyncio.TimerHandle | None = None
+
+    def tick() -> None:
+        nonlocal handle
+        view.draw(progress())
+        handle = loop.call_later(view.interval_seconds, tick)
+
+    tick()
+    try:
+        yield
+    finally:
+        if handle is not None:
+            handle.cancel()
+
+
+@contextmanager
+def _stopped_by_signals(stop: Callable[[], None], view: View, resume: str, deadline: Deadline) -> Iterator[None]:
+    """The first Ctrl-C or SIGTERM asks to stop; the second stops at once, even if the loop is stuck.
+
+    A plain signal handler, not the loop's own: it runs between two instructions of whatever is going on.
+    """
+    loop = asyncio.get_running_loop()
+    asked = False
+
+    def answer(number: int, frame: FrameType | None) -> None:
+        nonlocal asked
+        if asked:
+            view.end()
+            at_once(_consequence(resume))
+        asked = True
+        deadline.begin()
+        loop.call_soon_threadsafe(stop)
+        loop.call_soon_threadsafe(view.stopping)
+
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(number, answer) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
+
+
+def _consequence(resume: str) -> str:
+    return "everything committed is safe" + (f"; resume with:  {resume}" if resume else "")
+
+
+STOPPING = "finishing what is in flight; press Ctrl-C again to stop at once"
+
+
+class Silence:
+    """Says nothing but problems."""
+
+    interval_seconds = 60.0
+
+    def begin(self, notices: Sequence[str]) -> None: ...
+
+    def draw(self, progress: Progress) -> None: ...
+
+    def stopping(self) -> None: ...
+
+    def finish(self, progress: Progress) -> None: ...
+
+    def end(self) -> None: ...
+
+
+class Lines:
+    """A log line every few seconds, for files and pipes."""
+
+    interval_seconds = 5.0
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def begin(self, notices: Sequence[str]) -> None:
+        for notice in notices:
+            _log.info("notice", text=notice)
+        _log.info("crawl started", out=self._name)
+
+    def draw(self, progress: Progress) -> None:
+        _log.info("crawling", **_facts(progress))
+
+    def stopping(self) -> None:
+        _log.info(STOPPING)
+
+    def finish(self, progress: Progress) -> None:
+        _log.info("crawl ended", **_facts(progress))
+
+    def end(self) -> None: ...
+
+
+def _facts(progress: Progress) -> dict[str, object]:
+    facts: dict[str, object] = {
+        "pages": progress.pages,
+        "per_second": round(progress.pages_per_second, 1),
+        "waiting": progress.waiting,
+        "in_flight": progress.in_flight,
+        "hosts_active": progress.hosts_active,
+        "hosts_resting": progress.hosts_resting,
+        "received_bytes": progress.wire_bytes,
+        "elapsed_seconds": round(progress.elapsed_seconds, 1),
+    }
+    if progress.failures:
+        facts["failures"] = dict(progress.failures)
+    for rest in progress.resting[:1]:
+        facts["resting"] = f"{rest.origin} for {format_values.duration(rest.until - progress.now)}: {rest.why}"
+    return facts

@@ -1,0 +1,1 @@
+"""A crawl: `library` holds `tenax.Crawl`, `engine` the loop, `reader` the processes that extract pages."""

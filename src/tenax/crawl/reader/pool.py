@@ -1,0 +1,358 @@
+"""Where documents are read: in processes of their own, or in this one.
+
+One page that takes long does not hold up others. While a reader is stuck on a document, an extra reader takes what
+waits. Hosts that sent such a document are slow hosts for a while: theirs are read one at a time, by a reader with low
+priority. Both extra readers are started when they are needed and ended when they are not.
+
+Documents that arrive while a reader is busy travel together, so the cost of crossing over is shared. A reader ends by
+itself what takes too much CPU time, and hands back what it did not come to. When it dies, it has left word of what it
+was reading: only that document is suspected, all others are read elsewhere at once. A suspect is read alone by a fresh
+reader; when it ends two of them, it is given up. No page stops the crawl.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+from collections import deque
+from contextlib import suppress
+from enum import Enum, auto
+from typing import NamedTuple, Protocol
+
+import msgspec
+
+from tenax.config import PoolConfig
+from tenax.crawl.reader.channel import Channel
+from tenax.crawl.reader.messages import Job, Reading, max_cpu_seconds, unreadable
+from tenax.runtime.open_files import raise_file_limit
+from tenax.urls.admit import Rules
+
+log = logging.getLogger(__name__)
+
+RESTART_SECONDS = 1.0
+"""Between two starts, where readers end before they have read anything."""
+MOST_QUICK_ENDS = 3
+SUSPECT_SECONDS = 1.0
+"""A suspect lets others go first, but no longer than this."""
+MOST_DEATHS = 2
+"""A document that alone ends so many fresh readers is to blame."""
+GATHER_SECONDS = 0.025
+"""How long documents are gathered for a reader that is idle. One that is woken for every single document spends more
+CPU on it: crossing over, cold caches, and going to sleep again."""
+FEW_VISITS = 16
+"""With fewer others under way nothing is gathered: little would come, and a host with one connection waits for it."""
+MOST_OPEN = 10_000
+FILES_PER_READER = 8
+"""Each takes a socket of ours; where few files are allowed there are fewer readers."""
+SLOW_CPU_SECONDS = 0.5
+"""A host that sends a document which takes this long is a slow host,"""
+SLOW_FOR_SECONDS = 600.0
+"""for this long."""
+MAX_SLOW_HOSTS = 1000
+IDLE_SECONDS = 30.0
+"""An extra reader that had nothing to do for so long ends."""
+MAX_BATCH_BYTES = 8 * 1024 * 1024
+"""Documents that travel together are no longer than this; a longer one travels alone."""
+
+
+class ReaderFailed(Exception):
+    """A document that no reader survives."""
+
+
+class Readers(Protocol):
+    async def start(self) -> None: ...
+
+    async def read(self, job: Job, rules: Rules, others: int = FEW_VISITS) -> Reading:
+        """`others` are the visits under way besides this one: they may bring documents too.
+
+        Raises `ReaderFailed` for a document that cannot be read.
+        """
+
+    def committed(self, number: int) -> None:
+        """The visit of this job is in the ledger, and so is every link it offered."""
+
+    async def close(self) -> None: ...
+
+
+def readers_of(config: PoolConfig) -> Readers:
+    most = max(1, raise_file_limit() // FILES_PER_READER)
+    count = config.processes if config.processes >= 0 else min(max(1, (os.cpu_count() or 1) - 1), most)
+    if count == 0 or (config.processes < 0 and (os.cpu_count() or 1) == 1):
+        return InlineReaders()
+    return ProcessReaders(count, config.max_batch)
+
+
+class InlineReaders:
+    """Reads in this process; for one core, and for those who ask for it."""
+
+    async def start(self) -> None:
+        # The parser is loaded only where it is used: with readers of their own, this process does without it.
+        from tenax.crawl.reader.read_page import Reader
+
+        self._reader = Reader()
+
+    async def read(self, job: Job, rules: Rules, others: int = FEW_VISITS) -> Reading:
+        return self._reader.read(job, rules)
+
+    def committed(self, number: int) -> None:
+        self._reader.committed((number,))
+
+    async def close(self) -> None: ...
+
+
+class Wanted(NamedTuple):
+    job: Job
+    rules: Rules
+    done: asyncio.Future[Reading]
+    deaths: int = 0
+    """Fresh readers that ended while they read this document alone."""
+    suspected_at: float = 0.0
+    """When a reader last died of it, or so it seems; by the clock of the loop."""
+
+
+class Lane(Enum):
+    """What a reader is there for."""
+
+    REGULAR = auto()
+    EXTRA = auto()
+    """Takes what waits while a regular reader is stuck."""
+    SLOW = auto()
+    """Reads the documents of slow hosts."""
+
+
+class ProcessReaders:
+    def __init__(self, count: int, max_batch: int, *, has_extra: bool = True) -> None:
+        """`count` regular readers, and where `has_extra`, up to two more for pages that take long."""
+        self._count = count
+        self._max_batch = max_batch
+        self._has_extra = has_extra
+        self._wanted: deque[Wanted] = deque()
+        self._slow: deque[Wanted] = deque()
+        """Documents of slow hosts."""
+        self._slow_until: dict[str, float] = {}
+        """Slow hosts, and until when they are; by the clock of the loop."""
+        self._extra: dict[Lane, asyncio.Task[None]] = {}
+        self._suspects: deque[Wanted] = deque()
+        """Those that a reader died of, or so it seems: each is read alone, by a fresh one."""
+        self._arrived = asyncio.Event()
+        self._full = asyncio.Event()
+        self._tasks: list[asyncio.Task[None]] = []
+        self._fresh = 0
+        """Readers that have read nothing yet, or are being started."""
+        self._others = FEW_VISITS
+        """Visits under way besides the one that wanted something read last."""
+        self._read_by: dict[int, list[int]] = {}
+        """For each job that was read and is not committed: the list its number goes to when it is."""
+
+    async def start(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._tasks = [loop.create_task(self._run_reader(Lane.REGULAR)) for _ in range(self._count)]
+
+    async def read(self, job: Job, rules: Rules, others: int = FEW_VISITS) -> Reading:
+        self._others = others
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[Reading] = loop.create_future()
+        if self._is_slow(job):
+            self._slow.append(Wanted(job, rules, done))
+            self._start_extra(Lane.SLOW)
+        else:
+            self._wanted.append(Wanted(job, rules, done))
+        self._arrived.set()
+        if len(self._wanted) >= self._max_batch:
+            self._full.set()
+        return await done
+
+    def committed(self, number: int) -> None:
+        told = self._read_by.pop(number, None)
+        if told is not None:
+            told.append(number)
+
+    async def close(self) -> None:
+        tasks = [*self._tasks, *self._extra.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _start_extra(self, lane: Lane) -> None:
+        running = self._extra.get(lane)
+        if self._has_extra and (running is None or running.done()):
+            self._extra[lane] = asyncio.get_running_loop().create_task(self._run_reader(lane))
+
+    def _is_slow(self, job: Job) -> bool:
+        if not self._slow_until or not self._has_extra:
+            return False
+        return self._slow_until.get(_host_of(job), 0.0) > asyncio.get_running_loop().time()
+
+    def _on_stuck(self) -> None:
+        if self._wanted:
+            self._start_extra(Lane.EXTRA)
+
+    async def _run_reader(self, lane: Lane) -> None:
+        """Keep one reader alive and busy; an extra one as long as it is needed."""
+        told = ""
+        quick_ends = 0
+        self._fresh += lane is Lane.REGULAR
+        while True:
+            try:
+                channel = await Channel.open()
+            except OSError as error:
+                if told != str(error):
+                    told = str(error)
+                    log.error("a reader cannot be started, it is tried again", extra={"why": told})
+                await asyncio.sleep(RESTART_SECONDS)
+                continue
+            if lane is Lane.SLOW:
+                channel.lower_priority()
+            try:
+                while (batch := await self._next_batch(channel, lane)) and await self._serve(channel, batch, lane):
+                    pass
+                if not batch and lane is not Lane.REGULAR:
+                    return
+            finally:
+                if lane is Lane.REGULAR:
+                    self._fresh += not channel.is_fresh  # the next one
+                await channel.close()
+            quick_ends = 0 if channel.has_read else quick_ends + 1
+            if quick_ends >= MOST_QUICK_ENDS:
+                log.error("readers end before they have read anything", extra={"exit_code": channel.exit_code})
+                await asyncio.sleep(RESTART_SECONDS)
+
+    async def _next_batch(self, channel: Channel, lane: Lane = Lane.REGULAR) -> list[Wanted]:
+        """What this reader is to read next: a suspect alone, a document of a slow host alone, or what waits; nothing
+        where it is to be replaced, or not needed any more."""
+        try:
+            async with asyncio.timeout(None if lane is Lane.REGULAR else IDLE_SECONDS):
+                while not await self._gathered(channel, lane):
+                    pass
+        except TimeoutError:
+            return []
+        if lane is Lane.SLOW:
+            return [self._slow.popleft()]
+        if lane is Lane.REGULAR and self._are_suspects_for(channel):
+            return [self._suspects.popleft()] if channel.is_fresh else []
+        batch = [self._wanted.popleft()]
+        batch_bytes = len(batch[0].job.body)
+        while (
+            self._wanted
+            and len(batch) < self._max_batch
+            and (batch_bytes := batch_bytes + len(self._wanted[0].job.body)) <= MAX_BATCH_BYTES
+            and self._wanted[0].rules is batch[0].rules
+        ):
+            batch.append(self._wanted.popleft())
+        return batch
+
+    def _has_work(self, channel: Channel, lane: Lane) -> bool:
+        if lane is Lane.SLOW:
+            return bool(self._slow)
+        return bool(self._wanted) or (lane is Lane.REGULAR and self._are_suspects_for(channel))
+
+    def _are_suspects_for(self, channel: Channel) -> bool:
+        """A suspect wants a reader that has read nothing yet. One that has makes way where no other is at hand."""
+        if len(self._suspects) <= (0 if channel.is_fresh else self._fresh):
+            return False
+        due_at = self._suspects[0].suspected_at + SUSPECT_SECONDS
+        return not self._wanted or asyncio.get_running_loop().time() >= due_at
+
+    async def _gathered(self, channel: Channel, lane: Lane) -> bool:
+        """Wait until there is something to read, and a moment longer if more may come; False if another reader took it
+        all."""
+        while not self._has_work(channel, lane):
+            self._arrived.clear()
+            await self._arrived.wait()
+        is_gathering = self._others >= FEW_VISITS and lane is Lane.REGULAR
+        if is_gathering and self._wanted and len(self._wanted) < self._max_batch:
+            self._full.clear()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(GATHER_SECONDS):
+                    await self._full.wait()
+        return self._has_work(channel, lane)
+
+    async def _serve(self, channel: Channel, batch: list[Wanted], lane: Lane = Lane.REGULAR) -> bool:
+        """Have a batch read; False when the reader is of no more use."""
+        is_alone = channel.is_fresh and len(batch) == 1
+        if lane is Lane.REGULAR:
+            self._fresh -= channel.is_fresh
+        try:
+            readings = await channel.ask(batch[0].rules, tuple(wanted.job for wanted in batch), self._on_stuck)
+        except (OSError, EOFError):
+            await channel.close()
+            self._on_death(channel, batch, is_alone)
+            return False
+        except msgspec.DecodeError as error:
+            self._on_nonsense(batch, error)
+            return False
+        except asyncio.CancelledError:
+            for wanted in batch:
+                wanted.done.cancel()
+            raise
+        for wanted, reading in zip(batch, readings, strict=False):
+            if not wanted.done.done():
+                self._read_by[wanted.job.number] = channel.committed
+                wanted.done.set_result(reading)
+        while len(self._read_by) > MOST_OPEN:
+            del self._read_by[next(iter(self._read_by))]
+        if channel.last_cpu_seconds >= SLOW_CPU_SECONDS:
+            self._note_slow(batch[len(readings) - 1].job)
+        self._give_back(batch[len(readings) :])
+        return True
+
+    def _on_death(self, channel: Channel, batch: list[Wanted], is_alone: bool) -> None:
+        """Whatever the reader was not reading when it died is read elsewhere, right away."""
+        at = channel.reading_now
+        suspect = batch[at] if at is not None else None
+        self._give_back([wanted for wanted in batch if wanted is not suspect])
+        if suspect is None or suspect.done.done():
+            return
+        facts = {"url": suspect.job.url, "exit_code": channel.exit_code, "alone": is_alone}
+        log.warning("a reader ended while it read a document", extra=facts)
+        deaths = suspect.deaths + is_alone
+        if channel.exit_code == -signal.SIGXCPU:
+            seconds = max_cpu_seconds(suspect.job)
+            why = f"too costly to read: {seconds:g} s of CPU used up (`reading.max_cpu_seconds`)"
+            suspect.done.set_result(unreadable(why))
+            self._note_slow(suspect.job)
+        elif deaths >= MOST_DEATHS:
+            why = f"unreadable: it ended {deaths} readers, {channel.ending}"
+            suspect.done.set_exception(ReaderFailed(why))
+        else:
+            now = asyncio.get_running_loop().time()
+            self._suspects.append(suspect._replace(deaths=deaths, suspected_at=now))
+            self._arrived.set()
+
+    def _note_slow(self, job: Job) -> None:
+        """Its host is a slow one from now on; so are its documents that wait already."""
+        host = _host_of(job)
+        self._slow_until.pop(host, None)
+        while len(self._slow_until) >= MAX_SLOW_HOSTS:
+            del self._slow_until[next(iter(self._slow_until))]
+        self._slow_until[host] = asyncio.get_running_loop().time() + SLOW_FOR_SECONDS
+        if not self._has_extra:
+            return
+        waiting, self._wanted = self._wanted, deque[Wanted]()
+        for wanted in waiting:
+            (self._slow if _host_of(wanted.job) == host else self._wanted).append(wanted)
+        if self._slow:
+            self._start_extra(Lane.SLOW)
+            self._arrived.set()
+
+    def _on_nonsense(self, batch: list[Wanted], error: msgspec.DecodeError) -> None:
+        """A fault of ours, which would come again and again: whichever it is of, it comes alone the next time."""
+        log.error("what a reader says cannot be decoded", extra={"why": str(error)})
+        if len(batch) > 1:
+            self._suspects.extend(batch)
+            self._arrived.set()
+        elif not batch[0].done.done():
+            batch[0].done.set_exception(ReaderFailed(f"unreadable: what was read of it cannot be decoded: {error}"))
+
+    def _give_back(self, unread: list[Wanted]) -> None:
+        """To the front: they have waited longest."""
+        if unread:
+            self._wanted.extendleft(reversed(unread))
+            self._arrived.set()
+
+
+def _host_of(job: Job) -> str:
+    """Scheme, name and port: what stands before the path."""
+    return job.url[: job.url.index("/", job.url.index("//") + 2)]

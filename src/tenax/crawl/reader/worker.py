@@ -1,0 +1,101 @@
+"""A reader process: takes documents from its socket, gives back what they hold, and ends when the socket does.
+
+It is started by `pool.ProcessReaders` as `python -m tenax.crawl.reader.worker SOCKET_FD PROGRESS_FD`. Frames are a
+length in four bytes, then msgpack. An answer may be shorter than what was asked for: when a document took long, those
+after it are left to others.
+"""
+
+from __future__ import annotations
+
+import signal
+import socket
+import sys
+import time
+import traceback
+from typing import TYPE_CHECKING
+
+from tenax.runtime.memory import settle_memory, uncollected
+
+if TYPE_CHECKING:
+    from tenax.crawl.reader.messages import Job, Reading
+    from tenax.crawl.reader.read_page import Reader
+    from tenax.urls.admit import Rules
+
+LONG_SECONDS = 0.25
+"""After so much CPU time for a batch it is answered as far as it has come: nobody waits for its neighbours."""
+HARD_SECONDS = 1.0
+"""CPU time beyond the limit that a document has to end by itself, before the system ends the process."""
+
+
+def serve(channel: socket.socket, progress_fileno: int) -> None:
+    # Here, so that they are loaded uncollected: all of it stays.
+    with uncollected():
+        from tenax.crawl.reader.messages import HEADER, decode_work, encode_readings_into, max_cpu_seconds
+        from tenax.crawl.reader.progress import ReaderProgress
+        from tenax.crawl.reader.read_page import Reader
+        from tenax.runtime.cpu_time import ProcessLimit
+    settle_memory()
+    stream = channel.makefile("rb", buffering=1024 * 1024)
+    reader, progress, limit = Reader(), ReaderProgress(progress_fileno), ProcessLimit()
+    rules: Rules | None = None
+    answer = bytearray(HEADER.size)
+    while header := stream.read(HEADER.size):
+        work = decode_work(stream.read(HEADER.unpack(header)[0]))
+        reader.committed(work.committed)
+        rules = work.rules or rules
+        assert rules is not None, "the first work comes with rules"
+        readings: list[Reading] = []
+        used = time.process_time()
+        until = used + LONG_SECONDS
+        for job in work.jobs:
+            limit.allow(max_cpu_seconds(job) + HARD_SECONDS)
+            progress.begin()
+            readings.append(_read(reader, job, rules))
+            before, used = used, time.process_time()
+            progress.note_cost(used - before)
+            if used > until:
+                break
+        try:
+            encode_readings_into(readings, answer, HEADER.size)
+        except ValueError:  # text that is none
+            encode_readings_into(list(map(_encodable, readings)), answer, HEADER.size)
+        progress.end()
+        HEADER.pack_into(answer, 0, len(answer) - HEADER.size)
+        channel.sendall(answer)
+
+
+def _read(reader: Reader, job: Job, rules: Rules) -> Reading:
+    """What it holds. A fault of ours is no reason to end, and is told as one."""
+    try:
+        return reader.read(job, rules)
+    except Exception as error:
+        return _fault(error)
+
+
+def _encodable(reading: Reading) -> Reading:
+    from tenax.crawl.reader.messages import encode_readings_into
+
+    try:
+        encode_readings_into([reading], bytearray())
+        return reading
+    except ValueError as error:
+        return _fault(error)
+
+
+def _fault(error: Exception) -> Reading:
+    from tenax.crawl.reader.messages import Reading
+    from tenax.model import Failed, FailureKind
+
+    traceback.print_exception(error)
+    return Reading(failed=Failed(f"{type(error).__name__} in Tenax itself", FailureKind.INTERNAL))
+
+
+def main() -> None:
+    # Ctrl-C reaches the whole process group; the parent decides when we end, by closing the socket.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    socket_fileno, progress_fileno = map(int, sys.argv[1:])
+    serve(socket.socket(fileno=socket_fileno), progress_fileno)
+
+
+if __name__ == "__main__":
+    main()

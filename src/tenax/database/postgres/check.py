@@ -1,0 +1,38 @@
+"""Looking for what cannot be: rows of the tables that contradict each other."""
+
+from __future__ import annotations
+
+from tenax.database import integrity
+from tenax.database.postgres.connection import Connection
+
+WRONG = integrity.WRONG | {
+    "hosts with waiting tasks that nobody would look at":
+        "SELECT count(*) FROM host h WHERE NOT has_work AND EXISTS (SELECT FROM queue q WHERE q.host_id = h.id)",
+    "hosts held by a worker that is no more":
+        "SELECT count(*) FROM host h WHERE holder IS NOT NULL AND NOT EXISTS "
+        "(SELECT FROM worker w WHERE w.id = h.holder AND w.ended_at IS NULL)",
+    "events without their content":
+        "SELECT count(*) FROM outbox o WHERE NOT EXISTS (SELECT FROM content c WHERE c.id = o.content_id)",
+    "events with numbers beyond the last":
+        "SELECT count(*) FROM outbox WHERE seq > (SELECT seq FROM outbox_end)",
+}  # fmt: skip
+
+COUNTED = integrity.COUNTED | {
+    "admitted": "SELECT count(*) FROM seen",
+    "hosts": "SELECT count(*) FROM host",
+}
+
+
+async def problems(db: Connection) -> list[str]:
+    """Everything that is wrong, in words; reads all tables as they are at one moment, also while workers write."""
+    found = []
+    await db.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+    for words, sql in WRONG.items():
+        if count := await db.fetchval(sql):
+            found.append(f"{count} {words}")
+    for name, sql in COUNTED.items():
+        told = await db.fetchval("SELECT coalesce(sum(count), 0)::bigint FROM tally WHERE name = $1", name)
+        if told != (counted := await db.fetchval(sql)):
+            found.append(integrity.miscounted(name, told, counted))
+    await db.execute("COMMIT")
+    return found

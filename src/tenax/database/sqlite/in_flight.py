@@ -1,0 +1,29 @@
+"""What is in hand: claims that were given out, and commits that wait for their group."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import NamedTuple
+
+from tenax.database import Admission
+from tenax.database.candidates import Batch
+from tenax.database.schedule import Entry, Slot
+from tenax.database.visit_rows import Settling
+from tenax.model import Claim
+
+
+class Taken(NamedTuple):
+    """A claim as we keep it."""
+
+    claim: Claim
+    slot: Slot
+    entry: Entry
+
+
+class Pending(NamedTuple):
+    """A commit waiting for its group."""
+
+    settling: Settling | None
+    offers: Batch
+    slot: Slot | None
+    done: asyncio.Future[Admission]

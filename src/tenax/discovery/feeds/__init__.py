@@ -1,0 +1,1 @@
+"""Feeds of every format: RSS, RDF, Atom, CDF and JSON Feed. `read` is the entry point."""

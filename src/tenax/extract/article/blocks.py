@@ -1,0 +1,200 @@
+"""A page as blocks: runs of text between the borders of elements, and how much of each is links.
+
+Everything that tells the clean part from the rest is computed from these columns. What is said of a box (an element
+that holds blocks) comes from sums over all blocks before a place, so that it costs the same however large the box is.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from itertools import accumulate, chain, repeat
+from operator import add, gt
+from typing import Final
+
+from tenax.extract.html.walk import BREAK, Walk
+from tenax.extract.text.visible import PARAGRAPH, RUN, marked_text
+
+# Scripts without spaces between words: their characters say more each, and two of them count as a word.
+_DENSE: Final = r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]+"
+_PAUSES = re.compile(r"[.,;:!?。，、！？；：…؟،۔।]+")
+_RUN_BYTE: Final = RUN.encode()
+_SPACED_RUN: Final = f"{RUN} "
+_ONE_PAUSE: Final = bytes.maketrans(b".?", b",,")
+_UNCOUNTED: Final = bytes(byte for byte in range(256) if byte not in b" ,.?" + _RUN_BYTE)
+_FOREIGN_BYTES: Final = 1.25
+_FEW_WORDS: Final = 3
+MAX_BLOCKS: Final = 10_000
+"""Blocks of one page at most; what comes after them is seen, but not judged. Long pages have a thousand."""
+LONG_CHARS: Final = 80
+"""A block from this length on is a paragraph, if it is not mostly links."""
+
+
+@cache
+def _dense() -> re.Pattern[str]:
+    """Compiled when a page needs it, for that takes 3 ms."""
+    return re.compile(_DENSE)
+
+
+class Blocks:
+    """The blocks of a page, in columns."""
+
+    __slots__ = (
+        "boxes",
+        "chars",
+        "chars_before",
+        "first_of_run",
+        "is_cut",
+        "link_chars",
+        "link_counts",
+        "links_before",
+        "long_before",
+        "marked",
+        "marks",
+        "pauses",
+        "pauses_before",
+        "runs",
+        "texts",
+        "walk",
+        "words",
+    )
+
+    def __init__(self, walk: Walk) -> None:
+        self.walk = walk
+        self.texts: list[str] = []
+        """One line each, or several where the page breaks lines; never empty."""
+        self.runs: list[int] = []
+        """The run each is of: one that breaks lines twice in a row holds several blocks."""
+        self.boxes: list[int] = []
+        self.first_of_run: list[int] = []
+        """The first block of each run, and at the end the number of blocks."""
+        self.is_cut = False
+        """Whether the page has more than MAX_BLOCKS, or more boxes than a walk takes."""
+        self.marked, runs = marked_text(walk)
+        """What the blocks were cut from: the visible text of the page, marked."""
+        self.marks = 0
+        """How many marks that are."""
+        self._cut(runs)
+        self.link_chars, self.link_counts = self._links(walk)
+        self.chars: list[int] = []
+        """How much each says: characters, those of dense scripts counted twice."""
+        self.words: list[int] = []
+        self.pauses: list[int] = []
+        """Marks of punctuation that part or end sentences."""
+        self._count()
+        long = [n >= LONG_CHARS and 2 * linked < n for n, linked in zip(self.chars, self.link_chars, strict=True)]
+        self.chars_before = [*accumulate(self.chars, initial=0)]
+        self.links_before = [*accumulate(self.link_chars, initial=0)]
+        self.pauses_before = [*accumulate(self.pauses, initial=0)]
+        self.long_before = [*accumulate(long, initial=0)]
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def span(self, box: int) -> tuple[int, int]:
+        """The blocks within a box: the first, and the one after the last."""
+        firsts, walk = self.first_of_run, self.walk
+        return firsts[walk.box_firsts[box]], firsts[walk.box_ends[box]]
+
+    def _cut(self, runs: list[str]) -> None:
+        """Cut the runs at their paragraphs; most pages have one block to a run."""
+        boxes, judged = self.walk.run_boxes, self.walk.judged_runs
+        self.marks = len(runs)
+        if len(runs) <= MAX_BLOCKS and PARAGRAPH not in self.marked and judged is None:
+            self.texts = list(map(str.rstrip, runs))
+            self.runs, self.boxes, self.first_of_run = [*range(len(runs))], boxes, [*range(len(runs) + 1)]
+            return
+        self.marks += self.marked.count(PARAGRAPH)
+        # A paragraph is not the end of its run, so there are as many blocks as marks.
+        if self.marks <= MAX_BLOCKS and judged is None:
+            self._spread([said.split(PARAGRAPH) for said in runs], boxes)
+            return
+        for run, (said, box) in enumerate(zip(runs, boxes, strict=True)):
+            self.first_of_run.append(len(self.texts))
+            if len(self.texts) >= MAX_BLOCKS or run == judged:
+                self.is_cut = True
+                break
+            parts = list(map(str.rstrip, said.split(PARAGRAPH)[:MAX_BLOCKS]))
+            self.texts += parts
+            self.runs += [run] * len(parts)
+            self.boxes += [box] * len(parts)
+        # Runs that were left out hold no blocks.
+        missing = len(runs) + 1 - len(self.first_of_run)
+        self.first_of_run += [len(self.texts)] * missing
+
+    def _spread(self, parts: list[list[str]], boxes: list[int]) -> None:
+        """Take the parts of all runs as blocks."""
+        counts = list(map(len, parts))
+        self.texts = list(map(str.rstrip, chain.from_iterable(parts)))
+        self.runs = list(chain.from_iterable(map(repeat, range(len(parts)), counts)))
+        self.boxes = list(chain.from_iterable(map(repeat, boxes, counts)))
+        self.first_of_run = [*accumulate(counts, initial=0)]
+
+    def _links(self, walk: Walk) -> tuple[list[int], list[int]]:
+        """How many characters of each block are links, and how many links it has."""
+        fragments, starts, firsts = walk.fragments, walk.run_starts, self.first_of_run
+        chars, counts = [0] * len(self.texts), [0] * len(self.texts)
+        run, last, covered, block = 0, len(starts) - 1, 0, 0
+        run_ends = [*starts[1:], len(fragments)]
+        if not starts:
+            return chars, counts
+        is_one_each = len(self.texts) == len(starts) and not self.is_cut
+        for start, end in zip(walk.link_starts, walk.link_ends, strict=True):
+            # A link within a link, as a table between them allows, counts with the outer one: no text is read twice.
+            if not covered <= start < end:
+                continue
+            covered = end
+            while run_ends[run] <= start:
+                run += 1
+            # Most links are one text.
+            if end - start == 1 and (is_one_each or firsts[run + 1] - firsts[run] == 1):
+                if said := len(fragments[start].strip()):
+                    block = firsts[run]
+                    chars[block] += said
+                    counts[block] += 1
+                continue
+            at = run
+            while at <= last and starts[at] < end:
+                stop = end if run_ends[at] >= end else run_ends[at]
+                if firsts[at] < firsts[at + 1]:
+                    raw = "".join(fragments[max(start, starts[at]) : stop]).replace(BREAK, " ")
+                    if said := len(" ".join(raw.split())):
+                        block = firsts[at] if is_one_each else self._block_of(at, said, chars, block)
+                        chars[block] += said
+                        counts[block] += 1
+                at += 1
+        lengths = list(map(len, self.texts))
+        # Rarely a text is shorter than its links, for white space between them is not counted alike.
+        return list(map(min, chars, lengths)) if any(map(gt, chars, lengths)) else chars, counts
+
+    def _block_of(self, run: int, said: int, chars: list[int], last: int) -> int:
+        """Of a run that was cut into several blocks, the first from the last link's on that has room: near enough."""
+        first, end = self.first_of_run[run], self.first_of_run[run + 1]
+        for block in range(max(first, last), end - 1):
+            if chars[block] + said <= len(self.texts[block]):
+                return block
+        return end - 1
+
+    def _count(self) -> None:
+        texts = self.texts
+        self.chars = list(map(len, texts))
+        if self._is_foreign():
+            dense = [len(text) - len(_dense().sub("", text)) for text in texts]
+            self.chars = list(map(add, self.chars, dense))
+            self.words = [text.count(" ") + 1 + some // 2 for text, some in zip(texts, dense, strict=True)]
+            self.pauses = [len(text) - len(_PAUSES.sub("", text)) for text in texts]
+        else:
+            # All of them at once: what is neither a space nor such a mark is dropped, and the rest is soon counted.
+            # Each has a space before it, so that they are as many as the words.
+            left = f" {_SPACED_RUN.join(texts)}".encode("utf-8", "ignore").translate(_ONE_PAUSE, _UNCOUNTED)
+            spaces = left.translate(None, b",").split(_RUN_BYTE)[: len(texts)]
+            self.words = list(map(len, spaces))
+            self.pauses = [
+                some - words if words > _FEW_WORDS else 0
+                for some, words in zip(map(len, left.split(_RUN_BYTE)), self.words, strict=False)
+            ]
+
+    def _is_foreign(self) -> bool:
+        """Whether the page is written in another script than the Latin: whose letters take two bytes or three each."""
+        chars = len(self.marked)
+        return not self.marked.isascii() and len(self.marked.encode("utf-8", "replace")) > _FOREIGN_BYTES * chars

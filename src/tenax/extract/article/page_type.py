@@ -1,0 +1,84 @@
+"""What a page is there for: an article, a list of pages, a product, a thread, documentation, or something else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import Final
+
+from tenax.extract.article.decision_trees import Numbers, compiled_sum, load
+from tenax.extract.article.hints import Hints
+from tenax.extract.article.layout import FRACTIONS_OF_PAGE, OF_PAGE, Outline
+from tenax.model import PageKind
+
+TABLES: Final = "kinds.json"
+_BLOCKS: Final = OF_PAGE.index("page blocks")
+# What the address of a page calls it, in its host or its path.
+_ADDRESS_WORDS: Final = {
+    "docs": (
+        r"\bdocs?\b|documentation|reference|manual|\bguides?\b|\bapi\b|readthedocs|\bhelp\b|\bkb\b|developer|tutorial"
+    ),
+    "forum": r"forum|thread|\btopics?\b|community|discuss|viewtopic|questions?\b|answers?\b|\bboards?\b|/t/|/r/",
+    "product": r"products?\b|/p/|\bitems?\b|\bshop\b|\bstore\b|/dp/|\bbuy\b",
+    "hub": r"categor|\btags?\b|collections?\b|\bsearch\b|archive|\bindex\b|\blist|\bbrowse\b|/page/\d|blog/?$|news/?$",
+    "article": r"\bblog\b|\bnews\b|article|story|\bposts?\b|/\d\d(?<=\d{4}/\d\d)",
+    "service": r"services?\b|solutions?\b|pricing|\babout\b|platform|features?\b|contact",
+}
+_NO_WORDS: Final = (0,) * len(_ADDRESS_WORDS)
+# How an alternative begins, without its borders: letters, slashes and digits, up to what is optional or looks around.
+_BEGINNING = re.compile(r"(?:^|\|)([a-z/])((?:[a-z/](?!\?)|\\d)*)")
+OF_KIND: Final = (*OF_PAGE, *(f"{word} in address" for word in _ADDRESS_WORDS))
+
+
+def _any_of(words: Iterable[str]) -> re.Pattern[str]:
+    """What is found wherever one of these patterns is, and maybe elsewhere: most addresses have none of the words.
+
+    Beginnings with the same first letter stand together, so that few are tried at each place.
+    """
+    beginnings: dict[str, list[str]] = {}
+    for first, rest in _BEGINNING.findall("|".join(words).replace(r"\b", "")):
+        beginnings.setdefault(first, []).append(rest)
+    return re.compile("|".join(f"{first}(?:{'|'.join(rest)})" for first, rest in beginnings.items()))
+
+
+_ANY_WORD: Final = _any_of(_ADDRESS_WORDS.values())
+
+
+def page_kind(outline: Outline) -> PageKind:
+    """The likeliest; of a page without text that is `other`."""
+    if not outline.numbers[_BLOCKS]:
+        return PageKind.OTHER
+    numbers = kind_numbers(outline.numbers, outline.hints)
+    tables = _tables()
+    return max(tables, key=lambda kind: tables[kind](numbers))
+
+
+def kind_numbers(of_page: Numbers, hints: Hints) -> Numbers:
+    return (*of_page, *address_numbers(hints))
+
+
+def address_numbers(hints: Hints) -> tuple[int, ...]:
+    """For each kind of word, whether the address of the page has one: 1, else 0."""
+    address = (hints.host + hints.path).lower()
+    if not _ANY_WORD.search(address):
+        return _NO_WORDS
+    return tuple([1 if pattern.search(address) else 0 for pattern in address_patterns()])
+
+
+@cache
+def address_patterns() -> tuple[re.Pattern[str], ...]:
+    """Those of `_ADDRESS_WORDS`."""
+    # Where each alternative begins with a plain letter, a search leaps to where one may be: five times as quick.
+    return tuple(re.compile(re.sub(r"\\b([a-z])", r"\1(?<!\\w\1)", words)) for words in _ADDRESS_WORDS.values())
+
+
+@cache
+def kind_order() -> tuple[PageKind, ...]:
+    """The kinds in the order of the table."""
+    return tuple(map(PageKind, load(TABLES)))
+
+
+@cache
+def _tables() -> dict[PageKind, Callable[[Numbers], float]]:
+    return {PageKind(name): compiled_sum(table, OF_KIND, FRACTIONS_OF_PAGE) for name, table in load(TABLES).items()}

@@ -1,0 +1,1 @@
+"""From bytes to a tree: media type, charset, parser, DOM, head and links."""

@@ -1,0 +1,147 @@
+"""Where a page leads: its links in document order, each once, as written.
+
+Resolving against the page's URL or its `<base href>` is the caller's part. What no crawl can follow is left out:
+other schemes than http and https, places within the page itself, and addresses too long for any URL we keep.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from operator import itemgetter
+from typing import Literal
+
+from tenax.extract.html.dom import Dom
+from tenax.extract.html.node import tag_number
+from tenax.extract.html.walk import BREAK
+from tenax.extract.text.visible import one_line
+from tenax.model import Value
+
+LinkKind = Literal["a", "area", "iframe", "canonical", "alternate"]
+
+MAX_LINKS = 50_000
+"""Links kept of one page at most; a bound for memory, far above any limit of a crawl."""
+MAX_HREF_CHARS = 65_536
+MAX_TEXT_CHARS = 300
+MAX_REL_CHARS = 100
+_MAX_FRAGMENTS = 200
+# Sliced before they are joined: links can be nested, a thousand of them around the same ten megabytes.
+_beginning = itemgetter(slice(4 * MAX_TEXT_CHARS))
+
+_A, _AREA, _IFRAME, LINK, _BASE = (tag_number(name) for name in ("a", "area", "iframe", "link", "base"))
+_KINDS: dict[int, LinkKind] = {_A: "a", _AREA: "area", _IFRAME: "iframe"}
+# What browsers strip from both ends of a URL: C0 controls and space.
+_STRIPPED = "".join(map(chr, range(0x21)))
+# Browsers also drop tabs and line breaks inside: `java\nscript:` is a scheme too.
+_SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.\-\t\n\r]*):")
+_UNBROKEN = str.maketrans("", "", "\t\n\r")
+_FOLLOWED = frozenset(("http", "https"))
+_PLAINLY_FOLLOWED = ("/", "https://", "http://")
+
+
+class Link(Value, frozen=True):
+    """One link of a page."""
+
+    href: str
+    """As written, without the white space around it; not resolved."""
+    kind: LinkKind = "a"
+    is_nofollow: bool = False
+    """True when every occurrence on the page asks not to be followed."""
+    text: str = ""
+    """What it says, of the first occurrence that says anything."""
+    rel: str = ""
+    is_in_article: bool = False
+    """Whether any occurrence stands in the clean part of the page."""
+
+
+def read_links(dom: Dom, kept_runs: Sequence[bool] = ()) -> tuple[Link, ...]:
+    """The links of the page. Of equal hrefs the first stays, followable if any of them is.
+
+    `kept_runs` says of each run of the walk whether it is in the clean part of the page.
+    """
+    walk = dom.walk
+    found: dict[str, Link] = {}
+    fragments, run_starts, is_judged = walk.fragments, walk.run_starts, bool(kept_runs)
+    run, run_ends = 0, [*run_starts[1:], len(fragments)]
+    for node, start, end in zip(walk.leading, walk.link_starts, walk.link_ends, strict=True):
+        attributes = node.attributes
+        tag = node.tag_id
+        href = attributes.get("href" if tag != _IFRAME else "src")
+        if not href:
+            continue
+        href = href.strip(_STRIPPED)
+        # The short way, which most links take: an address that surely leads to a page.
+        is_sure = (href[:1] == "/" or href.startswith(_PLAINLY_FOLLOWED)) and len(href) <= MAX_HREF_CHARS
+        if not is_sure and not is_followable(href):
+            continue
+        text, is_kept = "", False
+        if start < end:
+            if end - start == 1:
+                text = fragments[start] if fragments[start] != BREAK else ""
+                # Most are short and tidy: of all white space only the space is printable.
+                is_tidy = text.isprintable() and "  " not in text and text.strip() == text
+                if not is_tidy or len(text) > MAX_TEXT_CHARS:
+                    text = one_line(_beginning(text))[:MAX_TEXT_CHARS]
+            else:
+                said = fragments[start : min(end, start + _MAX_FRAGMENTS)]
+                text = " ".join("".join(map(_beginning, said)).replace(BREAK, " ").split())[:MAX_TEXT_CHARS]
+            while run_ends[run] < end:
+                run += 1
+            is_kept = is_judged and kept_runs[run]
+        rel = attributes.get("rel") or ""
+        kind: LinkKind | None = _KINDS.get(tag) or _kind_of_reference(rel, attributes.get("type"))
+        if kind is None:
+            continue
+        is_nofollow = "nofollow" in rel.lower().split() if rel else False
+        known = found.get(href)
+        if known is None:
+            found[href] = Link(href, kind, is_nofollow, text, rel[:MAX_REL_CHARS], is_kept)
+            if len(found) >= MAX_LINKS:
+                break
+        elif (
+            (known.is_nofollow and not is_nofollow)
+            or (is_kept and not known.is_in_article)
+            or (text and not known.text)
+        ):
+            found[href] = Link(
+                href,
+                known.kind,
+                known.is_nofollow and is_nofollow,
+                known.text or text,
+                known.rel,
+                known.is_in_article or is_kept,
+            )
+    return tuple(found.values())
+
+
+def read_base_href(dom: Dom) -> str | None:
+    """The first `<base href>`, if there is one."""
+    for told in dom.telling:
+        if told.tag == _BASE and "href" in told.attributes:
+            return href_of(told.attributes["href"]) or None
+    return None
+
+
+def is_followable(href: str) -> bool:
+    """Whether a stripped href may lead to another page: relative or http(s), and more than a place within this page."""
+    if not href or href[0] == "#" or len(href) > MAX_HREF_CHARS:
+        return False
+    if ":" not in href or href.startswith(_PLAINLY_FOLLOWED):
+        return True
+    scheme = _SCHEME.match(href)
+    return scheme is None or scheme[1].lower().translate(_UNBROKEN) in _FOLLOWED
+
+
+def href_of(value: str | None) -> str:
+    """An attribute's URL as browsers take it: without controls and spaces around it."""
+    return value.strip(_STRIPPED) if value else ""
+
+
+def _kind_of_reference(rel: str | None, media_type: str | None) -> LinkKind | None:
+    """What a <link> is to us. An alternate in another form than HTML is a feed, an embed or a stylesheet."""
+    relations = (rel or "").lower().split()
+    if "canonical" in relations:
+        return "canonical"
+    if "alternate" in relations and "stylesheet" not in relations and "html" in (media_type or "html").lower():
+        return "alternate"
+    return None

@@ -1,0 +1,358 @@
+"""Building the tree of a page, piece by piece, within limits of time and memory.
+
+The parser is lexbor, as selectolax brings it. Its time is linear for the pages that people write, but it has no limits
+of its own: a tag may look at every element that is still open, each paragraph rebuilds formatting that was never
+closed, attributes of a tag are compared with each other. So it is given a few kilobytes at a time. Before each piece we
+look at the parser's own counts: the more it has open, the smaller the piece, so that none costs much. Every few pieces
+we look at the time and at the memory of the tree.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any, Final, NamedTuple
+
+from selectolax import lexbor
+from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser
+
+from tenax.extract.budget import CpuBudget, TooCostly
+
+MAX_TREE_BYTES: Final = 56 * 1024 * 1024
+"""Of its nodes and attributes: some 350,000 nodes. What comes after them is not read. With this, all that is made of
+the worst page fits into 200 MB; the longest pages that people write, source code of 8 MB, need 143."""
+MAX_DEPTH: Final = 10_000
+"""Open elements at most. What reads the tree asks for parents now and then, and would take long in a deeper one."""
+MAX_ATTRIBUTES: Final = 5_000
+"""Of one tag: so many are compared with each other in a few hundredths of a second."""
+MAX_REBUILT_BYTES: Final = 4_096
+"""Of the attributes of a formatting element that is rebuilt. The copies share them, so they cost nothing here, but
+whoever reads the tree reads them with every copy. With longer ones, it ends where its parent does."""
+
+PIECE_BYTES: Final = 4_096
+"""Small enough for the worst that can begin and end within one: 100 MB, and less than a tenth of a second."""
+SMALL_PIECE_BYTES: Final = 1_024
+"""The same of a tree that is large already: at worst 6 MB more."""
+_LARGE_TREE_BYTES: Final = MAX_TREE_BYTES // 8
+LEAST_BYTES: Final = 64
+STRETCH_BYTES: Final = 4 * PIECE_BYTES
+"""What has been used up is looked at after so much, as long as little is open; else after every piece."""
+_PIECE_STEPS: Final = 2_000_000
+"""Bytes of a piece times open elements: some hundredths of a second at worst."""
+_FORMATTING_STEPS: Final = 12
+"""A tag may rebuild each open formatting element, which costs as much as looking at so many open ones; and so does
+each of its attributes."""
+
+# Without events: the one they serve, copying a chosen <option>, makes long <select> lists quadratic.
+_OPTIONS: Final = int(LexborDocumentOptions.WO_EVENTS)
+_BLANK: Final = "<!doctype html>"
+"""Without the doctype, a document is in quirks mode, and stays so when it is used again."""
+
+# Where lexbor keeps what we look at, in pointers: in its tokenizer, its tree builder, and in its kinds of lists.
+_TOKEN, _TOKEN_ATTRIBUTES = 8, 10
+_FIRST_ATTRIBUTE = 4
+_OPEN_ELEMENTS, _FORMATTING = 4, 5
+_LIST, _LIST_LENGTH, _OBJECTS_ALLOCATED = 0, 2, 2
+_ELEMENT_ATTRIBUTE, _ATTRIBUTE_VALUE, _NEXT_ATTRIBUTE, _VALUE_LENGTH = 15, 14, 16, 1
+_TEXT, _TEXT_LENGTH = 12, 13
+_CHUNKS: Final = 3
+"""Of the memory of a tree: how many there are."""
+_CHUNK_BYTES: Final = 32_776
+_TOKEN_ATTRIBUTE_BYTES: Final = 88
+_AT_ONCE: Final = 64
+_MOST_SPARE: Final = 4
+_OK: Final = 0
+_TRIED: Final = b"<div><p><b title=abc id=de><i><br><u class=f id"
+_OTHER: Final = "this selectolax has another lexbor inside than 1.0.2 has"
+
+_pointer, _size, _status = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint
+_POINTER_BYTES: Final = ctypes.sizeof(_pointer)
+_SIGNATURES: Final[dict[str, tuple[Any, ...]]] = {
+    "lxb_dom_node_parent_noi": (_pointer, _pointer),
+    "lxb_dom_node_remove": (None, _pointer),
+    "lxb_html_document_clean": (None, _pointer),
+    "lxb_html_document_mraw_noi": (_pointer, _pointer),
+    "lexbor_mem_chunk_length_noi": (_size, _pointer),
+    "lxb_html_parser_create": (_pointer,),
+    "lxb_html_parser_init": (_status, _pointer),
+    "lxb_html_parser_clean": (None, _pointer),
+    "lxb_html_parser_destroy": (_pointer, _pointer),
+    "lxb_html_parser_tokenizer_noi": (_pointer, _pointer),
+    "lxb_html_parser_tree_noi": (_pointer, _pointer),
+    "lxb_html_parse_chunk_prepare": (_status, _pointer, _pointer),
+    "lxb_html_parse_chunk_process": (_status, _pointer, _pointer, _size),
+    "lxb_html_parse_chunk_end": (_status, _pointer),
+    "lxb_html_tree_active_formatting_marker": (_pointer,),
+    "lxb_html_tree_active_formatting_remove_by_node": (None, _pointer, _pointer),
+}
+
+
+def _declared() -> ctypes.CDLL:
+    library = ctypes.CDLL(lexbor.__file__)
+    for name, (result, *arguments) in _SIGNATURES.items():
+        try:
+            function = getattr(library, name)
+        except AttributeError:
+            raise ImportError(f"this selectolax does not show {name} of lexbor; 1.0.2 does") from None
+        function.restype, function.argtypes = result, arguments
+    return library
+
+
+_lexbor: Final = _declared()
+_marker: Final[int] = _lexbor.lxb_html_tree_active_formatting_marker()
+"""Stands among formatting elements where a table cell or the like begins."""
+
+
+class _Parser:
+    """lexbor's parser, and its counts where it keeps them. For one page at a time."""
+
+    __slots__ = (
+        "_formatting_list",
+        "_last_rebuilt",
+        "_rebuilt",
+        "_rebuilt_weight",
+        "_token",
+        "_tree",
+        "attributes",
+        "formatting",
+        "handle",
+        "open_elements",
+    )
+
+    def __init__(self) -> None:
+        self.handle: int = _lexbor.lxb_html_parser_create()
+        if not self.handle or _lexbor.lxb_html_parser_init(self.handle) != _OK:
+            raise MemoryError
+        tokenizer: int = _lexbor.lxb_html_parser_tokenizer_noi(self.handle)
+        tree: int = _lexbor.lxb_html_parser_tree_noi(self.handle)
+        self._token = _field(tokenizer, _TOKEN)
+        self.attributes = _count_at(tokenizer, _TOKEN_ATTRIBUTES, _OBJECTS_ALLOCATED)
+        """Of all tags so far."""
+        self.open_elements = _count_at(tree, _OPEN_ELEMENTS, _LIST_LENGTH)
+        self.formatting = _count_at(tree, _FORMATTING, _LIST_LENGTH)
+        """Formatting elements that are to be rebuilt where their parent ends, and markers between them."""
+        self._tree = tree
+        self._last_rebuilt = 0, 0
+        self._rebuilt: dict[int, int] = {}
+        self._rebuilt_weight = 0
+        self._formatting_list = _field(_field(tree, _FORMATTING).value or 0, _LIST)
+
+    @property
+    def tag(self) -> int:
+        """What tells the tag it is in from any other, as soon as that has attributes; 0 outside of tags."""
+        token = self._token.value
+        return (token and _field(token, _FIRST_ATTRIBUTE).value) or 0
+
+    def begin(self, document: int) -> bool:
+        self._last_rebuilt, self._rebuilt, self._rebuilt_weight = (0, 0), {}, 0
+        return bool(_lexbor.lxb_html_parse_chunk_prepare(self.handle, document) == _OK)
+
+    def weigh_rebuilt(self) -> int:
+        """How many elements and attributes the next paragraph rebuilds. Elements with long attributes are forgotten."""
+        count = self.formatting.value
+        if not count:
+            return 0
+        list_at = self._formatting_list.value or 0
+        last = count, _size.from_address(list_at + (count - 1) * _POINTER_BYTES).value
+        if last != self._last_rebuilt:
+            self._last_rebuilt = last
+            before, self._rebuilt = self._rebuilt, dict.fromkeys(_behind_marker(list_at, count), 0)
+            for element in self._rebuilt:
+                weight = before.get(element)
+                if weight is None:
+                    attributes, size = _attributes(element)
+                    weight = 1 + attributes
+                    if size > MAX_REBUILT_BYTES:
+                        _lexbor.lxb_html_tree_active_formatting_remove_by_node(self._tree, element)
+                self._rebuilt[element] = weight
+            self._rebuilt_weight = sum(self._rebuilt.values())
+        return self._rebuilt_weight
+
+    def close(self) -> None:
+        _lexbor.lxb_html_parser_destroy(self.handle)
+
+
+def _field(owner: int, number: int) -> ctypes.c_void_p:
+    """A pointer within something of lexbor's: a window on it, not a copy."""
+    return _pointer.from_address(owner + number * _POINTER_BYTES)
+
+
+def _count_at(owner: int, field: int, count: int) -> ctypes.c_size_t:
+    """The count of a list that a field of `owner` points to: a window on it, too."""
+    found = _field(owner, field).value
+    if found is None:
+        raise ImportError(_OTHER)
+    return _size.from_address(found + count * _POINTER_BYTES)
+
+
+def _behind_marker(list_at: int, count: int) -> set[int]:
+    """The last elements of a list of formatting elements, down to where a cell or the like begins."""
+    found: set[int] = set()
+    while count:
+        size = min(count, _AT_ONCE)
+        count -= size
+        some = (_size * size).from_address(list_at + count * _POINTER_BYTES)[:]
+        if _marker in some:
+            some.reverse()
+            return found.union(some[: some.index(_marker)])
+        found.update(some)
+    return found
+
+
+def _attributes(element: int) -> tuple[int, int]:
+    """How many it has, and the length of all their values; no further than to what is too long."""
+    count, size, attribute = 0, 0, _field(element, _ELEMENT_ATTRIBUTE).value
+    while attribute and size <= MAX_REBUILT_BYTES:
+        count += 1
+        if value := _field(attribute, _ATTRIBUTE_VALUE).value:
+            size += _size.from_address(value + _VALUE_LENGTH * _POINTER_BYTES).value
+        attribute = _field(attribute, _NEXT_ATTRIBUTE).value
+    return count, size
+
+
+class Parsed(NamedTuple):
+    """A tree, and how much of the page is in it."""
+
+    tree: LexborHTMLParser
+    cut_at: int | None = None
+    """The bytes that were parsed, if not all of them; the tree would have become too large."""
+
+
+_spare: Final[list[_Parser]] = []
+
+
+def parse(html: bytes, budget: CpuBudget | None = None) -> Parsed:
+    """The tree of UTF-8 markup; an empty one where the parser itself gives up.
+
+    Of a page with too many nodes, the first of them. Raises `TooCostly` for one that nests too deep, or uses up its
+    budget. Without a budget it takes as long as it takes.
+    """
+    made, document = _blank()
+    try:
+        parser = _spare.pop()
+    except IndexError:
+        parser = _Parser()
+    try:
+        parsed_bytes = _build(parser, document, html, budget)
+    except BaseException:
+        parser.close()  # it is in the middle of a page that nobody wants
+        raise
+    _lexbor.lxb_html_parser_clean(parser.handle)
+    if len(_spare) < _MOST_SPARE:
+        _spare.append(parser)
+    else:
+        parser.close()
+    if parsed_bytes is None:
+        return Parsed(LexborHTMLParser(_BLANK, options=_OPTIONS))
+    return Parsed(made, parsed_bytes if parsed_bytes < len(html) else None)
+
+
+def take_out(node: int) -> None:
+    """Take a node out of its tree; its memory is that of the tree."""
+    _lexbor.lxb_dom_node_remove(node)
+
+
+def shorten_text(node: int, size: int) -> None:
+    """Leave the first bytes of a text node."""
+    text, length = _field(node, _TEXT).value, _size.from_address(node + _TEXT_LENGTH * _POINTER_BYTES)
+    if text and size < length.value:
+        length.value = size
+        ctypes.c_char.from_address(text + size).value = b"\0"
+
+
+def _blank() -> tuple[LexborHTMLParser, int]:
+    """A document without anything in it, and its address."""
+    made = LexborHTMLParser(_BLANK, options=_OPTIONS)
+    root = made.root
+    assert root is not None, "a blank page has a root"
+    document: int = _lexbor.lxb_dom_node_parent_noi(root.mem_id)
+    _lexbor.lxb_html_document_clean(document)
+    return made, document
+
+
+def _build(parser: _Parser, document: int, html: bytes, budget: CpuBudget | None) -> int | None:
+    """How many bytes were parsed; None if the parser gave up."""
+    handle, process = parser.handle, _lexbor.lxb_html_parse_chunk_process
+    open_elements = parser.open_elements
+    if not parser.begin(document):
+        return None
+    watch = _Watch(parser, document, budget)
+    begin = ctypes.cast(ctypes.c_char_p(html), _pointer).value or 0
+    at, end, look_at, tag_before = 0, len(html), STRETCH_BYTES, 0
+    chunks, many, too_many = watch.chunks, _LARGE_TREE_BYTES // _CHUNK_BYTES, MAX_TREE_BYTES // _CHUNK_BYTES
+    while at < end:
+        size = _PIECE_STEPS // (1 + open_elements.value + _FORMATTING_STEPS * parser.weigh_rebuilt())
+        if size < PIECE_BYTES:
+            size, look_at = max(size, LEAST_BYTES), 0
+        else:
+            size = PIECE_BYTES
+        if size > SMALL_PIECE_BYTES and chunks.value > many:
+            size = SMALL_PIECE_BYTES
+        tag = parser.tag
+        if tag and tag == tag_before:  # a long one: look again right after it, before it is rebuilt many times
+            ends = html.find(b">", at + LEAST_BYTES, at + size)
+            size = ends + 1 - at if ends > 0 else size
+        tag_before = tag
+        if size > end - at:
+            size = end - at
+        if process(handle, begin + at, size) != _OK:
+            return None
+        at += size
+        if at >= look_at or chunks.value > too_many:
+            watch.look(at, end)
+            if watch.is_full():
+                break
+            look_at = at + STRETCH_BYTES
+    watch.look(at, end)
+    return at if _lexbor.lxb_html_parse_chunk_end(handle) == _OK else None
+
+
+class _Watch:
+    """What a page has used up so far."""
+
+    __slots__ = ("_before", "_budget", "_parser", "_tag", "chunks")
+
+    def __init__(self, parser: _Parser, document: int, budget: CpuBudget | None) -> None:
+        self._parser = parser
+        self._budget = budget
+        self.chunks = _size.from_address(_memory_of(document) + _CHUNKS * _POINTER_BYTES)
+        """Of memory, for its tree."""
+        self._tag = self._before = 0
+
+    def look(self, at: int, end: int) -> None:
+        """Raises `TooCostly`."""
+        if self._budget is not None and self._budget.is_used_up():
+            self._budget.check(f"parsing {at:,} of its {end:,} bytes")
+        parser = self._parser
+        if parser.open_elements.value > MAX_DEPTH:
+            raise TooCostly(f"elements nest more than {MAX_DEPTH:,} deep")
+        tag, attributes = parser.tag, parser.attributes.value
+        if tag != self._tag:
+            self._tag, self._before = tag, attributes  # those it had by now are too few to matter
+        elif tag and attributes - self._before > MAX_ATTRIBUTES:
+            raise TooCostly(f"a tag has more than {MAX_ATTRIBUTES:,} attributes")
+
+    def is_full(self) -> bool:
+        """Whether the tree has all the memory that it may have."""
+        attributes = self._parser.attributes.value
+        return self.chunks.value * _CHUNK_BYTES + attributes * _TOKEN_ATTRIBUTE_BYTES > MAX_TREE_BYTES
+
+
+def _memory_of(document: int) -> int:
+    return _pointer.from_address(_lexbor.lxb_html_document_mraw_noi(document)).value or 0
+
+
+def _check_layout() -> None:
+    """Whether lexbor has its counts where we look for them. Raises `ImportError`."""
+    parser, (_kept, document) = _Parser(), _blank()
+    parser.begin(document)
+    _lexbor.lxb_html_parse_chunk_process(parser.handle, _TRIED, len(_TRIED))
+    counts = parser.open_elements.value, parser.formatting.value, parser.attributes.value, bool(parser.tag)
+    chunks = _size.from_address(_memory_of(document) + _CHUNKS * _POINTER_BYTES).value
+    is_chunks = chunks == _lexbor.lexbor_mem_chunk_length_noi(_memory_of(document))
+    formatting = (_size * parser.formatting.value).from_address(parser._formatting_list.value or 0)[:]
+    parser.close()
+    if counts != (6, 2, 4, True) or list(map(_attributes, formatting)) != [(2, 5), (0, 0)] or not is_chunks:
+        raise ImportError(_OTHER)
+
+
+_check_layout()

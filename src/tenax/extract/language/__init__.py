@@ -1,0 +1,1 @@
+"""Language detection: by script, then by common words."""

@@ -1,0 +1,1 @@
+"""Markdown of the selected blocks: CommonMark with GFM tables."""

@@ -1,0 +1,131 @@
+"""Tables of data as Markdown, and which tables are: the others only hold the parts of a page in place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+from tenax.extract.article.blocks import Blocks
+from tenax.extract.html.node import Node, tag_number
+
+MAX_COLUMNS: Final = 60
+MAX_ROWS: Final = 2_000
+"""What is larger is read one cell after another."""
+MAX_CELL_CHARS: Final = 600
+MAX_CELL_BLOCKS: Final = 8
+
+_TR, _TD, _TH, _THEAD, _CAPTION = map(tag_number, ("tr", "td", "th", "thead", "caption"))
+_NEVER_IN_DATA: Final = frozenset(
+    map(
+        tag_number,
+        ("table", "pre", "listing", "xmp", "h1", "h2", "h3", "blockquote", "article", "section", "form", "hr"),
+    )
+)
+
+
+class Cell(NamedTuple):
+    box: int
+    is_head: bool
+    columns: int
+    rows: int
+
+
+class Table(NamedTuple):
+    rows: list[list[Cell]]
+    captions: list[int]
+    """Boxes, as is the first row."""
+    first_row: int = 0
+    has_thead: bool = False
+
+
+def data_table(blocks: Blocks, kept_before: Sequence[int], box: int) -> Table | None:
+    """The table of a box, if its kept blocks are better read in rows and columns than one after another."""
+    table = _read(blocks, box)
+    if table is None:
+        return None
+    full = [sum(_count(blocks, kept_before, cell.box) > 0 for cell in row) for row in table.rows]
+    if max(full, default=0) < 2 or sum(map(bool, full)) < 2:
+        return None
+    width = max(sum(cell.columns for cell in row) for row in table.rows)
+    return table if width <= MAX_COLUMNS and len(table.rows) <= MAX_ROWS else None
+
+
+def _read(blocks: Blocks, box: int) -> Table | None:
+    walk = blocks.walk
+    tags, parents = walk.box_tags, walk.box_parents
+    table = Table([], [])
+    at, runs = box + 1, 0
+    while at < len(tags) and parents[at] >= box:
+        tag = tags[at]
+        if tag in _NEVER_IN_DATA:
+            return None
+        if tag == _TR:
+            if not table.rows:
+                table = table._replace(first_row=at, has_thead=tags[parents[at]] == _THEAD)
+            table.rows.append([])
+        elif tag in (_TD, _TH) and table.rows:
+            first, end = blocks.span(at)
+            if end - first > MAX_CELL_BLOCKS or blocks.chars_before[end] - blocks.chars_before[first] > MAX_CELL_CHARS:
+                return None
+            table.rows[-1].append(Cell(at, tag == _TH, *_spans(walk.box_nodes[at])))
+            runs += walk.box_ends[at] - walk.box_firsts[at]
+        elif tag == _CAPTION:
+            table.captions.append(at)
+            runs += walk.box_ends[at] - walk.box_firsts[at]
+        at += 1
+    # Nothing may stand outside of the cells or in two of them, as in the cells that a formula may have.
+    return table if table.rows and runs == walk.box_ends[box] - walk.box_firsts[box] else None
+
+
+def _spans(cell: Node) -> tuple[int, int]:
+    attributes = cell.attributes
+    if not attributes:
+        return 1, 1
+    return _number(attributes.get("colspan"), MAX_COLUMNS), _number(attributes.get("rowspan"), MAX_ROWS)
+
+
+def _number(said: str | None, most: int) -> int:
+    return min(max(int(said[:5]), 1), most) if said and said.isascii() and said.isdecimal() else 1
+
+
+def _count(blocks: Blocks, kept_before: Sequence[int], box: int) -> int:
+    first, end = blocks.span(box)
+    return kept_before[end] - kept_before[first]
+
+
+def table_text(table: Table, said: Callable[[int, bool], str]) -> str:
+    """As GFM; `said` gives the text of a cell's box on one line, without what is bold if it is a head."""
+    rows = [
+        ([said(cell.box, cell.is_head).replace("|", "\\|") if cell else "" for cell in row], row)
+        for row in _placed(table.rows)
+    ]
+    rows = [(texts, row) for texts, row in rows if any(texts)]
+    width = max((len(texts) for texts, _ in rows), default=0)
+    if not width:
+        return ""
+    first = rows[0][1]
+    is_headed = table.has_thead or all(cell.is_head for cell in first if cell)
+    lines = [texts + [""] * (width - len(texts)) for texts, _ in rows]
+    if not is_headed:
+        lines.insert(0, [""] * width)
+    lines.insert(1, ["---"] * width)
+    return "\n".join(f"| {' | '.join(texts)} |" for texts in lines)
+
+
+def _placed(rows: Sequence[Sequence[Cell]]) -> Iterator[list[Cell | None]]:
+    """Rows with an empty place wherever a cell reaches from the left or from above."""
+    below: dict[int, int] = {}
+    for row in rows:
+        placed: list[Cell | None] = []
+        for cell in row:
+            while below.get(len(placed), 0) > 0:
+                placed.append(None)
+            at = len(placed)
+            placed += [cell] + [None] * (cell.columns - 1)
+            if cell.rows > 1:
+                # Cells that reach down like stairs would make every row wider than the one before.
+                below.update(dict.fromkeys(range(at, min(len(placed), MAX_COLUMNS)), cell.rows))
+        while below.get(len(placed), 0) > 0:
+            placed.append(None)
+        below = {column: left - 1 for column, left in below.items() if left > 1}
+        yield placed

@@ -1,0 +1,1 @@
+"""Metadata of a page: title, authors, dates, image, JSON-LD."""

@@ -1,0 +1,62 @@
+"""The image that stands for a page: what it names for sharing, or the first large one beside its text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from itertools import islice
+from typing import Final
+
+from tenax.extract.html.dom import Dom
+
+MAX_HREF_CHARS: Final = 4_096
+MOST_LOOKED_AT: Final = 30
+SMALL_PIXELS: Final = 150
+"""An image that says it is smaller on either side is an icon or a portrait."""
+
+_SOURCES: Final = ("src", "data-src", "data-lazy-src", "data-original", "data-url")
+_DECORATION = re.compile(
+    r"logo|icon|avatar|sprite|pixel|blank|spacer|placeholder|gravatar|badge|button|emoji|loading|1x1|banner|/ads?/"
+)
+"""Searched for in lower case, which is quicker than a search without regard to case."""
+_AROUND: Final = "article, main, [role=main], figure"
+
+
+def choose_image(told: Iterable[str], dom: Dom) -> str:
+    """An address as written; empty when there is none. `told` are those of the metadata, in the order of trust."""
+    for href in told:
+        if is_image_href(href := href.strip()) and not _DECORATION.search(href.rpartition("/")[2].lower()):
+            return href
+    return _first_large(dom)
+
+
+def is_image_href(href: str) -> bool:
+    return 0 < len(href) <= MAX_HREF_CHARS and href.startswith(("http://", "https://", "/", "./", "../"))
+
+
+def _first_large(dom: Dom) -> str:
+    beside_text = (node for node, is_inside in dom.placed("img", _AROUND) if is_inside)
+    return next(filter(None, (picture_href(node.attributes) for node in islice(beside_text, MOST_LOOKED_AT))), "")
+
+
+def picture_href(attributes: Mapping[str, str | None]) -> str:
+    """The address of an <img>, as written; empty for icons, portraits and what only fills a place."""
+    href = _href(attributes)
+    return "" if not href or _is_small(attributes) or _DECORATION.search(href.lower()) else href
+
+
+def _href(attributes: Mapping[str, str | None]) -> str:
+    for source in _SOURCES:
+        href = (attributes.get(source) or "").strip()
+        # Pages that load their images late hold a drop of data where the address will be.
+        if href and not href.startswith("data:") and len(href) <= MAX_HREF_CHARS:
+            return href
+    return ""
+
+
+def _is_small(attributes: Mapping[str, str | None]) -> bool:
+    for side in ("width", "height"):
+        said = (attributes.get(side) or "").strip().removesuffix("px")
+        if said.isdecimal() and int(said[:9]) < SMALL_PIXELS:
+            return True
+    return False

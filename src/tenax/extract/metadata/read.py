@@ -1,0 +1,396 @@
+"""What a page says about itself: title, authors, dates, image, language, address, hints for robots and kind.
+
+Each fact is asked of the sources in the order of trust below, and the first good answer counts. Every text here may be
+shown on a terminal, so it leaves without control characters, escape sequences and marks that turn the direction of
+writing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Final
+
+from tenax.extract.html.dom import MOST_HEADINGS, Dom
+from tenax.extract.html.head import OUR_ROBOT_NAMES, Head, read_head, stamps
+from tenax.extract.metadata.authors import byline_in, choose_people, is_byline_label
+from tenax.extract.metadata.bylines import (
+    author_texts,
+    beginning_of,
+    date_texts,
+    lines_around,
+    lines_with_years,
+    lone_dates,
+)
+from tenax.extract.metadata.dates import are_neighbours, datable, date_in_url, is_near_midnight, read_date
+from tenax.extract.metadata.images import choose_image
+from tenax.extract.metadata.jsonld import read_jsonld, texts_of
+from tenax.extract.metadata.titles import choose_title
+from tenax.extract.text.visible import one_line, page_text
+from tenax.model import Value
+
+MAX_TITLE_CHARS = 1_000
+MAX_DESCRIPTION_CHARS = 5_000
+MAX_NAME_CHARS = 200
+MAX_KEYWORDS = 50
+
+# The order of trust. "ld" is a field of the JSON-LD node of this page, anything else the name of a meta.
+TITLES: Final = (
+    *("ld headline", "dc.title", "dcterms.title", "og:title"),
+    *("twitter:title", "citation_title", "parsely-title", "title"),
+)
+DESCRIPTIONS: Final = ("description", "og:description", "twitter:description", "ld description", "dc.description")
+AUTHORS: Final = (
+    "ld authors",
+    *("citation_author", "author", "article:author", "article:author_name", "og:article:author", "dc.creator"),
+    *(
+        "dcterms.creator",
+        "dc.creator.author",
+        "sailthru.author",
+        "parsely-author",
+        "byl",
+        "shareaholic:article_author_name",
+    ),
+    *("twitter:creator:name", "article_author", "authors", "creator"),
+)
+PUBLISHED: Final = (
+    *("article:published_time", "og:article:published_time", "og:published_time", "article:published", "ld published"),
+    *("datepublished", "citation_publication_date", "citation_online_date", "citation_date", "dcterms.issued"),
+    *("dc.date.issued", "dcterms.created", "dc.date.created", "dcterms.date", "dc.date", "sailthru.date"),
+    *(
+        "parsely-pub-date",
+        "publish-date",
+        "publish_date",
+        "publication_date",
+        "pubdate",
+        "cxenseparse:recs:publishtime",
+    ),
+    *("article.published", "date", "created", "originalpublicationdate", "datecreated", "timestamp"),
+)
+MODIFIED: Final = (
+    "ld modified",
+    *(
+        "article:modified_time",
+        "og:updated_time",
+        "og:article:modified_time",
+        "datemodified",
+        "dateupdate",
+        "dcterms.modified",
+    ),
+    *("dc.date.modified", "last-modified", "lastmod", "revised"),
+)
+IMAGES: Final = (
+    "og:image",
+    "og:image:secure_url",
+    "og:image:url",
+    "ld image",
+    "twitter:image",
+    "twitter:image:src",
+    "image",
+)
+SITE_NAMES: Final = ("og:site_name", "ld site_name", "application-name", "apple-mobile-web-app-title", "dc.publisher")
+KEYWORDS: Final = ("ld keywords", "article:tag", "news_keywords", "keywords", "parsely-tags", "dc.subject")
+SECTIONS: Final = ("article:section", "ld section", "parsely-section", "section")
+
+# Most pages say none of these, and a set is asked in one go.
+_AUTHORS, _PUBLISHED, _MODIFIED = frozenset(AUTHORS), frozenset(PUBLISHED), frozenset(MODIFIED)
+_MONTH_FIRST = frozenset(("en", "en-US", "en-PH"))
+
+_ESCAPE_SEQUENCE = re.compile(r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[@-_]?")
+_UNPRINTED = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]")
+_LANGUAGE = re.compile(r"([a-zA-Z]{2,3})(?:[-_]([a-zA-Z]{4}))?(?:[-_]([a-zA-Z]{2}|[0-9]{3}))?(?:[-_][a-zA-Z0-9]{1,8})*")
+_VALUED_RULES = frozenset(("unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"))
+
+
+class Metadata(Value, frozen=True):
+    """What the page says about itself. Addresses are as written, not resolved; dates are ISO 8601."""
+
+    title: str = ""
+    description: str = ""
+    canonical: str | None = None
+    language: str | None = None
+    """As declared."""
+    is_noindex: bool = False
+    is_nofollow: bool = False
+    authors: tuple[str, ...] = ()
+    published: str | None = None
+    modified: str | None = None
+    image: str | None = None
+    site_name: str = ""
+    section: str = ""
+    keywords: tuple[str, ...] = ()
+    window_title: str = ""
+    """The whole <title>, or what stands in for it: a browser's tab shows it, and walls are known by it."""
+    feeds: tuple[str, ...] = ()
+    next_href: str = ""
+    """Where it says that it goes on."""
+
+
+class Page:
+    """Who may be asked: the head of the page, the node of its JSON-LD, and the body itself."""
+
+    def __init__(self, dom: Dom, url: str | None, text: str | None = None, head: Head | None = None) -> None:
+        self.dom = dom
+        self.head = read_head(dom) if head is None else head
+        self.answers = _answers(self.head, url)
+        """What metas and JSON-LD say, by the names of the lists above; whoever says nothing is missing."""
+        self.site_names = _site_names(self.said(SITE_NAMES), url)
+        """What the site may be called where a title or an author repeats it; its host too."""
+        self.title = _title(self)
+        self._text = text
+        self._lines: list[str] | None = None
+        self._lines_with_years: Sequence[str] | None = None
+        """Of whoever found the other lines; None when nobody did."""
+
+    @property
+    def text(self) -> str:
+        if self._text is None:
+            self._text = page_text(self.dom)
+        return self._text
+
+    @property
+    def lines(self) -> list[str]:
+        """Those near the title, each once: both the date and the authors are looked for there."""
+        if self._lines is None:
+            searcher = self.dom.searcher
+            found = searcher.lines(beginning_of(self.title)) if searcher is not None else None
+            near, self._lines_with_years = found or (lines_around(self.title, self.text), None)
+            self._lines = list(dict.fromkeys(near))
+        return self._lines
+
+    @property
+    def lone_dates(self) -> list[str]:
+        """Lines that are hardly more than a date."""
+        lines = self._lines_with_years
+        return lone_dates(lines_with_years(self.text) if lines is None else lines)
+
+    def said(self, names: Sequence[str]) -> list[str]:
+        """Every answer, in the order of the names."""
+        return _said(self.answers, names)
+
+    def first(self, names: Sequence[str], max_chars: int) -> str:
+        """The first answer that says something, safe to show."""
+        return _first(self.answers, names, max_chars)
+
+
+def skim_metadata(dom: Dom, robots_header: str | None = None, robot_names: Sequence[str] = ()) -> Metadata:
+    """What the head of the page alone says, where the rest is not wanted; see `read_metadata`."""
+    head = read_head(dom)
+    is_noindex, is_nofollow = _robots_hints(head, robots_header, robot_names)
+    title = shown(head.title, MAX_TITLE_CHARS) or shown(head.meta("og:title"), MAX_TITLE_CHARS)
+    return Metadata(
+        title=title,
+        description=_first(head.named, DESCRIPTIONS, MAX_DESCRIPTION_CHARS),
+        canonical=head.canonical,
+        feeds=head.feeds,
+        next_href=head.next_href,
+        language=_language(dom, head),
+        is_noindex=is_noindex,
+        is_nofollow=is_nofollow,
+        window_title=title,
+    )
+
+
+def read_metadata(
+    dom: Dom,
+    robots_header: str | None = None,
+    *,
+    url: str | None = None,
+    now: float | None = None,
+    text: str | None = None,
+    head: Head | None = None,
+    robot_names: Sequence[str] = (),
+) -> Metadata:
+    """`robots_header` is X-Robots-Tag; see `robots_hints`. Without `now` no dates: one must not lie in the future.
+
+    `text` and `head` are the page's, from a caller who has them already; the text is searched for a byline and a date
+    near the title.
+    """
+    page = Page(dom, url, text, head)
+    head = page.head
+    is_noindex, is_nofollow = _robots_hints(head, robots_header, robot_names)
+    language = _language(dom, head)
+    published, modified = _dates(page, url, now, language) if now is not None else (None, None)
+    return Metadata(
+        title=page.title,
+        description=page.first(DESCRIPTIONS, MAX_DESCRIPTION_CHARS),
+        canonical=head.canonical,
+        feeds=head.feeds,
+        next_href=head.next_href,
+        language=language,
+        is_noindex=is_noindex,
+        is_nofollow=is_nofollow,
+        authors=_authors(page),
+        published=published,
+        modified=modified,
+        image=choose_image((*page.said(IMAGES), head.image_href), dom) or None,
+        site_name=page.first(SITE_NAMES, MAX_NAME_CHARS),
+        section=page.first(SECTIONS, MAX_NAME_CHARS),
+        keywords=_keywords(page),
+        window_title=shown(head.title, MAX_TITLE_CHARS) or shown(head.meta("og:title"), MAX_TITLE_CHARS) or page.title,
+    )
+
+
+def _answers(head: Head, url: str | None) -> Mapping[str, Sequence[str]]:
+    if not head.scripts:
+        return head.named
+    described = read_jsonld(head.scripts, url or head.canonical)
+    # No meta has such a name: theirs are without spaces.
+    return head.named | {f"ld {name}": said for name, said in texts_of(described).items()}
+
+
+def _site_names(told: Iterable[str], url: str | None) -> list[str]:
+    names = [shown(text, MAX_NAME_CHARS) for text in told]
+    host = (url or "").partition("://")[2].partition("/")[0].casefold().removeprefix("www.")
+    names.extend(filter(None, (host, host.rpartition(".")[0])))
+    return names
+
+
+def _said(answers: Mapping[str, Sequence[str]], names: Sequence[str]) -> list[str]:
+    return [text for name in names if name in answers for text in answers[name]]
+
+
+def _first(answers: Mapping[str, Sequence[str]], names: Sequence[str], max_chars: int) -> str:
+    for name in names:
+        for said in answers.get(name, ()):
+            if text := shown(said, max_chars):
+                return text
+    return ""
+
+
+def shown(text: str, max_chars: int) -> str:
+    """One line of text that is safe to show anywhere, at most so long."""
+    # Sliced before it is cleaned: a ten-megabyte title must not cost ten megabytes of work.
+    text = one_line(text[: 4 * max_chars])
+    if not text.isprintable():
+        text = " ".join(_UNPRINTED.sub("", _ESCAPE_SEQUENCE.sub("", text)).split())
+    return text[:max_chars].rstrip()
+
+
+def _robots_hints(head: Head, header: str | None, names: Sequence[str]) -> tuple[bool, bool]:
+    further = [(name, content) for name in names for content in head.named.get(name, ())]
+    return robots_hints((*head.robots, *further), header, names)
+
+
+def robots_hints(metas: Iterable[tuple[str, str]], header: str | None, names: Sequence[str] = ()) -> tuple[bool, bool]:
+    """Whether the page asks us not to keep it and not to follow its links: (noindex, nofollow).
+
+    `metas` are pairs of name and content; `header` is X-Robots-Tag, several of them joined by commas or newlines.
+    The strictest answer wins, whether it was given to every robot or to us by one of our names; `names` are further
+    ones of those.
+    """
+    ours = OUR_ROBOT_NAMES.union(names)
+    rules: set[str] = set()
+    for name, content in metas:
+        if name.strip().lower() in ours:
+            rules.update(content.lower().replace(",", " ").split())
+    for line in header.lower().split("\n") if header else ():
+        rules.update(_rules_for_us(line, ours))
+    forbids_all = "none" in rules
+    return forbids_all or "noindex" in rules, forbids_all or "nofollow" in rules
+
+
+def _rules_for_us(header: str, ours: frozenset[str]) -> Iterable[str]:
+    """The rules of one X-Robots-Tag line; a robot's name before a colon claims what follows it."""
+    is_ours = True
+    for part in header.split(","):
+        before, colon, after = part.partition(":")
+        rule = before.strip()
+        if colon and rule not in _VALUED_RULES:
+            is_ours = rule in ours
+            rule = after.strip()
+        if is_ours:
+            yield rule
+
+
+def _title(page: Page) -> str:
+    dom, told = page.dom, page.said(TITLES)[:MOST_HEADINGS]
+    title = choose_title(dom.first_headings, told, page.head.title, page.site_names, dom.lower_headings)
+    return shown(title, MAX_TITLE_CHARS)
+
+
+def _authors(page: Page) -> tuple[str, ...]:
+    found = choose_people(_told_authors(page), page.site_names)
+    return tuple(shown(name, MAX_NAME_CHARS) for name in found)
+
+
+def _told_authors(page: Page) -> Iterator[Iterable[str]]:
+    """What each source says, asked only when those before it named nobody."""
+    answers = page.answers
+    for name in () if _AUTHORS.isdisjoint(answers) else AUTHORS:
+        if name in answers:
+            yield answers[name]
+    if (label := page.head.meta("twitter:label1")) and is_byline_label(label):
+        yield (page.head.meta("twitter:data1"),)
+    for text in author_texts(page.dom):
+        yield (text,)
+    if line := byline_in(page.lines):
+        yield (line,)
+
+
+def _dates(page: Page, url: str | None, now: float, language: str | None) -> tuple[str | None, str | None]:
+    """When it was published and modified; each None when nobody tells."""
+    is_month_first = (language or "en-US") in _MONTH_FIRST
+    answers = page.answers
+
+    def first(texts: Iterable[str]) -> str | None:
+        return next((date for text in texts if (date := read_date(text, now, is_month_first=is_month_first))), None)
+
+    told = None if _PUBLISHED.isdisjoint(answers) else first(page.said(PUBLISHED))
+    modified = None if _MODIFIED.isdisjoint(answers) else first(page.said(MODIFIED))
+    in_url = date_in_url(url, now) if url else None
+    if told is not None:
+        # Of two moments by one clock the first is when it was published, the other when it was changed.
+        again = first(page.said(("ld published",)))
+        told = (
+            min(told, again)
+            if again and again[10:] and again[19:] == told[19:] and are_neighbours(told, again)
+            else told
+        )
+        # The day of a machine may be another time zone's; the address and the reader have the day of the place.
+        local = in_url or (first(page.lines) if is_near_midnight(told) else None)
+        return (local if local and are_neighbours(told, local) else told), modified
+    return in_url or first(_date_texts(page)) or modified, modified
+
+
+def _date_texts(page: Page) -> Iterator[str]:
+    """What the body says of the date, each source asked only when those before it told none."""
+    yield from date_texts(page.dom)
+    yield from datable(page.lines)
+    yield from page.lone_dates
+    yield from stamps(page.dom)
+
+
+def _keywords(page: Page) -> tuple[str, ...]:
+    """Of the first source that has any."""
+    answers = page.answers
+    for name in KEYWORDS:
+        if name not in answers:
+            continue
+        texts = [part for said in answers[name] for part in said[:MAX_DESCRIPTION_CHARS].split(",")]
+        if words := [word for text in texts[:MAX_KEYWORDS] if (word := shown(text, MAX_NAME_CHARS))]:
+            return tuple(dict.fromkeys(words))
+    return ()
+
+
+def _language(dom: Dom, head: Head) -> str | None:
+    declared, for_xml = dom.languages
+    return normal_language(declared or for_xml or "") or normal_language(
+        (head.meta("content-language") or head.meta("language")).partition(",")[0]
+    )
+
+
+def normal_language(tag: str) -> str | None:
+    """A language tag as BCP 47 writes it, such as `en`, `en-GB` or `zh-Hant-TW`; None when it is none."""
+    return _normal(tag.strip()[:40]) if tag else None
+
+
+@lru_cache(maxsize=256)
+def _normal(tag: str) -> str | None:
+    """Remembered, for all pages of a site say the same."""
+    found = _LANGUAGE.fullmatch(tag)
+    if found is None:
+        return None
+    language, script, region = found.groups()
+    return "-".join(filter(None, (language.lower(), (script or "").title(), (region or "").upper())))

@@ -1,0 +1,376 @@
+/* See class_hints.h. */
+#include "class_hints.h"
+
+#include <stdlib.h>
+
+#include "page.h"
+#include "table.h"
+#include "unicode.h"
+
+#define FIRST_LETTERS 2
+#define LETTER_BITS 5           /* that tell a letter of ASCII from the others, whatever its case */
+#define PAIRS (1 << FIRST_LETTERS * LETTER_BITS)
+
+typedef struct {
+    const uint8_t *letters;
+    uint32_t size;
+    uint32_t bit;
+    bool is_at_start, is_at_end;
+    bool is_last;               /* of those with the same two first letters */
+} Sign;
+
+typedef struct {
+    Text name;
+    uint32_t bit;
+} Role;
+
+/* Where a text is that began as some of the beginnings do; a place of 0 among those after it stands for none. */
+typedef struct {
+    uint8_t said, said_at_edge;
+    uint16_t after_digits, after_any;
+    uint16_t first_edge, edge_count;
+} Step;
+
+typedef struct {
+    uint8_t byte;
+    uint16_t step;
+} Edge;
+
+static struct {
+    uint8_t *data;              /* what the others point into */
+    uint32_t name_chars, beginning_chars;
+    LIST(Sign) signs;
+    uint16_t first_sign[PAIRS]; /* of those with each two first letters: one more than its number, 0 for none */
+    uint32_t tags[TAG_COUNT];
+    LIST(Role) roles;
+    LIST(uint32_t) led_by;
+    LIST(Step) steps;
+    LIST(Edge) edges;
+    uint16_t first_steps[256];
+} words;
+
+/* Reads what words.py wrote; past its end there are zeros. */
+typedef struct {
+    const uint8_t *at, *end;
+} Reader;
+
+static uint32_t next_number(Reader *from, unsigned bytes)
+{
+    if ((size_t)(from->end - from->at) < bytes) {
+        from->at = from->end;
+        return 0;
+    }
+    uint32_t found = 0;
+    for (unsigned place = 0; place < bytes; place++)
+        found |= (uint32_t)from->at[place] << (8 * place);
+    from->at += bytes;
+    return found;
+}
+
+static Text next_word(Reader *from)
+{
+    uint32_t size = next_number(from, 1);
+    if ((size_t)(from->end - from->at) < size)
+        size = 0;
+    Text found = {from->at, size};
+    from->at += size;
+    return found;
+}
+
+/* A list as long as the next number says; an empty one where there is no memory. */
+#define NEXT_LIST(from, list)                                                                                         \
+    do {                                                                                                              \
+        (list).count = (list).room = next_number((from), 2);                                                \
+        (list).at = calloc((list).count ? (list).count : 1, sizeof *(list).at);                                       \
+        if ((list).at == NULL)                                                                                        \
+            (list).count = (list).room = 0;                                                                           \
+    } while (0)
+
+static uint32_t letter_bits(uint8_t letter) { return letter & ((1 << LETTER_BITS) - 1); }
+
+static uint32_t pair_of(const Sign *sign)
+{
+    return letter_bits(sign->letters[0]) << LETTER_BITS | letter_bits(sign->letters[1]);
+}
+
+/* They come in the order of their first letters. */
+static void read_signs(Reader *from)
+{
+    NEXT_LIST(from, words.signs);
+    for (uint32_t number = 0; number < words.signs.count; number++) {
+        Sign *sign = &words.signs.at[number];
+        sign->bit = next_number(from, 4);
+        sign->is_at_start = next_number(from, 1) != 0;
+        sign->is_at_end = next_number(from, 1) != 0;
+        Text letters = next_word(from);
+        sign->letters = letters.at;
+        sign->size = letters.size;
+        sign->is_last = true;
+        if (sign->size < FIRST_LETTERS)
+            continue;
+        uint16_t *first = &words.first_sign[pair_of(sign)];
+        if (*first == 0)
+            *first = (uint16_t)(number + 1);
+        else
+            sign[-1].is_last = false;
+    }
+}
+
+static void read_tags(Reader *from)
+{
+    uint32_t count = next_number(from, 2);
+    for (uint32_t number = 0; number < count; number++) {
+        uint32_t tag = next_number(from, 2);
+        uint32_t bit = next_number(from, 4);
+        if (tag < TAG_COUNT)
+            words.tags[tag] |= bit;
+    }
+}
+
+static void read_roles(Reader *from)
+{
+    NEXT_LIST(from, words.roles);
+    for (uint32_t number = 0; number < words.roles.count; number++) {
+        words.roles.at[number].bit = next_number(from, 4);
+        words.roles.at[number].name = next_word(from);
+    }
+}
+
+static void read_led_by(Reader *from)
+{
+    NEXT_LIST(from, words.led_by);
+    for (uint32_t number = 0; number < words.led_by.count; number++)
+        words.led_by.at[number] = next_number(from, 4);
+}
+
+static void read_beginnings(Reader *from)
+{
+    NEXT_LIST(from, words.steps);
+    for (uint32_t number = 0; number < words.steps.count; number++) {
+        Step *step = &words.steps.at[number];
+        step->said = (uint8_t)next_number(from, 1);
+        step->said_at_edge = (uint8_t)next_number(from, 1);
+        step->after_digits = (uint16_t)next_number(from, 2);
+        step->after_any = (uint16_t)next_number(from, 2);
+        step->first_edge = (uint16_t)next_number(from, 2);
+        step->edge_count = (uint16_t)next_number(from, 2);
+    }
+    NEXT_LIST(from, words.edges);
+    for (uint32_t number = 0; number < words.edges.count; number++) {
+        words.edges.at[number].byte = (uint8_t)next_number(from, 1);
+        words.edges.at[number].step = (uint16_t)next_number(from, 2);
+    }
+}
+
+/* No step may lead anywhere else than to another one. */
+static bool are_steps_sound(void)
+{
+    for (uint32_t number = 0; number < words.steps.count; number++) {
+        const Step *step = &words.steps.at[number];
+        if (step->after_digits >= words.steps.count || step->after_any >= words.steps.count
+            || (uint32_t)step->first_edge + step->edge_count > words.edges.count)
+            return false;
+    }
+    for (uint32_t number = 0; number < words.edges.count; number++)
+        if (words.edges.at[number].step >= words.steps.count)
+            return false;
+    return words.steps.count > 0;
+}
+
+static void index_first_steps(void)
+{
+    const Step *root = &words.steps.at[0];
+    for (uint32_t place = 0; place < root->edge_count; place++) {
+        const Edge *edge = &words.edges.at[root->first_edge + place];
+        words.first_steps[edge->byte] = edge->step;
+    }
+}
+
+void kernel_set_marks(const uint8_t *data, size_t size)
+{
+    if (words.data != NULL || size == 0 || (words.data = malloc(size)) == NULL)
+        return;
+    table_seed();
+    memcpy(words.data, data, size);
+    Reader from = {words.data, words.data + size};
+    words.name_chars = next_number(&from, 2);
+    words.beginning_chars = next_number(&from, 2);
+    read_signs(&from);
+    read_tags(&from);
+    read_roles(&from);
+    read_led_by(&from);
+    read_beginnings(&from);
+    if (are_steps_sound())
+        index_first_steps();
+    else
+        words.steps.count = 0;
+}
+
+bool marks_are_set(void) { return words.steps.count > 0; }
+
+uint32_t marks_of_tag(uintptr_t tag) { return tag < TAG_COUNT ? words.tags[tag] : 0; }
+
+uint32_t marks_of_role(Text role)
+{
+    for (uint32_t number = 0; number < words.roles.count; number++) {
+        const Role *known = &words.roles.at[number];
+        if (known->name.size == role.size && memcmp(known->name.at, role.at, role.size) == 0)
+            return known->bit;
+    }
+    return 0;
+}
+
+static bool is_in(const Sign *sign, const uint8_t *word, uint32_t size, uint32_t at)
+{
+    if (sign->size > size - at || (sign->is_at_start && at) || (sign->is_at_end && at + sign->size < size))
+        return false;
+    for (uint32_t place = FIRST_LETTERS; place < sign->size; place++)
+        if (letter_bits(word[at + place]) != letter_bits(sign->letters[place]))
+            return false;
+    return true;
+}
+
+/* Of a word that is letters of ASCII only. */
+static uint32_t marks_of_word(const uint8_t *word, uint32_t size)
+{
+    uint32_t found = 0, pair = letter_bits(word[0]);
+    for (uint32_t at = 0; at + FIRST_LETTERS <= size; at++) {
+        pair = (pair << LETTER_BITS | letter_bits(word[at + 1])) % PAIRS;
+        if (words.first_sign[pair] == 0)
+            continue;
+        const Sign *sign = &words.signs.at[words.first_sign[pair] - 1];
+        do {
+            if (is_in(sign, word, size, at))
+                found |= sign->bit;
+        } while (!sign++->is_last);
+    }
+    return found;
+}
+
+static bool is_upper(uint8_t byte) { return byte >= 'A' && byte <= 'Z'; }
+
+static bool is_lower(uint8_t byte) { return byte >= 'a' && byte <= 'z'; }
+
+/* Where the word ends that begins with a letter at `at`: small ones, of which the first may be large, or only large
+ * ones, of which the last may belong to the next word. */
+static uint32_t end_of_word(Text name, uint32_t at)
+{
+    uint32_t end = at;
+    while (end < name.size && is_upper(name.at[end]))
+        end++;
+    if (end < name.size && is_lower(name.at[end])) {
+        if (end > at + 1)
+            return end - 1;
+        while (end < name.size && is_lower(name.at[end]))
+            end++;
+    }
+    return end;
+}
+
+uint32_t marks_of(Page *page, Text name)
+{
+    (void)page;
+    uint32_t found = 0, at = 0;
+    if (name.size > words.name_chars)
+        name = first_characters(name, words.name_chars);
+    while (at < name.size) {
+        if (!is_upper(name.at[at]) && !is_lower(name.at[at])) {
+            at++;
+            continue;
+        }
+        uint32_t end = end_of_word(name, at);
+        found |= marks_of_word(name.at + at, end - at);
+        at = end;
+    }
+    return found;
+}
+
+static bool is_led_by(uint32_t character)
+{
+    for (uint32_t number = 0; number < words.led_by.count; number++)
+        if (words.led_by.at[number] == character)
+            return true;
+    return false;
+}
+
+static Text without_leading(Text text)
+{
+    uint32_t size;
+    while (text.size && !is_lower(*text.at) && is_led_by(character_at(text.at, text.at + text.size, &size))) {
+        text.at += size;
+        text.size -= size;
+    }
+    return text;
+}
+
+/* The first of two beginnings; 0 is none. */
+static uint32_t earlier(uint32_t one, uint32_t other)
+{
+    return one == 0 || (other != 0 && other < one) ? other : one;
+}
+
+static uint32_t said_from(uint32_t place, const uint8_t *at, const uint8_t *end);
+
+static uint32_t said_after_digits(uint32_t place, const uint8_t *at, const uint8_t *end)
+{
+    uint32_t size, digits = 0;
+    for (; at < end && is_decimal(character_at(at, end, &size)); digits++)
+        at += size;
+    return digits ? said_from(place, at, end) : 0;
+}
+
+static uint32_t said_after_any(uint32_t place, const uint8_t *at, const uint8_t *end)
+{
+    uint32_t size, character = character_at(at, end, &size);
+    return character != '\n' ? said_from(place, at + size, end) : 0;
+}
+
+static bool is_edge(const uint8_t *at, const uint8_t *end)
+{
+    uint32_t size;
+    return at == end || !is_word(character_at(at, end, &size));
+}
+
+static uint32_t next_step(uint32_t place, uint8_t byte)
+{
+    if (place == 0)
+        return words.first_steps[byte];
+    const Step *step = &words.steps.at[place];
+    for (uint32_t number = 0; number < step->edge_count; number++)
+        if (words.edges.at[step->first_edge + number].byte == byte)
+            return words.edges.at[step->first_edge + number].step;
+    return 0;
+}
+
+/* The first of the beginnings that the text goes on with. It calls itself only after digits and after any character,
+ * of which no beginning has more than one or two. */
+static uint32_t said_from(uint32_t place, const uint8_t *at, const uint8_t *end)
+{
+    uint32_t found = 0;
+    for (;;) {
+        const Step *step = &words.steps.at[place];
+        found = earlier(found, step->said);
+        if (step->said_at_edge && is_edge(at, end))
+            found = earlier(found, step->said_at_edge);
+        if (at == end)
+            return found;
+        if (step->after_digits)
+            found = earlier(found, said_after_digits(step->after_digits, at, end));
+        if (step->after_any)
+            found = earlier(found, said_after_any(step->after_any, at, end));
+        place = next_step(place, *at++);
+        if (place == 0)
+            return found;
+    }
+}
+
+uint32_t beginning_of(Page *page, Text lowered)
+{
+    (void)page;
+    Text begins = without_leading(lowered);
+    if (begins.size == 0 || words.steps.count == 0)
+        return 0;
+    if (begins.size > words.beginning_chars)
+        begins = first_characters(begins, words.beginning_chars);
+    return said_from(0, begins.at, begins.at + begins.size);
+}

@@ -1,0 +1,64 @@
+"""Words, letters and scripts of languages as the data that language.c works with: they have their home in
+`tenax.extract.language.detect`.
+
+All numbers are little-endian. First come the names of languages and scripts, sorted; from then on they are numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from struct import pack
+
+from tenax.extract.language.detect import SCRIPT_RANGES, Evidence, evidence_by_script, letter_evidence
+
+Numbers = Mapping[str, int]
+
+
+def languages_data() -> bytes:
+    """What `kernel_set_languages` is given."""
+    by_script = evidence_by_script()
+    numbers = {name: number for number, name in enumerate(sorted(_names()))}
+    asked_by_name = (numbers[name] for name in ("latin", "devanagari", "ja", "zh"))
+    return b"".join((
+        pack("<H", len(numbers)),
+        *map(_counted, numbers),
+        pack("<4H", *asked_by_name),
+        _ranges(numbers),
+        pack("<H", len(by_script)),
+        *(pack("<H", numbers[script]) + _words(evidence, numbers) for script, evidence in by_script.items()),
+        _letters(letter_evidence(), numbers),
+    ))  # fmt: skip
+
+
+def _names() -> set[str]:
+    by_script = evidence_by_script()
+    names = {*by_script, *(script for _, _, script in SCRIPT_RANGES)}
+    for evidence in (*by_script.values(), letter_evidence()):
+        names.update(language for speakers in evidence.values() for language, _ in speakers)
+    return names
+
+
+def _ranges(numbers: Numbers) -> bytes:
+    packed = (pack("<IIH", first, last, numbers[script]) for first, last, script in SCRIPT_RANGES)
+    return pack("<H", len(SCRIPT_RANGES)) + b"".join(packed)
+
+
+def _words(evidence: Evidence, numbers: Numbers) -> bytes:
+    packed = (_counted(word) + _speakers(evidence[word], numbers) for word in sorted(evidence))
+    return pack("<H", len(evidence)) + b"".join(packed)
+
+
+def _letters(evidence: Evidence, numbers: Numbers) -> bytes:
+    packed = (pack("<I", ord(letter)) + _speakers(evidence[letter], numbers) for letter in sorted(evidence))
+    return pack("<H", len(evidence)) + b"".join(packed)
+
+
+def _speakers(speakers: Iterable[tuple[str, float]], numbers: Numbers) -> bytes:
+    """Without their weights: each word's speakers share it."""
+    spoken = [numbers[language] for language, _ in speakers]
+    return pack(f"<B{len(spoken)}H", len(spoken), *spoken)
+
+
+def _counted(word: str) -> bytes:
+    encoded = word.encode()
+    return pack("<B", len(encoded)) + encoded

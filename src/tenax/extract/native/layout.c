@@ -1,0 +1,367 @@
+/* The lie of a page: what its boxes are called and hold, where its prose stands, where its title is. */
+#include "class_hints.h"
+#include "names.h"
+#include "page.h"
+#include "table.h"
+#include "unicode.h"
+
+#define MIN_TITLE_CHARS 8
+#define MAX_TITLE_CHARS 300
+#define SAID_CHARS 25
+#define MOST_WORTH 800
+
+#define POSITIVE (BIT(article) | BIT(content))
+#define NEGATIVE                                                                                                      \
+    (BIT(comment) | BIT(footer) | BIT(side) | BIT(related) | BIT(share) | BIT(ad) | BIT(consent) | BIT(nav) | BIT(meta))
+
+static const double shares[] = {1.0, 0.5, 1.0 / 6, 1.0 / 9};
+static const uint32_t counted_marks[] = {BIT(product), BIT(forum), BIT(list)};
+#define COUNTED (BIT(product) | BIT(forum) | BIT(list))
+#define LENGTH(array) (sizeof(array) / sizeof *(array))
+
+/* One more than the class, so that tags that are not named here have none. */
+#define IS(name, class) [TAG_##name] = CLASS_##class + 1
+static const uint8_t tag_classes[TAG_COUNT] = {
+    IS(p, P), IS(li, LI), IS(h1, H1), IS(h2, H2), IS(h3, H3), IS(h4, H456), IS(h5, H456), IS(h6, H456),
+    IS(td, CELL), IS(th, CELL), IS(tr, CELL), IS(table, CELL), IS(tbody, CELL), IS(thead, CELL), IS(tfoot, CELL),
+    IS(caption, CELL), IS(div, DIV), IS(section, DIV), IS(body, DIV), IS(main, DIV), IS(center, DIV), IS(html, DIV),
+    IS(header, DIV), IS(footer, DIV), IS(aside, DIV), IS(form, DIV), IS(article, ARTICLE), IS(blockquote, QUOTE),
+    IS(pre, PRE), IS(listing, PRE), IS(xmp, PRE), IS(figcaption, FIGURE), IS(figure, FIGURE), IS(dt, TERM),
+    IS(dd, TERM), IS(dl, TERM), IS(summary, DETAILS), IS(details, DETAILS), IS(legend, DETAILS),
+    IS(fieldset, DETAILS), IS(address, DETAILS), IS(nav, DETAILS), IS(button, UNREAD), IS(select, UNREAD),
+    IS(option, UNREAD), IS(textarea, UNREAD),
+};
+#undef IS
+
+static const int8_t tag_points[TAG_COUNT] = {
+    [TAG_div] = 5, [TAG_pre] = 3, [TAG_td] = 3, [TAG_blockquote] = 3, [TAG_address] = -3, [TAG_ol] = -3,
+    [TAG_ul] = -3, [TAG_dl] = -3, [TAG_dd] = -3, [TAG_dt] = -3, [TAG_li] = -3, [TAG_form] = -3, [TAG_h1] = -5,
+    [TAG_h2] = -5, [TAG_h3] = -5, [TAG_h4] = -5, [TAG_h5] = -5, [TAG_h6] = -5, [TAG_th] = -5,
+};
+
+/* A tag and a class that boxes of the page have; its number is its place in the list. */
+typedef struct {
+    uintptr_t tag;
+    uint32_t marks;
+    uint32_t next;              /* one more than the number of the next one of the same class, 0 for none */
+} Style;
+
+typedef struct {
+    LIST(Style) known;
+    Table classes;
+    Numbers first;              /* of each class, as `next`; the first of all is that of boxes without one */
+} Styles;
+
+static Styles no_styles(Page *page)
+{
+    Styles styles = {0};
+    styles.classes = table_for(&page->arena, page->outline.full.count);
+    ADD(&page->arena, styles.first, 0);
+    return styles;
+}
+
+/* The number of a box's style, which is added if it is new. One class has no more styles than there are tags of
+ * boxes. */
+static uint32_t style_of(Page *page, Styles *styles, uintptr_t tag, Text class)
+{
+    Arena *arena = &page->arena;
+    uint32_t number = class.at == NULL ? 0 : number_of(arena, &styles->classes, class) + 1;
+    if (number == styles->first.count)
+        ADD(arena, styles->first, 0);
+    uint32_t *link = &AT(arena, styles->first, number);
+    while (*link) {
+        Style *style = &AT(arena, styles->known, *link - 1);
+        if (style->tag == tag)
+            return *link - 1;
+        link = &style->next;
+    }
+    *link = styles->known.count + 1;
+    Style added = {tag, marks_of_tag(tag) | marks_of(page, class), 0};
+    ADD(arena, styles->known, added);
+    return styles->known.count - 1;
+}
+
+static uint32_t last_of(Arena *arena, const Numbers *sums)
+{
+    return AT(arena, *sums, sums->count - 1);
+}
+
+static uint32_t between(Arena *arena, const Numbers *sums, uint32_t first, uint32_t end)
+{
+    return AT(arena, *sums, end) - AT(arena, *sums, first);
+}
+
+static void span_of(Page *page, uint32_t box, uint32_t *first, uint32_t *end)
+{
+    const Walk *walk = &page->walk;
+    *first = AT(&page->arena, page->blocks.first_of_run, AT(&page->arena, walk->box_firsts, box));
+    *end = AT(&page->arena, page->blocks.first_of_run, AT(&page->arena, walk->box_ends, box));
+}
+
+static Facts facts_of(Page *page, uint32_t first, uint32_t end)
+{
+    Arena *arena = &page->arena;
+    const Blocks *blocks = &page->blocks;
+    double chars = between(arena, &blocks->chars_before, first, end);
+    return (Facts){
+        .chars = chars,
+        .linked = between(arena, &blocks->links_before, first, end) / chars,
+        .longs = between(arena, &blocks->long_before, first, end),
+        .blocks = end - first,
+        .share = chars / last_of(arena, &blocks->chars_before),
+        .pauses = between(arena, &blocks->pauses_before, first, end) / chars,
+    };
+}
+
+static void find_full(Page *page)
+{
+    for (uint32_t box = 0; box < page->walk.box_tags.count; box++) {
+        uint32_t first, end;
+        span_of(page, box, &first, &end);
+        if (first == end)
+            continue;
+        ADD(&page->arena, page->outline.full, box);
+        page->outline.facts.at[box] = facts_of(page, first, end);
+    }
+}
+
+/* What the boxes that hold text are called. */
+static void look(Page *page)
+{
+    Arena *arena = &page->arena;
+    Outline *outline = &page->outline;
+    Styles styles = no_styles(page);
+    for (uint32_t number = 0; number < outline->full.count; number++) {
+        uint32_t box = outline->full.at[number], parent = AT(arena, page->walk.box_parents, box);
+        const Node *node = AT(arena, page->walk.box_nodes, box);
+        Names names = names_of(node);
+        uint32_t style = style_of(page, &styles, node->tag, names.class);
+        uint32_t own = AT(arena, styles.known, style).marks | marks_beside_class(page, &names);
+        outline->styles.at[box] = style;
+        outline->own.at[box] = own;
+        outline->depth.at[box] = AT(arena, outline->depth, parent) + 1;
+        outline->all.at[box] = own | AT(arena, outline->all, parent);
+        outline->marks |= own;
+    }
+}
+
+static void read_tags(Page *page)
+{
+    Arena *arena = &page->arena;
+    Outline *outline = &page->outline;
+    FILL(arena, outline->tags, page->blocks.boxes.count);
+    for (uint32_t at = 0; at < outline->tags.count; at++) {
+        uint32_t tag = AT(arena, page->walk.box_tags, page->blocks.boxes.at[at]);
+        uint32_t class = tag < TAG_COUNT ? tag_classes[tag] : 0;
+        outline->tags.at[at] = class ? class - 1 : CLASS_OTHER;
+    }
+}
+
+/* What blocks have earned for the boxes around theirs: two counts of prose. The boxes that earned any by the rules of
+ * reader modes are in the order in which they first did, for sums depend on it. */
+static void earn(Page *page, Reals *by_length, Reals *earned_in, Numbers *earners)
+{
+    Arena *arena = &page->arena;
+    const Blocks *blocks = &page->blocks;
+    const Numbers *parents = &page->walk.box_parents;
+    for (uint32_t at = 0; at < blocks->boxes.count; at++) {
+        uint32_t n = AT(arena, blocks->chars, at);
+        if (n < SAID_CHARS)
+            continue;
+        uint32_t box = blocks->boxes.at[at], parent = AT(arena, *parents, box);
+        uint32_t pauses = AT(arena, blocks->pauses, at);
+        if (n >= LONG_CHARS && pauses && 2 * (uint64_t)AT(arena, blocks->link_chars, at) < n) {
+            uint32_t home = page->outline.tags.at[at] == CLASS_DIV ? box : parent;
+            double worth = n < MOST_WORTH ? n : MOST_WORTH;
+            AT(arena, *by_length, home) += worth;
+            AT(arena, *by_length, AT(arena, *parents, home)) += worth / 2;
+        }
+        double *earned = &AT(arena, *earned_in, parent);
+        if (*earned == 0)
+            ADD(arena, *earners, parent);
+        *earned = *earned + 1 + pauses + (n < 300 ? n / 100 : 3);
+    }
+}
+
+static void share_out(Page *page, const Reals *earned_in, const Numbers *earners)
+{
+    Arena *arena = &page->arena;
+    for (uint32_t number = 0; number < earners->count; number++) {
+        uint32_t box = earners->at[number];
+        double points = AT(arena, *earned_in, box);
+        for (size_t step = 0; step < LENGTH(shares); step++) {
+            AT(arena, page->outline.points2, box) += points * shares[step];
+            uint32_t parent = AT(arena, page->walk.box_parents, box);
+            if (parent == box)
+                break;
+            box = parent;
+        }
+    }
+}
+
+static void weigh(Page *page)
+{
+    Outline *outline = &page->outline;
+    for (uint32_t number = 0; number < outline->full.count; number++) {
+        uint32_t box = outline->full.at[number], own = outline->own.at[box], tag = page->walk.box_tags.at[box];
+        double earned = outline->points2.at[box];
+        if (earned == 0)
+            continue;
+        double weight = (own & POSITIVE ? 25 : 0) - (own & NEGATIVE ? 25 : 0);
+        double of_tag = tag < TAG_COUNT ? tag_points[tag] : 0;
+        outline->points2.at[box] = (earned + of_tag + weight) * (1 - outline->facts.at[box].linked);
+    }
+}
+
+static uint32_t top_of(const Outline *outline, const Reals *points)
+{
+    double best = 0;
+    uint32_t found = 0;
+    for (uint32_t number = 0; number < outline->full.count; number++) {
+        uint32_t box = outline->full.at[number];
+        double value = points->at[box];
+        if (value > best && (value *= 1 - outline->facts.at[box].linked) > best) {
+            best = value;
+            found = box;
+        }
+    }
+    return found;
+}
+
+static bool shows_title(Page *page, Text text, Text title)
+{
+    Text said = lowered(&page->arena, text);
+    return said.size <= title.size ? find(title, said, 0) != UINT32_MAX : find(said, title, 0) != UINT32_MAX;
+}
+
+/* The block that shows the title, a heading if there is one; -1 for none. */
+static int32_t title_shown_at(Page *page)
+{
+    const Numbers *tags = &page->outline.tags;
+    Text title = page->hints.title;
+    int32_t place = -1;
+    uint32_t chars = title.at == NULL ? 0 : length_of(title);
+    if (chars < MIN_TITLE_CHARS)
+        return place;
+    uint32_t least = chars / 2 < MIN_TITLE_CHARS - 1 ? MIN_TITLE_CHARS - 1 : chars / 2;
+    for (uint32_t at = 0; at < tags->count; at++) {
+        uint32_t length = AT(&page->arena, page->blocks.lengths, at);
+        bool is_heading = is_heading_class(tags->at[at]);
+        if (length <= least || length > MAX_TITLE_CHARS || (place >= 0 && !is_heading))
+            continue;
+        if (shows_title(page, AT(&page->arena, page->blocks.texts, at), title)) {
+            place = (int32_t)at;
+            if (is_heading)
+                break;
+        }
+    }
+    return place;
+}
+
+static void find_title(Page *page)
+{
+    Outline *outline = &page->outline;
+    outline->h1_at = -1;
+    for (uint32_t at = 0; at < outline->tags.count && outline->h1_at < 0; at++)
+        if (outline->tags.at[at] == CLASS_H1)
+            outline->h1_at = (int32_t)at;
+    int32_t place = title_shown_at(page);
+    outline->title_at = place >= 0 ? place : outline->h1_at;
+}
+
+static uint32_t distinct_boxes(Page *page)
+{
+    uint32_t found = 0;
+    Bytes seen;
+    FILL(&page->arena, seen, page->walk.box_tags.count);
+    for (uint32_t at = 0; at < page->blocks.boxes.count; at++) {
+        uint8_t *is_seen = &AT(&page->arena, seen, page->blocks.boxes.at[at]);
+        found += !*is_seen;
+        *is_seen = 1;
+    }
+    return found;
+}
+
+/* How much of the text stands in boxes with each of some marks. */
+static double *add_shares(Page *page, double *numbers, double whole)
+{
+    const Outline *outline = &page->outline;
+    uint64_t counted[LENGTH(counted_marks)] = {0};
+    for (uint32_t number = 0; number < outline->full.count; number++) {
+        uint32_t box = outline->full.at[number], marks = outline->own.at[box] & COUNTED, first, end;
+        /* What is in a box that has the mark from one around it was counted there. */
+        if (marks && box)
+            marks &= ~AT(&page->arena, outline->all, AT(&page->arena, page->walk.box_parents, box));
+        if (!marks)
+            continue;
+        span_of(page, box, &first, &end);
+        for (size_t mark = 0; mark < LENGTH(counted_marks); mark++)
+            if (marks & counted_marks[mark])
+                counted[mark] += between(&page->arena, &page->blocks.chars_before, first, end);
+    }
+    for (size_t mark = 0; mark < LENGTH(counted_marks); mark++)
+        *numbers++ = (double)counted[mark] / whole;
+    return numbers;
+}
+
+/* The numbers of outline.OF_PAGE, in their order. */
+static void count_page(Page *page, double top_points)
+{
+    Arena *arena = &page->arena;
+    const Blocks *blocks = &page->blocks;
+    Outline *outline = &page->outline;
+    uint32_t of_class[CLASS_OTHER + 1] = {0};
+    for (uint32_t at = 0; at < outline->tags.count; at++)
+        of_class[outline->tags.at[at]]++;
+    double count = blocks->boxes.count ? blocks->boxes.count : 1;
+    double chars = last_of(arena, &blocks->chars_before), whole = chars > 0 ? chars : 1;
+    const Facts *top = &AT(arena, outline->facts, outline->top), *top2 = &AT(arena, outline->facts, outline->top2);
+    double *next = outline->numbers;
+    *next++ = chars;
+    *next++ = last_of(arena, &blocks->links_before) / whole;
+    *next++ = last_of(arena, &blocks->long_before);
+    *next++ = blocks->boxes.count;
+    memcpy(next, page->hints.numbers, sizeof page->hints.numbers);
+    next += HINT_NUMBERS;
+    *next++ = of_class[CLASS_LI] / count;
+    *next++ = of_class[CLASS_CELL] / count;
+    *next++ = of_class[CLASS_PRE];
+    *next++ = top_points;
+    *next++ = top->share;
+    *next++ = top->linked;
+    *next++ = top2->share;
+    *next++ = of_class[CLASS_H1];
+    *next++ = (of_class[CLASS_H1] + of_class[CLASS_H2] + of_class[CLASS_H3]) / count;
+    *next++ = distinct_boxes(page) / count;
+    add_shares(page, next, whole);
+}
+
+void read_outline(Page *page)
+{
+    Arena *arena = &page->arena;
+    Outline *outline = &page->outline;
+    uint32_t count = page->walk.box_tags.count;
+    if (!marks_are_set())
+        page_fail(arena, "no words were set");
+    *outline = (Outline){0};
+    FILL(arena, outline->depth, count);
+    FILL(arena, outline->own, count);
+    FILL(arena, outline->all, count);
+    FILL(arena, outline->facts, count);
+    FILL(arena, outline->styles, count);
+    FILL(arena, outline->points2, count);
+    find_full(page);
+    look(page);
+    read_tags(page);
+    Reals by_length, earned_in;
+    Numbers earners = {0};
+    FILL(arena, by_length, count);
+    FILL(arena, earned_in, count);
+    earn(page, &by_length, &earned_in, &earners);
+    share_out(page, &earned_in, &earners);
+    weigh(page);
+    outline->top = top_of(outline, &by_length);
+    outline->top2 = top_of(outline, &outline->points2);
+    find_title(page);
+    count_page(page, AT(arena, by_length, outline->top));
+}

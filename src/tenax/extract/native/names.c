@@ -1,0 +1,100 @@
+/* What a box is called besides its tag: see names.h. */
+#include "names.h"
+
+#include "class_hints.h"
+#include "unicode.h"
+
+Names names_of(const Node *node)
+{
+    Names names = {0};
+    Attribute *one = NULL;
+    Text name, value;
+    while (each_attribute(node, &one, &name, &value)) {
+        if (text_is(name, "class"))
+            names.class = value;
+        else if (text_is(name, "id"))
+            names.id = value;
+        else if (text_is(name, "style"))
+            names.style = value;
+        else if (text_is(name, "role"))
+            names.role = value;
+        else if (text_is(name, "itemprop"))
+            names.itemprop = value;
+        else if (text_is(name, "aria-hidden"))
+            names.aria_hidden = value;
+        else if (text_is(name, "hidden"))
+            names.is_hidden = true;
+    }
+    return names;
+}
+
+/* How many bytes a letter takes at `at` that Python takes for the given one, whatever its case; 0 where it is another.
+ * Two letters have others of the kind beyond ASCII: a dotted and a dotless i, a long s. */
+static uint32_t letter_at(const uint8_t *at, const uint8_t *end, char letter)
+{
+    if (at >= end)
+        return 0;
+    if ((*at | 0x20) == letter)
+        return 1;
+    if (*at < 0x80 || (letter != 'i' && letter != 's'))
+        return 0;
+    uint32_t size, character = character_at(at, end, &size);
+    bool is_alike = letter == 's' ? character == 0x17f : character == 0x130 || character == 0x131;
+    return is_alike ? size : 0;
+}
+
+/* Where a word ends that stands at `at`, in whatever case; NULL where it does not. */
+static const uint8_t *after_word(const uint8_t *at, const uint8_t *end, const char *word)
+{
+    for (; *word; word++) {
+        uint32_t size = letter_at(at, end, *word);
+        if (size == 0)
+            return NULL;
+        at += size;
+    }
+    return at;
+}
+
+static const uint8_t *after_spaces(const uint8_t *at, const uint8_t *end)
+{
+    uint32_t size;
+    while (at < end && (size = space_at(at, end)) > 0)
+        at += size;
+    return at;
+}
+
+static bool is_declared(const uint8_t *at, const uint8_t *end, const char *property, const char *value)
+{
+    if ((at = after_word(at, end, property)) == NULL)
+        return false;
+    at = after_spaces(at, end);
+    if (at >= end || *at != ':')
+        return false;
+    return after_word(after_spaces(at + 1, end), end, value) != NULL;
+}
+
+static bool is_unshown(Text style)
+{
+    for (uint32_t place = 0; place < style.size; place++) {
+        const uint8_t *at = style.at + place, *end = style.at + style.size;
+        uint8_t first = *at | 0x20;
+        if ((first == 'd' && is_declared(at, end, "display", "none"))
+            || (first == 'v' && is_declared(at, end, "visibility", "hidden")))
+            return true;
+    }
+    return false;
+}
+
+uint32_t marks_beside_class(Page *page, const Names *names)
+{
+    uint32_t found = 0;
+    if (names->id.size)
+        found |= marks_of(page, names->id);
+    if (names->itemprop.size)
+        found |= marks_of(page, names->itemprop);
+    if (names->role.size)
+        found |= marks_of_role(names->role);
+    if (names->is_hidden || text_is(names->aria_hidden, "true") || is_unshown(names->style))
+        found |= BIT(unshown);
+    return found;
+}

@@ -1,0 +1,1 @@
+"""Visible text and fingerprints."""

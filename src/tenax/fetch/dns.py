@@ -1,0 +1,178 @@
+"""Names to addresses: by the system's resolver, or by name servers of the operator's choice."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import socket
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Protocol
+
+from tenax.errors import ConfigError
+from tenax.fetch.addresses import address
+from tenax.model import Value
+from tenax.runtime.open_files import raise_file_limit
+
+if TYPE_CHECKING:
+    from pycares import AddrInfoResult
+
+_THREADS = 32
+FILES_PER_THREAD = 8
+"""Each look-up opens one or two; where few are allowed, there are fewer at once."""
+_NO_SUCH_NAME = frozenset(code for code in (socket.EAI_NONAME, getattr(socket, "EAI_NODATA", None)) if code is not None)
+
+# `9.9.9.9`, `127.0.0.1:5353`, `[2620:fe::fe]`, `[2620:fe::fe]:5353`, `2620:fe::fe`
+_NAME_SERVER = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([0-9.]+))(?::([0-9]{1,5}))?|([0-9A-Fa-f:.]+)")
+_TRIES = 3
+_FIRST_TRY_SECONDS = 1.5
+"""How long a name server has for its first answer; each further try has about twice the time of the one before."""
+_PATIENT_SECONDS = 4.0
+"""For a server that was quick before, c-ares shortens the first try to as little as a quarter of a second. A name that
+it must look for elsewhere takes longer, so it is asked again until at least so much time has passed."""
+_FORGET_AFTER = 5_000
+"""Look-ups after which c-ares forgets what it has heard: 2.4 kB a name, and the guard remembers for itself."""
+
+
+class NameUnknown(OSError):
+    """The resolver is sure that this name has no address."""
+
+
+class Found(Value, frozen=True):
+    """What a look-up gave."""
+
+    addresses: tuple[str, ...]
+    """All of them, of both kinds, best first."""
+    ttl_seconds: float | None = None
+    """How long its owner lets it be kept; None when that was not told."""
+
+
+class Lookup(Protocol):
+    async def addresses(self, host: str) -> Found:
+        """All addresses of a name. Raises `NameUnknown`, or `OSError` when it could not be asked."""
+
+    def close(self) -> None: ...
+
+
+def lookup_of(nameservers: Sequence[str]) -> Lookup:
+    """Asks these servers; the system's resolver when there are none."""
+    return ServerLookup(nameservers) if nameservers else SystemLookup()
+
+
+class SystemLookup:
+    """getaddrinfo. The loop's own threads would do, but they are few, and one slow name server would block them all."""
+
+    def __init__(self) -> None:
+        threads = max(min(_THREADS, raise_file_limit() // FILES_PER_THREAD), 1)
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="names")
+
+    async def addresses(self, host: str) -> Found:
+        found = await asyncio.get_running_loop().run_in_executor(self._threads, _addresses, host)
+        if not found:
+            raise NameUnknown(None, "no address")
+        return Found(found)
+
+    def close(self) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+class ServerLookup:
+    """c-ares: the system's hosts file, then these servers, A and AAAA asked at once, with the time each may be kept."""
+
+    def __init__(
+        self,
+        nameservers: Sequence[str],
+        first_try_seconds: float = _FIRST_TRY_SECONDS,
+        patient_seconds: float = _PATIENT_SECONDS,
+    ) -> None:
+        servers = [_server(text) for text in nameservers]
+        try:
+            import pycares
+        except ImportError:
+            raise ConfigError("`guard.nameservers` needs a resolver of its own: pip install 'tenax[dns]'") from None
+        # Names come whole: a search list would look for `example.com.our-office.example` too.
+        flags = pycares.ARES_FLAG_NOSEARCH | pycares.ARES_FLAG_STAYOPEN
+        self._channel = pycares.Channel(
+            servers=servers, flags=flags, lookups="fb", timeout=first_try_seconds, tries=_TRIES
+        )
+        self._unknown = frozenset({pycares.errno.ARES_ENOTFOUND, pycares.errno.ARES_ENODATA})
+        self._silent = pycares.errno.ARES_ETIMEOUT
+        self._refused = pycares.errno.ARES_ECONNREFUSED
+        self._words = pycares.errno.strerror
+        self._patient_seconds = patient_seconds
+        self._asked = 0
+
+    async def addresses(self, host: str) -> Found:
+        loop = asyncio.get_running_loop()
+        until, is_new = loop.time() + self._patient_seconds, True
+        while True:
+            try:
+                return await self._answer(host)
+            except TimeoutError:
+                if loop.time() >= until:
+                    raise
+            except ConnectionRefusedError:  # or c-ares had no socket to ask by: then another one may do
+                if not is_new:
+                    raise
+                is_new = False
+                self._channel.reinit()
+
+    async def _answer(self, host: str) -> Found:
+        self._asked += 1
+        if self._asked % _FORGET_AFTER == 0:
+            self._channel.reinit()
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[Found] = loop.create_future()
+
+        def hand_over(result: AddrInfoResult | None, error: int | None) -> None:
+            if answer.done():
+                return  # nobody waits any more
+            if result is not None:
+                answer.set_result(_found(result))
+            elif error in self._unknown:
+                answer.set_exception(NameUnknown(None, "no such name"))
+            elif error == self._silent:
+                answer.set_exception(TimeoutError(None, self._words(error or 0)))
+            elif error == self._refused:
+                answer.set_exception(ConnectionRefusedError(None, self._words(error or 0)))
+            else:
+                answer.set_exception(OSError(None, self._words(error or 0)))
+
+        def receive(result: AddrInfoResult | None, error: int | None) -> None:
+            """Called in the thread of c-ares, or at once in ours; the loop may be gone when the channel is closed."""
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(hand_over, result, error)
+
+        self._channel.getaddrinfo(host, None, type=socket.SOCK_STREAM, callback=receive)
+        return await answer
+
+    def close(self) -> None:
+        self._channel.close()
+
+
+def _addresses(host: str) -> tuple[str, ...]:
+    try:
+        # As bytes: text would go through Python's IDNA codec, which raises at names that are merely odd.
+        infos = socket.getaddrinfo(host.encode("ascii"), None, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG)
+    except socket.gaierror as error:
+        if error.errno in _NO_SUCH_NAME:
+            raise NameUnknown(None, "no such name") from None
+        raise
+    return tuple(dict.fromkeys(str(info[4][0]) for info in infos))
+
+
+def _found(result: AddrInfoResult) -> Found:
+    addresses = dict.fromkeys(node.addr[0].decode("ascii") for node in result.nodes)
+    # An alias that changes its target takes the addresses with it.
+    ttls = [node.ttl for node in result.nodes] + [alias.ttl for alias in result.cnames]
+    return Found(tuple(addresses), float(max(min(ttls), 0)))
+
+
+def _server(text: str) -> str:
+    """As c-ares reads it, the port always said."""
+    match = _NAME_SERVER.fullmatch(text)
+    if match is not None:
+        host, port = match[1] or match[2] or match[4], int(match[3] or 53)
+        if address(host) is not None and 0 < port < 65_536:
+            return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    raise ConfigError(f"bad value {text!r} for `guard.nameservers`: a name server looks like 9.9.9.9 or 127.0.0.1:5353")

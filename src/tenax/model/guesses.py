@@ -1,0 +1,159 @@
+"""What was learned of a host by guessing: which lists go on, where it keeps what is older, and what that has cost.
+
+Kept in the host's record, which is written with nearly every visit: so it is bounded, and next to nothing for a host
+where nothing was guessed.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from tenax.model.value import Value
+
+GuessState: TypeAlias = Literal["tried", "valid", "invalid"]
+"""Asked and not answered yet; the last answer was good; the last answer was not."""
+
+
+GuessVerdict: TypeAlias = Literal["", "asked", "news", "no_signs", "own_site", "never"]
+"""Whether a host is guessed at, and why: `asked` and `news` say yes; empty when nobody has judged it yet."""
+
+
+class ListRule(Value, frozen=True):
+    """How the pages of one list are numbered, and whether guessing its next page still pays."""
+
+    known: int
+    """The highest number that is surely a page of this list."""
+    step: int = 1
+    state: GuessState = "tried"
+    why: str = ""
+    """What spoke against going on, in words."""
+    at: float = 0.0
+    """When the state was last set."""
+    asked: int | None = None
+    """The number that was guessed and has no answer yet."""
+    is_blank: bool = False
+    """There was no sign of further pages; how they would be numbered is a guess as well."""
+    guesses: int = 0
+    barren: int = 0
+    """Guessed pages in a row that led to nothing new."""
+    content_hash: str = ""
+    """Beginning of the hash of the page `known`, for comparison with the next."""
+    fingerprint: bytes = b""
+    trace: bytes = b""
+    """Of the links of the page `known`, as `tenax.discovery.page_numbers.trace_of` makes it."""
+
+
+class ArchiveRule(Value, frozen=True):
+    """How one archive path or date pattern of a host turned out."""
+
+    state: GuessState = "tried"
+    why: str = ""
+    at: float = 0.0
+    reached: int | None = None
+    """The earliest period that is known or was asked for: a year, or a year times twelve plus the month from zero."""
+    asked: int | None = None
+    """The period that was guessed and has no answer yet; 0 for a path without one."""
+    worked: int = 0
+    missed: int = 0
+    """Answers in a row that were no archive or led to nothing new."""
+
+
+class Tally(Value, frozen=True):
+    """How a way of guessing fared on the lists of a host: on how many it worked at least once, on how many never."""
+
+    worked: int = 0
+    failed: int = 0
+    open: int = 0
+    """Lists where it was tried and has no answer yet."""
+    at: float = 0.0
+    """When it was last tried or answered."""
+
+
+class Owed(Value, frozen=True, array_like=True):
+    """A guess to be made, in few bytes: there may be many."""
+
+    known: int = 0
+    """The last number known of a list; nothing for an archive."""
+    step: int = 1
+    is_blank: bool = False
+    depth: int = 0
+    """Of the list."""
+    place: str = ""
+    """Path and query of a list that shows no numbers: how it is numbered may be seen on others, before it is asked."""
+
+
+class FacetRule(Value, frozen=True):
+    """How selections of one path turned out: the same path with different queries."""
+
+    seen: int = 0
+    fruitful: float = 1.0
+    """The share of the last ones that led to something new, or had a text of their own."""
+    content_hash: str = ""
+    """Beginning of the hash of the last one, for comparison with the next."""
+    fingerprint: bytes = b""
+
+
+class SeriesRule(Value, frozen=True):
+    """Pages that lead to one another by number, such as the months of a calendar: whether they show the same again."""
+
+    same: int = 0
+    """Pages in a row that showed what the one before showed, and led to nothing but others of the series."""
+    content_hash: str = ""
+    """Beginning of the hash of the last one, for comparison with the next."""
+    fingerprint: bytes = b""
+
+
+class SiteSigns(Value, frozen=True):
+    """What the pages of a host say about the kind of site it is, and where it names its sitemaps and feeds."""
+
+    articles: int = 0
+    dated_articles: int = 0
+    """Articles that say when they were published."""
+    dated_paths: dict[str, int] = {}
+    """How many pages lie below a date, by its pattern: `/blog/{yyyy}/{mm}/` of /blog/2025/12/a-story."""
+    newest: int = 0
+    """The latest month in which a page was published: a year times twelve plus the month from zero."""
+    has_home: bool = False
+    """Its home page was read."""
+    has_feed: bool = False
+    """A page names a feed, or one was read."""
+    no_sitemap: bool = False
+    """Nothing is at /sitemap.xml."""
+    feeds_tried: bool = False
+    """The first usual place of a feed was offered to the crawl."""
+    sitemaps_tried: bool = False
+
+
+class Finds(Value, frozen=True):
+    """All that is kept of guessing on one host."""
+
+    verdict: GuessVerdict = ""
+    """Of the last visit."""
+    signs: SiteSigns = SiteSigns()
+
+    requests: int = 0
+    """Visits seen, guesses among them."""
+    made: int = 0
+    succeeded: int = 0
+    """Guesses that led to something new."""
+    archives_made: int = 0
+    """Those of all guesses that were archives; the others were pages of lists."""
+    archives_succeeded: int = 0
+    archives_at: float = 0.0
+    """When archives were last looked for because it was time, or the host was first visited."""
+    archive_hash: str = ""
+    """Beginning of the hash of the last archive page that was guessed: a site may say the same to everything."""
+    lists: dict[str, ListRule] = {}
+    """By path and query with `{n}` for the number; the least recently touched first."""
+    archives: dict[str, ArchiveRule] = {}
+    """By path, with `{yyyy}`, `{mm}` or `{m}` in it; the least recently touched first."""
+    styles: dict[str, Tally] = {}
+    """By the way of guessing, such as `beyond ?page={n}`; `linked` counts the lists that show how they are numbered."""
+    sections: dict[str, int] = {}
+    """First path segments of lists, and how many were seen."""
+    owed: dict[str, Owed] = {}
+    """Patterns of lists and archives that are to be guessed from, once the share allows it; the next one first."""
+    facets: dict[str, FacetRule] = {}
+    """By path; the least recently visited first."""
+    series: dict[str, SeriesRule] = {}
+    """By path and query with `{n}` for every number; the least recently visited first."""

@@ -1,0 +1,104 @@
+"""Hosts that are left alone for longer than a URL waits in hand, and when to ask whether they are back."""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+
+import msgspec
+
+from tenax.hosts.backoff import is_resting
+from tenax.hosts.rules import must_probe
+from tenax.model import HostRecord
+
+PATIENCE_SECONDS = 1.0
+"""A host with a shorter rest keeps its URLs in hand; those of any other would keep others out of it."""
+MOST = 10_000
+"""Hosts remembered. Of the others, the next URL that comes up finds out."""
+AGAIN_SECONDS = 5.0
+"""A probe that could not be sent is tried again after this time."""
+FAILING_SECONDS = 3600.0
+"""So long after its last failure a host that nobody asked for since still counts as failing."""
+
+
+class Rests:
+    def __init__(self) -> None:
+        self._records: dict[str, HostRecord] = {}
+        self._ends: list[tuple[float, str]] = []
+        """When rests end; one that was changed since stands in it once more."""
+        self._failing: dict[str, tuple[int, float]] = {}
+        """Hosts whose last answers were trouble: how many in a row, and when that was last heard of."""
+        self._said: dict[str, float] = {}
+        """Until when a host is left alone, as far as a person was told."""
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def __contains__(self, origin: str) -> bool:
+        return origin in self._records
+
+    def get(self, origin: str) -> HostRecord | None:
+        return self._records.get(origin)
+
+    def note(self, record: HostRecord, now: float, is_probed: bool = False) -> bool:
+        """What is known of this host by now; True when it must be left alone."""
+        self._count(record, now)
+        is_down = must_probe(record)
+        if not is_down and not (is_resting(record, now) and record.next_at > now + PATIENCE_SECONDS):
+            self._records.pop(record.origin, None)
+            return False
+        if record.origin not in self._records and len(self._records) >= MOST:
+            return True
+        if is_probed and record.next_at <= now:
+            record = msgspec.structs.replace(record, next_at=now + AGAIN_SECONDS)
+        known = self._records.get(record.origin)
+        self._records[record.origin] = record
+        if known is None or known.next_at != record.next_at or is_probed:
+            heappush(self._ends, (record.next_at, record.origin))
+        return True
+
+    def is_news(self, record: HostRecord, now: float) -> bool:
+        """Whether this host is left alone for longer than anybody was told; True once for each such time."""
+        if not is_resting(record, now) or self._said.get(record.origin, 0.0) >= record.next_at:
+            return False
+        if len(self._said) >= MOST:
+            self._said = {origin: until for origin, until in self._said.items() if until > now}
+        self._said[record.origin] = record.next_at
+        return True
+
+    def most_failures(self, now: float) -> int:
+        """In a row, of the host that has the most."""
+        failing = list(self._failing.values())
+        return max((count for count, at in failing if at > now - FAILING_SECONDS), default=0)
+
+    def _count(self, record: HostRecord, now: float) -> None:
+        self._failing.pop(record.origin, None)
+        if record.failures_in_a_row:
+            self._failing[record.origin] = (record.failures_in_a_row, now)
+            if len(self._failing) > MOST:
+                del self._failing[next(iter(self._failing))]
+
+    def ended(self, now: float) -> list[HostRecord]:
+        """Hosts that were down and are to be probed now. Others whose rest is over are forgotten."""
+        found = []
+        while self._ends and self._ends[0][0] <= now:
+            at, origin = heappop(self._ends)
+            record = self._records.get(origin)
+            if record is None or record.next_at != at:
+                continue
+            if must_probe(record):
+                found.append(record)
+            else:
+                del self._records[origin]
+        return found
+
+    def next_end(self) -> float | None:
+        while self._ends:
+            at, origin = self._ends[0]
+            record = self._records.get(origin)
+            if record is not None and record.next_at == at:
+                return at
+            heappop(self._ends)
+        return None
+
+    def down(self) -> list[HostRecord]:
+        return [record for record in list(self._records.values()) if must_probe(record)]

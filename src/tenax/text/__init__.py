@@ -1,0 +1,1 @@
+"""Text that is shown or stored: secrets masked, control characters escaped. Pure."""

@@ -1,0 +1,431 @@
+"""The life of a URL, told."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from tenax.cli.views.tables import Ink
+from tenax.cli.views.timeline import Explanation, told
+from tenax.database import Life, TaskState, VisitRecord
+from tenax.model import (
+    Again,
+    ArchiveRule,
+    Catalogue,
+    DeadLetter,
+    Deferred,
+    Done,
+    FacetRule,
+    Failed,
+    FailureKind,
+    Fetched,
+    FetchRecord,
+    Finds,
+    Hop,
+    HostRecord,
+    ListRule,
+    Outcome,
+    Page,
+    PageKind,
+    Plan,
+    Priority,
+    Redirected,
+    Refused,
+    Rejected,
+    RobotsCopy,
+    RobotsVerdict,
+    SiteSigns,
+    Source,
+    Unchanged,
+    Way,
+)
+from tenax.urls.describe_admission import Verdict
+
+NOW = 1_750_000_000.0
+URL = "https://example.org/a"
+ROBOTS = RobotsCopy(RobotsVerdict.RULES, NOW - 50, NOW + 3000, "User-agent: *", 200)
+HOST = HostRecord("https://example.org", "example.org", robots=ROBOTS)
+PASSES = (Verdict("scope", True, "inside the scope `host`: example.org"), Verdict("depth", True, "1 link from a seed"))
+
+
+def life(**changes: object) -> Life:
+    plain = Life(
+        url=URL,
+        state=TaskState.SETTLED,
+        discovered_at=NOW - 60,
+        source=Source.LINK,
+        depth=1,
+        priority=Priority.MEDIUM,
+        via="https://example.org/",
+        host=HOST,
+    )
+    return msgspec.structs.replace(plain, **changes)
+
+
+def text_of(life: Life | None, **changes: object) -> str:
+    explanation = Explanation(URL, URL, NOW, life=life, verdicts=PASSES, host=HOST, robots_allows=True)
+    lines = told(msgspec.structs.replace(explanation, **changes), Ink())
+    return " ".join(" ".join(lines).split())
+
+
+def test_a_stored_page_tells_its_way() -> None:
+    page = Page(
+        URL, 200, "text/html", "ab" * 32, 3000, NOW - 10, title="The\x1b[2J title\u202e", language="en",
+        charset_source="header", text="x" * 1203, links_count=50,
+    )  # fmt: skip
+    visits = (
+        VisitRecord(NOW - 20, Failed("no answer in 5 s", FailureKind.TIMEOUT_TOTAL), Again(NOW - 15, True)),
+        VisitRecord(
+            NOW - 10, Fetched(200), Done(), 1, FetchRecord(200, "text/html", 1000, 3000, 0.12, 0.3), 50, {"scope": 3}
+        ),
+    )
+    chain = (Hop("https://example.org/old", 301), Hop("https://example.org/older", 307))
+    text = text_of(life(page=page, visits=visits, chain=chain), changes=("fragment dropped",), asked=f"{URL}#top")
+    for part in (
+        "Visited and stored, as a page.",
+        f"normalised from {URL}#top fragment dropped",
+        "found as a link on https://example.org/ https://example.org/old answered HTTP 301 and led on "
+        "https://example.org/older answered HTTP 307 and led on depth 1, priority medium",
+        "✓ scope: inside the scope `host`: example.org",
+        "✓ robots.txt allows it",
+        "visit 1 failed, timed out: no answer in 5 s → again from",
+        "one attempt spent",
+        "visit 2 fetched, HTTP 200 after 1 failed attempt HTTP 200, text/html, by plain HTTP 1.0 kB received, ",
+        "3.0 kB decoded, first byte after 120 ms, download 180 ms at 5.6 kB/s, 300 ms in all",
+        "50 links offered; not followed: 3 out of scope → done",
+        "stored “The title” page, 1,203 characters of text, 50 links, en, utf-8 by header",
+    ):
+        assert part in text
+    assert "\x1b" not in text
+
+
+def test_a_duplicate_says_of_what() -> None:
+    page = Page(
+        URL, 200, "text/html", "ab" * 32, 3000, NOW, kind=PageKind.HUB, words=1200, authors=("Ada", "Bob"),
+        published="2026-11-16", duplicate_of="https://example.org/\u202efirst", likeness=0.9349,
+    )  # fmt: skip
+    text = text_of(life(page=page))
+    for part in (
+        "Visited and stored, as a duplicate of https://example.org/first.",
+        "hub, 0 characters of text, 1,200 words in the article, 0 links",
+        "duplicate of https://example.org/first, likeness 0.93",
+        "by Ada, Bob, published 2026-11-16",
+    ):
+        assert part in text
+
+
+@pytest.mark.parametrize(("kind", "says"), [("article", "an article"), ("product", "a page of kind product")])
+def test_what_kind_of_page_it_is(kind: str, says: str) -> None:
+    page = Page(URL, 200, "text/html", "ab" * 32, 3000, NOW, kind=PageKind(kind))
+    assert f"Visited and stored, as {says}." in text_of(life(page=page))
+
+
+def test_a_waiting_one_says_for_what() -> None:
+    host = msgspec.structs.replace(HOST, next_at=NOW + 43, resting_why="rate limited")
+    text = text_of(life(state=TaskState.WAITING, due=NOW + 5, host=host))
+    assert "Waiting to be visited, due in 43 s" in text, "its host rests for longer"
+    assert "its host's next turn is in 43 s" in text
+    assert "it rests: rate limited" in text
+
+
+def test_a_dead_letter_says_its_cause() -> None:
+    text = text_of(life(state=TaskState.DEAD, cause="3 attempts failed, last: HTTP 500"))
+    assert "Given up: 3 attempts failed, last: HTTP 500." in text
+
+
+def test_a_seed_passes_no_rules() -> None:
+    assert "✓ seed: a person named it" in text_of(life(source=Source.SEED, via=None, depth=0), is_seed=True)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "plan", "says"),
+    [
+        (Unchanged(), Done(), "unchanged, HTTP 304 → done"),
+        (Unchanged("the stored copy is 5 min old"), Done(), "unchanged, not asked for: the stored copy is 5 min old"),
+        (Redirected(301, "https://example.org/b"), Done(), "redirected, HTTP 301, to https://example.org/b"),
+        (Redirected(302, "http://10.0.0.1/", "scope"), Done(), "not followed: scope"),
+        (Deferred(NOW + 9, "host rests"), Again(NOW + 9), "put off until"),
+        (Refused("robots.txt forbids it"), Done(), "not fetched: robots.txt forbids it"),
+        (Rejected("not HTML: image/png"), Done(), "answered, but not kept: not HTML: image/png"),
+        (Failed("connection refused", FailureKind.CONNECT, True), Again(NOW), "the host's trouble"),
+        (Failed("HTTP 500", FailureKind.SERVER_ERROR), DeadLetter("3 attempts"), "given up: 3 attempts"),
+        (Fetched(200, "sitemap"), Done(), "fetched, HTTP 200, and read as a sitemap"),
+        (Unchanged(), Again(NOW + 60, why="it never changed in 9 visits"), "on: it never changed in 9 visits"),
+    ],
+)
+def test_every_outcome_has_words(outcome: Outcome, plan: Plan, says: str) -> None:
+    assert says in text_of(life(visits=(VisitRecord(NOW, outcome, plan),)))
+
+
+def test_a_visit_tells_its_whole_fetch_record() -> None:
+    fetch = FetchRecord(
+        200, "text/html", 40_000, 90_000, 0.1, 0.3, protocol="HTTP/2", way=Way.CURL, address_class="public",
+        proxy="p1.example:8080", is_unverified=True, charset_source="meta", validation="soft", evidence="enable JS",
+    )  # fmt: skip
+    rejected = Rejected("javascript: it needs a browser")
+    plan = Again(NOW + 5, spends_attempt=True, way=Way.BROWSER, is_unconditional=True)
+    visit = VisitRecord(NOW, rejected, plan, 2, fetch, is_conditional=True)
+    text = text_of(life(visits=(visit,)))
+    for part in (
+        "answered, but not kept: javascript: it needs a browser",
+        "after 2 failed attempts, asked for only if it has changed",
+        "HTTP/2 200, text/html, by curl through the proxy p1.example:8080 to a public address; its certificate was NOT",
+        "40.0 kB received, 90.0 kB decoded, first byte after 100 ms, download 200 ms at 200 kB/s, 300 ms in all",
+        "it may be no page yet; evidence: enable JS; charset by its meta tag",
+        "→ again from",
+        "on, in the browser, asking for the whole page, one attempt spent",
+    ):
+        assert part in text
+
+
+def test_a_visit_tells_its_headers_and_how_the_body_of_an_error_begins() -> None:
+    body = "\n\n".join(["\x1b[2Jgone\u202e for good", *(f"line {n}" for n in range(2, 9))])
+    fetch = FetchRecord(410, headers={"server": "ng\x1b[31minx", "set-cookie": "sid=***"}, error_body=body)
+    failed = Failed("HTTP 410", FailureKind.GONE, status=410)
+    text = text_of(life(visits=(VisitRecord(NOW, failed, Done(), 0, fetch),)))
+    assert "headers: server: nginx; set-cookie: sid=***" in text
+    assert f"it came with {len(body)} characters: | gone for good | line 2 | line 3 | line 4 | line 5 |" in text
+    assert "| line 5 | … 3 more lines → done" in text
+    assert "\x1b" not in text and "\u202e" not in text
+
+
+def test_a_304_says_what_it_saved() -> None:
+    visit = VisitRecord(NOW, Unchanged(), Done(), 0, FetchRecord(304, saved_bytes=30_000), is_conditional=True)
+    text = text_of(life(visits=(visit,)))
+    assert "unchanged, HTTP 304 asked for only if it has changed" in text
+    assert "0 B received, 0 B decoded, 30.0 kB spared by the stored copy" in text
+
+
+def test_a_stale_page_says_since_when_and_why() -> None:
+    page = Page(URL, 200, "text/html", "ab" * 32, 30, NOW - 90, etag='"1"', stale_since=NOW, stale_why="HTTP 503\x1b")
+    text = text_of(life(page=page))
+    assert "Visited and stored, as a page; stale since" in text
+    assert 'ETag "1" ✗ stale since' in text
+    assert "HTTP 503." in text
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        (
+            {"breaker": "open", "failures_in_a_row": 5, "breaker_rest_seconds": 30.0, "next_at": NOW + 20,
+             "resting_why": "down: 5 failures in a row, last: HTTP 503"},
+            "✗ breaker open: down after 5 failures in a row, rests for 30 s; the next probe is due in 20 s",
+        ),
+        (
+            {"breaker": "half_open", "probes_passed": 1, "next_at": NOW + 1},
+            "✗ breaker half-open: 1 probe passed, more are asked for; the next probe is due in 1.0 s",
+        ),
+        ({"failures_in_a_row": 2}, "2 failures in a row: enough of them"),
+        ({"next_at": NOW + 900, "resting_why": "cooldown: 5 refusals in a row"}, "✗ rests until 15 min 00 s"),
+        ({"blocks_in_a_row": 4}, "4 refusals in a row (401, 403, 429, 451): enough of them begin a cooldown"),
+        ({"rate_per_minute": 16.5, "successes_in_a_row": 7}, "slowed to 16.5/min after a 429; 7 good answers since"),
+        ({"limited_in_a_row": 2}, "asked for too much 2 times in a row (HTTP 429)"),
+        ({"recent_failures": (NOW - 30, NOW - 20)}, "retry budget: 2 recent failures counted, the last"),
+        ({"unreadable_pages": (NOW - 30, NOW - 20)}, "2 pages too costly to read, the last"),
+        ({"way": Way.BROWSER, "way_until": NOW + 60}, "visited in the browser until"),
+    ],
+)  # fmt: skip
+def test_the_state_of_its_host_is_told(changes: dict[str, object], says: str) -> None:
+    host = msgspec.structs.replace(HOST, **changes)
+    assert says in text_of(life(), host=host)
+    assert says in text_of(None, host=host), "for a URL never taken too"
+
+
+def test_a_host_that_is_well_has_no_state() -> None:
+    learned = msgspec.structs.replace(HOST, next_at=NOW + 1, way=Way.BROWSER, way_until=NOW - 1)
+    for host in (HOST, learned):
+        assert " host " not in text_of(life(), host=host)
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        (
+            {"verdicts": (Verdict("scope", False, "outside the scope"),)},
+            "Never admitted: the rule `scope` refuses it (outside",
+        ),
+        (
+            {"robots_allows": False},
+            "Never offered: no stored page links to it, and no sitemap or feed that was read lists it. "
+            "It would be admitted, then refused by robots",
+        ),
+        ({"is_private": True}, "refused by the guard"),
+        ({"host": None, "robots_allows": None}, "it would be admitted when one does"),
+    ],
+)
+def test_a_url_never_taken_says_what_would_become_of_it(changes: dict[str, object], says: str) -> None:
+    assert says in text_of(None, **changes)
+
+
+@pytest.mark.parametrize(
+    ("copy", "says"),
+    [
+        (RobotsCopy(RobotsVerdict.ALLOW_ALL, NOW, NOW, http_status=404), "there is no robots.txt (HTTP 404)"),
+        (RobotsCopy(RobotsVerdict.UNREACHABLE, NOW, NOW, why="HTTP 503"), "✗ robots.txt is unreachable (HTTP 503)"),
+        (None, "robots.txt of this host was not asked for yet"),
+    ],
+)
+def test_what_is_known_of_robots(copy: RobotsCopy | None, says: str) -> None:
+    assert says in text_of(life(), host=msgspec.structs.replace(HOST, robots=copy))
+
+
+# ---- how it was found, and what was guessed -----------------------------------------------------------------
+
+SITEMAP = "https://example.org/maps/1.xml"
+NAMED = msgspec.structs.replace(
+    HOST, robots=RobotsCopy(RobotsVerdict.RULES, NOW, NOW, f"Sitemap: {SITEMAP}\nUser-agent: *", 200)
+)
+PAGE = Page(URL, 200, "text/html", "ab" * 32, 3000, NOW)
+MISSING = VisitRecord(NOW, Failed("HTTP 404", FailureKind.NOT_FOUND), Done())
+
+
+def read_as(catalogue: Catalogue) -> tuple[VisitRecord, ...]:
+    return (VisitRecord(NOW, Fetched(200, catalogue), Done()),)
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"source": Source.SEED, "via": None}, "given as a seed"),
+        ({}, "as a link on https://example.org/"),
+        ({"source": Source.REDIRECT}, "by a redirect of https://example.org/"),
+        ({"source": Source.REPLAY}, "put back by a person"),
+        ({"source": Source.ARCHIVE}, "guessed as an archive, on the visit of https://example.org/"),
+        ({"source": Source.PAGINATION}, "guessed as the next page of a list, on the visit of https://example.org/"),
+        ({"source": Source.SITEMAP, "via": SITEMAP, "page": PAGE}, f"in the sitemap {SITEMAP}"),
+        ({"source": Source.FEED, "via": "https://example.org/f", "page": PAGE}, "in the feed https://example.org/f"),
+        ({"source": Source.SITEMAP, "via": SITEMAP}, f"by sitemaps: {SITEMAP} names it"),
+        ({"source": Source.SITEMAP, "url": SITEMAP}, "as a sitemap that robots.txt names"),
+        ({"source": Source.FEED, "visits": read_as("feed")}, "as a feed that https://example.org/ names"),
+        ({"source": Source.LINK, "visits": read_as("feed")}, "as a link on https://example.org/"),
+        ({"source": Source.FEED, "url": "https://example.org/rss.xml"}, "looked for, as a usual place of a feed"),
+        ({"source": Source.FEED, "url": "https://example.org/blog/rss.xml"}, "by feeds: https://example.org/ names it"),
+    ],
+)
+def test_every_way_to_be_found_has_words(changes: dict[str, object], says: str) -> None:
+    assert f"found {says} depth" in text_of(life(**changes), host=NAMED)
+
+
+def test_every_source_has_words() -> None:
+    for source in Source:
+        assert "found " in text_of(life(source=source))
+
+
+def test_a_sitemap_is_told_as_what_it_is() -> None:
+    wrong = FetchRecord(200, evidence="broken at line 7")
+    visit = msgspec.structs.replace(read_as("sitemap")[0], fetch=wrong, offered=31, refusals={"max_sitemap_urls": 9})
+    text = text_of(life(source=Source.SITEMAP, visits=(visit,)))
+    for part in (
+        "Read as a sitemap: what it lists was offered to the crawl.",
+        "✓ sitemap: it is no page, so no rule but that of its host is asked",
+        "read as far as it goes: broken at line 7",
+        "31 URLs offered; not followed: 9 beyond the URLs of a sitemap",
+    ):
+        assert part in text
+    assert "✓ scope" not in text and "evidence" not in text
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"source": Source.ARCHIVE}, "Guessed, and nothing is there: failed, not found: HTTP 404."),
+        ({"source": Source.SITEMAP, "url": "https://example.org/sitemap.xml"}, "Guessed, and nothing is there"),
+        ({}, "Settled without a page: failed, not found: HTTP 404."),
+    ],
+)
+def test_a_guess_that_missed_is_no_failure(changes: dict[str, object], says: str) -> None:
+    assert says in text_of(life(visits=(MISSING,), **changes))
+
+
+FINDS = Finds(
+    requests=326,
+    made=11,
+    succeeded=5,
+    lists={
+        "/news/?page={n}": ListRule(12, state="invalid", why="no such page\x1b[2J", at=NOW),
+        "/blog/page/{n}/": ListRule(4, state="valid", asked=5),
+        "/tips?page={n}": ListRule(3, asked=4),
+        "/jobs?page={n}": ListRule(2),
+        "/shop?page={n}": ListRule(500, state="valid", why="as many pages as allowed"),
+    },
+    archives={
+        "/archive": ArchiveRule("valid", worked=1),
+        "/{yyyy}/{mm}/": ArchiveRule("valid", reached=12 * 2019 + 4, worked=3),
+        "/archives": ArchiveRule("invalid", "nothing new", NOW),
+        "/sitemap": ArchiveRule(asked=0),
+    },
+    facets={"/shop": FacetRule(seen=30, fruitful=1)},
+)
+
+
+def test_a_home_page_tells_every_guess() -> None:
+    home = "https://example.org/"
+    text = text_of(life(url=home), url=home, host=msgspec.structs.replace(HOST, finds=FINDS))
+    for part in (
+        "guesses 11 of 326 visits guessed, 5 of them led to something new",
+        "✗ list /news/?page={n} ends at 12: no such page; left alone since",
+        "✓ list /blog/page/{n}/ goes on, known to 4 ",
+        "list /tips?page={n}, known to 3: 4 asked for, no answer yet",
+        "list /jobs?page={n}, known to 2: not guessed at yet",
+        "✓ list /shop?page={n} goes on, known to 500: as many pages as allowed",
+        "✓ archive /archive led to something new",
+        "✓ archive /{yyyy}/{mm}/ led to something new, asked for back to /2019/05/",
+        "✗ archive /archives: nothing new; left alone since",
+        "archive /sitemap: asked for, no answer yet",
+        "selections of /shop: 30 visited, 1 led to anything new",
+    ):
+        assert part in text
+    assert "\x1b" not in text
+
+
+@pytest.mark.parametrize(
+    ("place", "says"),
+    [
+        ("/news/", "list /news/?page={n} ends"),
+        ("/news/?page=13", "list /news/?page={n} ends"),
+        ("/blog/page/3/", "list /blog/page/{n}/ goes on"),
+        ("/2021/06/", "archive /{yyyy}/{mm}/ led"),
+        ("/archive", "archive /archive led"),
+        ("/shop?colour=red", "selections of /shop"),
+    ],
+)
+def test_other_pages_tell_the_guesses_they_belong_to(place: str, says: str) -> None:
+    url = f"https://example.org{place}"
+    text = text_of(None, url=url, host=msgspec.structs.replace(HOST, finds=FINDS))
+    told = text.partition(" guesses ")[2]
+    assert says in told
+    assert told.count("list /") + told.count("archive /") + told.count("selections of") == 1
+
+
+@pytest.mark.parametrize("place", ["/news/a", "/blog/page/x/", "/archive/x", "/21/06/"])
+def test_a_page_of_no_list_tells_no_guesses(place: str) -> None:
+    url = f"https://example.org{place}"
+    assert " guesses " not in text_of(None, url=url, host=msgspec.structs.replace(HOST, finds=FINDS))
+
+
+NEWS = SiteSigns(dated_articles=3, has_feed=True)
+
+
+@pytest.mark.parametrize(
+    ("finds", "says"),
+    [
+        (Finds(verdict="asked"), "✓ on: asked for, by `discovery.guesses` or by naming archives or pagination"),
+        (Finds(verdict="news", signs=NEWS), "✓ on: it looks like a news site or a blog (articles with dates"),
+        (Finds(verdict="no_signs"), "✗ off: nothing seen so far says that it is a news site or a blog;"),
+        (Finds(verdict="no_signs", signs=SiteSigns(has_feed=True)), "✗ off: only a feed says that it is a news site"),
+        (Finds(verdict="own_site"), "✗ off: its pace has no limit, as on a site of one's own; `discovery.guesses ="),
+        (Finds(verdict="never"), "✗ off: `discovery.guesses` is `never`"),
+    ],
+)
+def test_a_home_page_tells_why_guesses_are_on_or_off(finds: Finds, says: str) -> None:
+    home = "https://example.org/"
+    assert f" guesses {says}" in text_of(None, url=home, host=msgspec.structs.replace(HOST, finds=finds))
+    assert " guesses " not in text_of(None, url=f"{home}a", host=msgspec.structs.replace(HOST, finds=finds))
+
+
+def test_many_guesses_are_not_all_told() -> None:
+    lists = {f"/{number}?page={{n}}": ListRule(1) for number in range(15)}
+    home = "https://example.org/"
+    text = text_of(None, url=home, host=msgspec.structs.replace(HOST, finds=Finds(lists=lists)))
+    assert "list /14?page={n}" in text and "list /2?page={n}" not in text and "and 3 more" in text

@@ -1,0 +1,36 @@
+"""What normalisation did, in words."""
+
+from __future__ import annotations
+
+import pytest
+
+from tenax.cli.views.url_spelling import changes
+from tenax.config import UrlsConfig
+from tenax.urls.normalize import spelling_of
+from tenax.urls.seeds import seed_url
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ("https://example.org/a", ()),
+        ("https://example.org", ("empty path is /",)),
+        ("example.org/a", ("https assumed",)),
+        ("HTTPS://Example.ORG/a", ("host in lower case",)),
+        ("https://bücher.example/a", ("host in its one spelling",)),
+        ("https://example.org:443/a#part", ("default port dropped", "fragment dropped")),
+        ("https://me:pw@example.org/a", ("user name and password dropped",)),
+        ("https://example.org/a/../b", ("path in its one spelling",)),
+        ("https://example.org/%61", ("escapes in their one spelling",)),
+        ("https://example.org/a?utm_source=x&b=1", ("tracking or session parameters dropped: utm_source",)),
+        ("https://example.org/a?z=1&b=2", ("parameters sorted by name",)),
+        ("http://[::1]:80/", ("default port dropped",)),
+    ],
+)
+def test_what_normalisation_did_is_named(asked: str, expected: tuple[str, ...]) -> None:
+    url = seed_url(asked, spelling_of(UrlsConfig())).url
+    assert changes(asked, url) == expected
+
+
+def test_even_what_the_other_parser_dislikes_has_an_answer() -> None:
+    assert changes("https://[bad/", "https://example.org/") == ("spelled as browsers do",)

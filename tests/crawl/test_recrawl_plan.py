@@ -1,0 +1,420 @@
+"""Keeping up with pages: what a visit says of how often one changes, and when it is visited again.
+
+The days here pass by hand; what lies between two visits is a decision of the crawl.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+
+from tenax.config import FreshnessConfig
+from tenax.crawl.reader.messages import Reading
+from tenax.crawl.recrawl_plan import DAY_SECONDS, LEAST_PRICE, Kept, http_time, iso_time, kept_up
+from tenax.fetch import Response
+from tenax.fetch.answer import Answer
+from tenax.fetch.headers import Headers
+from tenax.model import (
+    Claim,
+    Deferred,
+    Failed,
+    FailureKind,
+    Fetched,
+    Freshness,
+    Held,
+    HostRecord,
+    Lease,
+    Outcome,
+    PageKind,
+    Priority,
+    Redirected,
+    Refused,
+    Rejected,
+    Source,
+    Task,
+    Unchanged,
+    Upkeep,
+)
+
+SITE = "https://a.test"
+NOW = 1_772_000_000.0
+KEEP = FreshnessConfig(keep=True)
+MISSING = Failed("HTTP 404", FailureKind.NOT_FOUND, status=404)
+NOT_MODIFIED = Unchanged()
+OK = Fetched(200)
+
+
+class Page:
+    """A page that is kept up with, visited whenever it is due."""
+
+    def __init__(
+        self, kind: PageKind = PageKind.OTHER, config: FreshnessConfig = KEEP, upkeep: Upkeep | None = None
+    ) -> None:
+        self.kind = kind
+        self.config = config
+        self.upkeep = upkeep or Upkeep()
+        self.now = NOW
+        self.due = NOW
+        self.text = 0
+        self.held: Held | None = None
+        self.waiting = 0
+
+    def visit(
+        self, outcome: Outcome = OK, *, is_changed: bool = False, likeness: float | None = None, **task: Any
+    ) -> Kept:
+        """At the time it is due. Its next plan is as the answer says."""
+        self.now = max(self.due, self.now)
+        self.text += is_changed
+        reading = None
+        if isinstance(outcome, Fetched):
+            reading = Reading(
+                kind=self.kind,
+                content_hash=str(self.text),
+                catalogue=outcome.catalogue,
+                offers=task.pop("offers", ()),
+                published=task.pop("published", None),
+                modified=task.pop("modified", None),
+            )
+        headers = task.pop("headers", {})
+        plain = Task(f"{SITE}/a", SITE, 1, Priority.MEDIUM, Source.LINK, None, NOW, self.due)
+        claim = Claim(
+            msgspec.structs.replace(plain, **task), HostRecord(SITE, "a.test"), Lease(1, 1, self.now + 60), self.held,
+            self.waiting,
+        )  # fmt: skip
+        answer = _answer(outcome, headers, self.now)
+        kept = kept_up(self.upkeep, claim, answer, outcome, reading, self.now, self.config, likeness)
+        self.upkeep = kept.upkeep
+        if kept.freshness is not None:
+            self.held = Held(
+                self.now, 200, self.kind, freshness=kept.freshness, content_hash=str(self.text),
+                catalogue=outcome.catalogue if isinstance(outcome, Fetched) else "",
+            )  # fmt: skip
+        if kept.at is not None:
+            self.due = kept.at
+        return kept
+
+    @property
+    def freshness(self) -> Freshness:
+        assert self.held is not None and self.held.freshness is not None
+        return self.held.freshness
+
+    def pauses(self, visits: int, is_changed: Callable[[int], bool], outcome: Outcome = OK) -> list[float]:
+        """Days until the next visit after each of these."""
+        days = []
+        for number in range(visits):
+            kept = self.visit(outcome, is_changed=is_changed(number))
+            assert kept.at is not None
+            days.append((kept.at - self.now) / DAY_SECONDS)
+        return days
+
+
+def _answer(outcome: Outcome, headers: dict[str, str], now: float) -> Answer:
+    pairs = Headers((name.encode(), value.encode()) for name, value in headers.items())
+    status = outcome.status if isinstance(outcome, Fetched) else 200
+    return Answer(outcome, now, response=Response(f"{SITE}/a", status or 200, pairs, b"", 0, now, now, now))
+
+
+def always(_: int) -> bool:
+    return True
+
+
+def never(_: int) -> bool:
+    return False
+
+
+# ---- at its own pace --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("outcome", [OK, NOT_MODIFIED], ids=["the same text", "304"])
+def test_a_page_that_does_not_change_is_visited_less_and_less_often(outcome: Outcome) -> None:
+    page = Page()
+    page.visit()
+    pauses = page.pauses(30, never, outcome)
+    assert pauses == sorted(pauses)
+    assert pauses[-1] > 2 * pauses[0]
+    assert (page.freshness.visits, page.freshness.changed) == (31, 0)
+
+
+def test_a_page_that_changes_each_time_is_visited_more_often() -> None:
+    page = Page()
+    page.visit()
+    quiet = page.pauses(10, never)
+    busy = page.pauses(10, always)
+    assert busy[0] < quiet[-1]
+    assert busy[-1] < quiet[0]
+    assert page.freshness.changed == 10
+
+
+def test_what_is_nearly_the_same_is_the_same() -> None:
+    page = Page()
+    page.visit()
+    page.visit(is_changed=True, likeness=0.985)
+    assert page.freshness.changed == 0
+    page.visit(is_changed=True, likeness=0.97)
+    assert page.freshness.changed == 1
+    page.visit(is_changed=True, likeness=None)
+    assert page.freshness.changed == 2
+
+
+def test_a_hub_is_visited_more_often_than_an_article_that_lives_alike() -> None:
+    hub, article = Page(PageKind.HUB), Page(PageKind.ARTICLE)
+    for page in (hub, article):
+        page.visit()
+    assert hub.due < article.due
+    ahead = [sum(page.pauses(12, lambda number: number % 3 == 0)) for page in (hub, article)]
+    assert ahead[0] < ahead[1]
+
+
+@pytest.mark.parametrize(
+    ("changes", "bound"),
+    [(always, "shortest_seconds"), (never, "longest_seconds")],
+    ids=["changes always", "never changes"],
+)
+def test_no_page_is_visited_sooner_or_later_than_the_bounds_of_its_site(
+    changes: Callable[[int], bool], bound: str
+) -> None:
+    config = FreshnessConfig(keep=True, shortest_seconds=2 * DAY_SECONDS, longest_seconds=3 * DAY_SECONDS)
+    page = Page(config=config)
+    page.visit()
+    pauses = page.pauses(80, changes)
+    assert all(2 <= days <= 3 for days in pauses)
+    assert pauses[-1] * DAY_SECONDS == pytest.approx(getattr(config, bound))
+
+
+def test_a_sitemap_or_a_feed_is_taken_for_a_hub_that_changes_when_it_lists_something_else() -> None:
+    page = Page()
+    page.visit(Fetched(200, "sitemap"))
+    assert page.freshness.is_hub
+    page.visit(Fetched(200, "sitemap"), offers=(object(),))  # a reader that has just begun offers what is known, too
+    page.visit(Unchanged())
+    page.visit(Fetched(200, "sitemap"))
+    assert page.freshness.changed == 0
+    page.visit(Fetched(200, "sitemap"), is_changed=True)
+    assert page.freshness.changed == 1
+
+
+def test_why_is_said_for_people() -> None:
+    page = Page()
+    assert page.visit().why.startswith("new, taken to change about every ")
+    page.visit()
+    assert page.visit(is_changed=True).why.startswith("changed in 1 of 2 visits, about every ")
+    assert page.visit(MISSING).why.startswith("gone, seen so once; asked again after ")
+
+
+# ---- what is not there, and what failed -------------------------------------------------------------------
+
+
+def test_a_page_that_is_gone_is_looked_for_again_later_and_less_often() -> None:
+    page = Page()
+    page.visit()
+    pauses = page.pauses(4, never, MISSING)
+    assert pauses == [1.0, 3.0, 9.0, 27.0]
+    assert page.freshness.visits == 1, "it says nothing about how often the page changes"
+    page.visit()
+    assert page.freshness.gone == 0, "it is back"
+
+
+def test_what_was_never_there_is_not_looked_for_again() -> None:
+    page = Page()
+    assert page.visit(MISSING) == Kept(Upkeep())
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [
+        Deferred(NOW, "robots.txt was asked first"),
+        Refused("robots: closed"),
+        Redirected(302, SITE),
+        Unchanged(why="the stored copy is young enough"),
+    ],
+    ids=["later", "refused", "redirected", "not asked"],
+)
+def test_what_was_not_looked_at_changes_nothing(outcome: Outcome) -> None:
+    page = Page()
+    page.visit()
+    page.visit()
+    freshness, upkeep = page.freshness, page.upkeep
+    assert page.visit(outcome) == Kept(upkeep, freshness)
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [
+        Failed("HTTP 500", FailureKind.SERVER_ERROR, status=500),
+        Failed("", FailureKind.TIMEOUT_BODY),
+        Rejected("soft 404"),
+    ],
+    ids=["500", "timeout", "rejected"],
+)
+def test_a_page_that_was_there_and_failed_is_tried_again_ever_later_and_nothing_is_learned(outcome: Outcome) -> None:
+    page = Page()
+    assert page.visit(outcome) == Kept(Upkeep()), "one that never was there is not"
+    page.visit()
+    page.visit()
+    before, upkeep, pause = page.freshness, page.upkeep, page.due - page.now
+    for failures, attempts in ((1, 3), (2, 1), (3, 2)):
+        for attempt in range(attempts):  # closely after one another, which is one failure
+            kept = page.visit(outcome, attempt=attempt)
+            assert kept.at is not None
+            assert kept.at - page.now == pytest.approx(2**failures * pause, rel=0.01)
+            assert page.freshness.misses == failures
+    assert kept.why.startswith("failed 3 times in a row")
+    assert page.upkeep == upkeep
+    assert (page.freshness.seen_at, page.freshness.rates) == (before.seen_at, before.rates)
+    page.visit()
+    assert page.freshness.misses == 0
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [Failed("", FailureKind.CONNECT, is_site_wide=True), Failed("HTTP 429", FailureKind.RATE_LIMITED, status=429)],
+    ids=["the host is down", "we were too quick"],
+)
+def test_what_is_not_the_fault_of_a_page_is_not_held_against_it(outcome: Outcome) -> None:
+    page = Page()
+    page.visit()
+    freshness, upkeep = page.freshness, page.upkeep
+    assert page.visit(outcome) == Kept(upkeep, freshness)
+
+
+# ---- what is said of it -----------------------------------------------------------------------------------
+
+
+def test_a_sitemap_that_told_of_changes_that_were_none_is_not_heard_any_more() -> None:
+    page = Page()
+    page.visit()
+    heard = []
+    for is_changed in (False, False, True):  # at last it changes after all
+        page.visit(is_announced=True, is_changed=is_changed)
+        heard.append(page.freshness.is_sitemap_heard)
+    assert heard == [True, False, True]
+
+
+def test_a_hint_counts_only_before_the_second_visit() -> None:
+    pages = {frequency: Page() for frequency in ("hourly", "", "yearly")}
+    for frequency, page in pages.items():
+        page.visit(changefreq=frequency)
+    dues = [page.due for page in pages.values()]
+    assert dues == sorted(dues) and len(set(dues)) == 3
+    told, untold = Page(), Page()
+    for page in (told, untold):
+        page.visit()
+    told.visit(changefreq="hourly")
+    untold.visit()
+    assert told.due == untold.due
+
+
+@pytest.mark.parametrize(
+    "said",
+    [{"modified": "2025-01-01"}, {"headers": {"Last-Modified": "Wed, 01 Jan 2025 00:00:00 GMT"}}],
+    ids=["in the page", "in a header"],
+)
+def test_a_page_that_says_it_is_old_gets_a_longer_pause(said: dict[str, Any]) -> None:
+    old, plain = Page(), Page()
+    old.visit(**said)
+    plain.visit()
+    assert old.due > plain.due
+
+
+def test_a_page_with_a_validator_costs_less_and_is_visited_sooner() -> None:
+    cheap, dear = Page(), Page()
+    cheap.visit(headers={"ETag": '"1"'})
+    dear.visit()
+    assert cheap.due < dear.due
+
+
+def test_an_article_settles() -> None:
+    """The days since it was published count, so one of last year is left alone for longer than one of today."""
+    new, old = Page(PageKind.ARTICLE), Page(PageKind.ARTICLE)
+    new.visit(published="2026-02-25T00:00:00Z")
+    old.visit(published="2025-02-25T00:00:00Z")
+    assert new.due < old.due
+
+
+@pytest.mark.parametrize(
+    ("text", "at"),
+    [
+        ("2026-02-25", 1_771_977_600.0), ("2026-02-25T01:00:00+01:00", 1_771_977_600.0),
+        ("2026-02-25T00:00:00Z", 1_771_977_600.0), ("yesterday", None), ("", None), (None, None),
+    ],
+)  # fmt: skip
+def test_dates_of_pages(text: str | None, at: float | None) -> None:
+    assert iso_time(text) == at
+
+
+@pytest.mark.parametrize(
+    ("text", "at"),
+    [
+        ("Wed, 25 Feb 2026 00:00:00 GMT", 1_771_977_600.0), ("yesterday", None), ("", None), (None, None),
+        ("Wed, 25 Feb 99999 00:00:00 GMT", None),
+    ],
+)  # fmt: skip
+def test_dates_of_http(text: str | None, at: float | None) -> None:
+    assert http_time(text) == at
+
+
+# ---- the budget of a host ---------------------------------------------------------------------------------
+
+
+def run_host(pages: int, config: FreshnessConfig, days: float) -> tuple[Upkeep, float]:
+    """So many pages of one host, which change at every visit, for some days; visits a day in the last ten."""
+    upkeep, all_of_them = Upkeep(), [Page(config=config) for _ in range(pages)]
+    now, visits = NOW, 0
+    while now < NOW + days * DAY_SECONDS:
+        page = min(all_of_them, key=lambda page: page.due)
+        now = max(now, page.due)
+        page.upkeep, page.now = upkeep, now
+        page.visit(is_changed=True)
+        upkeep = page.upkeep
+        visits += now >= NOW + (days - 10) * DAY_SECONDS
+    return upkeep, visits / 10
+
+
+def test_the_price_rises_while_pages_ask_for_more_than_the_host_may_be_asked() -> None:
+    dear, visits = run_host(30, FreshnessConfig(keep=True, visits_per_day=10), 40)
+    assert dear.price > 10 * LEAST_PRICE
+    assert 5 <= visits <= 20, "about as many as are allowed"
+    cheap, more = run_host(30, FreshnessConfig(keep=True, visits_per_day=2000), 40)
+    assert cheap.price == LEAST_PRICE
+    assert more > 2 * visits
+
+
+def test_what_waits_makes_visits_dearer() -> None:
+    idle, behind = Page(config=FreshnessConfig(keep=True, visits_per_day=5)), Page()
+    behind.config, behind.waiting = idle.config, 500
+    for page in (idle, behind):
+        page.visit()
+        page.visit()
+    assert behind.upkeep.price > idle.upkeep.price
+
+
+def test_what_a_page_takes_of_the_budget_is_given_back_when_it_is_planned_anew() -> None:
+    """Whenever that is: a visit that its sitemap brought forward, or a failure put off, changes nothing in the sum."""
+    page = Page()
+    page.visit()
+    for number in range(50):
+        if number % 3 == 0:
+            page.due = page.now + 60.0
+            page.visit(is_announced=True)
+        elif number % 3 == 1:
+            page.visit(Failed("", FailureKind.TIMEOUT_BODY))
+        else:
+            page.visit(is_changed=True)
+        own = DAY_SECONDS / page.freshness.planned_seconds
+        assert page.upkeep.planned_per_day == pytest.approx(own, rel=0.01)
+
+
+def test_what_pages_of_a_kind_did_is_believed_of_the_next() -> None:
+    lively, calm = Page(), Page()
+    lively.visit()
+    calm.visit()
+    lively.pauses(20, always)
+    calm.pauses(20, never)
+    after_lively, after_calm = Page(upkeep=lively.upkeep), Page(upkeep=calm.upkeep)
+    after_lively.visit()
+    after_calm.visit()
+    assert after_lively.due < after_calm.due
+    assert set(lively.upkeep.taught) == {PageKind.OTHER}

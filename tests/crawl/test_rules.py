@@ -1,0 +1,251 @@
+"""The rules of a crawl: kept with it, and widened where a seed turns out to live elsewhere."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator, Callable
+from contextlib import closing
+from itertools import count
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tenax.clock import ManualClock
+from tenax.config import Config, CrawlConfig, LedgerConfig, UrlsConfig
+from tenax.crawl import rules as rulebook
+from tenax.crawl.rules import Rulebook, kept_rules, with_seeds
+from tenax.database.postgres import PostgresLedger
+from tenax.database.sqlite import SqliteLedger
+from tenax.errors import LedgerBusy
+from tenax.model import Priority, Source, Task
+from tenax.urls.admit import Rules, rules_of
+from tests.contracts.ledger import Manners
+
+
+@pytest.fixture
+async def ledger(tmp_path: Path) -> AsyncIterator[SqliteLedger]:
+    ledger = await SqliteLedger.open(tmp_path / "tenax.db", LedgerConfig(), ManualClock(), Manners())
+    yield ledger
+    await ledger.close()
+
+
+def rules(scope: str = "host", **crawl: object) -> Rules:
+    config = msgspec.convert({"crawl": {"scope": scope, **crawl}}, Config)
+    return rules_of(["https://example.org/"], config, 2026)
+
+
+def task(source: Source = Source.SEED, depth: int = 0) -> Task:
+    return Task("https://example.org/", "https://example.org", depth, Priority.HIGH, source, None, 0.0, 0.0)
+
+
+async def test_what_is_kept_is_what_was_given(ledger: SqliteLedger) -> None:
+    assert await kept_rules(ledger) is None
+    config = Config(
+        crawl=CrawlConfig(scope="domain", include=("*/a/*",), exclude=("/b$/",), max_depth=3),
+        urls=UrlsConfig(strip_trailing_slash=True),
+    )
+    given = rules_of(["https://www.example.org/a", "https://münchen.example/"], config, 2026)
+    await Rulebook(ledger, given).change(lambda rules: rules)
+    assert await kept_rules(ledger) == given
+
+
+@pytest.mark.parametrize(
+    ("url", "task", "why"),
+    [
+        ("https://example.org/inside", task(), None),
+        ("https://www.example.org/", task(), None),
+        ("https://elsewhere.test/", task(Source.LINK, 1), "scope"),
+        ("https://elsewhere.test/", task(Source.REDIRECT, 1), "scope"),
+        ("https://elsewhere.test/", task(Source.REPLAY, 0), "scope"),
+        ("https://example.org/a/b/a/b/a/b/", task(), "trap:max_repeated_segments"),
+        ("ftp://example.org/", task(), "invalid"),
+    ],
+)
+async def test_a_redirect_is_judged_like_a_link(ledger: SqliteLedger, url: str, task: Task, why: str | None) -> None:
+    book = Rulebook(ledger, rules())
+    before = book.rules
+    assert await book.redirect_refusal(url, task) == why
+    assert book.rules is before
+
+
+@pytest.mark.parametrize("source", [Source.SEED, Source.REDIRECT])
+async def test_where_a_seed_leads_the_crawl_was_meant_to_go(ledger: SqliteLedger, source: Source) -> None:
+    """The scope grows by that host, for its links too, and the next run knows it."""
+    book = Rulebook(ledger, rules())
+    assert await book.redirect_refusal("https://new.test/start", task(source)) is None
+    assert await book.redirect_refusal("https://new.test/further", task(Source.LINK, 2)) is None
+    assert await book.redirect_refusal("https://third.test/", task(Source.LINK, 2)) == "scope"
+    assert await kept_rules(ledger) == book.rules
+
+
+@pytest.mark.parametrize(
+    ("scope", "inside", "outside"),
+    [
+        ("host", "https://new.test/other", "https://shop.new.test/"),
+        ("domain", "https://shop.new.test/other", "https://new.example/"),
+        ("prefix", "https://new.test/docs/other", "https://new.test/other"),
+    ],
+)
+async def test_it_grows_as_its_kind_of_scope_does(ledger: SqliteLedger, scope: str, inside: str, outside: str) -> None:
+    book = Rulebook(ledger, rules(scope))
+    assert await book.redirect_refusal("https://www.new.test/docs/", task()) is None
+    assert await book.redirect_refusal(inside, task(Source.LINK, 1)) is None
+    assert await book.redirect_refusal(outside, task(Source.LINK, 1)) == "scope"
+
+
+@pytest.mark.parametrize(
+    ("at", "to", "why"),
+    [
+        ("https://example.org/sitemap.xml", "https://www.example.org/maps/all.xml", None),
+        ("https://example.org/sitemap.xml", "https://example.org/a/b/a/b/a/b/", None),
+        ("https://example.org/sitemap.xml", "https://elsewhere.test/all.xml", "scope"),
+        ("https://maps.test/a.xml", "https://maps.test/b.xml", None),
+        ("https://maps.test/a.xml", "https://elsewhere.test/b.xml", "scope"),
+        ("https://maps.test/a.xml", "https://example.org/b.xml", None),
+    ],
+)
+@pytest.mark.parametrize("source", [Source.SITEMAP, Source.REDIRECT])
+async def test_a_sitemap_is_followed_whatever_patterns_say_but_takes_no_scope_along(
+    ledger: SqliteLedger, source: Source, at: str, to: str, why: str | None
+) -> None:
+    book = Rulebook(ledger, rules(exclude=["*.xml"], max_depth=0))
+    before = book.rules
+    catalogue = msgspec.structs.replace(task(source), url=at, is_catalogue=True)
+    assert await book.redirect_refusal(to, catalogue) == why
+    assert book.rules is before
+
+
+async def test_a_crawl_begins_where_a_seed_leads_whatever_is_to_be_included(ledger: SqliteLedger) -> None:
+    book = Rulebook(ledger, rules(include=["*/docs/*"], exclude=["*/login*"]))
+    assert await book.redirect_refusal("https://new.test/", task()) is None
+    assert await book.redirect_refusal("https://new.test/login", task()) == "exclude"
+    assert await book.redirect_refusal("https://new.test/other", task(Source.LINK, 1)) == "include"
+
+
+async def test_a_wider_scope_lifts_no_other_rule(ledger: SqliteLedger) -> None:
+    book = Rulebook(ledger, rules(exclude=["*/login*"]))
+    assert await book.redirect_refusal("https://new.test/login", task()) == "exclude"
+    deep = Rulebook(ledger, rules(max_depth=0))
+    assert await deep.redirect_refusal("https://example.org/", task(Source.LINK, 1)) == "depth"
+
+
+# ---- many work on one crawl ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same promises, ten times as quick."""
+    monkeypatch.setattr(rulebook, "FRESH_SECONDS", rulebook.FRESH_SECONDS / 10)
+    monkeypatch.setattr(rulebook, "SETTLE_SECONDS", rulebook.SETTLE_SECONDS / 10)
+
+
+def adding(*seeds: str) -> Callable[[Rules], Rules]:
+    return lambda kept: with_seeds(kept, seeds, Config(), 2026)
+
+
+@pytest.mark.usefixtures("quick")
+async def test_whoever_changes_the_rules_returns_when_everyone_goes_by_them(ledger: SqliteLedger) -> None:
+    first, second = Rulebook(ledger, rules(), is_shared=True), Rulebook(ledger, rules(), is_shared=True)
+    await first.change(lambda rules: rules)
+    assert await second.current() == first.rules
+    await first.change(adding("https://new.test/"))
+    assert "new.test" in (await second.current()).scope.hosts
+    assert await kept_rules(ledger) == second.rules
+
+
+@pytest.mark.usefixtures("quick")
+async def test_two_who_change_the_rules_at_once_both_have_their_way(ledger: SqliteLedger) -> None:
+    books = [Rulebook(ledger, rules(), is_shared=True) for _ in range(4)]
+    await asyncio.gather(*(book.change(adding(f"https://new{n}.test/")) for n, book in enumerate(books)))
+    hosts = {"example.org", *(f"new{n}.test" for n in range(4))}
+    for book in books:
+        assert (await book.current()).scope.hosts == hosts
+
+
+@pytest.mark.usefixtures("quick")
+async def test_of_many_changes_from_many_ledgers_none_is_lost(postgres: str) -> None:
+    """Five changes of each of four workers, all at the same time."""
+    opening = (PostgresLedger.open(postgres, LedgerConfig(), ManualClock(), Manners()) for _ in range(4))
+    ledgers = await asyncio.gather(*opening)
+    try:
+        books = [Rulebook(ledger, rules(), is_shared=True) for ledger in ledgers for _ in range(5)]
+        await asyncio.gather(*(book.change(adding(f"https://new{n}.test/")) for n, book in enumerate(books)))
+        hosts = {"example.org", *(f"new{n}.test" for n in range(20))}
+        for book in books:
+            assert (await book.current()).scope.hosts == hosts
+        kept = await kept_rules(ledgers[0])
+        assert kept is not None and kept.scope.hosts == hosts
+    finally:
+        await asyncio.gather(*(ledger.close() for ledger in ledgers))
+
+
+async def test_a_change_whose_maker_died_before_telling_is_told_by_the_next(
+    ledger: SqliteLedger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rulebook, "FRESH_SECONDS", 0.0)
+    monkeypatch.setattr(rulebook, "SETTLE_SECONDS", 0.0)
+    reader = Rulebook(ledger, rules(), is_shared=True)
+    await reader.change(lambda rules: rules)
+    changed = adding("https://new.test/")(reader.rules)
+    await ledger.remember("rules", msgspec.json.encode(changed))
+    assert await reader.current() != changed, "nobody has told it"
+    await Rulebook(ledger, rules(), is_shared=True).change(adding("https://new.test/"))
+    assert await reader.current() == changed
+
+
+async def test_who_never_comes_first_is_told_so(
+    ledger: SqliteLedger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rulebook, "TRIES", 3)
+    times = count()
+
+    def always_late(kept: Rules) -> Rules:
+        """Another's change comes between what we have read and what we write."""
+        other = adding(f"https://other{next(times)}.test/")(kept)
+        with closing(sqlite3.connect(tmp_path / "tenax.db", isolation_level=None)) as db:
+            db.execute("INSERT OR REPLACE INTO meta VALUES ('rules', ?)", (msgspec.json.encode(other),))
+        return adding("https://new.test/")(kept)
+
+    with pytest.raises(LedgerBusy, match="others change the rules of this crawl all the time"):
+        await Rulebook(ledger, rules(), is_shared=True).change(always_late)
+    assert next(times) == 3
+    kept = await kept_rules(ledger)
+    assert kept is not None and "new.test" not in kept.scope.hosts and "other2.test" in kept.scope.hosts
+
+
+@pytest.mark.usefixtures("quick")
+async def test_where_a_seed_leads_others_go_too(ledger: SqliteLedger) -> None:
+    finder, other = Rulebook(ledger, rules(), is_shared=True), Rulebook(ledger, rules(), is_shared=True)
+    await finder.change(lambda rules: rules)
+    assert await finder.redirect_refusal("https://new.test/start", task()) is None
+    assert await other.redirect_refusal("https://new.test/further", task(Source.LINK, 2)) is None
+
+
+async def test_what_is_nobody_elses_is_not_asked_for_again(ledger: SqliteLedger) -> None:
+    book = Rulebook(ledger, rules())
+    await ledger.close()
+    assert await book.current() == rules()
+
+
+@pytest.mark.parametrize(
+    ("kept", "config", "hosts", "domains"),
+    [
+        ("host", Config(), {"example.org", "new.test", "learned.test"}, set()),
+        ("host", Config(crawl=CrawlConfig(scope="domain")), set(), {"example.org", "new.test"}),
+        ("domain", Config(crawl=CrawlConfig(scope="domain")), set(), {"example.org", "new.test", "learned.test"}),
+    ],
+)
+def test_more_seeds_leave_what_a_scope_has_learned(
+    kept: str, config: Config, hosts: set[str], domains: set[str]
+) -> None:
+    before = rules(kept)
+    learned = (
+        {"hosts": {"example.org", "learned.test"}} if kept == "host" else {"domains": {"example.org", "learned.test"}}
+    )
+    scope = msgspec.structs.replace(before.scope, **{name: frozenset(value) for name, value in learned.items()})
+    after = with_seeds(msgspec.structs.replace(before, scope=scope), ["https://new.test/"], config, 2026)
+    assert after.seeds == ("https://example.org/", "https://new.test/")
+    assert (set(after.scope.hosts), set(after.scope.domains)) == (hosts, domains)
+    assert with_seeds(after, ["https://new.test/"], config, 2026) == after, "what is there already changes nothing"

@@ -1,0 +1,232 @@
+"""Who is a duplicate of whom: the contract on both backends, and the bounds of the comparing itself."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import closing
+from pathlib import Path
+from shutil import copy
+
+import msgspec
+import pytest
+
+from tenax.clock import ManualClock
+from tenax.config import DuplicatesConfig, LedgerConfig
+from tenax.database import Ledger
+from tenax.database.duplicates import MOST_COMPARED, MOST_HOLDERS, Duplicates, Original, Print, keys_of, print_of
+from tenax.database.sqlite import SqliteLedger, settle
+from tenax.extract.text import fingerprint
+from tenax.extract.text.fingerprint import BANDS
+from tenax.model import Page
+from tests.contracts.duplicates import A, Alike, B, C, DuplicatesContract, brought, edited, of_text, story
+from tests.contracts.ledger import Manners, Opened
+from tests.database.postgres_ledgers import Ledgers
+
+
+@pytest.fixture
+def alike() -> Alike:
+    return Alike()
+
+
+@pytest.fixture
+def manners() -> Manners:
+    return Manners()
+
+
+class TestSqliteDuplicates(DuplicatesContract):
+    @pytest.fixture
+    def clock(self) -> ManualClock:
+        return ManualClock()
+
+    @pytest.fixture
+    async def opened(self, tmp_path: Path, clock: ManualClock, manners: Manners, alike: Alike) -> AsyncIterator[Opened]:
+        ledgers: list[SqliteLedger] = []
+
+        async def open_it() -> Ledger:
+            config = LedgerConfig(group_seconds=0.0)
+            ledgers.append(await SqliteLedger.open(tmp_path / "tenax.db", config, clock, manners, likeness=alike))
+            return ledgers[-1]
+
+        yield open_it
+        problems = await ledgers[-1].problems()
+        for ledger in ledgers:
+            await ledger.close()
+        assert problems == []
+
+    async def test_what_waits_for_its_place_in_the_index_is_there_after_a_crash(
+        self, opened: Opened, tmp_path: Path, clock: ManualClock, manners: Manners, alike: Alike
+    ) -> None:
+        ledger = await opened()
+        await brought(ledger, clock, A, story("a"))
+        await brought(ledger, clock, B, story("b"))
+        assert isinstance(ledger, SqliteLedger)
+        assert placed_and_waiting(ledger._db) == (0, 2)
+        killed(tmp_path, tmp_path / "killed")
+        next_one = await SqliteLedger.open(
+            tmp_path / "killed" / "tenax.db", LedgerConfig(group_seconds=0.0), clock, manners, likeness=alike
+        )
+        assert placed_and_waiting(next_one._db) == (2 * (BANDS + 1), 0)
+        clock.advance(60)  # the one that died may have asked a moment ago
+        assert (await brought(next_one, clock, C, edited(story("a")))).duplicate_of == A
+        assert await next_one.problems() == []
+        await next_one.close()
+
+    @pytest.mark.parametrize("most", [1, 2 * (BANDS + 1), 8192])
+    async def test_in_the_end_all_are_in_their_place(
+        self, opened: Opened, tmp_path: Path, clock: ManualClock, most: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(settle, "MOST_WAITING", most)
+        ledger = await opened()
+        for name in "abc":
+            await brought(ledger, clock, f"https://{name}.test/", story(name))
+            assert (await brought(ledger, clock, f"https://{name}.test/2", story(name))).duplicate_of
+        assert isinstance(ledger, SqliteLedger)
+        placed, waiting = placed_and_waiting(ledger._db)
+        assert placed == {1: 3, 2 * (BANDS + 1): 2, 8192: 0}[most] * (BANDS + 1)
+        assert waiting == {1: 0, 2 * (BANDS + 1): 1, 8192: 3}[most]
+        assert await ledger.problems() == []
+        await ledger.close()
+        with closing(sqlite3.connect(tmp_path / "tenax.db")) as database:
+            assert placed_and_waiting(database) == (3 * (BANDS + 1), 0)
+        await opened()
+
+    async def test_a_group_that_is_written_at_the_second_attempt_waits_once(
+        self, opened: Opened, clock: ManualClock
+    ) -> None:
+        ledger = await opened()
+        await brought(ledger, clock, A, story("a"), etag='"\udcff"')
+        assert isinstance(ledger, SqliteLedger)
+        assert placed_and_waiting(ledger._db) == (0, 1)
+
+
+def killed(here: Path, there: Path) -> None:
+    """The files, as a process leaves them that is killed now."""
+    there.mkdir()
+    for name in ("tenax.db", "tenax.db-wal"):
+        copy(here / name, there)
+
+
+def placed_and_waiting(database: sqlite3.Connection) -> tuple[int, int]:
+    """Rows of the index, and groups of such that are not in it yet."""
+    return (
+        database.execute("SELECT count(*) FROM likeness").fetchone()[0],
+        database.execute("SELECT count(*) FROM meta WHERE name LIKE 'likeness waits%'").fetchone()[0],
+    )
+
+
+class TestPostgresDuplicates(DuplicatesContract):
+    @pytest.fixture
+    def clock(self, ledgers: Ledgers) -> ManualClock:
+        return ledgers.clock
+
+    @pytest.fixture
+    def opened(self, ledgers: Ledgers, manners: Manners, alike: Alike) -> Opened:
+        async def open_it() -> Ledger:
+            return await ledgers.open(manners=manners, likeness=alike)
+
+        return open_it
+
+
+# ---- what a page is compared by -----------------------------------------------------------------------------
+
+PAGE = msgspec.structs.replace(Page("https://a.test/", 200, "text/html", "", 5, 0.0), **of_text(story("one")))
+
+
+def test_a_page_stands_under_its_text_and_under_each_band() -> None:
+    found = print_of(PAGE, "https://a.test", Alike())
+    assert found is not None
+    assert found.keys[1:] == fingerprint.bands(PAGE.fingerprint)
+    assert found.keys[0] == int(PAGE.content_hash[:16], 16) - (2**64 if PAGE.content_hash[0] in "89abcdef" else 0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "rules", "keys"),
+    [
+        ({}, {}, 17),
+        ({"words": 30}, {}, 17),
+        ({"words": 29}, {}, 1),
+        ({"words": 0}, {"min_words": 0}, 17),
+        ({"fingerprint": b""}, {}, 1),
+        ({"text": ""}, {}, None),
+        ({}, {"find": False}, None),
+    ],
+)
+def test_how_much_of_a_page_is_compared(changes: dict[str, object], rules: dict[str, object], keys: int | None) -> None:
+    alike = Alike()
+    alike.wanted = msgspec.structs.replace(DuplicatesConfig(), **rules)
+    found = print_of(msgspec.structs.replace(PAGE, **changes), "https://a.test", alike)
+    assert (len(found.keys) if found is not None else None) == keys
+
+
+def test_without_likeness_nothing_is_compared() -> None:
+    assert print_of(PAGE, "https://a.test", None) is None
+
+
+# ---- comparing ------------------------------------------------------------------------------------------------
+
+
+def looked_up(alike: Alike, *prints: Print) -> Duplicates:
+    duplicates = Duplicates(alike, prints)
+    assert duplicates.found([]) == []
+    return duplicates
+
+
+def printed(text: str) -> Print:
+    page = msgspec.structs.replace(PAGE, **of_text(text))
+    found = print_of(page, "https://a.test", Alike())
+    assert found is not None
+    return found
+
+
+def test_no_more_than_so_many_are_compared_and_those_that_share_most() -> None:
+    """Under each of its 17 keys stand others, and one of them under two."""
+    mine, alike = printed(story("one")), Alike()
+    duplicates = Duplicates(alike, [mine])
+    holders = [(key, 1000 * place + number) for place, key in enumerate(mine.keys) for number in range(MOST_HOLDERS)]
+    nearest = 99_999
+    wanted = duplicates.found([*holders, (mine.keys[3], nearest), (mine.keys[4], nearest)])
+    assert len(wanted) == MOST_COMPARED and nearest in wanted
+    duplicates.fetched(Original(one, "", b"another", b"\0" * 128) for one in wanted)
+    assert duplicates.twin_of(0, 7777) is None
+    assert alike.compared == MOST_COMPARED
+
+
+def test_the_earliest_is_the_original() -> None:
+    mine = printed(story("one"))
+    duplicates = Duplicates(Alike(), [mine])
+    duplicates.found([(key, record) for key in mine.keys for record in (9, 7, 8)])
+    duplicates.fetched(Original(one, f"https://{one}.test/", b"", mine.fingerprint) for one in (7, 8, 9))
+    twin = duplicates.twin_of(0, 20)
+    assert twin is not None and (twin.record_id, twin.url, twin.likeness) == (7, "https://7.test/", 1.0)
+    assert duplicates.twin_of(0, 7) == (8, "https://8.test/", 1.0), "itself does not count"
+
+
+def test_a_page_that_is_no_original_any_more_is_not_compared() -> None:
+    """Its place in the index may be older than its row."""
+    mine = printed(story("one"))
+    duplicates = Duplicates(Alike(), [mine])
+    assert duplicates.found([(mine.keys[0], 7)]) == [7]
+    assert duplicates.twin_of(0, 20) is None
+
+
+def test_a_crowded_key_takes_in_no_more() -> None:
+    mine = printed(story("one"))
+    duplicates = Duplicates(Alike(), [mine])
+    duplicates.found([(mine.keys[5], record) for record in range(1, MOST_HOLDERS + 1)])
+    entered = duplicates.enters(0, 50, "https://a.test/")
+    assert entered == [(key, 50) for key in mine.keys if key != mine.keys[5]]
+
+
+def test_who_leaves_makes_room() -> None:
+    mine = printed(story("one"))
+    duplicates = looked_up(Alike(), mine, mine)
+    entered = duplicates.enters(0, 50, "https://a.test/")
+    twin = duplicates.twin_of(1, 51)
+    assert twin is not None and twin.record_id == 50
+    assert duplicates.leaves(50, mine.content_hash, mine.fingerprint) == entered
+    assert duplicates.twin_of(1, 51) is None
+
+
+def test_the_keys_of_a_text_without_words() -> None:
+    assert keys_of(bytes(32), b"", Alike()) == (0,)

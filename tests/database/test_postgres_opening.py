@@ -1,0 +1,363 @@
+"""Opening a ledger on PostgreSQL: made once however many try, and one clear line when it cannot be had."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import socket
+import sys
+
+import asyncpg
+import msgspec
+import pytest
+
+from tenax.clock import ManualClock, SteadyClock
+from tenax.config import LedgerConfig
+from tenax.database import PageFilter
+from tenax.database.postgres import PostgresLedger, migrate, server_offset
+from tenax.database.postgres.connection import Address, translated
+from tenax.database.postgres.schema import migrations, newest
+from tenax.errors import ConfigError, LedgerAway, LedgerMissing, LedgerUnusable, TenaxError
+from tenax.model import Again, Freshness, Held, PageKind
+from tests.contracts.ledger import Manners, claimed, offer, visit_of
+from tests.database.postgres_ledgers import Ledgers
+from tests.servers.postgres import PASSWORD, PostgresServer
+from tests.servers.processes import free_port
+
+
+async def refusal(url: str, config: LedgerConfig, *, read_only: bool) -> TenaxError:
+    """What is said when it cannot be opened: one line, without the password."""
+    with pytest.raises(TenaxError) as error:
+        await PostgresLedger.open(url, config, ManualClock(), Manners(), read_only=read_only)
+    text = str(error.value)
+    assert "\n" not in text
+    for secret in (PASSWORD, "a%20secret", "wrong"):
+        assert secret not in text
+    return error.value
+
+
+@pytest.fixture(params=[False, True], ids=["write", "read"])
+def read_only(request: pytest.FixtureRequest) -> bool:
+    return bool(request.param)
+
+
+# ---- where ------------------------------------------------------------------------------------------------
+
+
+async def test_a_wrong_password(postgres_server: PostgresServer, config: LedgerConfig, read_only: bool) -> None:
+    error = await refusal(postgres_server.url(password="wrong"), config, read_only=read_only)
+    assert isinstance(error, LedgerUnusable)
+    assert re.search(r"PostgreSQL at 127\.0\.0\.1:\d+ does not let 'tenax' in: check the user and the pass", str(error))
+
+
+async def test_a_missing_database(postgres_server: PostgresServer, config: LedgerConfig, read_only: bool) -> None:
+    error = await refusal(postgres_server.url("nowhere"), config, read_only=read_only)
+    assert re.search(r"there is no database 'nowhere' at .*create it: createdb nowhere", str(error))
+
+
+async def test_nobody_listens(config: LedgerConfig, read_only: bool) -> None:
+    url = f"postgresql://tenax:wrong@127.0.0.1:{free_port()}/ledger"
+    error = await refusal(url, config, read_only=read_only)
+    assert re.search(r"PostgreSQL at 127\.0\.0\.1:\d+ does not answer: connection refused; is it running\?", str(error))
+
+
+async def test_no_such_server(config: LedgerConfig) -> None:
+    error = await refusal("postgresql://tenax:wrong@nowhere.invalid/ledger", config, read_only=False)
+    assert "there is no server 'nowhere.invalid'" in str(error)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://tenax:wrong@127.0.0.1:many/ledger",
+        "postgresql://tenax:wrong@127.0.0.1:5432/",
+        "mysql://tenax:wrong@127.0.0.1/ledger",
+        "postgresql://tenax:wrong@127.0.0.1/ledger?sslmode=wrong",
+        "tenax:wrong@127.0.0.1",
+    ],
+)
+async def test_not_a_url(url: str, config: LedgerConfig) -> None:
+    error = await refusal(url, config, read_only=False)
+    assert isinstance(error, ConfigError)
+    assert str(error) == "ledger.url is not a PostgreSQL URL; it looks like postgresql://host:5432/database"
+
+
+async def test_without_the_extra(config: LedgerConfig, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "asyncpg", None)
+    monkeypatch.setattr("tenax.database.postgres.connection.find_spec", lambda name: None)
+    error = await refusal("postgresql://tenax:wrong@127.0.0.1/ledger", config, read_only=False)
+    assert str(error) == 'PostgreSQL needs an extra: pip install "tenax[postgres]"'
+
+
+@pytest.mark.parametrize(
+    ("error", "is_away"),
+    [
+        (ConnectionRefusedError(111, "Connection refused"), True),
+        (TimeoutError(), True),
+        (socket.gaierror(-2, "Name or service not known"), True),
+        (asyncpg.CannotConnectNowError("the database system is starting up"), True),
+        (asyncpg.TooManyConnectionsError("sorry, too many clients already"), True),
+        (asyncpg.AdminShutdownError("terminating connection"), True),
+        (asyncpg.ConnectionDoesNotExistError("connection was closed in the middle of operation"), True),
+        (asyncpg.InvalidPasswordError("no"), False),
+        (asyncpg.InvalidCatalogNameError("no"), False),
+        (asyncpg.InsufficientPrivilegeError("no"), False),
+        (asyncpg.ProtocolViolationError("unsupported startup parameter: jit"), False),
+        (ConnectionError('PostgreSQL server at "db:5432" rejected SSL upgrade'), False),
+        (LedgerUnusable("it was written by a newer Tenax"), False),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Exception) else str(value),
+)
+def test_what_may_be_cured_by_waiting(error: Exception, is_away: bool) -> None:
+    told = translated(error, Address("postgresql://me:secret@db/crawl", "tenax"))
+    assert isinstance(told, LedgerAway) is is_away
+    assert isinstance(told, LedgerUnusable), "the exit code is the same"
+    assert "secret" not in str(told)
+
+
+def test_a_pooler_in_front_of_the_server() -> None:
+    error = asyncpg.ProtocolViolationError("unsupported startup parameter: jit")
+    told = str(translated(error, Address("postgresql://me:secret@127.0.0.1:6432/crawl", "tenax")))
+    assert told == (
+        "what answers at 127.0.0.1:6432 is a pooler of connections, such as PgBouncer; "
+        "ledger.url must name the PostgreSQL server itself"
+    )
+
+
+async def test_the_user_may_not_create_tables(
+    postgres_server: PostgresServer, ledger_database: str, config: LedgerConfig
+) -> None:
+    postgres_server.psql("DROP ROLE IF EXISTS guest; CREATE ROLE guest LOGIN PASSWORD 'wrong'")
+    url = ledger_database.replace(ledger_database.split("//")[1].split("@")[0], "guest:wrong")
+    error = await refusal(url, config, read_only=False)
+    assert re.search(r"permission denied for database ledgers; grant it to 'guest'", str(error))
+
+
+async def test_to_look_needs_only_the_right_to_look(postgres_server: PostgresServer, ledgers: Ledgers) -> None:
+    writer = await ledgers.open()
+    await writer.admit([offer("https://a.test/")])
+    schema = f'"{ledgers.config.schema}"'
+    postgres_server.psql("DROP ROLE IF EXISTS looker; CREATE ROLE looker LOGIN PASSWORD 'looks'")
+    postgres_server.psql(
+        f"GRANT USAGE ON SCHEMA {schema} TO looker; GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO looker", "ledgers"
+    )
+    reader = await ledgers.open(
+        ledgers.url.replace(ledgers.url.split("//")[1].split("@")[0], "looker:looks"), read_only=True
+    )
+    assert (await reader.status()).waiting == 1
+    life = await reader.life("https://a.test/")
+    assert life is not None
+    await reader.close()
+    postgres_server.psql("DROP OWNED BY looker", "ledgers")
+
+
+# ---- what -------------------------------------------------------------------------------------------------
+
+
+async def test_nothing_there_to_look_at(ledger_database: str, config: LedgerConfig) -> None:
+    error = await refusal(ledger_database, config, read_only=True)
+    assert isinstance(error, LedgerMissing)
+    assert "there is no crawl in" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("version", "words"),
+    [(99, "newer Tenax .*version 99.*upgrade Tenax"), (0, "older Tenax .*version 0.*run: tenax ledger migrate")],
+)
+async def test_another_version(ledgers: Ledgers, read_only: bool, version: int, words: str) -> None:
+    ledger = await ledgers.open()
+    await set_version(ledger, version)
+    error = await refusal(ledgers.url, ledgers.config, read_only=read_only)
+    assert re.search(words, str(error))
+    if version:
+        with pytest.raises(LedgerUnusable, match="newer Tenax"):
+            await migrate(ledgers.url, ledgers.config.schema)
+    await set_version(ledger, newest())
+
+
+async def set_version(ledger: PostgresLedger, version: int) -> None:
+    change = "UPDATE meta SET value = $1 WHERE name = 'version'"
+    await ledger._ears.ask(lambda db: db.execute(change, str(version).encode()))
+
+
+async def test_someone_elses_tables_are_left_alone(
+    postgres_server: PostgresServer, ledger_database: str, config: LedgerConfig
+) -> None:
+    schema = f'"{config.schema}"'
+    postgres_server.psql(f"CREATE SCHEMA {schema}; CREATE TABLE {schema}.diary (day date)", "ledgers")
+    error = await refusal(ledger_database, config, read_only=False)
+    assert "holds other tables; give another ledger.schema" in str(error)
+    tables = f"SELECT string_agg(tablename, ',') FROM pg_tables WHERE schemaname = '{config.schema}'"
+    assert postgres_server.psql(tables, "ledgers") == "diary"
+
+
+async def test_many_workers_may_make_it_at_once(ledgers: Ledgers) -> None:
+    opened = await asyncio.gather(*(ledgers.open() for _ in range(8)))
+    for number, ledger in enumerate(opened):
+        assert (await ledger.admit([offer("https://a.test/"), offer(f"https://h{number}.test/")])).admitted >= 1
+    assert (await opened[0].status()).waiting == 9
+    assert len({ledger._worker.id for ledger in opened}) == 8
+
+
+async def test_migrations_go_step_by_step_and_only_once(ledgers: Ledgers, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From every version that was ever released; here one that comes after today's."""
+    ledger = await ledgers.open()
+    await ledger.admit([offer("https://a.test/")])
+    await ledger.close()
+    before = newest()
+    steps = migrations() | {before + 1: "ALTER TABLE host ADD colour text", before + 2: "CREATE TABLE added (a int)"}
+    monkeypatch.setattr("tenax.database.postgres.schema.migrations", lambda: steps)
+    with pytest.raises(LedgerUnusable, match="run: tenax ledger migrate"):
+        await ledgers.open()
+    done = await asyncio.gather(*(migrate(ledgers.url, ledgers.config.schema) for _ in range(4)))
+    assert (before, before + 2) in done
+    ledger = await ledgers.open()
+    assert ledger.counts().waiting == 1
+    assert await ledger._ears.ask(lambda db: db.fetchval("SELECT count(colour) FROM host, added")) == 0
+    await set_version(ledger, before)
+
+
+OLD_PAGE = """
+INSERT INTO host (origin, has_work, turn_at) VALUES ('https://a.test', false, 0);
+INSERT INTO seen SELECT id, 7 FROM host;
+INSERT INTO record (id, host_id, key, discovered_at, last_visit_at, last_visit, content_id, content_length, fetched_at,
+                    duration_ms, page_status, depth, links_count, priority, source, path, state, status, content_type,
+                    content_hash, title, description, kind, charset, charset_source)
+    SELECT 1, id, 7, 1, 1, 2, 3, 5, 1000, 0, 200, 0, 0, 1, 0, '/', 'settled', 'fetched', 'text/html', '\\xab', 'T', '',
+           'page', 'utf-8', '' FROM host;
+INSERT INTO content VALUES (3, 1, '{}', '\\x789c2b4a4d4c01000421019d');
+INSERT INTO tally VALUES (0, 'pages', 1), (0, 'settled', 1), (0, 'hosts', 1), (0, 'admitted', 1);
+"""
+
+
+async def test_a_new_ledger_is_made_whole_or_not_at_all(ledgers: Ledgers, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever met one half made would take it for an old one."""
+    steps = migrations() | {newest() + 1: "SELECT 1 / 0"}
+    with monkeypatch.context() as patched:
+        patched.setattr("tenax.database.postgres.schema.migrations", lambda: steps)
+        with pytest.raises(TenaxError):
+            await ledgers.open()
+    with pytest.raises(LedgerMissing):
+        await ledgers.open(read_only=True)
+    await ledgers.open()
+
+
+async def test_pages_of_the_second_version_can_be_read(ledgers: Ledgers, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = {number: step for number, step in migrations().items() if number <= 2}
+    with monkeypatch.context() as patched:
+        patched.setattr("tenax.database.postgres.schema.migrations", lambda: steps)
+        await migrate(ledgers.url, ledgers.config.schema)
+        earlier = await ledgers.open()
+        await earlier._ears.ask(lambda db: db.execute(OLD_PAGE))
+        await earlier.close()
+    assert await migrate(ledgers.url, ledgers.config.schema) == (2, newest())
+    ledger = await ledgers.open()
+    (page,) = [page async for page in ledger.pages(PageFilter(kind="other"))]
+    assert (page.url, page.text, page.article, page.words) == ("https://a.test/", "read", "", 0)
+
+
+async def test_pages_of_the_third_version_are_kept_fresh(ledgers: Ledgers, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = {number: step for number, step in migrations().items() if number <= 3}
+    page = OLD_PAGE.replace("'page'", "'other'") + "SELECT nextval('number');"
+    with monkeypatch.context() as patched:
+        patched.setattr("tenax.database.postgres.schema.migrations", lambda: steps)
+        await migrate(ledgers.url, ledgers.config.schema)
+        earlier = await ledgers.open()
+        await earlier._ears.ask(lambda db: db.execute(page))
+        await earlier.close()
+    assert await migrate(ledgers.url, ledgers.config.schema) == (3, newest())
+    ledger, clock = await ledgers.open(), ledgers.clock
+    assert await ledger.problems() == []
+    assert await ledger.revisit(clock.now()) == 1
+    claim = await claimed(ledger)
+    assert claim.held == Held(1.0, 200, PageKind.OTHER, body_bytes=5, content_hash="ab")
+    freshness = Freshness(clock.now(), b"\x00\x7f\xff" * 10)
+    visit = visit_of(claim, clock, plan=Again(clock.now() + 60, why="calm"))
+    await ledger.commit(msgspec.structs.replace(visit, freshness=freshness, leads_to=b"packed"))
+    clock.advance(120)
+    held = (await claimed(ledger)).held
+    assert held is not None and held.freshness == freshness
+    assert [row.packed async for row in ledger.links.all()] == [b"packed"]
+    assert await ledger.problems() == []
+
+
+async def test_a_migration_that_fails_changes_nothing(ledgers: Ledgers, monkeypatch: pytest.MonkeyPatch) -> None:
+    await (await ledgers.open()).close()
+    before = newest()
+    steps = migrations() | {before + 1: "CREATE TABLE added (a int); SELECT no_such_function()"}
+    with monkeypatch.context() as patched:
+        patched.setattr("tenax.database.postgres.schema.migrations", lambda: steps)
+        with pytest.raises(LedgerUnusable, match="no_such_function"):
+            await migrate(ledgers.url, ledgers.config.schema)
+    ledger = await ledgers.open()
+    assert await ledger._ears.ask(lambda db: db.fetchval("SELECT to_regclass('added')")) is None
+
+
+MIGRATING = """
+import asyncio, sys
+from tenax.database.postgres import migrate, schema
+steps = schema.migrations() | {
+    schema.newest() + 1: "CREATE TABLE added (a int)",
+    schema.newest() + 2: "ALTER TABLE added ADD b int; CREATE TABLE more (a int); SELECT pg_sleep(60)",
+}
+schema.migrations = lambda: steps
+asyncio.run(migrate(*sys.argv[1:]))
+"""
+
+
+async def test_a_migration_that_is_killed_leaves_the_last_whole_version(
+    ledgers: Ledgers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the middle of its second step, by kill -9; whoever waits for the lock goes on from there."""
+    ledger = await ledgers.open()
+    before = newest()
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", MIGRATING, ledgers.url, ledgers.config.schema
+    )  # fmt: skip
+    is_there = "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep')"
+    async with asyncio.timeout(60):
+        while not await ledger._ears.ask(lambda db: db.fetchval(is_there)):
+            await ledger.wait_for_work(0.05)
+    steps = migrations() | {
+        before + 1: "CREATE TABLE added (a int)",
+        before + 2: "ALTER TABLE added ADD b int; CREATE TABLE more (a int)",
+    }
+    monkeypatch.setattr("tenax.database.postgres.schema.migrations", lambda: steps)
+    other = asyncio.ensure_future(migrate(ledgers.url, ledgers.config.schema))
+    process.kill()
+    await process.wait()
+    # The server notices that nobody is there when it has something to say; a person would not wait for so long.
+    sleeping = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
+    await ledger._ears.ask(lambda db: db.fetchval(sleeping))
+    assert await other == (before + 1, before + 2)
+    tables = await ledger._ears.ask(lambda db: db.fetchval("SELECT count(b) FROM added, more"))
+    assert tables == 0
+    await set_version(ledger, before)
+
+
+async def test_two_crawls_in_one_database_know_nothing_of_each_other(ledgers: Ledgers) -> None:
+    one = await ledgers.open()
+    ledgers.config = msgspec.structs.replace(ledgers.config, schema=ledgers.config.schema + ' "b"')
+    two = await ledgers.open()
+    await one.admit([offer("https://a.test/")])
+    assert (await two.status()).waiting == 0
+    assert (await two.admit([offer("https://a.test/")])).admitted == 1
+
+
+async def test_the_servers_clock_is_compared_with_ours(ledgers: Ledgers) -> None:
+    offset = await server_offset(ledgers.url, ledgers.config.schema, ManualClock(1000.0))
+    assert offset == pytest.approx(SteadyClock().now() - 1000.0, abs=30)
+
+
+async def test_a_slow_answer_does_not_shift_our_clock(ledgers: Ledgers) -> None:
+    class SlowOnce(SteadyClock):
+        """By it the first answer seems to take ten seconds; the others are quick, and ten seconds later."""
+
+        readings = 0
+
+        def now(self) -> float:
+            self.readings += 1
+            return super().now() + (10.0 if self.readings > 1 else 0.0)
+
+    offset = await server_offset(ledgers.url, ledgers.config.schema, SlowOnce())
+    assert offset == pytest.approx(-10.0, abs=0.5)

@@ -1,0 +1,453 @@
+"""Whose turn it is: order within a host, fairness between hosts, paces, and nobody forgotten."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tenax.database.schedule import PATIENT_TURNS, RANKS, SPARE_TURNS, Entry, Schedule, Slot, _longest_waiting
+from tenax.model import HostRecord, RobotsCopy, RobotsVerdict
+
+HIGH, MEDIUM, LOW, GUESS = range(RANKS)
+NOW = 1000.0
+
+
+class Manners:
+    """The same manners for every host."""
+
+    def __init__(self, pace: float = 1.0, most: int = 1) -> None:
+        self.pace = pace
+        self.most = most
+
+    def pace_seconds(self, host: HostRecord) -> float:
+        return self.pace
+
+    def connections(self, host: HostRecord, now: float) -> int:
+        return self.most
+
+
+def record(next_at: float = 0.0) -> HostRecord:
+    return HostRecord(origin="https://a.test", domain="a.test", next_at=next_at)
+
+
+def entry(key: int, rank: int = LOW, due: float = NOW) -> Entry:
+    return Entry(rank, int(due * 1000), key, f"/{key}", 0, 0, 0, None, 0, None, None)
+
+
+class Frontier:
+    """A schedule and a backend of lists, kept together as a ledger does it."""
+
+    def __init__(self, manners: Manners, window: int = 100, look_ahead: int = 4) -> None:
+        self.schedule = Schedule(manners, window, look_ahead)
+        self.manners = manners
+        self.rows: dict[int, dict[int, Entry]] = defaultdict(dict)
+        self.next_at: dict[int, float] = defaultdict(float)
+
+    def add(self, host: int, *entries: Entry, now: float = NOW) -> None:
+        for one in entries:
+            self.rows[host][one.key] = one
+            self.schedule.arrived(host, one, now)
+
+    def enter(self, *hosts: int) -> None:
+        for host in hosts:
+            self.schedule.enter(host, record(self.next_at[host]))
+
+    def fill(self, now: float) -> None:
+        while self.schedule.has_hungry:
+            for host, asked in self.schedule.hungry():
+                every = sorted(row for row in self.rows[host].values() if row.due <= now * 1000)
+                firsts = [next((row for row in every if row.rank == rank), None) for rank in range(RANKS)]
+                due = every[:asked] + [row for row in firsts if row is not None and row not in every[:asked]]
+                later = [row.due for row in self.rows[host].values() if row.due > now * 1000]
+                next_due = min(later) / 1000 if later and len(due) < asked else None
+                self.schedule.fill(host, due, asked, next_due)
+
+    def take(self, now: float) -> tuple[Slot, Entry] | None:
+        self.fill(now)
+        taken = self.schedule.take(now)
+        if taken is None and self.schedule.has_hungry:
+            self.fill(now)
+            taken = self.schedule.take(now)
+        return taken
+
+    def settle(self, slot: Slot, one: Entry, now: float, again_at: float | None = None) -> None:
+        self.next_at[slot.host_id] = max(self.next_at[slot.host_id], now + self.manners.pace)
+        del self.rows[slot.host_id][one.key]
+        self.schedule.settle(slot, one.key, record(self.next_at[slot.host_id]))
+        if again_at is not None:
+            self.add(slot.host_id, one._replace(due=int(again_at * 1000)), now=now)
+
+
+def drained(frontier: Frontier, now: float, longest: float = 10_000.0) -> list[tuple[float, int, int]]:
+    """Take and settle everything, turn by turn: when, which host, which key."""
+    order, end = [], now + longest
+    while now < end:
+        taken = frontier.take(now)
+        if taken is not None:
+            order.append((now, taken[0].host_id, taken[1].key))
+            frontier.settle(*taken, now)
+            continue
+        turn = frontier.schedule.next_turn()
+        if turn is None:
+            break
+        now = max(turn, now + 0.001)
+    return order
+
+
+# ---- within a host ----------------------------------------------------------------------------------------
+
+
+def test_the_higher_priority_first_then_the_earlier_due() -> None:
+    frontier = Frontier(Manners())
+    frontier.add(
+        1, entry(1, LOW, 900), entry(2, HIGH, 950), entry(3, MEDIUM, 100), entry(4, HIGH, 940), entry(5, LOW, 800)
+    )
+    frontier.enter(1)
+    assert [key for _, _, key in drained(frontier, NOW)] == [4, 2, 3, 5, 1]
+
+
+def test_what_came_for_many_hosts_at_once_takes_its_place_before_what_was_in_hand() -> None:
+    frontier = Frontier(Manners(), look_ahead=4)
+    frontier.add(1, *[entry(key, LOW, 900) for key in range(10)])
+    frontier.enter(1)
+    in_flight = frontier.take(NOW)
+    assert in_flight is not None
+    frontier.rows[1][50] = entry(50, LOW, 100)
+    frontier.schedule.look_again()
+    frontier.settle(*in_flight, NOW)
+    assert [key for _, _, key in drained(frontier, NOW)] == [50, *range(1, 10)]
+
+
+def test_what_is_not_due_waits_and_keeps_nobody_else() -> None:
+    frontier = Frontier(Manners(pace=0.5))
+    frontier.add(1, entry(1, HIGH, NOW + 3), entry(2, LOW), entry(3, LOW))
+    frontier.enter(1)
+    order = drained(frontier, NOW)
+    assert [key for _, _, key in order] == [2, 3, 1]
+    assert order[-1][0] >= NOW + 3
+
+
+def test_a_better_task_that_arrives_is_served_before_those_already_held() -> None:
+    frontier = Frontier(Manners())
+    frontier.add(1, *(entry(key) for key in range(1, 10)))
+    frontier.enter(1)
+    frontier.fill(NOW)
+    frontier.add(1, entry(99, HIGH))
+    assert drained(frontier, NOW)[0][2] == 99
+
+
+def test_whoever_waits_longest_has_one_turn_in_so_many() -> None:
+    """Of each level one, and only then: the better ones that are not in hand come before it otherwise."""
+    frontier = Frontier(Manners(), look_ahead=4)
+    frontier.add(1, *(entry(key, HIGH, 900 + key) for key in range(90)), entry(100, GUESS, 500), entry(101, GUESS, 600))
+    frontier.add(1, entry(200, LOW, 700))
+    frontier.enter(1)
+    keys = [key for _, _, key in drained(frontier, NOW)]
+    patient = keys[PATIENT_TURNS - 1 : 4 * PATIENT_TURNS : PATIENT_TURNS]
+    assert patient[:3] == [100, 101, 200]
+    assert [key for key in keys if key < 90] == list(range(90))
+
+
+def test_a_host_that_is_asked_for_much_at_once_does_not_ask_the_backend_at_every_patient_turn() -> None:
+    """Where all have the same level, who waits longest is the next in hand."""
+    frontier = Frontier(Manners(pace=0.0, most=64))
+    frontier.add(1, *(entry(key, LOW, 900 + key / 1000) for key in range(1280)))
+    frontier.enter(1)
+    frontier.fill(NOW)
+    order, fills = [], 0
+    while taken := frontier.schedule.take(NOW):
+        order.append(taken[1].key)
+        frontier.settle(*taken, NOW)
+        if frontier.schedule.has_hungry:
+            fills += 1
+            frontier.fill(NOW)
+    assert order == list(range(1280))
+    assert fills <= 1280 / 64 + 1
+
+
+def test_what_others_brought_meanwhile_is_found_while_better_ones_keep_arriving() -> None:
+    """Nobody tells of a task that another worker adds to a host of ours: it is found when tasks are read anew."""
+    frontier = Frontier(Manners(pace=0.0, most=16))
+    frontier.add(1, *(entry(key, HIGH, 900) for key in range(200)))
+    frontier.enter(1)
+    frontier.fill(NOW)
+    frontier.rows[1][9999] = entry(9999, GUESS, 500)
+    order = []
+    for key in range(1000, 1100):
+        taken = frontier.take(NOW)
+        assert taken is not None
+        order.append(taken[1].key)
+        frontier.settle(*taken, NOW)
+        frontier.add(1, entry(key, HIGH, 800))
+    assert 9999 in order[: 4 * PATIENT_TURNS]
+
+
+def test_nobody_waits_for_patience_where_there_is_nothing_better() -> None:
+    frontier = Frontier(Manners(), look_ahead=4)
+    frontier.add(1, entry(1, GUESS), entry(2, LOW), entry(3, GUESS, 900))
+    frontier.enter(1)
+    assert [key for _, _, key in drained(frontier, NOW)] == [2, 3, 1]
+
+
+def test_what_arrives_behind_tasks_that_are_not_in_hand_waits_behind_them() -> None:
+    frontier = Frontier(Manners(), look_ahead=4)
+    frontier.add(1, *(entry(key, HIGH) for key in range(8)), entry(50, GUESS))
+    frontier.enter(1)
+    frontier.fill(NOW)
+    frontier.add(1, entry(60, LOW))
+    assert [key for _, _, key in drained(frontier, NOW)] == [*range(8), 60, 50]
+
+
+def test_better_tasks_that_keep_arriving_are_served_first_and_fill_no_memory() -> None:
+    frontier = Frontier(Manners(pace=0.0), look_ahead=4)
+    frontier.add(1, *(entry(key, LOW, 900 + key) for key in range(100)), entry(500, GUESS, 800))
+    frontier.enter(1)
+    keys, most = [], 0
+    for number in range(60):
+        taken = frontier.take(NOW)
+        assert taken is not None
+        keys.append(taken[1].key)
+        most = max(most, len(taken[0].held))
+        frontier.add(1, *(entry(1000 + 2 * number + one, HIGH) for one in range(2)))
+        frontier.settle(*taken, NOW)
+    assert [key for key in keys if key < 1000] == [0, 500, 1, 2, 3, 4, 5], "the first, and whoever waits longest"
+    assert most <= 2 * 4 + RANKS
+
+
+def test_how_many_more_are_due_is_told_when_all_are_in_hand() -> None:
+    frontier = Frontier(Manners(pace=0.0), look_ahead=4)
+    frontier.add(1, *(entry(key) for key in range(6)), entry(9, LOW, NOW + 60))
+    frontier.enter(1)
+    told = []
+    for _ in range(6):
+        taken = frontier.take(NOW)
+        assert taken is not None
+        told.append(taken[0].waiting)
+        frontier.settle(*taken, NOW)
+    assert told[0] is None
+    assert told[-3:] == [2, 1, 0]
+
+
+def test_a_task_that_is_already_held_is_not_taken_in_twice() -> None:
+    frontier = Frontier(Manners())
+    frontier.add(1, entry(1))
+    frontier.enter(1)
+    frontier.fill(NOW)
+    frontier.schedule.arrived(1, entry(1), NOW)
+    assert [key for _, _, key in drained(frontier, NOW)] == [1]
+
+
+# ---- turns ------------------------------------------------------------------------------------------------
+
+
+def test_a_host_is_not_served_before_its_time() -> None:
+    frontier = Frontier(Manners())
+    frontier.next_at[1] = NOW + 30
+    frontier.add(1, entry(1))
+    frontier.enter(1)
+    assert frontier.take(NOW) is None
+    assert frontier.take(NOW + 29.9) is None
+    assert frontier.schedule.next_turn() == NOW + 30
+    assert frontier.take(NOW + 30) is not None
+
+
+def test_a_pace_counts_from_the_claim_already() -> None:
+    """Two connections and a pace: the second request does not wait for the first answer, but for its time."""
+    frontier = Frontier(Manners(pace=2.0, most=2))
+    frontier.add(1, entry(1), entry(2), entry(3))
+    frontier.enter(1)
+    assert frontier.take(NOW) is not None
+    assert frontier.take(NOW + 1.9) is None
+    assert frontier.take(NOW + 2.0) is not None
+    assert frontier.take(NOW + 100) is None  # both connections are busy
+
+
+def test_a_rest_that_a_visit_learned_holds() -> None:
+    frontier = Frontier(Manners())
+    frontier.add(1, entry(1), entry(2))
+    frontier.enter(1)
+    taken = frontier.take(NOW)
+    assert taken is not None
+    frontier.next_at[1] = NOW + 45
+    frontier.settle(*taken, NOW)
+    assert frontier.take(NOW + 44) is None
+    assert frontier.take(NOW + 45) is not None
+
+
+def test_hosts_take_turns_however_much_one_of_them_has() -> None:
+    frontier = Frontier(Manners(pace=1.0), look_ahead=16)
+    frontier.add(1, *(entry(key) for key in range(500)))
+    for host in range(2, 12):
+        frontier.add(host, entry(1), entry(2))
+    frontier.enter(*range(1, 12))
+    order = drained(frontier, NOW)
+    small = [at for at, host, _ in order if host != 1]
+    assert len(small) == 20
+    assert max(small) <= NOW + 1.1
+    assert len(order) == 520
+
+
+def test_a_claim_that_is_given_up_comes_first_again() -> None:
+    frontier = Frontier(Manners())
+    frontier.add(1, entry(1, HIGH), entry(2, HIGH))
+    frontier.enter(1)
+    taken = frontier.take(NOW)
+    assert taken is not None
+    frontier.schedule.put_back(*taken, NOW)
+    assert [key for _, _, key in drained(frontier, NOW + 1)] == [1, 2]
+
+
+def test_a_task_put_off_by_its_visit_comes_back_at_its_time() -> None:
+    frontier = Frontier(Manners())
+    frontier.add(1, entry(1))
+    frontier.enter(1)
+    taken = frontier.take(NOW)
+    assert taken is not None
+    frontier.settle(*taken, NOW, again_at=NOW + 60)
+    assert frontier.take(NOW + 59) is None
+    assert frontier.schedule.next_turn() == NOW + 60
+    assert frontier.take(NOW + 60) is not None
+
+
+# ---- the window -------------------------------------------------------------------------------------------
+
+
+def test_idle_hosts_make_room_and_busy_ones_stay() -> None:
+    frontier = Frontier(Manners(), window=3)
+    frontier.add(1, entry(1))
+    frontier.add(2, entry(1))
+    frontier.enter(1, 2, 3)
+    frontier.fill(NOW)
+    assert frontier.schedule.room == 0
+    assert frontier.take(NOW) is not None
+    frontier.schedule.make_room(NOW)
+    assert (1 in frontier.schedule, 2 in frontier.schedule, 3 in frontier.schedule) == (True, True, False)
+    assert (frontier.schedule.room, len(frontier.schedule)) == (1, 2)
+
+
+def test_who_rests_or_had_its_share_makes_room_and_nothing_of_it_is_lost() -> None:
+    frontier = Frontier(Manners(), window=4, look_ahead=4)
+    for host in (1, 2, 3, 4):
+        frontier.add(host, *(entry(key) for key in range(20)))
+    frontier.next_at[2] = NOW + 60
+    frontier.next_at[3] = NOW + 8
+    frontier.enter(1, 2, 3)
+    frontier.fill(NOW)
+    now = NOW
+    for _ in range(4):
+        taken = frontier.take(now)
+        assert taken is not None
+        frontier.settle(*taken, now)
+        now += 1.0
+    frontier.enter(4)  # it comes in, and is not served yet
+    frontier.schedule.make_room(now)
+    assert [host for host in (1, 2, 3, 4) if host in frontier.schedule] == [3, 4]
+    frontier.enter(1, 2)
+    assert len(drained(frontier, now)) == 76
+
+
+def test_a_huge_robots_txt_takes_many_places() -> None:
+    schedule = Schedule(Manners(), 100, 4)
+    huge = RobotsCopy(RobotsVerdict.RULES, NOW, NOW, "#" * 500 * 1024)
+    schedule.enter(1, record())
+    assert schedule.room == 99
+    schedule.fill(1, [entry(1)], 4, None)
+    taken = schedule.take(NOW)
+    assert taken is not None
+    schedule.settle(taken[0], 1, msgspec.structs.replace(record(), robots=huge))
+    assert schedule.room == 100 - 32
+    schedule.make_room(NOW)
+    assert schedule.room == 100
+
+
+def test_turns_of_hosts_that_left_are_not_kept_until_they_come() -> None:
+    schedule = Schedule(Manners(), 10, 4)
+    for host in range(5000):
+        schedule.enter(host, record(NOW + 86_400))
+        schedule.fill(host, [entry(1)], 4, None)
+        if not schedule.room:
+            schedule.make_room(NOW)
+    assert len(schedule) <= 10
+    assert len(schedule._heap) <= 2 * 10 + SPARE_TURNS + 1
+
+
+def test_an_answer_for_a_host_that_has_left_is_dropped() -> None:
+    schedule = Schedule(Manners(), 10, 4)
+    schedule.fill(7, [entry(1)], 4, None)
+    schedule.arrived(7, entry(1), NOW)
+    assert schedule.take(NOW) is None
+    assert schedule.next_turn() is None
+
+
+def test_only_some_tasks_of_a_host_are_held_at_a_time() -> None:
+    frontier = Frontier(Manners(pace=0.0), look_ahead=4)
+    frontier.add(1, *(entry(key) for key in range(1000)))
+    frontier.enter(1)
+    most = 0
+    for _ in range(1000):
+        taken = frontier.take(NOW)
+        assert taken is not None
+        most = max(most, len(taken[0].held))
+        frontier.settle(*taken, NOW)
+    assert frontier.take(NOW) is None
+    assert most <= 4 * 4
+
+
+@given(st.lists(st.tuples(st.integers(0, RANKS - 1), st.integers(0, 5)), min_size=1))
+def test_the_longest_waiting_is_the_earliest_due_and_of_equals_the_better(places: list[tuple[int, int]]) -> None:
+    entries = sorted(entry(key, rank, due) for key, (rank, due) in enumerate(places))
+    place = _longest_waiting(entries)
+    assert (entries[place].due, place) == min((one.due, number) for number, one in enumerate(entries))
+
+
+@given(st.lists(st.integers(0, RANKS - 1), max_size=60))
+def test_of_too_many_the_best_stay_and_the_first_of_each_other_level(ranks: list[int]) -> None:
+    frontier = Frontier(Manners(), look_ahead=4)
+    frontier.enter(1)
+    entries = [entry(key, rank) for key, rank in enumerate(ranks)]
+    frontier.schedule.fill(1, entries, 100, None)
+    best = sorted(entries)[:8]
+    firsts = {rank: min(one for one in entries if one.rank == rank) for rank in set(ranks)}
+    stay = best + [one for rank, one in sorted(firsts.items()) if rank not in {one.rank for one in best}]
+    slot = frontier.schedule._slots[1]
+    assert slot.entries == stay
+    assert slot.held == {one.key for one in stay}
+    gone = [one for one in sorted(entries) if one not in stay]
+    assert slot.known_to == (gone[0][:3] if gone else None)
+
+
+# ---- everything at once -----------------------------------------------------------------------------------
+
+tasks = st.tuples(st.integers(0, 5), st.integers(0, RANKS - 1), st.floats(-20, 20))
+
+
+@given(
+    st.lists(tasks, min_size=1, max_size=60),
+    st.sampled_from([0.0, 0.3, 2.0]),
+    st.integers(1, 3),
+    st.integers(1, 5),
+    st.integers(1, 60),
+)
+def test_everyone_has_their_turn_once_never_early_and_never_too_close(
+    wanted: list[tuple[int, int, float]], pace: float, most: int, look_ahead: int, late: int
+) -> None:
+    """Some tasks are there when the host enters, others arrive while it is served."""
+    frontier = Frontier(Manners(pace, most), look_ahead=look_ahead)
+    entries = [(host, entry(key, rank, NOW + wait)) for key, (host, rank, wait) in enumerate(wanted)]
+    for host, one in entries[:late]:
+        frontier.add(host, one)
+    frontier.enter(*range(6))
+    frontier.fill(NOW)
+    for host, one in entries[late:]:
+        frontier.add(host, one)
+    order = drained(frontier, NOW)
+    assert sorted((host, key) for _, host, key in order) == sorted((host, one.key) for host, one in entries)
+    due = {one.key: one.due / 1000 for _, one in entries}
+    assert all(at >= due[key] for at, _, key in order)
+    last: dict[int, float] = {}
+    for at, host, _ in order:
+        assert at >= last.get(host, 0.0) + pace
+        last[host] = at

@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+import pytest
+
+from tenax.discovery.facets import MOST_PATHS, WINDOW, after_selection, path_of, why_spared
+from tenax.model import Finds, PageKind
+from tests.discovery.little_sites import HOST
+
+TRIED = 10
+ONE, OTHER = b"one", b"other"
+
+
+def likeness(one: bytes, other: bytes) -> float:
+    return 1.0 if one == other else 0.0
+
+
+def seen(
+    finds: Finds,
+    place: str,
+    *,
+    kind: PageKind = PageKind.HUB,
+    content_hash: str = "same",
+    fingerprint: bytes = ONE,
+    new_urls: int = 0,
+) -> Finds:
+    return after_selection(finds, HOST + place, HOST, kind, content_hash, fingerprint, new_urls, likeness)
+
+
+def after(count: int, kind: PageKind = PageKind.HUB, new_urls: int = 0, is_alike: bool = True) -> Finds:
+    """So many selections of one path were visited; they are alike, or each is like nothing before."""
+    finds = Finds()
+    for number in range(count):
+        mark = "" if is_alike else str(number)
+        finds = seen(
+            finds,
+            f"/shop?colour={number}&size=l",
+            kind=kind,
+            content_hash=f"same{mark}",
+            fingerprint=f"one{mark}".encode(),
+            new_urls=new_urls,
+        )
+    return finds
+
+
+def spared(finds: Finds, place: str = "/shop?colour=red", tried: int = TRIED) -> str | None:
+    return why_spared(finds, HOST + place, HOST, tried)
+
+
+@pytest.mark.parametrize(
+    ("place", "path"),
+    [
+        ("/shop?colour=red", "/shop"), ("/?q=x", "/"), ("/shop", None), ("/shop?", None),
+        ("/shop?page=2", None), ("/shop?colour=red&page=2", None), ("/shop/page/2?colour=red", None),
+        ("/shop?offset=40", None),
+    ],
+)  # fmt: skip
+def test_what_can_be_a_selection(place: str, path: str | None) -> None:
+    assert path_of(HOST + place, HOST) == path
+
+
+def test_the_rest_of_a_path_is_spared_once_enough_were_the_same() -> None:
+    assert spared(after(TRIED - 1)) is None
+    assert spared(after(TRIED)) == (
+        "10 other selections of /shop were visited, and of late hardly any led to something new"
+    )
+    assert spared(after(TRIED), "/other?colour=red") is None
+    assert spared(after(TRIED), "/shop") is None
+    assert spared(after(TRIED), tried=0) is None, "switched off"
+
+
+@pytest.mark.parametrize("page", ["/shop?page=2", "/shop/page/2?colour=red"])
+def test_a_numbered_page_is_neither_counted_nor_spared(page: str) -> None:
+    finds = after(TRIED)
+    assert spared(finds, page) is None
+    assert seen(finds, page) is finds
+
+
+@pytest.mark.parametrize("kind", [PageKind.ARTICLE, PageKind.FORUM, PageKind.DOCUMENTATION])
+def test_pages_with_a_text_of_their_own_are_never_spared(kind: PageKind) -> None:
+    """`/index.php?id=42`, even where each looks like the one before."""
+    assert spared(after(5 * TRIED, kind)) is None
+
+
+@pytest.mark.parametrize("kind", [PageKind.PRODUCT, PageKind.OTHER])
+def test_other_pages_are_spared_only_where_they_are_alike(kind: PageKind) -> None:
+    assert spared(after(TRIED, kind, is_alike=False)) is None
+    assert spared(after(2 * TRIED, kind)) is not None
+
+
+def test_lists_that_lead_to_nothing_new_are_the_same_however_they_look() -> None:
+    assert spared(after(TRIED, is_alike=False)) is not None
+
+
+@pytest.mark.parametrize(("every", "is_spared"), [(2, False), (5, False), (40, True), (1000, True)])
+def test_some_that_lead_to_something_new_keep_it_going(every: int, is_spared: bool) -> None:
+    finds = Finds()
+    for number in range(1, 200):
+        finds = seen(finds, f"/shop?colour={number}", new_urls=int(number % every == 0))
+    assert (spared(finds) is not None) is is_spared
+
+
+def test_what_the_first_ones_led_to_is_forgotten() -> None:
+    """A shop of which all is known by now was new once."""
+    finds = Finds()
+    visits = 0
+    while spared(finds) is None:
+        finds = seen(finds, f"/shop?colour={visits}", new_urls=int(visits < 100))
+        visits += 1
+    assert 100 + WINDOW < visits < 100 + 4 * WINDOW
+
+
+def test_the_same_hash_is_alike_without_a_fingerprint() -> None:
+    finds = seen(seen(Finds(), "/shop?a=1", fingerprint=b""), "/shop?a=2", kind=PageKind.OTHER, fingerprint=b"")
+    rule = finds.facets["/shop"]
+    assert (rule.seen, rule.fruitful) == (2, 0.0)
+    other = seen(finds, "/shop?a=3", kind=PageKind.OTHER, fingerprint=b"", content_hash="another")
+    assert other.facets["/shop"].fruitful == 0.333
+
+
+def test_a_fingerprint_tells_what_is_nearly_the_same() -> None:
+    finds = seen(seen(Finds(), "/shop?a=1"), "/shop?a=2", kind=PageKind.OTHER, content_hash="another")
+    assert finds.facets["/shop"].fruitful == 0
+    finds = seen(finds, "/shop?a=3", kind=PageKind.OTHER, content_hash="a third", fingerprint=OTHER)
+    assert finds.facets["/shop"].fruitful == 0.333
+
+
+def test_only_the_paths_visited_last_are_remembered() -> None:
+    paths = ["/" + "a" * number for number in range(1, MOST_PATHS + 1)]
+    finds = Finds()
+    for path in [*paths, paths[0], "/new"]:
+        finds = seen(finds, f"{path}?a=1")
+    assert list(finds.facets) == [*paths[2:], paths[0], "/new"]
+    assert finds.facets[paths[0]].seen == 2

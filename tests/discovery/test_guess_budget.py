@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import pytest
+
+from tenax.discovery.guess_budget import guess_room
+from tenax.model import ArchiveRule, Finds
+
+
+@pytest.mark.parametrize(
+    ("finds", "archives", "lists"),
+    [
+        pytest.param(Finds(), 1, 1, id="nothing visited"),
+        pytest.param(Finds(requests=16), 3, 3, id="a tiny site"),
+        pytest.param(Finds(requests=100), 6, 6, id="a small site"),
+        pytest.param(Finds(requests=100, made=6), 6, 0, id="lists used theirs up"),
+        pytest.param(Finds(requests=100, made=6, archives_made=6), 0, 6, id="archives used theirs up"),
+        pytest.param(Finds(requests=5000), 50, 50, id="a large site"),
+        pytest.param(Finds(requests=100, made=8, succeeded=8), 6, 8, id="successes earn more"),
+        pytest.param(Finds(requests=100, made=12, succeeded=8), 6, 4, id="failures use it up"),
+        pytest.param(Finds(requests=100, made=31, succeeded=31), 6, 0, id="a quarter of all requests"),
+    ],
+)
+def test_archives_and_lists_have_their_own_room(finds: Finds, archives: int, lists: int) -> None:
+    room = guess_room(finds, share=0.02, least=6)
+    assert (room.archives, room.lists) == (archives, lists)
+    assert not room.is_empty
+
+
+def test_what_has_worked_is_gone_on_with_whatever_the_misses_are() -> None:
+    room = guess_room(Finds(requests=100, made=20, archives_made=9, archives_succeeded=1, succeeded=1), 0.02, 6)
+    assert (room.archives, room.lists) == (0, 0)
+    assert (room.archives_at_all, room.lists_at_all) == (6 + 25 - 9, 6 + 25 - 11)
+
+
+def test_the_end_of_an_archive_that_has_worked_leaves_the_room_to_others() -> None:
+    """Else it would depend on the order of answers whether the archives of another section are asked for."""
+    rules = {
+        "/{yyyy}/": ArchiveRule("invalid", worked=1, missed=2, reached=2023),
+        "/blog/{yyyy}/": ArchiveRule("valid", worked=1, reached=2024, asked=2024),
+        "/{yyyy}/{mm}/": ArchiveRule("invalid", missed=1, reached=24_309),
+    }
+    finds = Finds(requests=100, made=9, archives_made=9, archives_succeeded=2, succeeded=2, archives=rules)
+    assert guess_room(finds, 0.02, 7).archives == 7 - (9 - 2 - 2 - 1)
+
+
+def test_what_waits_counts_as_visited() -> None:
+    assert guess_room(Finds(requests=10), 0.02, 6, waiting=90) == guess_room(Finds(requests=100), 0.02, 6)
+
+
+@pytest.mark.parametrize(("requests", "made", "has_share"), [(100, 0, True), (100, 1, False), (1000, 9, True)])
+def test_only_the_share_is_for_places_of_little_hope(requests: int, made: int, has_share: bool) -> None:
+    assert guess_room(Finds(requests=requests, made=made, archives_made=made), 0.02, 6).has_share is has_share
+
+
+def test_nothing_is_guessed_where_nothing_is_allowed() -> None:
+    room = guess_room(Finds(requests=1000), share=0.0, least=0)
+    assert (room.archives, room.lists) == (0, 0)
+    assert guess_room(Finds(), share=0.0, least=0).is_empty

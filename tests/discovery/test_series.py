@@ -1,0 +1,101 @@
+"""Pages that lead to one another by number: when they show the same again, and when they do not."""
+
+from __future__ import annotations
+
+import pytest
+
+from tenax.discovery.series import ALIKE, FEW_WORDS, MOST_SERIES, SeriesPage, after_page, series_of, why_left
+from tenax.model import Finds, Offer
+from tests.discovery.little_sites import HOST
+
+MOST = 3
+
+
+def likeness(one: bytes, other: bytes) -> float:
+    """The first byte says it, in hundredths."""
+    return other[0] / 100
+
+
+@pytest.mark.parametrize(
+    ("place", "series"),
+    [
+        ("/calendar/2026/11/", "/calendar/{n}/{n}/"),
+        ("/stream/?page=12", "/stream/?page={n}"),
+        ("/about", None),
+        ("/" + "1/" * 100, None),
+    ],
+    ids=["a date", "a page", "no number", "too long"],
+)
+def test_the_series_of_a_url(place: str, series: str | None) -> None:
+    assert series_of(HOST + place, HOST) == series
+
+
+def walked(
+    places: list[str], *, new: tuple[str, ...] = (), hashes: str = "", alike: float = 0.0, words: int = 500
+) -> Finds:
+    """Pages that each lead to the next, found on the one before; `hashes` has a mark for each, or they are the same."""
+    finds = Finds()
+    for number, place in enumerate(places[:-1]):
+        via = HOST + (places[number - 1] if number else "/")
+        found = [Offer(HOST + one, HOST, 1) for one in (places[number + 1], *new)]
+        mark = hashes[number] if hashes else "same"
+        page = SeriesPage(HOST + place, via, mark, bytes([round(alike * 100)]), words)
+        finds = after_page(finds, page, HOST, found, likeness)
+    return finds
+
+
+def pages(count: int, pattern: str = "/moments/page/{}/") -> list[str]:
+    return [pattern.format(number) for number in range(2, 2 + count + 1)]
+
+
+MONTHS = [f"/calendar/2026/{month:02}/" for month in range(1, 7)]
+CASES = {
+    "the same text again": (walked(pages(4)), "/moments/page/6/", True),
+    "too few of them": (walked(pages(3)), "/moments/page/5/", False),
+    "nearly the same": (walked(pages(4), hashes="abcd", alike=ALIKE), "/moments/page/6/", True),
+    "alike, but no more than that": (walked(pages(4), hashes="abcd", alike=0.8), "/moments/page/6/", False),
+    "texts of their own": (walked(pages(9), hashes="abcdefghi"), "/moments/page/11/", False),
+    "one in between has another text": (walked(pages(5), hashes="aaabb"), "/moments/page/7/", False),
+    "they lead to something else": (walked(pages(9), new=("/story",)), "/moments/page/11/", False),
+    "short pages of dates": (walked(MONTHS, hashes="abcde", alike=0.6, words=37), MONTHS[-1], True),
+    "longer pages of dates": (walked(MONTHS, hashes="abcde", alike=0.6, words=FEW_WORDS), MONTHS[-1], False),
+    "dates that are not alike": (walked(MONTHS, hashes="abcde", alike=0.4, words=37), MONTHS[-1], False),
+    "short pages without a date": (walked(pages(4), hashes="abcd", alike=0.6, words=37), "/moments/page/6/", False),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_series_that_shows_the_same_again_is_left_alone(name: str) -> None:
+    finds, following, is_left = CASES[name]
+    place = following.rpartition("/")[0].rpartition("/")[0]
+    via = f"{HOST}{place}/1/"
+    assert (why_left(finds, HOST + following, via, HOST, MOST) is not None) is is_left
+    assert why_left(finds, HOST + following, via, HOST, 0) is None, "there is no limit"
+
+
+def test_only_what_the_series_itself_leads_to_is_left_alone() -> None:
+    finds = walked(pages(5))
+    url, other = f"{HOST}/moments/page/9/", f"{HOST}/moments/page/3/"
+    assert why_left(finds, url, other, HOST, MOST) == (
+        "4 pages of /moments/page/{n}/ in a row showed the same and led to nothing else"
+    )
+    assert why_left(finds, url, f"{HOST}/", HOST, MOST) is None, "another page links to it"
+    assert why_left(finds, url, None, HOST, MOST) is None, "a sitemap or a person named it"
+
+
+def test_pages_that_a_list_links_to_are_no_series() -> None:
+    finds = Finds()
+    for number in range(9):
+        page = SeriesPage(f"{HOST}/product?id={number}", f"{HOST}/shop", "same", b"\x64")
+        finds = after_page(finds, page, HOST, [], likeness)
+    assert finds.series == {}
+
+
+def test_the_series_of_a_host_are_bounded() -> None:
+    finds = Finds()
+    for number in range(MOST_SERIES + 5):
+        letter = chr(ord("a") + number)
+        page = SeriesPage(f"{HOST}/{letter}/1", f"{HOST}/{letter}/0", "same", b"")
+        finds = after_page(finds, page, HOST, [], likeness)
+    assert len(finds.series) == MOST_SERIES
+    assert next(iter(finds.series)) == "/f/{n}"

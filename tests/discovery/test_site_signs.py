@@ -1,0 +1,100 @@
+"""What says that a host is a news site or a blog, and what does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+import pytest
+
+from tenax.discovery.site_signs import MOST_DATED_PATHS, PageSigns, is_news, news_signs, verdict_of, with_page
+from tenax.model import Finds, SiteSigns, Tally
+
+
+def seen(pages: Iterable[PageSigns], **more: object) -> Finds:
+    signs, count = SiteSigns(), 0
+    for page in pages:
+        signs, count = with_page(signs, page), count + 1
+    return msgspec.structs.replace(Finds(requests=count, signs=signs), **more)
+
+
+def articles(count: int, published: str | None = None, place: str = "/a-{}") -> list[PageSigns]:
+    return [PageSigns(place.format(number), is_article=True, published=published) for number in range(count)]
+
+
+PAGES = [PageSigns("/"), *(PageSigns(f"/product-{number}") for number in range(30))]
+
+
+@pytest.mark.parametrize(
+    ("finds", "signs"),
+    [
+        (seen(articles(3, "2026-02-11")), ("articles with dates",)),
+        (seen([*PAGES, *articles(3, "2026-02-11T08:00:00+00:00")]), ("articles with dates",)),
+        (seen(articles(3, place="/2025/12/a-story-{}")), ("dates in the paths of pages",)),
+        (seen(articles(3, place="/blog/2025/a-story-{}/")), ("dates in the paths of pages",)),
+        (seen([PageSigns("/", has_feed=True), *articles(5)]), ("a feed", "mostly articles")),
+        (seen([PageSigns("/", has_feed=True)], sections={"Blog": 1}), ("a feed", "a section for news")),
+        (
+            seen(PAGES, sections={"aktuelles": 1}, styles={"linked ?page={n}": Tally(worked=1)}),
+            ("a section for news", "lists with page numbers"),
+        ),
+    ],
+)
+def test_news_sites_and_blogs(finds: Finds, signs: tuple[str, ...]) -> None:
+    assert news_signs(finds) == signs
+    assert is_news(finds)
+
+
+@pytest.mark.parametrize(
+    ("finds", "signs"),
+    [
+        (seen([]), ()),
+        (seen(PAGES), ()),
+        (seen(articles(2, "2026-02-11")), ()),
+        (seen(articles(9)), ("mostly articles",)),
+        (seen([*PAGES, *articles(9)]), ()),
+        (seen([PageSigns("/", has_feed=True), *PAGES]), ("a feed",)),
+        (seen(PAGES, styles={"linked ?page={n}": Tally(worked=4)}), ("lists with page numbers",)),
+        (seen(PAGES, styles={"blank ?page={n}": Tally(worked=4)}), ()),
+        (seen([PageSigns(f"/2025/{month:02}/") for month in range(1, 13)]), ()),
+        (seen([PageSigns(f"/v{number}/2.0/docs") for number in range(9)]), ()),
+    ],
+    ids=[
+        *("nothing", "products", "two dates", "undated articles", "some articles", "a feed", "page numbers"),
+        *("guessed numbers", "a calendar", "versions"),
+    ],
+)
+def test_other_sites(finds: Finds, signs: tuple[str, ...]) -> None:
+    assert news_signs(finds) == signs
+    assert not is_news(finds)
+
+
+def test_the_newest_page_is_known_by_its_date_or_its_path() -> None:
+    assert seen([PageSigns("/x", published="2024-03-01"), PageSigns("/y", published="2023-01-01")]).signs.newest == (
+        2024 * 12 + 2
+    )
+    assert seen(articles(1, place="/2025/12/a-story")).signs.newest == 2025 * 12 + 11
+    assert seen([PageSigns("/x", published="soon")]).signs.newest == 0
+
+
+def test_few_patterns_of_dated_paths_are_kept() -> None:
+    pages = [PageSigns(f"/{'abcdefgh'[number]}/2025/12/a-story") for number in range(8)]
+    assert len(seen(pages * 9).signs.dated_paths) == MOST_DATED_PATHS
+
+
+NEWS, SHOP = seen(articles(3, "2026-02-11")), seen(PAGES)
+
+
+@pytest.mark.parametrize(
+    ("finds", "setting", "rate", "verdict"),
+    [
+        (NEWS, "auto", 1.0, "news"),
+        (SHOP, "auto", 1.0, "no_signs"),
+        (NEWS, "auto", 0.0, "own_site"),
+        (SHOP, "always", 0.0, "asked"),
+        (NEWS, "never", 1.0, "never"),
+        (Finds(requests=100, verdict="news"), "auto", 1.0, "news"),
+    ],
+)
+def test_whether_guesses_are_made(finds: Finds, setting: str, rate: float, verdict: str) -> None:
+    assert verdict_of(finds, setting, rate) == verdict

@@ -1,0 +1,141 @@
+"""Learned tables: what a hand-made one adds up to, and that the shipped ones can be run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tenax.extract.article.decision_trees import NONE, Numbers, Table, Tree, compiled_rows, compiled_sum, load
+from tenax.extract.article.features import FRACTIONS, OF_BLOCK, OF_BOX
+from tenax.extract.article.layout import FRACTIONS_OF_PAGE, OF_PAGE
+from tenax.extract.article.page_type import OF_KIND
+from tenax.model import PageKind
+
+SIZE: Tree = ["size", 10, -1, ["kind of it", 0.5, 2, 3]]
+"""Small: -1; else 2, or 3 of the other kind."""
+NAMES = ("size", "kind of it")
+
+
+@pytest.mark.parametrize(
+    ("numbers", "total"),
+    [((10.0, 9.0), -1.0), ((10.1, 0.0), 2.0), ((11.0, 0.5), 2.0), ((11.0, 0.6), 3.0)],
+)
+def test_a_tree(numbers: tuple[float, float], total: float) -> None:
+    assert compiled_sum(Table((SIZE,)), NAMES, {*NAMES})(numbers) == total
+
+
+def test_a_table_adds_up_its_trees() -> None:
+    table = Table((SIZE, 0.25, ["kind of it", 0, 0, 100]))
+    total = compiled_sum(table, NAMES, {"kind of it"})
+    assert total((11, 1.0)) == 103.25
+    assert total((1, 0.0)) == -0.75
+    assert compiled_sum(Table(()), ("size",), set())((3,)) == 0.0
+
+
+def test_an_unknown_feature_is_refused() -> None:
+    with pytest.raises(KeyError):
+        compiled_sum(Table((SIZE,)), ("size",), set())
+
+
+@pytest.mark.parametrize("fractions", [frozenset(), frozenset(("size",))], ids=["whole", "not whole"])
+@pytest.mark.parametrize("tree", ["__import__('os')", ["size", "1 or x", 0, 1], ["size", 1, "x", 0]])
+def test_what_is_no_number_never_becomes_code(tree: Tree, fractions: frozenset[str]) -> None:
+    with pytest.raises(ValueError, match="could not convert"):
+        compiled_sum(Table((tree,)), ("size",), fractions)
+
+
+ROW: Tree = ["own", 0, -1, 1]
+GROUP: Tree = ["around", 0, -10, 10]
+ALL: Tree = ["of all", 0, -100, 100]
+
+
+def totals(table: Table, rows: Sequence[Numbers], places: list[int]) -> list[float]:
+    groups: dict[int, Numbers] = {0: (0.0,), 1: (1.0,)}
+    return compiled_rows(table, ("own",), ("around",), ("of all",), set())(rows, places, groups, (1.0,))
+
+
+def test_rows_use_their_own_numbers_their_groups_and_those_of_all() -> None:
+    table = Table((ROW, GROUP, ALL))
+    assert totals(table, [(0,), (1,), (1,), (0,)], [0, 0, 1, 0]) == [89, 91, 111, 89]
+    assert totals(table, [], []) == []
+
+
+def test_a_row_without_numbers_is_none_and_needs_no_group() -> None:
+    assert totals(Table((ROW, GROUP)), [(), (1,), ()], [7, 1, 8]) == [NONE, 11, NONE]
+
+
+def test_the_nearest_family_has_the_name() -> None:
+    """A name that row, group and all share is the row's."""
+    run = compiled_rows(Table((["x", 0, -1, 1],)), ("x",), ("x",), ("x",), set())
+    assert run([(1.0,)], [0], {0: (0.0,)}, (0.0,)) == [1]
+
+
+@pytest.mark.parametrize(
+    ("first", "expected"),
+    [
+        (3.0, 30.0),  # sure: not refined, but scaled
+        (-3.0, -30.0),
+        (2.0, 20.0),
+        (1.9, 1.9 + 0.5),
+        (-1.9, -1.9 + 0.5),
+    ],
+)
+def test_a_sure_sum_ends_early(first: float, expected: float) -> None:
+    table = Table((first, 0.5), exits=((1, 2.0, 10.0),))
+    assert totals(table, [(0,)], [0]) == [pytest.approx(expected)]
+
+
+def test_the_first_exit_that_is_sure_is_taken() -> None:
+    table = Table((["own", 0, 1, 5], 2, 0.5), exits=((1, 4.0, 2.0), (2, 3.0, 3.0)))
+    assert totals(table, [(0,), (1,)], [0, 0]) == [9.0, 10.0]
+
+
+def test_a_large_table_in_parts_means_the_same() -> None:
+    """It is parted where a sum may end early."""
+    trees = tuple(["own", number % 7, -0.01, 0.01 + number / 10_000] for number in range(300))
+    rows = [(number,) for number in range(8)]
+    plain = totals(Table(trees), rows, [0] * 8)
+    parted = Table(trees, exits=tuple((after, 1e9, 1.0) for after in (20, 60, 120, 150, 260)))
+    assert totals(parted, rows, [0] * 8) == pytest.approx(plain)
+    ending = Table(trees, exits=((60, 1e9, 1.0), (260, 0.0, 2.0)))
+    assert totals(ending, [(9,)], [0])[0] == pytest.approx(2 * sum(0.01 + number / 10_000 for number in range(260)))
+
+
+def answer(tree: Tree, numbers: dict[str, float]) -> float:
+    """The plain meaning of a tree, step by step."""
+    while isinstance(tree, list):
+        feature, threshold, low, high = tree
+        tree = low if numbers[feature] <= threshold else high
+    return float(tree)
+
+
+NUMBERS = st.floats(-100, 100)
+TREES = st.recursive(
+    NUMBERS,
+    lambda inner: st.tuples(st.sampled_from("ab"), NUMBERS, inner, inner).map(list),
+    max_leaves=12,
+)
+
+
+@given(st.lists(TREES, max_size=4), st.integers(-100, 100), NUMBERS)
+def test_compiled_trees_mean_what_they_say(trees: list[Tree], a: int, b: float) -> None:
+    """Of whole numbers as of others, whatever they are compared with."""
+    table, expected = Table(tuple(trees)), sum(answer(tree, {"a": a, "b": b}) for tree in trees)
+    assert compiled_sum(table, ("a", "b"), {"b"})((a, b)) == pytest.approx(expected)
+    assert compiled_rows(table, ("a",), ("b",), ("c",), {"b"})([(a,)], [0], {0: (b,)}, (0,)) == [
+        pytest.approx(expected)
+    ]
+
+
+def test_the_tables_that_come_with_tenax() -> None:
+    kept = load("kept.json")
+    assert set(kept) == {"article", "other"}
+    for table in kept.values():
+        compiled_rows(table, OF_BLOCK, OF_BOX, OF_PAGE, FRACTIONS)
+    kinds = load("kinds.json")
+    assert set(kinds) == {kind.value for kind in PageKind}
+    for table in kinds.values():
+        compiled_sum(table, OF_KIND, FRACTIONS_OF_PAGE)

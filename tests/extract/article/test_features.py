@@ -1,0 +1,109 @@
+"""The numbers by which blocks are judged."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+
+from tenax.extract.article.blocks import Blocks
+from tenax.extract.article.features import FRACTIONS, OF_BLOCK, OF_BOX, OF_PAGE, features_of
+from tenax.extract.article.hints import Hints
+from tenax.extract.article.layout import HEADINGS, Outline
+from tenax.extract.article.prefilter import doubts_of
+from tenax.extract.html.dom import Dom
+from tests.extract.markup import MARKUP
+
+HINTS = Hints(title="The key of the ferry")
+PAGE = """
+<p>Before it all</p><h1>The key of the ferry</h1><p>So it went, 3 days ago…</p><p>THEN it was found.</p>
+<h2>Related stories</h2><p class=c><a href=/1>One</a></p><p class=c>Two @ sea:</p><p>Two @ sea:</p>
+"""
+
+
+def numbers_of(html: str, text: str, hints: Hints = HINTS) -> dict[str, float]:
+    """The numbers of the first block with this text, by name."""
+    blocks = Blocks(Dom(html).walk)
+    features = features_of(blocks, Outline(blocks, hints))
+    at = blocks.texts.index(text)
+    names, numbers = (*OF_BLOCK, *OF_BOX), (*features.of_block[at], *features.of_box[blocks.boxes[at]])
+    return dict(zip(names, numbers, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Before it all", {"from title": -1, "from heading": -1, "before chars": -1, "after tag": 2}),
+        ("The key of the ferry", {"from title": 0, "in title": 1.0, "heading level": 2, "heading": 0, "ends": 0}),
+        ("So it went, 3 days ago…", {"ends": 1, "from title": 1, "pauses": 1, "after chars": 18}),
+        ("THEN it was found.", {"ends": 1, "from title": 2, "strangers": 0}),
+        ("Related stories", {"beginning": 3, "heading": 3, "strangers": 1, "from heading": 0}),
+        ("One", {"link share": 1.0, "links": 1, "alike": 2, "heading": 3, "from heading": 1, "same text": 1}),
+        ("Two @ sea:", {"ends": 0, "same text": 2, "before link share": 1.0, "after chars": 10}),
+    ],
+)
+def test_numbers_of_a_block(text: str, expected: dict[str, float]) -> None:
+    found = numbers_of(PAGE, text)
+    assert {name: found[name] for name in expected} == expected
+
+
+def test_marks_count_more_the_nearer_they_are() -> None:
+    html = "<div class=nav><div class=share><div><div class=ad><p id=comment>x</p></div></div></div></div>"
+    found = numbers_of(html, "x")
+    assert [found[mark] for mark in ("comment", "ad", "share", "nav", "footer")] == [3, 2, 1, 1, 0]
+
+
+def test_far_from_a_title_that_is_not_shown() -> None:
+    assert numbers_of("<p>x", "x", Hints())["from title"] < -900
+
+
+PROSE = "The ferry left the harbour an hour late, because nobody had found the key of it, not even the captain."
+LINKS = "<ul>" + "<li><a href=/x>A link</a>" * 5 + "</ul>"
+
+
+@pytest.mark.parametrize(
+    ("html", "passed"),
+    [
+        ("<p>Words of a paragraph, and nothing else.</p>", []),
+        (f"<div>{LINKS}</div><p>{PROSE}", ["A link"] * 5),
+        (f"<div>{LINKS}</div><p>{PROSE}<p>Read <a href=/x>this</a>, will you?", ["A link"] * 5),
+        (
+            f"<div><ul><li>By <a href=/a>Ann Lee, who writes here</a></ul></div><p>{PROSE}",
+            ["By Ann Lee, who writes here"],
+        ),
+        (f"<div><ul><li><a href=/x>{'A long teaser. ' * 10}</a></ul></div><p>{PROSE}", []),
+    ],
+    ids=["prose", "a list", "a link in prose", "a word among links", "a long link"],
+)
+def test_what_is_passed_over(html: str, passed: list[str]) -> None:
+    blocks = Blocks(Dom(html).walk)
+    doubts = doubts_of(blocks, Outline(blocks, HINTS), is_article=True)
+    assert [text for at, text in enumerate(blocks.texts) if at not in (*doubts.asked, *doubts.clear)] == passed
+
+
+@settings(deadline=None, max_examples=100)
+@given(MARKUP)
+def test_any_markup_has_its_numbers(html: str) -> None:
+    blocks = Blocks(Dom(html).walk)
+    outline = Outline(blocks, HINTS)
+    features = features_of(blocks, outline)
+    assert all(len(row) == len(OF_BLOCK) for row in features.of_block)
+    assert set(features.of_box) == set(blocks.boxes)
+    assert all(len(row) == len(OF_BOX) for row in features.of_box.values())
+    assert len(features.of_page) == len(OF_PAGE)
+    passing = features_of(blocks, outline, doubts_of(blocks, outline, is_article=True))
+    assert all(not passing.of_block[at] for at in passing.doubts.clear)
+    # A heading that is not asked about, such as one that is a link, is no heading to the blocks behind it.
+    if not any(outline.tags[at] in HEADINGS for at in passing.doubts.clear):
+        assert all(row in ((), whole) for row, whole in zip(passing.of_block, features.of_block, strict=True))
+
+
+@settings(deadline=None, max_examples=100)
+@given(MARKUP)
+def test_numbers_are_whole_or_not_as_they_are_said_to_be(html: str) -> None:
+    """Tables compare them so, and quickly only if they are."""
+    blocks = Blocks(Dom(html).walk)
+    features = features_of(blocks, Outline(blocks, HINTS))
+    rows = [(OF_BLOCK, row) for row in features.of_block] + [(OF_BOX, row) for row in features.of_box.values()]
+    for names, numbers in (*rows, (OF_PAGE, features.of_page)):
+        kinds = {name: type(number) for name, number in zip(names, numbers, strict=True)}
+        assert kinds == {name: float if name in FRACTIONS else int for name in names}

@@ -1,0 +1,66 @@
+"""What the head and the address say."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tenax.extract.article.hints import Hints, hints_of
+from tenax.extract.html.dom import Dom
+from tenax.extract.html.head import read_head
+
+
+def hints(html: str, url: str | None = None) -> Hints:
+    return hints_of(read_head(Dom(html)), url)
+
+
+def ld(text: str) -> str:
+    return f"<script type=application/ld+json>{text}</script>"
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("", Hints()),
+        ("<title> A \n page </title>", Hints(title="A page")),
+        ("<title>A page | Site</title><meta property=og:title content='A  page'>", Hints(title="A page")),
+        ("<meta property=og:type content=Article>", Hints(og_type="article")),
+        (ld('{"@type": "NewsArticle", "author": {"@type":"Person"}}'), Hints(ld_types="NewsArticle Person")),
+        (ld('{"@type": "WebSite"}') + ld('{"@type": "Product"}'), Hints(ld_types="WebSite Product")),
+        ('<script>{"@type": "Product"}</script>', Hints()),
+        (ld('{"@type": broken "@type": "Thing"'), Hints(ld_types="Thing")),
+    ],
+)
+def test_hints_of_the_head(html: str, expected: Hints) -> None:
+    assert hints(html) == expected
+
+
+@pytest.mark.parametrize(
+    ("url", "path", "query"),
+    [
+        (None, "/", ""),
+        ("https://h.example", "/", ""),
+        ("https://h.example/a/b-c?x=1&y#z", "/a/b-c", "x=1&y"),
+    ],
+)
+def test_hints_of_the_address(url: str | None, path: str, query: str) -> None:
+    found = hints("", url)
+    assert (found.path, found.query) == (path, query)
+
+
+@given(
+    st.sampled_from(("http://", "https://", "HTTP://", "ftp://", "//", " http://", "")),
+    st.text(st.sampled_from("/?#:@[]. \taZ1%é\u2100"), max_size=12),
+)
+def test_an_address_has_the_parts_that_the_standard_library_finds(scheme: str, rest: str) -> None:
+    try:
+        parts = urlsplit(scheme + rest)
+    except ValueError:
+        with pytest.raises(ValueError):
+            hints("", scheme + rest)
+        return
+    found = hints("", scheme + rest)
+    assert (found.host, found.path, found.query) == (parts.netloc, parts.path or "/", parts.query)

@@ -1,0 +1,239 @@
+"""What is kept of a page, and what is said of it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+
+from tenax.extract import read_document
+from tenax.extract.article.blocks import Blocks
+from tenax.extract.article.features import features_of
+from tenax.extract.article.hints import Hints
+from tenax.extract.article.layout import Outline
+from tenax.extract.article.prefilter import doubts_of
+from tenax.extract.article.select import (
+    MIN_ABSTRACT_CHARS,
+    Judgement,
+    abstract_of,
+    article_text,
+    judge,
+    kept_runs,
+    words_of,
+)
+from tenax.extract.article.select import judged as judged_by
+from tenax.extract.html.dom import Dom
+from tenax.model import PageKind
+from tests.extract.markup import MARKUP
+
+SENTENCES = (
+    "The ferry left the harbour an hour late on Monday, because nobody, not even the captain, had found the key.",
+    "It had been under the mat all along, said the cook, who puts it there every evening before she goes home.",
+    "Passengers on the pier were given tea, and most of them, by their own account, enjoyed the wait very much.",
+    "The company promised that a second key would be cut, and that it would hang on a nail beside the first one.",
+    "Nobody on the island remembers a delay like this one, although the boat has been late in every winter so far.",
+)
+STORY = "".join(f"<p>{sentence}</p>" for sentence in SENTENCES)
+MENU = "<nav><ul>" + "".join(f"<li><a href=/{n}>Section {n}</a></li>" for n in range(9)) + "</ul></nav>"
+FOOTER = "<footer><p>© 2025 The Harbour Post. All rights reserved.</p></footer>"
+
+
+def judged(html: str, kind: PageKind = PageKind.ARTICLE) -> tuple[Blocks, Outline, Judgement]:
+    blocks = Blocks(Dom(html).walk)
+    outline = Outline(blocks, Hints(title="The key of the ferry"))
+    return blocks, outline, judge(blocks, features_of(blocks, outline), kind)
+
+
+def kept_of(html: str) -> list[str]:
+    blocks, _, judgement = judged(html)
+    return [text for text, is_kept in zip(blocks.texts, judgement.kept, strict=True) if is_kept]
+
+
+def page(inside: str) -> str:
+    return f"{MENU}<article><h1>The key of the ferry</h1>{inside}</article>{FOOTER}"
+
+
+def test_an_article_without_what_is_around_it() -> None:
+    kept = kept_of(page(STORY))
+    assert [text for text in kept if text in SENTENCES] == list(SENTENCES)
+    assert not [text for text in kept if text.startswith(("Section", "©"))]
+
+
+def test_what_is_not_shown_is_dropped() -> None:
+    hidden = "The harbour master keeps a spare key in his desk, which nobody but the printer of this page is told."
+    assert hidden in kept_of(page(STORY + f"<p>{hidden}</p>"))
+    assert hidden not in kept_of(page(STORY + f"<p hidden>{hidden}</p>"))
+    assert hidden not in kept_of(page(STORY + f"<div style='display:none'><div><p>{hidden}</p></div></div>"))
+
+
+def test_what_is_not_shown_is_kept_when_it_is_all_there_is() -> None:
+    """Some pages show their text when scripts have run."""
+    assert set(SENTENCES) <= set(kept_of(f"<div style='visibility: hidden'>{page(STORY)}</div>"))
+
+
+@pytest.mark.parametrize("field", ["<button>{}</button>", "<select><option>{}</select>", "<textarea>{}</textarea>"])
+def test_buttons_and_fields_are_never_kept(field: str) -> None:
+    said = "Whoever presses here is told at once, and in a whole sentence, where the key of the ferry has been found."
+    assert said in kept_of(page(STORY + f"<p>{said}</p>" + STORY))
+    assert said not in kept_of(page(STORY + field.format(said) + STORY))
+
+
+@pytest.mark.parametrize(
+    ("html", "kept"),
+    [
+        ("", []),
+        ("<div><img></div>", []),
+        ("<p>Hello.", ["Hello."]),
+        ("<p>One<p>Two<p>Three", ["One", "Two", "Three"]),
+        ("<button>Press</button>", []),
+    ],
+)
+def test_tiny_pages(html: str, kept: list[str]) -> None:
+    assert kept_of(html) == kept
+
+
+def test_scores_are_shares() -> None:
+    _, _, judgement = judged(page(STORY))
+    assert all(0 <= score <= 1 for score in judgement.scores)
+    least = min(score for score, is_kept in zip(judgement.scores, judgement.kept, strict=True) if is_kept)
+    most = max(score for score, is_kept in zip(judgement.scores, judgement.kept, strict=True) if not is_kept)
+    assert most < least
+
+
+def test_text_words_and_runs_of_what_is_kept() -> None:
+    blocks = Blocks(Dom("<p>one<br><br>two words<p>three<p>日本語です").walk)
+    kept = [False, True, False, True]
+    assert article_text(blocks, kept) == "two words\n日本語です"
+    assert words_of(blocks, kept) == 2 + 3
+    assert kept_runs(blocks, kept) == [True, False, True]
+    assert (article_text(blocks, [False] * 4), words_of(blocks, [False] * 4)) == ("", 0)
+
+
+LONG = "x" * (MIN_ABSTRACT_CHARS + 1)
+
+
+@pytest.mark.parametrize(
+    ("html", "dropped", "abstract"),
+    [
+        (f"<p>short<p>{LONG}", (), LONG),
+        (f"<h1>{LONG}</h1><p>{LONG} too", (), f"{LONG} too"),
+        (f"<p>{'x' * MIN_ABSTRACT_CHARS}", (), ""),
+        (f"<p>{LONG}<p>{LONG} too", (0,), f"{LONG} too"),
+        (f"<p>{LONG}<br>and on", (), f"{LONG} and on"),
+        ("", (), ""),
+    ],
+    ids=["first long one", "no heading", "too short", "only kept ones", "one line", "nothing"],
+)
+def test_abstract(html: str, dropped: tuple[int, ...], abstract: str) -> None:
+    blocks, outline, _ = judged(html)
+    kept = [at not in dropped for at in range(len(blocks))]
+    assert abstract_of(blocks, outline.tags, kept) == abstract
+
+
+def test_what_is_plain_on_an_article_is_not_asked_about() -> None:
+    blocks = Blocks(Dom(page(STORY)).walk)
+    outline = Outline(blocks, Hints())
+    plain = features_of(blocks, outline, doubts_of(blocks, outline, is_article=True))
+    all_of_them = features_of(blocks, outline)
+    passed = [text for text, row in zip(blocks.texts, plain.of_block, strict=True) if not row]
+    assert passed == [f"Section {n}" for n in range(9)] + list(SENTENCES)
+    assert [blocks.texts[at] for at in sorted(plain.doubts.clear)] == list(SENTENCES)
+    assert all(all_of_them.of_block)
+    assert not all_of_them.doubts.clear
+    judgement = judge(blocks, plain, PageKind.ARTICLE)
+    assert [judgement.scores[blocks.texts.index(text)] for text in passed] == [0.0] * 9 + [0.97] * 5
+    assert judgement.kept == judge(blocks, all_of_them, PageKind.ARTICLE).kept
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        f"<div>{STORY}</div>",
+        f"<div><h2>Related stories</h2>{STORY}</div>",
+        f"<div class=comments><div><div><div>{STORY}</div></div></div></div>",
+        f"<div class=sidebar>{STORY}</div>",
+        f"<div hidden>{STORY}</div>",
+        "".join(f"<div><a href=/x>{sentence}</a></div>" for sentence in SENTENCES),
+    ],
+    ids=["an article", "after a turn", "comments", "beside it", "not shown", "links"],
+)
+def test_what_is_doubtful_is_asked_about(html: str) -> None:
+    blocks = Blocks(Dom(html).walk)
+    clear = doubts_of(blocks, Outline(blocks, Hints()), is_article=True).clear
+    assert len(clear) == (5 if html == f"<div>{STORY}</div>" else 0)
+
+
+def scored(html: str, scores: list[float]) -> list[bool]:
+    """What is kept of a page whose blocks have these scores."""
+    blocks = Blocks(Dom(html).walk)
+    return judged_by(scores, blocks, features_of(blocks, Outline(blocks, Hints()))).kept
+
+
+SURE = f"<p>{SENTENCES[0]}<p>{SENTENCES[1]}"
+
+
+@pytest.mark.parametrize(
+    ("html", "scores", "kept"),
+    [
+        ("<ul><li>ten chars.<li>ten chars.<li>ten chars.</ul>", [0.9, 0.9, 0.2], [True, True, True]),
+        ("<ul><li>ten chars.<li>ten chars.<li>ten chars.</ul>", [0.1, 0.6, 0.1], [False, False, False]),
+        ("<ol><li>one<ul><li>inner<li>inner</ul></ol>", [0.9, 0.1, 0.1], [True, False, False]),
+        ("<table><tr><td>one<td>two<tr><td>three<td>four</table>", [0.9, 0.3, 0.9, 0.9], [True] * 4),
+        (f"<table><tr><td>{'long ' * 50}<td>short</table>", [0.9, 0.1], [True, False]),
+        ("<ul><li>ten chars.<li><button>press</button><li>ten chars.</ul>", [0.9, 0.0, 0.9], [True, False, True]),
+        ("<p>ten chars.<p>ten chars.<p>ten chars.", [0.9, 0.9, 0.2], [True, True, False]),
+    ],
+    ids=["kept whole", "dropped whole", "inner list", "a table", "columns", "but for buttons", "paragraphs"],
+)
+def test_lists_and_tables_are_kept_whole_or_not_at_all(html: str, scores: list[float], kept: list[bool]) -> None:
+    assert scored(SURE + html, [0.97, 0.97, *scores])[2:] == kept
+
+
+def test_profiles_beside_posts_are_dropped_in_threads_only() -> None:
+    post = f"<div class=post><div class=author>wobblepot, 41 posts</div><p>{SENTENCES[0]}</p></div>"
+    dropped = {
+        kind: judged(post * 3, kind)[2].scores[0] == 0 for kind in (PageKind.FORUM, PageKind.ARTICLE, PageKind.OTHER)
+    }
+    assert dropped == {PageKind.FORUM: True, PageKind.ARTICLE: False, PageKind.OTHER: False}
+
+
+@settings(deadline=None, max_examples=100)
+@given(MARKUP)
+def test_the_article_of_any_markup_is_of_its_page(html: str) -> None:
+    document = read_document(html.encode(), "text/html; charset=utf-8")
+    lines = {line for text in Blocks(Dom(html).walk).texts for line in text.split("\n")}
+    assert set(filter(None, document.article.split("\n"))) <= lines
+    words = iter(document.text.split())
+    assert all(word in words for word in document.article.split())  # in their order, too
+    assert document.kind in PageKind
+
+
+COMMENTED = (
+    "<h1>A walk along the wall</h1><article>"
+    + "".join(f"<p>On day {n} we walked from one gate to the next, and the rain came twice.</p>" for n in range(6))
+    + "</article><section id=comments><h2>Comments</h2><ol>"
+    + "".join(
+        f"<li><p>Reader {n} thinks that the rain, which came twice, was lovely to read of.</p></li>" for n in range(9)
+    )
+    + "</ol></section>"
+)
+
+
+def test_comments_below_an_article_are_dropped() -> None:
+    document = read_document(
+        f"<title>A walk along the wall</title><meta property=og:type content=article>{COMMENTED}".encode(),
+        "text/html; charset=utf-8",
+        url="https://example.org/blog/2026/01/a-walk-along-the-wall",
+    )
+    assert document.kind is PageKind.ARTICLE
+    assert "On day 5" in document.article
+    assert "Reader" not in document.article
+
+
+def test_a_text_that_is_called_a_comment_is_kept() -> None:
+    prose = "".join(
+        f"<p>On day {n} we walked from one gate to the next, and the rain came twice.</p>" for n in range(6)
+    )
+    document = read_document(
+        f"<title>A walk</title><body><div class=comment>{prose}</div>".encode(), "text/html; charset=utf-8"
+    )
+    assert "On day 5" in document.article

@@ -1,0 +1,89 @@
+"""What the head of a page holds."""
+
+from __future__ import annotations
+
+import pytest
+
+from tenax.extract.html.dom import Dom
+from tenax.extract.html.head import read_head, stamps
+
+
+def test_a_name_is_heard_again_but_not_for_ever() -> None:
+    head = read_head(
+        Dom("<meta name=Author content=a><meta property=author content=b>" + "<meta name=x content=y>" * 99)
+    )
+    assert head.named["author"] == ["a", "b"]
+    assert len(head.named["x"]) == 20
+    assert (head.meta("author"), head.meta("missing")) == ("a", "")
+
+
+def test_a_meta_may_have_a_name_and_a_property() -> None:
+    head = read_head(Dom("<meta name=image property=og:image content=/a.jpg><meta name=empty content=''>"))
+    assert (head.meta("image"), head.meta("og:image")) == ("/a.jpg", "/a.jpg")
+    assert "empty" not in head.named
+
+
+def test_links_and_scripts() -> None:
+    head = read_head(
+        Dom(
+            "<link rel='canonical x' href=' /c '><link rel=canonical href=/later><link rel=image_src href=/i.jpg>"
+            "<script type=Application/LD+JSON>{}</script><script>other</script>"
+        )
+    )
+    assert (head.canonical, head.image_href, head.scripts) == ("/c", "/i.jpg", ("{}",))
+
+
+@pytest.mark.parametrize(
+    ("markup", "feeds"),
+    [
+        ("<link rel=alternate type=application/rss+xml href=' /a.rss '>", ("/a.rss",)),
+        ("<link rel='ALTERNATE nofollow' type='Application/Atom+XML; charset=utf-8' href=a.atom>", ("a.atom",)),
+        ("<link rel=feed type=application/feed+json href=/feed.json>", ("/feed.json",)),
+        ("<link rel=feed type=application/rss+xml href=/a><link rel=alternate type=text/rss+xml href=/a>", ("/a",)),
+        ("<body><link rel=alternate type=application/rdf+xml href=/late.rdf>", ("/late.rdf",)),
+        ("<link rel=alternate hreflang=de href=/de>", ()),
+        ("<link rel=alternate type=text/html href=/amp>", ()),
+        ("<link rel=stylesheet type=application/rss+xml href=/a.rss>", ()),
+        ("<link rel=alternate type=application/rss+xml>", ()),
+        ("".join(f"<link rel=alternate type=application/rss+xml href=/{n}>" for n in range(99)),
+         tuple(f"/{n}" for n in range(20))),
+    ],
+)  # fmt: skip
+def test_where_a_page_says_that_feeds_are(markup: str, feeds: tuple[str, ...]) -> None:
+    assert read_head(Dom(markup)).feeds == feeds
+
+
+def test_where_a_page_says_that_it_goes_on() -> None:
+    head = read_head(Dom("<link rel=prev href=/1><link rel='Next' href=' ?page=3 '><link rel=next href=/later>"))
+    assert head.next_href == "?page=3"
+    assert read_head(Dom("<link rel=prev href=/1>")).next_href == ""
+
+
+@pytest.mark.parametrize(
+    ("script", "found"),
+    [
+        ('{"datePublished":"2025-08-24"}', ["2025-08-24"]),
+        ("{publishedAt: '2025-08-24'}", ["2025-08-24"]),
+        ('{"createdAt":"2025-08-24","publish_date":"2025-08-25"}', ["2025-08-25", "2025-08-24"]),
+        ('{"published": true, "publisher": "x"}', []),
+        ('{"published":"2025-08-24","publishedAt":"2025-08-25"}', ["2025-08-24", "2025-08-25"]),
+    ],
+)
+def test_stamps(script: str, found: list[str]) -> None:
+    assert list(stamps(Dom(f"<script>{script}</script>"))) == found
+
+
+class NothingFound:
+    """Who has a page open, and found no stamps in it."""
+
+    def lines(self, _: str) -> None:
+        return None
+
+    def may_have_stamps(self) -> bool:
+        return False
+
+
+def test_stamps_are_not_looked_for_where_there_are_none() -> None:
+    dom = Dom("<script>{published: '2025-08-24'}</script>")
+    dom.searcher = NothingFound()
+    assert list(stamps(dom)) == []

@@ -1,0 +1,80 @@
+"""Long pages: how much of them is read, by the kernel and in Python alike."""
+
+from __future__ import annotations
+
+import pytest
+from selectolax.lexbor import LexborNode
+
+from tenax.extract.article.blocks import MAX_BLOCKS, Blocks
+from tenax.extract.document import Document, read_with_dom
+from tenax.extract.html.dom import Dom
+from tenax.extract.html.text_limit import LEAST_CHARS, shorten
+from tenax.extract.html.walk import MAX_BOXES
+
+SHORT = {
+    "one text": ("<p>0123456789abcdefghij<p>later", 18, "<p>0123456789abcdefgh</p><p></p>"),
+    "all of it": ("<p>0123456789abcdefghij", 20, "<p>0123456789abcdefghij</p>"),
+    "letters of several bytes": ("<p>日本語のé文章です長い👩👩<p>later", 12, "<p>日本語のé文章です長い👩</p><p></p>"),
+    "short texts": ("<p>a<b>b</b>c", 2 * LEAST_CHARS, "<p>a<b>b</b></p>"),
+    "blank ones": ("<p>a</p> <p>b</p> <p>c", 2 * LEAST_CHARS, "<p>a</p> <p>b</p> <p></p>"),
+    "what is not seen": ("<script>ab</script><p>a<style>b</style>", LEAST_CHARS, "<p>a<style>b</style></p>"),
+    "without scripts": ("<p>a<noscript>b</noscript>c", LEAST_CHARS, "<p>a<noscript></noscript></p>"),
+    "links stay": ("<p>a<a href=x>b</a> <img src=y>", LEAST_CHARS, '<p>a<a href="x"></a><img src="y"></p>'),
+}
+
+
+@pytest.mark.parametrize("with_kernel", [True, False], ids=["kernel", "python"])
+@pytest.mark.parametrize("name", SHORT)
+def test_what_is_left_of_a_text(name: str, with_kernel: bool) -> None:
+    html, most, left = SHORT[name]
+    dom = Dom(html)
+    assert dom.root is not None
+    is_cut = shorten(dom.root, most, with_kernel=with_kernel)
+    [body] = dom.select("body")
+    assert isinstance(body, LexborNode)
+    assert body.html == f"<body>{left}</body>"
+    assert is_cut == (name not in ("all of it", "what is not seen"))
+
+
+LONG = {
+    "paragraphs": "".join(f"<p>x{n} and words" for n in range(60_000)),
+    "empty boxes": "<div></div>" * MAX_BOXES + "<p>the end",
+    "boxes in links": "<a href=/a>one<p>two" * 30_000,
+    "cells": "<table>" + "<tr><td>x<td>y" * 30_000,
+    "nested boxes": ("<div>a<div>b<ul><li>c</ul>d</div>e</div>") * 20_000,
+    "boxes and line breaks": "<p>a<br><br>b<div>c<br>d</div>" * 30_000,
+    "emphasis": "<p>" + "<b>x</b> and <i>y</i>" * 60_000,
+    "one paragraph": "<p>" + "word " * 600_000,
+    "another script": "<p>" + "日本語の文章、です。" * 250_000,
+    "noscript": "<noscript>" + "<p>words of it" * 60_000 + "</noscript>",
+    "images": "<p>words" + "<img src=/a.png alt=x>and" * 100_000,
+}
+
+
+def read(html: str, *, with_kernel: bool) -> Document:
+    return read_with_dom(html.encode(), "text/html; charset=utf-8", now=1.7e9, with_kernel=with_kernel)[0]
+
+
+@pytest.mark.parametrize("html", LONG.values(), ids=LONG)
+def test_the_kernel_reads_as_much_of_a_long_page_as_python(html: str) -> None:
+    by_kernel, in_python = read(html, with_kernel=True), read(html, with_kernel=False)
+    assert by_kernel == in_python
+    assert by_kernel.cut_why
+
+
+def test_boxes_beyond_the_limit_are_seen_and_not_judged() -> None:
+    html = "<p>first</p>" + "<div></div>" * MAX_BOXES + "<p>last</p><td>one<p>two"
+    blocks = Blocks(Dom(html).walk)
+    assert blocks.texts == ["first"]
+    assert blocks.is_cut
+    assert len(blocks.walk.box_tags) == MAX_BOXES
+    document = read(html, with_kernel=True)
+    assert document.text == "first\nlast\none\ntwo"
+    assert document.cut_why == "read to block 1"
+
+
+@pytest.mark.parametrize(("more", "is_cut"), [(0, False), (1, True), (2, True)])
+def test_one_block_more_than_are_judged_is_told(more: int, is_cut: bool) -> None:
+    html = "<p>some words" * (MAX_BLOCKS + more)
+    assert Blocks(Dom(html).walk).is_cut == is_cut
+    assert bool(read(html, with_kernel=True).cut_why) == is_cut

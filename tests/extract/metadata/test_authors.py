@@ -1,0 +1,92 @@
+"""Names of authors among what stands around them."""
+
+from __future__ import annotations
+
+import pytest
+
+from tenax.extract.metadata.authors import (
+    _BYLINE,
+    _BYLINE_LETTERS,
+    byline_in,
+    choose_people,
+    is_byline_label,
+    names_in,
+    people,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Ann Lee", ["Ann Lee"]),
+        ("By Ann Lee", ["Ann Lee"]),
+        ("Written by: Ann Lee | The Site", ["Ann Lee"]),
+        ("Von Ann Lee und Bo Ek", ["Ann Lee", "Bo Ek"]),
+        ("Ann Lee, Bo Ek and Cy Dow", ["Ann Lee", "Bo Ek", "Cy Dow"]),
+        ("Ann Lee; Bo Ek", ["Ann Lee", "Bo Ek"]),
+        ("Ann Lee, MD", ["Ann Lee"]),
+        ("Ann Lee, Senior Reporter", ["Ann Lee"]),
+        ("Lee, Ann", ["Ann Lee"]),
+        ("Ann Lee\nFounder at Acme", ["Ann Lee"]),
+        ("Ann Lee (http://h.example/)", ["Ann Lee"]),
+        ("Ann (Guha) Lee", ["Ann (Guha) Lee"]),
+        ("Ann Lee 25 Aug 2025", ["Ann Lee"]),
+        ("Posted on September 21, 2020 by Ann Lee", ["Ann Lee"]),
+        ("Ursula von der Leyen", ["Ursula von der Leyen"]),
+        ("Von der Leyen", ["Von der Leyen"]),
+        ("Di Maio", ["Di Maio"]),
+        ("作者：张三", ["张三"]),
+        ("sean_g", ["sean_g"]),
+        ("Share", []),
+        ("Admin", []),
+        ("by", []),
+        ("ann@h.example", []),
+        ("https://h.example/ann", []),
+        ("12:30", []),
+        ("Updated January 08", []),
+        ("This is a sentence about something else entirely", []),
+        ("", []),
+    ],
+)
+def test_names_in(text: str, names: list[str]) -> None:
+    assert list(names_in(text)) == names
+
+
+def test_a_name_is_told_once() -> None:
+    assert people(["Ann Lee", "ANN LEE", "Bo Ek"]) == ("Ann Lee", "Bo Ek")
+
+
+@pytest.mark.parametrize(
+    ("told", "chosen"),
+    [
+        ([["The Site"], ["Ann Lee"]], ("Ann Lee",)),
+        ([["Redaktion"], ["Ann Lee"]], ("Ann Lee",)),
+        ([["The Site", "Ann Lee"]], ("Ann Lee",)),
+        ([["The Site"], ["Share"]], ("The Site",)),
+        ([["News Desk"], []], ("News Desk",)),
+        ([["Share"], ["Admin"]], ()),
+    ],
+)
+def test_a_person_is_before_the_site(told: list[list[str]], chosen: tuple[str, ...]) -> None:
+    assert choose_people(told, ["The Site"]) == chosen
+
+
+def test_bylines_among_lines() -> None:
+    assert byline_in(["25 August", "By Ann Lee", "By Bo Ek"]) == "Ann Lee"
+    assert byline_in(["Byron was here", "byte by byte"]) == ""
+    assert byline_in(["Автор: Ann Lee"]) == "Ann Lee"
+    assert is_byline_label("Verfasst von") and not is_byline_label("Est. reading time")
+
+
+def test_no_other_letter_begins_a_byline() -> None:
+    rests = ("ritten by", "osted by", "ext by", "ext von", "y", "on", "utor:", "uthor:", "ar", "or", "i", "oor", "v",
+             "екст:", "втор:")  # fmt: skip
+    letters = {chr(code) for code in range(0x110000) for rest in rests if _BYLINE.match(f"{chr(code)}{rest} Ann")}
+    assert letters == _BYLINE_LETTERS
+
+
+@pytest.mark.parametrize(
+    "text", ["by " * 100_000, "a, " * 100_000, "a and " * 100_000, " " * 1_000_000, "(" * 1_000_000]
+)
+def test_endless_text_is_cut(text: str) -> None:
+    assert len(people([text])) <= 20

@@ -1,0 +1,86 @@
+"""What the body of a page marks as author and date."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tenax.extract.html.dom import Dom
+from tenax.extract.metadata.bylines import (
+    MOST_LOOKED_AT,
+    author_texts,
+    date_texts,
+    lines_around,
+    lines_with_years,
+    lone_dates,
+)
+
+
+@pytest.mark.parametrize(
+    ("html", "texts"),
+    [
+        ("<b class=author>C</b><b class=byline>B</b><a rel=author>R</a><b itemprop=author>M</b>", ["M", "R", "B", "C"]),
+        ("<div class=Author><img><a>Ann</a><p>Editor</p></div>", ["Ann"]),
+        ("<div class=author>Ann<p>Editor</p></div>", ["Ann\nEditor"]),
+        ("<meta itemprop=author content=Ann>", ["Ann"]),
+        ("<div class=author-bio>Ann writes</div>", []),
+        ("<div class=sidebar><b class=author>Ann</b></div>", []),
+        ("<footer><b class=author>Ann</b></footer>", []),
+        ("<body class=has-sidebar><b class=author>Ann</b>", ["Ann"]),
+        ("<div class=post-footer><b class=author>Ann</b></div>", ["Ann"]),
+        ("<div class='post-footer page-footer'><b class=author>Ann</b></div>", []),
+        ("<div class=Main-Nav><b class=author>Ann</b></div>", []),
+        ("<div class='navigated submenu unreply'><b class=author>Ann</b></div>", ["Ann"]),
+        ("<div class=sidebar><b class=author>Ann</b></div><div><b class=author>Bo</b></div>", ["Bo"]),
+        ("<ul class=replies><li><b class=author>Ann</b><li><b class=author>Bo</b></ul>", []),
+        ("<b class=author>" + "x" * 400 + "</b>", []),
+    ],
+)
+def test_author_texts(html: str, texts: list[str]) -> None:
+    assert list(author_texts(Dom(html))) == texts
+
+
+@pytest.mark.parametrize(
+    ("html", "texts"),
+    [
+        (
+            "<p class=date>4</p><p class=published>3</p><time>2</time><i itemprop=datePublished>1</i>",
+            ["1", "2", "3", "4"],
+        ),
+        ("<time datetime=2025>now</time>", ["2025"]),
+        ("<time class=updated>2025</time>", []),
+        ("<p class=date>no number</p>", []),
+    ],
+)
+def test_date_texts(html: str, texts: list[str]) -> None:
+    assert list(date_texts(Dom(html))) == texts
+
+
+def test_only_so_many_are_looked_at() -> None:
+    assert len(list(date_texts(Dom("<time>1</time>" * 500)))) == MOST_LOOKED_AT
+
+
+def test_what_is_too_large_is_no_byline_however_often_it_is_nested(within: Callable[[float], None]) -> None:
+    dom = Dom("<div class='author date'>" * MOST_LOOKED_AT + "<p>Ann 2025</p>" * 20_000)
+    assert (list(author_texts(dom)), list(date_texts(dom))) == ([], [])
+    within(3.0)
+
+
+def test_lines_around() -> None:
+    assert list(lines_around("A Story", "before\na story\nafter\n" + "x" * 200)) == ["after", "x" * 30, "before"]
+    assert list(lines_around("", "a\nb")) == []
+    assert list(lines_around("missing", "a\nb")) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Text\n24 August 2025\n" + "in 2024 " * 20, ["24 August 2025"]),
+        ("1 May 2025\n" * 9, []),
+        ("1 May 2025\n2 May 1999\n3 May 2001", ["1 May 2025", "2 May 1999", "3 May 2001"]),
+        ("2019 - 2021\nNo 12005, 20255", ["2019 - 2021"] * 2),
+    ],
+)
+def test_lone_dates(text: str, found: list[str]) -> None:
+    assert lone_dates(lines_with_years(text)) == found

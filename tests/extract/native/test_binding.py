@@ -1,0 +1,167 @@
+"""The kernel and Python read alike: pages of every kind, and what was made to break either."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tenax.extract.document import Document, read_with_dom
+from tenax.extract.html.dom import Dom
+from tenax.extract.native import binding
+from tenax.extract.native.binding import GaveUp, Sheet, open_sheet
+from tenax.extract.native.build import library_path
+from tests.extract.markup import MARKUP
+from tests.pages.written import NOW, WrittenPage, written_pages
+
+MADE = {
+    "nothing": "",
+    "no element": "just words",
+    "deep": "<div>" * 400 + "x" + "</div>" * 400,
+    "lines": "a<br><br>b<br> <br>c<br>d",
+    "our own marks": "<p>a\x01b\x02c</p><p>\x01\x02</p><p>x<br><br>y\x02</p>",
+    "controls": "<p>\x03\x9b\x7fa</p><p>\x04</p><p>\x1b[31mred</p>",
+    "too many blocks": "<p>a word</p>" * 11_000,
+    "a run of too many blocks": "<p>" + "x<br><br>" * 11_000,
+    "cells": "<table>" + "<tr><td>a</td><td>b c</td></tr>" * 300 + "</table>",
+    "a table of data": "<article><table><tr><th>a|b<th>c<tr><td rowspan=2>1<td>2<tr><td>3</table></article>",
+    "links in links": "<a href=1><table><tr><td><a href=2>x</a></table></a>" * 20,
+    "links around blocks": "<a href=/x><h2>Title</h2><p>Some words of it.</p></a>" * 20,
+    "without scripts": "<noscript><p>" + "words of text, many. " * 60 + "</p></noscript><p>short</p>",
+    "white space": "<p>\u2003 a\u00a0\u00a0b\u0085c\x1c\x1d d\u3000</p><pre>  x\n\ty\r\n z </pre>",
+    "dense": "<article>" + "<p>你好，世界。这是一个测试！</p><p>日本語の文章です。</p>" * 20 + "</article>",
+    "right to left": "<p>هذا نص طويل، وفيه كلمات كثيرة؟</p>" * 20,
+    "capitals": "<title>ΟΔΥΣΣΕΥΣ ΣΤΗΝ ΙΘΑΚΗ</title><h1>ΟΔΥΣΣΕΥΣ ΣΤΗΝ ΙΘΑΚΗ</h1><p>İstanbul K</p>",
+    "letters that not every Python knows": "<p>\U00011f04\U0001e4d0 \U00010d50X \U0002ebf0\U00031350, " * 20,
+    "fields": "<select><option>a<option>b</select><button>c</button><textarea>d e</textarea>",
+    "unknown elements": "<x-y class=nav>a</x-y><svg><title>t</title><a href=/q>z</a></svg><p>x</p>",
+    "emphasis": "<p><b>a</b>b<i>c </i>d<code>`e`</code><b><i>f</i></b>! <a href=/g>g</a>![h]</p>" * 5,
+    "what holds nothing": "<p>a<math><input><a href=/x>words</a></input></math>b<a href=/y><br></a></p>",
+    "lists": "<ul><li>a<ul><li>b<ol start=7><li>c<li>d</ol></ul><li><blockquote>e<p>f</blockquote></ul>" * 5,
+}
+
+
+def both(
+    html: str, url: str | None = None, *, with_article: bool = True, with_markdown: bool = True
+) -> tuple[Document, Document]:
+    """Read by the kernel, and in Python."""
+    kernel, plain = (
+        read_with_dom(
+            html.encode("utf-8", "replace"),
+            "text/html; charset=utf-8",
+            url=url,
+            now=NOW,
+            with_article=with_article,
+            with_markdown=with_markdown,
+            with_kernel=with_kernel,
+        )[0]
+        for with_kernel in (True, False)
+    )
+    return kernel, plain
+
+
+def test_there_is_a_kernel() -> None:
+    assert binding.kernel() is not None, "it was not built, or does not fit the parser: every other test would be void"
+
+
+@pytest.mark.parametrize("page", written_pages(), ids=lambda page: page.name)
+def test_written_pages_are_read_alike(page: WrittenPage) -> None:
+    kernel, plain = both(page.html, page.about.url)
+    assert kernel == plain
+    assert kernel.article
+
+
+@pytest.mark.parametrize("page", written_pages(), ids=lambda page: page.name)
+def test_written_pages_are_skimmed_alike(page: WrittenPage) -> None:
+    kernel, plain = both(page.html, with_article=False)
+    assert kernel == plain
+    assert kernel.text
+
+
+@pytest.mark.parametrize("html", MADE.values(), ids=MADE)
+def test_what_was_made_to_break_it_is_read_alike(html: str) -> None:
+    for with_article, with_markdown in ((True, True), (True, False), (False, False)):
+        kernel, plain = both(html, with_article=with_article, with_markdown=with_markdown)
+        assert kernel == plain
+
+
+@settings(max_examples=300, deadline=None)
+@given(MARKUP, st.booleans())
+def test_markup_of_any_shape_is_read_alike(markup: str, is_wrapped: bool) -> None:
+    kernel, plain = both(f"<article>{markup * 3}</article>" if is_wrapped else markup, "https://example.org/news/a-b-c")
+    assert kernel == plain
+
+
+@pytest.fixture
+def fresh() -> Iterator[None]:
+    """The kernel is looked for again, before and after."""
+    binding._kernel.cache_clear()
+    yield
+    binding._kernel.cache_clear()
+
+
+def test_a_page_that_it_gives_up_on_is_read_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    def give_up(self: Sheet, *_: object) -> None:
+        raise GaveUp("the page takes too much memory")
+
+    page = written_pages()[0]
+    _, plain = both(page.html, page.about.url)
+    for name in ("read", "skim", "markdown"):
+        with monkeypatch.context() as patched:
+            patched.setattr(Sheet, name, give_up)
+            assert both(page.html, page.about.url)[0] == plain
+
+
+@pytest.mark.usefixtures("fresh")
+@pytest.mark.parametrize("missing", ["library", "functions", "characters", "tags", "nodes", "patterns"])
+def test_without_a_kernel_that_fits_pages_are_read_in_python(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if missing == "library":
+        monkeypatch.setattr(binding, "library_path", lambda: None)
+    elif missing == "functions":
+        monkeypatch.setattr(binding, "_LEXBOR", ("no_such_function",))
+    elif missing == "characters":
+        path = library_path()
+        monkeypatch.setattr("unicodedata.unidata_version", "13.0.0")
+        monkeypatch.setattr(binding, "library_path", lambda: path)
+    elif missing == "tags":
+        monkeypatch.setattr(binding, "_tags_of", lambda _: {"a": 1})
+    elif missing == "nodes":
+        monkeypatch.setattr(binding, "_is_mirrored", lambda *_: False)
+    else:
+        monkeypatch.setattr("tenax.extract.native.class_hints.regex", object())
+    assert binding.kernel() is None
+    assert open_sheet(1) is None
+    page = written_pages()[0]
+    kernel, plain = both(page.html, page.about.url)
+    assert kernel == plain
+
+
+def test_pages_are_given_back_and_used_again() -> None:
+    ready = binding.kernel()
+    assert ready is not None
+    dom = Dom("<p>words")
+    assert dom.root is not None
+    sheets = [open_sheet(dom.root.mem_id) for _ in range(8)]
+    for sheet in sheets:
+        assert sheet is not None
+        assert sheet.skim().text == "words"
+        sheet.close()
+        sheet.close()
+    one = ready.page()
+    ready.give_back(one)
+    assert ready.page() == one
+    ready.give_back(one)
+
+
+def test_the_mirror_shows_what_the_parser_says() -> None:
+    ready = binding.kernel()
+    assert ready is not None
+    dom = Dom("<p>word</p>")
+    text = dom.select("p")[0].first_child
+    assert text is not None
+    seen = (ctypes.c_uint64 * 8)()
+    ready.call.kernel_mirror(text.mem_id, seen)
+    assert (seen[1], seen[2], chr(seen[6]), chr(seen[7])) == (3, 4, "w", "d")

@@ -1,0 +1,53 @@
+"""Of the marks by which authors and dates are found, the kernel misses none."""
+
+from __future__ import annotations
+
+import pytest
+
+from tenax.extract.html.dom import Dom
+from tenax.extract.metadata.bylines import AUTHORS, DATES
+from tenax.extract.native.binding import open_sheet
+from tests.pages.written import written_pages
+
+CLAUSES = (*AUTHORS, *DATES)
+MADE = {
+    "<p itemprop='x author'>": "[itemprop~=author]",
+    "<a rel='me author'>": "[rel~=author]",
+    "<p class=theByLine>": "[class*=byline i]",
+    "<body class='x POST-AUTHOR'>": "[class*=author i]",
+    "<p class=a&#117;thor>": "[class*=author i]",
+    "<i class=usernames>": "[class*=username i]",
+    "<a href=//x/author/y>": "a[href*='/author']",
+    "<svg><a xlink:href=/authors>": "a[href*='/author']",
+    "<TIME>": "time",
+    "<meta itemprop=datePublished>": "[itemprop~=datePublished]",
+    "<p itemprop=dateCreated>": "[itemprop~=dateCreated]",
+    "<x-y class=updated>": "[class*=date i]",
+    "<html class=Republic>": "[class*=publi i]",
+    "<math><link><p class=posted>": "[class*=posted i]",
+}
+
+
+def marks_of(dom: Dom) -> set[str]:
+    sheet = open_sheet(dom.root.mem_id) if dom.root is not None else None
+    assert sheet is not None
+    sheet.close()
+    return {clause for bit, clause in enumerate(CLAUSES) if sheet.seen.byline_marks >> bit & 1}
+
+
+@pytest.mark.parametrize(("html", "clause"), MADE.items())
+def test_each_mark_is_seen(html: str, clause: str) -> None:
+    dom = Dom(html)
+    assert marks_of(dom) == {clause}
+    assert dom.select(clause)
+
+
+@pytest.mark.parametrize("html", ["", "<p class>", "<p class=autho>", "<template><p class=author></template>"])
+def test_nothing_else_is_a_mark(html: str) -> None:
+    assert marks_of(Dom(html)) == set()
+
+
+def test_none_is_missed() -> None:
+    for page in written_pages():
+        dom = Dom(page.html)
+        assert {clause for clause in CLAUSES if dom.select(clause)} <= marks_of(dom)

@@ -1,0 +1,166 @@
+"""Lines near the title, lines with years and stamps: the kernel finds what Python does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from tenax.extract.document import read_with_dom
+from tenax.extract.html.dom import Dom
+from tenax.extract.html.head import stamps
+from tenax.extract.metadata.bylines import beginning_of, lines_around, lines_with_years, lone_dates
+from tenax.extract.native.binding import Sheet, open_sheet
+from tests.pages.written import written_pages
+
+NUMBERS = (0.0,) * 19
+"""What the head and the address say of a page: here nothing."""
+
+
+@contextmanager
+def opened(dom: Dom) -> Iterator[Sheet]:
+    sheet = open_sheet(dom.root.mem_id) if dom.root is not None else None
+    assert sheet is not None
+    try:
+        yield sheet
+    finally:
+        sheet.close()
+
+
+def check(text: str, title: str) -> None:
+    """Both find the same in a page with these lines."""
+    with opened(Dom("".join(f"<p>{line}</p>" for line in text.split("\n")))) as sheet:
+        read = sheet.read("", NUMBERS).text
+        found = sheet.lines(beginning_of(title))
+    assert found is not None
+    assert found[0] == list(lines_around(title, read))
+    years = lines_with_years(read)
+    assert lone_dates(found[1]) == lone_dates(years)
+    assert found[1] in (years, [])
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("", ""),
+        ("a\nb", ""),
+        ("before\na story\nafter\n" + "x" * 200, "A Story"),
+        ("one\ntwo\nthree\nfour\nfive\nsix\nTitle", "title"),
+        ("Title\n" + "".join(f"line {n}\n" for n in range(30)), "title"),
+        ("Title\nx\nTITLE\ny\ntitle\nz\nTitle\nnever", "Title"),
+        ("é" * 119 + "\n" + "é" * 121 + "\nTitle\n" + "é" * 120, "title"),
+        ("x\n" * 300 + "é" * 1_999 + "\ntitle\n" + "é" * 1_993 + "\ny\nz", "title"),
+        ("y\n" + "é " * 990 + "\nTHE TITLE " + "é " * 990 + "\ny\nz", "the title"),
+        ("ΟΔΥΣΣΕΥΣ ΣΤΗΝ ΙΘΑΚΗ\nafter", "ΟΔΥΣΣΕΥΣ ΣΤΗΝ ΙΘΑΚΗ"),
+        ("İİİ\nbefore\nTitle\nafter\nlater", "title"),
+        ("\u212aelvin\nafter", "Kelvin"),
+        ("İ" * 200 + "\nistanbul\nafter", "istanbul"),
+        ("x\n" * 49_998 + "Title\ny", "Title"),
+        ("x\n" * 49_990 + "Title\nyes\n2019\n2020", "Title"),
+        ("words of a line, " * 10 + "\nThe Title Of This Page Is Long Indeed\nafter", "the title of this page is LONG"),
+    ],
+)  # fmt: skip
+def test_lines_near_the_title(text: str, title: str) -> None:
+    check(text, title)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2",
+        "20",
+        "1 May 2025\n2 May 1999\n3 May 2001",
+        "1 May 2025\n2 May 1999\n3 May 2001\n4 May 2002",
+        "2019 - 2021\nNo 12005, 20255\n1920x1080",
+        "x2019 2019x é2019 2019é _2019 2019_ 2019.\n" * 3,
+        "२०१९ 20१९ 1९99",
+        "é" * 46 + "2019\n" + "é" * 47 + "2019\n" + "é" * 46 + "1999",
+        "a long line " * 20 + "2019\n2020",
+        "2020\n" + "19" * 40_000 + "\n2021",
+        "x\n" * 49_999 + "20",
+        "x\n" * 49_999 + "2019",
+        "x" * 62 + "\n19\n" + "y" * 63 + "\n2019",
+    ],
+)
+def test_lines_with_years(text: str) -> None:
+    check(text, "title")
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(st.text(st.sampled_from("aAbBiI 12 09-_.éİıK\u212aΣσς年२"), max_size=70), max_size=12),
+    st.integers(0, 200),
+    st.integers(1, 30),
+)
+@example(["A" * 64 + "b"], 63, 2)
+def test_lines_of_any_kind(lines: list[str], start: int, length: int) -> None:
+    text = "\n".join(lines)
+    check(text, text[start : start + length].swapcase())
+
+
+def test_written_pages() -> None:
+    for page in written_pages():
+        dom = Dom(page.html)
+        with opened(dom) as sheet:
+            text = sheet.read("", NUMBERS).text
+            found = sheet.lines(beginning_of(page.about.title))
+            may_have_stamps = sheet.may_have_stamps()
+        assert found is not None
+        assert found[0] == list(lines_around(page.about.title, text))
+        assert lone_dates(found[1]) == lone_dates(lines_with_years(text))
+        assert may_have_stamps or not list(stamps(dom))
+
+
+def test_a_page_that_was_not_read_has_no_lines() -> None:
+    with opened(Dom("<p>words")) as sheet:
+        assert sheet.lines("words") is None
+        sheet.read("", NUMBERS)
+        assert sheet.lines("words") == ([], [])
+        assert sheet.lines("\ud800") is None
+
+
+@pytest.mark.parametrize(
+    ("html", "may"),
+    [
+        ("<script>{'published': '2025-08-24'}", True),
+        ("<script>{publish_date:\u20282", False),
+        ("<script>{dateCreated\u2028:\u3000'2025-08-24'", True),
+        ("<script>{createdAt: '٢025-08-24'", True),
+        ("<svg><script>{published:'2025-08-24'}</script></svg>", True),
+        ("<noscript><script>{published:'2025-08-24'}</script></noscript>", True),
+        ("<script>{published</script><script>:'2025-08-24'}", True),
+        ("<script>{published: true, publisher: 'x', created:2025, publishedByOthers: '2025'}", False),
+        ("<script></script><p>published: '2025-08-24'", False),
+        ("<template><script>{published: '2025-08-24'}</script></template>", False),
+        ("", False),
+    ],
+)
+def test_pages_that_may_have_stamps(html: str, may: bool) -> None:
+    dom = Dom(html)
+    with opened(dom) as sheet:
+        assert sheet.may_have_stamps() is may
+    assert may or not list(stamps(dom))
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(
+        st.lists(st.sampled_from(("ublish", "reated", "ed", "_", '"', "'", ":", " ", "\u2003", "2", "2025-08-24", "x")))
+        .map("".join)
+    )
+)  # fmt: skip
+def test_no_stamp_is_missed(scripts: list[str]) -> None:
+    dom = Dom("".join(f"<script>{script}</script>" for script in scripts))
+    with opened(dom) as sheet:
+        assert sheet.may_have_stamps() or not list(stamps(dom))
+
+
+def test_nobody_searches_a_page_that_is_closed() -> None:
+    page = written_pages()[0]
+    _, dom = read_with_dom(page.html.encode(), "text/html")
+    assert dom is not None
+    assert dom.seen is not None
+    assert dom.searcher is None

@@ -1,0 +1,96 @@
+"""Work that does not end by itself is ended: Python by an interruption, anything else with its process."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+import tenax
+from tenax.runtime.cpu_time import cpu_seconds, cut_off
+
+ENVIRONMENT = {"PYTHONPATH": str(Path(tenax.__file__).parents[1])}
+
+
+class TimeUp(Exception):
+    pass
+
+
+def busy(seconds: float) -> None:
+    until = cpu_seconds() + seconds
+    while cpu_seconds() < until:
+        pass
+
+
+def test_python_code_is_interrupted_when_its_time_is_up() -> None:
+    with pytest.raises(TimeUp), cut_off(0.01, TimeUp):
+        busy(3600)
+
+
+def test_code_that_ends_in_time_is_left_alone() -> None:
+    with cut_off(3600, TimeUp):
+        busy(0.01)
+    assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0, 0)
+    busy(0.01)
+
+
+def test_after_an_interruption_nothing_is_left_of_it() -> None:
+    for _ in range(2):
+        with pytest.raises(TimeUp), cut_off(0.01, TimeUp):
+            busy(3600)
+        assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0, 0)
+    busy(0.5)
+
+
+def test_an_error_of_the_code_itself_is_its_own() -> None:
+    with pytest.raises(KeyError), cut_off(3600, TimeUp):
+        raise KeyError
+    assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0, 0)
+
+
+def test_other_threads_and_other_users_of_the_signal_are_left_alone() -> None:
+    def work() -> None:
+        with cut_off(0.01, TimeUp):
+            busy(0.5)
+        done.append(True)
+
+    done: list[bool] = []
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join(60)
+    assert done == [True]
+    before = signal.signal(signal.SIGVTALRM, signal.SIG_IGN)
+    try:
+        with cut_off(0.01, TimeUp):
+            busy(0.5)
+        assert signal.getsignal(signal.SIGVTALRM) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGVTALRM, before)
+
+
+@pytest.mark.parametrize(
+    ("work", "code"),
+    [
+        ("sum(range(10**12))", -signal.SIGXCPU),
+        ("[limit.allow(0.1) or busy(0.5) for _ in range(12)]", 0),
+    ],
+    ids=["one piece that does not end", "many that do"],
+)
+def test_a_process_that_does_not_come_to_an_end_is_ended(work: str, code: int) -> None:
+    """Whatever it is doing: a loop in C hears of no signal that Python handles."""
+    program = f"""
+from tenax.runtime.cpu_time import ProcessLimit, cpu_seconds
+def busy(seconds):
+    until = cpu_seconds() + seconds
+    while cpu_seconds() < until:
+        pass
+limit = ProcessLimit()
+limit.allow(0.1)
+{work}
+"""
+    ended = subprocess.run([sys.executable, "-c", program], env=ENVIRONMENT, check=False, timeout=600)
+    assert ended.returncode == code

@@ -1,0 +1,107 @@
+"""Starting while a server is away: tried until it answers, said once, and ended when somebody asks for it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Iterator
+from typing import Any
+
+import pytest
+
+from tenax.errors import ConfigError, LedgerAway, LedgerUnusable, ServerAway, TenaxError
+from tenax.services.startup import PAUSES_SECONDS, SPREAD, Stopping, opened
+
+DONE = "a service"
+AWAY = ServerAway("Redis does not answer")
+
+
+class Pauses:
+    """Takes no time, and notes how long it would have taken."""
+
+    def __init__(self) -> None:
+        self.seconds: list[float] = []
+
+    async def __call__(self, news: asyncio.Event, seconds: float) -> None:
+        self.seconds.append(seconds)
+
+
+def after(*troubles: TenaxError) -> Callable[[], Coroutine[Any, Any, str]]:
+    left: Iterator[TenaxError] = iter(troubles)
+
+    async def open() -> str:
+        if (trouble := next(left, None)) is not None:
+            raise trouble
+        return DONE
+
+    return open
+
+
+async def test_who_is_there_is_not_waited_for(caplog: pytest.LogCaptureFixture) -> None:
+    pauses = Pauses()
+    assert await opened(after(), Stopping(), pauses) == DONE
+    assert pauses.seconds == []
+    assert caplog.records == []
+
+
+async def test_who_is_away_is_tried_again_with_longer_pauses() -> None:
+    pauses = Pauses()
+    assert await opened(after(*[AWAY] * 10), Stopping(), pauses) == DONE
+    for seconds, pause in zip(pauses.seconds, [*PAUSES_SECONDS, 30.0, 30.0, 30.0], strict=True):
+        assert pause <= seconds <= pause * (1 + SPREAD)
+
+
+async def test_each_server_that_is_away_is_named_once(caplog: pytest.LogCaptureFixture) -> None:
+    postgres = LedgerAway("PostgreSQL does not answer")
+    with caplog.at_level(logging.INFO, "tenax"):
+        await opened(after(postgres, postgres, AWAY, AWAY), Stopping(), Pauses())
+    assert [record.message for record in caplog.records] == [
+        "a server is away, waiting for it",
+        "a server is away, waiting for it",
+        "every server is there",
+    ]
+
+
+@pytest.mark.parametrize("trouble", [ConfigError("no such user"), LedgerUnusable("of a newer Tenax")])
+async def test_what_waiting_cannot_cure_is_said_at_once(trouble: TenaxError) -> None:
+    pauses = Pauses()
+    with pytest.raises(type(trouble), match=str(trouble)):
+        await opened(after(AWAY, trouble), Stopping(), pauses)
+    assert len(pauses.seconds) == 1
+
+
+async def test_an_end_that_is_asked_for_while_it_waits() -> None:
+    stopping = Stopping()
+
+    async def asked_for(news: asyncio.Event, seconds: float) -> None:
+        stopping.ask()
+        assert news.is_set()
+
+    assert await opened(after(AWAY, AWAY), stopping, asked_for) is None
+
+
+async def test_an_end_that_is_asked_for_while_it_tries() -> None:
+    stopping, let_go = Stopping(), asyncio.Event()
+
+    async def open() -> str:
+        stopping.ask()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            let_go.set()
+        return DONE
+
+    assert await opened(open, stopping) is None
+    assert let_go.is_set()
+
+
+@pytest.mark.parametrize("is_early", [False, True], ids=["while it runs", "before it ran"])
+def test_a_service_is_told_whenever_an_end_is_asked_for(is_early: bool) -> None:
+    stopping, told = Stopping(), list[str]()
+    if is_early:
+        stopping.ask()
+    stopping.hand_over(lambda: told.append("stop"))
+    assert told == (["stop"] if is_early else [])
+    if not is_early:
+        stopping.ask()
+    assert told == ["stop"]
