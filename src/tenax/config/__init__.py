@@ -1,8 +1,8 @@
-"""Configuration: `sections` and `fetching` declare every knob, `load` lays files, variables and flags over them,
-`checking` checks a config that a program made.
+"""Configuration: every setting with its default, and how files, variables and flags are combined.
 
-`reading` declares those of reading pages, `services` those of the jobs beside the crawl. `sites` says what holds for
-one host; `knobs` is the list that documents and error messages are made of.
+`sections`, `fetching`, `discovery`, `extract` and `services` declare the settings. `load` combines their sources,
+`checks` checks a config that a program made, and `sites` gives what holds for one host. `schema` lists every setting,
+for the documents and the error messages.
 """
 
 from __future__ import annotations

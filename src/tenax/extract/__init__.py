@@ -1,9 +1,9 @@
 """Reading a document: bytes in, one DOM, everything a page yields out.
 
-Everything here is pure and bounded. `read_document` judges what the body is (`sniff`), decodes it by the WHATWG order
-(`charset`), parses once (`parser`), and takes title, description, canonical URL, language, robots hints, visible text
-and links from that one DOM. It never raises, whatever the bytes are: a page that would cost too much CPU time or memory
-(`budget`) is not read, and says why.
+Everything here is pure and bounded. `read_document` judges what the body is (`html.media_type`), decodes it by the
+WHATWG order (`html.charset`), parses once (`html.parser`), and takes title, description, canonical URL, language,
+robots hints, visible text and links from that one DOM. It never raises, whatever the bytes are: a page that would cost
+too much CPU time or memory (`budget`) is not read, and says why.
 
 Names are loaded when they are first used: the ledger compares fingerprints, and needs no parser for it.
 """

@@ -6,6 +6,6 @@ character. It is built where there is a C compiler (`build`), and left out where
 for another parser than the one at hand: then the pages are read in Python.
 
 Promises: a page can make the kernel give up, and then it is read in Python; it cannot make it write out of bounds, wait
-or grow without limit. The words, patterns and tables it works with are Python's (`words`, `languages`, `forest`), and
-handed over when it is loaded.
+or grow without limit. The words, patterns and tables it works with are Python's (`class_hints`, `language_data`,
+`decision_trees`), and handed over when it is loaded.
 """
