@@ -139,7 +139,7 @@ def layout() -> str:
 def _package(name: str, depth: int = 1) -> str:
     folder = SOURCE / name
     indent = "  " * depth
-    sentence = _first_sentence(folder / "__init__.py")
+    sentence = first_sentence(folder / "__init__.py")
     modules = " ".join(sorted(file.stem for file in folder.glob("*.py") if not file.stem.startswith("__")))
     lines = textwrap.wrap(
         f"{folder.name}/  {sentence}", _WIDTH, initial_indent=indent, subsequent_indent=f"{indent}    "
@@ -149,6 +149,6 @@ def _package(name: str, depth: int = 1) -> str:
     return "\n".join([*lines, *(_package(str(one), depth + 1) for one in inside)])
 
 
-def _first_sentence(file: Path) -> str:
+def first_sentence(file: Path) -> str:
     text = (ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or "").partition("\n\n")[0]
     return re.split(r"(?<=\.) (?=[A-Z`])", " ".join(text.split()))[0]

@@ -2,7 +2,7 @@
 
 A part stands between two markers, `<!-- begin NAME -->` and `<!-- end NAME -->`, in README.md or any page of docs/.
 Everything outside of them is written by hand and left alone. With --check nothing is written, and the exit code says
-whether something would be.
+whether something would be. docs/architecture.svg is generated as a whole.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from docs import from_capacity, from_code, from_results
+from docs import diagram, from_capacity, from_code, from_results
+from docs.packages import DiagramError
 from tenax.metrics import PAGE_FETCHER_METRICS
 
 ROOT = Path(__file__).parent.parent
@@ -24,15 +25,28 @@ _PART = re.compile(
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="scripts/docs", description="Bring the generated parts of the documents up.")
+    parser = argparse.ArgumentParser(
+        prog="scripts/docs",
+        description="Bring the generated parts of the documents up to date.",
+        epilog="scripts/docs picture draws docs/terminal.svg from a run of the demo.",
+    )
     parser.add_argument("--check", action="store_true", help="write nothing; fail when a part is out of date")
     is_check = parser.parse_args().check
-    stale = {page: new for page in pages() if (new := rewritten(page.read_text("utf-8"))) != page.read_text("utf-8")}
+    try:
+        stale = {file: new for file, new in generated().items() if not file.exists() or file.read_text("utf-8") != new}
+    except DiagramError as error:
+        sys.stderr.write(f"scripts/docs: {error}\n")
+        return 1
     for page, new in stale.items():
         sys.stdout.write(f"{page.relative_to(ROOT)} {'is out of date: run scripts/docs' if is_check else 'written'}\n")
         if not is_check:
             page.write_text(new, encoding="utf-8")
     return 1 if is_check and stale else 0
+
+
+def generated() -> dict[Path, str]:
+    """Every file with generated parts, as it should be."""
+    return {page: rewritten(page.read_text("utf-8")) for page in pages()} | {diagram.PICTURE: diagram.svg()}
 
 
 def pages() -> list[Path]:
