@@ -28,7 +28,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="scripts/docs",
         description="Bring the generated parts of the documents up to date.",
-        epilog="scripts/docs picture draws docs/terminal.svg from a run of the demo.",
+        epilog="scripts/docs build [DIR] makes the website, serve shows it, picture draws docs/terminal.svg.",
     )
     parser.add_argument("--check", action="store_true", help="write nothing; fail when a part is out of date")
     is_check = parser.parse_args().check
