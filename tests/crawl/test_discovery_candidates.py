@@ -297,6 +297,13 @@ def test_what_asked_for_nothing_says_nothing_of_how_much_is_left() -> None:
         assert (finds.made, offers) == (0, ())
 
 
+def test_what_is_refused_may_be_the_last_there_is() -> None:
+    known = Finds(requests=30)
+    for outcome, is_guessed in ((Refused("robots: closed"), True), (Deferred(NOW, "turn: not yet"), False)):
+        _, offers = guess(known, outcome=outcome, reading=None, discovery=sources("archives"), waiting=0, new_urls=0)
+        assert bool(offers) is is_guessed
+
+
 def test_a_guess_that_the_rules_refuse_costs_none() -> None:
     finds, offers = guess(rules=rules_for(exclude=("*page=*",)))
     assert (finds.made, offers) == (0, ())

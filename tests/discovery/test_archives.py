@@ -20,6 +20,7 @@ from tenax.discovery.archives import (
     dated,
     earliest_linked,
     is_archive_time,
+    is_first_year,
     is_usual,
     is_worth,
     learned_pattern,
@@ -139,8 +140,8 @@ def test_a_stranger_is_asked_for_what_is_usual() -> None:
 
 def test_a_section_for_news_is_asked_for_its_years_and_months() -> None:
     finds = Finds(sections={"presse": 2, "sport": 9})
-    usual = ("/archive", "/{yyyy}/", "/presse/{yyyy}/", "/{yyyy}/{mm}/", "/presse/{yyyy}/{mm}/")
-    assert archives_to_try(finds, NOW, 5) == usual
+    usual = ("/presse/{yyyy}/{mm}/", "/archive", "/{yyyy}/", "/presse/{yyyy}/", "/{yyyy}/{mm}/")
+    assert archives_to_try(finds, NOW, 5) == usual, "by its months first: a year of news is too much for a page"
 
 
 def test_sections_seen_often_come_before_rare_ones() -> None:
@@ -155,8 +156,8 @@ def test_dates_in_the_paths_of_pages_come_first() -> None:
 
 def test_where_archives_are_written_another_way_no_other_dates_are_tried() -> None:
     finds = Finds(archives={"/blog/{yyyy}/{mm}/": ArchiveRule("valid", worked=1, reached=EARLIEST_YEAR * 12)})
-    tried = archives_to_try(finds, NOW, 99, with_further=False)
-    assert tried == ("/blog/{yyyy}/{mm}/", "/archive")
+    for with_further in (False, True):
+        assert archives_to_try(finds, NOW, 99, with_further) == ("/blog/{yyyy}/{mm}/",)
 
 
 def test_the_year_before_is_tried_where_nothing_is_at_this_one() -> None:
@@ -178,7 +179,57 @@ def test_what_worked_comes_first_and_what_failed_rests() -> None:
         "/blog/{yyyy}/{mm}/": ArchiveRule("valid", worked=3, reached=24_000),
         "/{yyyy}/": ArchiveRule("tried", asked=2026, at=NOW - 5),
     }
-    assert archives_to_try(Finds(archives=rules), NOW, 99)[:3] == ("/blog/{yyyy}/{mm}/", "/archives", "/{yyyy}/{mm}/")
+    assert archives_to_try(Finds(archives=rules), NOW, 99) == ("/blog/{yyyy}/{mm}/",)
+    del rules["/blog/{yyyy}/{mm}/"]
+    tried = archives_to_try(Finds(archives=rules), NOW, 99)
+    assert tried[:2] == ("/{yyyy}/{mm}/", "/archives")
+    assert not {"/archive", "/sitemap", "/{yyyy}/"} & set(tried)
+
+
+@pytest.mark.parametrize(
+    ("newest", "is_large", "is_tried"),
+    [(2026 * 12 + 1, False, False), (2026 * 12 + 1, True, True), (2025 * 12 + 11, False, True)],
+    ids=["this year has pages", "a large site", "this year has none"],
+)
+def test_a_small_site_is_asked_for_the_year_before_only_if_this_one_is_empty(
+    newest: int, is_large: bool, is_tried: bool
+) -> None:
+    missed = after_archive(ArchiveRule(asked=2026, reached=2026), "no such page", NOW)
+    finds = Finds(archives={"/{yyyy}/": missed}, signs=SiteSigns(newest=newest))
+    assert ("/{yyyy}/" in archives_to_try(finds, NOW, 99, with_further=is_large)) is is_tried
+
+
+def test_years_end_at_the_first_that_is_not_there_and_months_at_the_second() -> None:
+    worked = ArchiveRule("valid", worked=3, reached=2020)
+    assert after_archive(worked, "no such page", NOW, is_year=True).state == "invalid"
+    assert after_archive(worked, "nothing new", NOW, is_year=True).state == "valid"
+    assert after_archive(worked, "no such page", NOW).state == "valid"
+
+
+def test_a_month_that_shows_nothing_new_is_followed_by_one_more() -> None:
+    rule = ArchiveRule("tried", reached=24_300, asked=24_300)
+    barren = after_archive(rule, "nothing new", NOW)
+    assert (barren.state, barren.worked) == ("valid", 0)
+    assert next_period("/{yyyy}/{mm}/", rule_to_ask("/{yyyy}/{mm}/", barren, NOW), NOW) == 24_299
+    assert after_archive(msgspec.structs.replace(barren, reached=24_299), "nothing new", NOW).state == "invalid"
+    assert after_archive(rule, "no such page", NOW).state == "invalid"
+    assert after_archive(ArchiveRule("tried", asked=0), "nothing new", NOW).state == "invalid", "a place without a date"
+
+
+@pytest.mark.parametrize(
+    ("linked", "reached", "is_first"),
+    [
+        ({"/{yyyy}/{mm}/": 2023 * 12 + 11}, 2024 * 12, True),
+        ({"/{yyyy}/{mm}/": 2023 * 12}, 2024 * 12, False),
+        ({"/{yyyy}/{mm}/": 2023 * 12 + 11}, 2024 * 12 + 3, False),
+        ({"/news/{yyyy}/{mm}/": 2023 * 12 + 11}, 2024 * 12, False),
+        ({}, 2024 * 12, False),
+    ],
+    ids=["it begins in December", "in January", "the next one has gaps, too", "other months", "no months"],
+)
+def test_a_year_that_begins_late_is_the_first(linked: dict[str, int], reached: int, is_first: bool) -> None:
+    rules = dict.fromkeys(("/{yyyy}/{mm}/", "/news/{yyyy}/{mm}/"), ArchiveRule("valid", worked=3, reached=reached))
+    assert is_first_year("/{yyyy}/", 2023, linked, rules) is is_first
 
 
 @pytest.mark.parametrize(

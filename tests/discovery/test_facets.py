@@ -2,8 +2,16 @@ from __future__ import annotations
 
 import pytest
 
-from tenax.discovery.facets import MOST_PATHS, WINDOW, after_selection, path_of, why_spared
-from tenax.model import Finds, PageKind
+from tenax.discovery.facets import (
+    MOST_PATHS,
+    WINDOW,
+    after_selection,
+    is_combined,
+    most_at_once,
+    path_of,
+    why_spared,
+)
+from tenax.model import FacetRule, Finds, PageKind
 from tests.discovery.little_sites import HOST
 
 TRIED = 10
@@ -22,8 +30,9 @@ def seen(
     content_hash: str = "same",
     fingerprint: bytes = ONE,
     new_urls: int = 0,
+    narrowed: bool = False,
 ) -> Finds:
-    return after_selection(finds, HOST + place, HOST, kind, content_hash, fingerprint, new_urls, likeness)
+    return after_selection(finds, HOST + place, HOST, kind, content_hash, fingerprint, new_urls, likeness, narrowed)
 
 
 def after(count: int, kind: PageKind = PageKind.HUB, new_urls: int = 0, is_alike: bool = True) -> Finds:
@@ -131,3 +140,50 @@ def test_only_the_paths_visited_last_are_remembered() -> None:
         finds = seen(finds, f"{path}?a=1")
     assert list(finds.facets) == [*paths[2:], paths[0], "/new"]
     assert finds.facets[paths[0]].seen == 2
+
+
+SIZES, BRANDS = ("s", "m", "l"), ("acme", "bolt", "crest")
+
+
+@pytest.mark.parametrize(
+    ("place", "offered", "is_one"),
+    [
+        ("?colour=red", [*(f"?colour=red&size={n}" for n in SIZES), *(f"?brand={n}&colour=red" for n in BRANDS)],
+         True),
+        ("?colour=red", [f"?colour=red&size={one}" for one in SIZES], False),
+        ("?colour=red", [f"?size={one}" for one in SIZES] + [f"?brand={one}" for one in BRANDS], False),
+        ("?title=X", [f"?title=X&action={one}" for one in ("edit", "history", "info")] + ["?title=X&oldid=7"], False),
+        ("?t=5", [f"?t=5&start={n}" for n in (10, 20, 30)] + [f"?t=5&view={one}" for one in SIZES], False),
+    ],
+    ids=["by size and brand", "by one parameter", "other selections", "a page of a wiki", "pages of a thread"],
+)  # fmt: skip
+def test_a_selection_is_known_by_the_ways_to_narrow_it(place: str, offered: list[str], is_one: bool) -> None:
+    assert is_combined(f"{HOST}/shop{place}", [f"{HOST}/shop{one}" for one in offered]) is is_one
+    assert not is_combined(f"{HOST}/shop{place}", [f"{HOST}/other{one}" for one in offered])
+
+
+def narrowed_after(count: int, new_urls: int = 0) -> Finds:
+    finds = Finds()
+    for number in range(count):
+        finds = seen(finds, f"/shop?n={number}", kind=PageKind.ARTICLE, new_urls=new_urls, narrowed=True)
+    return finds
+
+
+def test_what_can_be_narrowed_is_a_selection_though_it_reads_like_a_text() -> None:
+    assert spared(narrowed_after(2)) is None
+    assert spared(narrowed_after(3)) is not None, "a third is enough where there is no doubt"
+    assert spared(narrowed_after(3), tried=0) is None, "switched off"
+    assert spared(narrowed_after(20, new_urls=1)) is None, "what leads to something new is worth it"
+    mixed = seen(narrowed_after(3), "/shop?plain=1", narrowed=False)
+    assert spared(mixed) is None, "one that cannot be narrowed leaves a doubt"
+
+
+@pytest.mark.parametrize(
+    ("rule", "most"),
+    [
+        (None, 3), (FacetRule(2, 0.0, combined=2), 1), (FacetRule(2, 0.0), 8), (FacetRule(2, 0.5, combined=2), 8),
+        (FacetRule(9, 1.0), 1),
+    ],
+)  # fmt: skip
+def test_no_more_are_asked_for_at_once_than_it_takes_to_judge_them(rule: FacetRule | None, most: int) -> None:
+    assert most_at_once(rule, TRIED) == most

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tenax.discovery.guess_budget import guess_room
-from tenax.model import ArchiveRule, Finds
+from tenax.model import ArchiveRule, Finds, SiteSigns
 
 
 @pytest.mark.parametrize(
@@ -24,6 +24,14 @@ def test_archives_and_lists_have_their_own_room(finds: Finds, archives: int, lis
     room = guess_room(finds, share=0.02, least=6)
     assert (room.archives, room.lists) == (archives, lists)
     assert not room.is_empty
+
+
+@pytest.mark.parametrize(("requests", "archives"), [(60, 1), (100, 2), (350, 5), (5000, 50)])
+def test_where_a_sitemap_names_what_is_there_few_archives_are_guessed(requests: int, archives: int) -> None:
+    finds = Finds(requests=requests, signs=SiteSigns(has_sitemap=True))
+    assert guess_room(finds, share=0.02, least=7).archives == archives
+    without = guess_room(Finds(requests=requests), share=0.02, least=7)
+    assert guess_room(finds, share=0.02, least=7).lists == without.lists
 
 
 def test_what_has_worked_is_gone_on_with_whatever_the_misses_are() -> None:

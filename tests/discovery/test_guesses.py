@@ -24,6 +24,7 @@ from tenax.model import Finds, Owed, Source
 from tests.discovery.little_sites import HOST, likeness
 
 LISTS_ONLY = GuessLimits(with_archives=False)
+ARCHIVES_ONLY = GuessLimits(with_lists=False)
 NOW = 1_772_000_000.0
 
 
@@ -84,12 +85,31 @@ def test_a_list_without_numbers_is_owed_until_the_host_runs_dry() -> None:
     assert [(guess.url, guess.depth) for guess in guesses] == [(f"{HOST}/news?page=2", 2)], "as deep as its list"
 
 
-def test_the_longest_list_is_asked_first_but_for_one_that_shows_everything() -> None:
-    finds = Finds(requests=40)
-    for place, trace in (("/all", b"\xff" * 64), ("/few", b"\x01"), ("/many", b"\xff" * 4)):
-        finds, _ = visit(finds, place, listing=Listing(trace=trace), waiting_high=None, waiting=3)
+@pytest.mark.parametrize(("requests", "asked"), [(500, ("/many", "/few", "/all")), (40, ("/many", "/few"))])
+def test_the_longest_list_is_asked_first_but_for_one_that_shows_everything(requests: int, asked: list[str]) -> None:
+    """Two are enough on a small host."""
+    finds = Finds(requests=requests)
+    for place, links in (("/all", 512), ("/few", 1), ("/many", 32)):
+        listing = Listing(trace=b"\x01", links=links)
+        finds, _ = visit(finds, place, listing=listing, waiting_high=None, waiting=3)
     _, guesses = visit(finds, "/a-story")
-    assert [guess.url for guess in guesses] == [f"{HOST}{place}?page=2" for place in ("/many", "/few", "/all")]
+    assert [guess.url for guess in guesses] == [f"{HOST}{place}?page=2" for place in asked]
+
+
+def test_an_archive_that_is_redirected_to_its_slash_is_waited_for() -> None:
+    """Else another place would be asked for while the answer is on its way."""
+    dry = VisitFacts(f"{HOST}/a-story", Source.LINK, Answer.PAGE, waiting_high=0)
+    finds, first = after_visit(Finds(requests=40), dry, NOW, ARCHIVES_ONLY, likeness)
+    assert [guess.url for guess in first] == [f"{HOST}/archive"]
+    moved = VisitFacts(f"{HOST}/archive", Source.ARCHIVE, Answer.REDIRECTED, is_to_slash=True, waiting_high=0)
+    finds, none = after_visit(finds, moved, NOW, ARCHIVES_ONLY, likeness)
+    assert not none
+    _, others = after_visit(finds, dry, NOW + 61, ARCHIVES_ONLY, likeness)
+    assert [guess.url for guess in others] == [f"{HOST}/2026/"], "but not for ever"
+    index = Listing(dated={"/archive/{yyyy}/": 2023}, trace=b"\x01")
+    found = VisitFacts(f"{HOST}/archive/", Source.REDIRECT, Answer.PAGE, index, new_urls=4, waiting_high=0)
+    finds, none = after_visit(finds, found, NOW, ARCHIVES_ONLY, likeness)
+    assert (finds.archives_succeeded, none) == (1, ()), "an index links all its years, and no other place is needed"
 
 
 def test_a_revisit_of_a_guessed_page_is_no_second_success() -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from tenax.discovery.list_order import why_past_end
 from tenax.discovery.page_numbers import Numbering, trace_of
 from tenax.discovery.pagination import (
     FEW_LISTS,
@@ -11,6 +12,7 @@ from tenax.discovery.pagination import (
     MOST_OWED,
     MOST_PRINTS,
     MOST_RULES,
+    SMALL_HOST,
     ListLimits,
     ListPage,
     after_guess,
@@ -24,7 +26,7 @@ from tenax.discovery.pagination import (
     with_list,
 )
 from tenax.model import Finds, ListRule, Owed, Tally
-from tests.discovery.little_sites import likeness
+from tests.discovery.little_sites import HOST, likeness
 
 NOW = 1_772_000_000.0
 LIMITS = ListLimits()
@@ -44,7 +46,7 @@ def test_the_page_after_the_last_known_is_owed() -> None:
 
 def test_pages_that_are_linked_are_left_to_their_links() -> None:
     finds = read_list(Finds(), "/news", Numbering(PATTERN, 1, 4), PAGE, NOW)
-    assert not finds.owed and not finds.lists
+    assert not finds.owed and finds.lists[PATTERN].known == 1
     assert finds.styles == {"linked ?page={n}": Tally(worked=1, at=NOW)}
 
 
@@ -131,7 +133,9 @@ def test_the_end_of_a_list_that_worked_is_no_failure_of_its_way() -> None:
 @pytest.mark.parametrize(
     ("rule", "tally", "requests", "prospect"),
     [
-        (ListRule(1, is_blank=True), Tally(failed=FEW_LISTS - 1, at=NOW), 0, "good"),
+        (ListRule(1, is_blank=True), Tally(failed=FEW_LISTS - 1, at=NOW), SMALL_HOST, "good"),
+        (ListRule(1, is_blank=True), Tally(failed=FEW_LISTS - 1, at=NOW), SMALL_HOST - 1, "hopeless"),
+        (ListRule(1), Tally(failed=FEW_LISTS - 1, at=NOW), 0, "good"),
         (ListRule(1, is_blank=True), Tally(failed=FEW_LISTS, at=NOW), 100_000, "hopeless"),
         (ListRule(1, is_blank=True), Tally(failed=FEW_LISTS, worked=1, at=NOW), 0, "good"),
         (ListRule(1, is_blank=True), Tally(failed=1, open=2, at=NOW), 0, "open"),
@@ -149,6 +153,44 @@ def test_prospects(rule: ListRule, tally: Tally, requests: int, prospect: str) -
     early = msgspec.structs.replace(finds, requests=0)
     is_as_many = prospect_of(early, PATTERN, Owed(1, is_blank=rule.is_blank), NOW, 0.03, waiting=requests)
     assert is_as_many == prospect, "those that wait count like those that were made"
+
+
+@pytest.mark.parametrize(("links", "prospect"), [(9, "hopeless"), (10, "good"), (0, "good")])
+def test_a_list_that_does_not_fill_a_page_has_no_second_one(links: int, prospect: str) -> None:
+    first = ListPage("x", b"x", trace=b"\x01", links=10, is_hub=True)
+    finds = read_list(Finds(requests=500), "/news", Numbering(PATTERN, 1, 4), first, NOW)
+    text = msgspec.structs.replace(first, links=2, is_hub=False)
+    finds = read_list(finds, "/story", Numbering("/story?page={n}", 1, 4), text, NOW)
+    assert finds.full_list == 10, "a story in parts says nothing of lists"
+    other = "/sport?page={n}"
+    finds = read_list(finds, "/sport", None, msgspec.structs.replace(first, links=links), NOW)
+    assert prospect_of(finds, other, finds.owed[other], NOW, share=0.03) == prospect
+
+
+def linked_page(number: int, known: int, links: int, words: int, finds: Finds, trace: bytes = b"\x01") -> Finds:
+    page = ListPage(str(number), b"", trace, links=links, words=words, is_hub=True)
+    return read_list(finds, "/news", Numbering(PATTERN, number, known), page, NOW)
+
+
+def test_nothing_is_guessed_after_a_linked_page_without_anything_new() -> None:
+    finds = linked_page(1, 3, 15, 200, Finds(), trace=b"\xff")
+    assert PATTERN in linked_page(3, 3, 15, 200, finds, trace=b"\x00\xff").owed
+    finds = linked_page(3, 3, 14, 200, finds)
+    assert not finds.owed
+    assert (finds.lists[PATTERN].state, finds.lists[PATTERN].empty_at) == ("invalid", 0)
+
+
+@pytest.mark.parametrize(
+    ("links", "words", "is_over"), [(5, 14, True), (5, 400, False), (14, 14, False)], ids=["empty", "text", "pictures"]
+)
+def test_what_a_pager_links_beyond_an_empty_page_is_not_asked_for(links: int, words: int, is_over: bool) -> None:
+    finds = linked_page(2, 4, links, words, linked_page(1, 4, 15, 200, Finds(), trace=b"\xff"))
+    third, first = f"{HOST}/news?page=3", f"{HOST}/news"
+    assert (why_past_end(finds, third, first) is not None) is is_over
+    assert (why_past_end(finds, third, f"{HOST}/news?page=2") is not None) is is_over
+    assert why_past_end(finds, third, f"{HOST}/") is None, "another page links to it"
+    assert why_past_end(finds, third, None) is None, "a sitemap names it"
+    assert why_past_end(finds, f"{HOST}/news?page=2", first) is None
 
 
 def test_no_more_guesses_are_open_than_can_be_remembered() -> None:

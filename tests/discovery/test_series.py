@@ -4,8 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from tenax.discovery.series import ALIKE, FEW_WORDS, MOST_SERIES, SeriesPage, after_page, series_of, why_left
-from tenax.model import Finds, Offer
+from tenax.discovery.series import (
+    ALIKE,
+    FEW_WORDS,
+    MOST_SERIES,
+    SeriesPage,
+    after_page,
+    series_of,
+    shape_of,
+    until_enough,
+    why_left,
+)
+from tenax.model import Finds, Offer, SeriesRule
 from tests.discovery.little_sites import HOST
 
 MOST = 3
@@ -31,7 +41,13 @@ def test_the_series_of_a_url(place: str, series: str | None) -> None:
 
 
 def walked(
-    places: list[str], *, new: tuple[str, ...] = (), hashes: str = "", alike: float = 0.0, words: int = 500
+    places: list[str],
+    *,
+    new: tuple[str, ...] = (),
+    hashes: str = "",
+    alike: float = 0.0,
+    words: int = 500,
+    shape: str = "",
 ) -> Finds:
     """Pages that each lead to the next, found on the one before; `hashes` has a mark for each, or they are the same."""
     finds = Finds()
@@ -39,7 +55,7 @@ def walked(
         via = HOST + (places[number - 1] if number else "/")
         found = [Offer(HOST + one, HOST, 1) for one in (places[number + 1], *new)]
         mark = hashes[number] if hashes else "same"
-        page = SeriesPage(HOST + place, via, mark, bytes([round(alike * 100)]), words)
+        page = SeriesPage(HOST + place, via, mark, bytes([round(alike * 100)]), words, shape)
         finds = after_page(finds, page, HOST, found, likeness)
     return finds
 
@@ -50,14 +66,19 @@ def pages(count: int, pattern: str = "/moments/page/{}/") -> list[str]:
 
 MONTHS = [f"/calendar/2026/{month:02}/" for month in range(1, 7)]
 CASES = {
-    "the same text again": (walked(pages(4)), "/moments/page/6/", True),
-    "too few of them": (walked(pages(3)), "/moments/page/5/", False),
+    "the very same text again": (walked(pages(3)), "/moments/page/5/", True),
+    "too few of them": (walked(pages(2)), "/moments/page/4/", False),
+    "its first page without a number": (walked(["/moments/", *pages(2)]), "/moments/page/4/", True),
+    "another page without a number": (walked(["/about/", *pages(2)]), "/moments/page/4/", False),
+    "too few that are nearly the same": (walked(pages(3), hashes="abc", alike=ALIKE), "/moments/page/5/", False),
     "nearly the same": (walked(pages(4), hashes="abcd", alike=ALIKE), "/moments/page/6/", True),
     "alike, but no more than that": (walked(pages(4), hashes="abcd", alike=0.8), "/moments/page/6/", False),
     "texts of their own": (walked(pages(9), hashes="abcdefghi"), "/moments/page/11/", False),
     "one in between has another text": (walked(pages(5), hashes="aaabb"), "/moments/page/7/", False),
     "they lead to something else": (walked(pages(9), new=("/story",)), "/moments/page/11/", False),
     "short pages of dates": (walked(MONTHS, hashes="abcde", alike=0.6, words=37), MONTHS[-1], True),
+    "dates with other numbers": (walked(MONTHS[:4], hashes="abc", words=37, shape="x"), MONTHS[3], True),
+    "other numbers without a date": (walked(pages(4), hashes="abcd", words=37, shape="x"), "/moments/page/6/", False),
     "longer pages of dates": (walked(MONTHS, hashes="abcde", alike=0.6, words=FEW_WORDS), MONTHS[-1], False),
     "dates that are not alike": (walked(MONTHS, hashes="abcde", alike=0.4, words=37), MONTHS[-1], False),
     "short pages without a date": (walked(pages(4), hashes="abcd", alike=0.6, words=37), "/moments/page/6/", False),
@@ -71,6 +92,17 @@ def test_a_series_that_shows_the_same_again_is_left_alone(name: str) -> None:
     via = f"{HOST}{place}/1/"
     assert (why_left(finds, HOST + following, via, HOST, MOST) is not None) is is_left
     assert why_left(finds, HOST + following, via, HOST, 0) is None, "there is no limit"
+
+
+def test_the_shape_of_a_short_text_is_what_it_says_without_numbers() -> None:
+    assert shape_of("Calendar 2026-11: nothing", 3) == shape_of("Calendar 2027-01: nothing", 3) != ""
+    assert shape_of("Calendar 2026-11: nothing", 3) != shape_of("Calendar 2026-11: a concert", 4)
+    assert shape_of("Calendar", FEW_WORDS) == shape_of("", 0) == ""
+
+
+@pytest.mark.parametrize(("same", "identical", "more"), [(0, 0, 2), (1, 0, 2), (2, 0, 1), (1, 1, 1), (9, 0, 1)])
+def test_how_many_more_of_a_series_tell_enough(same: int, identical: int, more: int) -> None:
+    assert until_enough(SeriesRule(same, identical=identical), MOST) == more
 
 
 def test_only_what_the_series_itself_leads_to_is_left_alone() -> None:

@@ -59,7 +59,8 @@ class DiscoveryConfig(Section, frozen=True):
         Meta(
             ge=0,
             description="Such guesses that a host gets in any case, for archives and for next pages each; one with "
-            "few pages gets one for every 8 of them. Half as many usual places of a feed are tried.",
+            "few pages gets one for every 8 of them, and where a sitemap was read, one archive for every 80. Half as "
+            "many usual places of a feed are tried, two on a host with few pages.",
         ),
     ] = 7
     archives_every_seconds: Annotated[

@@ -132,8 +132,8 @@ class UrlsConfig(Section, frozen=True):
         int,
         Meta(
             ge=0,
-            description="Query strings of one path that are visited before it is judged: if they show the same again, "
-            "the others are left alone; 0: never.",
+            description="Query strings of one path that are visited before it is judged, a third of them where each "
+            "can be narrowed in several ways: if they show the same again, the others are left alone; 0: never.",
         ),
     ] = 10
     max_same_in_series: Annotated[
@@ -141,7 +141,8 @@ class UrlsConfig(Section, frozen=True):
         Meta(
             ge=0,
             description="Pages in a row that lead to one another by number, such as months of a calendar or next "
-            "pages, and show the same each time, before further ones are left alone; 0: no limit.",
+            "pages, and show the same each time, before further ones are left alone, one less where the text is the "
+            "very same; 0: no limit.",
         ),
     ] = 3
     hosts_per_domain: Annotated[

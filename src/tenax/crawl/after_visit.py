@@ -12,8 +12,8 @@ from tenax.crawl.discovery_candidates import guessed, held_back, of_robots
 from tenax.crawl.duplicates import likeness_of
 from tenax.crawl.reader.messages import Reading
 from tenax.crawl.recrawl_plan import kept_up
-from tenax.discovery.facets import after_selection
-from tenax.discovery.series import SeriesPage, after_page
+from tenax.discovery.facets import after_selection, is_combined
+from tenax.discovery.series import SeriesPage, after_page, shape_of
 from tenax.fetch.answer import Answer
 from tenax.fetch.host_update import learned
 from tenax.model import Again, Claim, DeadLetter, Done, Fetched, Finds, Freshness, HostRecord, Offer, Outcome, Plan, Way
@@ -59,7 +59,8 @@ def lesson_of(
     finds = _with_selection(finds, claim, outcome, reading, new)
     if reading is not None and isinstance(outcome, Fetched) and not outcome.catalogue:
         task = claim.task
-        page = SeriesPage(task.url, task.via, reading.content_hash, reading.fingerprint, reading.words)
+        shape = shape_of(reading.text, reading.words)
+        page = SeriesPage(task.url, task.via, reading.content_hash, reading.fingerprint, reading.words, shape)
         finds = after_page(finds, page, task.origin, new, likeness_of)
     if finds is not after.finds:
         after = msgspec.structs.replace(after, finds=finds)
@@ -83,8 +84,9 @@ def _with_selection(
         return finds
     own = url.partition("?")[0] + "?"
     beyond = sum(1 for offer in new if not offer.url.startswith(own))
+    narrowed = is_combined(url, (offer.url for offer in new))
     return after_selection(
-        finds, url, origin, reading.kind, reading.content_hash, reading.fingerprint, beyond, likeness_of
+        finds, url, origin, reading.kind, reading.content_hash, reading.fingerprint, beyond, likeness_of, narrowed
     )
 
 

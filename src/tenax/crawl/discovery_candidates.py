@@ -47,6 +47,8 @@ from tenax.urls.normalize import normalize, spelling_of
 
 SITEMAP_PATHS = ("/sitemap.xml", "/sitemap_index.xml")
 FEED_PATHS = ("/feed", "/rss.xml", "/atom.xml", "/feed.xml", "/index.xml")
+PLACES_OF_SMALL_HOSTS = 2
+"""Usual places of a feed that are tried on a host with few pages, unless somebody asked for guesses."""
 PAGES_BEFORE_FEEDS = 20
 BEGINNING_VISITS = 100
 """So many visits of a host are its beginning: that little waits there means that little was found yet."""
@@ -88,7 +90,9 @@ def usual_places(
     if discovery.finds_by("feeds"):
         budget = Budget("guess_least", "feeds", discovery.guess_least // 2)
         following = _next_of(FEED_PATHS, task.url.removeprefix(task.origin))
-        if task.source is Source.FEED and task.is_catalogue and following and _is_missing(outcome):
+        is_tried = following in FEED_PATHS[:PLACES_OF_SMALL_HOSTS] or finds.requests >= BEGINNING_VISITS
+        is_due = is_tried or finds.verdict == "asked"
+        if task.source is Source.FEED and task.is_catalogue and following and is_due and _is_missing(outcome):
             offers += _guessed(task.origin, following, rules, Source.FEED, via, budget)
         elif _is_feed_due(finds, left):
             signs = msgspec.structs.replace(signs, feeds_tried=True)
@@ -148,7 +152,7 @@ def guessed(
     if finds.verdict in _UNTOUCHED:
         return finds, ()
     # A redirect leads on.
-    waiting = None if _is_unasked(outcome) else claim.waiting
+    waiting = None if _is_unasked(outcome, finds) else claim.waiting
     new_urls += isinstance(outcome, Redirected)
     left = _left_to_do(finds, waiting, new_urls)
     places: tuple[Offer, ...] = ()
@@ -163,6 +167,9 @@ def guessed(
         reading.fingerprint if reading is not None else b"",
         new_urls,
         claim.task.depth,
+        is_hub=reading is not None and reading.kind is PageKind.HUB,
+        words=reading.words if reading is not None else 0,
+        is_to_slash=isinstance(outcome, Redirected) and outcome.to == f"{claim.task.url}/",
         was_asked=not isinstance(outcome, (Deferred, Refused)),
         waiting_high=left,
         waiting=(waiting or 0) + new_urls,
@@ -171,11 +178,10 @@ def guessed(
     return finds, places + offers
 
 
-def _is_unasked(outcome: Outcome) -> bool:
-    """Whether the site was asked for nothing, which says little about how much there is. What is left alone because
-    it shows the same again may well be the last there is."""
-    is_same_again = isinstance(outcome, Refused) and outcome.why.startswith(("facets:", "series:"))
-    return isinstance(outcome, (Deferred, Refused)) and not is_same_again
+def _is_unasked(outcome: Outcome, finds: Finds) -> bool:
+    """Whether nothing came of the visit that says how much there is: it is still to come, or the whole host may be
+    closed. What is refused after other visits may well be the last there is."""
+    return isinstance(outcome, Deferred) or (isinstance(outcome, Refused) and not finds.requests)
 
 
 def _judged(finds: Finds, task: Task, outcome: Outcome, reading: Reading | None, site: SiteConfig) -> Finds:
@@ -185,7 +191,8 @@ def _judged(finds: Finds, task: Task, outcome: Outcome, reading: Reading | None,
     if reading is not None and reading.rejected is None:
         is_article = reading.kind is PageKind.ARTICLE
         has_feed = reading.has_feeds or reading.catalogue == "feed"
-        signs = with_page(signs, PageSigns(place, is_article, reading.published, has_feed))
+        is_sitemap = reading.catalogue == "sitemap" and reading.links_count > 0
+        signs = with_page(signs, PageSigns(place, is_article, reading.published, has_feed, is_sitemap))
     elif task.source is Source.SITEMAP and place == SITEMAP_PATHS[0] and _is_missing(outcome):
         signs = msgspec.structs.replace(signs, no_sitemap=True)
     finds = msgspec.structs.replace(finds, signs=signs) if signs != finds.signs else finds

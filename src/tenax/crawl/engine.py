@@ -17,11 +17,12 @@ from tenax.crawl.connectivity import HOLD as NETWORK
 from tenax.crawl.connectivity import NetworkWatch
 from tenax.crawl.discovery_candidates import why_repeated
 from tenax.crawl.duplicates import likeness_of
+from tenax.crawl.open_visits import OpenVisits
 from tenax.crawl.page_record import job_of, page_of, record_of, validators_of, visit_bytes
 from tenax.crawl.reader.messages import Reading, unreadable
 from tenax.crawl.reader.pool import ReaderFailed, Readers
 from tenax.crawl.rules import Rulebook
-from tenax.crawl.skip_rules import spared
+from tenax.crawl.skip_rules import spared, waits_for_others
 from tenax.database import Admission, Ledger
 from tenax.errors import CommitUnknown, LeaseLost, NoSeedReachable, TenaxError
 from tenax.fetch.answer import Answer
@@ -100,6 +101,7 @@ class Engine:
         """Visits that were put off before anything was sent: another crawl on this machine had the turn, say."""
         self._is_endless = is_endless
         self._visits: set[asyncio.Task[None]] = set()
+        self._open = OpenVisits()
         self._stopping = False
         self._holds: set[str] = set()
         self._finished = asyncio.Event()
@@ -132,6 +134,7 @@ class Engine:
                 claim = await self.ledger.claim() if self._may_claim() else None
                 if claim is not None:
                     self.in_flight[claim.lease.number] = (claim.task.url, self.clock.now())
+                    self._open.begin(claim)
                     visit = visits.create_task(self.work(claim))
                     self._visits.add(visit)
                     visit.add_done_callback(self._visits.discard)
@@ -167,6 +170,7 @@ class Engine:
             room.close()
             self.hosts.release(claim.host.origin)
             self.in_flight.pop(claim.lease.number, None)
+            self._open.end(claim)
             self.last_activity = self.clock.now()
             self._finished.set()
 
@@ -190,9 +194,10 @@ class Engine:
             return await self._given_up(claim, error, started_at)
 
     async def _spared(self, claim: Claim, host: HostRecord) -> Answer | None:
-        """What is not asked for."""
-        why = spared(claim, host.finds, await self.rulebook.current())
-        return Answer(why, self.clock.now()) if why is not None else None
+        """What is not asked for, or not before others like it were answered: those that were claimed earlier."""
+        rules, now = await self.rulebook.current(), self.clock.now()
+        why = spared(claim, host.finds, rules) or waits_for_others(claim, host.finds, rules, self.in_flight, now)
+        return Answer(why, now) if why is not None else None
 
     async def _canonical_copy(self, claim: Claim) -> CanonicalCopy | None:
         """A page that names this URL as its canonical one; only looked for where it could serve."""
@@ -288,11 +293,12 @@ class Engine:
         now, jitter, ways = self.clock.now(), random.random(), self.pipeline.ways
         rules = await self.rulebook.current()
         before, lesson = claim.host, Lesson(claim.host)
+        asked = msgspec.structs.replace(claim, waiting=self._open.answered(claim))
 
         def rule(host: HostRecord) -> HostRecord:
             nonlocal before, lesson
             before = host
-            lesson = lesson_of(host, claim, answer, outcome, reading, new, now, jitter, ways, rules, site)
+            lesson = lesson_of(host, asked, answer, outcome, reading, new, now, jitter, ways, rules, site)
             return lesson.host
 
         host = await self.hosts.learn(claim.host.origin, claim.host, rule)

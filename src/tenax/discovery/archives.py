@@ -22,6 +22,8 @@ MOST_MISSED = 2
 MANY_WORKED = 12
 """A pattern that has worked so often ends at the first period without a page."""
 NO_PAGE = "no such page"
+NOTHING_NEW = "nothing new"
+"""A month that is there and shows nothing new says that the pattern is right: the month before may."""
 EARLIEST_YEAR = 1995
 FEW_MONTHS = 2
 """A site that was silent for longer is asked for the month of its newest page."""
@@ -122,25 +124,38 @@ def archives_to_try(finds: Finds, now: float, most: int, with_further: bool = Tr
     working = (pattern for pattern, rule in rules.items() if "{" in pattern and rule.worked and is_worth(rule, now))
     likely = _likely(finds)
     fresh = (pattern for pattern in likely if is_untried(rules.get(pattern), now))
-    last_year = (pattern for pattern in likely if pattern in rules and is_last_year_due(pattern, rules[pattern]))
-    further = (pattern for pattern in _further(finds) if is_untried(rules.get(pattern), now))
-    is_found = any(rule.worked for rule in rules.values())
-    others = [] if is_found else [pattern for pattern in _LESS_LIKELY if is_untried(rules.get(pattern), now)]
-    best = (*working, *fresh, *last_year, *others, *(further if with_further else ()))
+    best = (*working, *fresh, *(_last_year(finds, likely, with_further)))
+    if not any(rule.worked for rule in rules.values()):
+        best += tuple(pattern for pattern in _LESS_LIKELY if is_untried(rules.get(pattern), now))
+    if with_further and not any("{" in pattern and rule.worked for pattern, rule in rules.items()):
+        best += tuple(pattern for pattern in _further(finds) if is_untried(rules.get(pattern), now))
     return tuple(dict.fromkeys(best))[:most]
 
 
+def _last_year(finds: Finds, likely: Iterable[str], is_large: bool) -> Iterator[str]:
+    """Years of which the present one is not there: on a small site only where nothing is known to be of this year."""
+    for pattern in likely:
+        rule = finds.archives.get(pattern)
+        is_due = rule is not None and is_last_year_due(pattern, rule)
+        if rule is not None and is_due and (is_large or finds.signs.newest // 12 < (rule.reached or 0)):
+            yield pattern
+
+
 def _likely(finds: Finds) -> list[str]:
-    """Dates above pages that have one in their path, and the usual places, as far as what was found leaves hope."""
+    """Dates above pages that have one in their path, and the usual places, as far as what was found leaves hope.
+
+    A section for news comes first, by its months: a year of it is too much for a page. What keeps dates at the top is a
+    blog's software, and has years wherever it has months.
+    """
     of_paths = [pattern for pattern, count in finds.signs.dated_paths.items() if count >= ENOUGH]
     of_paths += [pattern.removesuffix("{mm}/") for pattern in of_paths]
     news = next((name for name in _by_count(finds.sections) if name.lower() in NEWS_SECTIONS), None)
     years = ["/{yyyy}/", *([f"/{news}/{{yyyy}}/"] if news else [])]
     worked = {pattern for pattern, rule in finds.archives.items() if rule.worked}
     if any("{" in pattern for pattern in worked.difference(years)):
-        return [*of_paths, "/archive"]  # the site has shown another way of writing its archives
+        return of_paths  # the site has shown another way of writing its archives
     months = [f"{year}{{mm}}/" for year in years]
-    return [*of_paths, "/archive", *years, *months]
+    return [*of_paths, *months[1:], "/archive", *years, *months]
 
 
 def _further(finds: Finds) -> Iterator[str]:
@@ -197,7 +212,7 @@ def rule_to_ask(pattern: str, rule: ArchiveRule | None, now: float) -> ArchiveRu
         return rule
     if rule is not None and not is_worth(rule, now):
         return None
-    return rule if rule is not None and rule.worked else ArchiveRule(at=now)
+    return rule if rule is not None and (rule.worked or rule.state == "valid") else ArchiveRule(at=now)
 
 
 def months_below(pattern: str, linked: Iterable[str]) -> str | None:
@@ -207,19 +222,30 @@ def months_below(pattern: str, linked: Iterable[str]) -> str | None:
     return months if _is_year(pattern) and not is_linked else None
 
 
+def is_first_year(pattern: str, year: int, linked: Mapping[str, int], rules: Mapping[str, ArchiveRule]) -> bool:
+    """Whether a year links its months from a later one than January on, and the year after it from January on."""
+    for other, earliest in linked.items():
+        if _is_year(pattern) and other.replace("{m}", "{mm}") == f"{pattern}{{mm}}/" and other in rules:
+            return earliest // 12 == year and earliest % 12 > 0 and rules[other].reached == 12 * (year + 1)
+    return False
+
+
 def is_last_year_due(pattern: str, rule: ArchiveRule) -> bool:
     """Nothing is at this year's place, which says little of the year before: many archives have past years only."""
     is_first_miss = rule.state == "invalid" and not rule.worked and rule.missed == 1
     return is_first_miss and _is_year(pattern) and rule.reached is not None
 
 
-def after_archive(rule: ArchiveRule, why_not: str, now: float) -> ArchiveRule:
-    """The rule after a guess was answered: `why_not` is empty when it led to something new."""
+def after_archive(rule: ArchiveRule, why_not: str, now: float, is_year: bool = False) -> ArchiveRule:
+    """The rule after a guess was answered: `why_not` is empty when it led to something new. A site is silent for a
+    month now and then, and hardly ever for a year."""
     rule = msgspec.structs.replace(rule, asked=None, at=now)
     if not why_not:
         return msgspec.structs.replace(rule, state="valid", why="", worked=rule.worked + 1, missed=0)
     missed = rule.missed + 1
-    is_over = not rule.worked or missed >= MOST_MISSED or (rule.worked >= MANY_WORKED and why_not == NO_PAGE)
+    is_barren = why_not == NOTHING_NEW and rule.reached is not None
+    is_long = is_year or rule.worked >= MANY_WORKED
+    is_over = not (rule.worked or is_barren) or missed >= MOST_MISSED or (is_long and why_not == NO_PAGE)
     return msgspec.structs.replace(rule, state="invalid" if is_over else "valid", why=why_not, missed=missed)
 
 

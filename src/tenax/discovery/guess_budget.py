@@ -15,6 +15,8 @@ MOST_OF_ALL = 0.25
 """However well they go, no larger part of a host's requests are guesses: whoever invents pages pays with real ones."""
 REQUESTS_PER_GUESS = 8
 """A host with fewer pages than that for each guess gets fewer guesses."""
+REQUESTS_PER_ARCHIVE = 80
+"""The same for archives where a sitemap was read: it names what is there, and few archives show more."""
 SUCCESSES_PER_EXTRA_MISS = 4
 USUAL_LEAST = 7
 """`discovery.guess_least` as it comes. What somebody sets above it is given to small hosts too."""
@@ -45,9 +47,12 @@ def guess_room(finds: Finds, share: float, least: int, waiting: int = 0) -> Gues
     requests = finds.requests + waiting
     made, succeeded = finds.archives_made, finds.archives_succeeded
     misses = max(0, made - succeeded - _ends_of_working(finds))
-    archives, archives_at_all = _room(made, misses, succeeded, requests, share / 2, least)
+    per_archive = REQUESTS_PER_ARCHIVE if finds.signs.has_sitemap else REQUESTS_PER_GUESS
+    archives, archives_at_all = _room(made, misses, succeeded, requests, share / 2, least, per_archive)
     lists_made, lists_succeeded = finds.made - made, finds.succeeded - succeeded
-    lists, lists_at_all = _room(lists_made, lists_made - lists_succeeded, lists_succeeded, requests, share / 2, least)
+    lists, lists_at_all = _room(
+        lists_made, lists_made - lists_succeeded, lists_succeeded, requests, share / 2, least, REQUESTS_PER_GUESS
+    )
     has_share = misses < int(share / 2 * requests)
     return GuessRoom(archives, lists, archives_at_all, lists_at_all, has_share)
 
@@ -74,8 +79,10 @@ def _ends_of_working(finds: Finds) -> int:
     return sum(rule.missed + (rule.asked is not None) for rule in working)
 
 
-def _room(made: int, misses: int, succeeded: int, requests: int, share: float, least: int) -> tuple[int, int]:
-    in_any_case = min(least, 1 + requests // REQUESTS_PER_GUESS + max(0, least - USUAL_LEAST))
+def _room(
+    made: int, misses: int, succeeded: int, requests: int, share: float, least: int, per_guess: int
+) -> tuple[int, int]:
+    in_any_case = min(least, 1 + requests // per_guess + max(0, least - USUAL_LEAST))
     allowed = max(in_any_case, int(share * requests)) + succeeded // SUCCESSES_PER_EXTRA_MISS
     at_all = max(0, least + int(MOST_OF_ALL * requests) - made)
     return max(0, min(allowed - misses, at_all)), at_all

@@ -17,19 +17,20 @@ import msgspec
 
 from tenax.discovery.archives import (
     NO_PAGE,
+    NOTHING_NEW,
     after_archive,
     archive_at,
     archives_to_try,
     is_archive_time,
-    is_usual,
+    is_first_year,
     is_worth,
-    months_below,
     next_period,
     place_at,
     rule_to_ask,
     with_archive,
 )
 from tenax.discovery.guess_budget import GuessRoom, guess_room, with_made, with_success
+from tenax.discovery.linked_archives import REDIRECTED, after_linked, with_months
 from tenax.discovery.listing import Listing
 from tenax.discovery.page_numbers import Numbering, Paged, paged, place_of
 from tenax.discovery.pagination import (
@@ -55,7 +56,9 @@ LOOKED_AT = 16
 LOOK_EVERY = 8
 """Visits between two looks at what is owed, where nothing happened that could change it."""
 
-_REDIRECTED = "redirected"
+_TO_SLASH = f"{REDIRECTED} to its slash"
+_FOLLOWED_WITHIN_SECONDS = 60.0
+"""So long an archive that was redirected to its slash is waited for, before another one is asked for."""
 _GUESSED = (Source.ARCHIVE, Source.PAGINATION)
 _SECTION = re.compile(r"/([A-Za-z%][A-Za-z%0-9_-]{1,40})(?=/|$)")
 
@@ -85,6 +88,11 @@ class VisitFacts(Value, frozen=True):
     """How many URLs it led to that nobody had, as far as is known."""
     depth: int = 0
     """Links from a seed."""
+    is_hub: bool = False
+    """Its page is a list by what it shows, not only by how it is numbered."""
+    words: int = 0
+    is_to_slash: bool = False
+    """It was redirected, to the same address with a slash at its end."""
     was_asked: bool = True
     waiting_high: int | None = None
     """Tasks of high priority that wait for this host, those of this page included; None: not known."""
@@ -226,77 +234,30 @@ def _after_archive_guess(finds: Finds, facts: VisitFacts, pattern: str, rule: Ar
     if not why_not and seen and seen == finds.archive_hash:
         why_not = "the same as another guess"
     elif not why_not and not facts.new_urls:
-        why_not = "nothing new"
+        why_not = NOTHING_NEW
     if facts.answer is Answer.PAGE:
         finds = msgspec.structs.replace(finds, archive_hash=seen)
     if not why_not:
         finds = with_success(finds, is_archive=True)
-    rule = after_archive(rule, why_not, now)
+    rule = after_archive(rule, why_not, now, is_year="{m" not in pattern)
     finds = with_archive(finds, pattern, rule)
-    if not why_not and rule.reached is not None:
-        finds = _with_months(finds, pattern, rule.reached, facts.listing)
-    return owing(finds, pattern, Owed()) if rule.state == "valid" and rule.reached is not None else finds
+    if why_not or rule.reached is None:
+        return owing(finds, pattern, Owed()) if rule.state == "valid" and rule.reached is not None else finds
+    if is_first_year(pattern, rule.reached, facts.listing.dated if facts.listing is not None else {}, finds.archives):
+        ended = msgspec.structs.replace(rule, state="invalid", why="it begins within this year")
+        return with_archive(finds, pattern, ended)
+    return owing(with_months(finds, pattern, rule.reached, facts.listing), pattern, Owed())
 
 
 def _after_list(finds: Finds, facts: VisitFacts, listing: Listing, now: float, limits: GuessLimits) -> Finds:
     place = place_of(facts.url)
     finds = _with_section(finds, place)
     if limits.with_archives:
-        finds = _after_archive(finds, facts, place, listing, now)
+        finds = after_linked(finds, facts.url, listing, facts.new_urls, now)
     # The list of a month goes on with the month before it, unless it says otherwise.
     if limits.with_lists and (listing.numbering is not None or archive_at(facts.url, finds.archives)[1] is None):
         finds = read_list(finds, place, listing.numbering, _page_of(facts), now)
     return finds
-
-
-def _after_archive(finds: Finds, facts: VisitFacts, place: str, listing: Listing, now: float) -> Finds:
-    """A date's list that was linked shows how this host writes its archives: one before the earliest is owed."""
-    for linked, earliest in listing.dated.items():
-        if linked in finds.archives:
-            finds = _reaching(finds, linked, earliest)
-    pattern, period = archive_at(facts.url, finds.archives)
-    if period is None:
-        return _with_usual(finds, place.removesuffix("/"), facts.new_urls, listing, now) if is_usual(place) else finds
-    rule = finds.archives.get(pattern, ArchiveRule())
-    if not rule.worked:
-        rule = msgspec.structs.replace(rule, state="valid", why="", at=now, worked=1)
-        finds = _with_months(with_archive(finds, pattern, rule), pattern, period, listing)
-    finds = _reaching(finds, pattern, min(period, listing.dated.get(pattern, period)))
-    rule = finds.archives[pattern]
-    return owing(finds, pattern, Owed()) if rule.reached == period and is_worth(rule, now) else finds
-
-
-def _with_months(finds: Finds, pattern: str, year: int, listing: Listing | None) -> Finds:
-    """Below a year that was found its months may show more, unless the year links them: the last one is owed."""
-    months = months_below(pattern, listing.dated if listing is not None else ())
-    rule = finds.archives.get(months) if months is not None else None
-    # That nothing is at a month of a later year, which has no page either, says nothing of this one.
-    is_of_later = rule is not None and rule.state == "invalid" and not rule.worked and (rule.reached or 0) // 12 > year
-    if months is None or (rule is not None and not is_of_later):
-        return finds
-    return owing(with_archive(finds, months, ArchiveRule(reached=12 * (year + 1))), months, Owed())
-
-
-def _reaching(finds: Finds, pattern: str, period: int) -> Finds:
-    """Nothing is guessed that is linked: going back begins before the earliest that is."""
-    rule = finds.archives[pattern]
-    if rule.reached is not None and rule.reached <= period:
-        return finds
-    return with_archive(finds, pattern, msgspec.structs.replace(rule, reached=period))
-
-
-def _with_usual(finds: Finds, place: str, new_urls: int, listing: Listing, now: float) -> Finds:
-    """What is linked need not be guessed, nor the dates that an archive links to. A guess that was redirected, to its
-    slash say, led here."""
-    for pattern, earliest in listing.dated.items():
-        if pattern not in finds.archives:
-            finds = with_archive(finds, pattern, ArchiveRule("valid", at=now, worked=1, reached=earliest))
-    rule = finds.archives.get(place)
-    is_led_to = rule is not None and rule.state == "invalid" and rule.why == _REDIRECTED and new_urls > 0
-    if rule is not None and not is_led_to:
-        return finds
-    finds = with_success(finds, is_archive=True) if is_led_to else finds
-    return with_archive(finds, place, ArchiveRule("valid", at=now, worked=1))
 
 
 def _with_archives_owed(
@@ -306,16 +267,21 @@ def _with_archives_owed(
         finds = msgspec.structs.replace(finds, archives_at=now)  # the first day begins
     if not is_archive_time(finds, now, waiting_high, limits.archives_below, limits.archives_every_seconds):
         return finds
-    at_a_time = limits.archives_at_a_time
+    at_a_time = limits.archives_at_a_time if room.has_share else 1
     if now >= finds.archives_at + limits.archives_every_seconds:
         finds, at_a_time = msgspec.structs.replace(finds, archives_at=now), limits.archives_a_day
-    unanswered = sum(rule.asked is not None and not is_worth(rule, now) for rule in finds.archives.values())
+    unanswered = sum(_is_unanswered(rule, now) for rule in finds.archives.values())
     most = min(room.archives, at_a_time - unanswered)
     if most <= 0:
         return finds
     for pattern in archives_to_try(finds, now, most, with_further=room.has_share):
         finds = owing(finds, pattern, Owed()) if pattern not in finds.owed else finds
     return finds
+
+
+def _is_unanswered(rule: ArchiveRule, now: float) -> bool:
+    is_led_on = rule.why == _TO_SLASH and now < rule.at + _FOLLOWED_WITHIN_SECONDS
+    return is_led_on or (rule.asked is not None and not is_worth(rule, now))
 
 
 def _guessed(
@@ -391,10 +357,15 @@ def _with_section(finds: Finds, place: str) -> Finds:
 
 def _page_of(facts: VisitFacts) -> ListPage:
     trace = facts.listing.trace if facts.listing is not None else b""
-    return ListPage(facts.content_hash, facts.fingerprint, trace, facts.new_urls, facts.depth)
+    links = facts.listing.links if facts.listing is not None else 0
+    return ListPage(
+        facts.content_hash, facts.fingerprint, trace, facts.new_urls, facts.depth, links, facts.words, facts.is_hub
+    )
 
 
 def _why_no_page(facts: VisitFacts) -> str:
     if facts.answer is Answer.NO_PAGE:
         return NO_PAGE
-    return _REDIRECTED if facts.answer is Answer.REDIRECTED else ""
+    if facts.answer is not Answer.REDIRECTED:
+        return ""
+    return _TO_SLASH if facts.is_to_slash else REDIRECTED

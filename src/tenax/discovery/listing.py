@@ -20,6 +20,8 @@ class Listing(Value, frozen=True):
     dated: dict[str, int] = {}
     """Date patterns among its links, with their earliest period."""
     trace: bytes = b""
+    links: int = 0
+    """How many it has to its own host, those to other pages of its list left out."""
 
 
 def listing_of(url: str, links: Iterable[str], rel_next: str | None) -> Listing:
@@ -31,5 +33,5 @@ def listing_of(url: str, links: Iterable[str], rel_next: str | None) -> Listing:
     pages = {link: paged(link) for link in numbered if link.startswith(stem)}
     following = paged(rel_next) if rel_next is not None and rel_next.startswith(origin) else None
     dates = dict(sorted(earliest_linked(numbered).items())[:MOST_DATED])
-    trace = trace_of(link for link in own if (page := pages.get(link)) is None or not page.is_sure)
-    return Listing(numbering_among(url, pages.values(), following), dates, trace)
+    others = [link for link in own if (page := pages.get(link)) is None or not page.is_sure]
+    return Listing(numbering_among(url, pages.values(), following), dates, trace_of(others), len(others))

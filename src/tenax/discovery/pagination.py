@@ -29,6 +29,11 @@ LONGEST_PATTERN = 200
 """Chars; it is kept in the host's record, and what is longer is no plain list."""
 FEW_LISTS = 3
 """A way of numbering that failed on so many lists, and worked on none, is not tried on others."""
+SMALL_HOST = 200
+"""Requests; on a host with fewer, one list less is enough."""
+LEAST_ITEMS = 5
+FEW_WORDS = 60
+"""A page of a list with fewer words, and with so many links less than the one before, has nothing to list any more."""
 LEAST_FRESH_LINKS = 2
 """One may be the way back to this very page, by way of the login."""
 MANY_LINKS = 150
@@ -41,6 +46,7 @@ Likeness: TypeAlias = Callable[[bytes, bytes], float]
 """How alike two pages are by their fingerprints, 0 to 1."""
 
 _LINKED = "linked "
+_NO_FRESH_LINKS = "empty: no links that the page before had not"
 _STYLE = re.compile(
     r"[?&](?P<param>[^=&?]++=\{n\})"
     r"|(?P<path>/(?:page|paged|seite|pagina|p%C3%A1gina|pagine|strona|sida|sivu|sayfa|stranka)[/_-]?\{n\}/?)(?:\?|$)"
@@ -57,6 +63,11 @@ class ListPage(Value, frozen=True):
     new_urls: int = 0
     """How many URLs it led to that nobody had."""
     depth: int = 0
+    links: int = 0
+    """How many it has to its own host, those to other pages of its list left out."""
+    words: int = 0
+    is_hub: bool = False
+    """It is a list by what it shows, not only by how it is numbered."""
 
 
 class ListLimits(Value, frozen=True):
@@ -77,11 +88,13 @@ def read_list(finds: Finds, place: str, numbering: Numbering | None, page: ListP
         number, step = _blank_start(pattern, finds)
     else:
         if numbering.known > numbering.number:
-            return _with_tally(finds, _LINKED + style_of(numbering.pattern), now, "worked")
+            return _going_on(finds, numbering, page, now)
         pattern, number, step = numbering.pattern, numbering.number, numbering.step
     if pattern is None or len(pattern) > LONGEST_PATTERN or not any(page.trace):
         return finds
     rule = finds.lists.get(pattern)
+    if rule is not None and numbering is not None and _is_empty(rule, numbering, page):
+        return _ended(finds, rule, numbering, page, now)
     step = step or (rule.step if rule is not None else 0)
     if not step or not _may_be_owed(rule, number, now):
         return finds
@@ -91,13 +104,55 @@ def read_list(finds: Finds, place: str, numbering: Numbering | None, page: ListP
     return owing(finds, pattern, Owed(number, step, is_blank, page.depth, place if is_blank else ""))
 
 
+def _going_on(finds: Finds, numbering: Numbering, page: ListPage, now: float) -> Finds:
+    """After a page of a list that links to further ones: what it shows is kept, for comparison with the last one."""
+    pattern, number = numbering.pattern, numbering.number
+    finds = _with_tally(finds, _LINKED + style_of(pattern), now, "worked")
+    if number <= 1 and page.links and page.is_hub:
+        finds = _with_full(finds, page.links)
+    rule = finds.lists.get(pattern)
+    if len(pattern) > LONGEST_PATTERN or not any(page.trace) or (rule is not None and rule.known >= number):
+        return finds
+    if rule is not None and _is_empty(rule, numbering, page) and _lists_nothing(rule, page):
+        return _ended(finds, rule, numbering, page, now)
+    if rule is not None and (rule.asked is not None or rule.state != "tried"):
+        return finds
+    return with_list(finds, pattern, _as_last_read(ListRule(number, numbering.step, at=now), page))
+
+
+def _with_full(finds: Finds, links: int) -> Finds:
+    """A page of a list with so many links was followed by another."""
+    full = min(links, finds.full_list or links)
+    return msgspec.structs.replace(finds, full_list=full) if full != finds.full_list else finds
+
+
+def _lists_nothing(rule: ListRule, page: ListPage) -> bool:
+    """Whether a page is a list without entries, unlike the one before. Parts of a story, and pictures with a line each,
+    lead nowhere either, and are pages all the same."""
+    return page.words < FEW_WORDS and page.links + LEAST_ITEMS <= rule.links
+
+
+def _ended(finds: Finds, rule: ListRule, numbering: Numbering, page: ListPage, now: float) -> Finds:
+    """It is not guessed at any further; what it links beyond an empty page is not asked for either."""
+    empty_at = min(numbering.number, rule.empty_at or numbering.number) if _lists_nothing(rule, page) else rule.empty_at
+    ended = msgspec.structs.replace(rule, state="invalid", why=_NO_FRESH_LINKS, at=now, empty_at=empty_at)
+    return with_list(without_owed(finds, numbering.pattern), numbering.pattern, _as_last_read(ended, ListPage()))
+
+
+def _is_empty(rule: ListRule, numbering: Numbering, page: ListPage) -> bool:
+    """Whether a page that was linked shows nothing that an earlier one of its list had not: pagers may link too far."""
+    if page.new_urls or rule.asked is not None or not rule.trace or rule.known >= numbering.number:
+        return False
+    return fresh_links(rule.trace, page.trace) < LEAST_FRESH_LINKS
+
+
 def why_not_on(rule: ListRule, page: ListPage, limits: ListLimits, likeness: Likeness) -> str:
     """Why a guessed page ends its list, in words; empty when it was worth it, or may lead to one that is."""
     if why := why_same(rule, page.content_hash, page.fingerprint, limits, likeness):
         return why
     if rule.trace and page.trace:
         if fresh_links(rule.trace, page.trace) < LEAST_FRESH_LINKS:
-            return "empty: no links that the page before had not"
+            return _NO_FRESH_LINKS
     elif not page.new_urls:
         return "empty: no new links"
     if not page.new_urls and rule.barren + 1 >= limits.barren:
@@ -121,6 +176,7 @@ def after_guess(
     pattern = numbering.pattern
     if rule.state == "tried":
         finds = _with_tally(finds, _way_of(pattern, rule), now, "failed" if why_not else "worked")
+        finds = _with_full(finds, rule.links) if rule.links and not why_not else finds
     if why_not:
         ended = msgspec.structs.replace(rule, state="invalid", why=why_not, at=now, asked=None)
         return with_list(finds, pattern, _as_last_read(ended, ListPage()))
@@ -154,12 +210,15 @@ def prospect_of(finds: Finds, pattern: str, owed: Owed, now: float, share: float
         return "good"
     if sum(kept.asked is not None for kept in finds.lists.values()) >= MOST_OPEN:
         return "open"
+    if owed.is_blank and rule is not None and 0 < rule.links < finds.full_list:
+        return "hopeless"  # a page of the other lists has room for more
     tally = finds.styles.get(_way_of(pattern, owed))
     if tally is None or now >= tally.at + FORGIVEN_AFTER_SECONDS:
-        return "good"
+        tally = Tally()
     patience = 0 if owed.is_blank else int((finds.requests + waiting) * share / 3)
     # Where other lists show their numbers, one that shows none rarely has any.
-    few = 1 if owed.is_blank and shows_numbers(finds) else FEW_LISTS
+    is_small = finds.requests + waiting < SMALL_HOST
+    few = 1 if owed.is_blank and shows_numbers(finds) else FEW_LISTS - (owed.is_blank and is_small)
     most = few * (1 + tally.worked) + patience
     if tally.failed >= most:
         return "hopeless"
@@ -228,7 +287,7 @@ def _links_shown(rule: ListRule | None) -> int:
 
     Nothing for one that has so many that they are all there are.
     """
-    links = int.from_bytes(rule.trace, "little").bit_count() if rule is not None else 0
+    links = rule.links if rule is not None else 0
     return links if links <= MANY_LINKS else 0
 
 
@@ -291,8 +350,9 @@ def _may_be_owed(rule: ListRule | None, number: int, now: float) -> bool:
 
 def _as_last_read(rule: ListRule, page: ListPage) -> ListRule:
     return msgspec.structs.replace(
-        rule, content_hash=page.content_hash[:HASH_CHARS], fingerprint=page.fingerprint, trace=page.trace
-    )
+        rule, content_hash=page.content_hash[:HASH_CHARS], fingerprint=page.fingerprint, trace=page.trace,
+        links=page.links,
+    )  # fmt: skip
 
 
 def _way_of(pattern: str, rule: ListRule | Owed) -> str:

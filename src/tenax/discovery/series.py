@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from hashlib import sha256
 from typing import TypeAlias
 
 import msgspec
 
+from tenax.discovery.page_numbers import paged
 from tenax.model import Finds, Offer, SeriesRule, Value
 
 ALIKE = 0.9
@@ -46,9 +48,19 @@ def why_left(finds: Finds, url: str, via: str | None, origin: str, most: int) ->
     if not most or not finds.series or via is None or (pattern := series_of(url, origin)) is None:
         return None
     rule = finds.series.get(pattern)
-    if rule is None or rule.same < most or series_of(via, origin) != pattern:
+    if rule is None or not _is_enough(rule, most) or series_of(via, origin) != pattern:
         return None
     return f"{rule.same} pages of {pattern} in a row showed the same and led to nothing else"
+
+
+def _is_enough(rule: SeriesRule, most: int) -> bool:
+    """One less will do where the texts are the very same."""
+    return rule.same >= most or rule.identical >= max(1, most - 1)
+
+
+def until_enough(rule: SeriesRule, most: int) -> int:
+    """How many more pages of a series that show the same would be enough; one at least."""
+    return max(1, min(most - rule.same, max(1, most - 1) - rule.identical))
 
 
 class SeriesPage(Value, frozen=True):
@@ -60,11 +72,18 @@ class SeriesPage(Value, frozen=True):
     content_hash: str
     fingerprint: bytes
     words: int = 0
+    shape: str = ""
+    """See `shape_of`."""
+
+
+def shape_of(text: str, words: int) -> str:
+    """What a short text is without its numbers; empty for a long one, and where there is none."""
+    return sha256(_NUMBER.sub("", text).encode()).hexdigest()[:HASH_CHARS] if text and words < FEW_WORDS else ""
 
 
 def after_page(finds: Finds, page: SeriesPage, origin: str, new: Sequence[Offer], likeness: Likeness) -> Finds:
     """After a page was read that led to `new` URLs."""
-    pattern = series_of(page.url, origin)
+    pattern = series_of(page.url, origin) or _begun_by(page, origin, new)
     if pattern is None:
         return finds
     stem = origin + pattern.partition("{n}")[0]
@@ -74,16 +93,42 @@ def after_page(finds: Finds, page: SeriesPage, origin: str, new: Sequence[Offer]
     rule = finds.series.get(pattern)
     is_same = rule is not None and onward == len(new) and _is_like(rule, page, likeness)
     same = rule.same + 1 if rule is not None and is_same else 0
+    is_identical = rule is not None and is_same and _is_identical(rule, page)
+    identical = rule.identical + 1 if rule is not None and is_identical else 0
     kept = {known: one for known, one in finds.series.items() if known != pattern}
     while len(kept) >= MOST_SERIES:
         del kept[next(iter(kept))]
-    rule = SeriesRule(same, page.content_hash[:HASH_CHARS], page.fingerprint)
+    rule = SeriesRule(same, page.content_hash[:HASH_CHARS], page.fingerprint, identical, page.shape)
     return msgspec.structs.replace(finds, series={**kept, pattern: rule})
 
 
+def _begun_by(page: SeriesPage, origin: str, new: Sequence[Offer]) -> str | None:
+    """The series of which this is the first page, as its address without a number says."""
+    place = page.url.removeprefix(origin)
+    for one in new:
+        following = paged(one.url) if one.url.startswith(origin) else None
+        if following is not None and following.is_sure and following.first.rstrip("/") == place.rstrip("/"):
+            return series_of(one.url, origin)
+    return None
+
+
+def _is_identical(rule: SeriesRule, page: SeriesPage) -> bool:
+    return (bool(page.content_hash) and rule.content_hash == page.content_hash[:HASH_CHARS]) or _is_month_again(
+        rule, page
+    )
+
+
+def _is_month_again(rule: SeriesRule, page: SeriesPage) -> bool:
+    """A short page with a date in its address, the same as the last one but for its numbers."""
+    return bool(page.shape) and page.shape == rule.shape and _is_short_date(page)
+
+
+def _is_short_date(page: SeriesPage) -> bool:
+    return page.words < FEW_WORDS and _DATE.search(page.url) is not None
+
+
 def _is_like(rule: SeriesRule, page: SeriesPage, likeness: Likeness) -> bool:
-    if page.content_hash and rule.content_hash == page.content_hash[:HASH_CHARS]:
+    if _is_identical(rule, page):
         return True
-    is_short_date = page.words < FEW_WORDS and _DATE.search(page.url) is not None
-    alike = ALIKE_BY_DATE if is_short_date else ALIKE
+    alike = ALIKE_BY_DATE if _is_short_date(page) else ALIKE
     return bool(page.fingerprint and rule.fingerprint) and likeness(page.fingerprint, rule.fingerprint) >= alike

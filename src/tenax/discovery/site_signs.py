@@ -41,6 +41,8 @@ class PageSigns(Value, frozen=True):
     """An ISO date."""
     has_feed: bool = False
     """It names a feed, or is one."""
+    is_sitemap: bool = False
+    """It is no page, but a sitemap that names something."""
 
 
 def with_page(signs: SiteSigns, page: PageSigns) -> SiteSigns:
@@ -61,6 +63,7 @@ def with_page(signs: SiteSigns, page: PageSigns) -> SiteSigns:
         newest=max(signs.newest, month),
         has_home=signs.has_home or page.place == "/",
         has_feed=signs.has_feed or page.has_feed,
+        has_sitemap=signs.has_sitemap or page.is_sitemap,
     )
 
 

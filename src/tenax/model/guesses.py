@@ -41,6 +41,10 @@ class ListRule(Value, frozen=True):
     fingerprint: bytes = b""
     trace: bytes = b""
     """Of the links of the page `known`, as `tenax.discovery.page_numbers.trace_of` makes it."""
+    links: int = 0
+    """How many links the page `known` has, those to pages of its list left out."""
+    empty_at: int = 0
+    """The number of a page that was linked and showed nothing that an earlier one had not; 0: there is none."""
 
 
 class ArchiveRule(Value, frozen=True):
@@ -88,6 +92,8 @@ class FacetRule(Value, frozen=True):
     seen: int = 0
     fruitful: float = 1.0
     """The share of the last ones that led to something new, or had a text of their own."""
+    combined: int = 0
+    """How many of the seen led to the same selection narrowed further, in several ways."""
     content_hash: str = ""
     """Beginning of the hash of the last one, for comparison with the next."""
     fingerprint: bytes = b""
@@ -101,6 +107,10 @@ class SeriesRule(Value, frozen=True):
     content_hash: str = ""
     """Beginning of the hash of the last one, for comparison with the next."""
     fingerprint: bytes = b""
+    identical: int = 0
+    """Those of the same at the end of the row whose text was the very same."""
+    shape: str = ""
+    """Beginning of the hash of its text without numbers, of short pages."""
 
 
 class SiteSigns(Value, frozen=True):
@@ -117,6 +127,8 @@ class SiteSigns(Value, frozen=True):
     """Its home page was read."""
     has_feed: bool = False
     """A page names a feed, or one was read."""
+    has_sitemap: bool = False
+    """One was read that names something."""
     no_sitemap: bool = False
     """Nothing is at /sitemap.xml."""
     feeds_tried: bool = False
@@ -153,6 +165,8 @@ class Finds(Value, frozen=True):
     """First path segments of lists, and how many were seen."""
     owed: dict[str, Owed] = {}
     """Patterns of lists and archives that are to be guessed from, once the share allows it; the next one first."""
+    full_list: int = 0
+    """The fewest links on the first page of a list that goes on, those to its further pages left out; 0: none seen."""
     facets: dict[str, FacetRule] = {}
     """By path; the least recently visited first."""
     series: dict[str, SeriesRule] = {}

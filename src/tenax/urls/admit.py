@@ -15,7 +15,7 @@ from tenax.config import Config, UrlsConfig
 from tenax.model import Budget, Offer, Priority, Source, Task, Value
 from tenax.urls.normalize import MAX_HREF_CHARS, Spelling, WebUrl, normalize, place_of, spelling_of
 from tenax.urls.patterns import compile_patterns
-from tenax.urls.priority import Rank, rank_of, standings_at
+from tenax.urls.priority import Rank, behind_seconds, rank_of, standings_at
 from tenax.urls.scope import Scope, in_scope, scope_of, site_of
 from tenax.urls.seeds import seed_url
 from tenax.urls.traps import budgets_of, trap
@@ -61,6 +61,7 @@ class Link(NamedTuple):
     refusal: str | None
     rank: Rank
     budgets: tuple[Budget, ...]
+    behind_seconds: float = 0.0
 
 
 def rules_of(seeds: Sequence[str], config: Config, year: int, moved_to: Sequence[str] = ()) -> Rules:
@@ -184,14 +185,14 @@ def admit_links(
         if url in seen:
             continue
         seen.add(url)
-        _, origin, reason, rank, budgets = link
+        _, origin, reason, rank, budgets, behind = link
         if is_too_deep and reason not in _JUDGED_BEFORE_DEPTH:
             reason = "depth"
         elif reason is None and len(offers) + len(left_out) - (page_url in left_out) >= most:
             reason = "max_links_per_page"
         if reason is None:
             priority, lead = standings[rank]
-            offers.append(Offer(url, origin, below, priority, Source.LINK, page_url, None, (), budgets, lead))
+            offers.append(Offer(url, origin, below, priority, Source.LINK, page_url, None, (), budgets, lead - behind))
         else:
             refusals[reason] = refusals.get(reason, 0) + 1
     if unread := sum(1 for _ in stream):
@@ -377,7 +378,7 @@ class _Judge:
             return Link(url.url, url.origin, reason, Rank.ORDINARY, ())
         rank = Rank.TOP if url.url in self._seeds else rank_of(url)
         budgets = budgets_of(url, self.rules.urls, site_of(url) in self.seed_sites)
-        return Link(url.url, url.origin, None, rank, budgets)
+        return Link(url.url, url.origin, None, rank, budgets, behind_seconds(url, rank))
 
 
 @lru_cache(maxsize=4)

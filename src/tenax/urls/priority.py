@@ -25,6 +25,8 @@ _TELLING_PATH = re.compile(
     r"|(?P<listing>page[/_-]?\d+(?:\.[a-z]{2,5})?/?$|(?:archives?|tags?|labels?)(?:/|$)))",
     re.IGNORECASE,
 )
+_LAST_NUMBER = re.compile(r"(\d{1,4})\D*$")
+SECONDS_PER_PAGE = 0.001
 _DATE_ONLY_PATH = re.compile(r"(?:/[a-z_-]+)?/(?:19|20)\d\d(?:/(?:0[1-9]|1[0-2])(?:/(?:0[1-9]|[12]\d|3[01]))?)?/?$")
 
 
@@ -49,6 +51,12 @@ def rank_of(url: WebUrl) -> Rank:
     if telling is not None:
         return Rank.LISTING if telling["listing"] else Rank.LANDMARK
     return Rank.LISTING if _DATE_ONLY_PATH.match(path) else Rank.ORDINARY
+
+
+def behind_seconds(url: WebUrl, rank: Rank) -> float:
+    """How far a numbered page stays behind the others of its list that were found with it: they are asked in order."""
+    number = _LAST_NUMBER.search(url.query or url.path) if rank is Rank.LISTING else None
+    return SECONDS_PER_PAGE * int(number[1]) if number is not None else 0.0
 
 
 def priority_of(url: WebUrl, depth: int, is_seed: bool) -> Priority:
