@@ -135,49 +135,20 @@ class TestPostgresLedger(
         assert first.host.origin == "https://large.test"
         assert 3000 < first.waiting < 27_000
 
-    @pytest.mark.parametrize(
-        "name",
-        ["queue_remove", "queue_again", "queue_due", "queue_later", "queue_find", "seen_add", "seen_forget",
-         "visit_add", "visits_of", "record_of", "url_of_record", "events_after", "content_of", "stored_pages", "held",
-         "record_confirm", "pages", "dead_letters", "revisit_part", "revisit", "replay", "hosts_free", "hosts_learn",
-         "hosts_wake", "hosts_keep", "hosts_take", "hosts_of", "hosts_held_by", "hosts_next_turn", "outside",
-         "budgets_put", "likeness_find", "likeness_add", "likeness_remove", "originals", "record_catalogue",
-         "record_awaited", "record_freshness", "hasten_find", "hasten_queue", "hasten_record", "link_of", "states_of"],
-    )  # fmt: skip
-    async def test_no_statement_looks_at_every_url_or_host(self, ledgers: Ledgers, name: str) -> None:
+    async def test_no_statement_looks_at_every_url_or_host(self, ledgers: Ledgers) -> None:
         ledger = await ledgers.open()
-
         assert await read_whole(ledger, "SELECT * FROM record r LEFT JOIN host h ON h.id = r.host_id") >= {"record"}
-        assert await read_whole(ledger, queries()[name]) <= {"worker", "meta", "outbox_end"}
+        whole = {name: await read_whole(ledger, queries()[name]) for name in BY_KEY}
+        assert {name: tables for name, tables in whole.items() if tables - {"worker", "meta", "outbox_end"}} == {}
 
-    @pytest.mark.parametrize(
-        "name",
-        [
-            "queue_remove",
-            "queue_due",
-            "queue_later",
-            "hasten_find",
-            "hasten_queue",
-            "seen_add",
-            "visit_add",
-            "stored_pages",
-            "hosts_take",
-            "likeness_find",
-            "likeness_remove",
-            "originals",
-            "requeue",
-            "canonical_of",
-        ],
-    )
-    async def test_a_plan_that_was_made_for_small_tables_is_good_for_large_ones(
-        self, ledgers: Ledgers, name: str
-    ) -> None:
+    async def test_a_plan_that_was_made_for_small_tables_is_good_for_large_ones(self, ledgers: Ledgers) -> None:
         """PostgreSQL has counted the few rows there are; until it counts again, it goes by that."""
         ledger = await ledgers.open()
         await ledger.admit([offer(f"https://{host}.test/{n}") for host in "ab" for n in range(2)])
-        await ledger._ears.ask(lambda db: db.execute("ANALYZE"))
+        await ledger._ears.ask(counted_anew)
         assert "host" in await read_whole(ledger, "SELECT * FROM record r JOIN host h ON h.id = r.host_id")
-        assert await read_whole(ledger, queries()[name]) <= {"worker", "meta"}
+        whole = {name: await read_whole(ledger, queries()[name]) for name in BY_KEY_OF_SMALL_TABLES}
+        assert {name: tables for name, tables in whole.items() if tables - {"worker", "meta"}} == {}
 
     async def test_plans_are_made_anew_as_the_tables_grow(
         self, ledgers: Ledgers, monkeypatch: pytest.MonkeyPatch
@@ -185,7 +156,7 @@ class TestPostgresLedger(
         monkeypatch.setattr("tenax.database.postgres.heartbeat.PULSE_SECONDS", 0.01)
         monkeypatch.setattr("tenax.database.postgres.heartbeat.PLAN_SECONDS", 0.0)
         ledger = await ledgers.open()
-        await ledger._ears.ask(lambda db: db.execute("ANALYZE"))
+        await ledger._ears.ask(counted_anew)
         grow = "INSERT INTO host (origin, has_work, turn_at) SELECT n::text, false, 0 FROM generate_series(1, 20000) n"
         explain = "EXPLAIN EXECUTE learned (ARRAY[1], ARRAY['\\x']::bytea[])"
 
@@ -204,8 +175,30 @@ class TestPostgresLedger(
         await ledger._ears.ask(lambda db: db.execute("TRUNCATE host"))
 
 
+BY_KEY = (
+    "queue_remove", "queue_again", "queue_due", "queue_later", "queue_find", "seen_add", "seen_forget", "visit_add",
+    "visits_of", "record_of", "url_of_record", "events_after", "content_of", "stored_pages", "held", "record_confirm",
+    "pages", "dead_letters", "revisit_part", "revisit", "replay", "hosts_free", "hosts_learn", "hosts_wake",
+    "hosts_keep", "hosts_take", "hosts_of", "hosts_held_by", "hosts_next_turn", "outside", "budgets_put",
+    "likeness_find", "likeness_add", "likeness_remove", "originals", "record_catalogue", "record_awaited",
+    "record_freshness", "hasten_find", "hasten_queue", "hasten_record", "link_of", "states_of",
+)  # fmt: skip
+BY_KEY_OF_SMALL_TABLES = (
+    "queue_remove", "queue_due", "queue_later", "hasten_find", "hasten_queue", "seen_add", "visit_add",
+    "stored_pages", "hosts_take", "likeness_find", "likeness_remove", "originals", "requeue", "canonical_of",
+)  # fmt: skip
+"""Statements that find what they want by an index, however large the tables are."""
 SMALL_INDEXES = {"host_free", "host_held", "record_dead", "record_canonical"}
 """Of a few rows only. (An empty array, as it is planned for here, would fit the condition of any partial index.)"""
+
+
+async def counted_anew(db: Any) -> None:
+    """The rows of this ledger's tables. `ANALYZE` alone would count those of every other test in this database too."""
+    tables = await db.fetch(
+        "SELECT format('%I.%I', schemaname, tablename) FROM pg_tables WHERE schemaname = $1",
+        await db.fetchval("SELECT current_schema()"),
+    )
+    await db.execute(f"ANALYZE {', '.join(table for (table,) in tables)}")
 
 
 async def read_whole(ledger: PostgresLedger, query: str) -> set[str]:
