@@ -23,31 +23,55 @@ settings.load_profile("tenax")
 
 HERE = Path(__file__).parent
 LONGEST_FIRST = (
+    "hostile/test_cost_fuzz.py",
+    "test_patterns.py",
+    "hostile/test_documents.py",
+    "test_scripts.py",
+    "e2e/test_cluster.py",
+    "database/test_postgres.py",
+    "fetch/test_browser.py",
+    "hostile/test_costly_pages.py",
+    "crawl/reader/test_pool.py",
+    "hostile/test_politeness.py",
     "e2e",
-    "database",
     "fetch",
+    "database",
     "hostile",
     "services",
-    "test_scripts.py",
     "hosts",
     "crawl",
     "bench",
     "events",
+    "runtime",
+    "extract",
+    "test_wheel.py",
+    "test_docs.py",
 )
-"""Where files take seconds to a minute each, for they start processes, servers and browsers."""
+"""Where files take seconds to a minute each, for they read costly documents, start processes, servers and browsers."""
 
 _numbers = count(1)
 
 
+def pytest_configure() -> None:
+    """Collecting thousands of tests leaves hardly any garbage to look for."""
+    gc.disable()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """A long file that comes last would keep one process busy while the others have nothing left to do."""
-    ranks = {folder: rank for rank, folder in enumerate(LONGEST_FIRST)}
-    items.sort(key=lambda item: ranks.get(item.path.relative_to(HERE).parts[0], len(ranks)))
+    ranks = {HERE / path: rank for rank, path in enumerate(LONGEST_FIRST)}
+
+    def rank(path: Path) -> int:
+        return min(ranks.get(one, len(ranks)) for one in (path, *path.parents))
+
+    by_file = {path: rank(path) for path in {item.path for item in items}}
+    items.sort(key=lambda item: by_file[item.path])
 
 
 def pytest_collection_finish() -> None:
     """What thousands of tests consist of stays until the end: Python need not look for garbage in it all the time."""
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session")
