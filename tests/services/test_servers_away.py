@@ -11,8 +11,10 @@ from tenax.runtime.cancellation import ended
 from tenax.services.page_fetcher import fetcher as fetcher_module
 from tenax.services.page_fetcher.counters import PageFetcherNumbers
 from tenax.services.page_fetcher.redis_queue import RedisQueue
+from tenax.services.redis_connection import redis_at
 from tenax.services.wiring import open_page_fetcher
 from tests.hostile.by_hand import Days
+from tests.loops import FAULT_SECONDS
 from tests.servers.kafka import KafkaBroker, read
 from tests.servers.redis import RedisServer
 from tests.services.lab import QUEUE, Lab, told_urls, until
@@ -166,6 +168,7 @@ async def test_who_stops_it_does_not_wait_for_a_redis_that_is_silent(
     own_redis: RedisServer, kafka: KafkaBroker, monkeypatch: pytest.MonkeyPatch, is_new: bool
 ) -> None:
     monkeypatch.setattr(fetcher_module, "LEAVE_SECONDS", 0.1)
+    monkeypatch.setattr(redis_at, "__defaults__", (2 * FAULT_SECONDS,))  # who waits for an answer is seen
     lab = Lab(own_redis.url, kafka)
     lab.redis.rpush(f"{QUEUE}:processing:gone", "http://127.0.0.1:1/")
     lab.redis.sadd(f"{QUEUE}:processing", "gone")
@@ -181,7 +184,7 @@ async def test_who_stops_it_does_not_wait_for_a_redis_that_is_silent(
     try:
         assert not running.done()
         app.fetcher.stop()
-        async with asyncio.timeout(10):  # Redis is asked again after fifteen seconds, for ever
+        async with asyncio.timeout(FAULT_SECONDS):
             await running
             await app.close()
     finally:
