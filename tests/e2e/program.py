@@ -26,13 +26,15 @@ INLINE = ("--set", "pool.processes=0")
 ONE_AFTER_THE_OTHER = """
 import json, sys
 from tenax.cli import main
-codes = []
+codes, marked = [], (sys.stdout, sys.stderr) if "both" in sys.argv else (sys.stdout,)
 for arguments in json.load(sys.stdin):
-    print(end=chr(0))
+    for stream in marked:
+        print(end=chr(0), file=stream, flush=True)
     codes.append(main(arguments))
 print(chr(0), *codes)
 """
-"""Commands in one process. What each prints comes after a NUL; last of all come their exit codes."""
+"""Commands in one process. What each prints comes after a NUL; last of all come their exit codes. With `both` what it
+writes to the other stream is marked too."""
 
 Found = TypeVar("Found")
 _started: list[subprocess.Popen[str]] = []
@@ -112,11 +114,11 @@ def together(*commands: Sequence[str | Path]) -> list[Ended]:
     return [ended(process) for process in [start(*arguments) for arguments in commands]]
 
 
-def in_one_process(*commands: Sequence[str | Path], cwd: Path | None = None) -> list[str]:
-    """What several commands that only ask print, run one after the other where the program is started only once."""
+def in_turn(*commands: Sequence[str | Path], cwd: Path | None = None) -> list[Ended]:
+    """Several commands, run one after the other where the program is started only once."""
     words = json.dumps([[str(word) for word in arguments] for arguments in commands])
     answer = subprocess.run(
-        [sys.executable, "-c", ONE_AFTER_THE_OTHER],
+        [sys.executable, "-c", ONE_AFTER_THE_OTHER, "both"],
         input=words,
         capture_output=True,
         text=True,
@@ -125,10 +127,18 @@ def in_one_process(*commands: Sequence[str | Path], cwd: Path | None = None) -> 
         env=environment(),
         timeout=DEADLINE_SECONDS,
     )
-    assert (answer.returncode, answer.stderr) == (0, ""), answer
+    assert answer.returncode == 0, answer
     _, *prints, codes = answer.stdout.split("\0")
-    assert set(codes.split()) == {"0"}, answer
-    return prints
+    said, *errors = answer.stderr.split("\0")
+    assert said == "", answer
+    return [Ended(int(code), out, err) for code, out, err in zip(codes.split(), prints, errors, strict=True)]
+
+
+def in_one_process(*commands: Sequence[str | Path], cwd: Path | None = None) -> list[str]:
+    """What several commands that only ask print."""
+    answers = in_turn(*commands, cwd=cwd)
+    assert {(answer.code, answer.err) for answer in answers} == {(0, "")}, answers
+    return [answer.out for answer in answers]
 
 
 def until(condition: Callable[[], Found | None], what: str, pause_seconds: float = 0.01) -> Found:

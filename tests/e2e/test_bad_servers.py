@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.program import INLINE, ROOT, Demo, Ended, environment, stored, tenax, together
+from tests.e2e.program import INLINE, ROOT, Demo, Ended, environment, in_turn, stored, tenax, together
 from tests.servers.postgres import PASSWORD, PostgresServer
 from tests.servers.processes import free_port
 from tests.servers.redis import RedisServer
@@ -85,7 +85,7 @@ OF_A_NEWER_ONE = (
 
 
 def answers(url: str, *commands: tuple[str, ...]) -> list[Ended]:
-    return together(*((*command, "--ledger", url) for command in commands))
+    return in_turn(*((*command, "--ledger", url) for command in commands))
 
 
 def test_a_ledger_of_a_newer_tenax_is_left_alone(postgres_server: PostgresServer, postgres: str) -> None:
