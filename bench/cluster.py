@@ -63,11 +63,11 @@ def main() -> None:
 
 
 def _options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--ledger-only", action="store_true", help="leave out the page-fetcher; nothing is kept")
+    parser.add_argument("--database-only", action="store_true", help="leave out the page-fetcher; nothing is kept")
 
 
 def measure(told: Report, chosen: argparse.Namespace) -> None:
-    told.is_partial = chosen.ledger_only
+    told.is_partial = chosen.database_only
     with serving() as server:
         cluster = Cluster(server, chosen.quick)
         cluster.fill()
@@ -76,7 +76,7 @@ def measure(told: Report, chosen: argparse.Namespace) -> None:
         told.figure("postgresql", {"version": server.version, **server.durable, **SETTINGS})
         told.figure("fsync_ms", fsync_ms())
     cluster.tell(told)
-    if not chosen.ledger_only:
+    if not chosen.database_only:
         _say("the page-fetcher, beside the plain recipe")
         found = page_fetcher.measured(rounds=1 if chosen.quick else ROUNDS, share=0.3 if chosen.quick else 1.0)
         told.figure("page_fetcher", {name: {**figures} for name, figures in found.items()})
@@ -84,7 +84,7 @@ def measure(told: Report, chosen: argparse.Namespace) -> None:
 
 
 class Cluster:
-    """A ledger of each size in one server, and what workers get done there."""
+    """A database of each size in one server, and what workers get done there."""
 
     def __init__(self, server: Server, is_quick: bool) -> None:
         self._server = server
@@ -150,7 +150,7 @@ class Cluster:
     # -- judging ----------------------------------------------------------------------------------------------
 
     def check(self) -> None:
-        """Nothing of this counts if the ledger is wrong."""
+        """Nothing of this counts if the database is wrong."""
         for size in self._sizes:
             _say(f"looking for contradictions among {size:,} URLs")
             self._problems += asyncio.run(_problems(self._urls[size]))
@@ -220,14 +220,14 @@ def figures_of(counted: list[Counted], server_cpu_seconds: float, wal_bytes: int
 
 async def _problems(url: str) -> list[str]:
     from tenax.clock import SteadyClock
-    from tenax.config import LedgerConfig
-    from tenax.database.postgres import PostgresLedger
+    from tenax.config import DatabaseConfig
+    from tenax.database.postgres import PostgresDatabase
 
-    ledger = await PostgresLedger.open(url, LedgerConfig(), SteadyClock(), turns_without_pace(), read_only=True)
+    database = await PostgresDatabase.open(url, DatabaseConfig(), SteadyClock(), turns_without_pace(), read_only=True)
     try:
-        return await ledger.problems()
+        return await database.find_problems()
     finally:
-        await ledger.close()
+        await database.close()
 
 
 # -- worker processes -----------------------------------------------------------------------------------------

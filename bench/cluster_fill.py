@@ -1,4 +1,4 @@
-"""Millions of known URLs, put into a PostgreSQL ledger in minutes: the rows that `admit` would write, by COPY.
+"""Millions of known URLs, put into a PostgreSQL database in minutes: the rows that `admit` would write, by COPY.
 
 They come in waves, each over all hosts, as the URLs of a crawl do. So the rows of a host do not lie side by side, and
 pages of the indexes are as full as they are after many insertions, not as after one.
@@ -10,14 +10,14 @@ from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
-from bench.world import World, offer_of, turns_without_pace
+from bench.world import World, candidate_of, turns_without_pace
 from tenax.clock import Clock
-from tenax.config import LedgerConfig
+from tenax.config import DatabaseConfig
 from tenax.database import rows
-from tenax.database.postgres import PostgresLedger
+from tenax.database.postgres import PostgresDatabase
 from tenax.database.postgres.schema import key_secret, queries
 from tenax.database.postgres.write import add_to_tally
-from tenax.model import Offer, Source
+from tenax.model import Candidate, Source
 
 WAVES = 20
 LINES_AT_ONCE = 5000
@@ -31,11 +31,11 @@ Row = tuple[int, int, int, str, int]
 
 
 async def fill(url: str, world: World, clock: Clock) -> int:
-    """Make the ledger and put every known URL of the world into it; how many there are."""
+    """Make the database and put every known URL of the world into it; how many there are."""
     from asyncpg import connect
 
-    config = LedgerConfig()
-    await (await PostgresLedger.open(url, config, clock, turns_without_pace())).close()
+    config = DatabaseConfig()
+    await (await PostgresDatabase.open(url, config, clock, turns_without_pace())).close()
     db = await connect(url, server_settings={"search_path": config.schema})
     try:
         return await _copy(db, world, clock)
@@ -44,9 +44,9 @@ async def fill(url: str, world: World, clock: Clock) -> int:
 
 
 async def _copy(db: Any, world: World, clock: Clock) -> int:
-    url_key = rows.keys_by(await key_secret(db))
+    url_key = rows.make_url_key(await key_secret(db))
     hosts = [host for host, known in enumerate(world.known) if known]
-    added = await db.fetch(queries()["hosts_add"], [offer_of(host, 0).origin for host in hosts], clock.now())
+    added = await db.fetch(queries()["hosts_add"], [candidate_of(host, 0).origin for host in hosts], clock.now())
     ids = {row["origin"]: row["id"] for row in added}
     count = 0
     for number in range(WAVES):
@@ -66,11 +66,11 @@ async def _copy(db: Any, world: World, clock: Clock) -> int:
     return count
 
 
-def wave_of(world: World, number: int) -> Iterator[Offer]:
+def wave_of(world: World, number: int) -> Iterator[Candidate]:
     """One in `WAVES` of the URLs of every host."""
     for host, known in enumerate(world.known):
         for one in range(number, known, WAVES):
-            yield offer_of(host, one)
+            yield candidate_of(host, one)
 
 
 def _waiting(wave: list[Row], now: int) -> Iterator[str]:

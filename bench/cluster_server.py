@@ -40,7 +40,7 @@ def serving() -> Iterator[Server]:
 
 
 class Server:
-    """What is asked of it besides being a ledger."""
+    """What is asked of it besides being a database."""
 
     def __init__(self, server: PostgresServer) -> None:
         self._server = server
@@ -64,7 +64,7 @@ class Server:
         return int(self._server.psql(f"SELECT pg_database_size('{database}')"))
 
     def bytes_of_urls(self, database: str) -> int:
-        """Of a ledger in which nothing was visited yet."""
+        """Of a database in which nothing was visited yet."""
         return self.database_bytes(database) - self._empty_bytes
 
     def bytes_of(self, database: str, *tables: str) -> int:

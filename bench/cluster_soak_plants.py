@@ -21,7 +21,7 @@ class Plant:
     of_all: tuple[str, ...] = ()
     """Options of every worker."""
     sql: str = ""
-    """What is done to the ledger when the crawl is at its end."""
+    """What is done to the database when the crawl is at its end."""
 
 
 PLANTS = {
@@ -33,10 +33,10 @@ PLANTS = {
     "crowd": Plant(
         "hosts that share an address do not wait for each other",
         "crowds",
-        of_all=("--set", "politeness.address_factor=0"),
+        of_all=("--set", "politeness.per_ip_rate_factor=0"),
     ),
     "lose": Plant(
-        "a page is taken out of the ledger",
+        "a page is taken out of the database",
         "lost",
         sql="DELETE FROM tenax.record WHERE id = (SELECT min(id) FROM tenax.record WHERE content_id IS NOT NULL)",
     ),

@@ -27,7 +27,7 @@ PROSE_WORDS = 420
 
 PACE_SECONDS = 2.0
 """Between two requests to one host."""
-ADDRESS_FACTOR = 2.5
+PER_IP_RATE_FACTOR = 2.5
 SHARING = 3
 """Hosts at one address: more than its pace lets have their own."""
 SHARED_PART = 5

@@ -18,10 +18,10 @@ import uvloop
 from bench.report import ROOT
 from bench.world import World, host_number, turns_without_pace, visit_of
 from tenax.clock import SteadyClock
-from tenax.config import LedgerConfig
-from tenax.database.postgres import PostgresLedger
+from tenax.config import DatabaseConfig
+from tenax.database.postgres import PostgresDatabase
 from tenax.model import Visit
-from tenax.runtime.memory import settle_memory
+from tenax.runtime.memory import configure_memory
 
 IN_FLIGHT = 64
 TEXTS, TEXT_CHARS = 64, 5000
@@ -61,8 +61,8 @@ class Order(msgspec.Struct, frozen=True):
 class Wheel:
     """Claim, visit, commit; `IN_FLIGHT` pages at a time."""
 
-    def __init__(self, ledger: PostgresLedger, world: World, clock: SteadyClock) -> None:
-        self._ledger = ledger
+    def __init__(self, database: PostgresDatabase, world: World, clock: SteadyClock) -> None:
+        self._database = database
         self._world = world
         self._clock = clock
         self._texts = _texts(world)
@@ -79,10 +79,10 @@ class Wheel:
         async with asyncio.TaskGroup() as group:
             while not is_over():
                 await self._gate.acquire()
-                claim = await self._ledger.claim()
+                claim = await self._database.claim()
                 if claim is None:
                     self._gate.release()
-                    await self._ledger.wait_for_work(0.5)
+                    await self._database.wait_for_work(0.5)
                     continue
                 began = time.thread_time()
                 links = self._world.links(host_number(claim.task.origin))
@@ -91,7 +91,7 @@ class Wheel:
                 group.create_task(self._commit(visit))
 
     async def _commit(self, visit: Visit) -> None:
-        admission = await self._ledger.commit(visit)
+        admission = await self._database.commit(visit)
         self._pages += 1
         self._new_urls += admission.admitted
         self._gate.release()
@@ -106,8 +106,8 @@ def _texts(world: World) -> list[str]:
 async def work(url: str, size: int, number: int) -> Counted:
     clock = SteadyClock()
     world = World(size, new_from=number * NEW_NUMBERS)
-    ledger = await PostgresLedger.open(url, LedgerConfig(), clock, turns_without_pace())
-    wheel = Wheel(ledger, world, clock)
+    database = await PostgresDatabase.open(url, DatabaseConfig(), clock, turns_without_pace())
+    wheel = Wheel(database, world, clock)
     print("ready", flush=True)
     order = msgspec.json.decode(await asyncio.to_thread(sys.stdin.readline), type=Order)
     try:
@@ -119,7 +119,7 @@ async def work(url: str, size: int, number: int) -> Counted:
             after = wheel.count()
             await turning
     finally:
-        await ledger.close()
+        await database.close()
     return Counted(
         after.at - before.at, after.pages - before.pages, after.new_urls - before.new_urls,
         after.cpu_seconds - before.cpu_seconds, after.own_cpu_seconds - before.own_cpu_seconds, wheel.count().pages,
@@ -127,7 +127,7 @@ async def work(url: str, size: int, number: int) -> Counted:
 
 
 def run_worker(url: str, size: str, number: str) -> None:
-    settle_memory()  # as a crawl does, and on the event loop of a crawl
+    configure_memory()  # as a crawl does, and on the event loop of a crawl
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         counted = runner.run(work(url, int(size), int(number)))
     print(json.dumps(msgspec.to_builtins(counted)), flush=True)

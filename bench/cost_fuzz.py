@@ -30,16 +30,16 @@ from typing import Final, NamedTuple
 from unittest import mock
 
 from bench.cost_shapes import CURRENT, Form, Shape, fresh, kept_shapes, mutated
-from tenax.config import Config, ReadingConfig
-from tenax.crawl.reader.messages import Job
-from tenax.crawl.reader.read_page import read_page
-from tenax.crawl.single_page import MAX_CPU_SECONDS, explained, read
+from tenax.config import Config, ExtractConfig
+from tenax.crawl.reader.messages import ExtractJob
+from tenax.crawl.reader.read_page import extract_page
+from tenax.crawl.single_page import MAX_CPU_SECONDS, explain_page, read
 from tenax.extract.budget import CpuBudget
 from tenax.extract.html.parser import parse
 from tenax.model import Source
 from tenax.runtime.cpu_time import GRACE_SECONDS, ProcessLimit, cpu_seconds
-from tenax.runtime.memory import settle_memory
-from tenax.urls.admit import rules_of
+from tenax.runtime.memory import configure_memory
+from tenax.urls.admit import build_rules
 
 SMALL_BYTES: Final = 30_000
 LARGE_BYTES: Final = 240_000
@@ -57,7 +57,7 @@ TELL_SECONDS: Final = 5.0
 URL: Final = "https://www.example.org/news/2023/11/10/a-lighthouse-story.html?p=1"
 NOW: Final = 1_700_000_000.0
 GIVEN_UP: Final = "too costly to read"
-_RULES: Final = rules_of([URL], Config(), 2026)
+_RULES: Final = build_rules([URL], Config(), 2026)
 _SOURCES: Final = {"html": Source.LINK, "feed": Source.FEED, "sitemap": Source.SITEMAP}
 _TYPES: Final = {"html": "text/html; charset=utf-8", "feed": "application/rss+xml", "sitemap": "application/xml"}
 
@@ -80,37 +80,37 @@ Read = Callable[[bytes, Form], str]
 """Reads a document, and tells why it was given up, if it was."""
 
 
-def _in_a_crawl(body: bytes, form: Form, reading: ReadingConfig) -> str:
-    job = Job(
-        1, URL, URL, 0, body, _TYPES[form], source=_SOURCES[form], is_catalogue=form != "html", is_kept_fresh=True,
-        now=NOW, reading=reading,
+def _in_a_crawl(body: bytes, form: Form, reading: ExtractConfig) -> str:
+    job = ExtractJob(
+        1, URL, URL, 0, body, _TYPES[form], source=_SOURCES[form], is_url_list=form != "html", is_continuous=True,
+        now=NOW, extract=reading,
     )  # fmt: skip
-    failed = read_page(job, _RULES).failed
+    failed = extract_page(job, _RULES).failure
     return failed.why if failed is not None else ""
 
 
 def _alone(body: bytes, _form: Form) -> str:
-    document = read(body, URL)
-    return document.media_why if document.media_why.startswith(GIVEN_UP) else ""
+    content = read(body, URL)
+    return content.media_reason if content.media_reason.startswith(GIVEN_UP) else ""
 
 
 def _explained(body: bytes, _form: Form) -> str:
-    explained(body, URL)
+    explain_page(body, URL)
     return ""
 
 
 MODES: Final[dict[str, Read]] = {
     "read": _alone,
-    "kernel": partial(_in_a_crawl, reading=ReadingConfig(keep_links=True)),
-    "skim": partial(_in_a_crawl, reading=ReadingConfig(articles=False, kernel=False)),
-    "python": partial(_in_a_crawl, reading=ReadingConfig(keep_links=True, kernel=False)),
+    "kernel": partial(_in_a_crawl, reading=ExtractConfig(keep_links=True)),
+    "skim": partial(_in_a_crawl, reading=ExtractConfig(articles=False, native=False)),
+    "python": partial(_in_a_crawl, reading=ExtractConfig(keep_links=True, native=False)),
     "explain": _explained,
 }
 """Ways of reading: `tenax.read`; a page of a crawl, with the kernel, without an article, and in Python alone; the
 reasons for each block."""
 _ALIKE: Final = (("read", "kernel"), ("python", "python", "skim", "explain"))
 """What costs much in one of them does so in the other, mostly: one is enough for most documents."""
-_CATALOGUE_MODES: Final = ("kernel",)
+_URL_LIST_MODES: Final = ("kernel",)
 
 
 _parsing = 0.0
@@ -211,7 +211,7 @@ class Breeder:
         return mutated(random.choice(parents), parents, random)
 
     def _modes(self, shape: Shape) -> tuple[str, ...]:
-        return tuple(map(self.random.choice, _ALIKE)) if shape.form == "html" else _CATALOGUE_MODES
+        return tuple(map(self.random.choice, _ALIKE)) if shape.form == "html" else _URL_LIST_MODES
 
     def count(self, shape: Shape, mode: str, cost: Cost, size: int = LARGE_BYTES) -> None:
         """Take what a document of this size cost; the shape is kept if few cost more."""
@@ -293,7 +293,7 @@ def try_out(count: int, seed: int, directory: Path) -> None:
     bred = [fresh(random) if number % 2 else mutated(random.choice(kept), kept, random) for number in range(count)]
     for shape in (*kept, *bred):
         (directory / CURRENT).write_text(shape.line(), "utf-8")
-        for mode in ("kernel", "python") if shape.form == "html" else _CATALOGUE_MODES:
+        for mode in ("kernel", "python") if shape.form == "html" else _URL_LIST_MODES:
             limit.allow(ENDING_SECONDS)
             cost = cost_of(shape.made(TRIED_BYTES), shape.form, mode)
             breeder.count(shape, mode, cost, TRIED_BYTES)
@@ -323,7 +323,7 @@ def _say(line: dict[str, object]) -> None:
 
 def main() -> None:
     how_long, seed, directory = sys.argv[1:]
-    settle_memory()  # as a reader does
+    configure_memory()  # as a reader does
     if how_long.endswith("x"):
         at_rest(lambda: try_out(int(how_long[:-1]), int(seed), Path(directory)))
     else:

@@ -153,8 +153,8 @@ def _command(name: str, peers: Path | None, url: str, home: Path, out: Path) -> 
     if name in OURS:
         flight = str(IN_FLIGHT)
         limits = ["--rate", "0", "--per-host", flight, "--concurrency", flight]
-        skimming = ["--set", "reading.articles=false"] if name == "tenax-skim" else []
-        return [ROOT / "scripts" / "tenax", "crawl", url, *limits, *skimming, "--out", home]
+        skimming = ["--set", "extract.articles=false"] if name == "tenax-skim" else []
+        return [ROOT / "scripts" / "tenax", "crawl", url, *limits, *skimming, "--dir", home]
     assert peers is not None
     if name == "crawlee":
         return [peers, here / "crawlee_peer.py", url, out]

@@ -22,8 +22,8 @@ from pathlib import Path
 
 from bench import feeds, needs
 from bench.discover_answers import Worth
+from bench.discover_behaviours import MANNERS, Trap
 from bench.discover_log import Tally, tally
-from bench.discover_manners import MANNERS, Trap
 from bench.discover_server import serving
 from bench.discover_site import Site, Way, build
 from bench.measure import Cost, cost_of
@@ -168,7 +168,7 @@ def _command(name: str, peers: Path | None, homes: Sequence[str], home: Path, fa
         return [peers, ROOT / "bench" / "peers" / "scrapy_discover.py", home / "pages.jsonl", str(DEPTH), *homes]
     limits = ["--rate", str(RATE), "--per-host", str(PER_HOST), "--set", f"urls.facets_per_path={facets}"]
     ways = ["--discover", "links"] if name == "tenax-links" else []
-    return [ROOT / "scripts" / "tenax", "crawl", *homes, *limits, *ways, "--out", home / "out"]
+    return [ROOT / "scripts" / "tenax", "crawl", *homes, *limits, *ways, "--dir", home / "out"]
 
 
 def _plain_environment() -> dict[str, str]:

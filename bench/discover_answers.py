@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from bench.discover_behaviours import PastEnd
 from bench.discover_feeds import feed
-from bench.discover_manners import PastEnd
 from bench.discover_pages import article_page, listing_page, plain_page
 from bench.discover_site import PAGED_SECTIONS, Article, Host, Listing, Site
 from bench.discover_sitemaps import TEXT, robots, sitemap

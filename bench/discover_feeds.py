@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from email.utils import format_datetime
 
-from bench.discover_manners import FeedForm
+from bench.discover_behaviours import FeedForm
 from bench.discover_site import Article, Host, Way
 
 LINKED_A_FEED = 8

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench.discover_answers import Worth
-from bench.discover_manners import Sitemaps, Trap
+from bench.discover_behaviours import Sitemaps, Trap
 from bench.discover_site import PAGED_SECTIONS, Host, Site, Way, page_address
 from bench.discover_sitemaps import BAD_SITEMAPS
 

@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterable, Sequence
 from functools import cache
 
-from bench.discover_manners import Manner, Trap
+from bench.discover_behaviours import Manner, Trap
 from bench.discover_site import Article, Host, Listing, Site
 from bench.site import WORDS
 
@@ -18,7 +18,7 @@ TRAP_ADDRESS = {
     Trap.CALENDAR: "/calendar/{today:%Y/%m}/",
     Trap.SAME_NEXT: "/moments/",
     Trap.JUNK_NEXT: "/stream/",
-    Trap.FACETS: "/catalogue/",
+    Trap.FACETS: "/URL list/",
 }
 
 

@@ -15,7 +15,7 @@ from datetime import date
 from enum import StrEnum
 from functools import partial
 
-from bench.discover_manners import MANNERS, Manner, Sitemaps
+from bench.discover_behaviours import MANNERS, Manner, Sitemaps
 from bench.site import WORDS
 
 ITEMS_A_PAGE = 10

@@ -11,8 +11,8 @@ import random
 from collections.abc import Iterable, Sequence
 from functools import cache
 
+from bench.discover_behaviours import Sitemaps
 from bench.discover_feeds import rss
-from bench.discover_manners import Sitemaps
 from bench.discover_site import Article, Host, Site, Way
 
 URLS_A_FILE = 200

@@ -7,7 +7,7 @@ import re
 from itertools import product
 from urllib.parse import parse_qsl, urlencode
 
-from bench.discover_manners import Trap
+from bench.discover_behaviours import Trap
 from bench.discover_pages import paragraph, plain_page, teasers
 from bench.discover_site import ITEMS_A_PAGE, Host, Site
 
@@ -22,7 +22,7 @@ FACETS = {
 _CALENDAR = re.compile(r"/calendar/(?P<year>\d{4})/(?P<month>0[1-9]|1[0-2])/")
 _SAME_NEXT = re.compile(r"/moments/(?:page/(?P<n>\d{1,9})/)?")
 _JUNK_NEXT = re.compile(r"/stream/(?:\?page=(?P<n>\d{1,9}))?")
-_FACETS = re.compile(r"/catalogue/(?:\?(?P<query>.+))?")
+_FACETS = re.compile(r"/URL list/(?:\?(?P<query>.+))?")
 
 
 def trap_page(site: Site, host: Host, target: str) -> str | None:
@@ -82,6 +82,6 @@ def _selection(site: Site, host: Host, chosen: dict[str, str]) -> str:
     for name, values in FACETS.items():
         for value in values:
             query = urlencode(sorted((chosen | {name: value}).items())).replace("&", "&amp;")
-            links.append(f'<li><a href="/catalogue/?{query}">{name}: {value}</a></li>')
+            links.append(f'<li><a href="/URL list/?{query}">{name}: {value}</a></li>')
     title = ", ".join(["Catalogue", *chosen.values()])
     return plain_page(host, title, f'<ul class="facets">{"".join(links)}</ul>\n{teasers(site, host, things)}')

@@ -20,8 +20,8 @@ import msgspec
 
 from tenax.config import Config, Sites
 from tenax.database.schedule import Entry, Schedule, Slot
-from tenax.hosts.limiter.pace import HostTurns
-from tenax.hosts.rules import after_visit, pace_seconds
+from tenax.hosts.limiter.pace import HostPace
+from tenax.hosts.rules import host_after_visit, pace_seconds
 from tenax.model import Failed, FailureKind, Fetched, HostRecord, Outcome, RobotsCopy, RobotsVerdict
 
 HOSTS_A_TAKE = 20
@@ -37,7 +37,7 @@ LATENCY_SECONDS, LATENCY_SPREAD, LONGEST_SECONDS = 0.25, 0.8, 20.0
 DRAWS = 8191  # a prime, so that the two tables of draws never fall into step
 
 SITES = Sites(Config())
-SITE = SITES.of("example.org")
+SITE = SITES.for_host("example.org")
 PACE_SECONDS = pace_seconds(HostRecord("http://example.org", "example.org"), SITE.politeness)
 _ROBOTS = RobotsCopy(RobotsVerdict.ALLOW_ALL, 0.0, inf)
 _FETCHED = Fetched(200)
@@ -141,10 +141,10 @@ class Table:
         """One statement: the hosts whose turn is longest due, now held."""
         taken: list[tuple[int, HostRecord]] = []
         while len(taken) < most and self.has_due(now):
-            turn_at, _, host = heappop(self._free)
+            ready_at, _, host = heappop(self._free)
             self._is_held[host] = True
             record = self._records.pop(host, None) or HostRecord(f"http://{host}", str(host), _ROBOTS)
-            taken.append((host, msgspec.structs.replace(record, next_at=turn_at)))
+            taken.append((host, msgspec.structs.replace(record, next_at=ready_at)))
         self.count.transactions += 1
         self.count.hosts_leased += len(taken)
         return taken
@@ -167,9 +167,9 @@ class Table:
             self.hosts_with_work += 1
             self._queue(host, max(self._turn_at[host], now))
 
-    def _queue(self, host: int, turn_at: float) -> None:
+    def _queue(self, host: int, ready_at: float) -> None:
         self._ticket += 1
-        heappush(self._free, (turn_at, self._ticket, host))
+        heappush(self._free, (ready_at, self._ticket, host))
 
 
 class Window(Schedule):
@@ -180,8 +180,8 @@ class Window(Schedule):
         slot = self._slots[host]
         if slot.in_flight:
             return None
-        slot.turn_at = None
-        self._hungry.pop(host, None)
+        slot.ready_at = None
+        self._refill_slots.pop(host, None)
         del self._slots[host]
         return slot.record
 
@@ -190,14 +190,14 @@ class Worker:
     """One worker: its window, what it has in flight, and how many pages a second it can do."""
 
     def __init__(self, table: Table, web: Web, workers: int, rate: float, concurrency: int) -> None:
-        ledger = Config().ledger
+        database = Config().database
         self._table = table
         self._web = web
         self._workers = workers
         self._rate = rate
         self._concurrency = concurrency
-        self._most_hosts = ledger.window_hosts
-        self._window = Window(HostTurns(SITES), ledger.window_hosts, ledger.look_ahead)
+        self._most_hosts = database.window_hosts
+        self._window = Window(HostPace(SITES), database.window_hosts, database.tasks_per_host)
         self._since: dict[int, float] = {}  # in the order they were leased
         self._leaving: set[int] = set()  # held long enough, but for an answer that is still to come
         self._answers: list[tuple[float, int, Slot, int, Outcome]] = []
@@ -218,20 +218,20 @@ class Worker:
         is_any = bool(self._answers) and self._answers[0][0] <= now
         while self._answers and self._answers[0][0] <= now:
             at, _, slot, key, outcome = heappop(self._answers)
-            record = after_visit(slot.record, outcome, at, 1, SITE, self._web.jitter())
-            self._window.settle(slot, key, record)
+            record = host_after_visit(slot.record, outcome, at, 1, SITE, self._web.jitter())
+            self._window.complete_visit(slot, key, record)
             self._table.first[slot.host_id] += 1
             self._table.count.visits += 1
-            self._offer(slot, self._web.link(slot.host_id), now)
+            self._candidate(slot, self._web.link(slot.host_id), now)
             if slot.host_id in self._leaving or (not slot.entries and not slot.has_more):
                 self._let_go(slot.host_id)
         self._table.count.transactions += is_any
 
-    def _offer(self, slot: Slot, host: int, now: float) -> None:
+    def _candidate(self, slot: Slot, host: int, now: float) -> None:
         """A page leads to one new page, so that what waits stays as much as it is; a failed one comes again."""
         self._table.admit(host, now)
         if host == slot.host_id:
-            self._window.arrived(host, entry(self._table.end[host] - 1), now)
+            self._window.add_task(host, entry(self._table.end[host] - 1), now)
 
     def _give_back_old(self, now: float) -> None:
         before = len(self._since)
@@ -257,18 +257,18 @@ class Worker:
         while len(self._window) < share and self._table.has_due(now):
             for host, record in self._table.take(now, min(HOSTS_A_TAKE, share - len(self._window))):
                 self._since[host] = now
-                self._window.enter(host, record)
+                self._window.add_host(host, record)
             self._fill(now)
-        if self._window.has_hungry:
+        if self._window.should_refill:
             self._fill(now)
             self._table.count.transactions += 1
 
     def _fill(self, now: float) -> None:
         """What waits on each host that asks; with a lease it comes in the same statement."""
-        for host, asked in self._window.hungry():
+        for host, asked in self._window.refill_requests():
             first, end = self._table.first[host], self._table.end[host]
             rows = [entry(number) for number in range(first, min(first + asked, end))]
-            self._window.fill(host, rows, asked, None)
+            self._window.fill_host(host, rows, asked, None)
 
     def _claim(self, now: float) -> None:
         self._allowance = min(self._allowance + (now - self._worked_at) * self._rate, max(self._rate * 0.1, 1.0))
@@ -294,7 +294,7 @@ class Worker:
         count.longest_overdue = max(count.longest_overdue, now - slot.record.next_at)
 
     def _next_event(self, now: float) -> float:
-        turn = self._window.next_turn()
+        turn = self._window.next_claim_at()
         times = [now + ASK_SECONDS]
         if self._answers:
             times.append(self._answers[0][0])

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from tenax.extract.document import Document, read_document, read_with_dom
+from tenax.extract.document import Content, extract_content, extract_with_dom
 from tenax.extract.html.charset import decode
-from tenax.extract.language.detect import language_of
-from tenax.extract.metadata.authors import byline_in, choose_people
-from tenax.extract.metadata.dates import are_neighbours, date_in_url, read_date
+from tenax.extract.language.detect import detect_language
+from tenax.extract.metadata.authors import choose_authors, find_byline
+from tenax.extract.metadata.dates import are_adjacent_days, parse_date, parse_url_date
 from tenax.extract.metadata.jsonld import read_jsonld
-from tenax.extract.metadata.read import normal_language, robots_hints, shown
+from tenax.extract.metadata.read import clean_text, normalize_language, parse_robots_hints
 from tenax.extract.metadata.titles import choose_title
-from tenax.extract.text.fingerprint import bands, likeness
+from tenax.extract.text.fingerprint import fingerprint_bands, fingerprint_similarity
 
 NOW: Final = 1_700_000_000.0
 TOMORROW: Final = "2023-11-16"
@@ -43,11 +43,11 @@ def document(data: bytes) -> None:
     Of some twice: what a page yields may not depend on what was read before it.
     """
     body, header = data[1:], _header(data)
-    read = read_document(body, header, "noindex", url=URL, now=NOW)
+    read = extract_content(body, header, "noindex", url=URL, now=NOW)
     _check_document(read)
-    plain, _ = read_with_dom(body, header, "noindex", url=URL, now=NOW, with_kernel=False)
+    plain, _ = extract_with_dom(body, header, "noindex", url=URL, now=NOW, with_native=False)
     assert read == plain
-    assert data[:1] < _AGAIN or read == read_document(body, header, "noindex", url=URL, now=NOW)
+    assert data[:1] < _AGAIN or read == extract_content(body, header, "noindex", url=URL, now=NOW)
 
 
 def jsonld(data: bytes) -> None:
@@ -65,16 +65,16 @@ def facts(data: bytes) -> None:
     lines = text.split("\n")
     for line in lines[:20]:
         for is_month_first in (False, True):
-            _check_date(read_date(line, NOW, is_month_first=is_month_first))
-        _check_date(date_in_url(f"https://example.org/{line}", NOW))
-        normal_language(line)
-        language_of(line, line)
-    names = choose_people(([line] for line in lines), lines[:2])
+            _check_date(parse_date(line, NOW, is_month_first=is_month_first))
+        _check_date(parse_url_date(f"https://example.org/{line}", NOW))
+        normalize_language(line)
+        detect_language(line, line)
+    names = choose_authors(([line] for line in lines), lines[:2])
     assert all(name.strip() for name in names)
-    byline_in(lines)
+    find_byline(lines)
     title = choose_title(lines[:3], lines[3:6], lines[-1], lines[:1], lines[6:9])
-    _check_shown([shown(title, 100)])
-    robots_hints([("robots", line) for line in lines], text)
+    _check_shown([clean_text(title, 100)])
+    parse_robots_hints([("robots", line) for line in lines], text)
 
 
 TARGETS: Final[dict[str, Callable[[bytes], None]]] = {
@@ -90,7 +90,7 @@ def _header(data: bytes) -> str | None:
     return HEADERS[data[0] % len(HEADERS)] if data else None
 
 
-def _check_document(read: Document) -> None:
+def _check_document(read: Content) -> None:
     _check_shown((read.title, read.headline, read.description, read.site_name, read.section))
     _check_shown((*read.authors, *read.keywords, read.text, read.article, read.markdown))
     for link in read.links:
@@ -100,14 +100,14 @@ def _check_document(read: Document) -> None:
     assert 0 <= read.language_confidence <= 1
     assert read.words >= 0
     if read.fingerprint:
-        bands(read.fingerprint)
-        assert likeness(read.fingerprint, read.fingerprint) == 1
+        fingerprint_bands(read.fingerprint)
+        assert fingerprint_similarity(read.fingerprint, read.fingerprint) == 1
 
 
 def _check_date(moment: str | None) -> None:
     if moment is not None:
         assert moment[:10] <= TOMORROW, moment
-        assert are_neighbours(moment, moment), moment
+        assert are_adjacent_days(moment, moment), moment
 
 
 def _check_shown(texts: Iterable[str]) -> None:

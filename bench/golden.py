@@ -52,7 +52,7 @@ _VOLATILE = (
     (re.compile(r"[ \t]+$", re.MULTILINE), ""),
 )
 _VOLATILE_NAMES = re.compile(
-    r"(?:^|_)(?:at|due|found|seconds|ms|since|until|latency|rate|seq|via|duplicate_of|likeness)(?:_|$)"
+    r"(?:^|_)(?:at|due|found|seconds|ms|since|until|latency|rate|seq|via|duplicate_of|similarity)(?:_|$)"
 )
 """Fields that depend on the clock, or on the order of tasks that are due at the same moment, which is random."""
 
@@ -139,8 +139,8 @@ def _record_crawl(directory: Path) -> None:
     with _demo() as origins:
         for number, origin in enumerate(origins):
             home = directory / f"crawl-{number}"
-            said = {"crawl": _tenax("crawl", f"{origin}/", *_SETTINGS, "--out", str(home))}
-            said |= {" ".join(words): _tenax(*words, "--out", str(home)) for words in _verbs(origin)}
+            said = {"crawl": _tenax("crawl", f"{origin}/", *_SETTINGS, "--dir", str(home))}
+            said |= {" ".join(words): _tenax(*words, "--dir", str(home)) for words in _verbs(origin)}
             said |= {" ".join(words): _tenax(*words) for words in _verbs_without_crawl(origin)}
             output += [f"$ tenax {words}\n{_sorted(text.replace(str(home), '<out>'))}" for words, text in said.items()]
             pages += _pages(home / "pages.jsonl")
@@ -152,7 +152,7 @@ def _record_crawl(directory: Path) -> None:
 
 _SETTINGS = (
     "--rate", "0", "--quiet", "--set", "pool.processes=0", "--set", "crawl.concurrency=1",
-    "--set", "politeness.share_turns=false", "--set", "hosts.budget_failures=1000",
+    "--set", "politeness.share_rate_limit=false", "--set", "hosts.budget_failures=1000",
     "--set", "fetch.total_timeout_seconds=5", "--set", "discovery.guesses=always",
 )  # fmt: skip
 
@@ -167,7 +167,7 @@ def _verbs(origin: str) -> list[tuple[str, ...]]:
         ("links", "--from", f"{origin}/"),
         ("links", "--to", f"{origin}/"),
         ("dead-letters", "list"),
-        ("ledger", "check"),
+        ("db", "check"),
     ]
 
 
@@ -192,7 +192,7 @@ def _pages(file: Path) -> Iterator[str]:
 def _demo() -> Iterator[list[str]]:
     command = [sys.executable, "-m", "tenax.demo", "--port", str(PORT), "--hosts", str(HOSTS), "--pages", str(PAGES)]
     process = subprocess.Popen(
-        [*command, "--manners", "quick"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=_environment(),
+        [*command, "--behaviours", "quick"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=_environment(),
         preexec_fn=end_with_parent,
     )  # fmt: skip
     try:

@@ -1,9 +1,9 @@
-"""What a visit costs, and how much memory a crawl holds, when the ledger knows a million hosts.
+"""What a visit costs, and how much memory a crawl holds, when the database knows a million hosts.
 
 Each host has one task or two, and is visited in its turn, as a crawl does it but for the network: claim, take the turn
 that all crawls of the machine share, read robots.txt, learn from the answer, commit. One host in twenty says 429, one
 is down, one has a page that breaks it, one shuts us out; one in ten has a robots.txt of its own, with a Crawl-delay.
-Every page links to a page of one of the larger hosts. Filling the ledger and crawling it are processes of their own, on
+Every page links to a page of one of the larger hosts. Filling the database and crawling it are processes of their own, on
 a real file with fsync at every group of commits.
 """
 
@@ -24,32 +24,32 @@ import uvloop
 
 from bench.report import WORKPLACE, BenchError, Report, run, say, short, table
 from tenax.clock import Clock, SteadyClock
-from tenax.config import Config, LedgerConfig, SiteConfig, Sites
-from tenax.database.sqlite import SqliteLedger
-from tenax.fetch.retry import plan_for
-from tenax.hosts import SharedTurns, Turn, host_key
-from tenax.hosts.limiter.machine import MachineTurns
-from tenax.hosts.limiter.pace import HostTurns
+from tenax.config import Config, DatabaseConfig, SiteConfig, Sites
+from tenax.database.sqlite import SqliteDatabase
+from tenax.fetch.retry import plan_task
+from tenax.hosts import Permit, RateLimiter, host_key
+from tenax.hosts.limiter.machine import MachineRateLimiter
+from tenax.hosts.limiter.pace import HostPace
 from tenax.hosts.records import MemoryHosts
-from tenax.hosts.robots import matcher
-from tenax.hosts.rules import after_visit, asked_of_all, pace_seconds, with_robots
+from tenax.hosts.robots import robots_rules
+from tenax.hosts.rules import apply_robots, host_after_visit, pace_seconds, shared_limits
 from tenax.model import (
+    Candidate,
     Claim,
     Deferred,
     Failed,
     FailureKind,
     Fetched,
     HostRecord,
-    Offer,
     Outcome,
     Page,
     Rejected,
     RobotsCopy,
     RobotsVerdict,
+    TransportKind,
     Visit,
-    Way,
 )
-from tenax.runtime.memory import settle_memory
+from tenax.runtime.memory import configure_memory
 
 SIZES, QUICK_SIZES = (10_000, 1_000_000), (5_000, 50_000)
 POPULAR = 100_000
@@ -57,7 +57,7 @@ POPULAR = 100_000
 IN_FLIGHT = 64
 ADMITTED_AT_ONCE = 20_000
 SITE = SiteConfig()
-PLAIN = frozenset({Way.HTTP})
+PLAIN = frozenset({TransportKind.HTTP})
 RULES = "User-agent: *\nCrawl-delay: 2\n" + "".join(f"Disallow: /private-{{0}}/{part}/\n" for part in range(30))
 ANSWERS: dict[int, Outcome] = {
     0: Failed("HTTP 429", FailureKind.RATE_LIMITED, status=429),
@@ -74,7 +74,7 @@ OPEN_BAR_SECONDS = 1.0
 
 def main() -> None:
     if len(sys.argv) > 2 and sys.argv[1] in ("--fill", "--crawl"):
-        settle_memory()  # as a crawl does, and on the event loop of a crawl
+        configure_memory()  # as a crawl does, and on the event loop of a crawl
         home, hosts = Path(sys.argv[2]), int(sys.argv[3])
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             figures = runner.run(fill(home, hosts) if sys.argv[1] == "--fill" else crawl(home, hosts))
@@ -125,12 +125,12 @@ def number_of(origin: str) -> int:
     return int(origin.removeprefix("https://www.host-").removesuffix(".example"))
 
 
-def offers(hosts: int) -> Iterator[Offer]:
+def candidates(hosts: int) -> Iterator[Candidate]:
     for number in range(hosts):
         origin = origin_of(number)
-        yield Offer(f"{origin}/", origin)
+        yield Candidate(f"{origin}/", origin)
         if number % 2:
-            yield Offer(f"{origin}/second", origin)
+            yield Candidate(f"{origin}/second", origin)
 
 
 def robots_of(number: int, now: float) -> RobotsCopy:
@@ -142,7 +142,7 @@ def robots_of(number: int, now: float) -> RobotsCopy:
 class Crowd:
     """Visits hosts by the rules; what they answer is decided by their number."""
 
-    def __init__(self, hosts: int, memory: MemoryHosts, turns: SharedTurns, clock: Clock) -> None:
+    def __init__(self, hosts: int, memory: MemoryHosts, turns: RateLimiter, clock: Clock) -> None:
         self.memory = memory
         self._hosts = hosts
         self._turns = turns
@@ -150,50 +150,50 @@ class Crowd:
 
     def visited(self, claim: Claim) -> Visit:
         now, number = self._clock.now(), number_of(claim.task.origin)
-        host = self.memory.adopt(claim.host)
+        host = self.memory.acquire(claim.host)
         if host.robots is None:
-            host = with_robots(host, robots_of(number, now), SITE.politeness)
+            host = apply_robots(host, robots_of(number, now), SITE.politeness)
         outcome, requests = self._asked(host, number, now)
-        host = after_visit(host, outcome, now, requests, SITE, 0.5)
+        host = host_after_visit(host, outcome, now, requests, SITE, 0.5)
         self.memory.put(host)
-        asked = asked_of_all(host, SITE.politeness)
+        asked = shared_limits(host, SITE.politeness)
         if asked is not None:
-            self._turns.hold(host_key(host.origin), asked[0], now, asked[1])
-        plan = plan_for(outcome, claim.task, now, SITE, 0.5, host.next_at, PLAIN)
+            self._turns.back_off(host_key(host.origin), asked[0], now, asked[1])
+        plan = plan_task(outcome, claim.task, now, SITE, 0.5, host.next_at, PLAIN)
         if not isinstance(outcome, Fetched):
             return Visit(claim, outcome, plan, host, now, now)
         page = Page(claim.task.url, 200, "text/html", "ab" * 32, 9000, now, "A usual title", text="A few words." * 20)
         linked = origin_of(number * 7919 % min(self._hosts, POPULAR))
-        return Visit(claim, outcome, plan, host, now, now, page, (Offer(f"{linked}/", linked),))
+        return Visit(claim, outcome, plan, host, now, now, page, (Candidate(f"{linked}/", linked),))
 
     def _asked(self, host: HostRecord, number: int, now: float) -> tuple[Outcome, int]:
         pace = pace_seconds(host, SITE.politeness)
-        turns = (Turn(host_key(host.origin), pace, 30.0), Turn(f"address {number}", pace / 10))
-        free_at = self._turns.take(turns, now)
+        turns = (Permit(host_key(host.origin), pace, 30.0), Permit(f"address {number}", pace / 10))
+        free_at = self._turns.acquire(turns, now)
         if free_at > now:
             return Deferred(free_at, "turn: another request to this host or its address goes first"), 0
         assert host.robots is not None
-        assert matcher(host.robots).allows(f"{host.origin}/")
-        self._turns.end(turns, now)
+        assert robots_rules(host.robots).can_fetch(f"{host.origin}/")
+        self._turns.release(turns, now)
         return ANSWERS.get(number % 20, Fetched(200)), 1
 
 
-async def visit_all(ledger: SqliteLedger, crowd: Crowd, visits: int) -> None:
+async def visit_all(database: SqliteDatabase, crowd: Crowd, visits: int) -> None:
     """So many visits, some of them in flight at a time."""
     gate = asyncio.Semaphore(IN_FLIGHT)
 
     async def commit(visit: Visit) -> None:
-        await ledger.commit(visit)
+        await database.commit(visit)
         crowd.memory.release(visit.host.origin)
         gate.release()
 
     async with asyncio.TaskGroup() as group:
         while visits:
             await gate.acquire()
-            claim = await ledger.claim()
+            claim = await database.claim()
             if claim is None:
                 gate.release()
-                await ledger.wait_for_work(0.5)
+                await database.wait_for_work(0.5)
                 continue
             visits -= 1
             group.create_task(commit(crowd.visited(claim)))
@@ -203,15 +203,15 @@ async def visit_all(ledger: SqliteLedger, crowd: Crowd, visits: int) -> None:
 
 
 async def fill(home: Path, hosts: int) -> dict[str, float]:
-    ledger = await opened(home, SteadyClock())
-    batch: list[Offer] = []
-    for offer in offers(hosts):
-        batch.append(offer)
+    database = await opened(home, SteadyClock())
+    batch: list[Candidate] = []
+    for candidate in candidates(hosts):
+        batch.append(candidate)
         if len(batch) == ADMITTED_AT_ONCE:
-            await ledger.admit(batch)
+            await database.admit(batch)
             batch = []
-    await ledger.admit(batch)
-    await ledger.close()
+    await database.admit(batch)
+    await database.close()
     return {}
 
 
@@ -219,13 +219,13 @@ async def crawl(home: Path, hosts: int) -> dict[str, float]:
     """As many visits as there are hosts; the figures of this one process."""
     clock = SteadyClock()
     began = time.monotonic()
-    ledger = await opened(home, clock)
+    database = await opened(home, clock)
     open_seconds, rss_open = time.monotonic() - began, rss_mb()
-    crowd = Crowd(hosts, MemoryHosts(), MachineTurns(home / "turns", clock), clock)
+    crowd = Crowd(hosts, MemoryHosts(), MachineRateLimiter(home / "turns", clock), clock)
     began, cpu = time.monotonic(), time.process_time()
-    await visit_all(ledger, crowd, hosts // 2)
+    await visit_all(database, crowd, hosts // 2)
     rss_half = rss_mb()
-    await visit_all(ledger, crowd, hosts // 2)
+    await visit_all(database, crowd, hosts // 2)
     wall, cpu = time.monotonic() - began, time.process_time() - cpu
     figures = {
         "cpu_ms": cpu / hosts * 1000,
@@ -235,12 +235,12 @@ async def crawl(home: Path, hosts: int) -> dict[str, float]:
         "rss_half_mb": rss_half,
         "rss_mb": rss_mb(),
     }
-    await ledger.close()
+    await database.close()
     return figures
 
 
-async def opened(home: Path, clock: Clock, config: LedgerConfig | None = None) -> SqliteLedger:
-    return await SqliteLedger.open(home / "tenax.db", config or LedgerConfig(), clock, HostTurns(Sites(Config())))
+async def opened(home: Path, clock: Clock, config: DatabaseConfig | None = None) -> SqliteDatabase:
+    return await SqliteDatabase.open(home / "tenax.db", config or DatabaseConfig(), clock, HostPace(Sites(Config())))
 
 
 def rss_mb() -> float:

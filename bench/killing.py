@@ -1,7 +1,7 @@
 """A crawl under fire: the real command on the demo site, killed at random moments, started again, and counted.
 
 A *round* is one crawl in one directory. Its command is started, killed and started again until it completes; then the
-ledger and the JSONL file must hold every page of the site exactly once. After each kill, what is left on the disk is
+database and the JSONL file must hold every page of the site exactly once. After each kill, what is left on the disk is
 looked at as well: a copy of it, so that the command itself finds the wreck as it was.
 """
 
@@ -24,10 +24,10 @@ from pathlib import Path
 from random import Random
 
 from bench.measure import processes_of
-from tenax.crawl.location import Place
-from tenax.crawl.wiring import open_ledger
+from tenax.crawl.location import Location
+from tenax.crawl.wiring import open_database
 from tenax.database import PageFilter
-from tenax.demo.behaviours import manners_of
+from tenax.demo.behaviours import host_behaviours
 from tenax.demo.server import DemoProcess
 from tenax.demo.site import expected_pages
 from tenax.model import Cursor
@@ -94,7 +94,7 @@ class Range:
             origins[index] + path
             for index in range(site.hosts)
             for name, path in DEAD_LETTERS.items()
-            if name in manners_of(site, index)
+            if name in host_behaviours(site, index)
         }
 
     def requests_bytes(self) -> int:
@@ -137,7 +137,7 @@ async def _start(origins: Sequence[str], out: Path, style: str) -> asyncio.subpr
     seeds = [f"{origin}/" for origin in origins]
     with _words(out).open("ab") as words:
         return await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "tenax", "crawl", *seeds, *STYLES[style], *SOON, "--out", str(out)),
+            *(sys.executable, "-m", "tenax", "crawl", *seeds, *STYLES[style], *SOON, "--dir", str(out)),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=words,
             stderr=words,
@@ -227,7 +227,7 @@ async def wreck_troubles(out: Path) -> list[str]:
 
 
 async def _troubles(out: Path) -> list[str]:
-    """Whether the ledger agrees with itself, and with the file as far as its cursor says."""
+    """Whether the database agrees with itself, and with the file as far as its cursor says."""
     with closing(sqlite3.connect(out / "tenax.db")) as db:
         [(health,)] = db.execute("PRAGMA integrity_check").fetchall()
         if health != "ok":
@@ -239,13 +239,13 @@ async def _troubles(out: Path) -> list[str]:
         [(known,)] = db.execute(
             "SELECT count(*) FROM (SELECT url FROM url_frontier UNION SELECT url FROM crawled_pages)"
         ).fetchall()
-    ledger = await open_ledger(Place(out), read_only=True)
+    database = await open_database(Location(out), read_only=True)
     try:
-        status = await ledger.status()
+        status = await database.status()
         cursor = status.cursors.get("jsonl", Cursor())
-        outbox = [event.seq for event in await ledger.events(cursor.seq, pages + 1)]
+        outbox = [event.seq for event in await database.events(cursor.seq, pages + 1)]
     finally:
-        await ledger.close()
+        await database.close()
     counted = {
         "waiting": (status.waiting, waiting),
         "pages": (status.pages, pages),
@@ -269,20 +269,20 @@ def _file_troubles(file: Path, cursor: Cursor) -> list[str]:
 
 
 async def _judge(round_: Round, out: Path, pages: set[str], dead_letters: set[str]) -> None:
-    """The crawl says it is complete: is it? Lost and doubled are counted in the ledger and in the file."""
+    """The crawl says it is complete: is it? Lost and doubled are counted in the database and in the file."""
     if not (out / "tenax.db").exists() or not (out / "pages.jsonl").exists():
-        round_.troubles.append("there is no ledger or no file at the end")
+        round_.troubles.append("there is no database or no file at the end")
         round_.lost += len(pages)
         return
     round_.troubles += await _troubles(out)
     lines = _lines(round_, out / "pages.jsonl")
-    ledger = await open_ledger(Place(out), read_only=True)
+    database = await open_database(Location(out), read_only=True)
     try:
-        stored = [(page.url, page.content_hash) async for page in ledger.pages(PageFilter())]
-        dead = {letter.url async for letter in ledger.dead_letters()}
-        waiting = ledger.counts().waiting
+        stored = [(page.url, page.content_hash) async for page in database.pages(PageFilter())]
+        dead = {dead_letter.url async for dead_letter in database.dead_letters()}
+        waiting = database.counts().waiting
     finally:
-        await ledger.close()
+        await database.close()
     for found in (Counter(url for url, _ in stored), Counter(str(line["url"]) for line in lines)):
         round_.lost += len(pages - found.keys())
         round_.foreign += len(found.keys() - pages)
@@ -293,7 +293,7 @@ async def _judge(round_: Round, out: Path, pages: set[str], dead_letters: set[st
     if dead != dead_letters:
         round_.troubles.append(f"dead letters: {sorted(dead ^ dead_letters)}")
     if set(stored) != {(line["url"], line["content_hash"]) for line in lines}:
-        round_.troubles.append("the file says something else than the ledger")
+        round_.troubles.append("the file says something else than the database")
     if [line["seq"] for line in lines] != list(range(1, len(lines) + 1)):
         round_.troubles.append("the numbers of the events do not grow one by one")
 

@@ -28,7 +28,7 @@ from bench.read_score import score_of_snippets, score_of_texts
 from bench.read_tally import Corpus
 from bench.report import ROOT, WORKPLACE, BenchError, Figure, Report, run, say, table
 from tenax.extract.article import page_type, select
-from tenax.extract.article.layout import UNREAD_TAG
+from tenax.extract.article.layout import CONTROL_TAG
 from tenax.model import PageKind
 
 ARTICLES_BAR, OTHERS_BAR, SNIPPETS_BAR = 0.945, 0.743, 0.93
@@ -83,8 +83,8 @@ def _scored(pages: Sequence[Page], file: Path, answers: Path) -> dict[str, Corpu
     for page, row in zip(pages, rows_of(file), strict=True):
         one = parsed(row["html"], row["url"])
         own = list(islice(left, len(one.blocks)))
-        seen = [0.0 if tag == UNREAD_TAG else score for tag, score in zip(one.outline.tags, own, strict=True)]
-        kept = select.judged(seen, one.blocks, one.features).kept
+        seen = [0.0 if tag == CONTROL_TAG else score for tag, score in zip(one.layout.block_tags, own, strict=True)]
+        kept = select.select_by_scores(seen, one.blocks, one.features).kept
         text = select.article_text(one.blocks, kept)
         corpora.setdefault(page.corpus, Corpus()).add(page, {"text": text})
     return corpora
@@ -129,8 +129,8 @@ def _export(report: Report, pages: Sequence[Page], out: Path, is_installing: boo
     ]
     report.figure("kinds_right", sum(right) / len(right))
     made: dict[str, Tables] = {
-        select.TABLES: kept_tables(kept),
-        page_type.TABLES: kinds_tables(of_kinds["trees"]),
+        select.TABLES_FILE: kept_tables(kept),
+        page_type.TABLES_FILE: kinds_tables(of_kinds["trees"]),
     }
     for name, tables in made.items():
         count = sum(len(one["trees"]) for one in tables.values())

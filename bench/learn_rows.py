@@ -14,10 +14,10 @@ from urllib.parse import urlsplit
 from bench.read_corpus import Page
 from bench.read_score import words_of
 from tenax.extract.article.blocks import Blocks
-from tenax.extract.article.features import OF_BLOCK, OF_BOX, OF_PAGE, Features, features_of
-from tenax.extract.article.hints import hints_of
-from tenax.extract.article.layout import Outline
-from tenax.extract.article.page_type import OF_KIND, kind_numbers
+from tenax.extract.article.features import BLOCK_FEATURES, BOX_FEATURES, PAGE_FEATURES, Features, compute_features
+from tenax.extract.article.hints import read_page_hints
+from tenax.extract.article.layout import PageLayout
+from tenax.extract.article.page_type import KIND_FEATURES, kind_feature_values
 from tenax.extract.html.dom import Dom
 from tenax.extract.html.head import read_head
 from tenax.model import PageKind
@@ -47,10 +47,10 @@ KINDS: dict[str, PageKind] = {
 KIND_ORDER = tuple(dict.fromkeys(KINDS.values()))
 TEXT_KIND_WEIGHT, SNIPPET_KIND_WEIGHT = 0.25, 0.2
 """Of pages in corpora that name no kinds: they are taken for articles, and of articles there are many already."""
-FEATURES = (*OF_BLOCK, *OF_BOX, *OF_PAGE)
+FEATURES = (*BLOCK_FEATURES, *BOX_FEATURES, *PAGE_FEATURES)
 
 
-class Lesson(NamedTuple):
+class VisitUpdate(NamedTuple):
     """What a block teaches."""
 
     is_kept: bool
@@ -61,7 +61,7 @@ class Lesson(NamedTuple):
 @dataclass(frozen=True)
 class Parsed:
     blocks: Blocks
-    outline: Outline
+    layout: PageLayout
     features: Features
 
 
@@ -69,8 +69,8 @@ def parsed(html: str, url: str | None) -> Parsed:
     """As a page is read, but with the numbers of every block: none is passed over."""
     dom = Dom(html)
     blocks = Blocks(dom.walk)
-    outline = Outline(blocks, hints_of(read_head(dom), url))
-    return Parsed(blocks, outline, features_of(blocks, outline))
+    layout = PageLayout(blocks, read_page_hints(read_head(dom), url))
+    return Parsed(blocks, layout, compute_features(blocks, layout))
 
 
 def rows_of(file: Path) -> Iterator[Mapping[str, Any]]:
@@ -88,14 +88,14 @@ def lay_out_rows(pages: Sequence[Page], file: Path, out: Path) -> int:
     with_kinds = {page.corpus for page in pages if page.kind != "article"}
     with_texts = {page.corpus for page in pages if page.text}
     about: list[dict[str, float]] = []
-    with (out / "blocks.f32").open("wb") as blocks, (out / "lessons.f64").open("wb") as lessons_file:
+    with (out / "blocks.f32").open("wb") as blocks, (out / "lessons.f64").open("wb") as visit_updates_file:
         numbers = array("d")
         for page, row in zip(pages, rows_of(file), strict=True):
             one = parsed(row["html"], row["url"])
             _features_in_a_row(one).tofile(blocks)
-            taught = lessons(one.blocks.texts, page, with_texts)
-            array("d", (number for lesson in taught for number in lesson)).tofile(lessons_file)
-            numbers.extend(kind_numbers(one.outline.numbers, one.outline.hints))
+            taught = visit_updates(one.blocks.texts, page, with_texts)
+            array("d", (number for visit_update in taught for number in visit_update)).tofile(visit_updates_file)
+            numbers.extend(kind_feature_values(one.layout.page_values, one.layout.hints))
             about.append({
                 "blocks": len(one.blocks),
                 "fold": fold_of(row["url"], row["id"]),
@@ -104,7 +104,7 @@ def lay_out_rows(pages: Sequence[Page], file: Path, out: Path) -> int:
             })  # fmt: skip
     (out / "pages.f64").write_bytes(numbers.tobytes())
     names = {
-        "features": FEATURES, "page_features": OF_KIND, "kinds": len(KIND_ORDER), "folds": FOLDS,
+        "features": FEATURES, "page_features": KIND_FEATURES, "kinds": len(KIND_ORDER), "folds": FOLDS,
         "article": KIND_ORDER.index(PageKind.ARTICLE),
     }  # fmt: skip
     (out / "layout.json").write_text(json.dumps(names | {"pages": about}), encoding="utf-8")
@@ -114,39 +114,41 @@ def lay_out_rows(pages: Sequence[Page], file: Path, out: Path) -> int:
 def _features_in_a_row(one: Parsed) -> array[float]:
     """Single precision: what LightGBM would make of them anyway."""
     found = array("f")
-    for numbers, box in zip(one.features.of_block, one.blocks.boxes, strict=True):
+    for numbers, box in zip(one.features.block_values, one.blocks.boxes, strict=True):
         found.extend(numbers)
-        found.extend(one.features.of_box[box])
-        found.extend(one.features.of_page)
+        found.extend(one.features.box_values[box])
+        found.extend(one.features.page_values)
     return found
 
 
-def lessons(texts: Sequence[str], page: Page, with_texts: set[str]) -> list[Lesson]:
+def visit_updates(texts: Sequence[str], page: Page, with_texts: set[str]) -> list[VisitUpdate]:
     """By the full text, or by snippets in a corpus of no texts; elsewhere a page without one was left unmarked."""
     if page.text:
-        return lessons_of_text(texts, page.text)
+        return visit_updates_of_text(texts, page.text)
     if page.corpus in with_texts:
-        return [Lesson(False, 0.0)] * len(texts)
-    return lessons_of_snippets(texts, page.wanted, page.unwanted)
+        return [VisitUpdate(False, 0.0)] * len(texts)
+    return visit_updates_of_snippets(texts, page.wanted, page.unwanted)
 
 
-def lessons_of_text(texts: Sequence[str], gold: str) -> list[Lesson]:
+def visit_updates_of_text(texts: Sequence[str], gold: str) -> list[VisitUpdate]:
     words = [words_of(text) for text in texts]
     shares = _shares(words, words_of(gold))
     kept = [share > KEPT_SHARE for share in shares]
     whole = max(LEAST_PAGE_WORDS, sum(len(some) for some, is_kept in zip(words, kept, strict=True) if is_kept))
     weights = [min(len(some) / whole, MOST_OF_PAGE) * PAGE_WEIGHT for some in words]
-    return [Lesson(is_kept, weight) for is_kept, weight in zip(kept, weights, strict=True)]
+    return [VisitUpdate(is_kept, weight) for is_kept, weight in zip(kept, weights, strict=True)]
 
 
-def lessons_of_snippets(texts: Sequence[str], wanted: Sequence[str], unwanted: Sequence[str]) -> list[Lesson]:
+def visit_updates_of_snippets(
+    texts: Sequence[str], wanted: Sequence[str], unwanted: Sequence[str]
+) -> list[VisitUpdate]:
     """A block that holds both a wanted and an unwanted snippet is kept: the wanted one would be lost with it."""
     wanted_flat, unwanted_flat = [_flat(one) for one in wanted], [_flat(one) for one in unwanted]
     found = []
     for text in map(_flat, texts):
         is_kept = any(snippet in text for snippet in wanted_flat)
         is_known = is_kept or any(snippet in text for snippet in unwanted_flat)
-        found.append(Lesson(is_kept, SNIPPET_WEIGHT if is_known else 0.0))
+        found.append(VisitUpdate(is_kept, SNIPPET_WEIGHT if is_known else 0.0))
     return found
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from bench.learn_rows import FEATURES, KIND_ORDER
 from bench.report import BenchError
-from tenax.extract.article.page_type import OF_KIND
+from tenax.extract.article.page_type import KIND_FEATURES
 
 Tables = dict[str, dict[str, Any]]
 """By name: trees, and where a sum may end early."""
@@ -27,7 +27,7 @@ def kept_tables(learned: Mapping[str, Mapping[str, Any]]) -> Tables:
 
 def kinds_tables(trees: Sequence[Mapping[str, Any]]) -> Tables:
     """LightGBM has a tree of each kind in turn."""
-    made = [tree_of(one["tree_structure"], OF_KIND) for one in trees]
+    made = [tree_of(one["tree_structure"], KIND_FEATURES) for one in trees]
     return {str(kind.value): {"trees": made[place :: len(KIND_ORDER)]} for place, kind in enumerate(KIND_ORDER)}
 
 

@@ -17,7 +17,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bench.report import BenchError, Report, median, run, short, table
-from tenax.extract.text.fingerprint import NEAR_LIKENESS, bands, likeness, near_fingerprint
+from tenax.extract.text.fingerprint import (
+    MIN_NEAR_SIMILARITY,
+    fingerprint_bands,
+    fingerprint_similarity,
+    near_fingerprint,
+)
 
 SEED = 20
 LENGTHS = (50, 200, 1_000, 5_000)
@@ -46,7 +51,7 @@ class Pair(NamedTuple):
     share: float
     length: int
     is_near: bool
-    likeness: float
+    similarity: float
     meets: bool
 
 
@@ -67,10 +72,10 @@ def measure(report: Report, chosen: argparse.Namespace) -> None:
     pairs = list(_pairs(texts, QUICK_PAIRS if chosen.quick else PAIRS, rng))
     _by_threshold(report, pairs)
     _by_edit(report, pairs)
-    found = [pair for pair in pairs if _is_found(pair, NEAR_LIKENESS)]
+    found = [pair for pair in pairs if _is_found(pair, MIN_NEAR_SIMILARITY)]
     small = [pair for pair in pairs if pair.is_near and pair.share <= SMALL_EDIT]
     report.figure("pairs", len(pairs))
-    report.at_least("recall_of_small_edits", _mean(_is_found(pair, NEAR_LIKENESS) for pair in small), RECALL_BAR)
+    report.at_least("recall_of_small_edits", _mean(_is_found(pair, MIN_NEAR_SIMILARITY) for pair in small), RECALL_BAR)
     report.at_least("precision", _mean(pair.is_near for pair in found), PRECISION_BAR)
     report.below("ms_for_5_kb", _cost_ms(" ".join(rng.choices(_words(), k=FIVE_KB))[:FIVE_KB]), COST_BAR_MS)
 
@@ -97,8 +102,8 @@ def _pairs(texts: list[Words], count: int, rng: random.Random) -> Iterator[Pair]
 
 def _compared(kind: str, share: float, one: Words, other: Words, is_near: bool) -> Pair:
     first, second = near_fingerprint(" ".join(one)), near_fingerprint(" ".join(other))
-    meets = not set(bands(first)).isdisjoint(bands(second))
-    return Pair(kind, share, len(one), is_near, likeness(first, second), meets)
+    meets = not set(fingerprint_bands(first)).isdisjoint(fingerprint_bands(second))
+    return Pair(kind, share, len(one), is_near, fingerprint_similarity(first, second), meets)
 
 
 # ---- edits: a text, another to take words from, how many words to touch --------------------------------------
@@ -189,7 +194,7 @@ def _by_threshold(report: Report, pairs: list[Pair]) -> None:
         precision = _mean(pair.is_near for pair in found)
         rows.append([f"{threshold:.1f}", *map(_percent, recalls), _percent(precision)])
         figures.append([threshold, *recalls, precision])
-    table(["likeness", *(f"recall at {share:.1%}" for share in SHARES), "precision"], rows)
+    table(["similarity", *(f"recall at {share:.1%}" for share in SHARES), "precision"], rows)
     report.figure("by_threshold", [list(row) for row in figures])
 
 
@@ -199,14 +204,17 @@ def _by_edit(report: Report, pairs: list[Pair]) -> None:
         for length in LENGTHS:
             of_kind = [pair for pair in pairs if pair.kind == kind and abs(pair.length - length) <= length / 4]
             if of_kind:
-                met, found = _mean(pair.meets for pair in of_kind), _mean(_is_found(p, NEAR_LIKENESS) for p in of_kind)
-                like = median(pair.likeness for pair in of_kind)
+                met, found = (
+                    _mean(pair.meets for pair in of_kind),
+                    _mean(_is_found(p, MIN_NEAR_SIMILARITY) for p in of_kind),
+                )
+                like = median(pair.similarity for pair in of_kind)
                 rows.append([f"{kind}, {length} words", _percent(met), _percent(found), short(like)])
-    table(["kind of pair", "share a band", "found", "median likeness"], rows)
+    table(["kind of pair", "share a band", "found", "median similarity"], rows)
 
 
 def _is_found(pair: Pair, threshold: float) -> bool:
-    return pair.meets and pair.likeness >= threshold
+    return pair.meets and pair.similarity >= threshold
 
 
 def _mean(values: Iterator[bool]) -> float:

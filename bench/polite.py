@@ -169,7 +169,7 @@ def _crawl(directory: Path, addresses: Sequence[str], flags: Sequence[str], seco
     with nginx.serving(directory, log=seen, is_everywhere=True) as origin:
         port = origin.rpartition(":")[2]
         # By links only: the pages are all linked, and only answers with pages count here.
-        command: list[str | Path] = [ROOT / "scripts" / "tenax", "crawl", "--discover", "links", "--out", home, *flags]
+        command: list[str | Path] = [ROOT / "scripts" / "tenax", "crawl", "--discover", "links", "--dir", home, *flags]
         command += ["--set", f"guard.allow_networks={NETWORK}", *(f"http://{one}:{port}/" for one in addresses)]
         cost = cost_of(
             command,

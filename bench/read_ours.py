@@ -5,25 +5,25 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from tenax.extract import read_document
+from tenax.extract import extract_content
 from tenax.extract.html.dom import Dom
-from tenax.runtime.memory import settle_memory
+from tenax.runtime.memory import configure_memory
 
-settle_memory()  # as the readers of a crawl do
+configure_memory()  # as the readers of a crawl do
 
 
 def extract(html: str, url: str | None) -> dict[str, Any]:
     """Everything a page yields: text, title, authors, date, image, kind, markdown."""
     body = html.encode("utf-8", "replace")
-    document = read_document(body, "text/html; charset=utf-8", url=url, now=time.time())
+    content = extract_content(body, "text/html; charset=utf-8", url=url, now=time.time())
     return {
-        "text": document.article,
-        "title": document.headline,
-        "authors": list(document.authors),
-        "date": document.published,
-        "image": document.image,
-        "kind": document.kind,
-        "markdown": document.markdown,
+        "text": content.article,
+        "title": content.headline,
+        "authors": list(content.authors),
+        "date": content.published,
+        "image": content.image,
+        "kind": content.kind,
+        "markdown": content.markdown,
     }
 
 

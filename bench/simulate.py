@@ -23,7 +23,7 @@ from bench.frontier import PACE_SECONDS, SITES, Count, Frontier
 from bench.report import BenchError, Report, run, say, short, table
 from tenax.config import Config
 from tenax.database.schedule import Entry, Schedule
-from tenax.hosts.limiter.pace import HostTurns
+from tenax.hosts.limiter.pace import HostPace
 from tenax.model import HostRecord, RobotsCopy, RobotsVerdict
 
 HOSTS, QUICK_HOSTS = 1_000_000, 20_000
@@ -130,20 +130,20 @@ def _fairness(count: Count, with_work: int, ideal: float, seconds: float) -> dic
 
 
 def window_bytes() -> int:
-    """Memory of a full window: every host with its record and its next tasks, as the ledger holds them."""
-    ledger = Config().ledger
+    """Memory of a full window: every host with its record and its next tasks, as the database holds them."""
+    database = Config().database
     tracemalloc.start()
-    schedule = Schedule(HostTurns(SITES), ledger.window_hosts, ledger.look_ahead)
-    for host in range(ledger.window_hosts):
+    schedule = Schedule(HostPace(SITES), database.window_hosts, database.tasks_per_host)
+    for host in range(database.window_hosts):
         origin = f"https://www.host-{host}.example"
         robots = RobotsCopy(RobotsVerdict.RULES, 0.0, inf, f"User-agent: *\nDisallow: /{host}/{'private/' * 100}\n")
-        schedule.enter(host, HostRecord(origin, f"host-{host}.example", robots))
+        schedule.add_host(host, HostRecord(origin, f"host-{host}.example", robots))
         rows = [
             Entry(0, 0, host << 32 | n, f"/section-{n}/an-article-{host}.html", 3, 1, 1_700_000_000_000 + n, n << 40, 0,
                   None, None)
-            for n in range(ledger.look_ahead)
+            for n in range(database.tasks_per_host)
         ]  # fmt: skip
-        schedule.fill(host, rows, ledger.look_ahead, None)
+        schedule.fill_host(host, rows, database.tasks_per_host, None)
     held, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     return held

@@ -23,9 +23,9 @@ from bench.report import BenchError, Report, run, say, table
 from tenax.clock import SteadyClock
 from tenax.config import BrowserConfig, FetchConfig, GuardConfig
 from tenax.fetch import Request, Response
-from tenax.fetch.browser import BrowserTransport, browser_missing
+from tenax.fetch.browser import BrowserTransport, browser_install_hint
 from tenax.fetch.guard import Guard
-from tenax.model import Deferred, label
+from tenax.model import Deferred, outcome_label
 
 PAGES, QUICK_PAGES = 1000, 100
 AT_ONCE = 2
@@ -58,7 +58,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def measure(report: Report, chosen: argparse.Namespace) -> None:
-    missing = browser_missing()
+    missing = browser_install_hint()
     if missing is not None:
         raise BenchError(missing)
     report.is_partial = chosen.pages is not None
@@ -131,7 +131,7 @@ async def _visit(transport: BrowserTransport, origin: str, numbers: Iterator[int
         while isinstance(answer := await transport.get(request), Deferred):
             soak.deferred += 1
             await asyncio.sleep(DEFERRED_SECONDS)  # as a crawl would: it comes again
-        outcome = "fetched" if isinstance(answer, Response) else label(answer)
+        outcome = "fetched" if isinstance(answer, Response) else outcome_label(answer)
         if isinstance(answer, Response) and f"words of page {number} 299".encode() not in answer.body:
             outcome = "incomplete"
         soak.outcomes[outcome] += 1

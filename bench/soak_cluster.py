@@ -2,7 +2,7 @@
 
 The workers are the command a person types. They crawl 300 hosts of 127.0.0.0/8 while they are killed with -9 and
 replaced, one sleeps for so long that the others bury it, the servers go away and come back, and Redis forgets all it
-knew. When nothing is left to do, the ledger must hold every page exactly once and agree with itself, every event must
+knew. When nothing is left to do, the database must hold every page exactly once and agree with itself, every event must
 have reached Kafka, and no host may have been asked twice within its pace, as its own log tells; nor may an address
 that several hosts share have been asked more often than it may be.
 
@@ -28,12 +28,12 @@ from bench.cluster_soak_crew import Crew
 from bench.cluster_soak_events import Reader
 from bench.cluster_soak_plan import WORKERS, Disturbance, Shape, plan
 from bench.cluster_soak_plants import PLANTS, Plant
-from bench.cluster_soak_site import ADDRESS_FACTOR, PACE_SECONDS, SLOW_LOCATION, Hosts
+from bench.cluster_soak_site import PACE_SECONDS, PER_IP_RATE_FACTOR, SLOW_LOCATION, Hosts
 from bench.report import WORKPLACE, BenchError, Report, run, say, table
-from tenax.crawl.location import Place
-from tenax.crawl.wiring import open_ledger
+from tenax.crawl.location import Location
+from tenax.crawl.wiring import open_database
 from tenax.database import PageFilter, Status
-from tenax.errors import LedgerError
+from tenax.errors import DatabaseError
 from tests.servers.kafka import KafkaBroker
 from tests.servers.postgres import PostgresServer
 from tests.servers.redis import RedisServer
@@ -162,7 +162,7 @@ class Trial:
             for name, address in hosts.names().items():
                 names.knows(name, says(address, ttl=NAME_SECONDS))
             self._nameserver = names.address
-            self._place = Place(server=self._postgres.create("soak"))
+            self._place = Location(server=self._postgres.create("soak"))
             reader = Reader(self._broker.servers, TOPIC)
             stack.callback(reader.close)
             options = [*self._options(hosts), *self._plant.of_all]
@@ -178,19 +178,19 @@ class Trial:
     # ---- the crawl ------------------------------------------------------------------------------------------
 
     def _environment(self) -> dict[str, str]:
-        return {"TENAX_LEDGER_URL": self._place.server, "TENAX_HOSTS_URL": self._redis.url}
+        return {"TENAX_DATABASE_URL": self._place.server, "TENAX_REDIS_URL": self._redis.url}
 
     def _options(self, hosts: Hosts) -> list[str]:
         size = self._size
         settings = {
             "politeness.rate_per_second": 1 / PACE_SECONDS,
-            "politeness.address_factor": ADDRESS_FACTOR,
+            "politeness.per_ip_rate_factor": PER_IP_RATE_FACTOR,
             "guard.allow_networks": NETWORK,
             "guard.ports": hosts.port,
             "guard.nameservers": self._nameserver,
-            "ledger.heartbeat_seconds": size.heartbeat_seconds,
-            "ledger.dead_after_seconds": size.shape.dead_after_seconds,
-            "ledger.lease_seconds": size.lease_seconds,
+            "database.heartbeat_seconds": size.heartbeat_seconds,
+            "database.dead_after_seconds": size.shape.dead_after_seconds,
+            "database.lease_seconds": size.lease_seconds,
             "fetch.total_timeout_seconds": size.fetch_seconds,
             "events.kafka": self._broker.servers,
             "events.kafka_topic": TOPIC,
@@ -264,15 +264,15 @@ class Trial:
     async def _status(self) -> Status | None:
         """None while the server is away."""
         try:
-            ledger = await open_ledger(self._place, read_only=True)
-        except LedgerError:
+            database = await open_database(self._place, read_only=True)
+        except DatabaseError:
             return None
         try:
-            return await ledger.status()
-        except LedgerError:
+            return await database.status()
+        except DatabaseError:
             return None
         finally:
-            await ledger.close()
+            await database.close()
 
     @property
     def _seconds(self) -> float:
@@ -282,17 +282,17 @@ class Trial:
 
     async def _judge(self, crew: Crew, hosts: Hosts, reader: Reader) -> None:
         found, wanted = self._found, hosts.expected()
-        ledger = await open_ledger(self._place, read_only=True)
+        database = await open_database(self._place, read_only=True)
         try:
-            stored = Counter([page.url async for page in ledger.pages(PageFilter())])
-            found.contradictions += await ledger.problems()
-            found.troubles += [f"given up: {letter.url}" async for letter in ledger.dead_letters()]
-            status = await ledger.status()
+            stored = Counter([page.url async for page in database.pages(PageFilter())])
+            found.contradictions += await database.find_problems()
+            found.troubles += [f"given up: {dead_letter.url}" async for dead_letter in database.dead_letters()]
+            status = await database.status()
         finally:
-            await ledger.close()
-        found.lost += [f"not in the ledger: {url}" for url in sorted(wanted - stored.keys())]
-        found.foreign += [f"in the ledger: {url}" for url in sorted(stored.keys() - wanted)]
-        found.doubled += [f"{count} times in the ledger: {url}" for url, count in stored.items() if count > 1]
+            await database.close()
+        found.lost += [f"not in the database: {url}" for url in sorted(wanted - stored.keys())]
+        found.foreign += [f"in the database: {url}" for url in sorted(stored.keys() - wanted)]
+        found.doubled += [f"{count} times in the database: {url}" for url, count in stored.items() if count > 1]
         found.doubled += self._more_than_pages(len(stored))
         if status.waiting:
             found.troubles.append(f"{status.waiting} URLs still wait")
@@ -310,7 +310,7 @@ class Trial:
         seen = cluster_soak_log.read(log)
         close = cluster_soak_log.too_close(seen, PACE_SECONDS)
         self._found.too_close += [one.told(self._began_at) for one in close]
-        crowds = cluster_soak_log.crowds(seen, PACE_SECONDS / ADDRESS_FACTOR)
+        crowds = cluster_soak_log.crowds(seen, PACE_SECONDS / PER_IP_RATE_FACTOR)
         self._found.crowds += [one.told(self._began_at) for one in crowds]
         apart = cluster_soak_log.closest(seen)
         shared = cluster_soak_log.closest(seen, cluster_soak_log.address_of)

@@ -105,7 +105,7 @@ class Stage:
         return [one.getsockname()[1] for one in self.sockets]
 
     def command(self, one: Run, out: Path) -> list[str]:
-        flags = [*one.rules.flags(self.ports), *self.outline.machine, "--out", str(out)]
+        flags = [*one.rules.flags(self.ports), *self.outline.machine, "--dir", str(out)]
         return ["-m", "tenax", "crawl", *flags]
 
 
@@ -204,10 +204,10 @@ def _sampled(judge: Judge, chance: Random, out: Path) -> list[Violation]:
     answers = chance.sample([*judge.before.answers.values()], SAMPLE) if judge.before is not None else []
     found = []
     for answer in answers:
-        done = _asked("explain", answer.url, "--json", "--out", str(out))
+        done = _asked("explain", answer.url, "--json", "--dir", str(out))
         if done.returncode != 0 or not same_answer(done.stdout, answer):
             found.append(Violation("explain prints something else", answer.url, (done.stdout + done.stderr)[-300:]))
-    done = _asked("status", "--out", str(out))
+    done = _asked("status", "--dir", str(out))
     if done.returncode != 0 or (says_complete(done.stdout) and judge.is_something_left):
         found.append(Violation("status says that the crawl is complete", "", (done.stdout + done.stderr)[-300:]))
     return found

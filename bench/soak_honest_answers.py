@@ -15,10 +15,10 @@ from typing import Any
 
 import msgspec
 
-from tenax.cli.commands.explain import explanation_of
+from tenax.cli.commands.explain import explain_url
 from tenax.cli.views.timeline import headline
-from tenax.crawl.location import Place
-from tenax.crawl.wiring import open_ledger
+from tenax.crawl.location import Location
+from tenax.crawl.wiring import open_database
 
 NEVER_LINKED = "no stored page links to it"
 """What is said of a URL that no page, sitemap or feed named."""
@@ -96,16 +96,16 @@ class Told:
 
 async def told_of(out: Path, urls: Iterable[str]) -> Told:
     """Asks the library for what `tenax explain` prints, for every URL."""
-    ledger = await open_ledger(Place(out), read_only=True)
+    database = await open_database(Location(out), read_only=True)
     try:
         answers = {}
         for url in urls:
-            explanation = await explanation_of(ledger, url)
+            explanation = await explain_url(database, url)
             document = json.loads(msgspec.json.encode(explanation))
             answers[url] = answer_of(document, headline(explanation))
-        status = await ledger.status()
+        status = await database.status()
     finally:
-        await ledger.close()
+        await database.close()
     file = out / "pages.jsonl"
     texts = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
     lines = [json.loads(text) for text in texts]
@@ -151,8 +151,8 @@ def _life(life: dict[str, Any]) -> tuple[str, str]:
     if life.get("page") is not None:
         return "stored", ""
     match last.get("type"):
-        case "fetched" if last.get("catalogue"):
-            return "list", str(last["catalogue"])
+        case "fetched" if last.get("URL list"):
+            return "list", str(last["URL list"])
         case "failed":
             return "failed", str(last["kind"])
         case "refused" if why.startswith("rules: "):

@@ -300,7 +300,7 @@ class Judge:
                 yield Violation(kind, url, f"{count} times {status} in one run")
 
     def _files(self, told: Told) -> Iterator[Violation]:
-        """The ledger's counts and `pages.jsonl` say the same as the answers."""
+        """The database's counts and `pages.jsonl` say the same as the answers."""
         stored = {url for url, answer in told.answers.items() if answer.state == "stored"}
         waiting = sum(answer.state == "waiting" for answer in told.answers.values())
         for url, count in Counter(url for url, _ in told.lines).items():

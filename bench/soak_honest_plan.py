@@ -24,7 +24,7 @@ AS_STORED = -1
 ALWAYS = (
     "--rate", "0",
     "--set", "fetch.retry_base_seconds=0.05", "--set", "fetch.retry_max_seconds=0.2",
-    "--set", "hosts.budget_failures=1000", "--set", "crawl.patience_seconds=5", "--set", "fetch.fallbacks=",
+    "--set", "hosts.budget_failures=1000", "--set", "crawl.max_idle_seconds=5", "--set", "fetch.fallbacks=",
 )  # fmt: skip
 """Short waits before what failed is tried again, and no other way to fetch."""
 

@@ -30,8 +30,8 @@ from bench.hostile_cases import SECRETS
 from bench.hostile_server import GOOD, HOSTILE, children
 from bench.measure import Cost, cost_of, end_with_parent, processes_of
 from bench.report import ROOT, WORKPLACE, BenchError, Report, run, say, table
-from tenax.crawl.location import Place
-from tenax.crawl.wiring import open_ledger
+from tenax.crawl.location import Location
+from tenax.crawl.wiring import open_database
 
 HOSTS, QUICK_HOSTS = 50, 10
 SECONDS, QUICK_SECONDS = 600.0, 40.0
@@ -97,7 +97,7 @@ def crawl(home: Path, good: int, hostile: int, seconds: float, *, kills: bool) -
         seeds = [f"http://{name}:{port}/" for name in names]
         command = [
             sys.executable, "-m", "tenax", "crawl", *seeds, "--rate", str(RATE), "--max-depth", "1000",
-            "--out", str(out),
+            "--dir", str(out),
         ]  # fmt: skip
 
         def disturb(session: int, ended: threading.Event) -> None:
@@ -159,17 +159,17 @@ async def _judged(out: Path, log: Path, words: Path, cost: Cost, kills: int, hom
     urls = [json.loads(line)["url"] for line in lines]
     good = {url for url in urls if url.startswith(f"http://{GOOD}")}
     troubles = [] if cost.exit_code == INTERRUPTED else [f"it ended with {cost.exit_code}"]
-    ledger = await open_ledger(Place(out), read_only=True)
+    database = await open_database(Location(out), read_only=True)
     try:
-        troubles += await ledger.problems()
+        troubles += await database.find_problems()
         named = {
             f"{url.rpartition('/')[0]}/{child}" for url in good for child in children(int(url.rpartition("/")[2] or 0))
         }
-        known = await ledger.links.states([*named])
-        status = await ledger.status()
-        dead = [one.url async for one in ledger.dead_letters()]
+        known = await database.links.states([*named])
+        status = await database.status()
+        dead = [one.url async for one in database.dead_letters()]
     finally:
-        await ledger.close()
+        await database.close()
     lost = len(named - known.keys()) + sum(url.startswith(f"http://{GOOD}") for url in dead)
     troubles += [f"stored, and never served: {url}" for url in sorted(good - _served(log))[:5]]
     return Crawled(
@@ -193,7 +193,7 @@ def _served(log: Path) -> set[str]:
 def _leaked(home: Path, places: tuple[Path, Path]) -> list[str]:
     """Files with a password in them, in the open or in what `export` prints."""
     exported = subprocess.run(
-        [sys.executable, "-m", "tenax", "export", "--format", "csv", "--out", str(places[0])],
+        [sys.executable, "-m", "tenax", "export", "--format", "csv", "--dir", str(places[0])],
         capture_output=True, env=_environment(), timeout=ENDING_SECONDS,
     ).stdout  # fmt: skip
     (home / "exported.csv").write_bytes(exported)

@@ -1,4 +1,4 @@
-"""A crawl of the demo site killed with -9 again and again: no page lost, none doubled, in the ledger and the JSONL.
+"""A crawl of the demo site killed with -9 again and again: no page lost, none doubled, in the database and the JSONL.
 
 The command is the one a person types. Most kills hit all its processes while it crawls, some its main process only,
 some the moment when it opens its files. Rounds follow each other, each in a directory of its own and each to its
@@ -20,8 +20,8 @@ from bench.report import WORKPLACE, BenchError, Report, run, say, table
 from tenax.demo import Site
 from tenax.demo.server import DemoProcess
 
-SITE, KILLS = Site(hosts=4, pages_per_host=300, manners="quick"), 200
-QUICK_SITE, QUICK_KILLS = Site(hosts=4, pages_per_host=60, manners="quick"), 10
+SITE, KILLS = Site(hosts=4, pages_per_host=300, behaviours="quick"), 200
+QUICK_SITE, QUICK_KILLS = Site(hosts=4, pages_per_host=60, behaviours="quick"), 10
 ROUND_KILLS, QUICK_ROUND_KILLS = 25, 4
 """After so many a round is left in peace to its end, so that every way to crawl has its share."""
 MOST_ROUNDS = 100

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from bench.report import Figure, Report, run, say, table
 from tenax.config import ValidationConfig
-from tenax.extract.document import Document, read_with_dom
-from tenax.extract.html.block_page_signals import read_facts
+from tenax.extract.document import Content, extract_with_dom
+from tenax.extract.html.block_page_signals import read_block_page_signals
 from tenax.extract.html.dom import Dom
 from tenax.fetch.validate import Verdict, validate
 from tests.pages import good_pages, wall_pages
@@ -33,7 +33,7 @@ _CONFIG = ValidationConfig()
 class Read(NamedTuple):
     """A page that was parsed, ready to be judged."""
 
-    document: Document
+    document: Content
     dom: Dom | None
     body_bytes: int
 
@@ -80,11 +80,11 @@ def _long_page(number: int) -> str:
 
 def _read(html: str) -> Read:
     body = html.encode()
-    return Read(*read_with_dom(body, "text/html; charset=utf-8"), len(body))
+    return Read(*extract_with_dom(body, "text/html; charset=utf-8"), len(body))
 
 
 def _judge(page: Read) -> Verdict:
-    return validate(page.document, partial(read_facts, page.dom), _CONFIG, page.body_bytes)
+    return validate(page.document, partial(read_block_page_signals, page.dom), _CONFIG, page.body_bytes)
 
 
 def _microseconds(pages: Sequence[Read], rounds: int) -> float:

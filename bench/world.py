@@ -1,4 +1,4 @@
-"""A web made up for what measures ledgers: hosts of very different sizes, their URLs, and pages that link to them.
+"""A web made up for what measures databases: hosts of very different sizes, their URLs, and pages that link to them.
 
 Four links in five stay on the page's host, and of those that are known six in ten are the site's navigation (its 40
 first pages), as menus and footers are; all others lead to any known page of their host, each as likely as the next.
@@ -14,13 +14,13 @@ from itertools import accumulate
 import msgspec
 
 from tenax.config import Config, PolitenessConfig, Sites
-from tenax.hosts.limiter.pace import HostTurns
+from tenax.hosts.limiter.pace import HostPace
 from tenax.model import (
+    Candidate,
     Claim,
     Done,
     Fetched,
     FetchRecord,
-    Offer,
     Page,
     Priority,
     RobotsCopy,
@@ -40,7 +40,7 @@ class World:
     """Hosts, and the URLs known on them: numbers 0 to n of each host."""
 
     def __init__(self, size: int, new_from: int | None = None) -> None:
-        """`new_from`: where the numbers of new URLs begin, for one of several worlds that share a ledger."""
+        """`new_from`: where the numbers of new URLs begin, for one of several worlds that share a database."""
         self.random = random.Random(42 if new_from is None else new_from)
         count = max(int(size * HOSTS_PER_URL), 20)
         weights = [1 / (rank + 10) for rank in range(count)]
@@ -50,12 +50,12 @@ class World:
         self.hosts = range(count)
         self._new_from = new_from
 
-    def known_offers(self) -> Iterator[Offer]:
+    def known_candidates(self) -> Iterator[Candidate]:
         for host, known in enumerate(self.known):
             for number in range(known):
-                yield offer_of(host, number)
+                yield candidate_of(host, number)
 
-    def links(self, home: int) -> tuple[Offer, ...]:
+    def links(self, home: int) -> tuple[Candidate, ...]:
         """Those of a page. Written for speed: making them up must not be what is measured."""
         roll, known_on, shares = self.random.random, self.known, self.shares
         total, last = shares[-1], len(shares) - 1
@@ -69,7 +69,7 @@ class World:
                 number = int(roll() * min(known, NAVIGATION))
             else:
                 number = int(roll() * known)
-            links.append(offer_of(host, number))
+            links.append(candidate_of(host, number))
         return tuple(links)
 
     def _new(self, host: int) -> int:
@@ -80,17 +80,17 @@ class World:
         return self.known[host] - 1
 
 
-def offer_of(host: int, number: int) -> Offer:
+def candidate_of(host: int, number: int) -> Candidate:
     origin = f"https://www.host-{host}.example"
     url = f"{origin}/section-{number % 40}/2026/an-article-{number}.html"
-    return Offer(url, origin, number % 10, PRIORITIES[number % 3])
+    return Candidate(url, origin, number % 10, PRIORITIES[number % 3])
 
 
 def host_number(origin: str) -> int:
     return int(origin.removeprefix("https://www.host-").removesuffix(".example"))
 
 
-def visit_of(claim: Claim, links: tuple[Offer, ...], now: float, text: str = TEXT) -> Visit:
+def visit_of(claim: Claim, links: tuple[Candidate, ...], now: float, text: str = TEXT) -> Visit:
     """A page as most are: fetched and done."""
     page = Page(
         claim.task.url, 200, "text/html", "ab" * 32, 30_000, now, "A usual title", "And a description", text=text
@@ -102,6 +102,6 @@ def visit_of(claim: Claim, links: tuple[Offer, ...], now: float, text: str = TEX
     )
 
 
-def turns_without_pace() -> HostTurns:
-    """No pace, so that nobody waits for a host: it is the ledger that is measured."""
-    return HostTurns(Sites(Config(politeness=PolitenessConfig(rate_per_second=0, connections_per_host=8))))
+def turns_without_pace() -> HostPace:
+    """No pace, so that nobody waits for a host: it is the database that is measured."""
+    return HostPace(Sites(Config(politeness=PolitenessConfig(rate_per_second=0, connections_per_host=8))))

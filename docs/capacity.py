@@ -97,7 +97,7 @@ class Need:
     """Of all PostgreSQL servers together."""
     servers_by_rate: int
     servers_by_disk: int
-    ledger_bytes: float
+    database_bytes: float
     redis_bytes: float
     kafka_bytes: float
     bits_per_second: float
@@ -118,7 +118,7 @@ def need(target: Target, given: Mapping[str, Figure]) -> Need:
     value = {name: figure.value for name, figure in given.items()}
     rate = target.pages_per_second
     cores = rate * value["cpu_ms"] / 1000 / MOST_USED
-    ledger = (
+    database = (
         target.pages * (value["new_links"] * value["url_bytes"] + value["page_bytes"])
         + target.hosts * value["host_bytes"]
     )
@@ -127,8 +127,8 @@ def need(target: Target, given: Mapping[str, Figure]) -> Need:
         worker_gb=ceil(cores) * value["worker_mb"] / 1000,
         server_cores=rate * value["server_cpu_ms"] / 1000 / MOST_USED,
         servers_by_rate=ceil(rate / (value["cycles"] * MOST_USED)),
-        servers_by_disk=ceil(ledger / SERVER_DISK_BYTES),
-        ledger_bytes=ledger,
+        servers_by_disk=ceil(database / SERVER_DISK_BYTES),
+        database_bytes=database,
         # Records and robots.txt stay for an hour, and no more hosts are visited in one than there are visits.
         redis_bytes=min(target.hosts, rate * 3600) * value["host_bytes"],
         kafka_bytes=rate * SECONDS_A_DAY * min(DAYS_OF_EVENTS, target.days) * value["event_bytes"],

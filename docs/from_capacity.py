@@ -26,13 +26,13 @@ def capacity_needs() -> str:
         rows.append([
             f"{_large(target.pages)} in {counted(int(target.days), 'day')}", _large(target.hosts),
             number(target.pages_per_second), number(ceil(one.worker_cores)), f"{number(one.worker_gb)} GB",
-            f"{one.servers} ({one.full_first})", number(ceil(one.server_cores)), _bytes(one.ledger_bytes),
+            f"{one.servers} ({one.full_first})", number(ceil(one.server_cores)), _bytes(one.database_bytes),
             _bytes(one.redis_bytes), _bytes(one.kafka_bytes), f"{number(one.bits_per_second / 1e6)} Mbit/s",
             number(one.hosts_at_a_time),
         ])  # fmt: skip
     head = (
         "pages", "hosts", "pages/s", "worker cores", "their memory", "PostgreSQL servers", "their cores",
-        "ledger on disk", "Redis", "Kafka, a week", "bandwidth", "hosts asked at a time",
+        "database on disk", "Redis", "Kafka, a week", "bandwidth", "hosts asked at a time",
     )  # fmt: skip
     return table(head, rows)
 

@@ -14,57 +14,57 @@ from docs.wording import table
 from tenax.cli.parser import EXIT_CODES
 from tenax.cli.settings import FLAGS
 from tenax.cli.verbs import VERBS
-from tenax.config import Config, Knob, knobs
+from tenax.config import Config, Setting, all_settings
 from tenax.metrics import METRICS, Metric
 
 _EXIT_CODE = re.compile(r"^ *(\d+)  (.+)$", re.MULTILINE)
 
 
-def knob_tables() -> str:
+def setting_tables() -> str:
     """A table for every section of the config."""
-    sections: dict[str, list[Knob]] = {}
-    for knob in knobs():
-        sections.setdefault(knob.section, []).append(knob)
+    sections: dict[str, list[Setting]] = {}
+    for setting in all_settings():
+        sections.setdefault(setting.section, []).append(setting)
     types = get_type_hints(Config)
     blocks = []
     for section, members in sections.items():
-        rows = [[_named(knob), _default(knob), _accepts(knob), knob.meaning] for knob in members]
-        blocks.append(f"### {section}\n\n{types[section].__doc__}\n\n{table(_HEAD_OF_KNOBS, rows)}")
+        rows = [[_named(setting), _default(setting), _accepts(setting), setting.meaning] for setting in members]
+        blocks.append(f"### {section}\n\n{types[section].__doc__}\n\n{table(_HEAD_OF_SETTINGS, rows)}")
     return "\n\n".join(blocks)
 
 
-_HEAD_OF_KNOBS = ("setting", "default", "accepts", "meaning")
+_HEAD_OF_SETTINGS = ("setting", "default", "accepts", "meaning")
 
 
-def _named(knob: Knob) -> str:
-    flag = next((name for name, key in FLAGS.items() if key == knob.key), None)
-    return f"`{knob.key}`" + (f"<br>`--{flag.replace('_', '-')}`" if flag else "")
+def _named(setting: Setting) -> str:
+    flag = next((name for name, key in FLAGS.items() if key == setting.key), None)
+    return f"`{setting.key}`" + (f"<br>`--{flag.replace('_', '-')}`" if flag else "")
 
 
-def _default(knob: Knob) -> str:
-    if isinstance(knob.default, tuple):
-        return ", ".join(f"`{item}`" for item in knob.default) or "none"
-    if isinstance(knob.default, str):
-        return f"`{knob.default}`" if knob.default else "empty"
-    return f"`{str(knob.default).lower()}`"
+def _default(setting: Setting) -> str:
+    if isinstance(setting.default, tuple):
+        return ", ".join(f"`{item}`" for item in setting.default) or "none"
+    if isinstance(setting.default, str):
+        return f"`{setting.default}`" if setting.default else "empty"
+    return f"`{str(setting.default).lower()}`"
 
 
-def _accepts(knob: Knob) -> str:
+def _accepts(setting: Setting) -> str:
     """What may be set: the kind of value and its bounds, in words."""
-    if get_origin(knob.type) is Literal:
-        return ", ".join(f"`{choice}`" for choice in get_args(knob.type))
-    if knob.takes_a_list:
-        return "a list of numbers" if get_args(knob.type)[0] is int else "a list"
-    kind = {int: "a whole number", float: "a number", str: "text", bool: "`true`, `false`"}[knob.type]
-    note = get_args(get_type_hints(get_type_hints(Config)[knob.section], include_extras=True)[knob.name])[1]
+    if get_origin(setting.type) is Literal:
+        return ", ".join(f"`{choice}`" for choice in get_args(setting.type))
+    if setting.is_list:
+        return "a list of numbers" if get_args(setting.type)[0] is int else "a list"
+    kind = {int: "a whole number", float: "a number", str: "text", bool: "`true`, `false`"}[setting.type]
+    note = get_args(get_type_hints(get_type_hints(Config)[setting.section], include_extras=True)[setting.name])[1]
     bounds = [(note.ge, "from {:,}"), (note.gt, "above {:,}"), (note.le, "to {:,}"), (note.lt, "below {:,}")]
     return " ".join([kind, *(words.format(bound) for bound, words in bounds if bound is not None)])
 
 
-def page_fetcher_knobs() -> str:
+def page_fetcher_settings() -> str:
     """The page-fetcher's own, by the name of their variable."""
-    own = [knob for knob in knobs() if knob.section == "page_fetcher"]
-    rows = [[f"`{knob.variables[-1]}`", _default(knob), _accepts(knob), knob.meaning] for knob in own]
+    own = [setting for setting in all_settings() if setting.section == "page_fetcher"]
+    rows = [[f"`{setting.variables[-1]}`", _default(setting), _accepts(setting), setting.meaning] for setting in own]
     return table(("variable", "default", "accepts", "meaning"), rows)
 
 
@@ -93,7 +93,7 @@ def verb_parsers() -> dict[str, argparse.ArgumentParser]:
 
 def command_reference() -> str:
     """A section for every verb: its sentence, its arguments, its examples."""
-    sentences = {verb.NAME: (verb.SENTENCE, verb.EXAMPLES) for verb in VERBS}
+    sentences = {verb.NAME: (verb.DESCRIPTION, verb.EXAMPLES) for verb in VERBS}
     blocks = []
     for name, parser in verb_parsers().items():
         sentence, examples = sentences[name]

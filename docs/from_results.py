@@ -56,8 +56,8 @@ def crawl_tables() -> str:
     return _with_bars(measured, f"{about}\n\n{table(head, rows)}")
 
 
-def ledger_tables() -> str:
-    measured = result("ledger")
+def database_tables() -> str:
+    measured = result("database")
     if measured is None:
         return NOT_MEASURED
     rows = []

@@ -69,11 +69,11 @@ def parts_of(text: str) -> list[str]:
 
 
 PARTS: dict[str, Callable[[], str]] = {
-    "knobs": from_code.knob_tables,
+    "settings": from_code.setting_tables,
     "exit-codes": from_code.exit_code_table,
     "layout": from_code.layout,
     "metrics": from_code.metric_table,
-    "page-fetcher-knobs": from_code.page_fetcher_knobs,
+    "page-fetcher-settings": from_code.page_fetcher_settings,
     "page-fetcher-metrics": lambda: from_code.metric_table(PAGE_FETCHER_METRICS),
     "commands": from_code.command_reference,
     "bench-cluster": from_results.cluster_tables,
@@ -83,7 +83,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "bench-fresh": from_results.fresh_tables,
     "bench-hosts": from_results.hosts_tables,
     "bench-learn": from_results.learn_tables,
-    "bench-ledger": from_results.ledger_tables,
+    "bench-database": from_results.database_tables,
     "bench-page-fetcher": from_results.page_fetcher_tables,
     "bench-polite": from_results.polite_tables,
     "bench-read": from_results.read_tables,

@@ -8,22 +8,22 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tenax.clock import ManualClock
-from tenax.config import Config, DiscoveryConfig, LedgerConfig, PolitenessConfig, Sites
-from tenax.crawl.connectivity import NetworkWatch
-from tenax.crawl.duplicates import PageLikeness
+from tenax.config import Config, DatabaseConfig, DiscoveryConfig, PolitenessConfig, Sites
+from tenax.crawl.connectivity import NetworkState
+from tenax.crawl.duplicates import PageSimilarity
 from tenax.crawl.engine import Engine
-from tenax.crawl.reader.pool import InlineReaders
-from tenax.crawl.rules import Rulebook
-from tenax.database import Admission, Life
-from tenax.database.sqlite import SqliteLedger
+from tenax.crawl.reader.pool import InlineReaderPool
+from tenax.crawl.rules import CrawlRules
+from tenax.database import Admission, UrlHistory
+from tenax.database.sqlite import SqliteDatabase
 from tenax.fetch import Request, Response
 from tenax.fetch.headers import Headers
 from tenax.fetch.pipeline import Pipeline
-from tenax.hosts.limiter.pace import HostTurns
-from tenax.hosts.records import MemoryHosts, OwnHosts
-from tenax.model import Ending, Failed, Offer, Refused, Visit
-from tenax.urls.admit import rules_of, seed_offers
-from tenax.urls.normalize import spelling_of
+from tenax.hosts.limiter.pace import HostPace
+from tenax.hosts.records import MemoryHosts, UnsharedHosts
+from tenax.model import Candidate, Ending, Failed, Refused, Visit
+from tenax.urls.admit import build_rules, seed_candidates
+from tenax.urls.normalize import normalize_options
 from tests.fetch.anywhere import transports_over
 
 SITE = "https://a.test"
@@ -102,9 +102,9 @@ class Crawl:
     """An engine with its parts, and what it did."""
 
     def __init__(
-        self, ledger: SqliteLedger, web: Web, engine: Engine, visits: list[Visit], admissions: list[Admission]
+        self, database: SqliteDatabase, web: Web, engine: Engine, visits: list[Visit], admissions: list[Admission]
     ) -> None:
-        self.ledger = ledger
+        self.database = database
         self.web = web
         self.engine = engine
         self.visits = visits
@@ -114,8 +114,8 @@ class Crawl:
         async with asyncio.timeout(60):
             return await self.engine.run()
 
-    async def life(self, path: str) -> Life:
-        found = await self.ledger.life(SITE + path if path.startswith("/") else path)
+    async def life(self, path: str) -> UrlHistory:
+        found = await self.database.url_history(SITE + path if path.startswith("/") else path)
         assert found is not None
         return found
 
@@ -134,9 +134,9 @@ class Crawl:
         return [url.removeprefix(SITE) for url in self.web.asked if not url.endswith("/robots.txt")]
 
     @property
-    def offers(self) -> dict[str, Offer]:
+    def candidates(self) -> dict[str, Candidate]:
         """What visits offered, by path; the last of each."""
-        return {offer.url.removeprefix(SITE): offer for visit in self.visits for offer in visit.offers}
+        return {candidate.url.removeprefix(SITE): candidate for visit in self.visits for candidate in visit.candidates}
 
 
 async def begun(
@@ -144,20 +144,20 @@ async def begun(
     clock: ManualClock,
     pages: Mapping[str, Answered],
     config: Config,
-    readers: InlineReaders | None = None,
+    readers: InlineReaderPool | None = None,
     sites: Sites | None = None,
     seeds: tuple[str, ...] = (SITE + "/",),
 ) -> Crawl:
-    """A crawl of these pages that has its seeds; whoever asks for it closes its ledger."""
+    """A crawl of these pages that has its seeds; whoever asks for it closes its database."""
     sites = sites or Sites(config)
-    rules = rules_of(seeds, config, 2026)
+    rules = build_rules(seeds, config, 2026)
     web = Web({SITE + path if path.startswith("/") else path: page for path, page in pages.items()}, clock)
-    ledger = await SqliteLedger.open(
-        folder / "tenax.db", LedgerConfig(group_seconds=0.0), clock, HostTurns(sites), likeness=PageLikeness(sites)
+    database = await SqliteDatabase.open(
+        folder / "tenax.db", DatabaseConfig(group_seconds=0.0), clock, HostPace(sites), similarity=PageSimilarity(sites)
     )
-    readers = readers or InlineReaders()
+    readers = readers or InlineReaderPool()
     await readers.start()
-    pipeline = Pipeline(transports_over(clock, web), clock, sites, spelling_of(rules.urls))
+    pipeline = Pipeline(transports_over(clock, web), clock, sites, normalize_options(rules.urls))
     visits: list[Visit] = []
     admissions: list[Admission] = []
 
@@ -166,11 +166,11 @@ async def begun(
         admissions.append(admission)
 
     engine = Engine(
-        ledger, OwnHosts(MemoryHosts()), pipeline, readers, Rulebook(ledger, rules), clock, config.crawl, sites,
-        NetworkWatch(config.resilience), note,
+        database, UnsharedHosts(MemoryHosts()), pipeline, readers, CrawlRules(database, rules), clock, config.crawl, sites,
+        NetworkState(config.resilience), note,
     )  # fmt: skip
-    await ledger.admit(seed_offers(rules))
-    return Crawl(ledger, web, engine, visits, admissions)
+    await database.admit(seed_candidates(rules))
+    return Crawl(database, web, engine, visits, admissions)
 
 
 async def until(condition: Callable[[], bool]) -> None:

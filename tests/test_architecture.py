@@ -128,7 +128,7 @@ PURE = (
         )
     ),
 )
-# What pure rooms may use besides each other: nouns, failures, knobs, and the front pages that declare protocols.
+# What pure rooms may use besides each other: nouns, failures, settings, and the front pages that declare protocols.
 PURE_ENOUGH = frozenset(
     {"tenax.model", "tenax.errors", "tenax.config", "tenax.version", "tenax.fetch", "tenax.hosts", "tenax.database"}
     | {"tenax.services.page_fetcher", "tenax.services.scheduler"}
@@ -146,7 +146,7 @@ USES_IMPURE = {
 
 # What makes a part of a pure room before Tenax runs. Whoever runs asks only where that part is.
 MAKERS = {"tenax.extract.native.build": "library_path", "tenax.extract.native.make_unicode": None}
-KERNEL = SOURCE / "tenax" / "extract" / "native"
+NATIVE = SOURCE / "tenax" / "extract" / "native"
 
 # Where a library may be named, so that another can take its place.
 HOMES = {
@@ -285,7 +285,7 @@ def test_what_makes_a_part_runs_with_nothing_installed_and_is_asked_where_it_is_
     assert asked <= {MAKERS[maker]}, f"{maker} is asked for more than {MAKERS[maker]}"
 
 
-@pytest.mark.parametrize("file", sorted(KERNEL.glob("*.[ch]")), ids=lambda file: file.name)
+@pytest.mark.parametrize("file", sorted(NATIVE.glob("*.[ch]")), ids=lambda file: file.name)
 def test_c_is_as_short_as_python_and_has_its_sign_too(file: Path) -> None:
     text = file.read_text(encoding="utf-8")
     lines = text.splitlines()
@@ -335,7 +335,7 @@ def test_names_say_something() -> None:
 
 def test_nothing_is_left_for_later() -> None:
     marks = re.compile(r"\b(?:" + "|".join(["TO" + "DO", "FIX" + "ME", "X" * 3]) + r")\b")
-    kept = [*MODULES.values(), *KERNEL.glob("*.[ch]"), *ROOT.glob("*.md"), *(ROOT / "scripts").iterdir()]
+    kept = [*MODULES.values(), *NATIVE.glob("*.[ch]"), *ROOT.glob("*.md"), *(ROOT / "scripts").iterdir()]
     kept += [file for folder in ("bench", "docs", "tests") for file in (ROOT / folder).rglob("*.*")]
     for file in kept:
         if file.suffix in (".py", ".md", ".sql", ".toml", ".c", ".h", ""):

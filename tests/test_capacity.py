@@ -52,7 +52,7 @@ def test_what_a_crawl_needs() -> None:
     assert need.worker_cores == pytest.approx(1.0 / capacity.MOST_USED)
     assert need.worker_gb == pytest.approx(0.8)
     assert need.server_cores == pytest.approx(0.3 / capacity.MOST_USED)
-    assert need.ledger_bytes == pytest.approx(86_400e3 * 4400 + 1e9)
+    assert need.database_bytes == pytest.approx(86_400e3 * 4400 + 1e9)
     assert (need.servers_by_rate, need.servers_by_disk, need.servers, need.full_first) == (2, 1, 2, "commits")
     assert need.redis_bytes == pytest.approx(1e9)  # more visits an hour than hosts
     assert need.kafka_bytes == pytest.approx(86.4e9)

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from tenax import clock as time_module
-from tenax.clock import CORRECTION, Clock, ManualClock, ShiftedClock, SteadyClock, follow
+from tenax.clock import MAX_SLEW_RATE, Clock, ManualClock, ShiftedClock, SteadyClock, follow_server_clock
 
 
 def test_the_steady_clock_tells_the_time_of_day() -> None:
@@ -61,7 +61,7 @@ def test_a_correction_is_made_slowly_and_then_done(ahead: float) -> None:
     clock.correct(ahead)
     assert clock.now() == 105.0, "no jump"
     other.advance(100.0)
-    assert clock.now() == pytest.approx(205.0 + 100.0 * CORRECTION * (1 if ahead > 0 else -1))
+    assert clock.now() == pytest.approx(205.0 + 100.0 * MAX_SLEW_RATE * (1 if ahead > 0 else -1))
     other.advance(900.0)
     assert clock.now() == pytest.approx(1105.0 + ahead)
     clock.correct(0.0)
@@ -79,13 +79,13 @@ def test_time_never_runs_back_nor_leaps_whatever_the_server_says() -> None:
             clock.correct(chance.uniform(-5, 5))
         other.advance(step)
         assert before <= clock.now()
-        assert clock.now() - before == pytest.approx(step, rel=0, abs=step * CORRECTION + 1e-6)
+        assert clock.now() - before == pytest.approx(step, rel=0, abs=step * MAX_SLEW_RATE + 1e-6)
 
 
 async def test_a_clock_that_drifts_is_brought_back_to_the_servers_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ours loses a tenth of a second in ten minutes; now and then the server is away."""
-    monkeypatch.setattr(time_module, "COMPARE_SECONDS", 0.0)
-    monkeypatch.setattr(time_module, "COMPARE_AGAIN_SECONDS", 0.0)
+    monkeypatch.setattr(time_module, "SYNC_SECONDS", 0.0)
+    monkeypatch.setattr(time_module, "SYNC_RETRY_SECONDS", 0.0)
     ours, server, asked = ManualClock(1000.0), ManualClock(1000.0), 0
     clock, is_over = ShiftedClock(ours, 0.0), asyncio.Event()
 
@@ -98,7 +98,7 @@ async def test_a_clock_that_drifts_is_brought_back_to_the_servers_time(monkeypat
             is_over.set()
         return None if asked % 7 == 0 else server.now() - clock.now()
 
-    following = asyncio.ensure_future(follow(clock, ahead))
+    following = asyncio.ensure_future(follow_server_clock(clock, ahead))
     await is_over.wait()
     following.cancel()
     assert server.now() - ours.now() == pytest.approx(5.0)

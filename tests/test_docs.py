@@ -21,13 +21,13 @@ import tenax
 from bench.__main__ import available
 from docs import from_code, from_results, generate
 from tenax.cli import parser, settings
-from tenax.cli.page_filter import page_filter
+from tenax.cli.page_filter import parse_page_filter
 from tenax.cli.verbs import VERBS
-from tenax.config import SiteConfig, knobs, load
+from tenax.config import SiteConfig, all_settings, load_config
 from tenax.database.sqlite.schema import queries
 from tenax.errors import TenaxError
 from tenax.metrics import METRICS, PAGE_FETCHER_METRICS
-from tenax.urls.admit import rules_of
+from tenax.urls.admit import build_rules
 
 ROOT = Path(__file__).parent.parent
 PAGES = {str(page.relative_to(ROOT)): page.read_text(encoding="utf-8") for page in generate.pages()}
@@ -104,8 +104,8 @@ def test_what_was_measured_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 # ---- what exists is named -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("key", [knob.key for knob in knobs()])
-def test_every_knob_is_documented(key: str) -> None:
+@pytest.mark.parametrize("key", [setting.key for setting in all_settings()])
+def test_every_setting_is_documented(key: str) -> None:
     assert f"| `{key}`" in PAGES["docs/configuration.md"]
 
 
@@ -153,9 +153,9 @@ def test_the_layout_shows_every_module() -> None:
             assert re.search(rf"(?<!\w){file.stem}(?!\w)", layout), file
 
 
-def test_every_table_and_view_of_the_ledger_is_described() -> None:
+def test_every_table_and_view_of_the_database_is_described() -> None:
     created = re.findall(r"^CREATE (TABLE|VIEW) (\w+)", queries()["create"], re.MULTILINE)
-    section = PAGES["docs/architecture.md"].partition("## The ledger's file")[2].partition("\n## ")[0]
+    section = PAGES["docs/architecture.md"].partition("## The database's file")[2].partition("\n## ")[0]
     described = section.partition("| table |")[2].partition("\n\n")[0]
     assert set(re.findall(r"^\| `(\w+)` \|", described, re.MULTILINE)) == {n for kind, n in created if kind == "TABLE"}
     assert [name for kind, name in created if kind == "VIEW" and f"`{name}`" not in section] == []
@@ -182,7 +182,7 @@ def _anchor(heading: str) -> str:
 def test_flags_settings_and_scripts_exist(page: str) -> None:
     options = {option for one in from_code.verb_parsers().values() for a in one._actions for option in a.option_strings}
     known = options | {"--help", "--version", "--debug"} | OF_SCRIPTS
-    keys = {knob.key for knob in knobs()}
+    keys = {setting.key for setting in all_settings()}
     sections = "|".join(sorted({key.partition(".")[0] for key in keys}))
     for text in [match["text"] for match in CODE.finditer(prose(page))]:
         for flag in re.findall(r"(?<![\w-])--[a-z][a-z-]*", text):
@@ -260,28 +260,28 @@ def test_commands_are_understood(words: list[str], tmp_path: Path, monkeypatch: 
 def _understood(arguments: list[str]) -> None:
     """Read a command as the program does, up to the point where it would begin its work."""
     try:
-        args = parser.parse(VERBS, arguments)
+        args = parser.parse_arguments(VERBS, arguments)
     except SystemExit as ending:  # --version and --help
         assert ending.code == 0
         return
     loaded = settings.load(args) if hasattr(args, "set") else None
     if args.verb == "crawl" and loaded is not None:
-        rules_of(args.urls, loaded.config, 2026)
+        build_rules(args.urls, loaded.config, 2026)
     if args.verb == "export":
-        page_filter(args.where)
+        parse_page_filter(args.where)
 
 
 @pytest.mark.parametrize("text", fenced("docs/configuration.md", "toml"))
 def test_settings_can_be_loaded(text: str, tmp_path: Path) -> None:
     file = tmp_path / "tenax.toml"
     file.write_text(text, encoding="utf-8")
-    rules_of(["https://example.org"], load(file).config, 2026)
+    build_rules(["https://example.org"], load_config(file).config, 2026)
 
 
 @pytest.fixture(scope="module")
 def origin() -> Iterator[str]:
     """A website of 24 pages."""
-    command = [sys.executable, "-m", "tenax.demo", "--hosts", "1", "--pages", "24", "--no-manners"]
+    command = [sys.executable, "-m", "tenax.demo", "--hosts", "1", "--pages", "24", "--no-behaviours"]
     surroundings = os.environ | {"PYTHONPATH": str(ROOT / "src")}
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=surroundings) as demo:
@@ -340,7 +340,7 @@ def test_the_library_page_describes_what_is_read_in_one_page() -> None:
     section = page.partition("## One page")[2]
     told = page.partition("## A page")[2]
     assert [name for name in inspect.signature(tenax.read).parameters if f"| `{name}` |" not in section] == []
-    assert [field.name for field in msgspec.structs.fields(tenax.Document) if f"`{field.name}`" not in told] == []
+    assert [field.name for field in msgspec.structs.fields(tenax.Content) if f"`{field.name}`" not in told] == []
 
 
 HOSTILE_WEB = "docs/hostile-web.md"

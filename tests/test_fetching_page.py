@@ -7,25 +7,25 @@ from pathlib import Path
 
 import pytest
 
-from tenax.config import FetchConfig, HostsConfig, PolitenessConfig, SiteConfig, load
+from tenax.config import FetchConfig, HostsConfig, PolitenessConfig, SiteConfig, load_config
 from tenax.fetch import Response
-from tenax.fetch.classify import outcome_of
+from tenax.fetch.classify import response_outcome
 from tenax.fetch.headers import Headers
-from tenax.fetch.retry import plan_for
-from tenax.hosts.breaker import is_trouble
-from tenax.model import Again, DeadLetter, Done, Failed, FailureKind, Plan, Priority, Source, Task, Way
+from tenax.fetch.retry import plan_task
+from tenax.hosts.breaker import is_host_failure
+from tenax.model import DeadLetter, Done, Failed, FailureKind, Plan, Priority, Reschedule, Source, Task, TransportKind
 
 PAGE = (Path(__file__).parents[1] / "docs" / "fetching.md").read_text(encoding="utf-8")
 ROW = re.compile(r"^\| `(?P<kind>\w+)` \| (?P<what>.+?) \| (?P<url>.+?) \| (?P<outage>yes|no|when in a row) \|$", re.M)
 ROWS = [match.groupdict() for match in ROW.finditer(PAGE)]
 TASK = Task("https://a.example/", "https://a.example", 0, Priority.HIGH, Source.SEED, None, 0.0, 0.0)
 PLANS: dict[str, Plan] = {
-    "spends an attempt": Again(1.0, spends_attempt=True),
-    "waits": Again(5.0),
-    "waits, or goes another way": Again(5.0),
+    "spends an attempt": Reschedule(1.0, spends_attempt=True),
+    "waits": Reschedule(5.0),
+    "waits, or goes another way": Reschedule(5.0),
     "given up": DeadLetter("x"),
     "settled": Done(),
-    "asked again, for all of it": Again(0.0, is_unconditional=True),
+    "asked again, for all of it": Reschedule(0.0, is_unconditional=True),
 }
 
 
@@ -38,12 +38,12 @@ def test_what_follows_from_a_failure_is_what_the_table_says(row: dict[str, str])
     # Of our own failures, the ones that no URL is to blame for are marked like those of a host.
     is_ours = row["kind"] == FailureKind.INTERNAL and row["url"] == "waits"
     failed = Failed("x", FailureKind(row["kind"]), is_site_wide=row["outage"] == "yes" or is_ours)
-    assert is_trouble(failed) is (row["outage"] != "no")
-    plan = plan_for(failed, TASK, 0.0, SiteConfig(), 0.0, 5.0, frozenset({Way.HTTP}))
+    assert is_host_failure(failed) is (row["outage"] != "no")
+    plan = plan_task(failed, TASK, 0.0, SiteConfig(), 0.0, 5.0, frozenset({TransportKind.HTTP}))
     assert plan == PLANS[row["url"]]
     if row["url"].endswith("another way"):
-        other = plan_for(failed, TASK, 0.0, SiteConfig(), 0.0, 5.0, frozenset(Way))
-        assert isinstance(other, Again) and other.way is Way.CURL
+        other = plan_task(failed, TASK, 0.0, SiteConfig(), 0.0, 5.0, frozenset(TransportKind))
+        assert isinstance(other, Reschedule) and other.transport is TransportKind.CURL
 
 
 def test_the_statuses_of_the_table_are_of_their_class() -> None:
@@ -51,7 +51,7 @@ def test_the_statuses_of_the_table_are_of_their_class() -> None:
         statuses = [int(number) for number in re.findall(r"\b([3-9]\d\d)\b", row["what"])]
         for status in statuses if row["kind"] != "not_modified" else []:
             answer = Response("https://a.example/", status, Headers(), b"", 0, 0.0, 0.0, 0.0)
-            outcome = outcome_of(answer, 60.0)
+            outcome = response_outcome(answer, 60.0)
             assert isinstance(outcome, Failed)
             assert (outcome.kind, outcome.is_site_wide) == (row["kind"], row["outage"] == "yes"), status
 
@@ -60,7 +60,7 @@ def test_the_example_of_sites_can_be_loaded(tmp_path: Path) -> None:
     (example,) = re.findall(r"^```toml\n(.*?)^```$", PAGE, re.M | re.S)
     file = tmp_path / "tenax.toml"
     file.write_text(example, encoding="utf-8")
-    assert load(file).config.sites["slow.example.org"]["politeness.rate_per_second"] == 0.2
+    assert load_config(file).config.sites["slow.example.org"]["politeness.rate_per_second"] == 0.2
 
 
 def test_the_numbers_of_the_page_are_the_defaults() -> None:
@@ -72,18 +72,18 @@ def test_the_numbers_of_the_page_are_the_defaults() -> None:
         f"{fetch.body_timeout_seconds:g} s of silence within a body, {fetch.total_timeout_seconds:g} s in all",
         f"A body may have {fetch.max_body_bytes >> 20} MB, decoded",
         f"turn: {fetch.max_redirects} in a row, every hop kept",
-        f"{politeness.address_factor:g} times as often as one host",
+        f"{politeness.per_ip_rate_factor:g} times as often as one host",
         f"else {hosts.throttle_first_seconds:g} s, give or take a tenth",
         f"at least {hosts.throttle_second_seconds / 60:g} min (`hosts.throttle_second_seconds`)",
         f"at least {hosts.throttle_third_seconds / 60:g} min (`hosts.throttle_third_seconds`)",
         f"Each {hosts.throttle_successes} good answers in a row",
         f"{hosts.breaker_failures} failures of the host in a row mean an outage: it rests for "
         f"{hosts.breaker_first_seconds:g} s",
-        f"up to {hosts.breaker_longest_seconds / 60:g} min; one that passes ends it",
+        f"up to {hosts.breaker_max_seconds / 60:g} min; one that passes ends it",
         f"{hosts.budget_failures} failures of any kind within {hosts.budget_window_seconds / 60:g} min: the host is "
         f"left alone for {hosts.budget_lockout_seconds / 60:g} min",
         f"{hosts.cooldown_blocks} refusals in a row",
-        f"(reading.md#what-a-page-may-cost): {hosts.cooldown_seconds / 60:g} min",
+        f"(extraction.md#what-a-page-may-cost): {hosts.cooldown_seconds / 60:g} min",
         f"A URL has {fetch.max_attempts} attempts (`fetch.max_attempts`), {fetch.retry_base_seconds:g} s apart, then "
         f"{2 * fetch.retry_base_seconds:g} s, up to {fetch.retry_max_seconds:g} s",
     ):

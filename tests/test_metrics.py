@@ -10,8 +10,9 @@ import urllib.request
 import pytest
 
 from tenax.errors import ConfigError
-from tenax.metrics import METRICS, Metrics, Readiness, serve
+from tenax.metrics import METRICS, Metrics, Readiness, serve_metrics
 from tenax.model import (
+    Candidate,
     Claim,
     Done,
     Failed,
@@ -20,7 +21,6 @@ from tenax.model import (
     FetchRecord,
     HostRecord,
     Lease,
-    Offer,
     Outcome,
     Page,
     Priority,
@@ -54,7 +54,7 @@ def visit(outcome: Outcome, *, status: int | None = None, page: Page | None = No
         started_at=0.0,
         finished_at=0.5,
         page=page,
-        offers=tuple(Offer(f"{url}{number}", origin) for number in range(links)),
+        candidates=tuple(Candidate(f"{url}{number}", origin) for number in range(links)),
         fetch=FetchRecord(status=status, wire_bytes=1000, total_seconds=0.5),
     )
 
@@ -65,14 +65,20 @@ def page() -> Page:
 
 def busy_metrics() -> Metrics:
     metrics = Metrics()
-    metrics.visit(visit(Fetched(200), status=200, page=page(), links=3))
-    metrics.visit(visit(Fetched(200), status=200, page=page()))
-    metrics.visit(visit(Failed("HTTP 404", FailureKind.NOT_FOUND, status=404), status=404))
-    metrics.visit(visit(Failed("no such name", FailureKind.DNS)))
-    metrics.visit(visit(Refused("robots: it is forbidden")))
-    metrics.scrape(
+    metrics.count_visit(visit(Fetched(200), status=200, page=page(), links=3))
+    metrics.count_visit(visit(Fetched(200), status=200, page=page()))
+    metrics.count_visit(visit(Failed("HTTP 404", FailureKind.NOT_FOUND, status=404), status=404))
+    metrics.count_visit(visit(Failed("no such name", FailureKind.DNS)))
+    metrics.count_visit(visit(Refused("robots: it is forbidden")))
+    metrics.update_progress(
         Progress(
-            now=1.0, elapsed_seconds=1.0, waiting=7, in_flight=2, hosts_active=1, hosts_resting=3, pages_per_second=1.5
+            now=1.0,
+            elapsed_seconds=1.0,
+            waiting=7,
+            in_flight=2,
+            hosts_active=1,
+            hosts_backing_off=3,
+            pages_per_second=1.5,
         )
     )
     return metrics
@@ -98,7 +104,7 @@ def test_visits_are_counted() -> None:
     assert values["crawler_robots_denials_total"] == 1
     assert values["crawler_visits_total"] == {"fetched": 2, "failed": 2, "refused": 1}
     assert values["crawler_failures_total"] == {"not_found": 1, "dns": 1}
-    assert values["crawler_links_offered_total"] == 3
+    assert values["crawler_candidates_total"] == 3
     assert values["crawler_received_bytes_total"] == 5000
     assert values["crawler_frontier_size"] == 7
     assert values["crawler_active_workers"] == 1
@@ -106,7 +112,7 @@ def test_visits_are_counted() -> None:
 
 def test_duplicates_are_counted_among_the_pages() -> None:
     metrics = busy_metrics()
-    metrics.visit(visit(Fetched(200), page=page()), is_duplicate=True)
+    metrics.count_visit(visit(Fetched(200), page=page()), is_duplicate=True)
     assert (metrics.values()["crawler_pages_fetched_total"], metrics.values()["crawler_duplicates_total"]) == (3, 1)
 
 
@@ -126,7 +132,7 @@ def test_they_are_served_and_the_port_is_given_back() -> None:
 
 def test_a_service_is_alive_before_it_is_ready() -> None:
     readiness = Readiness()
-    server = serve(busy_metrics(), METRICS, 0, readiness=readiness)
+    server = serve_metrics(busy_metrics(), METRICS, 0, readiness=readiness)
 
     def answer(path: str) -> tuple[int, bytes]:
         try:

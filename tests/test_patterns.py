@@ -34,23 +34,25 @@ AFTER_RUNS = ("", "\0!a\né")
 
 MADE_LATER = {
     # As of `/a{n}{yyyy}{mm}{m}{n}`.
-    "tenax.cli.views.format_host._holds": Made(
+    "tenax.cli.views.format_host._matches_pattern": Made(
         lambda: [re.compile(r"/a\d++\d{4}\d\d\d\d?\d++")], frozenset({"fullmatch"})
     ),
-    "tenax.extract.article.blocks._dense": Made(lambda: [blocks._dense()]),
-    "tenax.extract.html.charset_detection._reader": Made(
+    "tenax.extract.article.blocks._dense_pattern": Made(lambda: [blocks._dense_pattern()]),
+    "tenax.extract.html.charset_detection._make_model": Made(
         lambda: [re.compile(odd) for *_, odd in charset_detection._ALPHABETS]
     ),
-    "tenax.extract.text.fingerprint._marks": Made(lambda: [fingerprint._marks()]),
-    "tenax.extract.text.fingerprint._patterns": Made(lambda: fingerprint._patterns(9)),
-    "tenax.extract.article.page_type._any_of": Made(lambda: [page_type._ANY_WORD]),
+    "tenax.extract.text.fingerprint._punctuation_pattern": Made(lambda: [fingerprint._punctuation_pattern()]),
+    "tenax.extract.text.fingerprint._window_patterns": Made(lambda: fingerprint._window_patterns(9)),
+    "tenax.extract.article.page_type._any_word_pattern": Made(lambda: [page_type._ANY_WORD]),
     "tenax.extract.article.page_type.address_patterns": Made(page_type.address_patterns),
-    "tenax.extract.article.class_hints._beginnings": Made(lambda: [class_hints._beginnings()], frozenset({"match"})),
-    "tenax.urls.traps._unusual_year": Made(lambda: [traps._unusual_year(2030)]),
+    "tenax.extract.article.class_hints._beginning_pattern": Made(
+        lambda: [class_hints._beginning_pattern()], frozenset({"match"})
+    ),
+    "tenax.urls.traps._unusual_year_pattern": Made(lambda: [traps._unusual_year_pattern(2030)]),
 }
 
 OWN_TEXT = {
-    "tenax.database.postgres.read._regex": "a glob that a person typed for `export` or `dead-letters`",
+    "tenax.database.postgres.read._glob_regex": "a glob that a person typed for `export` or `dead-letters`",
 }
 """Patterns that no stranger's text reaches, and what reaches them instead."""
 

@@ -24,7 +24,7 @@ import os, sys
 print(sys.argv[1:])
 print(sorted(name for name in os.environ if name.startswith("TENAX_")))
 """
-KERNEL = Path("src", "tenax", "extract", "native")
+NATIVE = Path("src", "tenax", "extract", "native")
 COMPILERS = {"cc", "gcc", "clang"}
 COMPILING = "Compiling what reads pages…"
 SET_UP = [
@@ -45,9 +45,9 @@ def clone(tmp_path: Path) -> Path:
     (clone / "locks" / "runtime.txt").write_text("# nothing\n")
     (clone / "src" / "tenax").mkdir(parents=True)
     (clone / "src" / "tenax" / "__main__.py").write_text(PROGRAM)
-    (clone / KERNEL).mkdir(parents=True)
-    shutil.copy(ROOT / KERNEL / "build.py", clone / KERNEL)
-    (clone / KERNEL / "answer.c").write_text("int answer(void) { return 42; }\n")
+    (clone / NATIVE).mkdir(parents=True)
+    shutil.copy(ROOT / NATIVE / "build.py", clone / NATIVE)
+    (clone / NATIVE / "answer.c").write_text("int answer(void) { return 42; }\n")
     return clone
 
 
@@ -236,25 +236,25 @@ def pins(lock: str) -> set[str]:
 
 
 def libraries(clone: Path) -> list[str]:
-    return [file.name for file in (clone / KERNEL).glob("*.so")]
+    return [file.name for file in (clone / NATIVE).glob("*.so")]
 
 
-def test_the_kernel_is_built_once_and_again_when_a_source_changes(clone: Path) -> None:
+def test_the_native_is_built_once_and_again_when_a_source_changes(clone: Path) -> None:
     tenax(clone)
-    (first,) = (clone / KERNEL).glob("libtenax-*.so")
+    (first,) = (clone / NATIVE).glob("libtenax-*.so")
     built_at = first.stat().st_mtime_ns
     assert tenax(clone).stderr == "" and first.stat().st_mtime_ns == built_at
-    (clone / KERNEL / "answer.c").write_text("int answer(void) { return 43; }\n")
+    (clone / NATIVE / "answer.c").write_text("int answer(void) { return 43; }\n")
     done = tenax(clone, "later")
     assert (done.stdout, done.stderr) == ("['later']\n[]\n", f"{COMPILING}\n")
     (second,) = libraries(clone)
     assert second != first.name
 
 
-def test_a_kernel_that_was_removed_is_built_again(clone: Path) -> None:
+def test_a_native_that_was_removed_is_built_again(clone: Path) -> None:
     tenax(clone)
     before = libraries(clone)
-    (clone / KERNEL / before[0]).unlink()
+    (clone / NATIVE / before[0]).unlink()
     tenax(clone)
     assert libraries(clone) == before
 
@@ -278,13 +278,13 @@ def test_a_compiler_that_does_not_work_is_not_tried_at_every_start(clone: Path, 
     assert tried.read_text() == "once\n"
 
 
-def test_a_kernel_that_does_not_compile_stops_nobody(clone: Path) -> None:
-    source = clone / KERNEL / "answer.c"
+def test_a_native_that_does_not_compile_stops_nobody(clone: Path) -> None:
+    source = clone / NATIVE / "answer.c"
     source.write_text("int answer(void) { return }\n")
     done = tenax(clone, "crawl")
     assert (done.returncode, done.stdout) == (0, "['crawl']\n[]\n")
     *_, line = done.stderr.splitlines()
-    log = clone / KERNEL / "libtenax.log"
+    log = clone / NATIVE / "libtenax.log"
     assert line.startswith(f"{SLOWER}the kernel cannot be built: answer.c:1:") and line.endswith(f"(details: {log})")
     assert "answer.c:1:" in log.read_text()
     assert tenax(clone).stderr == ""
@@ -292,7 +292,7 @@ def test_a_kernel_that_does_not_compile_stops_nobody(clone: Path) -> None:
     assert tenax(clone).stderr == f"{COMPILING}\n" and len(libraries(clone)) == 1 and not log.exists()
 
 
-def test_whoever_tests_tenax_cannot_do_without_the_kernel(clone: Path, bare_path: str) -> None:
+def test_whoever_tests_tenax_cannot_do_without_the_native(clone: Path, bare_path: str) -> None:
     tenax(clone, PATH=bare_path)
     asking = clone / "scripts" / "asking"
     asking.write_text('#!/usr/bin/env bash\nset -euo pipefail\nsource "${0%/*}/_setup.sh"\nrequire_kernel\n')
@@ -302,7 +302,7 @@ def test_whoever_tests_tenax_cannot_do_without_the_kernel(clone: Path, bare_path
     assert without.stderr == (
         "asking: cc is not on PATH: install it (Debian and Ubuntu: apt-get install gcc libc6-dev)\n"
     )
-    source = clone / KERNEL / "answer.c"
+    source = clone / NATIVE / "answer.c"
     source.write_text("int answer(void) { return }\n")
     for _ in range(2):
         broken = tenax(clone, script=asking)

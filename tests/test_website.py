@@ -200,7 +200,7 @@ def address(site: Path) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=chromium.found(), chromium_sandbox=False)
+        browser = driver.chromium.launch(executable_path=chromium.find_chromium(), chromium_sandbox=False)
         yield browser
         browser.close()
 

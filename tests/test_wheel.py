@@ -9,7 +9,7 @@ from pathlib import Path
 from zipfile import ZipFile
 
 ROOT = Path(__file__).parent.parent
-KERNEL = "tenax/extract/native/"
+NATIVE = "tenax/extract/native/"
 
 
 def wheel(out: Path, **environment: str) -> Path:
@@ -21,10 +21,10 @@ def wheel(out: Path, **environment: str) -> Path:
 
 def names_in(made: Path) -> set[str]:
     with ZipFile(made) as archive:
-        return {name.removeprefix(KERNEL) for name in archive.namelist() if name.startswith(KERNEL)}
+        return {name.removeprefix(NATIVE) for name in archive.namelist() if name.startswith(NATIVE)}
 
 
-def test_a_wheel_brings_the_kernel_and_not_its_sources(tmp_path: Path) -> None:
+def test_a_wheel_brings_the_native_and_not_its_sources(tmp_path: Path) -> None:
     made = wheel(tmp_path / "wheel")
     version = f"cp{sys.version_info.major}{sys.version_info.minor}"
     assert made.name.startswith("tenax-") and f"-{version}-none-linux_" in made.name
@@ -37,7 +37,7 @@ def test_a_wheel_brings_the_kernel_and_not_its_sources(tmp_path: Path) -> None:
     asking = f"import ctypes; from tenax.extract.native.build import library_path; {loading}"
     surroundings = os.environ | {"PYTHONPATH": str(tmp_path / "installed")}
     found = subprocess.check_output([sys.executable, "-c", asking], cwd=tmp_path, env=surroundings, text=True)
-    assert found == f"{tmp_path}/installed/{KERNEL}libtenax.so\n"
+    assert found == f"{tmp_path}/installed/{NATIVE}libtenax.so\n"
 
 
 def test_without_a_compiler_a_wheel_is_for_every_machine(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tenax.crawl.library import Crawl
     from tenax.crawl.single_page import read
     from tenax.errors import TenaxError
-    from tenax.extract.document import Document
+    from tenax.extract.document import Content
     from tenax.model import Ending, Page, Progress
 
 _HOMES = {
@@ -37,4 +37,4 @@ def __getattr__(name: str) -> Any:
     return getattr(importlib.import_module(_HOMES[name]), name)
 
 
-__all__ = ["Config", "Crawl", "Document", "Ending", "Page", "Progress", "TenaxError", "__version__", "read"]
+__all__ = ["Config", "Content", "Crawl", "Ending", "Page", "Progress", "TenaxError", "__version__", "read"]

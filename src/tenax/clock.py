@@ -10,12 +10,12 @@ from tenax import logs
 
 log = logs.logger(__name__)
 
-CORRECTION = 0.001
+MAX_SLEW_RATE = 0.001
 """So much faster or slower a clock goes until it is right: quicker than clocks drift, and no pace is felt to change."""
-COMPARE_SECONDS = 600.0
-COMPARE_AGAIN_SECONDS = 30.0
+SYNC_SECONDS = 600.0
+SYNC_RETRY_SECONDS = 30.0
 """While the server is away: soon after its return."""
-SMALL_SECONDS = 1.0
+MAX_UNREPORTED_SECONDS = 1.0
 """What nobody needs to hear of."""
 
 
@@ -42,39 +42,39 @@ class ShiftedClock:
         self._clock = clock
         self._seconds = seconds
         """Ahead of the other at the time of the last correction."""
-        self._owed = 0.0
+        self._pending_correction = 0.0
         self._corrected_at = clock.now()
         self._last = self._corrected_at + seconds
 
     def now(self) -> float:
         other = self._clock.now()
         # Sums are rounded differently before and after a correction: not even by that does time run back.
-        self._last = max(self._last, other + self._seconds + self._made_up(other))
+        self._last = max(self._last, other + self._seconds + self._applied_correction(other))
         return self._last
 
     def correct(self, ahead_seconds: float) -> None:
         """The server's clock is so far ahead of this one: catch up, or let it catch up. Neither jumps nor stops."""
         other = self._clock.now()
-        self._seconds += self._made_up(other)
-        self._owed, self._corrected_at = ahead_seconds, other
+        self._seconds += self._applied_correction(other)
+        self._pending_correction, self._corrected_at = ahead_seconds, other
 
-    def _made_up(self, other: float) -> float:
-        most = (other - self._corrected_at) * CORRECTION
-        return min(max(self._owed, -most), most)
+    def _applied_correction(self, other: float) -> float:
+        most = (other - self._corrected_at) * MAX_SLEW_RATE
+        return min(max(self._pending_correction, -most), most)
 
 
-async def follow(clock: ShiftedClock, ahead: Callable[[], Awaitable[float | None]]) -> None:
-    """Keep it at the server's time until this is cancelled; `ahead` asks the server, None when that is away."""
+async def follow_server_clock(clock: ShiftedClock, server_offset: Callable[[], Awaitable[float | None]]) -> None:
+    """Keep it at the server's time until this is cancelled; `server_offset` asks the server, None when that is away."""
     import asyncio  # here, so that who only asks for the time does not load it
 
-    pause_seconds = COMPARE_SECONDS
+    pause_seconds = SYNC_SECONDS
     while True:
         await asyncio.sleep(pause_seconds)
-        seconds = await ahead()
-        pause_seconds = COMPARE_SECONDS if seconds is not None else COMPARE_AGAIN_SECONDS
+        seconds = await server_offset()
+        pause_seconds = SYNC_SECONDS if seconds is not None else SYNC_RETRY_SECONDS
         if seconds is not None:
             clock.correct(seconds)
-            if abs(seconds) > SMALL_SECONDS:
+            if abs(seconds) > MAX_UNREPORTED_SECONDS:
                 log.warning("our time is not the server's; they are brought together slowly", ahead_seconds=seconds)
 
 

@@ -5,18 +5,18 @@ TenaxError                    something a person must know; its text is one line
 ├── ConfigError               an unknown key or bad value; names the key and where it came from
 │   └── ServerAway            a server that is named does not answer; it may do so later
 ├── NoSeedReachable           no seed's host could be found: a typo, or no network
-├── LedgerError               the ledger cannot serve us
-│   ├── LedgerBusy            another process holds it
-│   ├── LedgerUnusable        corrupt, not ours, from a newer version, or not writable
-│   │   └── LedgerAway        its server does not answer; it may do so later
-│   ├── LedgerMissing         there is no crawl in that directory
-│   ├── LedgerLost            its file was deleted, moved or replaced while it was open
-│   ├── LedgerSilent          it was asked again and again, and does not answer
+├── DatabaseError               the database cannot serve us
+│   ├── DatabaseBusy            another process holds it
+│   ├── DatabaseUnusable        corrupt, not ours, from a newer version, or not writable
+│   │   └── DatabaseAway        its server does not answer; it may do so later
+│   ├── DatabaseMissing         there is no crawl in that directory
+│   ├── DatabaseLost            its file was deleted, moved or replaced while it was open
+│   ├── DatabaseSilent          it was asked again and again, and does not answer
 │   ├── LeaseLost             this visit's claim is void; its commit was refused
-│   └── CommitUnknown         the ledger went away during this visit's commit, which was made once or not at all
+│   └── CommitUnknown         the database went away during this visit's commit, which was made once or not at all
 ├── NothingStored             a crawl ended, and no run of it has stored a page
 ├── NetworkLost               the network stayed away for longer than we were told to wait
-├── Stalled                   nothing moves, and neither network nor ledger is the reason
+├── Stalled                   nothing moves, and neither network nor database is the reason
 ├── MemoryExceeded            more memory is used than was allowed; the run has ended cleanly
 ├── StorageFull               the disk is full; what was committed is safe
 └── SinkError                 an output file cannot be written or is not what we left there
@@ -39,7 +39,7 @@ class ConfigError(TenaxError):
     exit_code = 2
 
 
-class ServerAway(ConfigError):
+class ServerUnavailable(ConfigError):
     exit_code = 2
 
 
@@ -47,39 +47,39 @@ class NoSeedReachable(TenaxError):
     exit_code = 3
 
 
-class LedgerError(TenaxError):
+class DatabaseError(TenaxError):
     exit_code = 5
 
 
-class LedgerBusy(LedgerError):
+class DatabaseBusy(DatabaseError):
     exit_code = 4
 
 
-class LedgerUnusable(LedgerError):
+class DatabaseUnusable(DatabaseError):
     exit_code = 5
 
 
-class LedgerAway(LedgerUnusable):
+class DatabaseUnavailable(DatabaseUnusable):
     exit_code = 5
 
 
-class LedgerMissing(LedgerError):
+class DatabaseNotFound(DatabaseError):
     exit_code = 2
 
 
-class LedgerLost(LedgerError):
+class DatabaseLost(DatabaseError):
     exit_code = 13
 
 
-class LedgerSilent(LedgerError):
+class DatabaseTimeout(DatabaseError):
     exit_code = 9
 
 
-class LeaseLost(LedgerError):
+class LeaseLost(DatabaseError):
     exit_code = 1
 
 
-class CommitUnknown(LedgerError):
+class CommitUnknown(DatabaseError):
     exit_code = 1
 
 
@@ -95,11 +95,11 @@ class NetworkLost(TenaxError):
     exit_code = 8
 
 
-class Stalled(TenaxError):
+class CrawlStalled(TenaxError):
     exit_code = 10
 
 
-class NothingStored(TenaxError):
+class NoPagesStored(TenaxError):
     exit_code = 11
 
 

@@ -34,10 +34,10 @@ _UNSAFE = re.compile(f"[{UNSAFE}]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _ONE_WORD = re.compile(r"""[^\s"=]+|https?://[^\s"]+""")
 
-_STANDARD = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName", "fields"}
+_STANDARD_FIELDS = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName", "fields"}
 
 
-def plain(text: str, *, keep_lines: bool = False) -> str:
+def sanitize_text(text: str, *, keep_lines: bool = False) -> str:
     """Text of strangers made inert: no escapes, controls or direction marks; on one line unless told otherwise."""
     if text.isascii() and text.isprintable():
         return text
@@ -55,25 +55,25 @@ class Logger:
     def __init__(self, name: str) -> None:
         self._logger = logging.getLogger(name)
 
-    def debug(self, sentence: str, **fields: object) -> None:
-        self._say(logging.DEBUG, sentence, fields)
+    def debug(self, message: str, **fields: object) -> None:
+        self._log(logging.DEBUG, message, fields)
 
-    def info(self, sentence: str, **fields: object) -> None:
-        self._say(logging.INFO, sentence, fields)
+    def info(self, message: str, **fields: object) -> None:
+        self._log(logging.INFO, message, fields)
 
-    def warning(self, sentence: str, **fields: object) -> None:
-        self._say(logging.WARNING, sentence, fields)
+    def warning(self, message: str, **fields: object) -> None:
+        self._log(logging.WARNING, message, fields)
 
-    def error(self, sentence: str, **fields: object) -> None:
-        self._say(logging.ERROR, sentence, fields)
+    def error(self, message: str, **fields: object) -> None:
+        self._log(logging.ERROR, message, fields)
 
-    def exception(self, sentence: str, **fields: object) -> None:
+    def exception(self, message: str, **fields: object) -> None:
         """An error with the traceback of the exception being handled."""
-        self._say(logging.ERROR, sentence, fields, with_traceback=True)
+        self._log(logging.ERROR, message, fields, with_traceback=True)
 
-    def _say(self, level: int, sentence: str, fields: dict[str, object], *, with_traceback: bool = False) -> None:
+    def _log(self, level: int, message: str, fields: dict[str, object], *, with_traceback: bool = False) -> None:
         if self._logger.isEnabledFor(level):
-            self._logger.log(level, "%s", sentence, exc_info=with_traceback, extra={"fields": fields})
+            self._logger.log(level, "%s", message, exc_info=with_traceback, extra={"fields": fields})
 
 
 def logger(name: str) -> Logger:
@@ -83,7 +83,7 @@ def logger(name: str) -> Logger:
 def configure(level: str = "info", format: str = "auto") -> None:
     """Send our messages of this level, and everyone else's warnings, to standard error. May be called again."""
     handler = _StderrHandler()
-    handler.setFormatter(JsonLines() if format == "json" else TextLines())
+    handler.setFormatter(JsonFormatter() if format == "json" else TextFormatter())
     root = logging.getLogger()
     for old in [old for old in root.handlers if isinstance(old, _StderrHandler)]:
         root.removeHandler(old)
@@ -105,19 +105,19 @@ class _StderrHandler(logging.Handler):
             self.handleError(record)
 
 
-class TextLines(logging.Formatter):
+class TextFormatter(logging.Formatter):
     """`2026-01-31 12:00:00Z info page fetched url=https://… status=200`, for people."""
 
     def format(self, record: logging.LogRecord) -> str:
         moment = datetime.fromtimestamp(record.created, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
-        parts = [f"{moment} {record.levelname.lower():<7}", plain(mask_text(record.getMessage()))]
-        line = " ".join([*parts, *[f"{name}={_shown(value)}" for name, value in _fields(record).items()]])
+        parts = [f"{moment} {record.levelname.lower():<7}", sanitize_text(mask_text(record.getMessage()))]
+        line = " ".join([*parts, *[f"{name}={_format_value(value)}" for name, value in _record_fields(record).items()]])
         if record.exc_info:
-            line += "\n" + plain(mask_text(self.formatException(record.exc_info)), keep_lines=True)
+            line += "\n" + sanitize_text(mask_text(self.formatException(record.exc_info)), keep_lines=True)
         return line
 
 
-class JsonLines(logging.Formatter):
+class JsonFormatter(logging.Formatter):
     """One JSON object a line, for machines."""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -126,35 +126,35 @@ class JsonLines(logging.Formatter):
             "at": moment.replace("+00:00", "Z"),
             "level": record.levelname.lower(),
             "logger": record.name,
-            "message": plain(mask_text(record.getMessage())),
+            "message": sanitize_text(mask_text(record.getMessage())),
         }
-        document.update((name, value) for name, value in _fields(record).items() if name not in document)
+        document.update((name, value) for name, value in _record_fields(record).items() if name not in document)
         if record.exc_info:
-            document["traceback"] = plain(mask_text(self.formatException(record.exc_info)), keep_lines=True)
-        return json.dumps(document, default=lambda value: plain(mask_text(str(value))))
+            document["traceback"] = sanitize_text(mask_text(self.formatException(record.exc_info)), keep_lines=True)
+        return json.dumps(document, default=lambda value: sanitize_text(mask_text(str(value))))
 
 
-def _fields(record: logging.LogRecord) -> dict[str, Any]:
+def _record_fields(record: logging.LogRecord) -> dict[str, Any]:
     """The facts of a record, ours or given as `extra`, with text made safe and secrets masked."""
     given: Mapping[str, Any] = getattr(record, "fields", None) or {
-        name: value for name, value in record.__dict__.items() if name not in _STANDARD
+        name: value for name, value in record.__dict__.items() if name not in _STANDARD_FIELDS
     }
-    return {name: MASK if value and is_secret_name(name) else _safe(value) for name, value in given.items()}
+    return {name: MASK if value and is_secret_name(name) else _sanitize_value(value) for name, value in given.items()}
 
 
-def _safe(value: Any) -> Any:
+def _sanitize_value(value: Any) -> Any:
     if isinstance(value, str):
-        return plain(mask_text(value))
+        return sanitize_text(mask_text(value))
     if isinstance(value, float):
         return round(value, 3)
     if isinstance(value, Mapping):
-        return {str(name): MASK if is_secret_name(str(name)) else _safe(item) for name, item in value.items()}
+        return {str(name): MASK if is_secret_name(str(name)) else _sanitize_value(item) for name, item in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
-        return [_safe(item) for item in value]
-    return value if value is None or isinstance(value, (bool, int)) else plain(mask_text(str(value)))
+        return [_sanitize_value(item) for item in value]
+    return value if value is None or isinstance(value, (bool, int)) else sanitize_text(mask_text(str(value)))
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     """A field's value in a text line: bare when it is one word or a URL, else as JSON, so its end is clear."""
     is_clear = isinstance(value, str) and bool(_ONE_WORD.fullmatch(value))
     return str(value) if is_clear else json.dumps(value, ensure_ascii=False, default=str)

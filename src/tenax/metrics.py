@@ -41,19 +41,19 @@ METRICS: tuple[Metric, ...] = (
     Metric("crawler_frontier_size", "gauge", "URLs that wait for a visit."),
     Metric("crawler_robots_denials_total", "counter", "URLs not fetched because robots.txt forbids it."),
     Metric("crawler_active_workers", "gauge", "Processes that crawl: 1 while this one does, 0 when it is ending."),
-    Metric("crawler_visits_total", "counter", "Visits committed to the ledger, by outcome.", "outcome"),
+    Metric("crawler_visits_total", "counter", "Visits committed to the database, by outcome.", "outcome"),
     Metric("crawler_failures_total", "counter", "Visits that got no usable answer, by kind of failure.", "kind"),
     Metric(
-        "crawler_links_offered_total",
+        "crawler_candidates_total",
         "counter",
-        "Links offered to the ledger; those surely in it already are left out.",
+        "Links offered to the database; those surely in it already are left out.",
     ),
     Metric("crawler_duplicates_total", "counter", "Pages whose text was, or nearly was, that of a page stored before."),
     Metric("crawler_received_bytes_total", "counter", "Bytes received over the network, as sent."),
     Metric("crawler_fetch_seconds_total", "counter", "Time spent in fetches, all added up."),
     Metric("crawler_visits_in_flight", "gauge", "Visits going on now."),
     Metric("crawler_hosts_active", "gauge", "Hosts with a visit going on, or due for one."),
-    Metric("crawler_hosts_resting", "gauge", "Hosts that must wait for longer than their pace."),
+    Metric("crawler_hosts_backing_off", "gauge", "Hosts that must wait for longer than their pace."),
 )
 
 
@@ -93,7 +93,7 @@ PAGE_FETCHER_METRICS: tuple[Metric, ...] = (
         "gauge",
         "Time between two probes of the host that is left alone longest; 0 when none is down.",
     ),
-    Metric("page_fetcher_in_hand", "gauge", "URLs taken from the queue and not settled yet."),
+    Metric("page_fetcher_in_flight", "gauge", "URLs taken from the queue and not settled yet."),
     Metric("page_fetcher_fetch_duration_seconds", "histogram", "Time of one request to a page, its body included."),
     Metric("page_fetcher_content_size_bytes", "histogram", "Sizes of the pages fetched, decoded."),
 )
@@ -107,7 +107,7 @@ class Histogram:
         self.counts = [0] * (len(bounds) + 1)
         self.sum = 0.0
 
-    def note(self, value: float) -> None:
+    def observe(self, value: float) -> None:
         self.counts[bisect_left(self.bounds, value)] += 1
         self.sum += value
 
@@ -120,7 +120,7 @@ class Histogram:
         return found
 
 
-class Numbers(Protocol):
+class MetricSource(Protocol):
     """What an exporter asks, from a thread of its own."""
 
     def values(self) -> Mapping[str, float | Mapping[str, int] | Histogram]:
@@ -155,14 +155,14 @@ class Metrics:
         self._seconds = 0.0
         self._progress: Progress | None = None
 
-    def visit(self, visit: Visit, is_duplicate: bool = False) -> None:
+    def count_visit(self, visit: Visit, is_duplicate: bool = False) -> None:
         """Count one committed visit; `is_duplicate` when it brought a page that was there already."""
         how, _, what = visit.label.partition(":")
         self._outcomes[how] += 1
         if visit.fetch.status is not None:
             self._statuses[str(visit.fetch.status)] += 1
         self._counts["bytes"] += visit.fetch.wire_bytes
-        self._counts["links"] += len(visit.offers)
+        self._counts["links"] += len(visit.candidates)
         self._seconds += visit.fetch.total_seconds
         if visit.page is not None:
             self._counts["pages"] += 1
@@ -174,7 +174,7 @@ class Metrics:
         elif what == "robots":
             self._counts["robots"] += 1
 
-    def scrape(self, progress: Progress) -> None:
+    def update_progress(self, progress: Progress) -> None:
         """Take over the gauges of this moment."""
         self._progress = progress
 
@@ -192,34 +192,38 @@ class Metrics:
             "crawler_active_workers": 0 if now.is_stopping else 1,
             "crawler_visits_total": dict(self._outcomes),
             "crawler_failures_total": dict(self._failures),
-            "crawler_links_offered_total": counts["links"],
+            "crawler_candidates_total": counts["links"],
             "crawler_duplicates_total": counts["duplicates"],
             "crawler_received_bytes_total": counts["bytes"],
             "crawler_fetch_seconds_total": self._seconds,
             "crawler_visits_in_flight": now.in_flight,
             "crawler_hosts_active": now.hosts_active,
-            "crawler_hosts_resting": now.hosts_resting,
+            "crawler_hosts_backing_off": now.hosts_backing_off,
         }
 
     def registry(self) -> CollectorRegistry:
         """A registry of our own that asks these counters; the library's global one is left alone."""
-        return registry_of(self, METRICS)
+        return build_registry(self, METRICS)
 
     def serve(self, port: int, host: str = "127.0.0.1") -> MetricsServer:
         """Answer Prometheus on this port (0: any free one) from a thread of its own until closed."""
-        return serve(self, METRICS, port, host)
+        return serve_metrics(self, METRICS, port, host)
 
 
-def registry_of(numbers: Numbers, table: Sequence[Metric]) -> CollectorRegistry:
+def build_registry(source: MetricSource, table: Sequence[Metric]) -> CollectorRegistry:
     from prometheus_client import CollectorRegistry
 
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Collector(numbers, table))
+    registry.register(_Collector(source, table))
     return registry
 
 
-def serve(
-    numbers: Numbers, table: Sequence[Metric], port: int, host: str = "127.0.0.1", readiness: Readiness | None = None
+def serve_metrics(
+    source: MetricSource,
+    table: Sequence[Metric],
+    port: int,
+    host: str = "127.0.0.1",
+    readiness: Readiness | None = None,
 ) -> MetricsServer:
     """Answer Prometheus on this port (0: any free one) from a thread of its own until closed.
 
@@ -228,19 +232,19 @@ def serve(
     from prometheus_client import start_http_server
 
     try:
-        server, thread = start_http_server(port, addr=host, registry=registry_of(numbers, table))
+        server, thread = start_http_server(port, addr=host, registry=build_registry(source, table))
     except OSError as error:
-        raise ConfigError(_cannot_serve(port, host, error)) from None
+        raise ConfigError(_serve_error_text(port, host, error)) from None
     if readiness is not None and (exporter := server.get_app()) is not None:
-        server.set_app(_once_ready(exporter, readiness))
-    return _Server(server, thread)
+        server.set_app(_add_readiness(exporter, readiness))
+    return _MetricsServer(server, thread)
 
 
 @contextmanager
-def serving(numbers: Numbers, table: Sequence[Metric], port: int, host: str) -> Iterator[Readiness]:
+def run_metrics_server(source: MetricSource, table: Sequence[Metric], port: int, host: str) -> Iterator[Readiness]:
     """Serve the numbers of a service while this lasts, unless the port is 0; whoever runs it says when it is ready."""
     readiness = Readiness()
-    server = serve(numbers, table, port, host, readiness) if port else None
+    server = serve_metrics(source, table, port, host, readiness) if port else None
     try:
         yield readiness
     finally:
@@ -248,7 +252,7 @@ def serving(numbers: Numbers, table: Sequence[Metric], port: int, host: str) -> 
             server.close()
 
 
-def _once_ready(exporter: WSGIApplication, readiness: Readiness) -> WSGIApplication:
+def _add_readiness(exporter: WSGIApplication, readiness: Readiness) -> WSGIApplication:
     def answer(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         if environ["PATH_INFO"] != READY_PATH:
             return exporter(environ, start_response)
@@ -262,14 +266,14 @@ def _once_ready(exporter: WSGIApplication, readiness: Readiness) -> WSGIApplicat
 class _Collector:
     """Turns a table and its counters into what prometheus-client writes out."""
 
-    def __init__(self, numbers: Numbers, table: Sequence[Metric]) -> None:
-        self._numbers = numbers
+    def __init__(self, source: MetricSource, table: Sequence[Metric]) -> None:
+        self._source = source
         self._table = table
 
     def collect(self) -> Iterator[Family]:
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 
-        values = self._numbers.values()
+        values = self._source.values()
         for metric in self._table:
             value = values[metric.name]
             if isinstance(value, Histogram):
@@ -297,7 +301,7 @@ class _Joinable(Protocol):
     def join(self, timeout: float | None = None) -> None: ...
 
 
-class _Server:
+class _MetricsServer:
     def __init__(self, server: _Stoppable, thread: _Joinable) -> None:
         self.port = server.server_port
         self._server = server
@@ -309,7 +313,7 @@ class _Server:
         self._thread.join(timeout=5.0)
 
 
-def _cannot_serve(port: int, host: str, error: OSError) -> str:
+def _serve_error_text(port: int, host: str, error: OSError) -> str:
     if error.errno == errno.EADDRINUSE:
         return f"port {port} on {host} is already in use; choose another with --metrics-port, or 0 for no metrics"
     if error.errno == errno.EACCES:

@@ -17,24 +17,26 @@ from bench.cluster_fill import WAVES, fill, wave_of
 from bench.cluster_server import SETTINGS, cpu_of_family
 from bench.cluster_worker import NEW_NUMBERS, Counted, Wheel
 from bench.report import BenchError, Report
-from bench.world import LINKS, World, offer_of, turns_without_pace
+from bench.world import LINKS, World, candidate_of, turns_without_pace
 from docs import from_results
 from tenax.clock import Clock, ManualClock, SteadyClock
-from tenax.config import LedgerConfig
-from tenax.database.postgres import PostgresLedger
+from tenax.config import DatabaseConfig
+from tenax.database.postgres import PostgresDatabase
 
 ROOT = Path(__file__).parent.parent.parent
 SIZE = 2000
 ROWS = {
-    "host": "SELECT origin, has_work, holder, turn_at, state FROM host",
+    "host": "SELECT origin, has_work, holder, ready_at, state FROM host",
     "seen": "SELECT h.origin, s.key FROM seen s JOIN host h ON h.id = s.host_id",
     "queue": "SELECT h.origin, to_jsonb(q) - 'host_id' FROM queue q JOIN host h ON h.id = q.host_id",
     "tally": "SELECT name, sum(count) FROM tally GROUP BY name",
 }
 
 
-async def opened(url: str, clock: Clock, schema: str = "tenax", *, read_only: bool = False) -> PostgresLedger:
-    return await PostgresLedger.open(url, LedgerConfig(schema=schema), clock, turns_without_pace(), read_only=read_only)
+async def opened(url: str, clock: Clock, schema: str = "tenax", *, read_only: bool = False) -> PostgresDatabase:
+    return await PostgresDatabase.open(
+        url, DatabaseConfig(schema=schema), clock, turns_without_pace(), read_only=read_only
+    )
 
 
 async def rows_of(db: Any, schema: str) -> dict[str, list[tuple[object, ...]]]:
@@ -62,12 +64,12 @@ async def test_filling_writes_the_rows_that_admitting_would(postgres: str) -> No
 async def test_a_worker_commits_what_it_counts_and_nothing_contradicts_itself(postgres: str) -> None:
     clock = SteadyClock()
     await fill(postgres, World(SIZE), clock)
-    ledger = await opened(postgres, clock)
-    wheel = Wheel(ledger, World(SIZE, new_from=NEW_NUMBERS), clock)
+    database = await opened(postgres, clock)
+    wheel = Wheel(database, World(SIZE, new_from=NEW_NUMBERS), clock)
     await wheel.turn(lambda: wheel.count().pages >= 100)
-    await ledger.close()
+    await database.close()
     seen = await opened(postgres, clock, read_only=True)
-    counts, problems = seen.counts(), await seen.problems()
+    counts, problems = seen.counts(), await seen.find_problems()
     await seen.close()
     assert counts.pages == wheel.count().pages >= 100
     assert problems == []
@@ -77,11 +79,11 @@ async def test_a_worker_commits_what_it_counts_and_nothing_contradicts_itself(po
 def test_the_waves_are_the_world() -> None:
     world = World(SIZE)
     urls = [one.url for number in range(WAVES) for one in wave_of(world, number)]
-    assert sorted(urls) == sorted(one.url for one in world.known_offers())
+    assert sorted(urls) == sorted(one.url for one in world.known_candidates())
 
 
-def test_worlds_that_share_a_ledger_find_different_urls() -> None:
-    known = {one.url for one in World(SIZE).known_offers()}
+def test_worlds_that_share_a_database_find_different_urls() -> None:
+    known = {one.url for one in World(SIZE).known_candidates()}
     worlds = [World(SIZE, new_from=number * NEW_NUMBERS) for number in (1, 2)]
     found = [{one.url for page in range(20) for one in world.links(page)} - known for world in worlds]
     assert all(found) and not found[0] & found[1]
@@ -89,10 +91,10 @@ def test_worlds_that_share_a_ledger_find_different_urls() -> None:
 
 def test_one_link_in_twenty_is_new_and_most_stay_at_home() -> None:
     world = World(SIZE)
-    known = {one.url for one in world.known_offers()}
+    known = {one.url for one in world.known_candidates()}
     links = [one for _ in range(400) for one in world.links(3)]
     assert len({one.url for one in links} - known) == pytest.approx(len(links) * 0.05, rel=0.1)
-    at_home = sum(1 for one in links if one.origin == offer_of(3, 0).origin)
+    at_home = sum(1 for one in links if one.origin == candidate_of(3, 0).origin)
     assert at_home / len(links) == pytest.approx(0.8, abs=0.05)
 
 

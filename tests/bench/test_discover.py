@@ -12,8 +12,8 @@ import pytest
 
 from bench import discover
 from bench.discover_answers import Worth
+from bench.discover_behaviours import MANNERS, Trap
 from bench.discover_log import Tally, is_guess, tally
-from bench.discover_manners import MANNERS, Trap
 from bench.discover_server import serving
 from bench.discover_site import Way, build
 from bench.measure import Cost

@@ -15,7 +15,7 @@ from xml.parsers import expat
 import pytest
 
 from bench.discover_answers import Answer, Worth, respond
-from bench.discover_manners import MANNERS, PastEnd, Trap
+from bench.discover_behaviours import MANNERS, PastEnd, Trap
 from bench.discover_pages import TRAP_ADDRESS
 from bench.discover_site import PAGED_SECTIONS, SHARES, Site, Way, build, months_back, page_address
 from bench.discover_traps import selections
@@ -117,7 +117,7 @@ def within_eight() -> dict[Page, int]:
     while edge:
         page = edge.pop(0)
         for target in links(*page) if depth[page] < 8 else ():
-            if target not in depth and "/catalogue/?" not in target[1]:
+            if target not in depth and "/URL list/?" not in target[1]:
                 depth[target] = depth[page] + 1
                 edge.append(target)
     return depth
@@ -237,17 +237,17 @@ def test_junk_is_new_for_ever() -> None:
 
 
 def test_facets_are_more_than_anyone_wants() -> None:
-    host, edge = 2, [(2, "/catalogue/")]
+    host, edge = 2, [(2, "/URL list/")]
     seen = set(edge)
     while edge and len(seen) < 600:
         page = edge.pop()
         assert ask(*page).worth is Worth.FACETS
-        new = {one for one in links(*page) if one[1].startswith("/catalogue/")} - seen
+        new = {one for one in links(*page) if one[1].startswith("/URL list/")} - seen
         seen |= new
         edge += new
     assert len(seen) >= 600
     assert selections() == 2835
-    assert {WAYS[host, target] for _, target in links(host, "/catalogue/") if (host, target) in WAYS} == {Way.LINKS}
+    assert {WAYS[host, target] for _, target in links(host, "/URL list/") if (host, target) in WAYS} == {Way.LINKS}
 
 
 def test_pages_are_of_modest_size_and_each_says_something_else() -> None:

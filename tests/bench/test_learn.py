@@ -14,14 +14,14 @@ from bench.learn_rows import (
     FOLDS,
     KIND_ORDER,
     SNIPPET_WEIGHT,
-    Lesson,
+    VisitUpdate,
     fold_of,
     kind_weight,
     lay_out_rows,
-    lessons,
-    lessons_of_snippets,
-    lessons_of_text,
     rows_of,
+    visit_updates,
+    visit_updates_of_snippets,
+    visit_updates_of_text,
 )
 from bench.learn_tables import kept_tables, kinds_tables, same_trees, store, tree_of
 from bench.read_corpus import Page, lay_out
@@ -30,10 +30,10 @@ from bench.read_tally import Corpus
 from bench.report import BenchError
 from docs import from_results
 from tenax.extract.article import page_type, select
-from tenax.extract.article.decision_trees import Table, compiled_sum, load
-from tenax.extract.article.features import OF_BLOCK, OF_BOX
-from tenax.extract.article.layout import OF_PAGE
-from tenax.extract.article.page_type import OF_KIND
+from tenax.extract.article.decision_trees import Table, compile_sum, load_tables
+from tenax.extract.article.features import BLOCK_FEATURES, BOX_FEATURES
+from tenax.extract.article.layout import PAGE_FEATURES
+from tenax.extract.article.page_type import KIND_FEATURES
 from tenax.model import PageKind
 
 GOLD = "one two three four five six seven eight"
@@ -62,36 +62,36 @@ def page(corpus: str = "a", kind: str = "article", text: str = "", wanted: str =
     ids=["whole", "most", "half", "shuffled", "two-words", "two-turned", "a-word", "another-word", "no-words"],
 )
 def test_a_block_is_kept_if_most_of_it_stands_in_the_text(text: str, is_kept: bool) -> None:
-    assert lessons_of_text([text], GOLD)[0].is_kept is is_kept
+    assert visit_updates_of_text([text], GOLD)[0].is_kept is is_kept
 
 
 def test_blocks_weigh_by_their_words_among_those_of_the_text() -> None:
     gold = " ".join(f"word{number}" for number in range(40))
     half = " ".join(f"word{number}" for number in range(20))
     other = " ".join(f"word{number}" for number in range(20, 40))
-    assert lessons_of_text([half, "nothing of it", other, "…"], gold) == [
-        Lesson(True, 50.0), Lesson(False, 7.5), Lesson(True, 50.0), Lesson(False, 0.0),
+    assert visit_updates_of_text([half, "nothing of it", other, "…"], gold) == [
+        VisitUpdate(True, 50.0), VisitUpdate(False, 7.5), VisitUpdate(True, 50.0), VisitUpdate(False, 0.0),
     ]  # fmt: skip
 
 
 def test_no_block_drowns_the_others() -> None:
-    short, long = lessons_of_text(["one two three four", "menu " * 1000], "one two three four")
+    short, long = visit_updates_of_text(["one two three four", "menu " * 1000], "one two three four")
     assert short.is_kept and short.weight == pytest.approx(100 * 4 / 30)
-    assert long == Lesson(False, 300.0)
+    assert long == VisitUpdate(False, 300.0)
 
 
 def test_of_snippets_only_the_blocks_that_hold_one_teach() -> None:
     texts = ["He said  so\nthen.", "Share this", "He said so. Share this", "Neither."]
-    assert lessons_of_snippets(texts, ["said so"], ["Share\tthis"]) == [
-        Lesson(True, SNIPPET_WEIGHT), Lesson(False, SNIPPET_WEIGHT), Lesson(True, SNIPPET_WEIGHT), Lesson(False, 0.0),
+    assert visit_updates_of_snippets(texts, ["said so"], ["Share\tthis"]) == [
+        VisitUpdate(True, SNIPPET_WEIGHT), VisitUpdate(False, SNIPPET_WEIGHT), VisitUpdate(True, SNIPPET_WEIGHT), VisitUpdate(False, 0.0),
     ]  # fmt: skip
 
 
 def test_a_page_is_judged_as_its_corpus_is() -> None:
     texts = ["one two three four"]
-    assert lessons(texts, page(text=GOLD, unwanted="one two"), {"a"})[0].is_kept
-    assert lessons(texts, page(unwanted="one two"), set()) == [Lesson(False, SNIPPET_WEIGHT)]
-    assert lessons(texts, page(wanted="one two"), {"a"}) == [Lesson(False, 0.0)]
+    assert visit_updates(texts, page(text=GOLD, unwanted="one two"), {"a"})[0].is_kept
+    assert visit_updates(texts, page(unwanted="one two"), set()) == [VisitUpdate(False, SNIPPET_WEIGHT)]
+    assert visit_updates(texts, page(wanted="one two"), {"a"}) == [VisitUpdate(False, 0.0)]
 
 
 # ---- parts ---------------------------------------------------------------------------------------------------
@@ -124,7 +124,7 @@ def test_kinds_that_a_corpus_does_not_name_count_less() -> None:
 # ---- layout --------------------------------------------------------------------------------------------------
 
 
-def test_every_block_has_its_numbers_and_its_lesson(tmp_path: Path) -> None:
+def test_every_block_has_its_numbers_and_its_visit_update(tmp_path: Path) -> None:
     html = f"<title>Numbers</title><nav><a href=/>Home</a></nav><article><p>{GOLD}.</p></article>"
     rows = [
         {"id": "a", "url": "https://example.org/a", "html": html, "text": GOLD},
@@ -142,11 +142,11 @@ def test_every_block_has_its_numbers_and_its_lesson(tmp_path: Path) -> None:
     assert [numbers[words], numbers[len(FEATURES) + words]] == [1, 8]
     taught = array("d", (tmp_path / "lessons.f64").read_bytes())
     assert taught.tolist() == pytest.approx([0, 100 / 30, 1, 800 / 30])
-    assert len(array("d", (tmp_path / "pages.f64").read_bytes())) == 2 * len(OF_KIND)
+    assert len(array("d", (tmp_path / "pages.f64").read_bytes())) == 2 * len(KIND_FEATURES)
 
 
 def test_names_of_features_are_unlike() -> None:
-    assert len(set(FEATURES)) == len(FEATURES) == len(OF_BLOCK) + len(OF_BOX) + len(OF_PAGE)
+    assert len(set(FEATURES)) == len(FEATURES) == len(BLOCK_FEATURES) + len(BOX_FEATURES) + len(PAGE_FEATURES)
 
 
 # ---- tables --------------------------------------------------------------------------------------------------
@@ -178,18 +178,18 @@ def test_tables_are_what_reading_loads(tmp_path: Path) -> None:
     made = kinds_tables(trees)
     store(made, tmp_path / "kinds.json")
     assert json.loads((tmp_path / "kinds.json").read_text()) == made
-    assert set(made) == set(load(page_type.TABLES)) == {kind.value for kind in PageKind}
+    assert set(made) == set(load_tables(page_type.TABLES_FILE)) == {kind.value for kind in PageKind}
     second = list(made)[1]
-    total = compiled_sum(Table(tuple(made[second]["trees"])), OF_KIND, frozenset(OF_KIND))
-    assert total((0.0,) * len(OF_KIND)) == -2
-    assert total((1.0,) * len(OF_KIND)) == 1 + 1 + len(KIND_ORDER)
+    total = compile_sum(Table(tuple(made[second]["trees"])), KIND_FEATURES, frozenset(KIND_FEATURES))
+    assert total((0.0,) * len(KIND_FEATURES)) == -2
+    assert total((1.0,) * len(KIND_FEATURES)) == 1 + 1 + len(KIND_ORDER)
 
 
 def test_a_table_of_blocks_keeps_its_exits() -> None:
     tree = {"tree_structure": split(0, 1.0, leaf(0), leaf(1)), "worth": 0.5}
     made = kept_tables({"article": {"trees": [tree], "exits": [[20, 1.6, 1.97]]}})
     assert made == {"article": {"trees": [[FEATURES[0], 1.0, 0, 0.5]], "exits": [[20, 1.6, 1.97]]}}
-    assert made.keys() < load(select.TABLES).keys()
+    assert made.keys() < load_tables(select.TABLES_FILE).keys()
 
 
 def test_trees_are_compared_place_by_place() -> None:

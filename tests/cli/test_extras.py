@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tenax.cli import extras, settings
-from tenax.cli.parser import parse
+from tenax.cli.parser import parse_arguments
 from tenax.cli.verbs import VERBS
 
 POSTGRES, REDIS = "postgresql://db/x", "redis://cache"
@@ -17,19 +17,19 @@ POSTGRES, REDIS = "postgresql://db/x", "redis://cache"
     ("words", "needs"),
     [
         (["crawl", "a.example"], ()),
-        (["crawl", "a.example", "--ledger", POSTGRES], ("postgres",)),
-        (["crawl", "a.example", "--ledger", POSTGRES, "--out", "files"], ("postgres",)),
-        (["crawl", "a.example", "--hosts", REDIS], ("redis",)),
+        (["crawl", "a.example", "--database", POSTGRES], ("postgres",)),
+        (["crawl", "a.example", "--database", POSTGRES, "--dir", "files"], ("postgres",)),
+        (["crawl", "a.example", "--redis", REDIS], ("redis",)),
         (["crawl", "a.example", "--set", "events.kafka=k:9092"], ("kafka",)),
-        (["crawl", "a.example", "--set", f"events.redis={REDIS}", "--hosts", REDIS], ("redis",)),
+        (["crawl", "a.example", "--set", f"events.redis={REDIS}", "--redis", REDIS], ("redis",)),
         (["crawl", "a.example", "--set", "guard.nameservers=127.0.0.1"], ("dns",)),
         (["crawl", "a.example", "--set", "fetch.fallbacks=browser"], ("browser",)),
-        (["worker", "--ledger", POSTGRES, "--hosts", REDIS], ("postgres", "redis")),
-        (["status", "--ledger", POSTGRES], ("postgres",)),
-        (["explain", "a.example", "--ledger", POSTGRES], ("postgres",)),
-        (["ledger", "init", "--ledger", POSTGRES], ("postgres",)),
-        (["recover", "--ledger", POSTGRES], ("postgres",)),
-        (["seed", "a.example", "--ledger", POSTGRES], ("postgres",)),
+        (["worker", "--database", POSTGRES, "--redis", REDIS], ("postgres", "redis")),
+        (["status", "--database", POSTGRES], ("postgres",)),
+        (["explain", "a.example", "--database", POSTGRES], ("postgres",)),
+        (["db", "init", "--database", POSTGRES], ("postgres",)),
+        (["recover", "--database", POSTGRES], ("postgres",)),
+        (["seed", "a.example", "--database", POSTGRES], ("postgres",)),
         (["fetch", "a.example", "--browser"], ("browser",)),
         (["read", "https://a.example", "--curl"], ("curl",)),
         (["links", "--top", "5", "--by", "pagerank"], ("graph",)),
@@ -37,7 +37,7 @@ POSTGRES, REDIS = "postgresql://db/x", "redis://cache"
         (["page-fetcher"], ("redis", "kafka")),
         (["schedule", "seeds.yaml"], ("redis", "schedule")),
         (["export"], ()),
-        (["config", "--set", f"hosts.url={REDIS}"], ()),
+        (["config", "--set", f"redis.url={REDIS}"], ()),
         (["demo", "--set", f"events.redis={REDIS}"], ()),
     ],
     ids=" ".join,
@@ -46,8 +46,8 @@ def test_by_its_verb_its_flags_and_its_settings(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], needs: tuple[str, ...]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    args = parse(VERBS, words)
-    assert extras.needed(args, settings.load(args)) == needs
+    args = parse_arguments(VERBS, words)
+    assert extras.required_extras(args, settings.load(args)) == needs
 
 
 def test_files_and_variables_count_and_a_directory_needs_no_server(
@@ -55,17 +55,17 @@ def test_files_and_variables_count_and_a_directory_needs_no_server(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "tenax.toml").write_text(f'[hosts]\nurl = "{REDIS}"\n')
-    monkeypatch.setenv("TENAX_LEDGER_URL", POSTGRES)
-    for words, needs in ((["status"], ("postgres", "redis")), (["status", "--out", "x"], ("redis",))):
-        args = parse(VERBS, words)
-        assert extras.needed(args, settings.load(args)) == needs
+    monkeypatch.setenv("TENAX_DATABASE_URL", POSTGRES)
+    for words, needs in ((["status"], ("postgres", "redis")), (["status", "--dir", "x"], ("redis",))):
+        args = parse_arguments(VERBS, words)
+        assert extras.required_extras(args, settings.load(args)) == needs
 
 
 @pytest.mark.parametrize(
     "message", ['Redis needs an extra: pip install "tenax[redis]"', "curl is missing: pip install 'tenax[curl]'"]
 )
 def test_the_image_cannot_install_and_says_what_can(message: str) -> None:
-    assert extras.advice(message, {}) == message
-    advice = extras.advice(message, {"INSTALLED_AS": "image"})
+    assert extras.adapt_install_hint(message, {}) == message
+    advice = extras.adapt_install_hint(message, {"INSTALLED_AS": "image"})
     assert "pip install" not in advice
     assert "build the image with the argument EXTRAS=" in advice

@@ -6,22 +6,22 @@ from datetime import datetime
 
 import pytest
 
-from tenax.cli.page_filter import page_filter
+from tenax.cli.page_filter import parse_page_filter
 from tenax.database import PageFilter
 from tenax.errors import UsageError
 
 
 def test_conditions_become_one_filter() -> None:
     given = ["host=Example.org", "status=200", "kind=article", "language=EN", "url=*/a=b/*"]
-    assert page_filter(given) == PageFilter(
+    assert parse_page_filter(given) == PageFilter(
         host="example.org", status=200, kind="article", language="en", url_glob="*/a=b/*"
     )
-    assert page_filter([]) == PageFilter()
+    assert parse_page_filter([]) == PageFilter()
 
 
 @pytest.mark.parametrize("text", ["2026-01-31", "2026-01-31T12:30", "2026-01-31T12:30:00Z"])
 def test_since_is_a_date(text: str) -> None:
-    assert page_filter([f"since={text}"]).since == datetime.fromisoformat(text).timestamp()
+    assert parse_page_filter([f"since={text}"]).since == datetime.fromisoformat(text).timestamp()
 
 
 @pytest.mark.parametrize(
@@ -38,9 +38,9 @@ def test_since_is_a_date(text: str) -> None:
 )
 def test_a_mistake_is_explained(condition: str, says: str) -> None:
     with pytest.raises(UsageError, match=says):
-        page_filter([condition])
+        parse_page_filter([condition])
 
 
 def test_a_field_twice_would_hold_for_nothing() -> None:
     with pytest.raises(UsageError, match="given twice"):
-        page_filter(["host=a.example", "host=b.example"])
+        parse_page_filter(["host=a.example", "host=b.example"])

@@ -1,4 +1,4 @@
-"""`tenax ledger rebuild-visited`, as a person runs it."""
+"""`tenax db rebuild-visited`, as a person runs it."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ import pytest
 from tenax.cli import main
 from tenax.cli.commands.db import _Progress
 from tenax.clock import SteadyClock
-from tenax.config import LedgerConfig
-from tenax.database.postgres import PostgresLedger
-from tests.contracts.ledger import Manners, offer
+from tenax.config import DatabaseConfig
+from tenax.database.postgres import PostgresDatabase
+from tests.contracts.database import Manners, candidate
 from tests.servers.redis import RedisServer
 
 
 async def admitted(url: str, count: int) -> None:
-    ledger = await PostgresLedger.open(url, LedgerConfig(), SteadyClock(), Manners())
-    await ledger.admit([offer(f"https://a.test/{number}") for number in range(count)])
-    await ledger.close()
+    database = await PostgresDatabase.open(url, DatabaseConfig(), SteadyClock(), Manners())
+    await database.admit([candidate(f"https://a.test/{number}") for number in range(count)])
+    await database.close()
 
 
 def run(*words: str) -> int:
-    return main(["ledger", "rebuild-visited", *words])
+    return main(["db", "rebuild-visited", *words])
 
 
 def test_it_says_how_many_went_out_and_came_in(
     postgres: str, redis: str, redis_server: RedisServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asyncio.run(admitted(postgres, 5))
-    filter_on = ("--ledger", postgres, "--set", f"hosts.url={redis}", "--set", "ledger.visited_filter=true")
+    filter_on = ("--database", postgres, "--set", f"redis.url={redis}", "--set", "database.visited_filter=true")
     assert run(*filter_on) == 0
     assert capsys.readouterr().out == "Took 0 URLs out of the filter and put 5 URLs in.\n"
     assert run(*filter_on) == 0
@@ -39,13 +39,13 @@ def test_it_says_how_many_went_out_and_came_in(
 
 def test_it_says_that_nobody_asks_the_filter(postgres: str, redis: str, capsys: pytest.CaptureFixture[str]) -> None:
     asyncio.run(admitted(postgres, 1))
-    assert run("--ledger", postgres, "--set", f"hosts.url={redis}") == 0
-    assert "No worker asks it: `ledger.visited_filter` is off." in capsys.readouterr().out
+    assert run("--database", postgres, "--set", f"redis.url={redis}") == 0
+    assert "No worker asks it: `database.visited_filter` is off." in capsys.readouterr().out
 
 
 def test_it_needs_both_servers(postgres: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("--ledger", postgres) == 2
-    assert "the filter of known URLs stands in Redis, before a ledger on a server" in capsys.readouterr().err
+    assert run("--database", postgres) == 2
+    assert "the filter of known URLs stands in Redis, before a database on a server" in capsys.readouterr().err
 
 
 def test_progress_is_told_now_and_then(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,5 +53,5 @@ def test_progress_is_told_now_and_then(capsys: pytest.CaptureFixture[str], monke
     monkeypatch.setattr("tenax.cli.commands.db.time.monotonic", lambda: next(times))
     progress = _Progress()
     for done in (5000, 10_000, 15_000):
-        progress.told(done, 1_000_000)
+        progress.on_progress(done, 1_000_000)
     assert capsys.readouterr().err == "10,000 of 1,000,000 URLs\n"

@@ -12,21 +12,21 @@ from pathlib import Path
 import pytest
 
 from tenax.cli import run_crawl
-from tenax.cli.options import Orders
-from tenax.cli.run_crawl import Lines, Silence, view_for, watched
-from tenax.config import Config, CrawlConfig, Loaded, LogConfig, PolitenessConfig, PoolConfig, knobs
+from tenax.cli.options import CrawlOptions
+from tenax.cli.run_crawl import LogView, SilentView, choose_view, crawl_with_view
+from tenax.config import Config, CrawlConfig, LoadedConfig, LogConfig, PolitenessConfig, PoolConfig, all_settings
 from tenax.crawl.library import Crawl
-from tenax.crawl.location import Place
+from tenax.crawl.location import Location
 from tenax.database import Status
 from tenax.demo import Site
 from tenax.demo.process import DemoProcess
-from tenax.errors import LedgerSilent
-from tenax.model import Ending, Progress, Resting
+from tenax.errors import DatabaseTimeout
+from tenax.model import Ending, HostBackoff, Progress
 
 CONFIG = Config(
     crawl=CrawlConfig(max_pages=5), politeness=PolitenessConfig(rate_per_second=100), pool=PoolConfig(processes=0)
 )
-SITE = Site(hosts=1, pages_per_host=24, manners="none")
+SITE = Site(hosts=1, pages_per_host=24, behaviours="none")
 
 
 @pytest.fixture(autouse=True)
@@ -57,7 +57,7 @@ class Onlooker:
             self._signal_at_page = None
             os.kill(os.getpid(), signal.SIGINT)
 
-    def stopping(self) -> None:
+    def on_stopping(self) -> None:
         self.seen.append("stopping")
 
     def finish(self, progress: Progress) -> None:
@@ -70,9 +70,9 @@ class Onlooker:
 async def test_a_crawl_is_drawn_from_begin_to_end(tmp_path: Path) -> None:
     view = Onlooker()
     async with DemoProcess(SITE) as demo:
-        crawl = Crawl([demo.origins[0]], CONFIG, out=tmp_path, typed_by_person=True)
-        orders = Orders((demo.origins[0],), Place(tmp_path), opening=("hello",))
-        ending, progress, status = await watched(crawl, view, orders)
+        crawl = Crawl([demo.origins[0]], CONFIG, directory=tmp_path, typed_by_person=True)
+        options = CrawlOptions((demo.origins[0],), Location(tmp_path), opening_notices=("hello",))
+        ending, progress, status = await crawl_with_view(crawl, view, options)
     assert ending is Ending.PAGE_LIMIT
     assert progress.pages == status.pages == 5
     assert view.seen[:2] == ["begin: hello", "draw"]
@@ -84,35 +84,39 @@ async def test_ctrl_c_ends_it_gently_and_it_can_go_on(tmp_path: Path) -> None:
     config = Config(politeness=PolitenessConfig(rate_per_second=20), pool=PoolConfig(processes=0))
     view = Onlooker(signal_at_page=2)
     async with DemoProcess(SITE) as demo:
-        orders = Orders((demo.origins[0],), Place(tmp_path))
-        ending, _, status = await watched(Crawl(orders.seeds, config, out=tmp_path, typed_by_person=True), view, orders)
+        options = CrawlOptions((demo.origins[0],), Location(tmp_path))
+        ending, _, status = await crawl_with_view(
+            Crawl(options.seeds, config, directory=tmp_path, typed_by_person=True), view, options
+        )
         assert ending is Ending.INTERRUPTED
         assert "stopping" in view.seen
         assert 2 <= status.pages < 24
-        ending, _, status = await watched(
-            Crawl(orders.seeds, CONFIG, out=tmp_path, typed_by_person=True), Onlooker(), orders
+        ending, _, status = await crawl_with_view(
+            Crawl(options.seeds, CONFIG, directory=tmp_path, typed_by_person=True), Onlooker(), options
         )
     assert status.pages >= 5
     assert ending is Ending.PAGE_LIMIT
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def loaded(log: LogConfig) -> Loaded:
-    return Loaded(Config(log=log), {knob.key: "default" for knob in knobs()})
+def loaded(log: LogConfig) -> LoadedConfig:
+    return LoadedConfig(Config(log=log), {setting.key: "default" for setting in all_settings()})
 
 
 def test_files_and_pipes_get_lines_and_quiet_gets_nothing() -> None:
-    orders = Orders(("https://example.org",), Place(Path("out")))
-    assert isinstance(view_for(loaded(LogConfig()), orders), Lines)
-    assert isinstance(view_for(loaded(LogConfig(format="json")), orders), Lines)
-    assert isinstance(view_for(loaded(LogConfig()), Orders(orders.seeds, orders.place, is_quiet=True)), Silence)
+    options = CrawlOptions(("https://example.org",), Location(Path("out")))
+    assert isinstance(choose_view(loaded(LogConfig()), options), LogView)
+    assert isinstance(choose_view(loaded(LogConfig(format="json")), options), LogView)
+    assert isinstance(
+        choose_view(loaded(LogConfig()), CrawlOptions(options.seeds, options.location, is_quiet=True)), SilentView
+    )
 
 
 def test_a_line_has_the_facts(capsys: pytest.CaptureFixture[str]) -> None:
-    view = view_for(loaded(LogConfig()), Orders(("https://example.org",), Place(Path("out"))))
-    rest = Resting("https://example.org", 143.0, "rate limited")
+    view = choose_view(loaded(LogConfig()), CrawlOptions(("https://example.org",), Location(Path("out"))))
+    rest = HostBackoff("https://example.org", 143.0, "rate limited")
     view.begin(["resuming"])
-    view.draw(Progress(100.0, 7.0, pages=12, waiting=3, failures={"dns": 1}, resting=(rest,), hosts_resting=1))
+    view.draw(Progress(100.0, 7.0, pages=12, waiting=3, failures={"dns": 1}, backing_off=(rest,), hosts_backing_off=1))
     view.finish(Progress(100.0, 8.0, pages=13))
     first, second, third, fourth = capsys.readouterr().err.splitlines()
     assert first.endswith("notice text=resuming")
@@ -123,19 +127,21 @@ def test_a_line_has_the_facts(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 class Silent(Crawl):
-    """Its ledger goes silent when the crawl is over."""
+    """Its database goes silent when the crawl is over."""
 
     async def status(self) -> Status:
         await asyncio.Event().wait()
         raise AssertionError("nobody answers")
 
 
-async def test_who_stops_a_crawl_does_not_wait_for_a_silent_ledger(
+async def test_who_stops_a_crawl_does_not_wait_for_a_silent_database(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run_crawl, "STATUS_SECONDS", 0.01)
+    monkeypatch.setattr(run_crawl, "STATUS_TIMEOUT_SECONDS", 0.01)
     config = Config(politeness=PolitenessConfig(rate_per_second=20), pool=PoolConfig(processes=0))
     async with DemoProcess(SITE) as demo:
-        crawl = Silent([demo.origins[0]], config, out=tmp_path, typed_by_person=True)
-        with pytest.raises(LedgerSilent, match="there is no summary"):
-            await watched(crawl, Onlooker(signal_at_page=1), Orders((demo.origins[0],), Place(tmp_path)))
+        crawl = Silent([demo.origins[0]], config, directory=tmp_path, typed_by_person=True)
+        with pytest.raises(DatabaseTimeout, match="there is no summary"):
+            await crawl_with_view(
+                crawl, Onlooker(signal_at_page=1), CrawlOptions((demo.origins[0],), Location(tmp_path))
+            )

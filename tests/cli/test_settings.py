@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tenax.cli import settings
-from tenax.cli.parser import Verb, parse
+from tenax.cli.parser import Verb, parse_arguments
 from tenax.cli.verbs import VERBS
-from tenax.config import Setting, knobs
+from tenax.config import SettingValue, all_settings
 from tenax.errors import ConfigError, UsageError
 
 
@@ -20,7 +20,7 @@ def _an_empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def arguments(*words: str) -> argparse.Namespace:
-    return parse(VERBS, ["crawl", "https://example.org", *words])
+    return parse_arguments(VERBS, ["crawl", "https://example.org", *words])
 
 
 def taken_by(verb: Verb) -> set[str]:
@@ -29,8 +29,8 @@ def taken_by(verb: Verb) -> set[str]:
     return {action.dest for action in parser._actions}
 
 
-def test_every_flag_turns_a_knob_that_exists() -> None:
-    assert set(settings.FLAGS.values()) <= {knob.key for knob in knobs()}
+def test_every_flag_turns_a_setting_that_exists() -> None:
+    assert set(settings.FLAGS.values()) <= {setting.key for setting in all_settings()}
     assert set(settings.FLAGS) <= set().union(*map(taken_by, VERBS))
 
 
@@ -46,7 +46,7 @@ def test_flags_become_values_with_their_names() -> None:
     assert loaded.sources["crawl.max_depth"] == "default"
 
 
-def test_any_knob_can_be_set_and_a_named_flag_is_stronger() -> None:
+def test_any_setting_can_be_set_and_a_named_flag_is_stronger() -> None:
     loaded = settings.load(
         arguments(
             "--set",
@@ -74,8 +74,8 @@ def test_the_file_here_is_used_and_the_environment_is_stronger(tmp_path: Path, m
 
 def test_what_lies_beneath_gives_way_to_all_others(tmp_path: Path) -> None:
     (tmp_path / "tenax.toml").write_text("[crawl]\nmax_depth = 2\n")
-    beneath = {"crawl.max_depth": Setting(7, "demo"), "crawl.max_pages": Setting(8, "demo")}
-    loaded = settings.load(arguments(), beneath=beneath)
+    beneath = {"crawl.max_depth": SettingValue(7, "demo"), "crawl.max_pages": SettingValue(8, "demo")}
+    loaded = settings.load(arguments(), default_overrides=beneath)
     assert (loaded.config.crawl.max_depth, loaded.config.crawl.max_pages) == (2, 8)
     assert loaded.sources["crawl.max_pages"] == "demo"
 
@@ -119,5 +119,5 @@ def test_a_site_may_not_be_told_two_things_either(tmp_path: Path) -> None:
 
 
 def test_keeping_fresh_is_a_switch() -> None:
-    assert settings.load(arguments("--keep-fresh")).config.freshness.keep
-    assert not settings.load(arguments()).config.freshness.keep
+    assert settings.load(arguments("--continuous")).config.recrawl.continuous
+    assert not settings.load(arguments()).config.recrawl.continuous

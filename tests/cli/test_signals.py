@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from tenax.cli.signals import INTERRUPTED, Deadline
+from tenax.cli.signals import EXIT_INTERRUPTED, Deadline
 
 
 def test_what_does_not_end_in_time_is_stopped_at_once(capsys: pytest.CaptureFixture[str]) -> None:
@@ -18,9 +18,9 @@ def test_what_does_not_end_in_time_is_stopped_at_once(capsys: pytest.CaptureFixt
         is_ended.set()
 
     with Deadline(0.01, "nothing is lost", end) as deadline:
-        deadline.begin()
+        deadline.start()
         assert is_ended.wait(60)
-    assert codes == [INTERRUPTED]
+    assert codes == [EXIT_INTERRUPTED]
     assert capsys.readouterr().err == "tenax: stopped at once; it did not end within 0.01 seconds; nothing is lost\n"
 
 
@@ -29,7 +29,7 @@ def test_what_ends_in_time_goes_on(is_asked: bool) -> None:
     codes: list[int] = []
     with Deadline(threading.TIMEOUT_MAX, "", codes.append) as deadline:
         if is_asked:
-            deadline.begin()
+            deadline.start()
     for watching in [thread for thread in threading.enumerate() if thread.name == "deadline"]:
         watching.join(60)
         assert not watching.is_alive()

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from tenax.config import Config, CrawlConfig, DiscoveryConfig, FetchConfig, checked_config
+from tenax.config import Config, CrawlConfig, DiscoveryConfig, FetchConfig, validate_config
 from tenax.errors import ConfigError
 
 
@@ -17,12 +17,12 @@ def wrong(section: str, **values: Any) -> Config:
 
 
 def test_the_defaults_are_right() -> None:
-    assert checked_config(Config()) == Config()
+    assert validate_config(Config()) == Config()
 
 
 def test_a_list_and_a_whole_number_are_taken_for_what_they_mean() -> None:
-    config = checked_config(wrong("crawl", exclude=["*/a/*"], patience_seconds=3))
-    assert config == Config(crawl=CrawlConfig(exclude=("*/a/*",), patience_seconds=3.0))
+    config = validate_config(wrong("crawl", exclude=["*/a/*"], max_idle_seconds=3))
+    assert config == Config(crawl=CrawlConfig(exclude=("*/a/*",), max_idle_seconds=3.0))
 
 
 @pytest.mark.parametrize(
@@ -43,6 +43,6 @@ def test_a_list_and_a_whole_number_are_taken_for_what_they_mean() -> None:
 )
 def test_a_slip_is_named(config: Any, says: str) -> None:
     with pytest.raises(ConfigError) as slip:
-        checked_config(config)
+        validate_config(config)
     assert says in str(slip.value)
     assert "hush" not in str(slip.value)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tenax.config import Config, Setting, Sites, knobs, load
+from tenax.config import Config, SettingValue, Sites, all_settings, load_config
 from tenax.errors import ConfigError
 
 
@@ -21,16 +21,16 @@ def written(tmp_path: Path, text: str) -> Path:
 
 
 def test_without_anything_there_are_the_defaults() -> None:
-    loaded = load()
+    loaded = load_config()
     assert loaded.config == Config()
     assert set(loaded.sources.values()) == {"default"}
-    assert set(loaded.sources) == {knob.key for knob in knobs()}
+    assert set(loaded.sources) == {setting.key for setting in all_settings()}
 
 
 def test_the_later_source_wins_and_is_remembered(tmp_path: Path) -> None:
     file = written(tmp_path, "[crawl]\nmax_depth = 3\nmax_pages = 30\nconcurrency = 8\n")
     environment = {"TENAX_CRAWL_MAX_PAGES": "40", "TENAX_CRAWL_CONCURRENCY": "9", "HOME": "/root"}
-    loaded = load(file, environment, {"crawl.concurrency": Setting("10", "--concurrency")})
+    loaded = load_config(file, environment, {"crawl.concurrency": SettingValue("10", "--concurrency")})
     crawl = loaded.config.crawl
     assert (crawl.max_depth, crawl.max_pages, crawl.concurrency) == (3, 40, 10)
     assert loaded.sources["crawl.max_depth"] == str(file)
@@ -56,9 +56,9 @@ def test_the_later_source_wins_and_is_remembered(tmp_path: Path) -> None:
         ("fetch.user_agent", "007", "007"),
     ],
 )
-def test_a_variable_is_read_as_the_knob_wants_it(key: str, text: str, value: object) -> None:
+def test_a_variable_is_read_as_the_setting_wants_it(key: str, text: str, value: object) -> None:
     variable = "TENAX_" + key.upper().replace(".", "_")
-    loaded = load(environment={variable: text})
+    loaded = load_config(environment={variable: text})
     section, name = key.split(".")
     found = getattr(getattr(loaded.config, section), name)
     assert found == value
@@ -67,18 +67,18 @@ def test_a_variable_is_read_as_the_knob_wants_it(key: str, text: str, value: obj
 
 def test_a_file_holds_values_of_their_own_type(tmp_path: Path) -> None:
     text = '[crawl]\ninclude = ["*/a/*", "/b/"]\n[urls]\nstrip_trailing_slash = true\n[guard]\nports = [81]\n'
-    config = load(written(tmp_path, text)).config
+    config = load_config(written(tmp_path, text)).config
     assert config.crawl.include == ("*/a/*", "/b/")
     assert config.urls.strip_trailing_slash is True
     assert config.guard.ports == (81,)
 
 
 def test_an_empty_file_changes_nothing(tmp_path: Path) -> None:
-    assert load(written(tmp_path, "# nothing yet\n[crawl]\n")).config == Config()
+    assert load_config(written(tmp_path, "# nothing yet\n[crawl]\n")).config == Config()
 
 
 def test_variables_for_our_own_tests_are_not_settings() -> None:
-    assert load(environment={"TENAX_TEST_KAFKA": "localhost:9092", "PATH": "/bin"}).config == Config()
+    assert load_config(environment={"TENAX_TEST_KAFKA": "localhost:9092", "PATH": "/bin"}).config == Config()
 
 
 # ---- slips ------------------------------------------------------------------------------------------------
@@ -116,30 +116,30 @@ ENVIRONMENTS: list[tuple[Mapping[str, str], str]] = [
 @pytest.mark.parametrize(("environment", "says"), ENVIRONMENTS, ids=[str(given) for given, _ in ENVIRONMENTS])
 def test_a_slip_in_a_variable_names_it(environment: Mapping[str, str], says: str) -> None:
     with pytest.raises(ConfigError) as slip:
-        load(environment=environment)
+        load_config(environment=environment)
     assert str(slip.value).startswith(says)
 
 
-def test_a_flag_for_a_knob_that_is_not_there() -> None:
+def test_a_flag_for_a_setting_that_is_not_there() -> None:
     with pytest.raises(ConfigError, match=r"--set: unknown key `crawl.depth`"):
-        load(flags={"crawl.depth": Setting("3", "--set")})
+        load_config(flags={"crawl.depth": SettingValue("3", "--set")})
 
 
 def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="no such file; give --config the path of a TOML file"):
-        load(tmp_path / "missing.toml")
+        load_config(tmp_path / "missing.toml")
     with pytest.raises(ConfigError, match="cannot be read"):
-        load(tmp_path)
+        load_config(tmp_path)
     binary = tmp_path / "tenax.toml"
     binary.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ConfigError, match="it is not written in UTF-8"):
-        load(binary)
+        load_config(binary)
 
 
 def test_a_password_in_a_bad_value_is_not_quoted(tmp_path: Path) -> None:
     for text in ("[proxy]\nurls = 'http://me:hush@a.test:1'\n", "[site.'a.test']\nproxy.urls = 'me:hush@a.test'\n"):
         with pytest.raises(ConfigError, match=r"bad value \*\*\* for `proxy.urls`") as slip:
-            load(written(tmp_path, text))
+            load_config(written(tmp_path, text))
         assert "hush" not in str(slip.value)
 
 
@@ -162,23 +162,23 @@ connections_per_host = 2
 
 def test_a_site_beats_the_file_and_the_variables_and_a_flag_beats_all(tmp_path: Path) -> None:
     environment = {"TENAX_POLITENESS_RATE_PER_SECOND": "5", "TENAX_POLITENESS_CONNECTIONS_PER_HOST": "6"}
-    flags = {"politeness.connections_per_host": Setting("7", "--per-host")}
-    loaded = load(written(tmp_path, SITES), environment, flags)
-    politeness = Sites(loaded.config).of("www.example.org").politeness
+    flags = {"politeness.connections_per_host": SettingValue("7", "--per-host")}
+    loaded = load_config(written(tmp_path, SITES), environment, flags)
+    politeness = Sites(loaded.config).for_host("www.example.org").politeness
     assert (politeness.rate_per_second, politeness.connections_per_host) == (0.2, 7)
-    elsewhere = Sites(loaded.config).of("example.com").politeness
+    elsewhere = Sites(loaded.config).for_host("example.com").politeness
     assert (elsewhere.rate_per_second, elsewhere.connections_per_host) == (5, 7)
 
 
 def test_what_lies_beneath_gives_way_to_a_site_too(tmp_path: Path) -> None:
     beneath = {
-        "politeness.rate_per_second": Setting(9.0, "demo"),
-        "fetch.contact": Setting("demo", "demo"),
-        "crawl.max_pages": Setting(5, "demo"),
+        "politeness.rate_per_second": SettingValue(9.0, "demo"),
+        "fetch.contact": SettingValue("demo", "demo"),
+        "crawl.max_pages": SettingValue(5, "demo"),
     }
     file = written(tmp_path, SITES)
-    loaded = load(file, beneath=beneath)
-    site = Sites(loaded.config).of("a.example.org")
+    loaded = load_config(file, command_defaults=beneath)
+    site = Sites(loaded.config).for_host("a.example.org")
     assert (site.politeness.rate_per_second, site.fetch.contact) == (0.2, "mailto:us@example.org")
     assert loaded.config.politeness.rate_per_second == 3
     assert loaded.sources["politeness.rate_per_second"] == str(file)
@@ -188,15 +188,15 @@ def test_what_lies_beneath_gives_way_to_a_site_too(tmp_path: Path) -> None:
 
 def test_the_config_of_one_host_knows_which_table_each_value_came_from(tmp_path: Path) -> None:
     file = written(tmp_path, SITES)
-    loaded = load(file)
-    here = loaded.at("www.example.org")
+    loaded = load_config(file)
+    here = loaded.for_host("www.example.org")
     assert here.sources["politeness.rate_per_second"] == f'{file} [site."*.example.org"]'
     assert here.sources["politeness.connections_per_host"] == f'{file} [site."www.example.org"]'
     assert here.sources["politeness.robots_ttl_seconds"] == str(file)
     assert here.sources["fetch.max_attempts"] == "default"
-    assert here.config.politeness == Sites(loaded.config).of("www.example.org").politeness
+    assert here.config.politeness == Sites(loaded.config).for_host("www.example.org").politeness
     assert here.config.crawl == loaded.config.crawl
-    assert loaded.at("example.org") == loaded
+    assert loaded.for_host("example.org") == loaded
 
 
 SITE_SLIPS = {
@@ -230,19 +230,19 @@ SITE_SLIPS = {
 def test_a_slip_names_the_file_the_site_and_the_key(tmp_path: Path, text: str, says: str) -> None:
     file = written(tmp_path, text)
     with pytest.raises(ConfigError) as slip:
-        load(file)
+        load_config(file)
     assert str(slip.value).startswith(f"{file}: {says}")
     assert "\n" not in str(slip.value)
 
 
-def test_a_knob_of_the_page_fetcher_has_a_second_variable() -> None:
-    loaded = load(environment={"PAGE_FETCHER_RATE_LIMIT_PER_SECOND": "0.5", "PAGE_FETCHER_DLQ_QUEUE": "lost"})
+def test_a_setting_of_the_page_fetcher_has_a_second_variable() -> None:
+    loaded = load_config(environment={"PAGE_FETCHER_RATE_LIMIT_PER_SECOND": "0.5", "PAGE_FETCHER_DLQ_QUEUE": "lost"})
     assert (loaded.config.page_fetcher.rate_limit_per_second, loaded.config.page_fetcher.dlq_queue) == (0.5, "lost")
     assert loaded.sources["page_fetcher.dlq_queue"] == "PAGE_FETCHER_DLQ_QUEUE"
     both = {"TENAX_PAGE_FETCHER_MAX_RETRIES": "4", "PAGE_FETCHER_MAX_RETRIES": "5"}
-    assert load(environment=both).sources["page_fetcher.max_retries"] == "TENAX_PAGE_FETCHER_MAX_RETRIES"
+    assert load_config(environment=both).sources["page_fetcher.max_retries"] == "TENAX_PAGE_FETCHER_MAX_RETRIES"
     with pytest.raises(ConfigError, match="unknown variable PAGE_FETCHER_DLQ; did you mean `PAGE_FETCHER_DLQ_QUEUE`"):
-        load(environment={"PAGE_FETCHER_DLQ": "lost"})
+        load_config(environment={"PAGE_FETCHER_DLQ": "lost"})
 
 
 @pytest.mark.parametrize(
@@ -262,7 +262,7 @@ def test_whoever_names_a_way_of_guessing_asks_for_guesses(
 ) -> None:
     file = tmp_path / "tenax.toml"
     file.write_text(f"[discovery]\n{text}\n")
-    loaded = load(file, flags={key: Setting(value, "--flag") for key, value in flags.items()})
+    loaded = load_config(file, flags={key: SettingValue(value, "--flag") for key, value in flags.items()})
     assert loaded.config.discovery.guesses == guesses
     assert loaded.sources["discovery.guesses"] == (str(file) if source == "file" else source)
 
@@ -281,8 +281,8 @@ def test_whoever_names_one_for_a_site_asks_for_guesses_there(
 ) -> None:
     file = tmp_path / "tenax.toml"
     file.write_text(f'[site."example.org"]\n{text}\n')
-    loaded = load(file, flags={key: Setting(value, "--flag") for key, value in flags.items()})
-    assert loaded.at("example.org").config.discovery.guesses == guesses
+    loaded = load_config(file, flags={key: SettingValue(value, "--flag") for key, value in flags.items()})
+    assert loaded.for_host("example.org").config.discovery.guesses == guesses
     assert loaded.config.discovery.guesses == "auto"
 
 
@@ -309,9 +309,9 @@ NO_LIMIT = "[politeness]\nrate_per_second = 0\n"
 def test_typed_hosts_without_a_rate_limit_get_several_connections(
     tmp_path: Path, text: str, environment: dict[str, str], connections: dict[str, int]
 ) -> None:
-    before = load(written(tmp_path, text), environment)
+    before = load_config(written(tmp_path, text), environment)
     sites, sites_before = Sites(before.with_own_sites(["mine.example", "[::1]", "a~b"]).config), Sites(before.config)
     for host in ("mine.example", "[::1]", "other", "www.mine.example"):
         expected = connections.get(host, 2 if "*" in text and host.endswith("example") else connections.get("other", 1))
-        assert sites.of(host).politeness.connections_per_host == expected, host
-        assert sites.of(host).fetch == sites_before.of(host).fetch
+        assert sites.for_host(host).politeness.connections_per_host == expected, host
+        assert sites.for_host(host).fetch == sites_before.for_host(host).fetch

@@ -8,7 +8,7 @@ from tenax.config import Config
 from tenax.fetch.pipeline import PROBE_TIMEOUT_SECONDS, ROBOTS_TIMEOUT_SECONDS
 from tenax.fetch.validate import SMALL_BODY_BYTES
 from tenax.hosts.robots import MAX_ROBOTS_BYTES, MAX_ROBOTS_REDIRECTS
-from tenax.hosts.throttle import JITTER, RECOVERY, SLOWEST_PER_MINUTE
+from tenax.hosts.throttle import JITTER, MIN_RATE_PER_MINUTE, RECOVERY_FACTOR
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86_400.0
 
@@ -33,7 +33,7 @@ NUMBERS = {
     "hosts.breaker_failures": 5,
     "hosts.breaker_first_seconds": 30.0,
     "hosts.breaker_factor": 2.0,
-    "hosts.breaker_longest_seconds": 300.0,
+    "hosts.breaker_max_seconds": 300.0,
     "hosts.half_open_successes": 1,
     # failures of any kind
     "hosts.budget_failures": 6,
@@ -69,18 +69,18 @@ NUMBERS = {
     # standstill
     "resilience.stall_seconds": 5 * MINUTE,
     "resilience.network_check_seconds": 30.0,
-    "ledger.lease_seconds": 5 * MINUTE,
+    "database.lease_seconds": 5 * MINUTE,
 }
 
 
-@pytest.mark.parametrize(("knob", "value"), NUMBERS.items())
-def test_the_defaults_are_what_was_promised(knob: str, value: object) -> None:
-    section, name = knob.split(".")
+@pytest.mark.parametrize(("setting", "value"), NUMBERS.items())
+def test_the_defaults_are_what_was_promised(setting: str, value: object) -> None:
+    section, name = setting.split(".")
     assert getattr(getattr(Config(), section), name) == value
 
 
-def test_numbers_that_are_no_knobs() -> None:
+def test_numbers_that_are_no_settings() -> None:
     assert (ROBOTS_TIMEOUT_SECONDS, PROBE_TIMEOUT_SECONDS) == (10.0, 10.0)
     assert (MAX_ROBOTS_BYTES, MAX_ROBOTS_REDIRECTS) == (500 * 1024, 5)
     assert SMALL_BODY_BYTES == 500
-    assert (JITTER, RECOVERY, SLOWEST_PER_MINUTE) == (0.1, 1.1, 1.0)
+    assert (JITTER, RECOVERY_FACTOR, MIN_RATE_PER_MINUTE) == (0.1, 1.1, 1.0)

@@ -1,4 +1,4 @@
-"""The list of knobs: each with its meaning, its unit, a default within its bounds and a variable of its own."""
+"""The list of settings: each with its meaning, its unit, a default within its bounds and a variable of its own."""
 
 from __future__ import annotations
 
@@ -7,34 +7,36 @@ from typing import get_args, get_type_hints
 
 import pytest
 
-from tenax.config import Config, Knob, Section, knobs, sections
+from tenax.config import Config, Section, Setting, all_settings, sections
 
 
-@pytest.mark.parametrize("knob", list(knobs()), ids=lambda knob: knob.key)
-def test_every_knob_says_what_it_means(knob: Knob) -> None:
-    assert len(knob.meaning) > 15
-    assert knob.meaning.endswith(".")
-    assert re.fullmatch(r"[a-z_]+\.[a-z_]+", knob.key)
-    assert knob.variable == "TENAX_" + knob.key.upper().replace(".", "_")
+@pytest.mark.parametrize("setting", list(all_settings()), ids=lambda setting: setting.key)
+def test_every_setting_says_what_it_means(setting: Setting) -> None:
+    assert len(setting.meaning) > 15
+    assert setting.meaning.endswith(".")
+    assert re.fullmatch(r"[a-z_]+\.[a-z_]+", setting.key)
+    assert setting.variable == "TENAX_" + setting.key.upper().replace(".", "_")
 
 
-@pytest.mark.parametrize("knob", list(knobs()), ids=lambda knob: knob.key)
-def test_a_number_has_its_unit_in_its_name(knob: Knob) -> None:
+@pytest.mark.parametrize("setting", list(all_settings()), ids=lambda setting: setting.key)
+def test_a_number_has_its_unit_in_its_name(setting: Setting) -> None:
     """A float is a measure of something; only shares and rates that say so go without `seconds`."""
-    if knob.type is float:
-        assert re.search(r"seconds|per_second|per_minute|per_day|jitter|factor|multiplier|likeness|share", knob.name)
+    if setting.type is float:
+        assert re.search(
+            r"seconds|per_second|per_minute|per_day|jitter|factor|multiplier|similarity|share", setting.name
+        )
 
 
 def test_every_section_is_a_section_and_every_variable_its_own() -> None:
     assert [*sections(), "sites"] == list(Config.__struct_fields__)
     assert all(issubclass(section, Section) and section.__doc__ for section in sections().values())
-    variables = [knob.variable for knob in knobs()]
+    variables = [setting.variable for setting in all_settings()]
     assert len(variables) == len(set(variables))
 
 
 def test_only_what_holds_passwords_is_secret() -> None:
-    secret = [knob.key for knob in knobs() if knob.is_secret]
-    assert secret == ["hosts.url", "proxy.urls", "ledger.url", "events.redis", "page_fetcher.redis_url"]
+    secret = [setting.key for setting in all_settings() if setting.is_secret]
+    assert secret == ["redis.url", "proxy.urls", "database.url", "events.redis", "page_fetcher.redis_url"]
 
 
 def test_every_bound_holds_for_the_default() -> None:

@@ -48,10 +48,10 @@ PATTERNS = rates(x_org=1, x_example_org=2, x_b_example_org=3, a_b_example_org=4,
     ],
 )
 def test_the_most_specific_pattern_holds(host: str, rate: float) -> None:
-    assert Sites(PATTERNS).of(host).politeness.rate_per_second == rate
+    assert Sites(PATTERNS).for_host(host).politeness.rate_per_second == rate
 
 
-def test_each_knob_comes_from_the_most_specific_pattern_that_sets_it() -> None:
+def test_each_setting_comes_from_the_most_specific_pattern_that_sets_it() -> None:
     config = Config(
         sites={
             "www.example.org": {"fetch.max_attempts": 7},
@@ -60,38 +60,38 @@ def test_each_knob_comes_from_the_most_specific_pattern_that_sets_it() -> None:
         }
     )
     sites = Sites(config)
-    site = sites.of("www.example.org")
+    site = sites.for_host("www.example.org")
     assert (site.fetch.max_attempts, site.fetch.contact) == (7, "us")
     assert (site.politeness.rate_per_second, site.politeness.connections_per_host) == (0.2, 3)
-    assert sites.patterns("www.example.org") == {
+    assert sites.setting_patterns("www.example.org") == {
         "fetch.max_attempts": "www.example.org",
         "fetch.contact": "*.example.org",
         "politeness.rate_per_second": "*.example.org",
         "politeness.connections_per_host": "*.org",
     }
-    assert sites.patterns("example.com") == {}
+    assert sites.setting_patterns("example.com") == {}
 
 
 def test_an_origin_is_its_host_whatever_the_scheme_and_port() -> None:
     sites = Sites(rates(example_org=1))
     for origin in ("https://example.org", "http://example.org", "http://example.org:8080"):
-        assert sites.of_origin(origin).politeness.rate_per_second == 1
+        assert sites.for_origin(origin).politeness.rate_per_second == 1
     addresses = Config(sites={"::1": {"politeness.rate_per_second": 2}, "127.0.0.1": {"politeness.rate_per_second": 3}})
     for origin, rate in {"http://[::1]": 2, "http://[::1]:81": 2, "http://127.0.0.1:81": 3, "http://[::2]": 1}.items():
-        assert Sites(addresses).of_origin(origin).politeness.rate_per_second == rate
-    assert Sites(Config()).of_origin("http://example.org") == SiteConfig()
+        assert Sites(addresses).for_origin(origin).politeness.rate_per_second == rate
+    assert Sites(Config()).for_origin("http://example.org") == SiteConfig()
 
 
 def test_without_sites_all_hosts_share_one_value() -> None:
     sites = Sites(Config(politeness=PolitenessConfig(rate_per_second=3)))
-    assert sites.of("a.test") is sites.of("b.test")
-    assert sites.of("a.test") == SiteConfig(politeness=PolitenessConfig(rate_per_second=3))
+    assert sites.for_host("a.test") is sites.for_host("b.test")
+    assert sites.for_host("a.test") == SiteConfig(politeness=PolitenessConfig(rate_per_second=3))
 
 
 def test_hosts_of_one_pattern_share_one_value_and_untouched_sections() -> None:
     sites = Sites(PATTERNS)
-    assert sites.of("1.example.org") is sites.of("2.example.org")
-    assert sites.of("1.example.org").fetch is sites.of("example.com").fetch
+    assert sites.for_host("1.example.org") is sites.for_host("2.example.org")
+    assert sites.for_host("1.example.org").fetch is sites.for_host("example.com").fetch
     assert [site.politeness.rate_per_second for site in sites] == [9, 1, 2, 3, 6, 5, 4]
 
 
@@ -110,15 +110,15 @@ def test_hosts_of_one_pattern_share_one_value_and_untouched_sections() -> None:
 def test_a_name_is_spelled_as_urls_spell_it(written: str) -> None:
     host = can_ada.parse(f"http://{written}/").hostname.rstrip(".")
     sites = Sites(Config(sites={written: {"fetch.max_attempts": 7}, f"*.{written}": {"fetch.max_attempts": 8}}))
-    assert sites.of(host).fetch.max_attempts == 7
-    assert sites.of(f"www.{host}").fetch.max_attempts == 8
+    assert sites.for_host(host).fetch.max_attempts == 7
+    assert sites.for_host(f"www.{host}").fetch.max_attempts == 8
 
 
 def test_a_config_with_sites_survives_being_stored() -> None:
     config = Config(sites={"a.test": {"proxy.urls": ("http://p.test:1",), "politeness.rate_per_second": 0.5}})
     stored = msgspec.json.decode(msgspec.json.encode(config), type=Config)
-    assert Sites(stored).of("a.test") == Sites(config).of("a.test")
-    assert Sites(stored).of("a.test").proxy.urls == ("http://p.test:1",)
+    assert Sites(stored).for_host("a.test") == Sites(config).for_host("a.test")
+    assert Sites(stored).for_host("a.test").proxy.urls == ("http://p.test:1",)
     assert msgspec.convert(msgspec.to_builtins(config), Config) == config
 
 
@@ -153,4 +153,4 @@ def test_look_ups_find_what_trying_every_pattern_would(given_patterns: dict[tupl
     ]
     expected = max(fitting)[2] if fitting else 1
     sites = Sites(Config(sites={pattern: {"politeness.rate_per_second": rate} for pattern, rate in patterns.items()}))
-    assert sites.of(host).politeness.rate_per_second == expected
+    assert sites.for_host(host).politeness.rate_per_second == expected

@@ -10,7 +10,7 @@ from typing import ClassVar
 import pytest
 
 from tenax.fetch import Request, Response
-from tenax.fetch.body_budget import BodyBudget, Room
+from tenax.fetch.body_budget import BodyBudget, MemoryReservation
 from tenax.model import Deferred, Failed, Refused
 from tests.contracts.transport import Made, Rig
 from tests.loops import FAULT_SECONDS, outlasted, reached, rounds
@@ -61,21 +61,21 @@ class BodyRoomContract:
     made: ClassVar[Made]
 
     async def get(
-        self, rig: Rig, url: str, room: Room, seconds: float = FAULT_SECONDS
+        self, rig: Rig, url: str, room: MemoryReservation, seconds: float = FAULT_SECONDS
     ) -> Response | Failed | Refused | Deferred:
-        return await rig.transport.get(Request(url, CAP_BYTES, seconds, room=room))
+        return await rig.transport.get(Request(url, CAP_BYTES, seconds, reservation=room))
 
     @pytest.mark.parametrize("path", BODIES)
     async def test_a_body_waits_for_room_and_comes_whole(self, path: str) -> None:
         manner, body = BODIES[path]
         bodies = BodyBudget(LIMIT_BYTES, concurrency=100)
-        before, first, room = bodies.room(), bodies.room(), bodies.room()
-        assert before.take(bodies.limit_bytes * 3 // 4)
-        await asyncio.wait_for(first.wait(MB), FAULT_SECONDS)  # the only one that may go beyond
+        before, first, room = bodies.open_reservation(), bodies.open_reservation(), bodies.open_reservation()
+        assert before.try_reserve(bodies.limit_bytes * 3 // 4)
+        await asyncio.wait_for(first.reserve(MB), FAULT_SECONDS)  # the only one that may go beyond
         async with Site({path: manner}) as site, Rig(self.made) as rig:
             asking = asyncio.ensure_future(self.get(rig, site.url(path), room))
             await reached(lambda: bodies.waiting == 1, "the body to wait")
-            assert room.held_bytes <= MB, "what is not wanted yet is not decoded"
+            assert room.reserved_bytes <= MB, "what is not wanted yet is not decoded"
             await rounds()
             assert not asking.done()
             before.close()
@@ -83,9 +83,9 @@ class BodyRoomContract:
             answer = await asyncio.wait_for(asking, FAULT_SECONDS)
             assert isinstance(answer, Response), answer
             assert answer.body == body
-            assert len(body) <= room.held_bytes <= 2 * len(body) + MB
+            assert len(body) <= room.reserved_bytes <= 2 * len(body) + MB
             assert len(site.hits) == 1
-            again = await self.get(rig, site.url(path), bodies.room())
+            again = await self.get(rig, site.url(path), bodies.open_reservation())
             assert isinstance(again, Response), "and the next one comes too"
         room.close()
 
@@ -94,16 +94,16 @@ class BodyRoomContract:
         manner, body = BODIES[path]
         bodies = BodyBudget(MB, concurrency=100)
         async with Site({path: manner}) as site, Rig(self.made) as rig:
-            answer = await self.get(rig, site.url(path), bodies.room())
+            answer = await self.get(rig, site.url(path), bodies.open_reservation())
             assert isinstance(answer, Response), answer
             assert answer.body == body
 
     @pytest.mark.parametrize("path", ["/plain", "/plain-in-pieces", "/gzip"])
     async def test_one_that_waits_too_long_is_put_off_and_the_host_is_not_to_blame(self, path: str) -> None:
         bodies = BodyBudget(LIMIT_BYTES, concurrency=100)
-        bodies.room().take(LIMIT_BYTES * 3 // 4)
-        await bodies.room().wait(MB)
-        room = bodies.room()
+        bodies.open_reservation().try_reserve(LIMIT_BYTES * 3 // 4)
+        await bodies.open_reservation().reserve(MB)
+        room = bodies.open_reservation()
         async with Site({path: BODIES[path][0]}) as site, Rig(self.made) as rig:
             asking = self.get(rig, site.url(path), room, seconds=100)
             answer = await outlasted(asking, 130, lambda: bodies.waiting == 1)
@@ -120,11 +120,11 @@ class BodyRoomContract:
             exchange.hang_up()
 
         bodies = BodyBudget(LIMIT_BYTES, concurrency=100)
-        before = bodies.room()
-        assert before.take(LIMIT_BYTES * 3 // 4)
-        await bodies.room().wait(MB)
+        before = bodies.open_reservation()
+        assert before.try_reserve(LIMIT_BYTES * 3 // 4)
+        await bodies.open_reservation().reserve(MB)
         async with Site({"/": impatient}) as site, Rig(self.made) as rig:
-            asking = asyncio.ensure_future(self.get(rig, site.url("/"), bodies.room()))
+            asking = asyncio.ensure_future(self.get(rig, site.url("/"), bodies.open_reservation()))
             await reached(lambda: bodies.waiting == 1, "the body to wait")
             is_waiting.set()
             await rounds()
@@ -134,12 +134,12 @@ class BodyRoomContract:
 
     async def test_too_many_that_wait_are_put_off_at_once(self) -> None:
         bodies = BodyBudget(LIMIT_BYTES, concurrency=4)
-        bodies.room().take(LIMIT_BYTES * 3 // 4)
-        await bodies.room().wait(MB)
+        bodies.open_reservation().try_reserve(LIMIT_BYTES * 3 // 4)
+        await bodies.open_reservation().reserve(MB)
         async with Site({"/": BODIES["/plain"][0]}) as site, Rig(self.made) as rig:
-            first = asyncio.ensure_future(self.get(rig, site.url("/"), bodies.room()))
+            first = asyncio.ensure_future(self.get(rig, site.url("/"), bodies.open_reservation()))
             await reached(lambda: bodies.waiting == 1, "the body to wait")
-            assert isinstance(await self.get(rig, site.url("/"), bodies.room()), Deferred)
+            assert isinstance(await self.get(rig, site.url("/"), bodies.open_reservation()), Deferred)
             first.cancel()
             await asyncio.gather(first, return_exceptions=True)
             assert bodies.waiting == 0

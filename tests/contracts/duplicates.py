@@ -1,6 +1,6 @@
-"""What every ledger promises about pages that are there already, as a suite that any backend must pass.
+"""What every database promises about pages that are there already, as a suite that any backend must pass.
 
-A backend's test class gives it ledgers, by `opened`, that find duplicates by the `alike` of the test.
+A backend's test class gives it databases, by `opened`, that find duplicates by the `alike` of the test.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import pytest
 
 from tenax.clock import ManualClock
 from tenax.config import DuplicatesConfig
-from tenax.database import Admission, Ledger, PageFilter
-from tenax.database.duplicates import MOST_HOLDERS
+from tenax.database import Admission, Database, PageFilter
+from tenax.database.duplicates import MAX_PAGES_PER_KEY
 from tenax.extract.text import fingerprint
 from tenax.model import PageLink
-from tests.contracts.held_pages import life_of
-from tests.contracts.ledger import Manners, Opened, claimed, drain, offer, page_of, visit_of
+from tests.contracts.database import Manners, Opened, candidate, claimed, drain, page_of, visit_of
+from tests.contracts.stored_copies import life_of
 
 A, B, C, D = (f"https://{name}.test/1" for name in "abcd")
 
@@ -28,14 +28,14 @@ class Alike:
     def __init__(self) -> None:
         self.wanted = DuplicatesConfig()
         self.compared = 0
-        self.bands = fingerprint.bands
+        self.bands = fingerprint.fingerprint_bands
 
     def rules(self, origin: str) -> DuplicatesConfig:
         return self.wanted
 
-    def likeness(self, one: bytes, other: bytes) -> float:
+    def similarity(self, one: bytes, other: bytes) -> float:
         self.compared += 1
-        return fingerprint.likeness(one, other)
+        return fingerprint.fingerprint_similarity(one, other)
 
 
 def story(seed: str, words: int = 200) -> str:
@@ -60,215 +60,215 @@ def of_text(text: str, *, is_article: bool = True) -> dict[str, object]:
     }
 
 
-async def brought(ledger: Ledger, clock: ManualClock, url: str, text: str, **fields: object) -> Admission:
+async def brought(database: Database, clock: ManualClock, url: str, text: str, **fields: object) -> Admission:
     """A page that was never there is visited; it links to `…/link`."""
-    await ledger.admit([offer(url)])
-    return await brought_again(ledger, clock, text, **fields)
+    await database.admit([candidate(url)])
+    return await brought_again(database, clock, text, **fields)
 
 
-async def brought_again(ledger: Ledger, clock: ManualClock, text: str, **fields: object) -> Admission:
-    claim = await claimed(ledger)
+async def brought_again(database: Database, clock: ManualClock, text: str, **fields: object) -> Admission:
+    claim = await claimed(database)
     page = page_of(claim, clock, **of_text(text), **fields)
-    links = (offer(claim.task.url + "/link", due=clock.now() + 1e6),)
-    admission = await ledger.commit(visit_of(claim, clock, page=page, offers=links))
+    links = (candidate(claim.task.url + "/link", due=clock.now() + 1e6),)
+    admission = await database.commit(visit_of(claim, clock, page=page, candidates=links))
     clock.advance(60)
     return admission
 
 
-async def originals(ledger: Ledger) -> dict[str, str | None]:
+async def originals(database: Database) -> dict[str, str | None]:
     """Every page, and what it is a duplicate of."""
-    return {page.url: page.duplicate_of async for page in ledger.pages(PageFilter())}
+    return {page.url: page.duplicate_of async for page in database.pages(PageFilter())}
 
 
 class DuplicatesContract:
     """Inherited by each backend's test class."""
 
     async def test_a_duplicate_with_the_same_text(self, opened: Opened, clock: ManualClock) -> None:
-        ledger = await opened()
+        database = await opened()
         text = story("one")
-        assert (await brought(ledger, clock, A, text)).duplicate_of is None
-        admission = await brought(ledger, clock, B, text)
-        assert admission == Admission(admitted=1, duplicate_of=A, likeness=1.0)
-        for page in [(await life_of(ledger, B)).page, (await ledger.events(1, 10))[0].page]:
+        assert (await brought(database, clock, A, text)).duplicate_of is None
+        admission = await brought(database, clock, B, text)
+        assert admission == Admission(admitted=1, duplicate_of=A, similarity=1.0)
+        for page in [(await life_of(database, B)).page, (await database.events(1, 10))[0].page]:
             assert page is not None
-            assert (page.duplicate_of, page.likeness, page.text) == (A, 1.0, text)
-        assert await originals(ledger) == {A: None, B: A}
-        assert (ledger.counts().duplicates, (await ledger.status()).duplicates) == (1, 1)
+            assert (page.duplicate_of, page.similarity, page.text) == (A, 1.0, text)
+        assert await originals(database) == {A: None, B: A}
+        assert (database.counts().duplicates, (await database.status()).duplicates) == (1, 1)
 
     async def test_a_duplicate_with_nearly_the_same_text(self, opened: Opened, clock: ManualClock) -> None:
-        ledger = await opened()
-        await brought(ledger, clock, A, story("one"))
-        await brought(ledger, clock, B, edited(story("one")))
-        page = (await life_of(ledger, B)).page
+        database = await opened()
+        await brought(database, clock, A, story("one"))
+        await brought(database, clock, B, edited(story("one")))
+        page = (await life_of(database, B)).page
         assert page is not None and page.duplicate_of == A
-        assert 0.7 < page.likeness < 1.0
+        assert 0.7 < page.similarity < 1.0
 
     async def test_no_duplicates_are_unlike_texts(self, opened: Opened, clock: ManualClock) -> None:
-        ledger = await opened()
+        database = await opened()
         for url, seed in ((A, "one"), (B, "two"), (C, "three")):
-            await brought(ledger, clock, url, story(seed))
-        assert await originals(ledger) == {A: None, B: None, C: None}
-        assert ledger.counts().duplicates == 0
+            await brought(database, clock, url, story(seed))
+        assert await originals(database) == {A: None, B: None, C: None}
+        assert database.counts().duplicates == 0
 
     async def test_as_like_as_is_asked_for_are_duplicates(
         self, opened: Opened, clock: ManualClock, alike: Alike
     ) -> None:
-        ledger = await opened()
-        alike.wanted = DuplicatesConfig(likeness=0.99)
-        await brought(ledger, clock, A, story("one"))
-        await brought(ledger, clock, B, edited(story("one")))
-        await brought(ledger, clock, C, story("one"))
-        assert await originals(ledger) == {A: None, B: None, C: A}
+        database = await opened()
+        alike.wanted = DuplicatesConfig(min_similarity=0.99)
+        await brought(database, clock, A, story("one"))
+        await brought(database, clock, B, edited(story("one")))
+        await brought(database, clock, C, story("one"))
+        assert await originals(database) == {A: None, B: None, C: A}
 
     @pytest.mark.parametrize(("words", "is_article"), [(29, True), (200, False)])
     async def test_short_texts_and_those_without_an_article_are_duplicates_only_when_equal(
         self, opened: Opened, clock: ManualClock, words: int, is_article: bool
     ) -> None:
-        ledger = await opened()
+        database = await opened()
         text = story("one", words)
         for url, said in ((A, text), (B, edited(text)), (C, text)):
-            await ledger.admit([offer(url)])
-            claim = await claimed(ledger)
+            await database.admit([candidate(url)])
+            claim = await claimed(database)
             page = page_of(claim, clock, **of_text(said, is_article=is_article))
-            await ledger.commit(visit_of(claim, clock, page=page))
-        assert await originals(ledger) == {A: None, B: None, C: A}
+            await database.commit(visit_of(claim, clock, page=page))
+        assert await originals(database) == {A: None, B: None, C: A}
 
     async def test_pages_without_text_are_no_duplicates(self, opened: Opened, clock: ManualClock) -> None:
-        ledger = await opened()
-        await brought(ledger, clock, A, "")
-        await brought(ledger, clock, B, "")
-        assert await originals(ledger) == {A: None, B: None}
+        database = await opened()
+        await brought(database, clock, A, "")
+        await brought(database, clock, B, "")
+        assert await originals(database) == {A: None, B: None}
 
     async def test_a_duplicate_of_a_duplicate_leads_to_the_first(self, opened: Opened, clock: ManualClock) -> None:
-        ledger = await opened()
+        database = await opened()
         text = story("one")
         for url in (A, B, C):
-            await brought(ledger, clock, url, text)
+            await brought(database, clock, url, text)
             text = edited(text)
-        await ledger.close()
-        ledger = await opened()
-        await brought(ledger, clock, D, story("one"))
-        assert await originals(ledger) == {A: None, B: A, C: A, D: A}
+        await database.close()
+        database = await opened()
+        await brought(database, clock, D, story("one"))
+        assert await originals(database) == {A: None, B: A, C: A, D: A}
 
     async def test_duplicates_in_one_group(self, opened: Opened, clock: ManualClock) -> None:
-        ledger = await opened()
-        await ledger.admit([offer(url) for url in (A, B, C, D)])
-        claims = [await claimed(ledger) for _ in range(4)]
+        database = await opened()
+        await database.admit([candidate(url) for url in (A, B, C, D)])
+        claims = [await claimed(database) for _ in range(4)]
         texts = [story("one"), edited(story("one")), story("two"), story("two")]
         visits = [
             visit_of(claim, clock, page=page_of(claim, clock, **of_text(text)))
             for claim, text in zip(claims, texts, strict=True)
         ]
-        admissions = await asyncio.gather(*map(ledger.commit, visits))
+        admissions = await asyncio.gather(*map(database.commit, visits))
         first, _, third, _ = (claim.task.url for claim in claims)
         assert [admission.duplicate_of for admission in admissions] == [None, first, None, third]
 
     # -- what becomes of them ---------------------------------------------------------------------------------
 
     async def test_texts_of_duplicates_need_not_be_kept(self, opened: Opened, clock: ManualClock, alike: Alike) -> None:
-        ledger = await opened()
+        database = await opened()
         alike.wanted = DuplicatesConfig(store=False)
         links = (PageLink(D, "there"),)
-        await brought(ledger, clock, A, story("one"), abstract="It begins")
-        await brought(ledger, clock, B, story("one"), abstract="It begins", headline="One", links=links)
-        told = (await ledger.events(0, 10))[1].page
-        async for page in ledger.pages(PageFilter(url_glob=B)):
+        await brought(database, clock, A, story("one"), abstract="It begins")
+        await brought(database, clock, B, story("one"), abstract="It begins", headline="One", links=links)
+        told = (await database.events(0, 10))[1].page
+        async for page in database.pages(PageFilter(url_glob=B)):
             for one in (page, told):
                 assert (one.text, one.article, one.markdown) == ("", "", "")
                 assert (one.headline, one.abstract, one.words, one.links) == ("One", "It begins", 200, links)
-        first = (await life_of(ledger, A)).page
+        first = (await life_of(database, A)).page
         assert first is not None and first.text == first.article == first.markdown == story("one")
 
     async def test_links_of_duplicates_need_not_be_followed(
         self, opened: Opened, clock: ManualClock, alike: Alike
     ) -> None:
-        ledger = await opened()
+        database = await opened()
         alike.wanted = DuplicatesConfig(follow=False)
-        assert (await brought(ledger, clock, A, story("one"))).are_offers_known
-        admission = await brought(ledger, clock, B, story("one"))
-        assert admission == Admission(duplicate_of=A, likeness=1.0, are_offers_known=False)
-        assert await ledger.life(B + "/link") is None
-        (visit,) = (await life_of(ledger, B)).visits
-        assert (visit.offered, visit.refusals) == (0, {"duplicate": 1})
-        assert (await ledger.status()).refusals == {"duplicate": 1}
+        assert (await brought(database, clock, A, story("one"))).are_candidates_accepted
+        admission = await brought(database, clock, B, story("one"))
+        assert admission == Admission(duplicate_of=A, similarity=1.0, are_candidates_accepted=False)
+        assert await database.url_history(B + "/link") is None
+        (visit,) = (await life_of(database, B)).visits
+        assert (visit.candidate_count, visit.refusals) == (0, {"duplicate": 1})
+        assert (await database.status()).refusals == {"duplicate": 1}
 
     async def test_nothing_is_looked_for_unless_it_is_wanted(
         self, opened: Opened, clock: ManualClock, alike: Alike
     ) -> None:
-        ledger = await opened()
+        database = await opened()
         alike.wanted = DuplicatesConfig(find=False)
-        await brought(ledger, clock, A, story("one"))
+        await brought(database, clock, A, story("one"))
         alike.wanted = DuplicatesConfig()
-        await brought(ledger, clock, B, story("one"))
-        await brought(ledger, clock, C, story("one"))
-        assert await originals(ledger) == {A: None, B: None, C: B}
+        await brought(database, clock, B, story("one"))
+        await brought(database, clock, C, story("one"))
+        assert await originals(database) == {A: None, B: None, C: B}
 
     # -- pages that come again ----------------------------------------------------------------------------------
 
     async def test_a_page_that_changed_is_an_original_of_duplicates_no_more(
         self, opened: Opened, clock: ManualClock
     ) -> None:
-        ledger = await opened()
-        await brought(ledger, clock, A, story("one"))
-        await ledger.revisit(clock.now())
-        await brought_again(ledger, clock, story("two"))
-        await brought(ledger, clock, B, story("one"))
-        await brought(ledger, clock, C, edited(story("two")))
-        assert await originals(ledger) == {A: None, B: None, C: A}
+        database = await opened()
+        await brought(database, clock, A, story("one"))
+        await database.start_recrawl(clock.now())
+        await brought_again(database, clock, story("two"))
+        await brought(database, clock, B, story("one"))
+        await brought(database, clock, C, edited(story("two")))
+        assert await originals(database) == {A: None, B: None, C: A}
 
     async def test_an_original_that_comes_again_the_same_is_no_duplicate_of_itself(
         self, opened: Opened, clock: ManualClock
     ) -> None:
-        ledger = await opened()
-        await brought(ledger, clock, A, story("one"))
-        await ledger.revisit(clock.now())
-        await brought_again(ledger, clock, story("one"), title="Another")
-        await brought(ledger, clock, B, story("one"))
-        await ledger.revisit(clock.now())
-        await brought_again(ledger, clock, edited(story("one")))
-        assert await originals(ledger) == {A: None, B: A}
-        assert ledger.counts().duplicates == 1
+        database = await opened()
+        await brought(database, clock, A, story("one"))
+        await database.start_recrawl(clock.now())
+        await brought_again(database, clock, story("one"), title="Another")
+        await brought(database, clock, B, story("one"))
+        await database.start_recrawl(clock.now())
+        await brought_again(database, clock, edited(story("one")))
+        assert await originals(database) == {A: None, B: A}
+        assert database.counts().duplicates == 1
 
     async def test_a_duplicate_whose_original_is_gone_becomes_one_and_is_told(
         self, opened: Opened, clock: ManualClock, alike: Alike
     ) -> None:
-        ledger = await opened()
+        database = await opened()
         alike.wanted = DuplicatesConfig(store=False)
-        await brought(ledger, clock, A, story("one"))
-        await brought(ledger, clock, B, story("one"))
-        await ledger.revisit(clock.now())
+        await brought(database, clock, A, story("one"))
+        await brought(database, clock, B, story("one"))
+        await database.start_recrawl(clock.now())
         texts = {A: story("two"), B: story("one")}
         for _ in texts:
-            claim = await claimed(ledger)
+            claim = await claimed(database)
             page = page_of(claim, clock, **of_text(texts[claim.task.url]))
-            await ledger.commit(visit_of(claim, clock, page=page))
-        assert await originals(ledger) == {A: None, B: None}
-        last = (await ledger.events(3, 10))[-1].page
+            await database.commit(visit_of(claim, clock, page=page))
+        assert await originals(database) == {A: None, B: None}
+        last = (await database.events(3, 10))[-1].page
         assert (last.url, last.duplicate_of, last.text) == (B, None, story("one"))
-        assert ledger.counts().duplicates == 0
+        assert database.counts().duplicates == 0
 
     async def test_a_duplicate_that_comes_again_the_same_is_not_told_again(
         self, opened: Opened, clock: ManualClock
     ) -> None:
-        ledger = await opened()
-        await brought(ledger, clock, A, story("one"))
-        await brought(ledger, clock, B, story("one"))
-        await ledger.revisit(clock.now())
+        database = await opened()
+        await brought(database, clock, A, story("one"))
+        await brought(database, clock, B, story("one"))
+        await database.start_recrawl(clock.now())
         for _ in range(2):
-            await brought_again(ledger, clock, story("one"))
-        assert len(await ledger.events(0, 10)) == 2
-        assert (await originals(ledger), ledger.counts().duplicates) == ({A: None, B: A}, 1)
+            await brought_again(database, clock, story("one"))
+        assert len(await database.events(0, 10)) == 2
+        assert (await originals(database), database.counts().duplicates) == ({A: None, B: A}, 1)
 
     async def test_a_page_that_became_a_duplicate_leaves_the_index(self, opened: Opened, clock: ManualClock) -> None:
-        ledger = await opened()
-        await brought(ledger, clock, A, story("one"))
-        await brought(ledger, clock, B, story("two"))
-        await ledger.revisit(clock.now())
+        database = await opened()
+        await brought(database, clock, A, story("one"))
+        await brought(database, clock, B, story("two"))
+        await database.start_recrawl(clock.now())
         for _ in range(2):
-            await brought_again(ledger, clock, story("one"))
-        assert await originals(ledger) == {A: None, B: A}
-        await brought(ledger, clock, C, story("two"))
-        assert (await originals(ledger))[C] is None
+            await brought_again(database, clock, story("one"))
+        assert await originals(database) == {A: None, B: A}
+        await brought(database, clock, C, story("two"))
+        assert (await originals(database))[C] is None
 
     # -- bounds -------------------------------------------------------------------------------------------------
 
@@ -276,45 +276,45 @@ class DuplicatesContract:
         self, opened: Opened, clock: ManualClock, alike: Alike, manners: Manners
     ) -> None:
         """Pages of one template: they share a band and no more, so none is a duplicate of another."""
-        ledger = await opened()
+        database = await opened()
         manners.pace = 0.0
         template = fingerprint.near_fingerprint(story("template"))[:8]
-        await ledger.admit([offer(f"https://a.test/{number}") for number in range(3 * MOST_HOLDERS)])
-        for number in range(3 * MOST_HOLDERS):
-            claim = await claimed(ledger)
+        await database.admit([candidate(f"https://a.test/{number}") for number in range(3 * MAX_PAGES_PER_KEY)])
+        for number in range(3 * MAX_PAGES_PER_KEY):
+            claim = await claimed(database)
             fields = of_text(story(f"page {number}"))
             fields["fingerprint"] = template + fingerprint.near_fingerprint(story(f"page {number}"))[8:]
             alike.compared = 0
-            await ledger.commit(visit_of(claim, clock, page=page_of(claim, clock, **fields), next_at=0.0))
-            assert alike.compared == min(number, MOST_HOLDERS)
-        assert set((await originals(ledger)).values()) == {None}
-        assert len(await drain(ledger, clock)) == 0
+            await database.commit(visit_of(claim, clock, page=page_of(claim, clock, **fields), next_at=0.0))
+            assert alike.compared == min(number, MAX_PAGES_PER_KEY)
+        assert set((await originals(database)).values()) == {None}
+        assert len(await drain(database, clock)) == 0
 
     # -- what is kept of a page -----------------------------------------------------------------------------------
 
     async def test_everything_that_was_read_is_kept(self, opened: Opened, clock: ManualClock) -> None:
-        ledger = await opened()
-        await ledger.admit([offer(A)])
-        claim = await claimed(ledger)
+        database = await opened()
+        await database.admit([candidate(A)])
+        claim = await claimed(database)
         page = page_of(claim, clock, **READ)
-        await ledger.commit(visit_of(claim, clock, page=page))
-        kept = [(await life_of(ledger, A)).page, *[one async for one in ledger.pages(PageFilter())]]
-        kept += [event.page for event in await ledger.events(0, 10)]
+        await database.commit(visit_of(claim, clock, page=page))
+        kept = [(await life_of(database, A)).page, *[one async for one in database.pages(PageFilter())]]
+        kept += [event.page for event in await database.events(0, 10)]
         assert kept == [page, page, page]
 
     async def test_what_is_read_anew_in_the_same_text_is_news(self, opened: Opened, clock: ManualClock) -> None:
-        ledger = await opened()
-        await ledger.admit([offer(A)])
-        claim = await claimed(ledger)
-        await ledger.commit(visit_of(claim, clock))
+        database = await opened()
+        await database.admit([candidate(A)])
+        claim = await claimed(database)
+        await database.commit(visit_of(claim, clock))
         news: dict[str, object] = {}
         for name in ("headline", "authors", "published", "words"):
             clock.advance(60)
-            await ledger.revisit(clock.now())
-            claim = await claimed(ledger)
+            await database.start_recrawl(clock.now())
+            claim = await claimed(database)
             news[name] = READ[name]
-            await ledger.commit(visit_of(claim, clock, page=page_of(claim, clock, **news)))
-        assert len(await ledger.events(0, 10)) == 5
+            await database.commit(visit_of(claim, clock, page=page_of(claim, clock, **news)))
+        assert len(await database.events(0, 10)) == 5
 
 
 READ: dict[str, object] = {

@@ -16,9 +16,9 @@ import msgspec
 import pytest
 
 from tenax.hosts import Hosts
-from tenax.hosts.records import MemoryHosts, OwnHosts
-from tenax.hosts.rules import after_probe, after_visit, lasting, must_probe, with_robots
-from tenax.model import Deferred, HostRecord, Outcome, RobotsCopy, RobotsVerdict, Way
+from tenax.hosts.records import MemoryHosts, UnsharedHosts
+from tenax.hosts.rules import apply_robots, extend_robots_expiry, host_after_probe, host_after_visit, should_probe
+from tenax.model import Deferred, HostRecord, Outcome, RobotsCopy, RobotsVerdict, TransportKind
 from tests.hosts.history import (
     ALL,
     HTTP_403,
@@ -65,20 +65,20 @@ class Event(NamedTuple):
     outcome: Outcome
     requests: int
     jitter: float
-    way: Way
+    way: TransportKind
     robots: RobotsCopy | None
 
     def rule(self, record: HostRecord) -> HostRecord:
         """In the order in which a visit teaches."""
         if self.robots is not None:
-            copy = lasting(self.robots, record, SITE.politeness, self.now, self.requests)
-            record = with_robots(record, copy, SITE.politeness)
+            copy = extend_robots_expiry(self.robots, record, SITE.politeness, self.now, self.requests)
+            record = apply_robots(record, copy, SITE.politeness)
         outcome = self.outcome
-        if must_probe(record):
-            record = after_probe(record, outcome == OK, "no answer", self.now, SITE, self.jitter)
+        if should_probe(record):
+            record = host_after_probe(record, outcome == OK, "no answer", self.now, SITE, self.jitter)
             outcome = Deferred(self.now, "probe")
-        other = Way.CURL if self.way is Way.HTTP else Way.HTTP
-        return after_visit(record, outcome, self.now, self.requests, SITE, self.jitter, self.way, other)
+        other = TransportKind.CURL if self.way is TransportKind.HTTP else TransportKind.HTTP
+        return host_after_visit(record, outcome, self.now, self.requests, SITE, self.jitter, self.way, other)
 
 
 def events(chance: random.Random, most: int) -> list[Event]:
@@ -96,7 +96,7 @@ def events(chance: random.Random, most: int) -> list[Event]:
                 chance.choice(USUAL if chance.random() < 0.8 else ALL),
                 chance.choice((0, 1, 1, 1, 2)),
                 chance.random(),
-                chance.choice((Way.HTTP, Way.HTTP, Way.CURL, Way.BROWSER)),
+                chance.choice((TransportKind.HTTP, TransportKind.HTTP, TransportKind.CURL, TransportKind.BROWSER)),
                 robots,
             )
         )
@@ -107,15 +107,15 @@ async def played(hosts: Hosts, record: HostRecord, history: list[Event]) -> list
     """What was known after each visit."""
     known = []
     for event in history:
-        adopted = await hosts.adopt(record)
-        known.append(await hosts.learn(record.origin, adopted, event.rule))
+        adopted = await hosts.acquire(record)
+        known.append(await hosts.update(record.origin, adopted, event.rule))
         hosts.release(record.origin)
     return known
 
 
 async def expected(record: HostRecord, history: list[Event]) -> list[HostRecord]:
     """The same by one process alone."""
-    return await played(OwnHosts(MemoryHosts()), record, history)
+    return await played(UnsharedHosts(MemoryHosts()), record, history)
 
 
 async def side_by_side(play: Callable[[int], Awaitable[None]], count: int) -> None:
@@ -141,40 +141,40 @@ def _told(record: HostRecord, _: HostRecord) -> HostRecord:
 class HostsContract:
     async def test_a_host_that_nobody_knows_is_as_its_claim_says(self, store: Store) -> None:
         assert store.hosts.get(ORIGIN) is None
-        assert await store.hosts.adopt(RECORD) == RECORD
+        assert await store.hosts.acquire(RECORD) == RECORD
         assert store.hosts.get(ORIGIN) == RECORD
 
     async def test_what_is_learned_is_known_from_then_on(self, store: Store) -> None:
-        await store.hosts.adopt(RECORD)
-        learned = await store.hosts.learn(ORIGIN, RECORD, counted)
+        await store.hosts.acquire(RECORD)
+        learned = await store.hosts.update(ORIGIN, RECORD, counted)
         assert (learned.page_count, learned.next_at) == (1, 1.0)
         assert store.hosts.get(ORIGIN) == learned
-        assert await store.hosts.adopt(RECORD) == learned, "the claim is older"
+        assert await store.hosts.acquire(RECORD) == learned, "the claim is older"
 
     async def test_a_claim_that_is_newer_holds(self, store: Store) -> None:
-        """Another process was there meanwhile, and the ledger knows."""
-        await store.hosts.adopt(RECORD)
-        await store.hosts.learn(ORIGIN, RECORD, counted)
+        """Another process was there meanwhile, and the database knows."""
+        await store.hosts.acquire(RECORD)
+        await store.hosts.update(ORIGIN, RECORD, counted)
         newer = msgspec.structs.replace(RECORD, next_at=50.0, page_count=9, blocks_in_a_row=2)
-        assert await store.hosts.adopt(newer) == newer
-        learned = await store.hosts.learn(ORIGIN, newer, counted)
+        assert await store.hosts.acquire(newer) == newer
+        learned = await store.hosts.update(ORIGIN, newer, counted)
         assert (learned.next_at, learned.page_count, learned.blocks_in_a_row) == (51.0, 10, 2)
 
     async def test_on_a_tie_what_is_known_holds(self, store: Store) -> None:
-        await store.hosts.adopt(RECORD)
-        learned = await store.hosts.learn(ORIGIN, RECORD, lambda host: with_robots(host, ROBOTS, SITE.politeness))
+        await store.hosts.acquire(RECORD)
+        learned = await store.hosts.update(ORIGIN, RECORD, lambda host: apply_robots(host, ROBOTS, SITE.politeness))
         assert (learned.next_at, learned.crawl_delay_seconds) == (RECORD.next_at, 3.0)
-        assert await store.hosts.adopt(RECORD) == learned
+        assert await store.hosts.acquire(RECORD) == learned
 
     async def test_what_is_learned_of_a_host_that_is_not_held_begins_with_the_fallback(self, store: Store) -> None:
-        learned = await store.hosts.learn(ORIGIN, msgspec.structs.replace(RECORD, page_count=7), counted)
+        learned = await store.hosts.update(ORIGIN, msgspec.structs.replace(RECORD, page_count=7), counted)
         assert learned.page_count == 8
         assert store.hosts.get(ORIGIN) == learned
         assert not store.near.is_busy(ORIGIN)
 
     async def test_a_host_is_busy_until_each_of_its_visits_is_released(self, store: Store) -> None:
-        await store.hosts.adopt(RECORD)
-        await store.hosts.adopt(RECORD)
+        await store.hosts.acquire(RECORD)
+        await store.hosts.acquire(RECORD)
         store.hosts.release(ORIGIN)
         assert store.near.is_busy(ORIGIN)
         store.hosts.release(ORIGIN)
@@ -183,8 +183,8 @@ class HostsContract:
 
     async def test_every_record_is_held_once(self, store: Store) -> None:
         for number in range(3):
-            await store.hosts.adopt(stranger(number))
-        learned = await store.hosts.learn(stranger(0).origin, stranger(0), counted)
+            await store.hosts.acquire(stranger(number))
+        learned = await store.hosts.update(stranger(0).origin, stranger(0), counted)
         store.hosts.release(stranger(1).origin)
         held = sorted(store.near.records(), key=lambda record: record.origin)
         assert held == [learned, stranger(1), stranger(2)]
@@ -193,16 +193,17 @@ class HostsContract:
         origins = (ORIGIN, "http://a.example", "https://a.example:8443")
         for number, origin in enumerate(origins):
             told = HostRecord(origin, "a.example", robots=ROBOTS, page_count=number)
-            await store.hosts.adopt(HostRecord(origin, "a.example"))
-            await store.hosts.learn(origin, told, partial(_told, told))
+            await store.hosts.acquire(HostRecord(origin, "a.example"))
+            await store.hosts.update(origin, told, partial(_told, told))
         for number, origin in enumerate(origins):
-            record = await store.hosts.adopt(HostRecord(origin, "a.example"))
+            record = await store.hosts.acquire(HostRecord(origin, "a.example"))
             assert (record.origin, record.page_count, record.robots) == (origin, number, ROBOTS)
 
     @pytest.mark.parametrize("number", range(len(ALL)))
     async def test_every_ending_of_a_visit_teaches_the_same(self, store: Store, number: int) -> None:
         history = [
-            Event(NOW + at, ALL[number], 1, 0.5, Way.HTTP, ROBOTS if at == 0 else None) for at in (0, 1, 90, 400)
+            Event(NOW + at, ALL[number], 1, 0.5, TransportKind.HTTP, ROBOTS if at == 0 else None)
+            for at in (0, 1, 90, 400)
         ]
         assert await played(store.hosts, RECORD, history) == await expected(RECORD, history)
 

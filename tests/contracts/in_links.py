@@ -1,4 +1,4 @@
-"""What every ledger promises about tasks that many pages link to, as a suite that any backend must pass."""
+"""What every database promises about tasks that many pages link to, as a suite that any backend must pass."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ import msgspec
 import pytest
 
 from tenax.clock import ManualClock
-from tenax.database import Ledger
-from tenax.model import SECONDS_PER_POINT, Again, Claim, Offer, Plan, Priority, Source, points_of_links
-from tests.contracts.catalogues import reopened
-from tests.contracts.held_pages import life_of
-from tests.contracts.ledger import Manners, Opened, claim_soon, claimed, drain, offer, visit_of
+from tenax.database import Database
+from tenax.model import SECONDS_PER_POINT, Candidate, Claim, Plan, Priority, Reschedule, Source, in_link_points
+from tests.contracts.database import Manners, Opened, candidate, claim_soon, claimed, drain, visit_of
+from tests.contracts.stored_copies import life_of
+from tests.contracts.url_lists import reopened
 
 A, B = "https://a.test", "https://b.test"
 PAGES = [f"{A}/{number}" for number in range(30)]
-"""More than a ledger holds in hand of one host."""
+"""More than a database holds in hand of one host."""
 LAST = PAGES[-1]
-FOUR_LINKS = points_of_links(4) * SECONDS_PER_POINT
+FOUR_LINKS = in_link_points(4) * SECONDS_PER_POINT
 
 
 async def linked_from(
-    ledger: Ledger,
+    database: Database,
     clock: ManualClock,
     *urls: str,
     source: Source = Source.LINK,
@@ -32,29 +32,29 @@ async def linked_from(
     linked: dict[str, int] | None = None,
 ) -> str:
     """The next page links to these; its URL."""
-    claim = await claimed(ledger)
-    offers = tuple(offer(url, source=source, via=claim.task.url) for url in urls)
-    visit = visit_of(claim, clock, plan=plan, offers=offers)
-    await ledger.commit(msgspec.structs.replace(visit, linked=linked or {}))
+    claim = await claimed(database)
+    candidates = tuple(candidate(url, source=source, via=claim.task.url) for url in urls)
+    visit = visit_of(claim, clock, plan=plan, candidates=candidates)
+    await database.commit(msgspec.structs.replace(visit, new_in_links=linked or {}))
     clock.advance(1)
     return claim.task.url
 
 
-async def hubs(ledger: Ledger, number: int) -> None:
+async def hubs(database: Database, number: int) -> None:
     """So many pages wait, and go before what they link to."""
-    found = [offer(f"{A}/hub{one}", priority=Priority.HIGH, lead_seconds=10_000.0) for one in range(number)]
-    await ledger.admit(found)
+    found = [candidate(f"{A}/hub{one}", priority=Priority.HIGH, lead_seconds=10_000.0) for one in range(number)]
+    await database.admit(found)
 
 
-async def found_last(ledger: Ledger, clock: ManualClock) -> float:
+async def found_last(database: Database, clock: ManualClock) -> float:
     """One page links to all but the last, and then another one to that; when it is due."""
-    await linked_from(ledger, clock, *PAGES[:-1])
-    await linked_from(ledger, clock, LAST)
-    return await due_of(ledger, LAST)
+    await linked_from(database, clock, *PAGES[:-1])
+    await linked_from(database, clock, LAST)
+    return await due_of(database, LAST)
 
 
-async def due_of(ledger: Ledger, url: str) -> float:
-    due = (await life_of(ledger, url)).due
+async def due_of(database: Database, url: str) -> float:
+    due = (await life_of(database, url)).due
     assert due is not None
     return due
 
@@ -66,81 +66,81 @@ class InLinksContract:
     async def test_what_many_pages_link_to_goes_first(
         self, opened: Opened, clock: ManualClock, is_reopened: bool
     ) -> None:
-        ledger = await opened()
-        await hubs(ledger, 5)
-        due = await found_last(ledger, clock)
+        database = await opened()
+        await hubs(database, 5)
+        due = await found_last(database, clock)
         for links in (2, 3, 4):
-            assert await due_of(ledger, LAST) == due, links
-            await linked_from(ledger, clock, LAST)
-        assert await due_of(ledger, LAST) == due - FOUR_LINKS
+            assert await due_of(database, LAST) == due, links
+            await linked_from(database, clock, LAST)
+        assert await due_of(database, LAST) == due - FOUR_LINKS
         if is_reopened:
-            ledger = await reopened(ledger, opened)
+            database = await reopened(database, opened)
             clock.advance(5)
-        order = await drain(ledger, clock)
+        order = await drain(database, clock)
         assert sorted(order) == sorted(PAGES)
         # Those in hand are next, whatever is said of others.
         assert order.index(LAST) < 9
-        assert await ledger.problems() == []
+        assert await database.find_problems() == []
 
     async def test_what_readers_have_counted_is_added(self, opened: Opened, clock: ManualClock) -> None:
         """They tell of many pages at once, and of some that wait no longer."""
-        ledger = await opened()
-        await hubs(ledger, 4)
-        due = await found_last(ledger, clock)
-        await linked_from(ledger, clock, linked={LAST: 2, f"{A}/hub0": 3, f"{A}/gone": 60})
-        assert await due_of(ledger, LAST) == due
-        await linked_from(ledger, clock, linked={LAST: 1})
-        assert await due_of(ledger, LAST) == due - FOUR_LINKS
+        database = await opened()
+        await hubs(database, 4)
+        due = await found_last(database, clock)
+        await linked_from(database, clock, linked={LAST: 2, f"{A}/hub0": 3, f"{A}/gone": 60})
+        assert await due_of(database, LAST) == due
+        await linked_from(database, clock, linked={LAST: 1})
+        assert await due_of(database, LAST) == due - FOUR_LINKS
 
     async def test_pages_that_come_together_count_each(
         self, opened: Opened, clock: ManualClock, manners: Manners
     ) -> None:
         """As many as one transaction has, for a task that is new in it."""
         manners.most, manners.pace = 8, 0.0
-        ledger = await opened()
-        await hubs(ledger, 8)
-        claims = [await claimed(ledger) for _ in range(8)]
-        offers = tuple(offer(url, via=claims[0].task.url) for url in PAGES)
-        await asyncio.gather(*(ledger.commit(visit_of(claim, clock, offers=offers)) for claim in claims))
-        assert {await due_of(ledger, url) for url in PAGES} == {clock.now() - FOUR_LINKS}
+        database = await opened()
+        await hubs(database, 8)
+        claims = [await claimed(database) for _ in range(8)]
+        candidates = tuple(candidate(url, via=claims[0].task.url) for url in PAGES)
+        await asyncio.gather(*(database.commit(visit_of(claim, clock, candidates=candidates)) for claim in claims))
+        assert {await due_of(database, url) for url in PAGES} == {clock.now() - FOUR_LINKS}
 
     @pytest.mark.parametrize("source", [Source.SITEMAP, Source.FEED])
     async def test_only_links_count(self, opened: Opened, clock: ManualClock, source: Source) -> None:
-        ledger = await opened()
-        await hubs(ledger, 7)
-        due = await found_last(ledger, clock)
+        database = await opened()
+        await hubs(database, 7)
+        due = await found_last(database, clock)
         for _ in range(5):
-            await linked_from(ledger, clock, LAST, source=source)
-        assert await due_of(ledger, LAST) == due
+            await linked_from(database, clock, LAST, source=source)
+        assert await due_of(database, LAST) == due
 
     async def test_a_page_that_comes_again_does_not_count_again(self, opened: Opened, clock: ManualClock) -> None:
-        ledger = await opened()
-        await hubs(ledger, 3)
-        due = await found_last(ledger, clock)
-        plan = Again(clock.now(), why="at once")
-        sources = {await linked_from(ledger, clock, LAST, plan=plan) for _ in range(6)}
+        database = await opened()
+        await hubs(database, 3)
+        due = await found_last(database, clock)
+        plan = Reschedule(clock.now(), why="at once")
+        sources = {await linked_from(database, clock, LAST, plan=plan) for _ in range(6)}
         assert len(sources) == 1
-        assert await due_of(ledger, LAST) == due
+        assert await due_of(database, LAST) == due
 
     async def test_what_is_not_due_yet_is_not_brought_ahead(self, opened: Opened, clock: ManualClock) -> None:
-        ledger = await opened()
-        await hubs(ledger, 6)
+        database = await opened()
+        await hubs(database, 6)
         later = clock.now() + 1000
-        await ledger.admit([offer(LAST, due=later)])
+        await database.admit([candidate(LAST, due=later)])
         for _ in range(6):
-            await linked_from(ledger, clock, LAST)
-        assert await due_of(ledger, LAST) == later
+            await linked_from(database, clock, LAST)
+        assert await due_of(database, LAST) == later
 
     async def test_what_is_in_hand_stays_where_it_is(self, opened: Opened, clock: ManualClock) -> None:
-        ledger = await opened()
-        await hubs(ledger, 6)
-        await linked_from(ledger, clock, PAGES[0])
-        await linked_from(ledger, clock, PAGES[1])
-        due = await due_of(ledger, PAGES[1])
+        database = await opened()
+        await hubs(database, 6)
+        await linked_from(database, clock, PAGES[0])
+        await linked_from(database, clock, PAGES[1])
+        due = await due_of(database, PAGES[1])
         for _ in range(4):
-            await linked_from(ledger, clock, PAGES[1])
-        assert await due_of(ledger, PAGES[1]) == due
-        assert await drain(ledger, clock) == PAGES[:2]
+            await linked_from(database, clock, PAGES[1])
+        assert await due_of(database, PAGES[1]) == due
+        assert await drain(database, clock) == PAGES[:2]
 
     @pytest.mark.parametrize("seed", range(4))
     async def test_whatever_links_to_what_each_is_visited_once(
@@ -150,24 +150,24 @@ class InLinksContract:
         rng = random.Random(seed)
         manners.most, manners.pace = 3, 0.0
         urls = [f"{rng.choice((A, B))}/{number}" for number in range(150)]
-        ledger = await opened()
-        await ledger.admit([offer(urls[0]), offer(urls[1])])
+        database = await opened()
+        await database.admit([candidate(urls[0]), candidate(urls[1])])
         visits: Counter[str] = Counter()
         flying: list[Claim] = []
         for _ in range(5000):
-            claim = await claim_soon(ledger) if len(flying) < 5 and rng.random() < 0.7 else None
+            claim = await claim_soon(database) if len(flying) < 5 and rng.random() < 0.7 else None
             if claim is not None:
                 visits[claim.task.url] += 1
                 flying.append(claim)
             elif flying:
                 claim = flying.pop(rng.randrange(len(flying)))
-                some: list[Offer] = [offer(url, via=claim.task.url) for url in rng.sample(urls, 12)]
+                some: list[Candidate] = [candidate(url, via=claim.task.url) for url in rng.sample(urls, 12)]
                 # A few are linked to from everywhere.
-                some += [offer(url, via=claim.task.url) for url in urls[-5:]]
-                await ledger.commit(visit_of(claim, clock, offers=tuple(some), next_at=clock.now()))
-            elif not ledger.counts().waiting:
+                some += [candidate(url, via=claim.task.url) for url in urls[-5:]]
+                await database.commit(visit_of(claim, clock, candidates=tuple(some), next_at=clock.now()))
+            elif not database.counts().waiting:
                 break
             clock.advance(0.1)
         assert set(visits.values()) == {1}
         assert len(visits) > 140
-        assert await ledger.problems() == []
+        assert await database.find_problems() == []

@@ -18,14 +18,25 @@ import pytest
 from tenax.clock import Clock, ManualClock
 from tenax.config import FetchConfig, GuardConfig, ProxyConfig, SiteConfig
 from tenax.fetch import Request, Response, Transport
-from tenax.fetch.dns import Found, NameUnknown
+from tenax.fetch.dns import LookupResult, UnknownHost
 from tenax.fetch.proxies import ProxyPools, ProxyScheme
-from tenax.fetch.retry import plan_for
-from tenax.hosts.rules import after_visit
-from tenax.model import Again, Deferred, Failed, FailureKind, HostRecord, Priority, Refused, Source, Task, Way
+from tenax.fetch.retry import plan_task
+from tenax.hosts.rules import host_after_visit
+from tenax.model import (
+    Deferred,
+    Failed,
+    FailureKind,
+    HostRecord,
+    Priority,
+    Refused,
+    Reschedule,
+    Source,
+    Task,
+    TransportKind,
+)
 from tests.contracts.transport import SELF_SIGNED, Made, Names, Rig, unused_port
 from tests.loops import FAULT_SECONDS, outlasted, reached
-from tests.site.manners import MANNERS, PAGE
+from tests.site.behaviours import MANNERS, PAGE
 from tests.site.proxies import VOUCHED, LocalProxy, Manner, vouched_tls
 from tests.site.server import Exchange, Site
 
@@ -39,10 +50,10 @@ NAMED = {"secure.example": "127.0.0.1"}
 class EveryName(Names):
     """Every name of the tests leads to this machine."""
 
-    async def addresses(self, host: str) -> Found:
+    async def resolve(self, host: str) -> LookupResult:
         if not host.endswith(".example") or host == "gone.example":
-            raise NameUnknown
-        return Found(("127.0.0.1",))
+            raise UnknownHost
+        return LookupResult(("127.0.0.1",))
 
 
 def page_of(site: Site, path: str = "/page", *, seconds: float = FAULT_SECONDS, verify_tls: bool = True) -> Request:
@@ -91,8 +102,8 @@ class ProxiedContract:
         """A transport that goes through these proxies; to sites of this machine it may go."""
         section = ProxyConfig(urls=urls, strategy="priority")
         pools = ProxyPools(lambda _: section, lambda: 0.0)
-        fetch, knobs = FetchConfig(connect_timeout_seconds=connect_seconds), GuardConfig((allow,), ports)
-        async with Rig(self.made, fetch, EveryName(), knobs, clock, pools) as rig:
+        fetch, settings = FetchConfig(connect_timeout_seconds=connect_seconds), GuardConfig((allow,), ports)
+        async with Rig(self.made, fetch, EveryName(), settings, clock, pools) as rig:
             yield rig.transport
 
     @pytest.fixture(autouse=True)
@@ -412,15 +423,23 @@ class ProxiedContract:
         site = SiteConfig()
         before = record = HostRecord("https://secure.example", "secure.example", failures_in_a_row=2, blocks_in_a_row=1)
         for nth in range(6):
-            record = after_visit(record, failed, 1000.0 + 400 * nth, 1, site, 0.5)
-        assert msgspec.structs.replace(record, next_at=before.next_at, resting_why="") == before
+            record = host_after_visit(record, failed, 1000.0 + 400 * nth, 1, site, 0.5)
+        assert msgspec.structs.replace(record, next_at=before.next_at, backoff_reason="") == before
         rest_seconds = 5.0 if trouble == "declines" else 1.0
         assert record.next_at == 3000.0 + rest_seconds, "its pace, or the rest that all of the proxies want"
         task = Task(
-            page_of(secure_site).url, record.origin, 0, Priority.HIGH, Source.SEED, None, 0.0, 0.0, way=Way.CURL
+            page_of(secure_site).url,
+            record.origin,
+            0,
+            Priority.HIGH,
+            Source.SEED,
+            None,
+            0.0,
+            0.0,
+            transport=TransportKind.CURL,
         )
-        plan = plan_for(failed, task, 3000.0, site, 0.5, record.next_at, frozenset(Way), Way.CURL)
-        assert plan == Again(record.next_at), "no attempt is spent, and no way insisted on"
+        plan = plan_task(failed, task, 3000.0, site, 0.5, record.next_at, frozenset(TransportKind), TransportKind.CURL)
+        assert plan == Reschedule(record.next_at), "no attempt is spent, and no way insisted on"
 
     # -- what comes through ---------------------------------------------------------------------------------
 

@@ -23,12 +23,12 @@ import pytest
 from tenax.clock import Clock, ManualClock, SteadyClock
 from tenax.config import FetchConfig, GuardConfig
 from tenax.fetch import Request, Response, Transport
-from tenax.fetch.dns import Found, NameUnknown
+from tenax.fetch.dns import LookupResult, UnknownHost
 from tenax.fetch.guard import Guard
 from tenax.fetch.proxies import ProxyPools
 from tenax.model import Deferred, Failed, FailureKind, Refused
 from tests.loops import FAULT_SECONDS, ROUNDS, outlasted, reached, rounds
-from tests.site.manners import BOMBS, ENCODED, LARGE, LINES, MANNERS, PAGE
+from tests.site.behaviours import BOMBS, ENCODED, LARGE, LINES, MANNERS, PAGE
 from tests.site.server import Exchange, Site
 
 CAP_BYTES = 1024 * 1024
@@ -50,12 +50,12 @@ class Names:
     def __init__(self, **known: tuple[str, ...]) -> None:
         self.known = {name.replace("_", "."): addresses for name, addresses in known.items()}
 
-    async def addresses(self, host: str) -> Found:
+    async def resolve(self, host: str) -> LookupResult:
         if host == "silent.example":
             await asyncio.Event().wait()
         if host not in self.known:
-            raise NameUnknown(None, "no such name")
-        return Found(self.known[host])
+            raise UnknownHost(None, "no such name")
+        return LookupResult(self.known[host])
 
     def close(self) -> None: ...
 
@@ -73,7 +73,7 @@ class Rig:
         pools: ProxyPools | None = None,
     ) -> None:
         clock = clock or SteadyClock()
-        self.guard = Guard(guard or OPEN, clock, lookup=names or Names(localhost=("127.0.0.1",)))
+        self.guard = Guard(guard or OPEN, clock, resolver=names or Names(localhost=("127.0.0.1",)))
         self.transport = made(fetch or FetchConfig(), self.guard, clock, pools)
 
     async def __aenter__(self) -> Rig:
@@ -261,7 +261,7 @@ class TransportContract:
 
     async def test_a_site_may_see_headers_of_its_own(self, rig: Rig, site: Site) -> None:
         await rig.transport.get(
-            Request(site.url("/page"), CAP_BYTES, FAULT_SECONDS, standing=(("User-Agent", "Mine/1"),))
+            Request(site.url("/page"), CAP_BYTES, FAULT_SECONDS, default_headers=(("User-Agent", "Mine/1"),))
         )
         await rig.page(site.url("/page"))
         assert [hit.headers["user-agent"].partition("/")[0] for hit in site.hits] == ["Mine", "Tenax"]
@@ -329,8 +329,8 @@ class TransportContract:
     async def test_a_header_sent_twice_or_folded_is_there(self, rig: Rig, site: Site) -> None:
         headers = (await rig.page(site.url("/robots-tags"))).headers
         assert headers["X-ROBOTS-TAG"] == "noindex"
-        assert headers.all("X-Robots-Tag") == ("noindex", "other: nofollow")
-        assert headers.all("X-Other") == ()
+        assert headers.get_all("X-Robots-Tag") == ("noindex", "other: nofollow")
+        assert headers.get_all("X-Other") == ()
         folded = (await rig.page(site.url("/folded"))).headers
         assert folded["x-long"].split() == ["first", "second"]
         assert folded["x-bytes"] == "\udce9\udcff"
@@ -441,22 +441,20 @@ class TransportContract:
         self, rig: Rig, site: Site, path: str
     ) -> None:
         for cap_bytes in (10_000, CAP_BYTES, len(LINES) - 1, len(LINES), len(LINES) + 1):
-            request = Request(site.url(path), cap_bytes, FAULT_SECONDS, takes_beginning=True)
+            request = Request(site.url(path), cap_bytes, FAULT_SECONDS, may_truncate=True)
             response = await rig.transport.get(request)
             assert isinstance(response, Response), (cap_bytes, response)
             assert response.body == LINES[:cap_bytes]
         assert (await rig.failure(site.url(path))).kind is FailureKind.TOO_LARGE, "elsewhere it is no page"
 
     async def test_of_a_body_without_end_the_beginning_is_taken(self, rig: Rig, site: Site) -> None:
-        response = await rig.transport.get(
-            Request(site.url("/endless"), CAP_BYTES, FAULT_SECONDS, takes_beginning=True)
-        )
+        response = await rig.transport.get(Request(site.url("/endless"), CAP_BYTES, FAULT_SECONDS, may_truncate=True))
         assert isinstance(response, Response)
         assert response.body == b"a" * CAP_BYTES
 
     @pytest.mark.parametrize("path", [path + suffix for path in BOMBS for suffix in ("", "/chunked")])
     async def test_a_bomb_has_no_beginning(self, rig: Rig, site: Site, path: str) -> None:
-        request = Request(site.url(path), CAP_BYTES, FAULT_SECONDS, takes_beginning=True)
+        request = Request(site.url(path), CAP_BYTES, FAULT_SECONDS, may_truncate=True)
         with memory_grows_by_less_than(megabytes=50):
             failed = await rig.transport.get(request)
         assert isinstance(failed, Failed) and failed.kind is FailureKind.TOO_LARGE

@@ -7,48 +7,48 @@ from typing import Any
 import msgspec
 import pytest
 
-from tenax.config import Config, DiscoveryConfig, FreshnessConfig, SiteConfig, Sites
-from tenax.crawl.after_visit import Lesson, lesson_of
-from tenax.crawl.reader.messages import Reading
+from tenax.config import Config, DiscoveryConfig, RecrawlConfig, SiteConfig, Sites
+from tenax.crawl.after_visit import VisitUpdate, apply_visit
+from tenax.crawl.reader.messages import ExtractedPage
 from tenax.extract.text.fingerprint import near_fingerprint
 from tenax.fetch import Response
-from tenax.fetch.answer import Answer
+from tenax.fetch.answer import FetchResult
 from tenax.fetch.headers import Headers
 from tenax.model import (
-    Again,
+    Candidate,
     Claim,
     DeadLetter,
     Done,
     Failed,
     FailureKind,
     Fetched,
-    Held,
     HostRecord,
     Lease,
-    Offer,
     Outcome,
     PageKind,
     Plan,
     Priority,
     Rejected,
+    Reschedule,
     RobotsCopy,
     RobotsVerdict,
     Source,
+    StoredCopy,
     Task,
-    Way,
+    TransportKind,
 )
-from tenax.urls.admit import rules_of
+from tenax.urls.admit import build_rules
 
 SITE = "https://a.test"
 NOW = 1_772_000_000.0
-RULES = rules_of([SITE], Config(), 2026)
+RULES = build_rules([SITE], Config(), 2026)
 HOST = HostRecord(SITE, "a.test")
-PAGE = Reading(kind=PageKind.HUB, content_hash="h")
+PAGE = ExtractedPage(kind=PageKind.HUB, content_hash="h")
 
 
 def site(keep: bool = False, **discovery: Any) -> SiteConfig:
-    config = Config(discovery=DiscoveryConfig(**discovery), freshness=FreshnessConfig(keep=keep))
-    return Sites(config).of_origin(SITE)
+    config = Config(discovery=DiscoveryConfig(**discovery), recrawl=RecrawlConfig(continuous=keep))
+    return Sites(config).for_origin(SITE)
 
 
 def claim(path: str = "/", **changes: Any) -> Claim:
@@ -56,51 +56,59 @@ def claim(path: str = "/", **changes: Any) -> Claim:
     return Claim(msgspec.structs.replace(task, **changes), HOST, Lease(1, 1, NOW + 60))
 
 
-def lesson(
+def visit_update(
     one: Claim,
     outcome: Outcome,
-    reading: Reading | None = PAGE,
-    new: tuple[Offer, ...] = (),
+    reading: ExtractedPage | None = PAGE,
+    new: tuple[Candidate, ...] = (),
     settings: SiteConfig | None = None,
     robots: RobotsCopy | None = None,
     host: HostRecord = HOST,
-) -> Lesson:
+) -> VisitUpdate:
     response = Response(one.task.url, 200, Headers(()), b"", 0, NOW, NOW, NOW)
-    answer = Answer(outcome, NOW, 1, Way.HTTP, robots, response=response)
-    return lesson_of(
-        host, one, answer, outcome, reading, new, NOW, 0.5, frozenset({Way.HTTP}), RULES, settings or site()
+    answer = FetchResult(outcome, NOW, 1, TransportKind.HTTP, robots, response=response)
+    return apply_visit(
+        host, one, answer, outcome, reading, new, NOW, 0.5, frozenset({TransportKind.HTTP}), RULES, settings or site()
     )
 
 
-def offers_of(found: Lesson) -> list[str]:
-    return [offer.url.removeprefix(SITE) for offer in found.offers]
+def candidates_of(found: VisitUpdate) -> list[str]:
+    return [candidate.url.removeprefix(SITE) for candidate in found.candidates]
 
 
 def test_the_host_is_learned_of_as_ever() -> None:
-    found = lesson(claim("/a"), Failed("HTTP 500", FailureKind.SERVER_ERROR, status=500), None)
+    found = visit_update(claim("/a"), Failed("HTTP 500", FailureKind.SERVER_ERROR, status=500), None)
     assert found.host.error_count == 1
-    assert (found.offers, found.freshness, found.again_at) == ((), None, None)
+    assert (found.candidates, found.change_history, found.next_visit_at) == ((), None, None)
 
 
 def test_a_robots_txt_that_came_leads_to_sitemaps_and_not_to_feeds() -> None:
     copy = RobotsCopy(RobotsVerdict.RULES, NOW, NOW + 60, "Sitemap: /maps.xml", 200)
-    assert offers_of(lesson(claim(), Fetched(200), None, robots=copy)) == ["/maps.xml"]
+    assert candidates_of(visit_update(claim(), Fetched(200), None, robots=copy)) == ["/maps.xml"]
 
 
 def test_a_home_page_leads_to_the_usual_place_of_a_feed() -> None:
-    assert offers_of(lesson(claim(), Fetched(200), settings=site(sources=("feeds",), guesses="always"))) == ["/feed"]
+    assert candidates_of(visit_update(claim(), Fetched(200), settings=site(sources=("feeds",), guesses="always"))) == [
+        "/feed"
+    ]
 
 
 # ---- selections -------------------------------------------------------------------------------------------
 
 
 def test_a_selection_is_counted_and_fruitful_only_by_what_lies_beyond_its_path() -> None:
-    own = Offer(f"{SITE}/shop?colour=blue", SITE)
-    beyond = Offer(f"{SITE}/item", SITE)
-    found = lesson(claim("/shop?colour=red"), Fetched(200), new=(own,))
-    assert (found.host.finds.facets["/shop"].seen, found.host.finds.facets["/shop"].fruitful) == (1, 0)
-    found = lesson(claim("/shop?colour=red"), Fetched(200), new=(own, beyond), host=found.host)
-    assert (found.host.finds.facets["/shop"].seen, found.host.finds.facets["/shop"].fruitful) == (2, 0.5)
+    own = Candidate(f"{SITE}/shop?colour=blue", SITE)
+    beyond = Candidate(f"{SITE}/item", SITE)
+    found = visit_update(claim("/shop?colour=red"), Fetched(200), new=(own,))
+    assert (found.host.guess_state.facets["/shop"].visited, found.host.guess_state.facets["/shop"].useful_ratio) == (
+        1,
+        0,
+    )
+    found = visit_update(claim("/shop?colour=red"), Fetched(200), new=(own, beyond), host=found.host)
+    assert (found.host.guess_state.facets["/shop"].visited, found.host.guess_state.facets["/shop"].useful_ratio) == (
+        2,
+        0.5,
+    )
 
 
 @pytest.mark.parametrize(
@@ -111,25 +119,25 @@ def test_a_selection_is_counted_and_fruitful_only_by_what_lies_beyond_its_path()
         ("/shop?page=2", Fetched(200), PAGE),
     ],
 )
-def test_nothing_else_is(path: str, outcome: Outcome, reading: Reading | None) -> None:
-    assert lesson(claim(path), outcome, reading).host.finds.facets == {}
+def test_nothing_else_is(path: str, outcome: Outcome, reading: ExtractedPage | None) -> None:
+    assert visit_update(claim(path), outcome, reading).host.guess_state.facets == {}
 
 
 # ---- again ------------------------------------------------------------------------------------------------
 
 
 def test_a_page_comes_back_in_its_time_only_where_pages_are_kept_fresh() -> None:
-    once = lesson(claim("/a"), Fetched(200))
-    assert (once.freshness, once.again_at, once.plan(Done())) == (None, None, Done())
-    kept = lesson(claim("/a"), Fetched(200), settings=site(keep=True))
-    assert kept.freshness is not None and kept.again_at is not None and kept.again_at > NOW
-    assert kept.plan(Done()) == Again(kept.again_at, why=kept.why)
-    assert kept.host.upkeep.planned_per_day > 0
+    once = visit_update(claim("/a"), Fetched(200))
+    assert (once.change_history, once.next_visit_at, once.adjust_plan(Done())) == (None, None, Done())
+    kept = visit_update(claim("/a"), Fetched(200), settings=site(continuous=True))
+    assert kept.change_history is not None and kept.next_visit_at is not None and kept.next_visit_at > NOW
+    assert kept.adjust_plan(Done()) == Reschedule(kept.next_visit_at, why=kept.why)
+    assert kept.host.recrawl_cost.planned_per_day > 0
 
 
 def test_what_is_to_be_tried_again_soon_is() -> None:
-    plan = Again(NOW + 5, spends_attempt=True)
-    assert lesson(claim("/a"), Fetched(200), settings=site(keep=True)).plan(plan) is plan
+    plan = Reschedule(NOW + 5, spends_attempt=True)
+    assert visit_update(claim("/a"), Fetched(200), settings=site(continuous=True)).adjust_plan(plan) is plan
 
 
 @pytest.mark.parametrize(
@@ -141,29 +149,38 @@ def test_what_is_to_be_tried_again_soon_is() -> None:
     ],
 )
 def test_a_page_that_was_there_is_not_given_up(outcome: Outcome, plan: Plan) -> None:
-    settings = site(keep=True)
-    first = lesson(claim("/a"), Fetched(200), settings=settings)
-    assert lesson(claim("/a"), outcome, None, settings=settings).plan(plan) is plan, "one that never was is"
-    again = msgspec.structs.replace(claim("/a"), held=Held(NOW - 86_400, 200, PageKind.HUB, freshness=first.freshness))
-    found = lesson(again, outcome, None, settings=settings)
-    later = found.plan(plan)
-    assert isinstance(later, Again) and later.at > NOW and later.why.startswith("failed once")
-    assert found.freshness is not None and first.freshness is not None
-    assert (found.freshness.misses, found.freshness.rates) == (1, first.freshness.rates)
+    settings = site(continuous=True)
+    first = visit_update(claim("/a"), Fetched(200), settings=settings)
+    assert visit_update(claim("/a"), outcome, None, settings=settings).adjust_plan(plan) is plan, (
+        "one that never was is"
+    )
+    again = msgspec.structs.replace(
+        claim("/a"), stored_copy=StoredCopy(NOW - 86_400, 200, PageKind.HUB, change_history=first.change_history)
+    )
+    found = visit_update(again, outcome, None, settings=settings)
+    later = found.adjust_plan(plan)
+    assert isinstance(later, Reschedule) and later.at > NOW and later.why.startswith("failed once")
+    assert found.change_history is not None and first.change_history is not None
+    assert (found.change_history.misses, found.change_history.rates) == (1, first.change_history.rates)
 
 
 def test_a_text_that_is_nearly_the_one_we_held_has_not_changed() -> None:
     words = " ".join(f"word{number}" for number in range(600))
-    settings = site(keep=True)
-    first = lesson(claim("/a"), Fetched(200), settings=settings)
+    settings = site(continuous=True)
+    first = visit_update(claim("/a"), Fetched(200), settings=settings)
     prints = [near_fingerprint(text) for text in (words, words + " 41 visitors", "another text altogether " * 50)]
     held, counter, other = (
         msgspec.structs.replace(PAGE, content_hash=str(place), fingerprint=mark) for place, mark in enumerate(prints)
     )
-    copy = Held(
-        NOW - 86_400, 200, PageKind.HUB, freshness=first.freshness, content_hash="0", fingerprint=held.fingerprint
+    copy = StoredCopy(
+        NOW - 86_400,
+        200,
+        PageKind.HUB,
+        change_history=first.change_history,
+        content_hash="0",
+        fingerprint=held.fingerprint,
     )
-    for reading, changed in ((counter, 0), (other, 1)):
-        again = msgspec.structs.replace(claim("/a"), held=copy)
-        found = lesson(again, Fetched(200), reading, settings=settings)
-        assert found.freshness is not None and found.freshness.changed == changed
+    for extracted, changed in ((counter, 0), (other, 1)):
+        again = msgspec.structs.replace(claim("/a"), stored_copy=copy)
+        found = visit_update(again, Fetched(200), extracted, settings=settings)
+        assert found.change_history is not None and found.change_history.changes == changed

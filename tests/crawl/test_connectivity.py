@@ -12,7 +12,7 @@ import pytest
 
 from tenax.clock import ManualClock
 from tenax.config import ResilienceConfig
-from tenax.crawl.connectivity import Look, Network, NetworkWatch, look, probe_address
+from tenax.crawl.connectivity import NetworkMonitor, NetworkState, ProbeResult, parse_probe_address, probe_network
 from tenax.errors import ConfigError, NetworkLost
 from tenax.model import (
     Deferred,
@@ -34,22 +34,22 @@ ANSWER = Fetched(200)
 # ---- suspicion ----------------------------------------------------------------------------------------------
 
 
-def watch_of(network_failures: int = 3) -> NetworkWatch:
-    return NetworkWatch(ResilienceConfig(network_failures=network_failures))
+def watch_of(network_failures: int = 3) -> NetworkState:
+    return NetworkState(ResilienceConfig(network_failures=network_failures))
 
 
-def proven(network_failures: int = 3, hosts: int = 20) -> NetworkWatch:
+def proven(network_failures: int = 3, hosts: int = 20) -> NetworkState:
     """In a crawl of many hosts, after a probe has been seen to answer."""
     watch = watch_of(network_failures)
     for number in range(hosts):
-        watch.note(ANSWER, f"http://{number}.test")
-    watch.looked(True, 0.0)
+        watch.record_outcome(ANSWER, f"http://{number}.test")
+    watch.record_probe(True, 0.0)
     return watch
 
 
-def fail(watch: NetworkWatch, *hosts: str) -> None:
+def fail(watch: NetworkState, *hosts: str) -> None:
     for host in hosts:
-        watch.note(UNREACHED, f"http://{host}.test")
+        watch.record_outcome(UNREACHED, f"http://{host}.test")
 
 
 def test_the_network_is_suspected_when_enough_different_hosts_in_a_row_cannot_be_reached() -> None:
@@ -57,13 +57,13 @@ def test_the_network_is_suspected_when_enough_different_hosts_in_a_row_cannot_be
     fail(watch, "a", "b", "a", "b", "a", "b")
     assert not watch.is_suspect
     fail(watch, "c")
-    assert (watch.is_suspect, watch.is_look_due(100.0)) == (True, True)
+    assert (watch.is_suspect, watch.is_probe_due(100.0)) == (True, True)
 
 
 def test_one_answer_of_anybody_clears_it() -> None:
     watch = proven()
     fail(watch, "a", "b", "c")
-    watch.note(ANSWER, "http://d.test")
+    watch.record_outcome(ANSWER, "http://d.test")
     assert not watch.is_suspect
     fail(watch, "a", "b")
     assert not watch.is_suspect
@@ -110,9 +110,9 @@ LOST = [FailureKind.DNS, FailureKind.CONNECT, FailureKind.TIMEOUT_CONNECT]
 def test_what_counts_as_an_answer(outcome: Outcome) -> None:
     watch = proven()
     fail(watch, "a", "b", "c")
-    watch.note(outcome, "http://d.test")
+    watch.record_outcome(outcome, "http://d.test")
     assert not watch.is_suspect
-    assert not watch.is_ours(outcome)
+    assert not watch.is_network_failure(outcome)
 
 
 @pytest.mark.parametrize("outcome", SILENT, ids=str)
@@ -120,7 +120,7 @@ def test_what_says_nothing_about_the_network(outcome: Outcome) -> None:
     watch = proven()
     fail(watch, "a", "b")
     for host in "cdef":
-        watch.note(outcome, f"http://{host}.test")
+        watch.record_outcome(outcome, f"http://{host}.test")
     assert not watch.is_suspect
     fail(watch, "c")
     assert watch.is_suspect
@@ -130,7 +130,7 @@ def test_what_says_nothing_about_the_network(outcome: Outcome) -> None:
 def test_what_counts_as_not_reached(kind: FailureKind) -> None:
     watch = proven()
     for host in "abc":
-        watch.note(Failed("gone", kind, is_site_wide=True), f"http://{host}.test")
+        watch.record_outcome(Failed("gone", kind, is_site_wide=True), f"http://{host}.test")
     assert watch.is_suspect
 
 
@@ -140,11 +140,11 @@ def test_what_counts_as_not_reached(kind: FailureKind) -> None:
 def test_down_is_what_a_look_found_and_up_again_too() -> None:
     watch = proven()
     fail(watch, "a", "b", "c")
-    watch.looked(False, 100.0)
+    watch.record_probe(False, 100.0)
     assert (watch.is_down, watch.down_since) == (True, 100.0)
-    watch.looked(False, 130.0)
+    watch.record_probe(False, 130.0)
     assert watch.down_since == 100.0
-    watch.looked(True, 160.0)
+    watch.record_probe(True, 160.0)
     assert not watch.is_down
     assert not watch.is_suspect
 
@@ -152,62 +152,62 @@ def test_down_is_what_a_look_found_and_up_again_too() -> None:
 def test_probes_that_never_answered_prove_nothing() -> None:
     """A crawl of an intranet, behind a firewall: the default probes are out of reach, and nothing is wrong."""
     watch = watch_of()
-    watch.note(ANSWER, "http://z.test")
+    watch.record_outcome(ANSWER, "http://z.test")
     fail(watch, "a", "b", "c")
-    assert not watch.is_ours(UNREACHED)
-    watch.looked(False, 100.0)
+    assert not watch.is_network_failure(UNREACHED)
+    watch.record_probe(False, 100.0)
     assert not watch.is_down
     assert not watch.is_suspect
 
 
 def test_the_probes_are_tried_once_when_a_first_public_host_has_answered() -> None:
     watch = watch_of()
-    assert not watch.is_look_due(0.0)
-    watch.note(ANSWER, "http://127.0.0.1", is_public=False)
-    assert not watch.is_look_due(0.0)
-    watch.note(ANSWER, "http://a.test")
-    assert watch.is_look_due(0.0)
-    watch.looked(True, 0.0)
-    watch.note(ANSWER, "http://b.test")
-    assert not watch.is_look_due(1e6)
+    assert not watch.is_probe_due(0.0)
+    watch.record_outcome(ANSWER, "http://127.0.0.1", is_public=False)
+    assert not watch.is_probe_due(0.0)
+    watch.record_outcome(ANSWER, "http://a.test")
+    assert watch.is_probe_due(0.0)
+    watch.record_probe(True, 0.0)
+    watch.record_outcome(ANSWER, "http://b.test")
+    assert not watch.is_probe_due(1e6)
 
 
 def test_looks_keep_their_distance() -> None:
     watch = proven()
-    watch.looked(True, 100.0)
+    watch.record_probe(True, 100.0)
     fail(watch, "a", "b", "c")
-    assert [watch.is_look_due(now) for now in (100.0, 104.9, 105.0)] == [False, False, True]
-    watch.looked(False, 105.0)
-    assert [watch.is_look_due(now) for now in (106.0, 134.9, 135.0)] == [False, False, True]
+    assert [watch.is_probe_due(now) for now in (100.0, 104.9, 105.0)] == [False, False, True]
+    watch.record_probe(False, 105.0)
+    assert [watch.is_probe_due(now) for now in (106.0, 134.9, 135.0)] == [False, False, True]
 
 
 def test_without_probes_there_is_never_a_look() -> None:
-    watch = NetworkWatch(ResilienceConfig(network_failures=1, network_probes=()))
-    watch.note(ANSWER, "http://a.test")
+    watch = NetworkState(ResilienceConfig(network_failures=1, network_probes=()))
+    watch.record_outcome(ANSWER, "http://a.test")
     fail(watch, "a", "a", "a")
-    assert not watch.is_look_due(1e6)
+    assert not watch.is_probe_due(1e6)
 
 
 def test_a_public_host_that_answers_while_the_network_is_down_proves_the_contrary() -> None:
     watch = proven()
-    watch.looked(False, 100.0)
-    watch.note(ANSWER, "http://127.0.0.1", is_public=False)
+    watch.record_probe(False, 100.0)
+    watch.record_outcome(ANSWER, "http://127.0.0.1", is_public=False)
     assert watch.is_down
-    watch.note(ANSWER, "http://a.test")
+    watch.record_outcome(ANSWER, "http://a.test")
     assert not watch.is_down
 
 
 def test_our_own_outage_is_not_the_hosts() -> None:
     watch = proven()
     reset = Failed("reset", FailureKind.RESET, is_site_wide=True)
-    assert not watch.is_ours(UNREACHED)
+    assert not watch.is_network_failure(UNREACHED)
     fail(watch, "a", "b", "c")
-    assert watch.is_ours(UNREACHED)  # suspected: nothing is held against anyone until somebody looked
-    watch.looked(False, 100.0)
-    assert watch.is_ours(UNREACHED) and watch.is_ours(reset)
-    assert not watch.is_ours(Failed("HTTP 500", FailureKind.SERVER_ERROR, is_site_wide=True, status=500))
-    watch.looked(True, 130.0)
-    assert not watch.is_ours(UNREACHED)
+    assert watch.is_network_failure(UNREACHED)  # suspected: nothing is held against anyone until somebody looked
+    watch.record_probe(False, 100.0)
+    assert watch.is_network_failure(UNREACHED) and watch.is_network_failure(reset)
+    assert not watch.is_network_failure(Failed("HTTP 500", FailureKind.SERVER_ERROR, is_site_wide=True, status=500))
+    watch.record_probe(True, 130.0)
+    assert not watch.is_network_failure(UNREACHED)
 
 
 @pytest.mark.parametrize("hosts", [1, 2000])
@@ -217,11 +217,11 @@ def test_a_crawl_that_is_left_with_dead_hosts_does_not_suspect_the_network_for_e
     for number in range(4000):
         now = 1000.0 + number / 20
         fail(watch, str(number % hosts))
-        ours += watch.is_ours(UNREACHED)
-        if watch.is_look_due(now):
-            watch.looked(True, now)
+        ours += watch.is_network_failure(UNREACHED)
+        if watch.is_probe_due(now):
+            watch.record_probe(True, now)
     assert ours < 800
-    watch.note(ANSWER, "http://alive.test")
+    watch.record_outcome(ANSWER, "http://alive.test")
     fail(watch, *map(str, range(10)))
     assert watch.is_suspect, "after an answer it is as watchful as before"
 
@@ -229,10 +229,10 @@ def test_a_crawl_that_is_left_with_dead_hosts_does_not_suspect_the_network_for_e
 def test_memory_is_bounded() -> None:
     watch = watch_of(network_failures=10)
     for number in range(1000):
-        watch.note(ANSWER, f"http://{number}.test")
+        watch.record_outcome(ANSWER, f"http://{number}.test")
     for number in range(1000):
         fail(watch, str(number))
-    assert len(watch._answering) == len(watch._unreached) == 10
+    assert len(watch._reachable_hosts) == len(watch._unreachable_hosts) == 10
 
 
 # ---- looking ------------------------------------------------------------------------------------------------
@@ -278,21 +278,21 @@ def addresses(*ports: int) -> dict[str, tuple[str, int]]:
 async def test_one_probe_that_takes_a_connection_is_enough() -> None:
     with nobody() as closed, black_hole() as silent:
         async with listener() as port:
-            found = await look(addresses(closed, silent, port), timeout_seconds=30.0)
+            found = await probe_network(addresses(closed, silent, port), timeout_seconds=30.0)
     assert found.is_up
-    assert found.answered == f"127.0.0.1:{port}"
+    assert found.reachable_probe == f"127.0.0.1:{port}"
 
 
 async def test_without_any_the_troubles_are_told() -> None:
     with nobody() as closed, black_hole() as silent:
-        found = await look(addresses(closed, silent), timeout_seconds=0.05)
+        found = await probe_network(addresses(closed, silent), timeout_seconds=0.05)
     assert not found.is_up
-    assert found.troubles[f"127.0.0.1:{closed}"]
-    assert found.troubles[f"127.0.0.1:{silent}"] == "no answer within 0.05 s"
+    assert found.errors[f"127.0.0.1:{closed}"]
+    assert found.errors[f"127.0.0.1:{silent}"] == "no answer within 0.05 s"
 
 
 async def test_no_probes_no_network() -> None:
-    assert await look({}) == Look()
+    assert await probe_network({}) == ProbeResult()
 
 
 @pytest.mark.parametrize(
@@ -305,7 +305,7 @@ async def test_no_probes_no_network() -> None:
     ],
 )
 def test_a_probe_is_an_address_and_a_port(text: str, address: tuple[str, int]) -> None:
-    assert probe_address(text) == address
+    assert parse_probe_address(text) == address
 
 
 @pytest.mark.parametrize(
@@ -313,7 +313,7 @@ def test_a_probe_is_an_address_and_a_port(text: str, address: tuple[str, int]) -
 )
 def test_what_is_no_probe_is_refused(text: str) -> None:
     with pytest.raises(ConfigError, match=r"`resilience\.network_probes`: a probe looks like 1\.1\.1\.1:443"):
-        probe_address(text)
+        parse_probe_address(text)
 
 
 # ---- waiting ------------------------------------------------------------------------------------------------
@@ -337,11 +337,11 @@ async def reached(condition: Callable[[], bool]) -> None:
     raise AssertionError("it never came to that")
 
 
-def network_of(port: int, clock: ManualClock, held: Held, patience_seconds: float = 0.0) -> Network:
+def network_of(port: int, clock: ManualClock, held: Held, patience_seconds: float = 0.0) -> NetworkMonitor:
     resilience = ResilienceConfig(
-        network_failures=3, network_probes=(f"127.0.0.1:{port}",), network_patience_seconds=patience_seconds
+        network_failures=3, network_probes=(f"127.0.0.1:{port}",), max_network_outage_seconds=patience_seconds
     )
-    return Network(NetworkWatch(resilience), resilience, clock, held, poll_seconds=TICK)
+    return NetworkMonitor(NetworkState(resilience), resilience, clock, held, poll_seconds=TICK)
 
 
 async def test_a_lost_network_holds_the_crawl_until_it_is_back(caplog: pytest.LogCaptureFixture) -> None:
@@ -349,21 +349,21 @@ async def test_a_lost_network_holds_the_crawl_until_it_is_back(caplog: pytest.Lo
     async with listener() as port:
         network = network_of(port, clock, held)
         running = asyncio.ensure_future(network.run())
-        network.watch.note(ANSWER, "http://a.test")
-        await reached(lambda: network.watch._is_proven)
+        network.state.record_outcome(ANSWER, "http://a.test")
+        await reached(lambda: network.state._has_working_probe)
     clock.advance(60)
-    fail(network.watch, "a", "b", "c")
-    await reached(lambda: network.watch.is_down)
+    fail(network.state, "a", "b", "c")
+    await reached(lambda: network.state.is_down)
     await reached(lambda: bool(held.calls))
     for _ in range(4):
         clock.advance(31)
-        await reached(lambda: network.watch._looked_at == clock.now())
+        await reached(lambda: network.state._probed_at == clock.now())
     assert held.calls == [("network", True)]
     async with listener(port=port):
         clock.advance(31)
         await reached(lambda: len(held.calls) == 2)
     assert held.calls == [("network", True), ("network", False)]
-    assert not network.watch.is_down
+    assert not network.state.is_down
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
     [lost, back] = [record for record in caplog.records if record.levelno == logging.WARNING]
@@ -377,9 +377,9 @@ async def test_a_network_that_stays_away_for_too_long_ends_the_run() -> None:
     clock, held = ManualClock(), Held()
     with nobody() as port:
         network = network_of(port, clock, held, patience_seconds=600)
-        network.watch.note(ANSWER, "http://a.test")
-        network.watch.looked(True, clock.now())
-        fail(network.watch, "a", "b", "c")
+        network.state.record_outcome(ANSWER, "http://a.test")
+        network.state.record_probe(True, clock.now())
+        fail(network.state, "a", "b", "c")
         clock.advance(60)
         running = asyncio.ensure_future(network.run())
         await reached(lambda: bool(held.calls))
@@ -396,12 +396,12 @@ async def test_a_host_that_answers_ends_the_wait() -> None:
     clock, held = ManualClock(), Held()
     with nobody() as port:
         network = network_of(port, clock, held)
-        network.watch.note(ANSWER, "http://a.test")
-        network.watch.looked(True, clock.now())
-        await network.look()
+        network.state.record_outcome(ANSWER, "http://a.test")
+        network.state.record_probe(True, clock.now())
+        await network.probe()
         assert held.calls == [("network", True)]
         running = asyncio.ensure_future(network.run())
-        network.watch.note(ANSWER, "http://a.test")
+        network.state.record_outcome(ANSWER, "http://a.test")
         await reached(lambda: len(held.calls) == 2)
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
@@ -410,9 +410,9 @@ async def test_a_host_that_answers_ends_the_wait() -> None:
 
 async def test_without_probes_a_look_changes_nothing() -> None:
     held, resilience = Held(), ResilienceConfig(network_probes=())
-    network = Network(NetworkWatch(resilience), resilience, ManualClock(), held)
-    assert await network.look() == Look()
-    assert not network.watch.is_down
+    network = NetworkMonitor(NetworkState(resilience), resilience, ManualClock(), held)
+    assert await network.probe() == ProbeResult()
+    assert not network.state.is_down
     assert held.calls == []
 
 
@@ -420,10 +420,10 @@ async def test_a_crawl_that_has_reached_no_public_host_asks_nobody_outside() -> 
     clock, held = ManualClock(), Held()
     async with listener() as port:
         network = network_of(port, clock, held)
-        network.watch.note(ANSWER, "http://127.0.0.1", is_public=False)
-        fail(network.watch, "a", "b", "c", "a", "b", "c")
-        assert network.watch.is_suspect
-        assert not network.watch.is_look_due(clock.now())
-        assert await network.look() == Look()
-        network.watch.note(ANSWER, "http://public.test")
-        assert (await network.look()).is_up
+        network.state.record_outcome(ANSWER, "http://127.0.0.1", is_public=False)
+        fail(network.state, "a", "b", "c", "a", "b", "c")
+        assert network.state.is_suspect
+        assert not network.state.is_probe_due(clock.now())
+        assert await network.probe() == ProbeResult()
+        network.state.record_outcome(ANSWER, "http://public.test")
+        assert (await network.probe()).is_up

@@ -10,31 +10,31 @@ from pathlib import Path
 import pytest
 
 from tenax.clock import ManualClock
-from tenax.config import CacheConfig, Config, CrawlConfig, DuplicatesConfig, FetchConfig, LedgerConfig
-from tenax.crawl.reader.messages import Job, Reading
-from tenax.crawl.reader.pool import InlineReaders, ReaderFailed
+from tenax.config import CacheConfig, Config, CrawlConfig, DatabaseConfig, DuplicatesConfig, FetchConfig
+from tenax.crawl.reader.messages import ExtractedPage, ExtractJob
+from tenax.crawl.reader.pool import InlineReaderPool, ReaderFailed
 from tenax.database import Admission, TaskState
 from tenax.errors import CommitUnknown, NoSeedReachable
-from tenax.fetch.answer import Answer
+from tenax.fetch.answer import FetchResult
 from tenax.model import (
+    Candidate,
     Claim,
     Deferred,
     Ending,
     Failed,
     FailureKind,
     Fetched,
-    Held,
     Hop,
     HostRecord,
-    Offer,
     Park,
     Redirected,
     Rejected,
     Source,
+    StoredCopy,
     Task,
     Unchanged,
     Visit,
-    label,
+    outcome_label,
 )
 from tenax.urls.admit import Rules
 from tests.crawling import BY_LINKS, HURRIED, SITE, Answered, Crawl, begun, linking, until
@@ -58,7 +58,7 @@ async def crawl_of(tmp_path: Path, clock: ManualClock) -> AsyncIterator[Making]:
         pages: Mapping[str, Answered],
         crawl: CrawlConfig = DEFAULTS.crawl,
         fetch: FetchConfig = DEFAULTS.fetch,
-        readers: InlineReaders | None = None,
+        readers: InlineReaderPool | None = None,
         duplicates: DuplicatesConfig = DEFAULTS.duplicates,
         cache: CacheConfig = DEFAULTS.cache,
     ) -> Crawl:
@@ -70,7 +70,7 @@ async def crawl_of(tmp_path: Path, clock: ManualClock) -> AsyncIterator[Making]:
 
     yield made
     for one in crawls:
-        await one.ledger.close()
+        await one.database.close()
 
 
 SMALL: dict[str, Answered] = {
@@ -89,7 +89,7 @@ async def test_a_url_that_is_claimed_again_before_its_visit_has_ended_here_is_in
 ) -> None:
     """The visit that put it off is written, so it is due again; that visit ends here a moment later."""
     crawl = await crawl_of({"/robots.txt": "", "/": linking()})
-    commit, is_claimed_again = crawl.ledger.commit, asyncio.Event()
+    commit, is_claimed_again = crawl.database.commit, asyncio.Event()
 
     async def late(visit: Visit) -> Admission:
         admission = await commit(visit)
@@ -98,14 +98,14 @@ async def test_a_url_that_is_claimed_again_before_its_visit_has_ended_here_is_in
         return admission
 
     async def claim() -> Claim | None:
-        claimed = await ledger_claim()
+        claimed = await database_claim()
         if claimed is not None and claimed.lease.number > 1:
             is_claimed_again.set()
         return claimed
 
-    ledger_claim = crawl.ledger.claim
-    monkeypatch.setattr(crawl.ledger, "commit", late)
-    monkeypatch.setattr(crawl.ledger, "claim", claim)
+    database_claim = crawl.database.claim
+    monkeypatch.setattr(crawl.database, "commit", late)
+    monkeypatch.setattr(crawl.database, "claim", claim)
     crawl.web.gate.clear()
     running = asyncio.ensure_future(crawl.run())
     await until(lambda: len(crawl.visits) == 1 and crawl.web.at_once == 1)
@@ -123,7 +123,7 @@ async def test_everything_that_can_be_reached_is_visited_once(crawl_of: Making) 
     assert crawl.outcomes["/lost"] == "failed:not_found"
     assert sorted(crawl.web.asked) == sorted(SITE + path for path in (*SMALL, "/lost", "/robots.txt"))
     assert crawl.engine.in_flight == {}
-    assert crawl.ledger.counts().waiting == 0
+    assert crawl.database.counts().waiting == 0
 
 
 async def test_robots_txt_is_asked_before_anything_else(crawl_of: Making) -> None:
@@ -154,20 +154,20 @@ async def test_a_bug_of_ours_on_a_page_is_an_outcome_of_that_page(
 ) -> None:
     crawl = await crawl_of({**SMALL, "/a": ZeroDivisionError("ours")}, fetch=FetchConfig(max_attempts=1))
     assert await crawl.run() is Ending.COMPLETE
-    life = await crawl.life("/a")
-    assert life.state is TaskState.DEAD
-    assert life.visits[-1].outcome == Failed("ZeroDivisionError in Tenax itself", FailureKind.INTERNAL)
+    history = await crawl.life("/a")
+    assert history.state is TaskState.DEAD
+    assert history.visits[-1].outcome == Failed("ZeroDivisionError in Tenax itself", FailureKind.INTERNAL)
     assert sorted(crawl.stored) == ["/", "/b"]
     assert "visit failed inside" in caplog.text
 
 
 async def test_a_bug_of_ours_makes_nobody_forget_what_the_host_said_meanwhile(crawl_of: Making) -> None:
-    class Broken(InlineReaders):
-        async def read(self, job: Job, rules: Rules, others: int = 0) -> Reading:
+    class Broken(InlineReaderPool):
+        async def extract(self, job: ExtractJob, rules: Rules, others: int = 0) -> ExtractedPage:
             if job.url.endswith("/b"):
                 await until(lambda: "/a" in crawl.outcomes)
                 raise ZeroDivisionError("ours")
-            return await super().read(job, rules)
+            return await super().extract(job, rules)
 
     crawl = await crawl_of({"/": linking("/a", "/b"), "/a": (429, "90"), "/b": linking()}, readers=Broken())
     crawl.web.gate.clear()
@@ -182,27 +182,31 @@ async def test_a_bug_of_ours_makes_nobody_forget_what_the_host_said_meanwhile(cr
     crawl.engine.stop()
     await running
     assert crawl.outcomes == {"/": "fetched", "/a": "failed:rate_limited", "/b": "failed:internal"}
-    host = await crawl.ledger.host(SITE)
+    host = await crawl.database.host(SITE)
     assert host is not None
-    assert (host.limited_in_a_row, host.resting_why) == (1, "rate limited: asked to wait 90 s")
+    assert (host.limited_in_a_row, host.backoff_reason) == (1, "rate limited: asked to wait 90 s")
 
 
 async def test_neither_the_host_nor_the_url_pays_for_our_own_network(crawl_of: Making, clock: ManualClock) -> None:
     lost = Failed("no such host", FailureKind.DNS)
     crawl = await crawl_of({"/": lost})
     watch = crawl.engine.network
-    watch.note(Fetched(200), "https://b.test")
-    watch.looked(True, clock.now())
+    watch.record_outcome(Fetched(200), "https://b.test")
+    watch.record_probe(True, clock.now())
     for _ in range(3):
-        watch.note(lost, "https://b.test")
+        watch.record_outcome(lost, "https://b.test")
     running = asyncio.ensure_future(crawl.run())
     await until(lambda: len(crawl.visits) >= 6)
     crawl.engine.stop()
     await running
-    life = await crawl.life("/")
-    assert (life.state, life.attempt, label(life.visits[-1].outcome)) == (TaskState.WAITING, 0, "failed:dns")
-    assert life.host is not None
-    assert (life.host.failures_in_a_row, life.host.error_count, life.host.resting_why) == (0, 0, "")
+    history = await crawl.life("/")
+    assert (history.state, history.attempt, outcome_label(history.visits[-1].outcome)) == (
+        TaskState.WAITING,
+        0,
+        "failed:dns",
+    )
+    assert history.host is not None
+    assert (history.host.failures_in_a_row, history.host.error_count, history.host.backoff_reason) == (0, 0, "")
 
 
 async def test_a_host_that_goes_down_or_shuts_us_out_is_told_once(
@@ -211,13 +215,13 @@ async def test_a_host_that_goes_down_or_shuts_us_out_is_told_once(
     paths = [f"/{number}" for number in range(8)]
     wrong = Failed("HTTP 500", FailureKind.SERVER_ERROR, status=500)
     pages = {"/": linking(*paths), **dict.fromkeys(paths, wrong)}
-    crawl = await crawl_of(pages, CrawlConfig(patience_seconds=5.0))
+    crawl = await crawl_of(pages, CrawlConfig(max_idle_seconds=5.0))
     with caplog.at_level(logging.INFO, "tenax.crawl.engine"):
-        assert await crawl.run() is Ending.PATIENCE
+        assert await crawl.run() is Ending.MAX_IDLE
         [down] = [record for record in caplog.records if "down" in record.message]
         assert (down.__dict__["host"], down.__dict__["why"]) == (SITE, "down: 5 failures in a row, last: HTTP 500")
         crawl.web.pages.update(dict.fromkeys([SITE + path for path in paths], (403, "")))
-        while await crawl.run() is Ending.PATIENCE:
+        while await crawl.run() is Ending.MAX_IDLE:
             clock.advance(1000)
     told = [record.message for record in caplog.records if record.name == "tenax.crawl.engine"]
     assert told == [
@@ -228,18 +232,18 @@ async def test_a_host_that_goes_down_or_shuts_us_out_is_told_once(
 
 
 async def test_a_document_that_no_reader_survives_is_a_failed_url(crawl_of: Making) -> None:
-    class Delicate(InlineReaders):
-        async def read(self, job: Job, rules: Rules, others: int = 0) -> Reading:
+    class Delicate(InlineReaderPool):
+        async def extract(self, job: ExtractJob, rules: Rules, others: int = 0) -> ExtractedPage:
             if job.url.endswith("/a"):
                 raise ReaderFailed("unreadable: it ended 2 readers, by SIGSEGV")
-            return await super().read(job, rules)
+            return await super().extract(job, rules)
 
     crawl = await crawl_of(SMALL, readers=Delicate())
     assert await crawl.run() is Ending.COMPLETE
     assert crawl.outcomes["/a"] == "failed:unreadable"
     assert sorted(crawl.stored) == ["/", "/b"]
-    letters = [letter async for letter in crawl.ledger.dead_letters()]
-    assert [(letter.url, letter.cause) for letter in letters] == [
+    letters = [dead_letter async for dead_letter in crawl.database.dead_letters()]
+    assert [(dead_letter.url, dead_letter.cause) for dead_letter in letters] == [
         (f"{SITE}/a", "unreadable: it ended 2 readers, by SIGSEGV")
     ]
 
@@ -247,15 +251,15 @@ async def test_a_document_that_no_reader_survives_is_a_failed_url(crawl_of: Maki
 async def test_pages_too_costly_to_read_are_failed_urls_and_their_host_backs_off(crawl_of: Making) -> None:
     """Each is asked for once; the third of them begins a cooldown, and what is left waits for its end."""
     paths, deep = [f"/{n}" for n in range(40)], "<div>" * 20_000
-    crawl = await crawl_of({"/": linking(*paths), **dict.fromkeys(paths, deep)}, CrawlConfig(patience_seconds=1))
-    assert await crawl.run() is Ending.PATIENCE
-    letters = [letter.cause async for letter in crawl.ledger.dead_letters()]
+    crawl = await crawl_of({"/": linking(*paths), **dict.fromkeys(paths, deep)}, CrawlConfig(max_idle_seconds=1))
+    assert await crawl.run() is Ending.MAX_IDLE
+    letters = [dead_letter.cause async for dead_letter in crawl.database.dead_letters()]
     assert set(letters) == {"too costly to read: elements nest more than 10,000 deep"}
     assert 3 <= len(letters) < 3 + HURRIED.connections_per_host, "those under way are still read"
     assert len(crawl.asked) == 1 + len(letters)
-    host = await crawl.ledger.host(SITE)
+    host = await crawl.database.host(SITE)
     assert host is not None
-    assert host.resting_why == "cooldown: 3 pages too costly to read in 60 min"
+    assert host.backoff_reason == "cooldown: 3 pages too costly to read in 60 min"
     assert crawl.stored == ["/"]
 
 
@@ -265,17 +269,17 @@ async def test_a_visit_that_comes_too_late_is_not_written_and_stops_nobody(
     crawl = await crawl_of({"/robots.txt": "", **SMALL})
     claim = None
     while claim is None:
-        claim = await crawl.ledger.claim()
-        await crawl.ledger.wait_for_work(0.01)
-    clock.advance(LedgerConfig().lease_seconds + 1)
+        claim = await crawl.database.claim()
+        await crawl.database.wait_for_work(0.01)
+    clock.advance(DatabaseConfig().lease_seconds + 1)
     crawl.engine.in_flight[claim.lease.number] = (claim.task.url, clock.now())
-    second = await crawl.ledger.claim()
+    second = await crawl.database.claim()
     assert second is not None
-    await crawl.engine.work(claim)
+    await crawl.engine.process_claim(claim)
     assert "visit came too late" in caplog.text
     assert crawl.visits == []
     assert crawl.engine.in_flight == {}
-    await crawl.engine.work(second)
+    await crawl.engine.process_claim(second)
     assert await crawl.run() is Ending.COMPLETE
     assert sorted(crawl.stored) == ["/", "/a", "/a/deep", "/b"]
 
@@ -284,25 +288,25 @@ async def test_a_visit_that_comes_too_late_is_not_written_and_stops_nobody(
 async def test_a_commit_of_which_nobody_knows_whether_it_was_made_stops_nobody(
     crawl_of: Making, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, is_written: bool
 ) -> None:
-    """The ledger finds out: what was written is not visited again, what was not is."""
+    """The database finds out: what was written is not visited again, what was not is."""
     crawl = await crawl_of({"/robots.txt": "", **SMALL})
-    commit, lost = crawl.ledger.commit, list[str]()
+    commit, lost = crawl.database.commit, list[str]()
 
     async def losing(visit: Visit) -> Admission:
         url = visit.claim.task.url
         if url != SITE + "/a" or lost:
             return await commit(visit)
         lost.append(url)
-        await (commit(visit) if is_written else crawl.ledger.release(visit.claim))
+        await (commit(visit) if is_written else crawl.database.release(visit.claim))
         raise CommitUnknown("the answer was lost")
 
-    monkeypatch.setattr(crawl.ledger, "commit", losing)
+    monkeypatch.setattr(crawl.database, "commit", losing)
     assert await crawl.run() is Ending.COMPLETE
-    assert "the ledger went away during the commit of a visit" in caplog.text
+    assert "the database went away during the commit of a visit" in caplog.text
     assert crawl.web.asked.count(SITE + "/a") == 2 - is_written
     assert ("/a" in crawl.stored) is not is_written
     assert (await crawl.life("/a")).page is not None
-    assert crawl.ledger.counts().pages == 4
+    assert crawl.database.counts().pages == 4
 
 
 # ---- what becomes of links and redirects ------------------------------------------------------------------
@@ -320,12 +324,12 @@ async def test_noindex_keeps_the_links_and_not_the_page_and_nofollow_the_other_w
     assert await crawl.run() is Ending.COMPLETE
     assert sorted(crawl.stored) == ["/", "/behind", "/end"]
     assert crawl.outcomes["/hidden"] == "rejected:noindex"
-    assert await crawl.ledger.life(SITE + "/never") is None
+    assert await crawl.database.url_history(SITE + "/never") is None
     assert (await crawl.life("/end")).visits[-1].refusals == {"nofollow": 1}
 
 
 async def test_a_link_that_only_duplicates_had_is_taken_from_the_next_page(crawl_of: Making) -> None:
-    """Readers leave out links that the ledger has; those of a duplicate that is not followed it has not."""
+    """Readers leave out links that the database has; those of a duplicate that is not followed it has not."""
     pages: dict[str, Answered] = {
         "/": "<p>High water at nine.</p><a href=/b></a>",
         "/b": "<p>High water at nine.</p><a href=/only></a>",
@@ -336,9 +340,9 @@ async def test_a_link_that_only_duplicates_had_is_taken_from_the_next_page(crawl
     assert await crawl.run() is Ending.COMPLETE
     page = (await crawl.life("/b")).page
     assert page is not None and page.duplicate_of == SITE + "/"
-    assert (await crawl.ledger.status()).refusals == {"duplicate": 1}
+    assert (await crawl.database.status()).refusals == {"duplicate": 1}
     crawl.engine.crawl = CrawlConfig()
-    await crawl.ledger.admit([Offer(SITE + "/later", SITE)])
+    await crawl.database.admit([Candidate(SITE + "/later", SITE)])
     assert await crawl.run() is Ending.COMPLETE
     assert crawl.stored == ["/", "/b", "/later", "/only"]
 
@@ -436,7 +440,7 @@ async def test_stop_finishes_what_is_in_flight_and_claims_no_more(crawl_of: Maki
     assert await running is Ending.INTERRUPTED
     assert crawl.engine.in_flight == {}
     assert crawl.stored == ["/"]
-    assert crawl.ledger.counts().waiting == 30
+    assert crawl.database.counts().waiting == 30
 
 
 async def test_what_is_abandoned_waits_for_others_at_once(crawl_of: Making, clock: ManualClock) -> None:
@@ -452,26 +456,26 @@ async def test_what_is_abandoned_waits_for_others_at_once(crawl_of: Making, cloc
     assert (crawl.engine.in_flight, len(crawl.stored)) == ({}, stored)
     assert crawl.engine.abandon() == 0
     clock.advance(1.0)
-    claimed = {claim.task.url for _ in range(4) if (claim := await crawl.ledger.claim()) is not None}
+    claimed = {claim.task.url for _ in range(4) if (claim := await crawl.database.claim()) is not None}
     assert claimed == begun, "they are the first of their host again"
-    assert await crawl.ledger.problems() == []
+    assert await crawl.database.find_problems() == []
 
 
 async def test_hold_claims_nothing_until_it_is_over(crawl_of: Making) -> None:
     crawl = await crawl_of(many(10))
-    crawl.engine.hold("test", True)
+    crawl.engine.set_pause("test", True)
     running = asyncio.ensure_future(crawl.run())
     for _ in range(50):
         await asyncio.sleep(0)
     assert crawl.web.asked == []
-    crawl.engine.hold("test", False)
+    crawl.engine.set_pause("test", False)
     assert await running is Ending.COMPLETE
     assert len(crawl.stored) == 11
 
 
 async def test_a_held_crawl_can_be_stopped(crawl_of: Making) -> None:
     crawl = await crawl_of(many(10))
-    crawl.engine.hold("test", True)
+    crawl.engine.set_pause("test", True)
     running = asyncio.ensure_future(crawl.run())
     await asyncio.sleep(0)
     crawl.engine.stop()
@@ -487,18 +491,18 @@ async def test_no_more_than_concurrency_are_in_flight(crawl_of: Making) -> None:
 async def test_patience_ends_when_everyone_rests_for_longer(crawl_of: Making) -> None:
     """The front page is there already; then the host asks for an hour."""
     limited = Failed("HTTP 429", FailureKind.RATE_LIMITED, status=429, retry_after_seconds=3600)
-    crawl = await crawl_of({"/": linking("/a"), "/a": limited}, CrawlConfig(patience_seconds=120))
-    assert await crawl.run() is Ending.PATIENCE
+    crawl = await crawl_of({"/": linking("/a"), "/a": limited}, CrawlConfig(max_idle_seconds=120))
+    assert await crawl.run() is Ending.MAX_IDLE
     assert crawl.stored == ["/"]
-    assert crawl.ledger.counts().waiting == 1
-    host = await crawl.ledger.host(SITE)
+    assert crawl.database.counts().waiting == 1
+    host = await crawl.database.host(SITE)
     assert host is not None
-    assert host.resting_why == "rate limited: asked to wait 3600 s"
+    assert host.backoff_reason == "rate limited: asked to wait 3600 s"
 
 
 async def test_a_robots_txt_that_never_comes_is_not_waited_for(crawl_of: Making) -> None:
-    crawl = await crawl_of({"/robots.txt": (503, "3600"), **SMALL}, CrawlConfig(patience_seconds=120))
-    assert await crawl.run() is Ending.PATIENCE
+    crawl = await crawl_of({"/robots.txt": (503, "3600"), **SMALL}, CrawlConfig(max_idle_seconds=120))
+    assert await crawl.run() is Ending.MAX_IDLE
     assert crawl.web.asked == [SITE + "/robots.txt"]
     assert crawl.stored == []
 
@@ -516,22 +520,24 @@ async def test_seeds_that_do_not_answer_are_said(crawl_of: Making) -> None:
 @pytest.mark.parametrize("others_seconds", [0.0, 30.0], ids=["it fails then", "it has only been put off"])
 async def test_a_turn_that_another_crawl_had_first_is_no_answer(crawl_of: Making, others_seconds: float) -> None:
     down = Failed("connection refused", FailureKind.CONNECT, is_site_wide=True)
-    crawl = await crawl_of({"/robots.txt": down}, CrawlConfig(patience_seconds=20), fetch=TRIED_ONCE)
+    crawl = await crawl_of({"/robots.txt": down}, CrawlConfig(max_idle_seconds=20), fetch=TRIED_ONCE)
     pipeline, fetch = crawl.engine.pipeline, crawl.engine.pipeline.fetch
     fetches = 0
 
-    async def fetch_later(task: Task, host: HostRecord, held: Held | None, send_by: float, *_: object) -> Answer:
+    async def fetch_later(
+        task: Task, host: HostRecord, held: StoredCopy | None, send_by: float, *_: object
+    ) -> FetchResult:
         nonlocal fetches
         fetches += 1
         if fetches > 1:
             return await fetch(task, host, held, send_by)
         now = crawl.engine.clock.now()
-        return Answer(Deferred(now + others_seconds, "turn: another request to this host goes first"), now)
+        return FetchResult(Deferred(now + others_seconds, "turn: another request to this host goes first"), now)
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(pipeline, "fetch", fetch_later)
         if others_seconds:
-            assert await crawl.run() is Ending.PATIENCE
+            assert await crawl.run() is Ending.MAX_IDLE
             assert crawl.web.asked == []
         else:
             with pytest.raises(ExceptionGroup) as raised:
@@ -550,5 +556,5 @@ async def test_nothing_to_do_is_complete(crawl_of: Making) -> None:
 async def test_rejected_pages_are_settled(crawl_of: Making) -> None:
     crawl = await crawl_of({"/": linking("/empty"), "/empty": ""})
     await crawl.run()
-    life = await crawl.life("/empty")
-    assert (life.state, life.visits[-1].outcome) == (TaskState.SETTLED, Rejected("empty"))
+    history = await crawl.life("/empty")
+    assert (history.state, history.visits[-1].outcome) == (TaskState.SETTLED, Rejected("empty"))

@@ -10,7 +10,7 @@ import pytest
 
 from tenax.clock import ManualClock
 from tenax.config import Config, CrawlConfig, DiscoveryConfig, UrlsConfig
-from tenax.config.discovery import WayToFind
+from tenax.config.discovery import DiscoverySource
 from tenax.model import Ending, Fetched, Priority, Redirected, Refused, Rejected, Source
 from tests.crawling import HURRIED, SITE, Answered, Crawl, Sent, begun, linking
 
@@ -80,7 +80,7 @@ async def crawl_of(tmp_path: Path, clock: ManualClock) -> AsyncIterator[Making]:
 
     yield made
     for one in crawls:
-        await one.ledger.close()
+        await one.database.close()
 
 
 # ---- sitemaps ---------------------------------------------------------------------------------------------
@@ -108,8 +108,8 @@ async def test_sitemaps_within_sitemaps_are_read_each_once_and_what_they_name_is
     assert (await crawl.life("/new.xml")).visits[-1].outcome == Fetched(200, "sitemap")
     found = await crawl.life("/two")
     assert (found.source, found.via, found.depth) == (Source.SITEMAP, SITE + "/new.xml", 1)
-    status = await crawl.ledger.status()
-    assert status.found == {"seed": 1, "sitemap": 3, "catalogue": 5}
+    status = await crawl.database.status()
+    assert status.found == {"seed": 1, "sitemap": 3, "url_list": 5}
     assert status.pages == 4, "a sitemap is no page"
 
 
@@ -174,7 +174,7 @@ async def test_html_in_place_of_a_sitemap_is_said_and_the_next_usual_place_tried
     assert await crawl.run() is Ending.COMPLETE
     assert crawl.asked == ["/", "/sitemap.xml", "/sitemap_index.xml"]
     outcome = (await crawl.life("/sitemap.xml")).visits[-1].outcome
-    assert outcome == Rejected("catalogue: an HTML page, not a sitemap")
+    assert outcome == Rejected("url_list: an HTML page, not a sitemap")
     assert (await crawl.life("/sitemap_index.xml")).source is Source.SITEMAP
 
 
@@ -207,7 +207,7 @@ async def test_the_limits_of_sitemaps_are_counted(crawl_of: Making) -> None:
     read = {path for path in crawl.asked if path.endswith(".xml")}
     assert read == {"/index.xml", "/map0.xml", "/map1.xml"}
     # Of the index two URLs are beyond what one sitemap may name, and of the others one each.
-    assert (await crawl.ledger.status()).refusals == {"max_sitemap_urls": 2 + 1 + 1, "max_sitemaps": 1}
+    assert (await crawl.database.status()).refusals == {"max_sitemap_urls": 2 + 1 + 1, "max_sitemaps": 1}
 
 
 # ---- feeds ------------------------------------------------------------------------------------------------
@@ -239,11 +239,11 @@ async def test_a_feed_met_by_a_plain_link_is_one(crawl_of: Making) -> None:
 async def test_usual_places_of_feeds_are_tried_one_after_the_other_as_far_as_guesses_go(
     crawl_of: Making, least: int
 ) -> None:
-    crawl = await crawl_of({}, DiscoveryConfig(sources=("feeds",), guesses="always", guess_least=least))
+    crawl = await crawl_of({}, DiscoveryConfig(sources=("feeds",), guesses="always", min_guesses=least))
     assert await crawl.run() is Ending.COMPLETE
     places = ["/feed", "/rss.xml", "/atom.xml", "/feed.xml", "/index.xml"]
     assert crawl.asked == ["/", *places[: least // 2]], "half as many"
-    assert (await crawl.ledger.status()).refusals == ({"guess_least": 1} if least // 2 < len(places) else {})
+    assert (await crawl.database.status()).refusals == ({"min_guesses": 1} if least // 2 < len(places) else {})
 
 
 async def test_a_usual_place_that_holds_a_feed_ends_the_search(crawl_of: Making) -> None:
@@ -258,7 +258,7 @@ async def test_feeds_beyond_their_number_are_counted(crawl_of: Making) -> None:
     crawl = await crawl_of({"/": linking(head=heads)}, DiscoveryConfig(sources=("feeds",), max_feeds=2))
     assert await crawl.run() is Ending.COMPLETE
     assert sorted(crawl.asked) == ["/", "/0.rss", "/1.rss"]
-    assert (await crawl.ledger.status()).refusals == {"max_feeds": 3}
+    assert (await crawl.database.status()).refusals == {"max_feeds": 3}
 
 
 # ---- who comes first --------------------------------------------------------------------------------------
@@ -280,7 +280,7 @@ async def test_a_sitemap_is_read_before_old_pages_and_what_a_feed_tells_before_w
     )
     assert await crawl.run() is Ending.COMPLETE
     assert crawl.asked[0] == "/", "seeds first"
-    leads = {path: (offer.priority, offer.lead_seconds) for path, offer in crawl.offers.items()}
+    leads = {path: (candidate.priority, candidate.lead_seconds) for path, candidate in crawl.candidates.items()}
     assert leads["/told"] > leads["/linked"] > leads["/listed"]
     assert leads["/listed"][0] is leads["/told"][0] is Priority.HIGH
     assert leads["/news.rss"] == leads["/sitemap.xml"] == (Priority.MEDIUM, 1980.0)
@@ -343,7 +343,7 @@ async def test_nothing_is_looked_for_where_nothing_would_be_followed(crawl_of: M
     ],
 )
 async def test_only_what_is_wanted_is_asked_for(
-    crawl_of: Making, sources: tuple[WayToFind, ...], asked: set[str]
+    crawl_of: Making, sources: tuple[DiscoverySource, ...], asked: set[str]
 ) -> None:
     crawl = await crawl_of(
         {
@@ -380,11 +380,11 @@ async def test_pages_of_a_list_are_guessed_until_there_is_none(crawl_of: Making)
     assert not [path for path in crawl.asked if path.startswith("/news?page=6")]
     guess = await crawl.life("/news?page=2")
     assert (guess.source, guess.depth, guess.priority) == (Source.PAGINATION, 1, Priority.DISCOVERY)
-    host = await crawl.ledger.host(SITE)
+    host = await crawl.database.host(SITE)
     assert host is not None
-    rule = host.finds.lists["/news?page={n}"]
-    assert (rule.known, rule.state, rule.why) == (4, "invalid", "no such page")
-    assert (host.finds.made, host.finds.succeeded) == (4, 3)
+    rule = host.guess_state.lists["/news?page={n}"]
+    assert (rule.last_known, rule.state, rule.why) == (4, "invalid", "no such page")
+    assert (host.guess_state.guesses_made, host.guess_state.guesses_succeeded) == (4, 3)
 
 
 @pytest.mark.parametrize(
@@ -396,8 +396,8 @@ async def test_what_the_rules_refuse_is_not_guessed_and_costs_no_guess(
     crawl = await crawl_of({"/": linking("/news"), **a_list(3)}, PAGINATION, crawl_config)
     assert await crawl.run() is Ending.COMPLETE
     assert not [path for path in crawl.asked if "page=" in path]
-    host = await crawl.ledger.host(SITE)
-    assert host is not None and host.finds.made == 0
+    host = await crawl.database.host(SITE)
+    assert host is not None and host.guess_state.guesses_made == 0
 
 
 async def test_guesses_that_lead_to_nothing_stay_within_their_number(crawl_of: Making) -> None:
@@ -406,11 +406,13 @@ async def test_guesses_that_lead_to_nothing_stay_within_their_number(crawl_of: M
     inside = stories(*(f"/story{number}-{n}" for number in range(20) for n in range(3)))
     crawl = await crawl_of(
         {"/": linking(*lists), **lists, **inside},
-        DiscoveryConfig(sources=("links", "pagination", "archives"), guesses="always", guess_share=0.02, guess_least=3),
+        DiscoveryConfig(sources=("links", "pagination", "archives"), guesses="always", guess_ratio=0.02, min_guesses=3),
     )
     assert await crawl.run() is Ending.COMPLETE
     assert len(crawl.stored) == 1 + 20 + 60
-    guesses = [path for path, offer in crawl.offers.items() if offer.source in (Source.PAGINATION, Source.ARCHIVE)]
+    guesses = [
+        path for path, candidate in crawl.candidates.items() if candidate.source in (Source.PAGINATION, Source.ARCHIVE)
+    ]
     assert 2 <= len(guesses) <= 2 * 3, "three of each kind"
     assert sum(crawl.outcomes[path] == "missed" for path in guesses) == len(guesses)
 
@@ -440,7 +442,7 @@ SAME = listed([f"/item{number}" for number in range(8)])
 async def test_selections_that_show_the_same_again_are_spared(crawl_of: Making) -> None:
     pages = {**shop(20, lambda _: SAME), **stories(*(f"/item{number}" for number in range(8)))}
     crawl = await crawl_of(
-        pages, DiscoveryConfig(sources=("links",)), CrawlConfig(concurrency=1), UrlsConfig(facets_tried=12)
+        pages, DiscoveryConfig(sources=("links",)), CrawlConfig(concurrency=1), UrlsConfig(facet_samples=12)
     )
     assert await crawl.run() is Ending.COMPLETE
     asked = [path for path in crawl.asked if "?" in path]
@@ -469,7 +471,7 @@ async def test_selections_that_are_worth_it_are_all_visited(
         shop(12, page),
         DiscoveryConfig(sources=("links",)),
         CrawlConfig(concurrency=1),
-        UrlsConfig(facets_tried=tried),
+        UrlsConfig(facet_samples=tried),
         (SITE + "/", *seeds),
     )
     assert await crawl.run() is Ending.COMPLETE
@@ -486,13 +488,13 @@ async def test_a_sitemap_that_did_not_change_is_a_304_when_the_crawl_begins_anew
     crawl = await crawl_of({"/sitemap.xml": listing, **stories("/one")}, SITEMAPS)
     assert await crawl.run() is Ending.COMPLETE
     clock.advance(3600)
-    assert await crawl.ledger.revisit(clock.now()) >= 2
+    assert await crawl.database.start_recrawl(clock.now()) >= 2
     assert await crawl.run() is Ending.COMPLETE
     assert crawl.outcomes["/sitemap.xml"] == "unchanged"
     crawl.web.pages[SITE + "/sitemap.xml"] = urlset("/one", "/two")
     crawl.web.pages[SITE + "/two"] = story("two")
     clock.advance(3600)
-    await crawl.ledger.revisit(clock.now())
+    await crawl.database.start_recrawl(clock.now())
     assert await crawl.run() is Ending.COMPLETE
     assert "/two" in crawl.stored
 
@@ -506,6 +508,6 @@ async def test_a_site_that_ignores_what_it_is_asked_has_no_further_pages(crawl_o
     assert "/news?page=2" not in crawl.stored
     outcome = (await crawl.life("/news?page=2")).visits[-1].outcome
     assert outcome == Rejected("guess: the same as the page before")
-    host = await crawl.ledger.host(SITE)
+    host = await crawl.database.host(SITE)
     assert host is not None
-    assert host.finds.lists["/news?page={n}"].why == "the same as the page before"
+    assert host.guess_state.lists["/news?page={n}"].why == "the same as the page before"

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from tenax.clock import ManualClock
-from tenax.config import Config, CrawlConfig, DiscoveryConfig, FreshnessConfig, Sites
+from tenax.config import Config, CrawlConfig, DiscoveryConfig, RecrawlConfig, Sites
 from tenax.database import TaskState
-from tenax.model import Again, Ending, Failed, FailureKind
+from tenax.model import Ending, Failed, FailureKind, Reschedule
 from tests.crawling import BY_LINKS, HURRIED, SITE, Answered, Crawl, Sent, begun, linking
 
 DAY = 86_400.0
 HOUR = 3600.0
-KEEP = FreshnessConfig(keep=True)
+KEEP = RecrawlConfig(continuous=True)
 Making = Callable[..., Awaitable[Crawl]]
 
 
@@ -43,15 +43,15 @@ async def crawl_of(tmp_path: Path, clock: ManualClock) -> AsyncIterator[Making]:
 
     async def made(
         pages: Mapping[str, Answered],
-        freshness: FreshnessConfig = KEEP,
+        freshness: RecrawlConfig = KEEP,
         discovery: DiscoveryConfig = BY_LINKS,
         overrides: Mapping[str, Mapping[str, float]] | None = None,
     ) -> Crawl:
         config = Config(
-            crawl=CrawlConfig(patience_seconds=0.0),
+            crawl=CrawlConfig(max_idle_seconds=0.0),
             politeness=HURRIED,
             discovery=discovery,
-            freshness=freshness,
+            recrawl=freshness,
             sites={name: dict(own) for name, own in (overrides or {}).items()},
         )
         crawls.append(await begun(tmp_path, clock, pages, config, sites=Sites(config)))
@@ -59,7 +59,7 @@ async def crawl_of(tmp_path: Path, clock: ManualClock) -> AsyncIterator[Making]:
 
     yield made
     for one in crawls:
-        await one.ledger.close()
+        await one.database.close()
 
 
 async def days_pass(crawl: Crawl, clock: ManualClock, days: float, step: float = HOUR) -> dict[str, int]:
@@ -67,14 +67,14 @@ async def days_pass(crawl: Crawl, clock: ManualClock, days: float, step: float =
     before = len(crawl.asked)
     for _ in range(round(days * DAY / step)):
         clock.advance(step)
-        assert await crawl.run() is Ending.PATIENCE, "what is kept fresh is never complete"
+        assert await crawl.run() is Ending.MAX_IDLE, "what is kept fresh is never complete"
     asked = crawl.asked[before:]
     return {path: asked.count(path) for path in dict.fromkeys(asked)}
 
 
 async def test_each_page_is_visited_at_its_own_pace(crawl_of: Making, clock: ManualClock) -> None:
     crawl = await crawl_of({"/": linking("/lively", "/calm"), "/lively": text(0, "l"), "/calm": text(0, "c")})
-    assert await crawl.run() is Ending.PATIENCE
+    assert await crawl.run() is Ending.MAX_IDLE
     assert sorted(crawl.stored) == ["/", "/calm", "/lively"]
     lively = calm = 0
     for day in range(1, 41):
@@ -84,11 +84,11 @@ async def test_each_page_is_visited_at_its_own_pace(crawl_of: Making, clock: Man
             lively += asked.get("/lively", 0)
             calm += asked.get("/calm", 0)
     assert lively > 2 * calm > 0
-    life = await crawl.life("/calm")
-    assert life.state is TaskState.WAITING
-    plan = life.visits[-1].plan
-    assert isinstance(plan, Again) and plan.why.startswith("changed in 0 of ")
-    assert life.attempt == 0
+    history = await crawl.life("/calm")
+    assert history.state is TaskState.WAITING
+    plan = history.visits[-1].plan
+    assert isinstance(plan, Reschedule) and plan.why.startswith("changed in 0 of ")
+    assert history.attempt == 0
     # A page that changed is stored anew; one that did not is not told of again.
     assert crawl.stored.count("/lively") > 20
 
@@ -106,7 +106,7 @@ async def test_a_page_that_is_gone_is_looked_for_less_and_less_often_and_may_com
     crawl.web.pages[SITE + "/a"] = text(1)
     await days_pass(crawl, clock, 90, 5 * DAY)
     assert crawl.outcomes["/a"] == "fetched"
-    assert await crawl.ledger.problems() == []
+    assert await crawl.database.find_problems() == []
 
 
 async def test_a_link_that_never_led_anywhere_is_not_asked_for_again(crawl_of: Making, clock: ManualClock) -> None:
@@ -118,7 +118,7 @@ async def test_a_link_that_never_led_anywhere_is_not_asked_for_again(crawl_of: M
 async def test_a_change_that_the_sitemap_tells_of_makes_a_page_due_at_once(
     crawl_of: Making, clock: ManualClock
 ) -> None:
-    config = FreshnessConfig(keep=True, shortest_seconds=HOUR, longest_seconds=60 * DAY)
+    config = RecrawlConfig(continuous=True, min_interval_seconds=HOUR, max_interval_seconds=60 * DAY)
     sitemaps = DiscoveryConfig(sources=("sitemaps",))
     old = clock.now() - 200 * DAY
     crawl = await crawl_of({"/": text(0), "/sitemap.xml": urlset("/a", old), "/a": text(0, "a")}, config, sitemaps)
@@ -143,18 +143,18 @@ async def test_failures_do_not_count_for_its_pace(crawl_of: Making, clock: Manua
     crawl = await crawl_of({"/": linking("/a"), "/a": text(0)})
     await crawl.run()
     await days_pass(crawl, clock, 10, 12 * HOUR)
-    [before] = [visit.freshness for visit in crawl.visits if visit.claim.task.url == SITE + "/a"][-1:]
+    [before] = [visit.change_history for visit in crawl.visits if visit.claim.task.url == SITE + "/a"][-1:]
     crawl.web.pages[SITE + "/a"] = Failed("HTTP 500", FailureKind.SERVER_ERROR, status=500)
     while crawl.outcomes["/a"] != "failed:server_error":
         await days_pass(crawl, clock, 1, 6 * HOUR)
     failed = crawl.visits[-1]
-    assert failed.freshness is not None and before is not None
-    assert failed.freshness.rates == before.rates
+    assert failed.change_history is not None and before is not None
+    assert failed.change_history.rates == before.rates
     crawl.web.pages[SITE + "/a"] = text(0)
     await days_pass(crawl, clock, 1, 6 * HOUR)
     assert crawl.outcomes["/a"] == "fetched"
-    life = await crawl.life("/a")
-    assert (life.state, life.attempt) == (TaskState.WAITING, 0)
+    history = await crawl.life("/a")
+    assert (history.state, history.attempt) == (TaskState.WAITING, 0)
 
 
 async def test_a_page_that_failed_too_often_is_still_kept_up_with(crawl_of: Making, clock: ManualClock) -> None:
@@ -174,18 +174,18 @@ async def test_a_304_says_as_much_as_the_same_text(crawl_of: Making, clock: Manu
     await crawl.run()
     await days_pass(crawl, clock, 20, 6 * HOUR)
     assert crawl.outcomes["/"] == "unchanged"
-    freshness = crawl.visits[-1].freshness
-    assert freshness is not None
-    assert freshness.changed == 0 and freshness.visits > 3
+    change_history = crawl.visits[-1].change_history
+    assert change_history is not None
+    assert change_history.changes == 0 and change_history.visits > 3
     assert crawl.stored == ["/"]
 
 
 async def test_bounds_are_kept_and_a_site_may_have_its_own(crawl_of: Making, clock: ManualClock) -> None:
-    slow = FreshnessConfig(keep=True, shortest_seconds=10 * DAY, longest_seconds=10 * DAY)
+    slow = RecrawlConfig(continuous=True, min_interval_seconds=10 * DAY, max_interval_seconds=10 * DAY)
     crawl = await crawl_of(
         {"/": text(0)},
         slow,
-        overrides={"a.test": {"freshness.shortest_seconds": 2 * DAY, "freshness.longest_seconds": 2 * DAY}},
+        overrides={"a.test": {"recrawl.min_interval_seconds": 2 * DAY, "recrawl.max_interval_seconds": 2 * DAY}},
     )
     await crawl.run()
     asked = await days_pass(crawl, clock, 20, DAY)
@@ -195,10 +195,10 @@ async def test_bounds_are_kept_and_a_site_may_have_its_own(crawl_of: Making, clo
 async def test_the_schedule_says_what_is_due_when_and_why(crawl_of: Making, clock: ManualClock) -> None:
     crawl = await crawl_of({"/": linking("/a"), "/a": text(0)})
     await crawl.run()
-    agenda = await crawl.ledger.agenda(5)
+    agenda = await crawl.database.due_tasks(5)
     assert sum(agenda.due_within.values()) == 2
     assert agenda.due_within["now"] == 0
-    assert [line.why.partition(",")[0] for line in agenda.lines] == ["new", "new"]
-    assert [line.due for line in agenda.lines] == sorted(line.due for line in agenda.lines)
+    assert [line.why.partition(",")[0] for line in agenda.tasks] == ["new", "new"]
+    assert [line.due for line in agenda.tasks] == sorted(line.due for line in agenda.tasks)
     clock.advance(90 * DAY)
-    assert (await crawl.ledger.agenda(0)).due_within["now"] == 2
+    assert (await crawl.database.due_tasks(0)).due_within["now"] == 2

@@ -14,21 +14,21 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tenax.config import Config, CrawlConfig, LedgerConfig, MetricsConfig, PolitenessConfig, PoolConfig
+from tenax.config import Config, CrawlConfig, DatabaseConfig, MetricsConfig, PolitenessConfig, PoolConfig
 from tenax.crawl.library import Crawl, default_directory
 from tenax.demo import Site as Demo
 from tenax.demo.server import serve
 from tenax.demo.site import expected_pages
-from tenax.errors import ConfigError, LedgerBusy, NoSeedReachable, NothingStored, SinkError, StorageFull, UsageError
+from tenax.errors import ConfigError, DatabaseBusy, NoPagesStored, NoSeedReachable, SinkError, StorageFull, UsageError
 from tenax.model import Ending
 from tests.site.hostile import page, serves
 from tests.site.server import Exchange, Manner, Site
 
-SITE = Demo(hosts=1, pages_per_host=24, manners="none")
+SITE = Demo(hosts=1, pages_per_host=24, behaviours="none")
 FAST = Config(
     politeness=PolitenessConfig(rate_per_second=0, connections_per_host=4),
     pool=PoolConfig(processes=0),
-    ledger=LedgerConfig(fsync=False),
+    database=DatabaseConfig(fsync=False),
 )
 
 
@@ -44,7 +44,7 @@ async def seed() -> AsyncIterator[str]:
 
 
 def crawl_of(seed: str, out: Path, config: Config = FAST, fresh: bool = False) -> Crawl:
-    return Crawl([seed], config, out=out, fresh=fresh, typed_by_person=True)
+    return Crawl([seed], config, directory=out, restart=fresh, typed_by_person=True)
 
 
 async def ran(crawl: Crawl) -> Ending:
@@ -75,16 +75,16 @@ def lines(out: Path) -> list[bytes]:
 )
 def test_a_directory_named_after_the_first_seed(seed: str, directory: str) -> None:
     assert default_directory(seed) == Path(directory)
-    assert Crawl([seed, "https://other.example/"]).out == Path(directory)
+    assert Crawl([seed, "https://other.example/"]).directory == Path(directory)
 
 
 def test_what_cannot_be_crawled_is_said_before_anything_is_opened(tmp_path: Path) -> None:
     with pytest.raises(UsageError):
-        Crawl([], out=tmp_path / "out")
+        Crawl([], directory=tmp_path / "out")
     with pytest.raises(UsageError, match="not a URL"):
-        Crawl(["https://"], out=tmp_path / "out")
+        Crawl(["https://"], directory=tmp_path / "out")
     with pytest.raises(ConfigError, match="bad pattern"):
-        Crawl(["https://example.org"], Config(crawl=CrawlConfig(include=("/(/",))), out=tmp_path / "out")
+        Crawl(["https://example.org"], Config(crawl=CrawlConfig(include=("/(/",))), directory=tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
@@ -99,7 +99,7 @@ def test_what_cannot_be_crawled_is_said_before_anything_is_opened(tmp_path: Path
 )
 def test_settings_of_a_program_are_checked(tmp_path: Path, config: Config, says: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(says)):
-        Crawl(["https://example.org"], config, out=tmp_path / "out")
+        Crawl(["https://example.org"], config, directory=tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
@@ -123,7 +123,7 @@ async def test_notices_tell_what_was_here_before(seed: str, tmp_path: Path) -> N
     assert await ran(third) is Ending.COMPLETE
     assert (
         third.notices[1]
-        == "this crawl is complete: 24 pages stored; --fresh starts it over, --revisit visits every page again"
+        == "this crawl is complete: 24 pages stored; --restart starts it over, --recrawl visits every page again"
     )
 
 
@@ -155,7 +155,7 @@ async def test_fresh_moves_the_old_one_and_says_where(seed: str, tmp_path: Path)
 async def test_fresh_does_not_touch_a_crawl_in_use(seed: str, tmp_path: Path) -> None:
     async with crawl_of(seed, tmp_path, some(2)) as crawl:
         await crawl.run()
-        with pytest.raises(LedgerBusy):
+        with pytest.raises(DatabaseBusy):
             await ran(crawl_of(seed, tmp_path, fresh=True))
         assert (await crawl.status()).pages == 2
     assert not set_aside(tmp_path)
@@ -193,7 +193,7 @@ async def test_metrics_are_served_while_it_is_open(seed: str, tmp_path: Path, un
         scraped()
 
 
-async def test_a_crawl_that_could_not_start_lets_go_of_its_ledger(seed: str, tmp_path: Path) -> None:
+async def test_a_crawl_that_could_not_start_lets_go_of_its_database(seed: str, tmp_path: Path) -> None:
     (tmp_path / "pages.jsonl").mkdir()
     with pytest.raises(SinkError, match="cannot be written: Is a directory"):
         await ran(crawl_of(seed, tmp_path))
@@ -201,7 +201,7 @@ async def test_a_crawl_that_could_not_start_lets_go_of_its_ledger(seed: str, tmp
     assert await ran(crawl_of(seed, tmp_path, some(1))) is Ending.PAGE_LIMIT
 
 
-async def test_without_a_file_of_events_the_pages_are_in_the_ledger_all_the_same(seed: str, tmp_path: Path) -> None:
+async def test_without_a_file_of_events_the_pages_are_in_the_database_all_the_same(seed: str, tmp_path: Path) -> None:
     config = msgspec.convert({"events": {"jsonl": ""}, "politeness": {"rate_per_second": 0}}, Config)
     config = msgspec.structs.replace(config, pool=FAST.pool)
     async with crawl_of(seed, tmp_path, config) as crawl:
@@ -273,7 +273,7 @@ async def test_a_crawl_without_a_page_does_not_look_like_success(tmp_path: Path,
     async with Site(manners) as site:
         assert await ran(crawl_of(site.url("/"), tmp_path / "run")) is Ending.NOTHING_STORED
         async with crawl_of(site.url("/"), tmp_path / "loop") as crawl:
-            with pytest.raises(NothingStored, match=f"nothing was stored .*{outcome}.* says why"):
+            with pytest.raises(NoPagesStored, match=f"nothing was stored .*{outcome}.* says why"):
                 assert [page async for page in crawl] == []
             assert outcome in (await crawl.status()).outcomes
 
@@ -291,7 +291,7 @@ async def test_a_crawl_that_was_complete_before_is_no_failure(seed: str, tmp_pat
 async def test_a_revisit_of_pages_that_are_the_same_adds_nothing(seed: str, tmp_path: Path) -> None:
     await ran(crawl_of(seed, tmp_path))
     before = lines(tmp_path)
-    again = Crawl([seed], FAST, out=tmp_path, revisit=True, typed_by_person=True)
+    again = Crawl([seed], FAST, directory=tmp_path, recrawl=True, typed_by_person=True)
     async with again:
         assert again.notices[1] == "visiting 25 URLs again: 24 pages stored"  # and one usual place
         assert await again.run() is Ending.COMPLETE
@@ -320,11 +320,11 @@ async def test_a_revisit_asks_whether_a_page_changed_and_keeps_what_does_not_com
         await ran(crawl_of(site.url("/"), tmp_path))
         texts["/other"] = page("Another one")
         manners["/down"] = serves(b"oh no", "text/plain", "403 Forbidden")
-        again = Crawl([site.url("/")], FAST, out=tmp_path, revisit=True, typed_by_person=True)
+        again = Crawl([site.url("/")], FAST, directory=tmp_path, recrawl=True, typed_by_person=True)
         async with again:
             assert await again.run() is Ending.COMPLETE
             status = await again.status()
-            lives = {path: await again._parts.ledger.life(site.url(path)) for path in ("/", "/down")}
+            lives = {path: await again._entered_app.database.url_history(site.url(path)) for path in ("/", "/down")}
     assert (status.pages, status.outcomes["unchanged"], status.saved_bytes) == (4, 1, len(texts["/"]))
     assert len(lines(tmp_path)) == 5, "one page changed"
     seed, down = lives["/"], lives["/down"]
@@ -345,5 +345,5 @@ async def test_what_runs_beside_a_crawl_may_swallow_a_call_to_stop(seed: str, tm
                 calls += 1
 
     async with crawl_of(seed, tmp_path / "out", some(1)) as crawl:
-        assert await crawl._parts.run(deaf) is Ending.PAGE_LIMIT
+        assert await crawl._entered_app.run(deaf) is Ending.PAGE_LIMIT
     assert calls == 2

@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenax.crawl.link_graph import Cuts, Graph, Measure, Ranked, check_measure, cuts_of, leveled, pagerank
+from tenax.crawl.link_graph import (
+    Graph,
+    Measure,
+    RankedUrl,
+    ScoreThresholds,
+    check_measure,
+    pagerank,
+    score_priority,
+    score_thresholds,
+)
 from tenax.database import PageLinks
 from tenax.database.links import pack_links
 from tenax.errors import UsageError
@@ -37,10 +46,10 @@ def graph() -> Graph:
     return graph
 
 
-def named(graph: Graph, ranked: list[Ranked]) -> dict[str, int]:
+def named(graph: Graph, ranked: list[RankedUrl]) -> dict[str, int]:
     missing, names = {one.number for one in ranked}, dict[int, str]()
     for one in PAGES:
-        names |= graph.recognise(one, missing)
+        names |= graph.find_urls(one, missing)
     assert not missing
     return {names[one.number].removeprefix(A): one.in_links for one in ranked}
 
@@ -57,7 +66,7 @@ def test_nothing_to_rank() -> None:
     graph = Graph()
     assert graph.top(3, graph.scores(Measure.IN_DEGREE)) == []
     assert graph.top(3, graph.scores(Measure.PAGERANK)) == []
-    assert graph.level_of(graph.scores(Measure.IN_DEGREE))(A, Source.LINK, MEDIUM) is MEDIUM
+    assert graph.make_prioritizer(graph.scores(Measure.IN_DEGREE))(A, Source.LINK, MEDIUM) is MEDIUM
 
 
 def test_pagerank(graph: Graph) -> None:
@@ -96,21 +105,21 @@ def test_a_measure_whose_library_is_missing(monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize(
     ("scores", "cuts"),
     [
-        ([], Cuts(0, 0)),
-        ([5], Cuts(5, 5)),
-        ([1, 1, 1, 1], Cuts(1, 1)),
-        (list(range(10)), Cuts(8, 4)),
-        ([1] * 8 + [2, 9], Cuts(2, 1)),
+        ([], ScoreThresholds(0, 0)),
+        ([5], ScoreThresholds(5, 5)),
+        ([1, 1, 1, 1], ScoreThresholds(1, 1)),
+        (list(range(10)), ScoreThresholds(8, 4)),
+        ([1] * 8 + [2, 9], ScoreThresholds(2, 1)),
     ],
 )
-def test_where_the_levels_are_cut(scores: list[float], cuts: Cuts) -> None:
-    assert cuts_of(scores) == cuts
+def test_where_the_levels_are_cut(scores: list[float], cuts: ScoreThresholds) -> None:
+    assert score_thresholds(scores) == cuts
 
 
 @given(st.lists(st.integers(0, 9), min_size=1))
 def test_a_tenth_is_high_at_most_and_a_half_above_low(scores: list[int]) -> None:
-    cuts = cuts_of(scores)
-    levels = [leveled(score, cuts, Source.LINK, LOW) for score in scores]
+    cuts = score_thresholds(scores)
+    levels = [score_priority(score, cuts, Source.LINK, LOW) for score in scores]
     assert levels.count(HIGH) <= len(scores) / 10
     assert levels.count(HIGH) + levels.count(MEDIUM) <= len(scores) / 2
 
@@ -127,17 +136,17 @@ def test_a_tenth_is_high_at_most_and_a_half_above_low(scores: list[int]) -> None
     ],
 )
 def test_levels(score: float, source: Source, now: Priority, level: Priority) -> None:
-    assert leveled(score, Cuts(8, 4), source, now) is level
+    assert score_priority(score, ScoreThresholds(8, 4), source, now) is level
 
 
 def test_levels_of_what_waits(graph: Graph) -> None:
-    level_of = graph.level_of(graph.scores(Measure.IN_DEGREE))
+    level_of = graph.make_prioritizer(graph.scores(Measure.IN_DEGREE))
     assert level_of(f"{A}/waiting", Source.LINK, LOW) is MEDIUM, "the better half of two"
     assert level_of(f"{A}/once", Source.LINK, HIGH) is LOW
     assert level_of(f"{A}/quiet", Source.LINK, MEDIUM) is MEDIUM, "no link that counts leads there"
     assert level_of(f"{A}/alone", Source.LINK, HIGH) is HIGH
     for path in ("/1", "/2", "/3"):
         graph.add(page(path, "/waiting", *(f"/{n}/rare" for n in range(9))) if path == "/1" else page(path, "/waiting"))
-    level_of = graph.level_of(graph.scores(Measure.IN_DEGREE))
+    level_of = graph.make_prioritizer(graph.scores(Measure.IN_DEGREE))
     assert level_of(f"{A}/waiting", Source.LINK, LOW) is HIGH
     assert level_of(f"{A}/3/rare", Source.SITEMAP, MEDIUM) is LOW

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tenax.config import Config, LedgerConfig
-from tenax.crawl.location import Place, place_of
+from tenax.config import Config, DatabaseConfig
+from tenax.crawl.location import Location, crawl_location
 
 SERVER = "postgresql://me:hush@db.example/crawl"
 
@@ -15,23 +15,27 @@ SERVER = "postgresql://me:hush@db.example/crawl"
 @pytest.mark.parametrize(
     ("place", "name", "flags"),
     [
-        (Place(Path("my crawl")), "my crawl", "--out 'my crawl'"),
-        (Place(None, SERVER), "postgresql://***@db.example/crawl", "--ledger 'postgresql://me:***@db.example/crawl'"),
+        (Location(Path("my crawl")), "my crawl", "--dir 'my crawl'"),
         (
-            Place(Path("files"), SERVER, "news"),
-            "postgresql://***@db.example/crawl, schema news",
-            "--ledger 'postgresql://me:***@db.example/crawl' --set ledger.schema=news",
+            Location(None, SERVER),
+            "postgresql://***@db.example/crawl",
+            "--database 'postgresql://me:***@db.example/crawl'",
         ),
-        (Place(None, SERVER, "news", is_named=False), "postgresql://***@db.example/crawl, schema news", ""),
+        (
+            Location(Path("files"), SERVER, "news"),
+            "postgresql://***@db.example/crawl, schema news",
+            "--database 'postgresql://me:***@db.example/crawl' --set database.schema=news",
+        ),
+        (Location(None, SERVER, "news", is_named=False), "postgresql://***@db.example/crawl, schema news", ""),
     ],
     ids=["a directory", "a server", "a schema", "named elsewhere"],
 )
-def test_how_it_is_called_and_named_to_a_command(place: Place, name: str, flags: str) -> None:
+def test_how_it_is_called_and_named_to_a_command(place: Location, name: str, flags: str) -> None:
     assert place.name == name
     assert place.flags == flags
 
 
 def test_a_config_says_where() -> None:
-    config = Config(ledger=LedgerConfig(url=SERVER, schema="news"))
-    assert place_of(config, None) == Place(None, SERVER, "news")
-    assert place_of(Config(), Path("out")) == Place(Path("out"))
+    config = Config(database=DatabaseConfig(url=SERVER, schema="news"))
+    assert crawl_location(config, None) == Location(None, SERVER, "news")
+    assert crawl_location(Config(), Path("out")) == Location(Path("out"))

@@ -18,9 +18,9 @@ def test_visits_without_an_answer_count_as_left() -> None:
     first, second, other = claim(1, 1), claim(2, 0), claim(3, 7, "https://b.test")
     for one in (first, second, other):
         visits.begin(one)
-    assert visits.answered(second) == 1, "the first may lead anywhere"
-    assert visits.answered(first) == 0, "what waited when it was claimed was taken meanwhile"
-    assert visits.answered(other) == 7
+    assert visits.record_answer(second) == 1, "the first may lead anywhere"
+    assert visits.record_answer(first) == 0, "what waited when it was claimed was taken meanwhile"
+    assert visits.record_answer(other) == 7
 
 
 def test_one_that_is_given_up_is_not_waited_for() -> None:
@@ -30,13 +30,13 @@ def test_one_that_is_given_up_is_not_waited_for() -> None:
     visits.begin(second)
     visits.end(first)
     visits.end(first)
-    assert visits.answered(second) == 0
+    assert visits.record_answer(second) == 0
     visits.end(second)
-    assert visits.answered(second) == 0, "what is not known is as its claim says"
+    assert visits.record_answer(second) == 0, "what is not known is as its claim says"
 
 
 def test_many_are_not_counted() -> None:
     visits = OpenVisits()
     one = claim(1, None)
     visits.begin(one)
-    assert visits.answered(one) is None
+    assert visits.record_answer(one) is None

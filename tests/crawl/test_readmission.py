@@ -14,28 +14,28 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 
-from tenax.cli.commands.explain import explanation_of
+from tenax.cli.commands.explain import explain_url
 from tenax.cli.views.timeline import Explanation, headline
 from tenax.clock import ManualClock
-from tenax.config import Config, LedgerConfig, PolitenessConfig, PoolConfig
+from tenax.config import Config, DatabaseConfig, PolitenessConfig, PoolConfig
 from tenax.crawl.library import Crawl
-from tenax.crawl.limit_check import reckon
-from tenax.crawl.location import Place
-from tenax.crawl.readmission import bounds_of, readmit
-from tenax.crawl.wiring import open_ledger
+from tenax.crawl.limit_check import recount_cut_offs
+from tenax.crawl.location import Location
+from tenax.crawl.readmission import admission_bounds, readmit
+from tenax.crawl.wiring import open_database
 from tenax.database import Status, TaskState
 from tenax.database.links import pack_urls
-from tenax.database.sqlite import SqliteLedger
+from tenax.database.sqlite import SqliteDatabase
 from tenax.model import Ending
-from tenax.urls.admit import admit_links, rules_of
-from tests.contracts.ledger import Manners, claimed, offer, visit_of
+from tenax.urls.admit import admit_links, build_rules
+from tests.contracts.database import Manners, candidate, claimed, visit_of
 from tests.site.hostile import moves, page, serves
 from tests.site.server import Exchange, Manner, Site
 
 FAST = Config(
     politeness=PolitenessConfig(rate_per_second=0, connections_per_host=4),
     pool=PoolConfig(processes=0),
-    ledger=LedgerConfig(fsync=False),
+    database=DatabaseConfig(fsync=False),
 )
 
 
@@ -94,7 +94,7 @@ class Trial:
     async def run(self, settings: Mapping[str, Any], *seeds: str) -> Outcome:
         before = len(self.site.hits)
         urls = [seed if "://" in seed else self.site.origin + seed for seed in seeds or ("/",)]
-        async with Crawl(urls, config(settings), out=self.out, typed_by_person=True) as crawl:
+        async with Crawl(urls, config(settings), directory=self.out, typed_by_person=True) as crawl:
             ending = await crawl.run()
             status = await crawl.status()
         asked = sorted(hit.path for hit in self.site.hits[before:] if hit.path != "/robots.txt")
@@ -105,11 +105,11 @@ class Trial:
         return sorted(msgspec.json.decode(line)["url"].removeprefix(self.site.origin) for line in lines)
 
     async def explain(self, path: str) -> Explanation:
-        ledger = await open_ledger(Place(self.out), read_only=True)
+        database = await open_database(Location(self.out), read_only=True)
         try:
-            return await explanation_of(ledger, self.site.origin + path if path.startswith("/") else path)
+            return await explain_url(database, self.site.origin + path if path.startswith("/") else path)
         finally:
-            await ledger.close()
+            await database.close()
 
 
 @asynccontextmanager
@@ -166,7 +166,7 @@ ALLOWED = {"guard.allow_networks": ("127.0.0.0/8",), "guard.ports": tuple(range(
 SHORT_RESTS = {
     "hosts.budget_failures": 1000,
     "hosts.breaker_first_seconds": 0.01,
-    "hosts.breaker_longest_seconds": 0.02,
+    "hosts.breaker_max_seconds": 0.02,
 }
 LISTS = ("links", "sitemaps", "feeds")
 # What is set, to how little, which of the URLs are then missing, what is fetched again once more is allowed.
@@ -228,34 +228,34 @@ class GuessLimit(NamedTuple):
 
 
 OLDEST_YEARS = [f"/news/{year}/" for year in YEARS[12:]]
-NO_SHARE = {"discovery.guess_share": 0.0}
+NO_SHARE = {"discovery.guess_ratio": 0.0}
 GUESS_LIMITS = {
     "pages of a list": GuessLimit(
         "pagination",
-        NO_SHARE | {"discovery.guess_least": 0},
+        NO_SHARE | {"discovery.min_guesses": 0},
         NO_SHARE,
-        "discovery.guess_least",
+        "discovery.min_guesses",
         pages_of_list(3),
     ),
     "archives": GuessLimit(
         "archives",
-        NO_SHARE | {"discovery.guess_least": 0},
-        NO_SHARE | {"discovery.guess_least": 40},
-        "discovery.guess_least",
+        NO_SHARE | {"discovery.min_guesses": 0},
+        NO_SHARE | {"discovery.min_guesses": 40},
+        "discovery.min_guesses",
         OLDEST_YEARS,  # what works is gone on with, up to a quarter of all requests
     ),
     "the share": GuessLimit(
         "pagination",
-        NO_SHARE | {"discovery.guess_least": 0},
-        {"discovery.guess_least": 0, "discovery.guess_share": 1.0},
-        "discovery.guess_least",
+        NO_SHARE | {"discovery.min_guesses": 0},
+        {"discovery.min_guesses": 0, "discovery.guess_ratio": 1.0},
+        "discovery.min_guesses",
         pages_of_list(3),
     ),
     "of one list": GuessLimit(
         "pagination",
-        {"discovery.max_pages_guessed": 1},
+        {"discovery.max_guessed_pages": 1},
         {},
-        "discovery.max_pages_guessed",
+        "discovery.max_guessed_pages",
         pages_of_list(4),
     ),
 }
@@ -283,7 +283,7 @@ async def test_guesses_that_a_limit_keeps_back_are_said_and_made_later(name: str
 
 async def test_no_limit_keeps_back_what_is_not_guessed_at_all(tmp_path: Path) -> None:
     async with trial(guessable_site(), tmp_path) as crawl:
-        never = {"discovery.sources": ("links", "pagination"), "discovery.guess_least": 0, "discovery.guess_share": 0.0}
+        never = {"discovery.sources": ("links", "pagination"), "discovery.min_guesses": 0, "discovery.guess_ratio": 0.0}
         own_site = await crawl.run(never)
         assert (own_site.ending, own_site.status.cut_off) == (Ending.COMPLETE, {})
     async with trial(guessable_site(), tmp_path / "never") as crawl:
@@ -321,7 +321,7 @@ async def test_a_higher_limit_may_still_be_one(tmp_path: Path) -> None:
 async def test_links_that_are_not_kept_are_asked_for_again(tmp_path: Path) -> None:
     manners = {"/": own("home", "/a", "/b"), "/a": own("first"), "/b": own("second")}
     async with trial(manners, tmp_path) as crawl:
-        without = {"reading.link_graph": False}
+        without = {"extract.link_graph": False}
         first = await crawl.run({**without, "crawl.max_links_per_page": 1})
         assert first.ending is Ending.LIMITED
         assert "links of 1 stored page are not kept" in headline(await crawl.explain("/b"))
@@ -361,7 +361,7 @@ async def test_what_a_new_rule_refuses_waits_for_another(tmp_path: Path) -> None
         second = await crawl.run({"crawl.exclude": ("*/b",)})
         assert (second.ending, second.asked, second.status.parked) == (Ending.COMPLETE, ["/a", "/c"], {"rules": 1})
         told = await crawl.explain("/b")
-        assert told.life is not None and told.life.state is TaskState.PARKED
+        assert told.history is not None and told.history.state is TaskState.PARKED
         assert "exclude" in headline(told)
         third = await crawl.run({})
         assert (third.ending, third.asked, third.status.parked) == (Ending.COMPLETE, ["/b"], {})
@@ -421,7 +421,7 @@ async def test_a_link_that_robots_would_close_is_not_cut_off(tmp_path: Path) -> 
 async def test_other_rules_where_links_are_not_kept(tmp_path: Path) -> None:
     manners = {"/in/": own("home", "/in/a", "/out"), "/in/a": own("first"), "/out": own("out")}
     async with trial(manners, tmp_path) as crawl:
-        without = {"reading.link_graph": False}
+        without = {"extract.link_graph": False}
         first = await crawl.run({**without, "crawl.scope": "prefix"}, "/in/")
         assert first.ending is Ending.COMPLETE
         assert (await crawl.run({**without, "crawl.scope": "prefix"}, "/in/")).asked == []
@@ -480,14 +480,14 @@ async def test_selections_that_were_left_alone_are_visited_when_asked_for(tmp_pa
     links = [f"/list?c={number}" for number in range(10, 40)]
     same = serves(page("list", links, words="things"))
     async with trial({"/": own("home", *links), "/list": same}, tmp_path) as crawl:
-        few = {"urls.facets_tried": 2, "politeness.connections_per_host": 1}
+        few = {"urls.facet_samples": 2, "politeness.connections_per_host": 1}
         first = await crawl.run(few)
         assert first.ending is Ending.LIMITED
         left = [path for path in links if path not in first.asked]
-        assert "`urls.facets_tried`" in headline(await crawl.explain(left[0]))
+        assert "`urls.facet_samples`" in headline(await crawl.explain(left[0]))
         assert first.status.parked == {"facets": len(left)}
         assert len(left) > 1
-        more = await crawl.run({**few, "urls.facets_tried": 0})
+        more = await crawl.run({**few, "urls.facet_samples": 0})
         assert (more.ending, more.asked) == (Ending.COMPLETE, left)
 
 
@@ -573,23 +573,23 @@ async def test_explain_knows_what_the_guard_of_the_crawl_allows(tmp_path: Path) 
 
 async def test_hosts_beyond_those_of_a_domain(tmp_path: Path) -> None:
     clock = ManualClock()
-    ledger = await SqliteLedger.open(tmp_path / "tenax.db", LedgerConfig(fsync=False), clock, Manners())
+    database = await SqliteDatabase.open(tmp_path / "tenax.db", DatabaseConfig(fsync=False), clock, Manners())
     seed = "https://a.example/"
     few = config({"crawl.scope": "any", "urls.hosts_per_domain": 1})
-    rules = rules_of([seed], few, 2026)
-    await ledger.admit([offer(seed)])
+    rules = build_rules([seed], few, 2026)
+    await database.admit([candidate(seed)])
     urls = [f"https://h{number}.wild.example/" for number in range(3)]
     links = [(url, False) for url in urls]
-    offers, _ = admit_links(rules, seed, seed, 0, links)
-    visit = visit_of(await claimed(ledger), clock, offers=offers)
-    await ledger.commit(msgspec.structs.replace(visit, leads_to=pack_urls("https://a.example", urls)))
-    assert await readmit(ledger, rules, few, bounds_of(rules, few, ())) == await readmit(
-        ledger, rules, few, bounds_of(rules, few, ())
+    candidates, _ = admit_links(rules, seed, seed, 0, links)
+    visit = visit_of(await claimed(database), clock, candidates=candidates)
+    await database.commit(msgspec.structs.replace(visit, link_targets=pack_urls("https://a.example", urls)))
+    assert await readmit(database, rules, few, admission_bounds(rules, few, ())) == await readmit(
+        database, rules, few, admission_bounds(rules, few, ())
     )
-    assert await reckon(ledger, rules, few)
-    assert (await ledger.status()).cut_off["hosts_per_domain"].links == 2
+    assert await recount_cut_offs(database, rules, few)
+    assert (await database.status()).cut_off["hosts_per_domain"].links == 2
     more = config({"crawl.scope": "any"})
-    wider = rules_of([seed], more, 2026)
-    assert (await readmit(ledger, wider, more, bounds_of(wider, more, ()))).admitted == 2
-    assert not await reckon(ledger, wider, more)
-    await ledger.close()
+    wider = build_rules([seed], more, 2026)
+    assert (await readmit(database, wider, more, admission_bounds(wider, more, ()))).admitted == 2
+    assert not await recount_cut_offs(database, wider, more)
+    await database.close()

@@ -11,37 +11,37 @@ from typing import Any
 import msgspec
 import pytest
 
-from tenax.config import FreshnessConfig
-from tenax.crawl.reader.messages import Reading
-from tenax.crawl.recrawl_plan import DAY_SECONDS, LEAST_PRICE, Kept, http_time, iso_time, kept_up
+from tenax.config import RecrawlConfig
+from tenax.crawl.reader.messages import ExtractedPage
+from tenax.crawl.recrawl_plan import DAY_SECONDS, MIN_PRICE, RecrawlPlan, parse_http_time, parse_iso_time, plan_recrawl
 from tenax.fetch import Response
-from tenax.fetch.answer import Answer
+from tenax.fetch.answer import FetchResult
 from tenax.fetch.headers import Headers
 from tenax.model import (
+    ChangeHistory,
     Claim,
     Deferred,
     Failed,
     FailureKind,
     Fetched,
-    Freshness,
-    Held,
     HostRecord,
     Lease,
     Outcome,
     PageKind,
     Priority,
+    RecrawlCost,
     Redirected,
     Refused,
     Rejected,
     Source,
+    StoredCopy,
     Task,
     Unchanged,
-    Upkeep,
 )
 
 SITE = "https://a.test"
 NOW = 1_772_000_000.0
-KEEP = FreshnessConfig(keep=True)
+KEEP = RecrawlConfig(continuous=True)
 MISSING = Failed("HTTP 404", FailureKind.NOT_FOUND, status=404)
 NOT_MODIFIED = Unchanged()
 OK = Fetched(200)
@@ -51,30 +51,30 @@ class Page:
     """A page that is kept up with, visited whenever it is due."""
 
     def __init__(
-        self, kind: PageKind = PageKind.OTHER, config: FreshnessConfig = KEEP, upkeep: Upkeep | None = None
+        self, kind: PageKind = PageKind.OTHER, config: RecrawlConfig = KEEP, maintenance: RecrawlCost | None = None
     ) -> None:
         self.kind = kind
         self.config = config
-        self.upkeep = upkeep or Upkeep()
+        self.maintenance = maintenance or RecrawlCost()
         self.now = NOW
         self.due = NOW
         self.text = 0
-        self.held: Held | None = None
+        self.held: StoredCopy | None = None
         self.waiting = 0
 
     def visit(
-        self, outcome: Outcome = OK, *, is_changed: bool = False, likeness: float | None = None, **task: Any
-    ) -> Kept:
+        self, outcome: Outcome = OK, *, is_changed: bool = False, similarity: float | None = None, **task: Any
+    ) -> RecrawlPlan:
         """At the time it is due. Its next plan is as the answer says."""
         self.now = max(self.due, self.now)
         self.text += is_changed
-        reading = None
+        extracted = None
         if isinstance(outcome, Fetched):
-            reading = Reading(
+            extracted = ExtractedPage(
                 kind=self.kind,
                 content_hash=str(self.text),
-                catalogue=outcome.catalogue,
-                offers=task.pop("offers", ()),
+                url_list=outcome.url_list,
+                candidates=task.pop("offers", ()),
                 published=task.pop("published", None),
                 modified=task.pop("modified", None),
             )
@@ -85,36 +85,36 @@ class Page:
             self.waiting,
         )  # fmt: skip
         answer = _answer(outcome, headers, self.now)
-        kept = kept_up(self.upkeep, claim, answer, outcome, reading, self.now, self.config, likeness)
-        self.upkeep = kept.upkeep
-        if kept.freshness is not None:
-            self.held = Held(
-                self.now, 200, self.kind, freshness=kept.freshness, content_hash=str(self.text),
-                catalogue=outcome.catalogue if isinstance(outcome, Fetched) else "",
+        kept = plan_recrawl(self.maintenance, claim, answer, outcome, extracted, self.now, self.config, similarity)
+        self.maintenance = kept.recrawl_cost
+        if kept.change_history is not None:
+            self.held = StoredCopy(
+                self.now, 200, self.kind, change_history=kept.change_history, content_hash=str(self.text),
+                url_list=outcome.url_list if isinstance(outcome, Fetched) else "",
             )  # fmt: skip
-        if kept.at is not None:
-            self.due = kept.at
+        if kept.next_visit_at is not None:
+            self.due = kept.next_visit_at
         return kept
 
     @property
-    def freshness(self) -> Freshness:
-        assert self.held is not None and self.held.freshness is not None
-        return self.held.freshness
+    def freshness(self) -> ChangeHistory:
+        assert self.held is not None and self.held.change_history is not None
+        return self.held.change_history
 
     def pauses(self, visits: int, is_changed: Callable[[int], bool], outcome: Outcome = OK) -> list[float]:
         """Days until the next visit after each of these."""
         days = []
         for number in range(visits):
             kept = self.visit(outcome, is_changed=is_changed(number))
-            assert kept.at is not None
-            days.append((kept.at - self.now) / DAY_SECONDS)
+            assert kept.next_visit_at is not None
+            days.append((kept.next_visit_at - self.now) / DAY_SECONDS)
         return days
 
 
-def _answer(outcome: Outcome, headers: dict[str, str], now: float) -> Answer:
+def _answer(outcome: Outcome, headers: dict[str, str], now: float) -> FetchResult:
     pairs = Headers((name.encode(), value.encode()) for name, value in headers.items())
     status = outcome.status if isinstance(outcome, Fetched) else 200
-    return Answer(outcome, now, response=Response(f"{SITE}/a", status or 200, pairs, b"", 0, now, now, now))
+    return FetchResult(outcome, now, response=Response(f"{SITE}/a", status or 200, pairs, b"", 0, now, now, now))
 
 
 def always(_: int) -> bool:
@@ -135,7 +135,7 @@ def test_a_page_that_does_not_change_is_visited_less_and_less_often(outcome: Out
     pauses = page.pauses(30, never, outcome)
     assert pauses == sorted(pauses)
     assert pauses[-1] > 2 * pauses[0]
-    assert (page.freshness.visits, page.freshness.changed) == (31, 0)
+    assert (page.freshness.visits, page.freshness.changes) == (31, 0)
 
 
 def test_a_page_that_changes_each_time_is_visited_more_often() -> None:
@@ -145,18 +145,18 @@ def test_a_page_that_changes_each_time_is_visited_more_often() -> None:
     busy = page.pauses(10, always)
     assert busy[0] < quiet[-1]
     assert busy[-1] < quiet[0]
-    assert page.freshness.changed == 10
+    assert page.freshness.changes == 10
 
 
 def test_what_is_nearly_the_same_is_the_same() -> None:
     page = Page()
     page.visit()
-    page.visit(is_changed=True, likeness=0.985)
-    assert page.freshness.changed == 0
-    page.visit(is_changed=True, likeness=0.97)
-    assert page.freshness.changed == 1
-    page.visit(is_changed=True, likeness=None)
-    assert page.freshness.changed == 2
+    page.visit(is_changed=True, similarity=0.985)
+    assert page.freshness.changes == 0
+    page.visit(is_changed=True, similarity=0.97)
+    assert page.freshness.changes == 1
+    page.visit(is_changed=True, similarity=None)
+    assert page.freshness.changes == 2
 
 
 def test_a_hub_is_visited_more_often_than_an_article_that_lives_alike() -> None:
@@ -176,7 +176,7 @@ def test_a_hub_is_visited_more_often_than_an_article_that_lives_alike() -> None:
 def test_no_page_is_visited_sooner_or_later_than_the_bounds_of_its_site(
     changes: Callable[[int], bool], bound: str
 ) -> None:
-    config = FreshnessConfig(keep=True, shortest_seconds=2 * DAY_SECONDS, longest_seconds=3 * DAY_SECONDS)
+    config = RecrawlConfig(continuous=True, min_interval_seconds=2 * DAY_SECONDS, max_interval_seconds=3 * DAY_SECONDS)
     page = Page(config=config)
     page.visit()
     pauses = page.pauses(80, changes)
@@ -188,12 +188,14 @@ def test_a_sitemap_or_a_feed_is_taken_for_a_hub_that_changes_when_it_lists_somet
     page = Page()
     page.visit(Fetched(200, "sitemap"))
     assert page.freshness.is_hub
-    page.visit(Fetched(200, "sitemap"), offers=(object(),))  # a reader that has just begun offers what is known, too
+    page.visit(
+        Fetched(200, "sitemap"), candidates=(object(),)
+    )  # a reader that has just begun offers what is known, too
     page.visit(Unchanged())
     page.visit(Fetched(200, "sitemap"))
-    assert page.freshness.changed == 0
+    assert page.freshness.changes == 0
     page.visit(Fetched(200, "sitemap"), is_changed=True)
-    assert page.freshness.changed == 1
+    assert page.freshness.changes == 1
 
 
 def test_why_is_said_for_people() -> None:
@@ -219,7 +221,7 @@ def test_a_page_that_is_gone_is_looked_for_again_later_and_less_often() -> None:
 
 def test_what_was_never_there_is_not_looked_for_again() -> None:
     page = Page()
-    assert page.visit(MISSING) == Kept(Upkeep())
+    assert page.visit(MISSING) == RecrawlPlan(RecrawlCost())
 
 
 @pytest.mark.parametrize(
@@ -236,8 +238,8 @@ def test_what_was_not_looked_at_changes_nothing(outcome: Outcome) -> None:
     page = Page()
     page.visit()
     page.visit()
-    freshness, upkeep = page.freshness, page.upkeep
-    assert page.visit(outcome) == Kept(upkeep, freshness)
+    change_history, recrawl_cost = page.freshness, page.maintenance
+    assert page.visit(outcome) == RecrawlPlan(recrawl_cost, change_history)
 
 
 @pytest.mark.parametrize(
@@ -251,18 +253,18 @@ def test_what_was_not_looked_at_changes_nothing(outcome: Outcome) -> None:
 )
 def test_a_page_that_was_there_and_failed_is_tried_again_ever_later_and_nothing_is_learned(outcome: Outcome) -> None:
     page = Page()
-    assert page.visit(outcome) == Kept(Upkeep()), "one that never was there is not"
+    assert page.visit(outcome) == RecrawlPlan(RecrawlCost()), "one that never was there is not"
     page.visit()
     page.visit()
-    before, upkeep, pause = page.freshness, page.upkeep, page.due - page.now
+    before, recrawl_cost, pause = page.freshness, page.maintenance, page.due - page.now
     for failures, attempts in ((1, 3), (2, 1), (3, 2)):
         for attempt in range(attempts):  # closely after one another, which is one failure
             kept = page.visit(outcome, attempt=attempt)
-            assert kept.at is not None
-            assert kept.at - page.now == pytest.approx(2**failures * pause, rel=0.01)
+            assert kept.next_visit_at is not None
+            assert kept.next_visit_at - page.now == pytest.approx(2**failures * pause, rel=0.01)
             assert page.freshness.misses == failures
     assert kept.why.startswith("failed 3 times in a row")
-    assert page.upkeep == upkeep
+    assert page.maintenance == recrawl_cost
     assert (page.freshness.seen_at, page.freshness.rates) == (before.seen_at, before.rates)
     page.visit()
     assert page.freshness.misses == 0
@@ -276,8 +278,8 @@ def test_a_page_that_was_there_and_failed_is_tried_again_ever_later_and_nothing_
 def test_what_is_not_the_fault_of_a_page_is_not_held_against_it(outcome: Outcome) -> None:
     page = Page()
     page.visit()
-    freshness, upkeep = page.freshness, page.upkeep
-    assert page.visit(outcome) == Kept(upkeep, freshness)
+    change_history, recrawl_cost = page.freshness, page.maintenance
+    assert page.visit(outcome) == RecrawlPlan(recrawl_cost, change_history)
 
 
 # ---- what is said of it -----------------------------------------------------------------------------------
@@ -289,7 +291,7 @@ def test_a_sitemap_that_told_of_changes_that_were_none_is_not_heard_any_more() -
     heard = []
     for is_changed in (False, False, True):  # at last it changes after all
         page.visit(is_announced=True, is_changed=is_changed)
-        heard.append(page.freshness.is_sitemap_heard)
+        heard.append(page.freshness.is_sitemap_trusted)
     assert heard == [True, False, True]
 
 
@@ -342,7 +344,7 @@ def test_an_article_settles() -> None:
     ],
 )  # fmt: skip
 def test_dates_of_pages(text: str | None, at: float | None) -> None:
-    assert iso_time(text) == at
+    assert parse_iso_time(text) == at
 
 
 @pytest.mark.parametrize(
@@ -353,42 +355,42 @@ def test_dates_of_pages(text: str | None, at: float | None) -> None:
     ],
 )  # fmt: skip
 def test_dates_of_http(text: str | None, at: float | None) -> None:
-    assert http_time(text) == at
+    assert parse_http_time(text) == at
 
 
 # ---- the budget of a host ---------------------------------------------------------------------------------
 
 
-def run_host(pages: int, config: FreshnessConfig, days: float) -> tuple[Upkeep, float]:
+def run_host(pages: int, config: RecrawlConfig, days: float) -> tuple[RecrawlCost, float]:
     """So many pages of one host, which change at every visit, for some days; visits a day in the last ten."""
-    upkeep, all_of_them = Upkeep(), [Page(config=config) for _ in range(pages)]
+    recrawl_cost, all_of_them = RecrawlCost(), [Page(config=config) for _ in range(pages)]
     now, visits = NOW, 0
     while now < NOW + days * DAY_SECONDS:
         page = min(all_of_them, key=lambda page: page.due)
         now = max(now, page.due)
-        page.upkeep, page.now = upkeep, now
+        page.maintenance, page.now = recrawl_cost, now
         page.visit(is_changed=True)
-        upkeep = page.upkeep
+        recrawl_cost = page.maintenance
         visits += now >= NOW + (days - 10) * DAY_SECONDS
-    return upkeep, visits / 10
+    return recrawl_cost, visits / 10
 
 
 def test_the_price_rises_while_pages_ask_for_more_than_the_host_may_be_asked() -> None:
-    dear, visits = run_host(30, FreshnessConfig(keep=True, visits_per_day=10), 40)
-    assert dear.price > 10 * LEAST_PRICE
+    dear, visits = run_host(30, RecrawlConfig(continuous=True, visits_per_day=10), 40)
+    assert dear.price > 10 * MIN_PRICE
     assert 5 <= visits <= 20, "about as many as are allowed"
-    cheap, more = run_host(30, FreshnessConfig(keep=True, visits_per_day=2000), 40)
-    assert cheap.price == LEAST_PRICE
+    cheap, more = run_host(30, RecrawlConfig(continuous=True, visits_per_day=2000), 40)
+    assert cheap.price == MIN_PRICE
     assert more > 2 * visits
 
 
 def test_what_waits_makes_visits_dearer() -> None:
-    idle, behind = Page(config=FreshnessConfig(keep=True, visits_per_day=5)), Page()
+    idle, behind = Page(config=RecrawlConfig(continuous=True, visits_per_day=5)), Page()
     behind.config, behind.waiting = idle.config, 500
     for page in (idle, behind):
         page.visit()
         page.visit()
-    assert behind.upkeep.price > idle.upkeep.price
+    assert behind.maintenance.price > idle.maintenance.price
 
 
 def test_what_a_page_takes_of_the_budget_is_given_back_when_it_is_planned_anew() -> None:
@@ -404,7 +406,7 @@ def test_what_a_page_takes_of_the_budget_is_given_back_when_it_is_planned_anew()
         else:
             page.visit(is_changed=True)
         own = DAY_SECONDS / page.freshness.planned_seconds
-        assert page.upkeep.planned_per_day == pytest.approx(own, rel=0.01)
+        assert page.maintenance.planned_per_day == pytest.approx(own, rel=0.01)
 
 
 def test_what_pages_of_a_kind_did_is_believed_of_the_next() -> None:
@@ -413,8 +415,8 @@ def test_what_pages_of_a_kind_did_is_believed_of_the_next() -> None:
     calm.visit()
     lively.pauses(20, always)
     calm.pauses(20, never)
-    after_lively, after_calm = Page(upkeep=lively.upkeep), Page(upkeep=calm.upkeep)
+    after_lively, after_calm = Page(maintenance=lively.maintenance), Page(maintenance=calm.maintenance)
     after_lively.visit()
     after_calm.visit()
     assert after_lively.due < after_calm.due
-    assert set(lively.upkeep.taught) == {PageKind.OTHER}
+    assert set(lively.maintenance.priors) == {PageKind.OTHER}

@@ -13,42 +13,42 @@ import msgspec
 import pytest
 
 from tenax.clock import ManualClock
-from tenax.config import Config, CrawlConfig, LedgerConfig, UrlsConfig
-from tenax.crawl import rules as rulebook
-from tenax.crawl.rules import Rulebook, kept_rules, with_seeds
-from tenax.database.postgres import PostgresLedger
-from tenax.database.sqlite import SqliteLedger
-from tenax.errors import LedgerBusy
+from tenax.config import Config, CrawlConfig, DatabaseConfig, UrlsConfig
+from tenax.crawl import rules as crawl_rules
+from tenax.crawl.rules import CrawlRules, extend_rules, load_rules
+from tenax.database.postgres import PostgresDatabase
+from tenax.database.sqlite import SqliteDatabase
+from tenax.errors import DatabaseBusy
 from tenax.model import Priority, Source, Task
-from tenax.urls.admit import Rules, rules_of
-from tests.contracts.ledger import Manners
+from tenax.urls.admit import Rules, build_rules
+from tests.contracts.database import Manners
 
 
 @pytest.fixture
-async def ledger(tmp_path: Path) -> AsyncIterator[SqliteLedger]:
-    ledger = await SqliteLedger.open(tmp_path / "tenax.db", LedgerConfig(), ManualClock(), Manners())
-    yield ledger
-    await ledger.close()
+async def database(tmp_path: Path) -> AsyncIterator[SqliteDatabase]:
+    database = await SqliteDatabase.open(tmp_path / "tenax.db", DatabaseConfig(), ManualClock(), Manners())
+    yield database
+    await database.close()
 
 
 def rules(scope: str = "host", **crawl: object) -> Rules:
     config = msgspec.convert({"crawl": {"scope": scope, **crawl}}, Config)
-    return rules_of(["https://example.org/"], config, 2026)
+    return build_rules(["https://example.org/"], config, 2026)
 
 
 def task(source: Source = Source.SEED, depth: int = 0) -> Task:
     return Task("https://example.org/", "https://example.org", depth, Priority.HIGH, source, None, 0.0, 0.0)
 
 
-async def test_what_is_kept_is_what_was_given(ledger: SqliteLedger) -> None:
-    assert await kept_rules(ledger) is None
+async def test_what_is_kept_is_what_was_given(database: SqliteDatabase) -> None:
+    assert await load_rules(database) is None
     config = Config(
         crawl=CrawlConfig(scope="domain", include=("*/a/*",), exclude=("/b$/",), max_depth=3),
         urls=UrlsConfig(strip_trailing_slash=True),
     )
-    given = rules_of(["https://www.example.org/a", "https://münchen.example/"], config, 2026)
-    await Rulebook(ledger, given).change(lambda rules: rules)
-    assert await kept_rules(ledger) == given
+    given = build_rules(["https://www.example.org/a", "https://münchen.example/"], config, 2026)
+    await CrawlRules(database, given).change(lambda rules: rules)
+    assert await load_rules(database) == given
 
 
 @pytest.mark.parametrize(
@@ -63,21 +63,23 @@ async def test_what_is_kept_is_what_was_given(ledger: SqliteLedger) -> None:
         ("ftp://example.org/", task(), "invalid"),
     ],
 )
-async def test_a_redirect_is_judged_like_a_link(ledger: SqliteLedger, url: str, task: Task, why: str | None) -> None:
-    book = Rulebook(ledger, rules())
+async def test_a_redirect_is_judged_like_a_link(
+    database: SqliteDatabase, url: str, task: Task, why: str | None
+) -> None:
+    book = CrawlRules(database, rules())
     before = book.rules
     assert await book.redirect_refusal(url, task) == why
     assert book.rules is before
 
 
 @pytest.mark.parametrize("source", [Source.SEED, Source.REDIRECT])
-async def test_where_a_seed_leads_the_crawl_was_meant_to_go(ledger: SqliteLedger, source: Source) -> None:
+async def test_where_a_seed_leads_the_crawl_was_meant_to_go(database: SqliteDatabase, source: Source) -> None:
     """The scope grows by that host, for its links too, and the next run knows it."""
-    book = Rulebook(ledger, rules())
+    book = CrawlRules(database, rules())
     assert await book.redirect_refusal("https://new.test/start", task(source)) is None
     assert await book.redirect_refusal("https://new.test/further", task(Source.LINK, 2)) is None
     assert await book.redirect_refusal("https://third.test/", task(Source.LINK, 2)) == "scope"
-    assert await kept_rules(ledger) == book.rules
+    assert await load_rules(database) == book.rules
 
 
 @pytest.mark.parametrize(
@@ -88,8 +90,10 @@ async def test_where_a_seed_leads_the_crawl_was_meant_to_go(ledger: SqliteLedger
         ("prefix", "https://new.test/docs/other", "https://new.test/other"),
     ],
 )
-async def test_it_grows_as_its_kind_of_scope_does(ledger: SqliteLedger, scope: str, inside: str, outside: str) -> None:
-    book = Rulebook(ledger, rules(scope))
+async def test_it_grows_as_its_kind_of_scope_does(
+    database: SqliteDatabase, scope: str, inside: str, outside: str
+) -> None:
+    book = CrawlRules(database, rules(scope))
     assert await book.redirect_refusal("https://www.new.test/docs/", task()) is None
     assert await book.redirect_refusal(inside, task(Source.LINK, 1)) is None
     assert await book.redirect_refusal(outside, task(Source.LINK, 1)) == "scope"
@@ -108,26 +112,26 @@ async def test_it_grows_as_its_kind_of_scope_does(ledger: SqliteLedger, scope: s
 )
 @pytest.mark.parametrize("source", [Source.SITEMAP, Source.REDIRECT])
 async def test_a_sitemap_is_followed_whatever_patterns_say_but_takes_no_scope_along(
-    ledger: SqliteLedger, source: Source, at: str, to: str, why: str | None
+    database: SqliteDatabase, source: Source, at: str, to: str, why: str | None
 ) -> None:
-    book = Rulebook(ledger, rules(exclude=["*.xml"], max_depth=0))
+    book = CrawlRules(database, rules(exclude=["*.xml"], max_depth=0))
     before = book.rules
-    catalogue = msgspec.structs.replace(task(source), url=at, is_catalogue=True)
-    assert await book.redirect_refusal(to, catalogue) == why
+    url_list = msgspec.structs.replace(task(source), url=at, is_url_list=True)
+    assert await book.redirect_refusal(to, url_list) == why
     assert book.rules is before
 
 
-async def test_a_crawl_begins_where_a_seed_leads_whatever_is_to_be_included(ledger: SqliteLedger) -> None:
-    book = Rulebook(ledger, rules(include=["*/docs/*"], exclude=["*/login*"]))
+async def test_a_crawl_begins_where_a_seed_leads_whatever_is_to_be_included(database: SqliteDatabase) -> None:
+    book = CrawlRules(database, rules(include=["*/docs/*"], exclude=["*/login*"]))
     assert await book.redirect_refusal("https://new.test/", task()) is None
     assert await book.redirect_refusal("https://new.test/login", task()) == "exclude"
     assert await book.redirect_refusal("https://new.test/other", task(Source.LINK, 1)) == "include"
 
 
-async def test_a_wider_scope_lifts_no_other_rule(ledger: SqliteLedger) -> None:
-    book = Rulebook(ledger, rules(exclude=["*/login*"]))
+async def test_a_wider_scope_lifts_no_other_rule(database: SqliteDatabase) -> None:
+    book = CrawlRules(database, rules(exclude=["*/login*"]))
     assert await book.redirect_refusal("https://new.test/login", task()) == "exclude"
-    deep = Rulebook(ledger, rules(max_depth=0))
+    deep = CrawlRules(database, rules(max_depth=0))
     assert await deep.redirect_refusal("https://example.org/", task(Source.LINK, 1)) == "depth"
 
 
@@ -137,27 +141,27 @@ async def test_a_wider_scope_lifts_no_other_rule(ledger: SqliteLedger) -> None:
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same promises, ten times as quick."""
-    monkeypatch.setattr(rulebook, "FRESH_SECONDS", rulebook.FRESH_SECONDS / 10)
-    monkeypatch.setattr(rulebook, "SETTLE_SECONDS", rulebook.SETTLE_SECONDS / 10)
+    monkeypatch.setattr(crawl_rules, "CACHE_SECONDS", crawl_rules.CACHE_SECONDS / 10)
+    monkeypatch.setattr(crawl_rules, "PROPAGATION_SECONDS", crawl_rules.PROPAGATION_SECONDS / 10)
 
 
 def adding(*seeds: str) -> Callable[[Rules], Rules]:
-    return lambda kept: with_seeds(kept, seeds, Config(), 2026)
+    return lambda kept: extend_rules(kept, seeds, Config(), 2026)
 
 
 @pytest.mark.usefixtures("quick")
-async def test_whoever_changes_the_rules_returns_when_everyone_goes_by_them(ledger: SqliteLedger) -> None:
-    first, second = Rulebook(ledger, rules(), is_shared=True), Rulebook(ledger, rules(), is_shared=True)
+async def test_whoever_changes_the_rules_returns_when_everyone_goes_by_them(database: SqliteDatabase) -> None:
+    first, second = CrawlRules(database, rules(), is_shared=True), CrawlRules(database, rules(), is_shared=True)
     await first.change(lambda rules: rules)
     assert await second.current() == first.rules
     await first.change(adding("https://new.test/"))
     assert "new.test" in (await second.current()).scope.hosts
-    assert await kept_rules(ledger) == second.rules
+    assert await load_rules(database) == second.rules
 
 
 @pytest.mark.usefixtures("quick")
-async def test_two_who_change_the_rules_at_once_both_have_their_way(ledger: SqliteLedger) -> None:
-    books = [Rulebook(ledger, rules(), is_shared=True) for _ in range(4)]
+async def test_two_who_change_the_rules_at_once_both_have_their_way(database: SqliteDatabase) -> None:
+    books = [CrawlRules(database, rules(), is_shared=True) for _ in range(4)]
     await asyncio.gather(*(book.change(adding(f"https://new{n}.test/")) for n, book in enumerate(books)))
     hosts = {"example.org", *(f"new{n}.test" for n in range(4))}
     for book in books:
@@ -165,40 +169,40 @@ async def test_two_who_change_the_rules_at_once_both_have_their_way(ledger: Sqli
 
 
 @pytest.mark.usefixtures("quick")
-async def test_of_many_changes_from_many_ledgers_none_is_lost(postgres: str) -> None:
+async def test_of_many_changes_from_many_databases_none_is_lost(postgres: str) -> None:
     """Five changes of each of four workers, all at the same time."""
-    opening = (PostgresLedger.open(postgres, LedgerConfig(), ManualClock(), Manners()) for _ in range(4))
-    ledgers = await asyncio.gather(*opening)
+    opening = (PostgresDatabase.open(postgres, DatabaseConfig(), ManualClock(), Manners()) for _ in range(4))
+    databases = await asyncio.gather(*opening)
     try:
-        books = [Rulebook(ledger, rules(), is_shared=True) for ledger in ledgers for _ in range(5)]
+        books = [CrawlRules(database, rules(), is_shared=True) for database in databases for _ in range(5)]
         await asyncio.gather(*(book.change(adding(f"https://new{n}.test/")) for n, book in enumerate(books)))
         hosts = {"example.org", *(f"new{n}.test" for n in range(20))}
         for book in books:
             assert (await book.current()).scope.hosts == hosts
-        kept = await kept_rules(ledgers[0])
+        kept = await load_rules(databases[0])
         assert kept is not None and kept.scope.hosts == hosts
     finally:
-        await asyncio.gather(*(ledger.close() for ledger in ledgers))
+        await asyncio.gather(*(database.close() for database in databases))
 
 
 async def test_a_change_whose_maker_died_before_telling_is_told_by_the_next(
-    ledger: SqliteLedger, monkeypatch: pytest.MonkeyPatch
+    database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rulebook, "FRESH_SECONDS", 0.0)
-    monkeypatch.setattr(rulebook, "SETTLE_SECONDS", 0.0)
-    reader = Rulebook(ledger, rules(), is_shared=True)
+    monkeypatch.setattr(crawl_rules, "CACHE_SECONDS", 0.0)
+    monkeypatch.setattr(crawl_rules, "PROPAGATION_SECONDS", 0.0)
+    reader = CrawlRules(database, rules(), is_shared=True)
     await reader.change(lambda rules: rules)
     changed = adding("https://new.test/")(reader.rules)
-    await ledger.remember("rules", msgspec.json.encode(changed))
+    await database.set_meta("rules", msgspec.json.encode(changed))
     assert await reader.current() != changed, "nobody has told it"
-    await Rulebook(ledger, rules(), is_shared=True).change(adding("https://new.test/"))
+    await CrawlRules(database, rules(), is_shared=True).change(adding("https://new.test/"))
     assert await reader.current() == changed
 
 
 async def test_who_never_comes_first_is_told_so(
-    ledger: SqliteLedger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    database: SqliteDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rulebook, "TRIES", 3)
+    monkeypatch.setattr(crawl_rules, "MAX_TRIES", 3)
     times = count()
 
     def always_late(kept: Rules) -> Rules:
@@ -208,24 +212,24 @@ async def test_who_never_comes_first_is_told_so(
             db.execute("INSERT OR REPLACE INTO meta VALUES ('rules', ?)", (msgspec.json.encode(other),))
         return adding("https://new.test/")(kept)
 
-    with pytest.raises(LedgerBusy, match="others change the rules of this crawl all the time"):
-        await Rulebook(ledger, rules(), is_shared=True).change(always_late)
+    with pytest.raises(DatabaseBusy, match="others change the rules of this crawl all the time"):
+        await CrawlRules(database, rules(), is_shared=True).change(always_late)
     assert next(times) == 3
-    kept = await kept_rules(ledger)
+    kept = await load_rules(database)
     assert kept is not None and "new.test" not in kept.scope.hosts and "other2.test" in kept.scope.hosts
 
 
 @pytest.mark.usefixtures("quick")
-async def test_where_a_seed_leads_others_go_too(ledger: SqliteLedger) -> None:
-    finder, other = Rulebook(ledger, rules(), is_shared=True), Rulebook(ledger, rules(), is_shared=True)
+async def test_where_a_seed_leads_others_go_too(database: SqliteDatabase) -> None:
+    finder, other = CrawlRules(database, rules(), is_shared=True), CrawlRules(database, rules(), is_shared=True)
     await finder.change(lambda rules: rules)
     assert await finder.redirect_refusal("https://new.test/start", task()) is None
     assert await other.redirect_refusal("https://new.test/further", task(Source.LINK, 2)) is None
 
 
-async def test_what_is_nobody_elses_is_not_asked_for_again(ledger: SqliteLedger) -> None:
-    book = Rulebook(ledger, rules())
-    await ledger.close()
+async def test_what_is_nobody_elses_is_not_asked_for_again(database: SqliteDatabase) -> None:
+    book = CrawlRules(database, rules())
+    await database.close()
     assert await book.current() == rules()
 
 
@@ -245,7 +249,7 @@ def test_more_seeds_leave_what_a_scope_has_learned(
         {"hosts": {"example.org", "learned.test"}} if kept == "host" else {"domains": {"example.org", "learned.test"}}
     )
     scope = msgspec.structs.replace(before.scope, **{name: frozenset(value) for name, value in learned.items()})
-    after = with_seeds(msgspec.structs.replace(before, scope=scope), ["https://new.test/"], config, 2026)
+    after = extend_rules(msgspec.structs.replace(before, scope=scope), ["https://new.test/"], config, 2026)
     assert after.seeds == ("https://example.org/", "https://new.test/")
     assert (set(after.scope.hosts), set(after.scope.domains)) == (hosts, domains)
-    assert with_seeds(after, ["https://new.test/"], config, 2026) == after, "what is there already changes nothing"
+    assert extend_rules(after, ["https://new.test/"], config, 2026) == after, "what is there already changes nothing"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tenax.config import GuardConfig
-from tenax.crawl.seed_check import Surveyed, survey
+from tenax.crawl.seed_check import SeedCheck, check_seeds
 from tenax.errors import NoSeedReachable
-from tenax.fetch.dns import Found, NameUnknown
-from tenax.urls.normalize import Spelling
-from tenax.urls.seeds import seed_url
+from tenax.fetch.dns import LookupResult, UnknownHost
+from tenax.urls.normalize import NormalizeOptions
+from tenax.urls.seeds import parse_seed
 
 
 class Names:
@@ -20,12 +20,12 @@ class Names:
         self.asked: list[str] = []
         self.is_closed = False
 
-    async def addresses(self, host: str) -> Found:
+    async def resolve(self, host: str) -> LookupResult:
         self.asked.append(host)
-        found = self._known.get(host, NameUnknown(None, "no such name"))
+        found = self._known.get(host, UnknownHost(None, "no such name"))
         if isinstance(found, OSError):
             raise found
-        return Found(tuple(found.split()))
+        return LookupResult(tuple(found.split()))
 
     def close(self) -> None:
         self.is_closed = True
@@ -33,28 +33,28 @@ class Names:
 
 async def surveyed(
     *seeds: str, names: Names | None = None, typed: bool = True, guard: GuardConfig | None = None
-) -> Surveyed:
-    urls = [seed_url(seed, Spelling()) for seed in seeds]
+) -> SeedCheck:
+    urls = [parse_seed(seed, NormalizeOptions()) for seed in seeds]
     names = names or Names(public_test="93.184.216.34", private_test="10.0.0.1", mixed_test="93.184.216.34 10.0.0.1")
     try:
-        return await survey(urls, guard or GuardConfig(), typed, names)
+        return await check_seeds(urls, guard or GuardConfig(), typed, names)
     finally:
         assert names.is_closed
 
 
 async def test_a_public_seed_needs_nothing() -> None:
-    assert await surveyed("https://public.test/", "http://93.184.216.34/") == Surveyed()
+    assert await surveyed("https://public.test/", "http://93.184.216.34/") == SeedCheck()
 
 
 @pytest.mark.parametrize(
     "seed", ["http://127.0.0.1:8000/a", "http://[::1]/", "https://private.test/", "https://mixed.test/"]
 )
 async def test_a_private_seed_is_allowed_when_a_person_typed_it_and_that_is_said(seed: str) -> None:
-    origin = seed_url(seed, Spelling()).origin
+    origin = parse_seed(seed, NormalizeOptions()).origin
     found = await surveyed(seed)
     assert found.allowed_origins == (origin,)
     assert found.notices == (f"{origin} is not a public address; allowed because you typed it, this one origin only",)
-    assert await surveyed(seed, typed=False) == Surveyed()
+    assert await surveyed(seed, typed=False) == SeedCheck()
 
 
 async def test_several_private_seeds_are_said_in_one_line() -> None:
@@ -79,13 +79,13 @@ async def test_of_hundreds_of_seeds_a_few_are_named() -> None:
 
 async def test_a_network_that_is_allowed_anyway_is_no_news() -> None:
     guard = GuardConfig(allow_networks=("10.0.0.0/8",))
-    assert await surveyed("http://10.0.0.1/", guard=guard) == Surveyed()
+    assert await surveyed("http://10.0.0.1/", guard=guard) == SeedCheck()
 
 
 async def test_an_odd_port_of_a_public_seed_is_allowed_for_that_origin_without_a_word() -> None:
     found = await surveyed("http://public.test:8123/")
-    assert found == Surveyed(allowed_origins=("http://public.test:8123",))
-    assert await surveyed("http://public.test:8123/", typed=False) == Surveyed()
+    assert found == SeedCheck(allowed_origins=("http://public.test:8123",))
+    assert await surveyed("http://public.test:8123/", typed=False) == SeedCheck()
 
 
 async def test_one_seed_of_two_that_is_not_found_is_a_notice() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 import tenax
 from tenax.crawl import single_page
-from tenax.crawl.single_page import explained
+from tenax.crawl.single_page import explain_page
 from tenax.errors import UsageError
 
 URL = "https://harbour.example/2026/keys/"
@@ -24,45 +24,45 @@ PAGE = f"""<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Zü
 <a href="http://[nowhere/">broken</a></body></html>"""
 
 
-def hrefs(document: tenax.Document) -> list[str]:
+def hrefs(document: tenax.Content) -> list[str]:
     return [link.href for link in document.links]
 
 
 def test_everything_is_absolute_when_the_url_is_known() -> None:
-    document = tenax.read(PAGE, URL)
-    assert document.canonical == "https://harbour.example/canonical"
-    assert document.image == "https://harbour.example/2026/keys/key.jpg"
-    assert hrefs(document) == [
+    content = tenax.read(PAGE, URL)
+    assert content.canonical == "https://harbour.example/canonical"
+    assert content.image == "https://harbour.example/2026/keys/key.jpg"
+    assert hrefs(content) == [
         "https://harbour.example/canonical",
         "https://harbour.example/2026/ropes",
         "https://other.example/mat?b=1",
     ]
-    assert [link.is_nofollow for link in document.links] == [False, True, False]
-    assert document.base_href is None
+    assert [link.is_nofollow for link in content.links] == [False, True, False]
+    assert content.base_href is None
 
 
 def test_the_base_of_the_page_counts() -> None:
-    document = tenax.read(PAGE.replace("<title>", '<base href="/elsewhere/"><title>'), URL)
-    assert document.base_href == "https://harbour.example/elsewhere/"
-    assert document.image == "https://harbour.example/elsewhere/key.jpg"
-    assert "https://harbour.example/ropes" in hrefs(document)
+    content = tenax.read(PAGE.replace("<title>", '<base href="/elsewhere/"><title>'), URL)
+    assert content.base_href == "https://harbour.example/elsewhere/"
+    assert content.image == "https://harbour.example/elsewhere/key.jpg"
+    assert "https://harbour.example/ropes" in hrefs(content)
 
 
 def test_a_base_that_is_long_is_resolved_for_some_links_only() -> None:
     links = "".join(f"<a href={number}>x</a>" for number in range(4_000))
-    document = tenax.read(f'<base href="/{"b" * 2000}/"><p>Words.</p>{links}', URL)
-    assert 1_900 < len(document.links) < 2_000
-    assert document.cut_why == f"read to link {len(document.links):,}, for its base is so long"
+    content = tenax.read(f'<base href="/{"b" * 2000}/"><p>Words.</p>{links}', URL)
+    assert 1_900 < len(content.links) < 2_000
+    assert content.truncated_reason == f"read to link {len(content.links):,}, for its base is so long"
     ignored = tenax.read(f'<base href="/{"b" * 3000}/"><p>Words.</p><a href=1>x</a>', URL)
     assert hrefs(ignored) == ["https://harbour.example/2026/keys/1"]
-    assert ignored.cut_why == ""
+    assert ignored.truncated_reason == ""
 
 
 def test_without_a_url_it_is_as_written() -> None:
-    document = tenax.read(PAGE)
-    assert document.canonical == "/canonical"
-    assert document.image == "./key.jpg"
-    assert hrefs(document) == ["/canonical", "../ropes", "https://other.example/mat?b=1", "http://[nowhere/"]
+    content = tenax.read(PAGE)
+    assert content.canonical == "/canonical"
+    assert content.image == "./key.jpg"
+    assert hrefs(content) == ["/canonical", "../ropes", "https://other.example/mat?b=1", "http://[nowhere/"]
 
 
 @pytest.mark.parametrize("url", ["story.html", "", "file:///etc/passwd", "http://[", "\ud800"])
@@ -88,13 +88,13 @@ def test_what_it_is_taken_for() -> None:
     assert tenax.read(fragment).media == "html"
     assert tenax.read(fragment, content_type="").media == "text"
     assert tenax.read(fragment, content_type="text/plain; charset=gbk").text == fragment
-    assert tenax.read(b"%PDF-1.7 and so on").media_why == "PDF document sent as text/html"
+    assert tenax.read(b"%PDF-1.7 and so on").media_reason == "PDF document sent as text/html"
     assert tenax.read("").media == "other"
 
 
 @pytest.mark.parametrize("html", [PAGE, PAGE.encode()], ids=["text", "bytes"])
 def test_every_block_is_explained(html: str | bytes) -> None:
-    blocks = explained(html, URL)
+    blocks = explain_page(html, URL)
     assert [block.text for block in blocks] == [
         "Ropes",
         "The key",
@@ -109,13 +109,13 @@ def test_every_block_is_explained(html: str | bytes) -> None:
 
 
 def test_what_is_explained_as_kept_is_the_article() -> None:
-    kept = "\n".join(block.text for block in explained(PAGE, URL) if block.is_kept)
+    kept = "\n".join(block.text for block in explain_page(PAGE, URL) if block.is_kept)
     assert tenax.read(PAGE, URL).article.split() == kept.split()
 
 
 @pytest.mark.parametrize("html", ["plain words", b"%PDF-1.7", ""])
 def test_what_is_no_html_has_no_blocks(html: str | bytes) -> None:
-    assert explained(html, content_type="") == []
+    assert explain_page(html, content_type="") == []
 
 
 @pytest.mark.parametrize(
@@ -128,38 +128,38 @@ def test_what_is_no_html_has_no_blocks(html: str | bytes) -> None:
 )
 def test_what_costs_too_much_is_not_read_and_does_not_raise(html: str, why: str) -> None:
     for body in (html, html.encode()):
-        document = tenax.read(body, "https://example.org/")
-        assert (document.media, document.media_why) == ("other", why)
-        assert (document.text, document.links, document.title) == ("", (), "")
-    assert explained(html) == []
+        content = tenax.read(body, "https://example.org/")
+        assert (content.media, content.media_reason) == ("other", why)
+        assert (content.text, content.links, content.title) == ("", (), "")
+    assert explain_page(html) == []
 
 
 def test_of_a_page_with_too_many_elements_the_first_are_read() -> None:
-    document = tenax.read("<title>Long</title>" + "".join(f"<p>x{n}" for n in range(1_000_000)), "https://example.org/")
-    assert (document.media, document.title) == ("html", "Long")
-    assert document.text.startswith("x0\nx1\n")
-    assert document.cut_why == "read to block 10,000"
+    content = tenax.read("<title>Long</title>" + "".join(f"<p>x{n}" for n in range(1_000_000)), "https://example.org/")
+    assert (content.media, content.title) == ("html", "Long")
+    assert content.text.startswith("x0\nx1\n")
+    assert content.truncated_reason == "read to block 10,000"
 
 
 def test_of_a_long_text_the_beginning_is_read() -> None:
-    document = tenax.read("<p>" + "word " * 1_000_000 + "<a href=/end>the end</a>", "https://example.org/")
-    assert len(document.text) <= 2_000_000
-    assert document.article == document.text
-    assert [link.href for link in document.links] == ["https://example.org/end"]
-    assert document.cut_why == "read to character 2,000,000, each text counted as 12 at least"
+    content = tenax.read("<p>" + "word " * 1_000_000 + "<a href=/end>the end</a>", "https://example.org/")
+    assert len(content.text) <= 2_000_000
+    assert content.article == content.text
+    assert [link.href for link in content.links] == ["https://example.org/end"]
+    assert content.truncated_reason == "read to character 2,000,000, each text counted as 12 at least"
 
 
 def test_of_a_page_with_many_elements_and_little_text_it_is_told_how_far_it_was_read() -> None:
-    document = tenax.read("<p>" + "<img src=/a>" * 300_000 + "the end", "https://example.org/")
-    assert "the end" not in document.text
-    assert re.fullmatch("read to byte [0-9,]+ of 3,600,010, for it has so many elements", document.cut_why)
+    content = tenax.read("<p>" + "<img src=/a>" * 300_000 + "the end", "https://example.org/")
+    assert "the end" not in content.text
+    assert re.fullmatch("read to byte [0-9,]+ of 3,600,010, for it has so many elements", content.truncated_reason)
 
 
 def test_explaining_ends_when_its_time_is_used_up_and_does_not_raise(monkeypatch: pytest.MonkeyPatch) -> None:
     """By a clock that is turned with every look: wherever that is, there is nothing, or all of it."""
     ticks = count()
     monkeypatch.setattr(single_page, "cpu_seconds", lambda: float(next(ticks)))
-    counts = [len(explained(PAGE, URL, max_cpu_seconds=seconds + 0.5)) for seconds in range(30)]
+    counts = [len(explain_page(PAGE, URL, max_cpu_seconds=seconds + 0.5)) for seconds in range(30)]
     assert sorted(set(counts)) == [0, counts[-1]]
     assert counts == sorted(counts)
 
@@ -167,9 +167,9 @@ def test_explaining_ends_when_its_time_is_used_up_and_does_not_raise(monkeypatch
 def test_the_time_it_may_take_is_an_argument() -> None:
     html = "<p>The keeper of the lighthouse told us this.</p>" * 5_000
     assert tenax.read(html, max_cpu_seconds=60).media == "html"
-    document = tenax.read(html, max_cpu_seconds=1e-6)
-    assert document.media == "other"
-    assert document.media_why.startswith(
+    content = tenax.read(html, max_cpu_seconds=1e-6)
+    assert content.media == "other"
+    assert content.media_reason.startswith(
         "too costly to read: 1e-06 s of CPU used up parsing 16,384 of its 245,000 bytes"
     )
 
@@ -191,7 +191,7 @@ print(sorted(name for name in sys.modules if name in heavy or name.partition("te
 """
 
 
-def test_no_network_and_no_ledger_are_loaded() -> None:
+def test_no_network_and_no_database_are_loaded() -> None:
     environment = {"PYTHONPATH": str(Path(tenax.__file__).parents[1])}
     answer = subprocess.run([sys.executable, "-c", LIGHT], capture_output=True, text=True, env=environment, check=False)
     assert (answer.stdout, answer.stderr) == ("[]\n", "")

@@ -6,37 +6,37 @@ import msgspec
 import pytest
 
 from tenax.config import Config
-from tenax.crawl.skip_rules import HOLD_SECONDS, LONGEST_HOLD_SECONDS, spared, waits_for_others
+from tenax.crawl.skip_rules import HOLD_SECONDS, LONGEST_HOLD_SECONDS, skip_outcome, waits_for_others
 from tenax.model import (
     Claim,
     Deferred,
     FacetRule,
-    Finds,
-    Held,
+    GuessState,
     HostRecord,
     Lease,
     ListRule,
     Priority,
     SeriesRule,
     Source,
+    StoredCopy,
     Task,
 )
-from tenax.urls.admit import Rules, rules_of
+from tenax.urls.admit import Rules, build_rules
 
 SITE = "https://a.test"
 NOW = 1_772_000_000.0
-RULES = rules_of([SITE], Config(), 2026)
-TRIED = RULES.urls.facets_tried
+RULES = build_rules([SITE], Config(), 2026)
+TRIED = RULES.urls.facet_samples
 NARROWED = msgspec.structs.replace(RULES, revision=1, exclude=("*/shop*",))
-JUDGED = Finds(facets={"/shop": FacetRule(TRIED, 0.0)})
-FRUITFUL = Finds(facets={"/shop": FacetRule(TRIED, 0.5)})
-SAME = Finds(series={"/months/{n}": SeriesRule(RULES.urls.max_same_in_series)})
-EMPTY = Finds(lists={"/months/11?page={n}": ListRule(1, empty_at=2), "/months?page={n}": ListRule(1, empty_at=2)})
+JUDGED = GuessState(facets={"/shop": FacetRule(TRIED, 0.0)})
+FRUITFUL = GuessState(facets={"/shop": FacetRule(TRIED, 0.5)})
+SAME = GuessState(series={"/months/{n}": SeriesRule(RULES.urls.max_same_in_series)})
+EMPTY = GuessState(lists={"/months/11?page={n}": ListRule(1, empty_at=2), "/months?page={n}": ListRule(1, empty_at=2)})
 UNLIMITED = msgspec.structs.replace(RULES, urls=msgspec.structs.replace(RULES.urls, max_same_in_series=0))
 SELECTION, MONTH = "/shop?colour=red", "/months/12"
 
 
-def claim(path: str, source: Source = Source.LINK, held: Held | None = None) -> Claim:
+def claim(path: str, source: Source = Source.LINK, held: StoredCopy | None = None) -> Claim:
     task = Task(SITE + path, SITE, 1, Priority.HIGH, source, f"{SITE}/months/11", NOW, NOW)
     return Claim(task, HostRecord(SITE, "a.test"), Lease(1, 1, NOW + 60), held)
 
@@ -45,31 +45,31 @@ def claim(path: str, source: Source = Source.LINK, held: Held | None = None) -> 
     ("one", "finds", "rules", "expected"),
     [
         pytest.param(claim("/about"), JUDGED, RULES, None, id="any page"),
-        pytest.param(claim(SELECTION), Finds(), NARROWED, "rules", id="refused by now"),
+        pytest.param(claim(SELECTION), GuessState(), NARROWED, "rules", id="refused by now"),
         pytest.param(claim(SELECTION), JUDGED, RULES, "facets", id="a selection like the others"),
         pytest.param(claim(SELECTION, Source.SEED), JUDGED, RULES, None, id="a person named it"),
-        pytest.param(claim(SELECTION, held=Held(NOW, 200)), JUDGED, RULES, None, id="it is stored already"),
+        pytest.param(claim(SELECTION, held=StoredCopy(NOW, 200)), JUDGED, RULES, None, id="it is stored already"),
         pytest.param(claim(SELECTION), FRUITFUL, RULES, None, id="they are worth it"),
         pytest.param(claim(MONTH), SAME, RULES, "series", id="a month like the others"),
-        pytest.param(claim(MONTH), Finds(), RULES, None, id="a month"),
+        pytest.param(claim(MONTH), GuessState(), RULES, None, id="a month"),
         pytest.param(claim("/months?page=3"), EMPTY, RULES, None, id="not of the list it was found on"),
         pytest.param(claim("/months/11?page=3"), EMPTY, RULES, "series", id="after an empty page"),
         pytest.param(claim("/months/11?page=3"), EMPTY, UNLIMITED, None, id="switched off"),
     ],
 )
-def test_what_is_not_asked_for(one: Claim, finds: Finds, rules: Rules, expected: str | None) -> None:
-    why = spared(one, finds, rules)
+def test_what_is_not_asked_for(one: Claim, finds: GuessState, rules: Rules, expected: str | None) -> None:
+    why = skip_outcome(one, finds, rules)
     assert why == expected if why is None else why.why.startswith(f"{expected}: ")
 
 
-FIRST_READ = Finds(lists={"/months/11?page={n}": ListRule(1)})
-SECOND_READ = Finds(lists={"/months/11?page={n}": ListRule(2)})
-ALMOST = Finds(facets={"/shop": FacetRule(TRIED - 1, 0.0)})
-BEGUN = Finds(series={"/months/{n}": SeriesRule(1)})
+FIRST_READ = GuessState(lists={"/months/11?page={n}": ListRule(1)})
+SECOND_READ = GuessState(lists={"/months/11?page={n}": ListRule(2)})
+ALMOST = GuessState(facets={"/shop": FacetRule(TRIED - 1, 0.0)})
+BEGUN = GuessState(series={"/months/{n}": SeriesRule(1)})
 ONE = SELECTION.replace("red", "blue")
 
 
-def held(one: Claim, finds: Finds, others: list[str], now: float = NOW, rules: Rules = RULES) -> Deferred | None:
+def held(one: Claim, finds: GuessState, others: list[str], now: float = NOW, rules: Rules = RULES) -> Deferred | None:
     in_flight = {one.lease.number - 1 - place: (url, NOW) for place, url in enumerate(others)}
     return waits_for_others(one, finds, rules, {**in_flight, one.lease.number: (one.task.url, NOW)}, now)
 
@@ -83,22 +83,22 @@ def held(one: Claim, finds: Finds, others: list[str], now: float = NOW, rules: R
         pytest.param(claim(SELECTION), ALMOST, ["https://b.test/shop?colour=blue"], False, id="another host"),
         pytest.param(claim(SELECTION), FRUITFUL, [SITE + ONE] * 20, False, id="judged, and worth it"),
         pytest.param(claim(SELECTION, Source.SEED), ALMOST, [SITE + ONE], False, id="a person named it"),
-        pytest.param(claim(SELECTION), Finds(), [SITE + ONE] * 2, False, id="the third of a new path"),
-        pytest.param(claim(SELECTION), Finds(), [SITE + ONE] * 3, True, id="the fourth of a new path"),
+        pytest.param(claim(SELECTION), GuessState(), [SITE + ONE] * 2, False, id="the third of a new path"),
+        pytest.param(claim(SELECTION), GuessState(), [SITE + ONE] * 3, True, id="the fourth of a new path"),
         pytest.param(claim(MONTH), BEGUN, [f"{SITE}/months/10"] * 2, True, id="enough months"),
         pytest.param(claim(MONTH), BEGUN, [f"{SITE}/months/10"], False, id="not enough months"),
-        pytest.param(claim(MONTH), Finds(), [f"{SITE}/months/10"] * 9, False, id="months that show something"),
+        pytest.param(claim(MONTH), GuessState(), [f"{SITE}/months/10"] * 9, False, id="months that show something"),
         pytest.param(claim("/months/11?page=3"), FIRST_READ, [], True, id="the page before was not read"),
         pytest.param(claim("/months/11?page=2"), FIRST_READ, [], False, id="the next page"),
         pytest.param(claim("/months/11?page=2"), FIRST_READ, [f"{SITE}/months/11?page=3"], True, id="another page"),
         pytest.param(claim("/months/11?page=9"), SECOND_READ, [f"{SITE}/months/11?page=8"], False, id="a proven list"),
     ],
 )
-def test_what_waits_for_others_like_it(one: Claim, finds: Finds, others: list[str], is_held: bool) -> None:
+def test_what_waits_for_others_like_it(one: Claim, finds: GuessState, others: list[str], is_held: bool) -> None:
     wait = held(one, finds, others)
     assert (wait is not None) is is_held
     assert wait is None or (wait.until == NOW + HOLD_SECONDS and wait.why.startswith("others first: "))
-    off = msgspec.structs.replace(RULES.urls, max_same_in_series=0, facets_tried=0)
+    off = msgspec.structs.replace(RULES.urls, max_same_in_series=0, facet_samples=0)
     assert held(one, finds, others, rules=msgspec.structs.replace(RULES, urls=off)) is None, "switched off"
 
 

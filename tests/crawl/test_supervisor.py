@@ -12,9 +12,9 @@ import pytest
 
 from tenax.clock import ManualClock
 from tenax.config import ResilienceConfig
-from tenax.crawl.connectivity import Network, NetworkWatch
+from tenax.crawl.connectivity import NetworkMonitor, NetworkState
 from tenax.crawl.supervisor import Supervisor
-from tenax.errors import LedgerSilent, LedgerUnusable, MemoryExceeded, Stalled, StorageFull, TenaxError
+from tenax.errors import CrawlStalled, DatabaseTimeout, DatabaseUnusable, MemoryExceeded, StorageFull, TenaxError
 from tenax.model import Fetched
 
 TICK = 0.001
@@ -33,7 +33,7 @@ async def reached(condition: Callable[[], bool]) -> None:
 async def some_turns(supervisor: Supervisor, clock: ManualClock) -> None:
     """Until the supervisor has looked again, at the time the clock shows now."""
     now = clock.now()
-    await reached(lambda: supervisor._beat == now)
+    await reached(lambda: supervisor._heartbeat_at == now)
     await asyncio.sleep(3 * TICK)
 
 
@@ -69,7 +69,7 @@ async def test_a_crawl_in_which_no_visit_ends_is_told_with_the_oldest_visits(cap
     assert first.__dict__["oldest"] == [f"https://a.test/{number}" for number in range(10)]
 
 
-async def test_a_ledger_that_is_away_is_waited_for_however_long_it_takes() -> None:
+async def test_a_database_that_is_away_is_waited_for_however_long_it_takes() -> None:
     clock, is_away = ManualClock(), True
     begun = clock.now()
     asked = 0
@@ -80,8 +80,8 @@ async def test_a_ledger_that_is_away_is_waited_for_however_long_it_takes() -> No
         await asyncio.sleep(60)
 
     supervisor = Supervisor(
-        clock, [("https://a.test/", begun)], lambda: begun, RESILIENCE, ask_ledger=ask, is_ledger_away=lambda: is_away,
-        blocked_seconds=1e9, ledger_seconds=TICK, check_seconds=TICK,
+        clock, [("https://a.test/", begun)], lambda: begun, RESILIENCE, ping_database=ask, is_database_away=lambda: is_away,
+        blocked_seconds=1e9, database_timeout_seconds=TICK, check_seconds=TICK,
     )  # fmt: skip
     running = asyncio.ensure_future(supervisor.run())
     for _ in range(10):
@@ -92,10 +92,10 @@ async def test_a_ledger_that_is_away_is_waited_for_however_long_it_takes() -> No
     clock.advance(61)
     with pytest.raises(BaseExceptionGroup) as raised:
         await asyncio.wait_for(running, 60)
-    assert raised.group_contains(LedgerSilent), "it was back, nothing moved, and it gave no answer"
+    assert raised.group_contains(DatabaseTimeout), "it was back, nothing moved, and it gave no answer"
 
 
-async def test_a_ledger_that_notices_only_when_it_is_asked_is_waited_for() -> None:
+async def test_a_database_that_notices_only_when_it_is_asked_is_waited_for() -> None:
     clock, is_away = ManualClock(), False
     begun = clock.now()
 
@@ -105,8 +105,8 @@ async def test_a_ledger_that_notices_only_when_it_is_asked_is_waited_for() -> No
         await asyncio.sleep(60)
 
     supervisor = Supervisor(
-        clock, [("https://a.test/", begun)], lambda: begun, RESILIENCE, ask_ledger=ask, is_ledger_away=lambda: is_away,
-        blocked_seconds=1e9, ledger_seconds=TICK, check_seconds=TICK,
+        clock, [("https://a.test/", begun)], lambda: begun, RESILIENCE, ping_database=ask, is_database_away=lambda: is_away,
+        blocked_seconds=1e9, database_timeout_seconds=TICK, check_seconds=TICK,
     )  # fmt: skip
     running = asyncio.ensure_future(supervisor.run())
     clock.advance(61)
@@ -142,8 +142,8 @@ def stuck(
     clock: ManualClock,
     *,
     in_flight: Collection[tuple[str, float]] | None = None,
-    ask_ledger: Callable[[], Awaitable[object]] | None = None,
-    network: Network | None = None,
+    ask_database: Callable[[], Awaitable[object]] | None = None,
+    network: NetworkMonitor | None = None,
     last_turn: Callable[[], float] | None = None,
 ) -> Supervisor:
     """Watches a crawl in which one visit never ends."""
@@ -154,11 +154,11 @@ def stuck(
         visits,
         lambda: begun,
         RESILIENCE,
-        last_turn=last_turn,
+        last_claim_attempt=last_turn,
         network=network,
-        ask_ledger=ask_ledger,
+        ping_database=ask_database,
         blocked_seconds=1e9,
-        ledger_seconds=0.02,
+        database_timeout_seconds=0.02,
         check_seconds=TICK,
     )
 
@@ -180,7 +180,7 @@ async def test_a_stall_that_outlasts_three_diagnoses_is_hopeless() -> None:
         asked += 1
 
     clock = ManualClock()
-    supervisor = stuck(clock, ask_ledger=ask)
+    supervisor = stuck(clock, ask_database=ask)
     running = asyncio.ensure_future(supervisor.run())
     await some_turns(supervisor, clock)
     for _ in range(3):
@@ -190,8 +190,8 @@ async def test_a_stall_that_outlasts_three_diagnoses_is_hopeless() -> None:
     assert not running.done()
     clock.advance(61)
     error = await gave_up(running)
-    assert isinstance(error, Stalled)
-    assert str(error).startswith("nothing has moved for 4 minutes, and neither the network nor the ledger")
+    assert isinstance(error, CrawlStalled)
+    assert str(error).startswith("nothing has moved for 4 minutes, and neither the network nor the database")
     assert asked == 3
 
 
@@ -234,28 +234,28 @@ async def never() -> None:
 
 
 async def refuses() -> None:
-    raise LedgerUnusable("the file is gone")
+    raise DatabaseUnusable("the file is gone")
 
 
 @pytest.mark.parametrize(
     ("ask", "why"), [(never, "no answer within 0.02 s"), (refuses, "the file is gone")], ids=["silent", "broken"]
 )
-async def test_a_ledger_that_does_not_answer_ends_the_run(
+async def test_a_database_that_does_not_answer_ends_the_run(
     ask: Callable[[], Awaitable[object]], why: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     clock = ManualClock()
-    supervisor = stuck(clock, ask_ledger=ask)
+    supervisor = stuck(clock, ask_database=ask)
     running = asyncio.ensure_future(supervisor.run())
     await some_turns(supervisor, clock)
     clock.advance(61)
     error = await gave_up(running)
-    assert isinstance(error, LedgerSilent)
-    assert str(error).startswith(f"the ledger does not answer: {why}; everything committed is safe")
-    told = [record for record in caplog.records if record.message == "the ledger does not answer"]
+    assert isinstance(error, DatabaseTimeout)
+    assert str(error).startswith(f"the database does not answer: {why}; everything committed is safe")
+    told = [record for record in caplog.records if record.message == "the database does not answer"]
     assert [record.__dict__["why"] for record in told] == [why] * 3
 
 
-async def test_a_ledger_that_answers_at_last_is_forgiven() -> None:
+async def test_a_database_that_answers_at_last_is_forgiven() -> None:
     asked = 0
 
     async def ask() -> None:
@@ -265,7 +265,7 @@ async def test_a_ledger_that_answers_at_last_is_forgiven() -> None:
             await refuses()
 
     clock = ManualClock()
-    supervisor = stuck(clock, ask_ledger=ask)
+    supervisor = stuck(clock, ask_database=ask)
     running = asyncio.ensure_future(supervisor.run())
     await some_turns(supervisor, clock)
     clock.advance(61)
@@ -280,7 +280,7 @@ async def test_a_full_disk_is_said_as_such() -> None:
         raise StorageFull("the disk is full")
 
     clock = ManualClock()
-    running = asyncio.ensure_future(stuck(clock, ask_ledger=ask).run())
+    running = asyncio.ensure_future(stuck(clock, ask_database=ask).run())
     await asyncio.sleep(TICK)
     clock.advance(61)
     assert isinstance(await gave_up(running), StorageFull)
@@ -292,10 +292,10 @@ async def test_a_stall_without_network_waits_for_it_and_is_not_hopeless() -> Non
     server = await asyncio.start_server(lambda reader, writer: writer.close(), "127.0.0.1", 0)
     probe = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
     resilience = ResilienceConfig(stall_seconds=60, network_probes=(probe,))
-    watch = NetworkWatch(resilience)
-    network = Network(watch, resilience, clock, lambda reason, is_held: held.append(is_held), poll_seconds=TICK)
-    watch.note(Fetched(200), "http://a.test")
-    assert (await network.look()).is_up
+    watch = NetworkState(resilience)
+    network = NetworkMonitor(watch, resilience, clock, lambda reason, is_held: held.append(is_held), poll_seconds=TICK)
+    watch.record_outcome(Fetched(200), "http://a.test")
+    assert (await network.probe()).is_up
     server.close()
     await server.wait_closed()
     supervisor = stuck(clock, network=network)
@@ -318,7 +318,7 @@ async def test_a_loop_that_stays_blocked_ends_the_process_where_that_is_allowed(
     clock = ManualClock()
     exits: list[int] = []
     supervisor = Supervisor(clock, [], lambda: 0.0, RESILIENCE, blocked_seconds=10, check_seconds=TICK)
-    supervisor.end_process = exits.append
+    supervisor.exit_process = exits.append
     running = asyncio.ensure_future(supervisor.run())
     await some_turns(supervisor, clock)
     clock.advance(11)
@@ -326,7 +326,7 @@ async def test_a_loop_that_stays_blocked_ends_the_process_where_that_is_allowed(
     assert exits == []
     clock.advance(170)
     stands_in_the_way(lambda: bool(exits))
-    assert exits == [Stalled.exit_code]
+    assert exits == [CrawlStalled.exit_code]
     await ended(running)
 
 
@@ -394,7 +394,7 @@ async def test_a_run_that_uses_too_much_memory_is_stopped(limit: int, is_ended: 
         clock, {}, clock.now, ResilienceConfig(max_memory_bytes=limit), stop=stop, used_memory=used,
         blocked_seconds=1e9, check_seconds=TICK,
     )  # fmt: skip
-    supervisor.end_process = parting.append
+    supervisor.exit_process = parting.append
     running = asyncio.ensure_future(supervisor.run())
     if is_ended:
         await reached(lambda: stops == 1)

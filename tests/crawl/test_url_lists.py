@@ -11,28 +11,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tenax.config import Config, CrawlConfig, DiscoveryConfig
-from tenax.crawl.reader.messages import Job, Reading
-from tenax.crawl.url_lists import MAX_EVIDENCE_CHARS, catalogue_in, read_catalogue
-from tenax.model import Budget, Rejected, Source, Tiding
-from tenax.urls.admit import rules_of
+from tenax.crawl.reader.messages import ExtractedPage, ExtractJob
+from tenax.crawl.url_lists import MAX_EVIDENCE_CHARS, detect_url_list, extract_url_list
+from tenax.model import Budget, ChangeNotice, Rejected, Source
+from tenax.urls.admit import build_rules
 
 SITE = "https://a.test"
 MAP = f"{SITE}/sitemap.xml"
-RULES = rules_of([SITE], Config(), 2026)
+RULES = build_rules([SITE], Config(), 2026)
 NOW = 1_772_000_000.0
 """On 2026-02-25."""
 RSS = "<rss version='2.0'><channel><title>n</title>{}</channel></rss>"
 ATOM = "<feed xmlns='http://www.w3.org/2005/Atom'><title>n</title>{}</feed>"
 
 
-def read(text: str | bytes, source: Source = Source.SITEMAP, **changes: Any) -> Reading:
+def read(text: str | bytes, source: Source = Source.SITEMAP, **changes: Any) -> ExtractedPage:
     body = text if isinstance(text, bytes) else text.encode()
-    job = Job(1, MAP, MAP, 0, body, "application/xml", source=source, is_catalogue=True, now=NOW)
-    return read_catalogue(msgspec.structs.replace(job, **changes), RULES)
+    job = ExtractJob(1, MAP, MAP, 0, body, "application/xml", source=source, is_url_list=True, now=NOW)
+    return extract_url_list(msgspec.structs.replace(job, **changes), RULES)
 
 
-def urls(reading: Reading) -> list[str]:
-    return [offer.url for offer in reading.offers]
+def urls(reading: ExtractedPage) -> list[str]:
+    return [candidate.url for candidate in reading.candidates]
 
 
 def rows(*entries: str) -> str:
@@ -58,20 +58,20 @@ def item(path: str, date: str = "") -> str:
     ],
 )
 def test_which_of_them_it_is(body: bytes, found: str) -> None:
-    assert catalogue_in(body, "application/xml") == found
+    assert detect_url_list(body, "application/xml") == found
 
 
 @given(st.binary(max_size=200), st.sampled_from([Source.SITEMAP, Source.FEED, Source.LINK]))
 def test_whatever_comes_is_read_or_rejected(body: bytes, source: Source) -> None:
-    reading = read(body, source)
-    assert (reading.rejected is None) is bool(reading.catalogue)
+    extracted = read(body, source)
+    assert (extracted.rejection is None) is bool(extracted.url_list)
 
 
 # ---- sitemaps ---------------------------------------------------------------------------------------------
 
 
-def test_a_sitemap_offers_its_pages_and_their_alternates() -> None:
-    reading = read(
+def test_a_sitemap_candidates_its_pages_and_their_alternates() -> None:
+    extracted = read(
         rows(
             f"<loc>{SITE}/en</loc><changefreq>daily</changefreq>"
             f"<xhtml:link xmlns:xhtml='http://www.w3.org/1999/xhtml' rel='alternate' hreflang='de' href='{SITE}/de'/>",
@@ -79,31 +79,31 @@ def test_a_sitemap_offers_its_pages_and_their_alternates() -> None:
             "<loc>https://other.test/</loc>",
         )
     )
-    assert urls(reading) == [f"{SITE}/en", f"{SITE}/de"]
-    assert [offer.changefreq for offer in reading.offers] == ["daily", ""]
-    assert (reading.catalogue, reading.links_count, reading.refusals) == ("sitemap", 3, {"scope": 1})
-    assert reading.rejected is None
+    assert urls(extracted) == [f"{SITE}/en", f"{SITE}/de"]
+    assert [candidate.changefreq for candidate in extracted.candidates] == ["daily", ""]
+    assert (extracted.url_list, extracted.links_count, extracted.refusals) == ("sitemap", 3, {"scope": 1})
+    assert extracted.rejection is None
 
 
 @pytest.mark.parametrize("form", [b"<urlset>%s</urlset>", b"<rss><channel>%s</channel></rss>"])
 def test_what_is_listed_has_a_hash_whatever_is_known_of_it(form: bytes) -> None:
     entry = b"<item><link>/one</link></item>" if b"rss" in form else b"<url><loc>/one</loc></url>"
     source = Source.FEED if b"rss" in form else Source.SITEMAP
-    job = Job(1, MAP, MAP, 0, form % entry, "application/xml", source=source, is_catalogue=True, now=NOW)
-    first, known = read_catalogue(job, RULES), read_catalogue(job, RULES, {f"{SITE}/one"})
-    made_later = read_catalogue(msgspec.structs.replace(job, body=form % (b"<!-- made at noon -->" + entry)), RULES)
-    other = read_catalogue(msgspec.structs.replace(job, body=form % entry.replace(b"one", b"two")), RULES)
+    job = ExtractJob(1, MAP, MAP, 0, form % entry, "application/xml", source=source, is_url_list=True, now=NOW)
+    first, known = extract_url_list(job, RULES), extract_url_list(job, RULES, {f"{SITE}/one"})
+    made_later = extract_url_list(msgspec.structs.replace(job, body=form % (b"<!-- made at noon -->" + entry)), RULES)
+    other = extract_url_list(msgspec.structs.replace(job, body=form % entry.replace(b"one", b"two")), RULES)
     assert first.content_hash == known.content_hash == made_later.content_hash != other.content_hash
-    assert bool(first.offers) and not known.offers
+    assert bool(first.candidates) and not known.candidates
 
 
-def test_an_index_offers_sitemaps_but_not_itself() -> None:
+def test_an_index_candidates_sitemaps_but_not_itself() -> None:
     places = (MAP, f"{SITE}/a.xml", f"{SITE}/a.xml", "https://other.test/b.xml", "/c.xml")
     text = "".join(f"<sitemap><loc>{place}</loc></sitemap>" for place in places)
-    reading = read(f"<sitemapindex>{text}</sitemapindex>", discovery=DiscoveryConfig(max_sitemaps=7))
-    assert urls(reading) == [f"{SITE}/a.xml", f"{SITE}/c.xml"]
-    first = reading.offers[0]
-    assert (first.source, first.via, first.is_catalogue) == (Source.SITEMAP, MAP, True)
+    extracted = read(f"<sitemapindex>{text}</sitemapindex>", discovery=DiscoveryConfig(max_sitemaps=7))
+    assert urls(extracted) == [f"{SITE}/a.xml", f"{SITE}/c.xml"]
+    first = extracted.candidates[0]
+    assert (first.source, first.via, first.is_url_list) == (Source.SITEMAP, MAP, True)
     assert first.budgets == (Budget("max_sitemaps", "", 7),)
 
 
@@ -117,65 +117,65 @@ def test_an_index_offers_sitemaps_but_not_itself() -> None:
     ids=["text", "gzip", "a feed"],
 )
 def test_what_is_said_to_be_a_sitemap_may_be_one_in_any_form(body: bytes) -> None:
-    reading = read(body, content_type="text/plain")
-    assert (reading.catalogue, urls(reading)) == ("sitemap", [f"{SITE}/one", f"{SITE}/two"])
-    assert {offer.source for offer in reading.offers} == {Source.SITEMAP}
+    extracted = read(body, content_type="text/plain")
+    assert (extracted.url_list, urls(extracted)) == ("sitemap", [f"{SITE}/one", f"{SITE}/two"])
+    assert {candidate.source for candidate in extracted.candidates} == {Source.SITEMAP}
 
 
 @pytest.mark.parametrize(
     ("body", "why"),
     [
-        ("<!doctype html><p>Not found", "catalogue: an HTML page, not a sitemap"),
-        ("", "catalogue: empty, not a sitemap"),
-        ("just words", "catalogue: neither XML nor a list of URLs, not a sitemap"),
+        ("<!doctype html><p>Not found", "url_list: an HTML page, not a sitemap"),
+        ("", "url_list: empty, not a sitemap"),
+        ("just words", "url_list: neither XML nor a list of URLs, not a sitemap"),
     ],
 )
 def test_what_is_none_is_rejected_with_the_reason(body: str, why: str) -> None:
-    assert read(body) == Reading(rejected=Rejected(why))
+    assert read(body) == ExtractedPage(rejection=Rejected(why))
 
 
 def test_what_is_left_out_is_counted_and_said() -> None:
     entries = [f"<loc>{SITE}/{number}</loc>" for number in range(5)]
-    reading = read(rows(*entries), discovery=DiscoveryConfig(max_sitemap_urls=2))
-    assert (len(reading.offers), reading.refusals) == (2, {"max_sitemap_urls": 3})
-    assert "more than 2" in reading.evidence
-    assert len(reading.evidence) <= MAX_EVIDENCE_CHARS
+    extracted = read(rows(*entries), discovery=DiscoveryConfig(max_sitemap_urls=2))
+    assert (len(extracted.candidates), extracted.refusals) == (2, {"max_sitemap_urls": 3})
+    assert "more than 2" in extracted.evidence
+    assert len(extracted.evidence) <= MAX_EVIDENCE_CHARS
 
 
 def test_what_is_too_large_is_read_as_far_as_it_goes() -> None:
     entries = [f"<loc>{SITE}/{number:06}</loc>" for number in range(200)]
-    reading = read(gzip.compress(rows(*entries).encode()), discovery=DiscoveryConfig(max_sitemap_bytes=2048))
-    assert 10 < len(reading.offers) < 100
-    assert reading.evidence
+    extracted = read(gzip.compress(rows(*entries).encode()), discovery=DiscoveryConfig(max_sitemap_bytes=2048))
+    assert 10 < len(extracted.candidates) < 100
+    assert extracted.evidence
 
 
 # ---- feeds ------------------------------------------------------------------------------------------------
 
 
-def test_a_feed_offers_its_entries_as_feeds_do() -> None:
-    reading = read(RSS.format(item("/one") + item("/two") + "<item><title>no link</title></item>"), Source.FEED)
-    assert (reading.catalogue, urls(reading), reading.links_count) == ("feed", [f"{SITE}/one", f"{SITE}/two"], 3)
-    assert {offer.source for offer in reading.offers} == {Source.FEED}
+def test_a_feed_candidates_its_entries_as_feeds_do() -> None:
+    extracted = read(RSS.format(item("/one") + item("/two") + "<item><title>no link</title></item>"), Source.FEED)
+    assert (extracted.url_list, urls(extracted), extracted.links_count) == ("feed", [f"{SITE}/one", f"{SITE}/two"], 3)
+    assert {candidate.source for candidate in extracted.candidates} == {Source.FEED}
 
 
 def test_a_feed_leads_to_its_older_part() -> None:
     entry = f"<entry><id>1</id><title>t</title><link href='{SITE}/one'/></entry><link rel='next' href='?page=2'/>"
-    reading = read(ATOM.format(entry), Source.FEED, discovery=DiscoveryConfig(max_feeds=4))
-    page, older = reading.offers
-    assert (page.url, page.is_catalogue) == (f"{SITE}/one", False)
-    assert (older.url, older.is_catalogue) == (f"{MAP}?page=2", True)
+    extracted = read(ATOM.format(entry), Source.FEED, discovery=DiscoveryConfig(max_feeds=4))
+    page, older = extracted.candidates
+    assert (page.url, page.is_url_list) == (f"{SITE}/one", False)
+    assert (older.url, older.is_url_list) == (f"{MAP}?page=2", True)
     assert older.budgets == (Budget("max_feeds", "", 4),)
 
 
 def test_a_feed_that_is_none_is_rejected() -> None:
-    reading = read("<html><p>words", Source.FEED)
-    assert reading.rejected is not None and reading.rejected.why.startswith("catalogue: ")
+    extracted = read("<html><p>words", Source.FEED)
+    assert extracted.rejection is not None and extracted.rejection.why.startswith("url_list: ")
 
 
 def test_known_urls_are_not_offered_again() -> None:
-    job = Job(1, MAP, MAP, 0, rows(f"<loc>{SITE}/a</loc>", f"<loc>{SITE}/b</loc>").encode(), now=NOW)
-    reading = read_catalogue(job, RULES, {f"{SITE}/a"}, {f"{SITE}/b"})
-    assert (reading.offers, reading.links_count) == ((), 2)
+    job = ExtractJob(1, MAP, MAP, 0, rows(f"<loc>{SITE}/a</loc>", f"<loc>{SITE}/b</loc>").encode(), now=NOW)
+    extracted = extract_url_list(job, RULES, {f"{SITE}/a"}, {f"{SITE}/b"})
+    assert (extracted.candidates, extracted.links_count) == ((), 2)
 
 
 # ---- tidings ----------------------------------------------------------------------------------------------
@@ -191,21 +191,21 @@ DATED = rows(
 
 
 def test_the_latest_changes_are_told_newest_first_where_pages_are_kept_fresh() -> None:
-    assert read(DATED).tidings == ()
-    assert read(DATED, is_kept_fresh=True).tidings == (
-        Tiding(f"{SITE}/new", SITE, 1_771_891_200.0),
-        Tiding(f"{SITE}/before", SITE, 1_771_545_600.0),
+    assert read(DATED).change_notices == ()
+    assert read(DATED, is_continuous=True).change_notices == (
+        ChangeNotice(f"{SITE}/new", SITE, 1_771_891_200.0),
+        ChangeNotice(f"{SITE}/before", SITE, 1_771_545_600.0),
     )
 
 
 def test_a_feed_tells_of_changes_too() -> None:
-    reading = read(RSS.format(item("/one", "Tue, 24 Feb 2026 00:00:00 GMT")), Source.FEED, is_kept_fresh=True)
-    assert reading.tidings == (Tiding(f"{SITE}/one", SITE, 1_771_891_200.0),)
+    extracted = read(RSS.format(item("/one", "Tue, 24 Feb 2026 00:00:00 GMT")), Source.FEED, is_continuous=True)
+    assert extracted.change_notices == (ChangeNotice(f"{SITE}/one", SITE, 1_771_891_200.0),)
 
 
 def test_depth_is_counted_from_the_page_that_named_it() -> None:
-    rules = rules_of([SITE], Config(crawl=CrawlConfig(max_depth=3)), 2026)
-    job = Job(1, MAP, MAP, 3, rows(f"<loc>{SITE}/a</loc>").encode(), now=NOW)
-    assert read_catalogue(job, rules).refusals == {"depth": 1}
-    [offer] = read_catalogue(msgspec.structs.replace(job, depth=2), rules).offers
-    assert offer.depth == 3
+    rules = build_rules([SITE], Config(crawl=CrawlConfig(max_depth=3)), 2026)
+    job = ExtractJob(1, MAP, MAP, 3, rows(f"<loc>{SITE}/a</loc>").encode(), now=NOW)
+    assert extract_url_list(job, rules).refusals == {"depth": 1}
+    [candidate] = extract_url_list(msgspec.structs.replace(job, depth=2), rules).candidates
+    assert candidate.depth == 3

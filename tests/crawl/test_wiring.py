@@ -1,4 +1,4 @@
-"""Wiring: which sinks a crawl has, by where its ledger is and what is set; what its servers tell each other, and that
+"""Wiring: which sinks a crawl has, by where its database is and what is set; what its servers tell each other, and that
 it starts without those it does not use."""
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ import pytest
 
 import tenax
 from tenax.clock import ManualClock, ShiftedClock, SteadyClock
-from tenax.config import Config, EventsConfig, HostsConfig, LedgerConfig
-from tenax.crawl.files import LEDGER_FILE
-from tenax.crawl.location import Place
-from tenax.crawl.wiring import _following, _relays, _sharing
-from tenax.database.postgres import PostgresLedger
-from tenax.database.sqlite import SqliteLedger
+from tenax.config import Config, DatabaseConfig, EventsConfig, RedisConfig
+from tenax.crawl.files import DATABASE_FILE
+from tenax.crawl.location import Location
+from tenax.crawl.wiring import _build_relays, _clock_tasks, _open_sharing
+from tenax.database.postgres import PostgresDatabase
+from tenax.database.sqlite import SqliteDatabase
 from tenax.errors import ConfigError
 from tenax.hosts.records import MemoryHosts
-from tests.contracts.ledger import Manners
+from tests.contracts.database import Manners
 from tests.servers.redis import RedisServer
 
 SERVER = "postgresql://db.test/tenax"
@@ -31,20 +31,20 @@ HERE = platform.node()
 @pytest.mark.parametrize(
     ("place", "events", "names"),
     [
-        (Place(Path("out")), EventsConfig(), ["jsonl"]),
-        (Place(Path("out")), EventsConfig(jsonl=""), []),
-        (Place(server=SERVER), EventsConfig(), []),
-        (Place(Path("/a"), SERVER), EventsConfig(jsonl="p.jsonl"), [f"jsonl {HERE}:/a/p.jsonl"]),
-        (Place(Path("b"), SERVER), EventsConfig(), [f"jsonl {HERE}:{Path('b/pages.jsonl').absolute()}"]),
-        (Place(server=SERVER), EventsConfig(kafka="k:9092", redis="redis://r"), ["kafka", "redis"]),
-        (Place(Path("out")), EventsConfig(kafka="k:9092"), ["jsonl", "kafka"]),
+        (Location(Path("out")), EventsConfig(), ["jsonl"]),
+        (Location(Path("out")), EventsConfig(jsonl=""), []),
+        (Location(server=SERVER), EventsConfig(), []),
+        (Location(Path("/a"), SERVER), EventsConfig(jsonl="p.jsonl"), [f"jsonl {HERE}:/a/p.jsonl"]),
+        (Location(Path("b"), SERVER), EventsConfig(), [f"jsonl {HERE}:{Path('b/pages.jsonl').absolute()}"]),
+        (Location(server=SERVER), EventsConfig(kafka="k:9092", redis="redis://r"), ["kafka", "redis"]),
+        (Location(Path("out")), EventsConfig(kafka="k:9092"), ["jsonl", "kafka"]),
     ],
     ids=["directory", "no file", "server", "server and file", "relative", "server and sinks", "directory and Kafka"],
 )
-async def test_sinks(place: Place, events: EventsConfig, names: list[str], tmp_path: Path) -> None:
-    ledger = await SqliteLedger.open(tmp_path / LEDGER_FILE, LedgerConfig(), ManualClock(), Manners())
-    relays = _relays(place, ledger, Config(events=events))
-    await ledger.close()
+async def test_sinks(place: Location, events: EventsConfig, names: list[str], tmp_path: Path) -> None:
+    database = await SqliteDatabase.open(tmp_path / DATABASE_FILE, DatabaseConfig(), ManualClock(), Manners())
+    relays = _build_relays(place, database, Config(events=events))
+    await database.close()
     assert [relay.name for relay in relays] == names
     assert [relay.name for relay in relays if relay.is_shared] == [
         name for name in names if place.server and name in ("kafka", "redis")
@@ -55,27 +55,27 @@ async def test_sinks(place: Place, events: EventsConfig, names: list[str], tmp_p
 
 @pytest.mark.parametrize("events", [EventsConfig(kafka="nowhere"), EventsConfig(redis="nowhere")])
 async def test_a_sink_that_cannot_be_is_said_before_the_crawl_begins(events: EventsConfig, tmp_path: Path) -> None:
-    ledger = await SqliteLedger.open(tmp_path / LEDGER_FILE, LedgerConfig(), ManualClock(), Manners())
+    database = await SqliteDatabase.open(tmp_path / DATABASE_FILE, DatabaseConfig(), ManualClock(), Manners())
     with pytest.raises(ConfigError, match="cannot be"):
-        _relays(Place(server=SERVER), ledger, Config(events=events))
-    await ledger.close()
+        _build_relays(Location(server=SERVER), database, Config(events=events))
+    await database.close()
 
 
-async def test_workers_of_one_ledger_hear_who_is_cut_off_from_redis(postgres: str) -> None:
+async def test_workers_of_one_database_hear_who_is_cut_off_from_redis(postgres: str) -> None:
     clock = SteadyClock()
-    other = await PostgresLedger.open(postgres, LedgerConfig(), clock, Manners())
-    ledger = await PostgresLedger.open(postgres, LedgerConfig(), clock, Manners())
+    other = await PostgresDatabase.open(postgres, DatabaseConfig(), clock, Manners())
+    database = await PostgresDatabase.open(postgres, DatabaseConfig(), clock, Manners())
     with RedisServer() as redis:
-        config = Config(hosts=HostsConfig(url=redis.url))
-        sharing = await _sharing(config, ledger, clock, MemoryHosts())
+        config = Config(redis=RedisConfig(url=redis.url))
+        sharing = await _open_sharing(config, database, clock, MemoryHosts())
         assert sharing is not None
         redis.kill()
-        await sharing.presence.beat()
+        await sharing.presence.send_heartbeat()
         async with asyncio.timeout(60):
-            while not (other.company().cut_off and ledger.company().told_at):
+            while not (other.peers().without_redis and database.peers().reported_at):
                 await other.wait_for_work(0.05)
         await sharing.close()
-    await ledger.close()
+    await database.close()
     await other.close()
 
 
@@ -84,14 +84,14 @@ async def test_a_clock_at_a_servers_time_is_compared_with_that_server(
 ) -> None:
     steady = SteadyClock()
     agreed = ShiftedClock(steady, 1.0)
-    there = await PostgresLedger.open(postgres, LedgerConfig(), agreed, Manners())
-    here = await SqliteLedger.open(tmp_path / LEDGER_FILE, LedgerConfig(), agreed, Manners())
-    sharing = await _sharing(Config(hosts=HostsConfig(url=redis)), here, agreed, MemoryHosts())
+    there = await PostgresDatabase.open(postgres, DatabaseConfig(), agreed, Manners())
+    here = await SqliteDatabase.open(tmp_path / DATABASE_FILE, DatabaseConfig(), agreed, Manners())
+    sharing = await _open_sharing(Config(redis=RedisConfig(url=redis)), here, agreed, MemoryHosts())
     assert sharing is not None
     for server in (there, sharing):
-        assert await server.ahead_seconds() == pytest.approx(-1.0, abs=0.5)
-    assert len(_following(agreed, there, None)) == len(_following(agreed, here, sharing)) == 1
-    assert _following(agreed, here, None) == _following(steady, there, sharing) == []
+        assert await server.clock_offset_seconds() == pytest.approx(-1.0, abs=0.5)
+    assert len(_clock_tasks(agreed, there, None)) == len(_clock_tasks(agreed, here, sharing)) == 1
+    assert _clock_tasks(agreed, here, None) == _clock_tasks(steady, there, sharing) == []
     for part in (sharing, here, there):
         await part.close()
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tenax.database.admission_rate import Inflow
+from tenax.database.admission_rate import AdmissionRate
 
 NOW = 1000.0
 
 
 def test_a_second_s_worth_may_come_at_once_and_the_rest_one_by_one() -> None:
-    inflow = Inflow(per_second=100)
-    dues = [inflow.due(1, NOW) for _ in range(300)]
+    inflow = AdmissionRate(per_second=100)
+    dues = [inflow.due_time(1, NOW) for _ in range(300)]
     assert dues[:100] == pytest.approx([NOW] * 100)
     assert dues == sorted(dues)
     assert dues[-1] == pytest.approx(NOW + 2.0)
@@ -19,32 +19,32 @@ def test_a_second_s_worth_may_come_at_once_and_the_rest_one_by_one() -> None:
 
 
 def test_sources_do_not_share() -> None:
-    inflow = Inflow(per_second=10)
+    inflow = AdmissionRate(per_second=10)
     for _ in range(50):
-        inflow.due(1, NOW)
-    assert inflow.due(2, NOW) == NOW
+        inflow.due_time(1, NOW)
+    assert inflow.due_time(2, NOW) == NOW
 
 
 def test_a_pause_earns_no_more_than_one_second_s_worth() -> None:
-    inflow = Inflow(per_second=10)
-    inflow.due(1, NOW)
+    inflow = AdmissionRate(per_second=10)
+    inflow.due_time(1, NOW)
     later = NOW + 3600
-    dues = [inflow.due(1, later) for _ in range(20)]
+    dues = [inflow.due_time(1, later) for _ in range(20)]
     assert dues[:10] == pytest.approx([later] * 10)
     assert dues[-1] == pytest.approx(later + 1.0)
 
 
 def test_no_limit() -> None:
-    inflow = Inflow(per_second=0)
-    assert {inflow.due(1, NOW) for _ in range(10_000)} == {NOW}
+    inflow = AdmissionRate(per_second=0)
+    assert {inflow.due_time(1, NOW) for _ in range(10_000)} == {NOW}
 
 
 def test_the_memory_of_many_sources_is_bounded_and_those_behind_are_kept() -> None:
-    inflow = Inflow(per_second=1, sources_kept=100)
+    inflow = AdmissionRate(per_second=1, max_sources=100)
     for _ in range(10):
-        inflow.due(7, NOW)
-    behind = inflow.due(7, NOW)
+        inflow.due_time(7, NOW)
+    behind = inflow.due_time(7, NOW)
     for source in range(100, 1000):
-        inflow.due(source, NOW)
+        inflow.due_time(source, NOW)
     assert len(inflow._free_at) <= 101
-    assert inflow.due(7, NOW) == pytest.approx(behind + 1)
+    assert inflow.due_time(7, NOW) == pytest.approx(behind + 1)

@@ -12,16 +12,24 @@ import msgspec
 import pytest
 
 from tenax.clock import ManualClock
-from tenax.config import DuplicatesConfig, LedgerConfig
-from tenax.database import Ledger
-from tenax.database.duplicates import MOST_COMPARED, MOST_HOLDERS, Duplicates, Original, Print, keys_of, print_of
-from tenax.database.sqlite import SqliteLedger, settle
+from tenax.config import DatabaseConfig, DuplicatesConfig
+from tenax.database import Database
+from tenax.database.duplicates import (
+    MAX_COMPARED_PAGES,
+    MAX_PAGES_PER_KEY,
+    DuplicateKeys,
+    DuplicateSearch,
+    Original,
+    index_keys,
+    make_duplicate_keys,
+)
+from tenax.database.sqlite import SqliteDatabase, settle
 from tenax.extract.text import fingerprint
 from tenax.extract.text.fingerprint import BANDS
 from tenax.model import Page
+from tests.contracts.database import Manners, Opened
 from tests.contracts.duplicates import A, Alike, B, C, DuplicatesContract, brought, edited, of_text, story
-from tests.contracts.ledger import Manners, Opened
-from tests.database.postgres_ledgers import Ledgers
+from tests.database.postgres_databases import Databases
 
 
 @pytest.fixture
@@ -41,63 +49,63 @@ class TestSqliteDuplicates(DuplicatesContract):
 
     @pytest.fixture
     async def opened(self, tmp_path: Path, clock: ManualClock, manners: Manners, alike: Alike) -> AsyncIterator[Opened]:
-        ledgers: list[SqliteLedger] = []
+        databases: list[SqliteDatabase] = []
 
-        async def open_it() -> Ledger:
-            config = LedgerConfig(group_seconds=0.0)
-            ledgers.append(await SqliteLedger.open(tmp_path / "tenax.db", config, clock, manners, likeness=alike))
-            return ledgers[-1]
+        async def open_it() -> Database:
+            config = DatabaseConfig(group_seconds=0.0)
+            databases.append(await SqliteDatabase.open(tmp_path / "tenax.db", config, clock, manners, similarity=alike))
+            return databases[-1]
 
         yield open_it
-        problems = await ledgers[-1].problems()
-        for ledger in ledgers:
-            await ledger.close()
+        problems = await databases[-1].find_problems()
+        for database in databases:
+            await database.close()
         assert problems == []
 
     async def test_what_waits_for_its_place_in_the_index_is_there_after_a_crash(
         self, opened: Opened, tmp_path: Path, clock: ManualClock, manners: Manners, alike: Alike
     ) -> None:
-        ledger = await opened()
-        await brought(ledger, clock, A, story("a"))
-        await brought(ledger, clock, B, story("b"))
-        assert isinstance(ledger, SqliteLedger)
-        assert placed_and_waiting(ledger._db) == (0, 2)
+        database = await opened()
+        await brought(database, clock, A, story("a"))
+        await brought(database, clock, B, story("b"))
+        assert isinstance(database, SqliteDatabase)
+        assert placed_and_waiting(database._db) == (0, 2)
         killed(tmp_path, tmp_path / "killed")
-        next_one = await SqliteLedger.open(
-            tmp_path / "killed" / "tenax.db", LedgerConfig(group_seconds=0.0), clock, manners, likeness=alike
+        next_one = await SqliteDatabase.open(
+            tmp_path / "killed" / "tenax.db", DatabaseConfig(group_seconds=0.0), clock, manners, similarity=alike
         )
         assert placed_and_waiting(next_one._db) == (2 * (BANDS + 1), 0)
         clock.advance(60)  # the one that died may have asked a moment ago
         assert (await brought(next_one, clock, C, edited(story("a")))).duplicate_of == A
-        assert await next_one.problems() == []
+        assert await next_one.find_problems() == []
         await next_one.close()
 
     @pytest.mark.parametrize("most", [1, 2 * (BANDS + 1), 8192])
     async def test_in_the_end_all_are_in_their_place(
         self, opened: Opened, tmp_path: Path, clock: ManualClock, most: int, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(settle, "MOST_WAITING", most)
-        ledger = await opened()
+        monkeypatch.setattr(settle, "MAX_BUFFERED_ROWS", most)
+        database = await opened()
         for name in "abc":
-            await brought(ledger, clock, f"https://{name}.test/", story(name))
-            assert (await brought(ledger, clock, f"https://{name}.test/2", story(name))).duplicate_of
-        assert isinstance(ledger, SqliteLedger)
-        placed, waiting = placed_and_waiting(ledger._db)
+            await brought(database, clock, f"https://{name}.test/", story(name))
+            assert (await brought(database, clock, f"https://{name}.test/2", story(name))).duplicate_of
+        assert isinstance(database, SqliteDatabase)
+        placed, waiting = placed_and_waiting(database._db)
         assert placed == {1: 3, 2 * (BANDS + 1): 2, 8192: 0}[most] * (BANDS + 1)
         assert waiting == {1: 0, 2 * (BANDS + 1): 1, 8192: 3}[most]
-        assert await ledger.problems() == []
-        await ledger.close()
-        with closing(sqlite3.connect(tmp_path / "tenax.db")) as database:
-            assert placed_and_waiting(database) == (3 * (BANDS + 1), 0)
+        assert await database.find_problems() == []
+        await database.close()
+        with closing(sqlite3.connect(tmp_path / "tenax.db")) as connection:
+            assert placed_and_waiting(connection) == (3 * (BANDS + 1), 0)
         await opened()
 
     async def test_a_group_that_is_written_at_the_second_attempt_waits_once(
         self, opened: Opened, clock: ManualClock
     ) -> None:
-        ledger = await opened()
-        await brought(ledger, clock, A, story("a"), etag='"\udcff"')
-        assert isinstance(ledger, SqliteLedger)
-        assert placed_and_waiting(ledger._db) == (0, 1)
+        database = await opened()
+        await brought(database, clock, A, story("a"), etag='"\udcff"')
+        assert isinstance(database, SqliteDatabase)
+        assert placed_and_waiting(database._db) == (0, 1)
 
 
 def killed(here: Path, there: Path) -> None:
@@ -110,20 +118,20 @@ def killed(here: Path, there: Path) -> None:
 def placed_and_waiting(database: sqlite3.Connection) -> tuple[int, int]:
     """Rows of the index, and groups of such that are not in it yet."""
     return (
-        database.execute("SELECT count(*) FROM likeness").fetchone()[0],
-        database.execute("SELECT count(*) FROM meta WHERE name LIKE 'likeness waits%'").fetchone()[0],
+        database.execute("SELECT count(*) FROM duplicate_index").fetchone()[0],
+        database.execute("SELECT count(*) FROM meta WHERE name LIKE 'duplicate_index waits%'").fetchone()[0],
     )
 
 
 class TestPostgresDuplicates(DuplicatesContract):
     @pytest.fixture
-    def clock(self, ledgers: Ledgers) -> ManualClock:
-        return ledgers.clock
+    def clock(self, databases: Databases) -> ManualClock:
+        return databases.clock
 
     @pytest.fixture
-    def opened(self, ledgers: Ledgers, manners: Manners, alike: Alike) -> Opened:
-        async def open_it() -> Ledger:
-            return await ledgers.open(manners=manners, likeness=alike)
+    def opened(self, databases: Databases, manners: Manners, alike: Alike) -> Opened:
+        async def open_it() -> Database:
+            return await databases.open(manners=manners, similarity=alike)
 
         return open_it
 
@@ -134,9 +142,9 @@ PAGE = msgspec.structs.replace(Page("https://a.test/", 200, "text/html", "", 5, 
 
 
 def test_a_page_stands_under_its_text_and_under_each_band() -> None:
-    found = print_of(PAGE, "https://a.test", Alike())
+    found = make_duplicate_keys(PAGE, "https://a.test", Alike())
     assert found is not None
-    assert found.keys[1:] == fingerprint.bands(PAGE.fingerprint)
+    assert found.keys[1:] == fingerprint.fingerprint_bands(PAGE.fingerprint)
     assert found.keys[0] == int(PAGE.content_hash[:16], 16) - (2**64 if PAGE.content_hash[0] in "89abcdef" else 0)
 
 
@@ -155,26 +163,26 @@ def test_a_page_stands_under_its_text_and_under_each_band() -> None:
 def test_how_much_of_a_page_is_compared(changes: dict[str, object], rules: dict[str, object], keys: int | None) -> None:
     alike = Alike()
     alike.wanted = msgspec.structs.replace(DuplicatesConfig(), **rules)
-    found = print_of(msgspec.structs.replace(PAGE, **changes), "https://a.test", alike)
+    found = make_duplicate_keys(msgspec.structs.replace(PAGE, **changes), "https://a.test", alike)
     assert (len(found.keys) if found is not None else None) == keys
 
 
-def test_without_likeness_nothing_is_compared() -> None:
-    assert print_of(PAGE, "https://a.test", None) is None
+def test_without_similarity_nothing_is_compared() -> None:
+    assert make_duplicate_keys(PAGE, "https://a.test", None) is None
 
 
 # ---- comparing ------------------------------------------------------------------------------------------------
 
 
-def looked_up(alike: Alike, *prints: Print) -> Duplicates:
-    duplicates = Duplicates(alike, prints)
-    assert duplicates.found([]) == []
+def looked_up(alike: Alike, *prints: DuplicateKeys) -> DuplicateSearch:
+    duplicates = DuplicateSearch(alike, prints)
+    assert duplicates.load_index_rows([]) == []
     return duplicates
 
 
-def printed(text: str) -> Print:
+def printed(text: str) -> DuplicateKeys:
     page = msgspec.structs.replace(PAGE, **of_text(text))
-    found = print_of(page, "https://a.test", Alike())
+    found = make_duplicate_keys(page, "https://a.test", Alike())
     assert found is not None
     return found
 
@@ -182,51 +190,53 @@ def printed(text: str) -> Print:
 def test_no_more_than_so_many_are_compared_and_those_that_share_most() -> None:
     """Under each of its 17 keys stand others, and one of them under two."""
     mine, alike = printed(story("one")), Alike()
-    duplicates = Duplicates(alike, [mine])
-    holders = [(key, 1000 * place + number) for place, key in enumerate(mine.keys) for number in range(MOST_HOLDERS)]
+    duplicates = DuplicateSearch(alike, [mine])
+    holders = [
+        (key, 1000 * place + number) for place, key in enumerate(mine.keys) for number in range(MAX_PAGES_PER_KEY)
+    ]
     nearest = 99_999
-    wanted = duplicates.found([*holders, (mine.keys[3], nearest), (mine.keys[4], nearest)])
-    assert len(wanted) == MOST_COMPARED and nearest in wanted
-    duplicates.fetched(Original(one, "", b"another", b"\0" * 128) for one in wanted)
-    assert duplicates.twin_of(0, 7777) is None
-    assert alike.compared == MOST_COMPARED
+    wanted = duplicates.load_index_rows([*holders, (mine.keys[3], nearest), (mine.keys[4], nearest)])
+    assert len(wanted) == MAX_COMPARED_PAGES and nearest in wanted
+    duplicates.load_originals(Original(one, "", b"another", b"\0" * 128) for one in wanted)
+    assert duplicates.find_match(0, 7777) is None
+    assert alike.compared == MAX_COMPARED_PAGES
 
 
 def test_the_earliest_is_the_original() -> None:
     mine = printed(story("one"))
-    duplicates = Duplicates(Alike(), [mine])
-    duplicates.found([(key, record) for key in mine.keys for record in (9, 7, 8)])
-    duplicates.fetched(Original(one, f"https://{one}.test/", b"", mine.fingerprint) for one in (7, 8, 9))
-    twin = duplicates.twin_of(0, 20)
-    assert twin is not None and (twin.record_id, twin.url, twin.likeness) == (7, "https://7.test/", 1.0)
-    assert duplicates.twin_of(0, 7) == (8, "https://8.test/", 1.0), "itself does not count"
+    duplicates = DuplicateSearch(Alike(), [mine])
+    duplicates.load_index_rows([(key, record) for key in mine.keys for record in (9, 7, 8)])
+    duplicates.load_originals(Original(one, f"https://{one}.test/", b"", mine.fingerprint) for one in (7, 8, 9))
+    match = duplicates.find_match(0, 20)
+    assert match is not None and (match.record_id, match.url, match.similarity) == (7, "https://7.test/", 1.0)
+    assert duplicates.find_match(0, 7) == (8, "https://8.test/", 1.0), "itself does not count"
 
 
 def test_a_page_that_is_no_original_any_more_is_not_compared() -> None:
     """Its place in the index may be older than its row."""
     mine = printed(story("one"))
-    duplicates = Duplicates(Alike(), [mine])
-    assert duplicates.found([(mine.keys[0], 7)]) == [7]
-    assert duplicates.twin_of(0, 20) is None
+    duplicates = DuplicateSearch(Alike(), [mine])
+    assert duplicates.load_index_rows([(mine.keys[0], 7)]) == [7]
+    assert duplicates.find_match(0, 20) is None
 
 
 def test_a_crowded_key_takes_in_no_more() -> None:
     mine = printed(story("one"))
-    duplicates = Duplicates(Alike(), [mine])
-    duplicates.found([(mine.keys[5], record) for record in range(1, MOST_HOLDERS + 1)])
-    entered = duplicates.enters(0, 50, "https://a.test/")
+    duplicates = DuplicateSearch(Alike(), [mine])
+    duplicates.load_index_rows([(mine.keys[5], record) for record in range(1, MAX_PAGES_PER_KEY + 1)])
+    entered = duplicates.add_original(0, 50, "https://a.test/")
     assert entered == [(key, 50) for key in mine.keys if key != mine.keys[5]]
 
 
 def test_who_leaves_makes_room() -> None:
     mine = printed(story("one"))
     duplicates = looked_up(Alike(), mine, mine)
-    entered = duplicates.enters(0, 50, "https://a.test/")
-    twin = duplicates.twin_of(1, 51)
-    assert twin is not None and twin.record_id == 50
-    assert duplicates.leaves(50, mine.content_hash, mine.fingerprint) == entered
-    assert duplicates.twin_of(1, 51) is None
+    entered = duplicates.add_original(0, 50, "https://a.test/")
+    match = duplicates.find_match(1, 51)
+    assert match is not None and match.record_id == 50
+    assert duplicates.remove_original(50, mine.content_hash, mine.fingerprint) == entered
+    assert duplicates.find_match(1, 51) is None
 
 
 def test_the_keys_of_a_text_without_words() -> None:
-    assert keys_of(bytes(32), b"", Alike()) == (0,)
+    assert index_keys(bytes(32), b"", Alike()) == (0,)

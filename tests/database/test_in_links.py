@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenax.database.in_links import InLinks, Move, lead_of
+from tenax.database.in_links import InLinks, Move, link_lead_ms
 from tenax.database.schedule import Entry
 
 A = "https://a.test"
@@ -26,34 +26,36 @@ def counted(*urls: str, kept: int = 100) -> InLinks:
     """Of tasks that one page each links to."""
     counts = InLinks(kept)
     for url in urls:
-        counts.written({url: 1}, [], (), [(url, entry(url))])
+        counts.on_commit({url: 1}, [], (), [(url, entry(url))])
     return counts
 
 
 def test_a_step_moves_a_task() -> None:
     counts = counted(X)
-    assert counts.moves({X: 2}, HOSTS, key, {7: ()}, NOW) == []
-    assert counts.moves({X: 3}, HOSTS, key, {7: ()}, NOW) == [Move(5_000_000 - lead_of(4), 7, 1, 5_000_000, key(X), X)]
+    assert counts.plan_moves({X: 2}, HOSTS, key, {7: ()}, NOW) == []
+    assert counts.plan_moves({X: 3}, HOSTS, key, {7: ()}, NOW) == [
+        Move(5_000_000 - link_lead_ms(4), 7, 1, 5_000_000, key(X), X)
+    ]
 
 
 def test_what_is_planned_and_not_written_is_planned_again() -> None:
     counts = counted(X)
-    assert counts.moves({X: 3}, HOSTS, key, {7: ()}, NOW) == counts.moves({X: 3}, HOSTS, key, {7: ()}, NOW)
+    assert counts.plan_moves({X: 3}, HOSTS, key, {7: ()}, NOW) == counts.plan_moves({X: 3}, HOSTS, key, {7: ()}, NOW)
 
 
 def test_what_was_in_hand_is_moved_when_it_is_no_longer() -> None:
     counts = counted(X)
     for in_hand in ({}, {8: ()}, {7: {key(X)}}):
-        assert counts.moves({X: 3}, HOSTS, key, in_hand, NOW) == []
-    counts.written({X: 3}, [], (), [])
-    (move,) = counts.moves({X: 1}, HOSTS, key, {7: {key(Y)}}, NOW)
-    assert move.due == 5_000_000 - lead_of(5)
+        assert counts.plan_moves({X: 3}, HOSTS, key, in_hand, NOW) == []
+    counts.on_commit({X: 3}, [], (), [])
+    (move,) = counts.plan_moves({X: 1}, HOSTS, key, {7: {key(Y)}}, NOW)
+    assert move.due == 5_000_000 - link_lead_ms(5)
 
 
 def test_who_is_gone_is_forgotten() -> None:
     counts = counted(X, Y)
-    moves = counts.moves({X: 3, Y: 3}, HOSTS, key, {7: ()}, NOW)
-    counts.written({X: 3, Y: 3}, moves, {(7, key(Y))}, [])
+    moves = counts.plan_moves({X: 3, Y: 3}, HOSTS, key, {7: ()}, NOW)
+    counts.on_commit({X: 3, Y: 3}, moves, {(7, key(Y))}, [])
     assert X not in counts and Y in counts
     counts.forget(Y)
     assert Y not in counts
@@ -70,9 +72,9 @@ def test_however_links_come_their_worth_is_that_of_their_number(groups: list[int
     counts = counted(X)
     due = 5_000_000
     for more in groups:
-        moves = counts.moves({X: more}, HOSTS, key, {7: ()}, NOW)
-        counts.written({X: more}, moves, {(7, key(X))}, [])
+        moves = counts.plan_moves({X: more}, HOSTS, key, {7: ()}, NOW)
+        counts.on_commit({X: more}, moves, {(7, key(X))}, [])
         for move in moves:
             assert (move.was_due, move.rank) == (due, 1)
             due = move.due
-    assert due == 5_000_000 - lead_of(1 + sum(groups))
+    assert due == 5_000_000 - link_lead_ms(1 + sum(groups))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenax.database.links import followed_targets, links_to, pack_links, pack_urls, unpack_links
+from tenax.database.links import find_links, followed_targets, pack_links, pack_urls, unpack_links
 from tenax.model import PageLink
 
 A = "https://a.test"
@@ -43,12 +43,12 @@ def test_a_part_of_it_says_the_same(links: list[PageLink]) -> None:
     row = packed(*links)
     assert followed_targets(A, row) == [link.url for link in links if not link.is_nofollow]
     for link in links:
-        assert links_to(link.url, A, row) == [link]
+        assert find_links(link.url, A, row) == [link]
 
 
 @pytest.mark.parametrize("target", [f"{A}/st", f"{A}/story?n=", "https://a.test.example/x", "Home", "https://b.test/"])
 def test_where_no_link_leads(target: str) -> None:
-    assert links_to(target, A, packed(*LINKS)) == []
+    assert find_links(target, A, packed(*LINKS)) == []
 
 
 def test_a_feed_that_a_page_names_is_kept_beside_its_links() -> None:
@@ -60,7 +60,7 @@ def test_a_feed_that_a_page_names_is_kept_beside_its_links() -> None:
         PageLink(feed, "", "feed", is_url_list=True),
     )
     assert followed_targets(A, row) == [feed, f"{A}/b"], "no URL list is a link"
-    assert [link.is_url_list for link in links_to(feed, A, row)] == [False, True]
+    assert [link.is_url_list for link in find_links(feed, A, row)] == [False, True]
     alone = pack_links(A, [], [], feeds=[feed], is_nofollow=True)
     assert unpack_links(A, alone) == (PageLink(feed, "", "feed", is_nofollow=True, is_url_list=True),)
 
@@ -72,7 +72,7 @@ def test_a_list_keeps_pages_and_the_lists_that_it_names() -> None:
 
 def test_nothing_is_kept_of_a_page_without_links() -> None:
     assert packed() == b""
-    assert (unpack_links(A, b""), followed_targets(A, b""), links_to(A, A, b"")) == ((), [], [])
+    assert (unpack_links(A, b""), followed_targets(A, b""), find_links(A, A, b"")) == ((), [], [])
 
 
 @pytest.mark.parametrize(

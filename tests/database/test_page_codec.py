@@ -9,8 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenax.database.page_codec import EVENTS_BYTES, Texts, content_of, events_of, pack, unpack
-from tenax.database.sqlite.recent_events import EVENTS_KEPT, RecentEvents
+from tenax.database.page_codec import (
+    MAX_EVENT_BYTES,
+    PageTexts,
+    decode_events,
+    encode_content,
+    pack_texts,
+    unpack_texts,
+)
+from tenax.database.sqlite.recent_events import MAX_RECENT_EVENTS, RecentEvents
 from tenax.model import Event, Page, PageLink
 
 LINK = PageLink("https://a.example/", "a", "", is_nofollow=False, is_in_article=True)
@@ -32,7 +39,7 @@ LINK = PageLink("https://a.example/", "a", "", is_nofollow=False, is_in_article=
     ids=["nothing", "text", "article", "no article", "no text", "NUL", "NUL at the end", "NULs", "no Unicode"],
 )
 def test_any_tool_that_inflates_can_read_them(parts: tuple[str, str, str], written: str) -> None:
-    assert zlib.decompress(pack(*parts)).decode() == written
+    assert zlib.decompress(pack_texts(*parts)).decode() == written
 
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
@@ -41,11 +48,11 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 @given(TEXT, TEXT, TEXT, st.sampled_from([(), (LINK,)]))
 def test_what_was_packed_is_unpacked(text: str, article: str, markdown: str, links: tuple[PageLink, ...]) -> None:
     inert = [part.replace("\0", "\ufffd") for part in (text, article, markdown)]
-    assert unpack(pack(text, article, markdown, links)) == Texts(inert[0], inert[1], inert[2], links)
+    assert unpack_texts(pack_texts(text, article, markdown, links)) == PageTexts(inert[0], inert[1], inert[2], links)
 
 
 def test_without_a_body_there_are_no_texts() -> None:
-    assert unpack(None) == Texts()
+    assert unpack_texts(None) == PageTexts()
 
 
 # ---- events in memory -------------------------------------------------------------------------------------
@@ -58,25 +65,27 @@ def long_event(seq: int, text_bytes: int) -> Event:
 
 @pytest.mark.parametrize(
     ("text_bytes", "count"),
-    [(100, 10), (EVENTS_BYTES // 4, 4), (EVENTS_BYTES * 2, 1)],
+    [(100, 10), (MAX_EVENT_BYTES // 4, 4), (MAX_EVENT_BYTES * 2, 1)],
     ids=["short", "some are too long together", "one is too long"],
 )
 def test_events_are_as_many_as_are_not_too_long_together(text_bytes: int, count: int) -> None:
     events = [long_event(seq, text_bytes) for seq in range(1, 11)]
-    rows = [(event.seq, event.at, *content_of(event.page)) for event in events]
-    assert events_of(rows) == events[:count]
+    rows = [(event.seq, event.at, *encode_content(event.page)) for event in events]
+    assert decode_events(rows) == events[:count]
 
 
 def test_recent_events_are_bounded_in_number_and_in_bytes() -> None:
     recent = RecentEvents()
-    recent.add([long_event(seq, 10) for seq in range(1, EVENTS_KEPT + 11)])
-    assert recent.after(0, 100) == [], "the first ones are gone"
-    assert [event.seq for event in recent.after(EVENTS_KEPT, 3)] == [EVENTS_KEPT + number for number in (1, 2, 3)]
-    last = EVENTS_KEPT + 10
-    recent.add([long_event(last + number, EVENTS_BYTES // 2) for number in (1, 2, 3)])
-    assert recent.after(last, 100) == []
-    assert [event.seq for event in recent.after(last + 2, 100)] == [last + 3]
-    assert recent.after(last + 3, 100) == []
+    recent.add([long_event(seq, 10) for seq in range(1, MAX_RECENT_EVENTS + 11)])
+    assert recent.events_after(0, 100) == [], "the first ones are gone"
+    assert [event.seq for event in recent.events_after(MAX_RECENT_EVENTS, 3)] == [
+        MAX_RECENT_EVENTS + number for number in (1, 2, 3)
+    ]
+    last = MAX_RECENT_EVENTS + 10
+    recent.add([long_event(last + number, MAX_EVENT_BYTES // 2) for number in (1, 2, 3)])
+    assert recent.events_after(last, 100) == []
+    assert [event.seq for event in recent.events_after(last + 2, 100)] == [last + 3]
+    assert recent.events_after(last + 3, 100) == []
 
 
 def test_the_memory_of_a_text_is_not_its_length() -> None:

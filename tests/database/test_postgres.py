@@ -1,4 +1,4 @@
-"""The PostgreSQL ledger: the contract, and what one worker alone does its own way."""
+"""The PostgreSQL database: the contract, and what one worker alone does its own way."""
 
 from __future__ import annotations
 
@@ -10,88 +10,98 @@ import msgspec
 import pytest
 
 from tenax.clock import ManualClock
-from tenax.database import Ledger, PageFilter
-from tenax.database.postgres import PostgresLedger
+from tenax.database import Database, PageFilter
+from tenax.database.postgres import PostgresDatabase
 from tenax.database.postgres.schema import queries
 from tenax.model import FetchRecord
-from tests.contracts.catalogues import CataloguesContract
 from tests.contracts.cut_offs import CutOffsContract
-from tests.contracts.freshness import FreshnessContract
-from tests.contracts.held_pages import HeldPagesContract
+from tests.contracts.database import DatabaseContract, Manners, Opened, candidate, claimed, drain, page_of, visit_of
 from tests.contracts.in_links import InLinksContract
-from tests.contracts.ledger import LedgerContract, Manners, Opened, claimed, drain, offer, page_of, visit_of
 from tests.contracts.links import LinksContract
 from tests.contracts.records import Crawled, RecordsContract
-from tests.database.postgres_ledgers import Ledgers
+from tests.contracts.recrawl import FreshnessContract
+from tests.contracts.stored_copies import HeldPagesContract
+from tests.contracts.url_lists import UrlListsContract
+from tests.database.postgres_databases import Databases
 
 
 @pytest.fixture
-def opened(ledgers: Ledgers, clock: ManualClock, manners: Manners) -> Opened:
-    async def open_it() -> Ledger:
-        return await ledgers.open(clock=clock, manners=manners)
+def opened(databases: Databases, clock: ManualClock, manners: Manners) -> Opened:
+    async def open_it() -> Database:
+        return await databases.open(clock=clock, manners=manners)
 
     return open_it
 
 
 @pytest.fixture
 def crawled() -> Crawled:
-    async def row_of(ledger: Ledger, url: str) -> dict[str, object]:
-        assert isinstance(ledger, PostgresLedger)
-        row = await ledger._ears.ask(lambda db: db.fetchrow("SELECT * FROM crawled_pages WHERE url = $1", url))
+    async def row_of(database: Database, url: str) -> dict[str, object]:
+        assert isinstance(database, PostgresDatabase)
+        row = await database._query_connection.run_idempotent(
+            lambda db: db.fetchrow("SELECT * FROM crawled_pages WHERE url = $1", url)
+        )
         assert row is not None
         return dict(row)
 
     return row_of
 
 
-class TestPostgresLedger(
-    LedgerContract,
+class TestPostgresDatabase(
+    DatabaseContract,
     HeldPagesContract,
     LinksContract,
     InLinksContract,
-    CataloguesContract,
+    UrlListsContract,
     FreshnessContract,
     CutOffsContract,
     RecordsContract,
 ):
-    async def test_a_reader_looks_in_while_another_writes(self, ledgers: Ledgers) -> None:
-        writer = await ledgers.open()
-        await writer.admit([offer("https://a.test/")])
-        reader = await ledgers.open(read_only=True)
+    async def test_a_reader_looks_in_while_another_writes(self, databases: Databases) -> None:
+        writer = await databases.open()
+        await writer.admit([candidate("https://a.test/")])
+        reader = await databases.open(read_only=True)
         assert ((await reader.status()).waiting, (await reader.status()).is_running) == (1, False)
-        await writer.commit(visit_of(await claimed(writer), ledgers.clock))
+        await writer.commit(visit_of(await claimed(writer), databases.clock))
         status = await reader.status()
         assert (status.pages, status.is_running) == (1, True)
         assert (await writer.status()).is_running is False, "no other than itself"
         await writer.close()
         assert (await reader.status()).is_running is False
 
-    async def test_new_urls_of_one_source_become_due_one_after_the_other(self, ledgers: Ledgers) -> None:
-        ledger, now = await ledgers.open(links_per_second=10), ledgers.clock.now()
-        await ledger.admit([offer("https://a.test/")])
-        links = tuple(offer(f"https://a.test/{n}") for n in range(30))
-        assert (await ledger.commit(visit_of(await claimed(ledger), ledgers.clock, offers=links))).admitted == 30
-        dues = sorted([life.due for n in range(30) if (life := await ledger.life(f"https://a.test/{n}")) and life.due])
+    async def test_new_urls_of_one_source_become_due_one_after_the_other(self, databases: Databases) -> None:
+        database, now = await databases.open(links_per_second=10), databases.clock.now()
+        await database.admit([candidate("https://a.test/")])
+        links = tuple(candidate(f"https://a.test/{n}") for n in range(30))
+        assert (
+            await database.commit(visit_of(await claimed(database), databases.clock, candidates=links))
+        ).admitted == 30
+        dues = sorted(
+            [
+                history.due
+                for n in range(30)
+                if (history := await database.url_history(f"https://a.test/{n}")) and history.due
+            ]
+        )
         assert dues[9] == pytest.approx(now, abs=0.01)
         assert dues[-1] == pytest.approx(now + 2, abs=0.11)
 
-    async def test_a_nul_is_no_text_for_postgres(self, ledgers: Ledgers) -> None:
-        ledger = await ledgers.open()
-        await ledger.admit([offer("https://a.test/"), offer("https://b.test/")])
+    async def test_a_nul_is_no_text_for_postgres(self, databases: Databases) -> None:
+        database = await databases.open()
+        await database.admit([candidate("https://a.test/"), candidate("https://b.test/")])
         for _ in range(2):
-            claim = await claimed(ledger)
-            page = page_of(claim, ledgers.clock, title="A\0title", text="A\0text", etag="\0")
-            visit = visit_of(claim, ledgers.clock, page=page, offers=(offer(claim.task.url + "x"),))
-            admission = await ledger.commit(msgspec.structs.replace(visit, fetch=FetchRecord(200, "\0")))
+            claim = await claimed(database)
+            page = page_of(claim, databases.clock, title="A\0title", text="A\0text", etag="\0")
+            visit = visit_of(claim, databases.clock, page=page, candidates=(candidate(claim.task.url + "x"),))
+            admission = await database.commit(msgspec.structs.replace(visit, fetch=FetchRecord(200, "\0")))
             assert admission.admitted == 1
-        read = [page async for page in ledger.pages(PageFilter())]
+        read = [page async for page in database.pages(PageFilter())]
         assert [(page.title, page.text) for page in read] == [("A\ufffdtitle", "A\ufffdtext")] * 2
-        assert [event.page for event in await ledger.events(0, 10)] == read
+        assert [event.page for event in await database.events(0, 10)] == read
 
-    async def test_globs_mean_what_they_mean_in_a_file(self, ledgers: Ledgers) -> None:
-        ledger = await ledgers.open()
-        await ledger.admit([offer(f"https://a.test/{path}") for path in ("a.b", "axb", "x(1)", "+$")])
-        await drain(ledger, ledgers.clock)
+    async def test_globs_mean_what_they_mean_in_a_file(self, databases: Databases) -> None:
+        database = await databases.open()
+        await database.admit([candidate(f"https://a.test/{path}") for path in ("a.b", "axb", "x(1)", "+$")])
+        await drain(database, databases.clock)
         meant = {
             "*/a.b": {"a.b"},
             "*/a?b": {"a.b", "axb"},
@@ -103,89 +113,104 @@ class TestPostgresLedger(
             "/a.b": set(),
         }
         for glob, found in meant.items():
-            pages = {page.url.removeprefix("https://a.test/") async for page in ledger.pages(PageFilter(url_glob=glob))}
+            pages = {
+                page.url.removeprefix("https://a.test/") async for page in database.pages(PageFilter(url_glob=glob))
+            }
             assert pages == found, glob
 
-    async def test_hosts_are_named_with_or_without_scheme_and_port(self, ledgers: Ledgers) -> None:
-        ledger = await ledgers.open()
-        await ledger.admit([offer("https://a.test/1"), offer("https://b.test:8080/2")])
-        await drain(ledger, ledgers.clock)
+    async def test_hosts_are_named_with_or_without_scheme_and_port(self, databases: Databases) -> None:
+        database = await databases.open()
+        await database.admit([candidate("https://a.test/1"), candidate("https://b.test:8080/2")])
+        await drain(database, databases.clock)
         names = {"a.test": 1, "https://b.test:8080": 1, "b.test": 1, "*.test": 2, "*.b.test": 0, "b.tes": 0}
         for host, count in names.items():
-            assert len([page async for page in ledger.pages(PageFilter(host=host))]) == count, host
+            assert len([page async for page in database.pages(PageFilter(host=host))]) == count, host
 
-    async def test_each_ledger_makes_its_own_keys(self, ledgers: Ledgers) -> None:
+    async def test_each_database_makes_its_own_keys(self, databases: Databases) -> None:
         keys = []
         for schema in ("one", "one", "two"):
-            ledgers.config = msgspec.structs.replace(ledgers.config, schema=f"{ledgers.config.schema[:6]} {schema}")
-            ledger = await ledgers.open()
-            await ledger.admit([offer("https://a.test/")])
-            keys.append([tuple(row) for row in await ledger._ears.ask(lambda db: db.fetch("SELECT key FROM seen"))])
+            databases.config = msgspec.structs.replace(
+                databases.config, schema=f"{databases.config.schema[:6]} {schema}"
+            )
+            database = await databases.open()
+            await database.admit([candidate("https://a.test/")])
+            keys.append(
+                [
+                    tuple(row)
+                    for row in await database._query_connection.run_idempotent(
+                        lambda db: db.fetch("SELECT key FROM seen")
+                    )
+                ]
+            )
         assert len(keys[0]) == 1
         assert keys[0] == keys[1] != keys[2]
 
     async def test_the_busiest_hosts_of_a_large_queue_are_estimated(
-        self, ledgers: Ledgers, monkeypatch: pytest.MonkeyPatch
+        self, databases: Databases, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("tenax.database.postgres.read.COUNTED_EXACTLY", 4500)
-        ledger = await ledgers.open()
-        await ledger.admit([offer(f"https://large.test/{n}") for n in range(9000)] + [offer("https://small.test/")])
-        await ledger._ears.ask(lambda db: db.execute("ANALYZE queue"))
-        (first, *_) = (await ledger.status()).busiest
+        monkeypatch.setattr("tenax.database.postgres.read.EXACT_COUNT_LIMIT", 4500)
+        database = await databases.open()
+        await database.admit(
+            [candidate(f"https://large.test/{n}") for n in range(9000)] + [candidate("https://small.test/")]
+        )
+        await database._query_connection.run_idempotent(lambda db: db.execute("ANALYZE queue"))
+        (first, *_) = (await database.status()).busiest
         assert first.host.origin == "https://large.test"
         assert 3000 < first.waiting < 27_000
 
-    async def test_no_statement_looks_at_every_url_or_host(self, ledgers: Ledgers) -> None:
-        ledger = await ledgers.open()
-        assert await read_whole(ledger, "SELECT * FROM record r LEFT JOIN host h ON h.id = r.host_id") >= {"record"}
-        whole = {name: await read_whole(ledger, queries()[name]) for name in BY_KEY}
+    async def test_no_statement_looks_at_every_url_or_host(self, databases: Databases) -> None:
+        database = await databases.open()
+        assert await read_whole(database, "SELECT * FROM record r LEFT JOIN host h ON h.id = r.host_id") >= {"record"}
+        whole = {name: await read_whole(database, queries()[name]) for name in BY_KEY}
         assert {name: tables for name, tables in whole.items() if tables - {"worker", "meta", "outbox_end"}} == {}
 
-    async def test_a_plan_that_was_made_for_small_tables_is_good_for_large_ones(self, ledgers: Ledgers) -> None:
+    async def test_a_plan_that_was_made_for_small_tables_is_good_for_large_ones(self, databases: Databases) -> None:
         """PostgreSQL has counted the few rows there are; until it counts again, it goes by that."""
-        ledger = await ledgers.open()
-        await ledger.admit([offer(f"https://{host}.test/{n}") for host in "ab" for n in range(2)])
-        await ledger._ears.ask(counted_anew)
-        assert "host" in await read_whole(ledger, "SELECT * FROM record r JOIN host h ON h.id = r.host_id")
-        whole = {name: await read_whole(ledger, queries()[name]) for name in BY_KEY_OF_SMALL_TABLES}
+        database = await databases.open()
+        await database.admit([candidate(f"https://{host}.test/{n}") for host in "ab" for n in range(2)])
+        await database._query_connection.run_idempotent(counted_anew)
+        assert "host" in await read_whole(database, "SELECT * FROM record r JOIN host h ON h.id = r.host_id")
+        whole = {name: await read_whole(database, queries()[name]) for name in BY_KEY_OF_SMALL_TABLES}
         assert {name: tables for name, tables in whole.items() if tables - {"worker", "meta"}} == {}
 
     async def test_plans_are_made_anew_as_the_tables_grow(
-        self, ledgers: Ledgers, monkeypatch: pytest.MonkeyPatch
+        self, databases: Databases, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("tenax.database.postgres.heartbeat.PULSE_SECONDS", 0.01)
-        monkeypatch.setattr("tenax.database.postgres.heartbeat.PLAN_SECONDS", 0.0)
-        ledger = await ledgers.open()
-        await ledger._ears.ask(counted_anew)
-        grow = "INSERT INTO host (origin, has_work, turn_at) SELECT n::text, false, 0 FROM generate_series(1, 20000) n"
+        monkeypatch.setattr("tenax.database.postgres.heartbeat.HEARTBEAT_LOOP_SECONDS", 0.01)
+        monkeypatch.setattr("tenax.database.postgres.heartbeat.DISCARD_PLANS_INTERVAL_SECONDS", 0.0)
+        database = await databases.open()
+        await database._query_connection.run_idempotent(counted_anew)
+        grow = "INSERT INTO host (origin, has_work, ready_at) SELECT n::text, false, 0 FROM generate_series(1, 20000) n"
         explain = "EXPLAIN EXECUTE learned (ARRAY[1], ARRAY['\\x']::bytea[])"
 
         async def plan(db: Any) -> str:
             return "\n".join(row[0] for row in await db.fetch(explain))
 
-        await ledger._hands.ask(lambda db: db.execute(f"PREPARE learned AS {queries()['hosts_learn']}"))
-        assert "Join Filter" in await ledger._hands.ask(plan)
-        await ledger._ears.ask(lambda db: db.execute(grow))
+        await database._write_connection.run_idempotent(
+            lambda db: db.execute(f"PREPARE learned AS {queries()['hosts_update']}")
+        )
+        assert "Join Filter" in await database._write_connection.run_idempotent(plan)
+        await database._query_connection.run_idempotent(lambda db: db.execute(grow))
         for _ in range(6000):
-            if "Join Filter" not in await ledger._hands.ask(plan):
+            if "Join Filter" not in await database._write_connection.run_idempotent(plan):
                 break
             await asyncio.sleep(0.01)
         else:
             pytest.fail("the plan is still that for a small table")
-        await ledger._ears.ask(lambda db: db.execute("TRUNCATE host"))
+        await database._query_connection.run_idempotent(lambda db: db.execute("TRUNCATE host"))
 
 
 BY_KEY = (
-    "queue_remove", "queue_again", "queue_due", "queue_later", "queue_find", "seen_add", "seen_forget", "visit_add",
-    "visits_of", "record_of", "url_of_record", "events_after", "content_of", "stored_pages", "held", "record_confirm",
-    "pages", "dead_letters", "revisit_part", "revisit", "replay", "hosts_free", "hosts_learn", "hosts_wake",
-    "hosts_keep", "hosts_take", "hosts_of", "hosts_held_by", "hosts_next_turn", "outside", "budgets_put",
-    "likeness_find", "likeness_add", "likeness_remove", "originals", "record_catalogue", "record_awaited",
-    "record_freshness", "hasten_find", "hasten_queue", "hasten_record", "link_of", "states_of",
+    "queue_remove", "queue_reschedule", "queue_due", "queue_next_due_after", "queue_find", "seen_add", "seen_forget", "visit_add",
+    "visits_get", "record_get", "record_url", "events_after", "content_get", "stored_pages", "stored_copy", "record_confirm",
+    "pages", "dead_letters", "requeue_settled_range", "requeue_settled", "replay", "hosts_release", "hosts_update", "hosts_mark_ready",
+    "hosts_lock_shared", "hosts_lease", "hosts_lock_leased", "hosts_leased_by", "hosts_next_claim", "worker_load", "budgets_put",
+    "duplicate_index_find", "duplicate_index_add", "duplicate_index_remove", "originals", "record_url_list", "record_missing_url_list",
+    "record_change_history", "expedite_find", "expedite_queue", "expedite_record", "link_get", "states_get",
 )  # fmt: skip
 BY_KEY_OF_SMALL_TABLES = (
-    "queue_remove", "queue_due", "queue_later", "hasten_find", "hasten_queue", "seen_add", "visit_add",
-    "stored_pages", "hosts_take", "likeness_find", "likeness_remove", "originals", "requeue", "canonical_of",
+    "queue_remove", "queue_due", "queue_next_due_after", "expedite_find", "expedite_queue", "seen_add", "visit_add",
+    "stored_pages", "hosts_lease", "duplicate_index_find", "duplicate_index_remove", "originals", "requeue", "canonical_get",
 )  # fmt: skip
 """Statements that find what they want by an index, however large the tables are."""
 SMALL_INDEXES = {"host_free", "host_held", "record_dead", "record_canonical"}
@@ -193,7 +218,7 @@ SMALL_INDEXES = {"host_free", "host_held", "record_dead", "record_canonical"}
 
 
 async def counted_anew(db: Any) -> None:
-    """The rows of this ledger's tables. `ANALYZE` alone would count those of every other test in this database too."""
+    """The rows of this database's tables. `ANALYZE` alone would count those of every other test in this database too."""
     tables = await db.fetch(
         "SELECT format('%I.%I', schemaname, tablename) FROM pg_tables WHERE schemaname = $1",
         await db.fetchval("SELECT current_schema()"),
@@ -201,7 +226,7 @@ async def counted_anew(db: Any) -> None:
     await db.execute(f"ANALYZE {', '.join(table for (table,) in tables)}")
 
 
-async def read_whole(ledger: PostgresLedger, query: str) -> set[str]:
+async def read_whole(database: PostgresDatabase, query: str) -> set[str]:
     """The tables that a statement of the loop reads from end to end."""
 
     async def plan(db: Any) -> Any:
@@ -218,4 +243,4 @@ async def read_whole(ledger: PostgresLedger, query: str) -> set[str]:
         for below in node.get("Plans", ()):
             yield from tables(below)
 
-    return {table for top in await ledger._hands.ask(plan) for table in tables(top["Plan"])}
+    return {table for top in await database._write_connection.run_idempotent(plan) for table in tables(top["Plan"])}

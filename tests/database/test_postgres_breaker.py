@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tenax.database.postgres.reconnect import FAILURES, REST_SECONDS, Breaker
+from tenax.database.postgres.reconnect import MAX_FAILURES, RETRY_SECONDS, Breaker
 
 
 def test_three_tries_then_half_a_minute() -> None:
@@ -12,28 +12,28 @@ def test_three_tries_then_half_a_minute() -> None:
     while now < 1100.0:
         assert breaker.wait_seconds(now) == 0
         tries.append(now)
-        breaker.failed(now, chance=0.0)
+        breaker.record_failure(now, jitter=0.0)
         now += breaker.wait_seconds(now)
     assert tries == pytest.approx([1000.0, 1000.1, 1000.3, 1030.3, 1060.3, 1090.3])
-    assert (FAILURES, REST_SECONDS) == (3, 30.0)
+    assert (MAX_FAILURES, RETRY_SECONDS) == (3, 30.0)
 
 
 def test_an_answer_ends_it() -> None:
     breaker = Breaker()
-    states = [breaker.is_away]
+    states = [breaker.is_unavailable]
     for _ in range(5):
-        breaker.failed(1000.0, chance=1.0)
-    states.append(breaker.is_away)
+        breaker.record_failure(1000.0, jitter=1.0)
+    states.append(breaker.is_unavailable)
     assert breaker.wait_seconds(1000.0) == pytest.approx(33.0)
-    breaker.answered()
-    assert [*states, breaker.is_away] == [False, True, False]
+    breaker.record_success()
+    assert [*states, breaker.is_unavailable] == [False, True, False]
     assert breaker.wait_seconds(1000.0) == 0
-    breaker.failed(1000.0, chance=0.0)
+    breaker.record_failure(1000.0, jitter=0.0)
     assert breaker.wait_seconds(1000.0) == pytest.approx(0.1)
 
 
 def test_whoever_is_dead_sooner_tries_sooner() -> None:
-    breaker = Breaker(rest_seconds=5.0)
-    for _ in range(FAILURES):
-        breaker.failed(1000.0, chance=0.0)
+    breaker = Breaker(retry_seconds=5.0)
+    for _ in range(MAX_FAILURES):
+        breaker.record_failure(1000.0, jitter=0.0)
     assert breaker.wait_seconds(1000.0) == pytest.approx(5.0)

@@ -1,15 +1,15 @@
-"""What a ledger on PostgreSQL finds wrong with itself."""
+"""What a database on PostgreSQL finds wrong with itself."""
 
 from __future__ import annotations
 
 import pytest
 
 from tenax.clock import ManualClock
-from tenax.database import Ledger
-from tenax.database.postgres import PostgresLedger
-from tests.contracts.contradictions import ContradictionsContract, Ruin
-from tests.contracts.ledger import Opened
-from tests.database.postgres_ledgers import Ledgers
+from tenax.database import Database
+from tenax.database.postgres import PostgresDatabase
+from tests.contracts.database import Opened
+from tests.contracts.integrity import ContradictionsContract, Ruin
+from tests.database.postgres_databases import Databases
 
 OWN_RUINS = {
     "UPDATE host SET has_work = false, holder = NULL": "1 hosts with waiting tasks that nobody would look at",
@@ -23,27 +23,27 @@ OWN_RUINS = {
 
 
 @pytest.fixture
-def clock(ledgers: Ledgers) -> ManualClock:
-    return ledgers.clock
+def clock(databases: Databases) -> ManualClock:
+    return databases.clock
 
 
 @pytest.fixture
-def opened(ledgers: Ledgers) -> Opened:
-    async def open_it() -> Ledger:
-        return await ledgers.open()
+def opened(databases: Databases) -> Opened:
+    async def open_it() -> Database:
+        return await databases.open()
 
     return open_it
 
 
 @pytest.fixture
-def ruin(ledgers: Ledgers) -> Ruin:
-    async def run(ledger: Ledger, sql: str) -> None:
-        assert isinstance(ledger, PostgresLedger)
-        ledgers.is_ruined = True
-        await ledger._ears.ask(
+def ruin(databases: Databases) -> Ruin:
+    async def run(database: Database, sql: str) -> None:
+        assert isinstance(database, PostgresDatabase)
+        databases.is_ruined = True
+        await database._query_connection.run_idempotent(
             lambda db: db.execute("ALTER TABLE record DROP CONSTRAINT IF EXISTS record_host_id_key_key")
         )
-        await ledger._ears.ask(lambda db: db.execute(sql))
+        await database._query_connection.run_idempotent(lambda db: db.execute(sql))
 
     return run
 
@@ -51,10 +51,10 @@ def ruin(ledgers: Ledgers) -> Ruin:
 class TestPostgresContradictions(ContradictionsContract):
     @pytest.mark.parametrize("sql", OWN_RUINS)
     async def test_what_only_it_can_get_wrong(
-        self, opened: Opened, clock: ManualClock, ruin: Ruin, ledgers: Ledgers, sql: str
+        self, opened: Opened, clock: ManualClock, ruin: Ruin, databases: Databases, sql: str
     ) -> None:
-        ledger = await opened()
-        await self.fill(ledger, clock)
-        await ruin(ledger, sql)
-        assert any(problem.endswith(OWN_RUINS[sql]) for problem in await ledger.problems())
-        await ruin(ledger, "UPDATE host SET holder = 77; DELETE FROM tally")  # wrong for good, whoever leaves
+        database = await opened()
+        await self.fill(database, clock)
+        await ruin(database, sql)
+        assert any(problem.endswith(OWN_RUINS[sql]) for problem in await database.find_problems())
+        await ruin(database, "UPDATE host SET holder = 77; DELETE FROM tally")  # wrong for good, whoever leaves

@@ -1,4 +1,4 @@
-"""Opening a ledger on PostgreSQL: made once however many try, and one clear line when it cannot be had."""
+"""Opening a database on PostgreSQL: made once however many try, and one clear line when it cannot be had."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ import msgspec
 import pytest
 
 from tenax.clock import ManualClock, SteadyClock
-from tenax.config import LedgerConfig
+from tenax.config import DatabaseConfig
 from tenax.database import PageFilter
-from tenax.database.postgres import PostgresLedger, migrate, server_offset
-from tenax.database.postgres.connection import Address, translated
-from tenax.database.postgres.schema import migrations, newest
-from tenax.errors import ConfigError, LedgerAway, LedgerMissing, LedgerUnusable, TenaxError
-from tenax.model import Again, Freshness, Held, PageKind
-from tests.contracts.ledger import Manners, claimed, offer, visit_of
-from tests.database.postgres_ledgers import Ledgers
+from tenax.database.postgres import PostgresDatabase, migrate, server_clock_offset
+from tenax.database.postgres.connection import Address, translate_error
+from tenax.database.postgres.schema import latest_version, migrations
+from tenax.errors import ConfigError, DatabaseNotFound, DatabaseUnavailable, DatabaseUnusable, TenaxError
+from tenax.model import ChangeHistory, PageKind, Reschedule, StoredCopy
+from tests.contracts.database import Manners, candidate, claimed, visit_of
+from tests.database.postgres_databases import Databases
 from tests.servers.postgres import PASSWORD, PostgresServer
 from tests.servers.processes import free_port
 
 
-async def refusal(url: str, config: LedgerConfig, *, read_only: bool) -> TenaxError:
+async def refusal(url: str, config: DatabaseConfig, *, read_only: bool) -> TenaxError:
     """What is said when it cannot be opened: one line, without the password."""
     with pytest.raises(TenaxError) as error:
-        await PostgresLedger.open(url, config, ManualClock(), Manners(), read_only=read_only)
+        await PostgresDatabase.open(url, config, ManualClock(), Manners(), read_only=read_only)
     text = str(error.value)
     assert "\n" not in text
     for secret in (PASSWORD, "a%20secret", "wrong"):
@@ -44,48 +44,48 @@ def read_only(request: pytest.FixtureRequest) -> bool:
 # ---- where ------------------------------------------------------------------------------------------------
 
 
-async def test_a_wrong_password(postgres_server: PostgresServer, config: LedgerConfig, read_only: bool) -> None:
+async def test_a_wrong_password(postgres_server: PostgresServer, config: DatabaseConfig, read_only: bool) -> None:
     error = await refusal(postgres_server.url(password="wrong"), config, read_only=read_only)
-    assert isinstance(error, LedgerUnusable)
+    assert isinstance(error, DatabaseUnusable)
     assert re.search(r"PostgreSQL at 127\.0\.0\.1:\d+ does not let 'tenax' in: check the user and the pass", str(error))
 
 
-async def test_a_missing_database(postgres_server: PostgresServer, config: LedgerConfig, read_only: bool) -> None:
+async def test_a_missing_database(postgres_server: PostgresServer, config: DatabaseConfig, read_only: bool) -> None:
     error = await refusal(postgres_server.url("nowhere"), config, read_only=read_only)
     assert re.search(r"there is no database 'nowhere' at .*create it: createdb nowhere", str(error))
 
 
-async def test_nobody_listens(config: LedgerConfig, read_only: bool) -> None:
-    url = f"postgresql://tenax:wrong@127.0.0.1:{free_port()}/ledger"
+async def test_nobody_listens(config: DatabaseConfig, read_only: bool) -> None:
+    url = f"postgresql://tenax:wrong@127.0.0.1:{free_port()}/database"
     error = await refusal(url, config, read_only=read_only)
     assert re.search(r"PostgreSQL at 127\.0\.0\.1:\d+ does not answer: connection refused; is it running\?", str(error))
 
 
-async def test_no_such_server(config: LedgerConfig) -> None:
-    error = await refusal("postgresql://tenax:wrong@nowhere.invalid/ledger", config, read_only=False)
+async def test_no_such_server(config: DatabaseConfig) -> None:
+    error = await refusal("postgresql://tenax:wrong@nowhere.invalid/database", config, read_only=False)
     assert "there is no server 'nowhere.invalid'" in str(error)
 
 
 @pytest.mark.parametrize(
     "url",
     [
-        "postgresql://tenax:wrong@127.0.0.1:many/ledger",
+        "postgresql://tenax:wrong@127.0.0.1:many/database",
         "postgresql://tenax:wrong@127.0.0.1:5432/",
-        "mysql://tenax:wrong@127.0.0.1/ledger",
-        "postgresql://tenax:wrong@127.0.0.1/ledger?sslmode=wrong",
+        "mysql://tenax:wrong@127.0.0.1/database",
+        "postgresql://tenax:wrong@127.0.0.1/database?sslmode=wrong",
         "tenax:wrong@127.0.0.1",
     ],
 )
-async def test_not_a_url(url: str, config: LedgerConfig) -> None:
+async def test_not_a_url(url: str, config: DatabaseConfig) -> None:
     error = await refusal(url, config, read_only=False)
     assert isinstance(error, ConfigError)
-    assert str(error) == "ledger.url is not a PostgreSQL URL; it looks like postgresql://host:5432/database"
+    assert str(error) == "database.url is not a PostgreSQL URL; it looks like postgresql://host:5432/database"
 
 
-async def test_without_the_extra(config: LedgerConfig, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_the_extra(config: DatabaseConfig, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "asyncpg", None)
     monkeypatch.setattr("tenax.database.postgres.connection.find_spec", lambda name: None)
-    error = await refusal("postgresql://tenax:wrong@127.0.0.1/ledger", config, read_only=False)
+    error = await refusal("postgresql://tenax:wrong@127.0.0.1/database", config, read_only=False)
     assert str(error) == 'PostgreSQL needs an extra: pip install "tenax[postgres]"'
 
 
@@ -104,121 +104,127 @@ async def test_without_the_extra(config: LedgerConfig, monkeypatch: pytest.Monke
         (asyncpg.InsufficientPrivilegeError("no"), False),
         (asyncpg.ProtocolViolationError("unsupported startup parameter: jit"), False),
         (ConnectionError('PostgreSQL server at "db:5432" rejected SSL upgrade'), False),
-        (LedgerUnusable("it was written by a newer Tenax"), False),
+        (DatabaseUnusable("it was written by a newer Tenax"), False),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else str(value),
 )
 def test_what_may_be_cured_by_waiting(error: Exception, is_away: bool) -> None:
-    told = translated(error, Address("postgresql://me:secret@db/crawl", "tenax"))
-    assert isinstance(told, LedgerAway) is is_away
-    assert isinstance(told, LedgerUnusable), "the exit code is the same"
+    told = translate_error(error, Address("postgresql://me:secret@db/crawl", "tenax"))
+    assert isinstance(told, DatabaseUnavailable) is is_away
+    assert isinstance(told, DatabaseUnusable), "the exit code is the same"
     assert "secret" not in str(told)
 
 
 def test_a_pooler_in_front_of_the_server() -> None:
     error = asyncpg.ProtocolViolationError("unsupported startup parameter: jit")
-    told = str(translated(error, Address("postgresql://me:secret@127.0.0.1:6432/crawl", "tenax")))
+    told = str(translate_error(error, Address("postgresql://me:secret@127.0.0.1:6432/crawl", "tenax")))
     assert told == (
         "what answers at 127.0.0.1:6432 is a pooler of connections, such as PgBouncer; "
-        "ledger.url must name the PostgreSQL server itself"
+        "database.url must name the PostgreSQL server itself"
     )
 
 
 async def test_the_user_may_not_create_tables(
-    postgres_server: PostgresServer, ledger_database: str, config: LedgerConfig
+    postgres_server: PostgresServer, database_database: str, config: DatabaseConfig
 ) -> None:
     postgres_server.psql("DROP ROLE IF EXISTS guest; CREATE ROLE guest LOGIN PASSWORD 'wrong'")
-    url = ledger_database.replace(ledger_database.split("//")[1].split("@")[0], "guest:wrong")
+    url = database_database.replace(database_database.split("//")[1].split("@")[0], "guest:wrong")
     error = await refusal(url, config, read_only=False)
-    assert re.search(r"permission denied for database ledgers; grant it to 'guest'", str(error))
+    assert re.search(r"permission denied for database databases; grant it to 'guest'", str(error))
 
 
-async def test_to_look_needs_only_the_right_to_look(postgres_server: PostgresServer, ledgers: Ledgers) -> None:
-    writer = await ledgers.open()
-    await writer.admit([offer("https://a.test/")])
-    schema = f'"{ledgers.config.schema}"'
+async def test_to_look_needs_only_the_right_to_look(postgres_server: PostgresServer, databases: Databases) -> None:
+    writer = await databases.open()
+    await writer.admit([candidate("https://a.test/")])
+    schema = f'"{databases.config.schema}"'
     postgres_server.psql("DROP ROLE IF EXISTS looker; CREATE ROLE looker LOGIN PASSWORD 'looks'")
     postgres_server.psql(
-        f"GRANT USAGE ON SCHEMA {schema} TO looker; GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO looker", "ledgers"
+        f"GRANT USAGE ON SCHEMA {schema} TO looker; GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO looker",
+        "databases",
     )
-    reader = await ledgers.open(
-        ledgers.url.replace(ledgers.url.split("//")[1].split("@")[0], "looker:looks"), read_only=True
+    reader = await databases.open(
+        databases.url.replace(databases.url.split("//")[1].split("@")[0], "looker:looks"), read_only=True
     )
     assert (await reader.status()).waiting == 1
-    life = await reader.life("https://a.test/")
-    assert life is not None
+    history = await reader.url_history("https://a.test/")
+    assert history is not None
     await reader.close()
-    postgres_server.psql("DROP OWNED BY looker", "ledgers")
+    postgres_server.psql("DROP OWNED BY looker", "databases")
 
 
 # ---- what -------------------------------------------------------------------------------------------------
 
 
-async def test_nothing_there_to_look_at(ledger_database: str, config: LedgerConfig) -> None:
-    error = await refusal(ledger_database, config, read_only=True)
-    assert isinstance(error, LedgerMissing)
+async def test_nothing_there_to_look_at(database_database: str, config: DatabaseConfig) -> None:
+    error = await refusal(database_database, config, read_only=True)
+    assert isinstance(error, DatabaseNotFound)
     assert "there is no crawl in" in str(error)
 
 
 @pytest.mark.parametrize(
     ("version", "words"),
-    [(99, "newer Tenax .*version 99.*upgrade Tenax"), (0, "older Tenax .*version 0.*run: tenax ledger migrate")],
+    [(99, "newer Tenax .*version 99.*upgrade Tenax"), (0, "older Tenax .*version 0.*run: tenax db migrate")],
 )
-async def test_another_version(ledgers: Ledgers, read_only: bool, version: int, words: str) -> None:
-    ledger = await ledgers.open()
-    await set_version(ledger, version)
-    error = await refusal(ledgers.url, ledgers.config, read_only=read_only)
+async def test_another_version(databases: Databases, read_only: bool, version: int, words: str) -> None:
+    database = await databases.open()
+    await set_version(database, version)
+    error = await refusal(databases.url, databases.config, read_only=read_only)
     assert re.search(words, str(error))
     if version:
-        with pytest.raises(LedgerUnusable, match="newer Tenax"):
-            await migrate(ledgers.url, ledgers.config.schema)
-    await set_version(ledger, newest())
+        with pytest.raises(DatabaseUnusable, match="newer Tenax"):
+            await migrate(databases.url, databases.config.schema)
+    await set_version(database, latest_version())
 
 
-async def set_version(ledger: PostgresLedger, version: int) -> None:
+async def set_version(database: PostgresDatabase, version: int) -> None:
     change = "UPDATE meta SET value = $1 WHERE name = 'version'"
-    await ledger._ears.ask(lambda db: db.execute(change, str(version).encode()))
+    await database._query_connection.run_idempotent(lambda db: db.execute(change, str(version).encode()))
 
 
 async def test_someone_elses_tables_are_left_alone(
-    postgres_server: PostgresServer, ledger_database: str, config: LedgerConfig
+    postgres_server: PostgresServer, database_database: str, config: DatabaseConfig
 ) -> None:
     schema = f'"{config.schema}"'
-    postgres_server.psql(f"CREATE SCHEMA {schema}; CREATE TABLE {schema}.diary (day date)", "ledgers")
-    error = await refusal(ledger_database, config, read_only=False)
-    assert "holds other tables; give another ledger.schema" in str(error)
+    postgres_server.psql(f"CREATE SCHEMA {schema}; CREATE TABLE {schema}.diary (day date)", "databases")
+    error = await refusal(database_database, config, read_only=False)
+    assert "holds other tables; give another database.schema" in str(error)
     tables = f"SELECT string_agg(tablename, ',') FROM pg_tables WHERE schemaname = '{config.schema}'"
-    assert postgres_server.psql(tables, "ledgers") == "diary"
+    assert postgres_server.psql(tables, "databases") == "diary"
 
 
-async def test_many_workers_may_make_it_at_once(ledgers: Ledgers) -> None:
-    opened = await asyncio.gather(*(ledgers.open() for _ in range(8)))
-    for number, ledger in enumerate(opened):
-        assert (await ledger.admit([offer("https://a.test/"), offer(f"https://h{number}.test/")])).admitted >= 1
+async def test_many_workers_may_make_it_at_once(databases: Databases) -> None:
+    opened = await asyncio.gather(*(databases.open() for _ in range(8)))
+    for number, database in enumerate(opened):
+        assert (
+            await database.admit([candidate("https://a.test/"), candidate(f"https://h{number}.test/")])
+        ).admitted >= 1
     assert (await opened[0].status()).waiting == 9
-    assert len({ledger._worker.id for ledger in opened}) == 8
+    assert len({database._worker.id for database in opened}) == 8
 
 
-async def test_migrations_go_step_by_step_and_only_once(ledgers: Ledgers, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_migrations_go_step_by_step_and_only_once(databases: Databases, monkeypatch: pytest.MonkeyPatch) -> None:
     """From every version that was ever released; here one that comes after today's."""
-    ledger = await ledgers.open()
-    await ledger.admit([offer("https://a.test/")])
-    await ledger.close()
-    before = newest()
+    database = await databases.open()
+    await database.admit([candidate("https://a.test/")])
+    await database.close()
+    before = latest_version()
     steps = migrations() | {before + 1: "ALTER TABLE host ADD colour text", before + 2: "CREATE TABLE added (a int)"}
     monkeypatch.setattr("tenax.database.postgres.schema.migrations", lambda: steps)
-    with pytest.raises(LedgerUnusable, match="run: tenax ledger migrate"):
-        await ledgers.open()
-    done = await asyncio.gather(*(migrate(ledgers.url, ledgers.config.schema) for _ in range(4)))
+    with pytest.raises(DatabaseUnusable, match="run: tenax db migrate"):
+        await databases.open()
+    done = await asyncio.gather(*(migrate(databases.url, databases.config.schema) for _ in range(4)))
     assert (before, before + 2) in done
-    ledger = await ledgers.open()
-    assert ledger.counts().waiting == 1
-    assert await ledger._ears.ask(lambda db: db.fetchval("SELECT count(colour) FROM host, added")) == 0
-    await set_version(ledger, before)
+    database = await databases.open()
+    assert database.counts().waiting == 1
+    assert (
+        await database._query_connection.run_idempotent(lambda db: db.fetchval("SELECT count(colour) FROM host, added"))
+        == 0
+    )
+    await set_version(database, before)
 
 
 OLD_PAGE = """
-INSERT INTO host (origin, has_work, turn_at) VALUES ('https://a.test', false, 0);
+INSERT INTO host (origin, has_work, ready_at) VALUES ('https://a.test', false, 0);
 INSERT INTO seen SELECT id, 7 FROM host;
 INSERT INTO record (id, host_id, key, discovered_at, last_visit_at, last_visit, content_id, content_length, fetched_at,
                     duration_ms, page_status, depth, links_count, priority, source, path, state, status, content_type,
@@ -230,67 +236,71 @@ INSERT INTO tally VALUES (0, 'pages', 1), (0, 'settled', 1), (0, 'hosts', 1), (0
 """
 
 
-async def test_a_new_ledger_is_made_whole_or_not_at_all(ledgers: Ledgers, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_new_database_is_made_whole_or_not_at_all(
+    databases: Databases, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whoever met one half made would take it for an old one."""
-    steps = migrations() | {newest() + 1: "SELECT 1 / 0"}
+    steps = migrations() | {latest_version() + 1: "SELECT 1 / 0"}
     with monkeypatch.context() as patched:
         patched.setattr("tenax.database.postgres.schema.migrations", lambda: steps)
         with pytest.raises(TenaxError):
-            await ledgers.open()
-    with pytest.raises(LedgerMissing):
-        await ledgers.open(read_only=True)
-    await ledgers.open()
+            await databases.open()
+    with pytest.raises(DatabaseNotFound):
+        await databases.open(read_only=True)
+    await databases.open()
 
 
-async def test_pages_of_the_second_version_can_be_read(ledgers: Ledgers, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_pages_of_the_second_version_can_be_read(databases: Databases, monkeypatch: pytest.MonkeyPatch) -> None:
     steps = {number: step for number, step in migrations().items() if number <= 2}
     with monkeypatch.context() as patched:
         patched.setattr("tenax.database.postgres.schema.migrations", lambda: steps)
-        await migrate(ledgers.url, ledgers.config.schema)
-        earlier = await ledgers.open()
-        await earlier._ears.ask(lambda db: db.execute(OLD_PAGE))
+        await migrate(databases.url, databases.config.schema)
+        earlier = await databases.open()
+        await earlier._query_connection.run_idempotent(lambda db: db.execute(OLD_PAGE))
         await earlier.close()
-    assert await migrate(ledgers.url, ledgers.config.schema) == (2, newest())
-    ledger = await ledgers.open()
-    (page,) = [page async for page in ledger.pages(PageFilter(kind="other"))]
+    assert await migrate(databases.url, databases.config.schema) == (2, latest_version())
+    database = await databases.open()
+    (page,) = [page async for page in database.pages(PageFilter(kind="other"))]
     assert (page.url, page.text, page.article, page.words) == ("https://a.test/", "read", "", 0)
 
 
-async def test_pages_of_the_third_version_are_kept_fresh(ledgers: Ledgers, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_pages_of_the_third_version_are_kept_fresh(databases: Databases, monkeypatch: pytest.MonkeyPatch) -> None:
     steps = {number: step for number, step in migrations().items() if number <= 3}
     page = OLD_PAGE.replace("'page'", "'other'") + "SELECT nextval('number');"
     with monkeypatch.context() as patched:
         patched.setattr("tenax.database.postgres.schema.migrations", lambda: steps)
-        await migrate(ledgers.url, ledgers.config.schema)
-        earlier = await ledgers.open()
-        await earlier._ears.ask(lambda db: db.execute(page))
+        await migrate(databases.url, databases.config.schema)
+        earlier = await databases.open()
+        await earlier._query_connection.run_idempotent(lambda db: db.execute(page))
         await earlier.close()
-    assert await migrate(ledgers.url, ledgers.config.schema) == (3, newest())
-    ledger, clock = await ledgers.open(), ledgers.clock
-    assert await ledger.problems() == []
-    assert await ledger.revisit(clock.now()) == 1
-    claim = await claimed(ledger)
-    assert claim.held == Held(1.0, 200, PageKind.OTHER, body_bytes=5, content_hash="ab")
-    freshness = Freshness(clock.now(), b"\x00\x7f\xff" * 10)
-    visit = visit_of(claim, clock, plan=Again(clock.now() + 60, why="calm"))
-    await ledger.commit(msgspec.structs.replace(visit, freshness=freshness, leads_to=b"packed"))
+    assert await migrate(databases.url, databases.config.schema) == (3, latest_version())
+    database, clock = await databases.open(), databases.clock
+    assert await database.find_problems() == []
+    assert await database.start_recrawl(clock.now()) == 1
+    claim = await claimed(database)
+    assert claim.stored_copy == StoredCopy(1.0, 200, PageKind.OTHER, body_bytes=5, content_hash="ab")
+    change_history = ChangeHistory(clock.now(), b"\x00\x7f\xff" * 10)
+    visit = visit_of(claim, clock, plan=Reschedule(clock.now() + 60, why="calm"))
+    await database.commit(msgspec.structs.replace(visit, change_history=change_history, link_targets=b"packed"))
     clock.advance(120)
-    held = (await claimed(ledger)).held
-    assert held is not None and held.freshness == freshness
-    assert [row.packed async for row in ledger.links.all()] == [b"packed"]
-    assert await ledger.problems() == []
+    stored_copy = (await claimed(database)).stored_copy
+    assert stored_copy is not None and stored_copy.change_history == change_history
+    assert [row.packed async for row in database.links.read_all()] == [b"packed"]
+    assert await database.find_problems() == []
 
 
-async def test_a_migration_that_fails_changes_nothing(ledgers: Ledgers, monkeypatch: pytest.MonkeyPatch) -> None:
-    await (await ledgers.open()).close()
-    before = newest()
+async def test_a_migration_that_fails_changes_nothing(databases: Databases, monkeypatch: pytest.MonkeyPatch) -> None:
+    await (await databases.open()).close()
+    before = latest_version()
     steps = migrations() | {before + 1: "CREATE TABLE added (a int); SELECT no_such_function()"}
     with monkeypatch.context() as patched:
         patched.setattr("tenax.database.postgres.schema.migrations", lambda: steps)
-        with pytest.raises(LedgerUnusable, match="no_such_function"):
-            await migrate(ledgers.url, ledgers.config.schema)
-    ledger = await ledgers.open()
-    assert await ledger._ears.ask(lambda db: db.fetchval("SELECT to_regclass('added')")) is None
+        with pytest.raises(DatabaseUnusable, match="no_such_function"):
+            await migrate(databases.url, databases.config.schema)
+    database = await databases.open()
+    assert (
+        await database._query_connection.run_idempotent(lambda db: db.fetchval("SELECT to_regclass('added')")) is None
+    )
 
 
 MIGRATING = """
@@ -306,50 +316,50 @@ asyncio.run(migrate(*sys.argv[1:]))
 
 
 async def test_a_migration_that_is_killed_leaves_the_last_whole_version(
-    ledgers: Ledgers, monkeypatch: pytest.MonkeyPatch
+    databases: Databases, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In the middle of its second step, by kill -9; whoever waits for the lock goes on from there."""
-    ledger = await ledgers.open()
-    before = newest()
+    database = await databases.open()
+    before = latest_version()
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", MIGRATING, ledgers.url, ledgers.config.schema
+        sys.executable, "-c", MIGRATING, databases.url, databases.config.schema
     )  # fmt: skip
     is_there = "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep')"
     async with asyncio.timeout(60):
-        while not await ledger._ears.ask(lambda db: db.fetchval(is_there)):
-            await ledger.wait_for_work(0.05)
+        while not await database._query_connection.run_idempotent(lambda db: db.fetchval(is_there)):
+            await database.wait_for_work(0.05)
     steps = migrations() | {
         before + 1: "CREATE TABLE added (a int)",
         before + 2: "ALTER TABLE added ADD b int; CREATE TABLE more (a int)",
     }
     monkeypatch.setattr("tenax.database.postgres.schema.migrations", lambda: steps)
-    other = asyncio.ensure_future(migrate(ledgers.url, ledgers.config.schema))
+    other = asyncio.ensure_future(migrate(databases.url, databases.config.schema))
     process.kill()
     await process.wait()
     # The server notices that nobody is there when it has something to say; a person would not wait for so long.
     sleeping = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
-    await ledger._ears.ask(lambda db: db.fetchval(sleeping))
+    await database._query_connection.run_idempotent(lambda db: db.fetchval(sleeping))
     assert await other == (before + 1, before + 2)
-    tables = await ledger._ears.ask(lambda db: db.fetchval("SELECT count(b) FROM added, more"))
+    tables = await database._query_connection.run_idempotent(lambda db: db.fetchval("SELECT count(b) FROM added, more"))
     assert tables == 0
-    await set_version(ledger, before)
+    await set_version(database, before)
 
 
-async def test_two_crawls_in_one_database_know_nothing_of_each_other(ledgers: Ledgers) -> None:
-    one = await ledgers.open()
-    ledgers.config = msgspec.structs.replace(ledgers.config, schema=ledgers.config.schema + ' "b"')
-    two = await ledgers.open()
-    await one.admit([offer("https://a.test/")])
+async def test_two_crawls_in_one_database_know_nothing_of_each_other(databases: Databases) -> None:
+    one = await databases.open()
+    databases.config = msgspec.structs.replace(databases.config, schema=databases.config.schema + ' "b"')
+    two = await databases.open()
+    await one.admit([candidate("https://a.test/")])
     assert (await two.status()).waiting == 0
-    assert (await two.admit([offer("https://a.test/")])).admitted == 1
+    assert (await two.admit([candidate("https://a.test/")])).admitted == 1
 
 
-async def test_the_servers_clock_is_compared_with_ours(ledgers: Ledgers) -> None:
-    offset = await server_offset(ledgers.url, ledgers.config.schema, ManualClock(1000.0))
+async def test_the_servers_clock_is_compared_with_ours(databases: Databases) -> None:
+    offset = await server_clock_offset(databases.url, databases.config.schema, ManualClock(1000.0))
     assert offset == pytest.approx(SteadyClock().now() - 1000.0, abs=30)
 
 
-async def test_a_slow_answer_does_not_shift_our_clock(ledgers: Ledgers) -> None:
+async def test_a_slow_answer_does_not_shift_our_clock(databases: Databases) -> None:
     class SlowOnce(SteadyClock):
         """By it the first answer seems to take ten seconds; the others are quick, and ten seconds later."""
 
@@ -359,5 +369,5 @@ async def test_a_slow_answer_does_not_shift_our_clock(ledgers: Ledgers) -> None:
             self.readings += 1
             return super().now() + (10.0 if self.readings > 1 else 0.0)
 
-    offset = await server_offset(ledgers.url, ledgers.config.schema, SlowOnce())
+    offset = await server_clock_offset(databases.url, databases.config.schema, SlowOnce())
     assert offset == pytest.approx(-10.0, abs=0.5)

@@ -13,12 +13,12 @@ import msgspec
 import pytest
 
 from tenax.clock import ManualClock
-from tenax.database.postgres import PostgresLedger
+from tenax.database.postgres import PostgresDatabase
 from tenax.database.postgres.connection import COMMAND_SECONDS
-from tenax.errors import CommitUnknown, LeaseLost, LedgerError, LedgerUnusable
+from tenax.errors import CommitUnknown, DatabaseError, DatabaseUnusable, LeaseLost
 from tenax.model import Claim
-from tests.contracts.ledger import Manners, claim_soon, claimed, offer, visit_of
-from tests.database.postgres_ledgers import CONFIG, Ledgers
+from tests.contracts.database import Manners, candidate, claim_soon, claimed, visit_of
+from tests.database.postgres_databases import CONFIG, Databases
 from tests.database.postgres_proxy import Proxy
 from tests.loops import rounds, turn
 from tests.servers.postgres import PostgresServer
@@ -32,8 +32,8 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-async def proxy(ledger_database: str) -> AsyncIterator[Proxy]:
-    async with Proxy(ledger_database) as proxy:
+async def proxy(database_database: str) -> AsyncIterator[Proxy]:
+    async with Proxy(database_database) as proxy:
         yield proxy
 
 
@@ -42,11 +42,14 @@ Execute = Callable[..., Awaitable[str]]
 
 @pytest.mark.parametrize("is_before", [True, False], ids=["before it is made", "before it is answered"])
 async def test_a_connection_lost_at_the_commit(
-    ledgers: Ledgers, monkeypatch: pytest.MonkeyPatch, is_before: bool
+    databases: Databases, monkeypatch: pytest.MonkeyPatch, is_before: bool
 ) -> None:
-    ledger, witness = await ledgers.open(), await ledgers.open()
-    await ledger.admit([offer(f"https://h{n}.test/") for n in range(3)])
-    visits = [visit_of(await claimed(ledger), ledgers.clock, offers=(offer("https://new.test/"),)) for _ in range(3)]
+    database, witness = await databases.open(), await databases.open()
+    await database.admit([candidate(f"https://h{n}.test/") for n in range(3)])
+    visits = [
+        visit_of(await claimed(database), databases.clock, candidates=(candidate("https://new.test/"),))
+        for _ in range(3)
+    ]
     execute: Execute = asyncpg.Connection.execute
     lost: list[str] = []
     counting: list[asyncio.Task[None]] = []
@@ -54,23 +57,25 @@ async def test_a_connection_lost_at_the_commit(
     async def losing(self: Any, query: str, *args: object, **options: Any) -> str:
         if query.endswith("COMMIT") and "outbox" in query and not lost:
             lost.append(query)
-            counting.append(asyncio.ensure_future(ledger._count()))  # it waits for the connection
+            counting.append(asyncio.ensure_future(database._update_counts()))  # it waits for the connection
             answer = None if is_before else await execute(self, query, *args, **options)
             pid = self.get_server_pid()
-            await witness._ears.ask(lambda db: db.fetchval("SELECT pg_terminate_backend($1, 5000)", pid))
+            await witness._query_connection.run_idempotent(
+                lambda db: db.fetchval("SELECT pg_terminate_backend($1, 5000)", pid)
+            )
             if answer is not None:
                 raise asyncpg.ConnectionDoesNotExistError("connection was closed in the middle of operation")
         return await execute(self, query, *args, **options)
 
     monkeypatch.setattr(asyncpg.Connection, "execute", losing)
-    admissions = await asyncio.gather(*(ledger.commit(visit) for visit in visits))
+    admissions = await asyncio.gather(*(database.commit(visit) for visit in visits))
     assert len(lost) == 1
     assert sum(one.admitted for one in admissions) == 1
-    assert [event.seq for event in await ledger.events(0, 10)] == [1, 2, 3]
-    status = await ledger.status()
+    assert [event.seq for event in await database.events(0, 10)] == [1, 2, 3]
+    status = await database.status()
     assert (status.pages, status.waiting, status.settled) == (3, 1, 3)
     await asyncio.gather(*counting)
-    assert (ledger.counts().pages, ledger.counts().waiting) == (3, 1), "nothing is counted twice"
+    assert (database.counts().pages, database.counts().waiting) == (3, 1), "nothing is counted twice"
 
 
 SLOW = """
@@ -83,10 +88,10 @@ WAITING = "SELECT count(*) FROM pg_locks WHERE NOT granted AND (locktype, classi
 
 
 @asynccontextmanager
-async def slow_commits(ledgers: Ledgers, event: str) -> AsyncIterator[Callable[[], Awaitable[None]]]:
+async def slow_commits(databases: Databases, event: str) -> AsyncIterator[Callable[[], Awaitable[None]]]:
     """No COMMIT of such changes ends while the block runs. Gives a wait for one that was begun."""
-    holder = await asyncpg.connect(ledgers.url)
-    await holder.execute(f'SET search_path TO "{ledgers.config.schema}";' + SLOW.format(event=event))
+    holder = await asyncpg.connect(databases.url)
+    await holder.execute(f'SET search_path TO "{databases.config.schema}";' + SLOW.format(event=event))
     await holder.execute("SELECT pg_advisory_lock(77, 2)")
 
     async def begun() -> None:
@@ -106,19 +111,21 @@ async def until_waiting(db: Any, how: str) -> None:
             await asyncio.sleep(0.01)
 
 
-async def test_a_commit_that_is_still_being_made_when_the_connection_is_lost(ledgers: Ledgers, proxy: Proxy) -> None:
+async def test_a_commit_that_is_still_being_made_when_the_connection_is_lost(
+    databases: Databases, proxy: Proxy
+) -> None:
     """The server does not know that nobody listens any more, and goes on; the next connection must not be faster."""
-    ledger = await ledgers.open(proxy.url)
-    await ledger.admit([offer("https://a.test/")])
-    claim = await claimed(ledger)
-    async with slow_commits(ledgers, "INSERT ON visit") as begun:
-        commit = asyncio.ensure_future(ledger.commit(visit_of(claim, ledgers.clock)))
+    database = await databases.open(proxy.url)
+    await database.admit([candidate("https://a.test/")])
+    claim = await claimed(database)
+    async with slow_commits(databases, "INSERT ON visit") as begun:
+        commit = asyncio.ensure_future(database.commit(visit_of(claim, databases.clock)))
         await begun()
         proxy.cut()
     async with asyncio.timeout(60):
         await commit
-    assert [event.seq for event in await ledger.events(0, 10)] == [1]
-    assert (await ledger.status()).outcomes == {"fetched": 1}
+    assert [event.seq for event in await database.events(0, 10)] == [1]
+    assert (await database.status()).outcomes == {"fetched": 1}
 
 
 BEGINS = b"BEGIN; UPDATE worker SET last_write"
@@ -135,79 +142,79 @@ COMMITS = b"INSERT INTO outbox"
     ],
 )
 async def test_a_commit_without_an_answer_until_its_lease_is_over(
-    ledgers: Ledgers,
+    databases: Databases,
     proxy: Proxy,
     caplog: pytest.LogCaptureFixture,
     last_words: bytes,
     are_heard: bool,
-    error: type[LedgerError],
+    error: type[DatabaseError],
     is_written: bool,
 ) -> None:
     """`LeaseLost` is a promise that nothing was written; whoever cannot know says so, and finds out later."""
     caplog.set_level("INFO", "tenax")
-    ledger = await ledgers.open(proxy.url)
-    await ledger.admit([offer("https://a.test/")])
-    claim = await claimed(ledger)
+    database = await databases.open(proxy.url)
+    await database.admit([candidate("https://a.test/")])
+    claim = await claimed(database)
     proxy.fall_at(last_words, are_heard=are_heard)
-    commit = asyncio.ensure_future(ledger.commit(visit_of(claim, ledgers.clock)))
-    await until_away(ledger)
+    commit = asyncio.ensure_future(database.commit(visit_of(claim, databases.clock)))
+    await until_away(database)
     assert not commit.done()
-    ledgers.clock.advance(claim.lease.expires_at - ledgers.clock.now() + 1)
+    databases.clock.advance(claim.lease.expires_at - databases.clock.now() + 1)
     with pytest.raises(error, match="not written" if error is LeaseLost else "never written twice"):
         async with asyncio.timeout(60):
             await commit
-    assert ledger.counts().waiting == 1
+    assert database.counts().waiting == 1
     proxy.rise()
-    again = await _claim_or_settled(ledger, ledgers.clock)
+    again = await _claim_or_settled(database, databases.clock)
     assert (again is None) is is_written
     assert ("a commit that nobody waits for any more was made" in caplog.text) is is_written
     if again is not None:
-        await ledger.commit(visit_of(again, ledgers.clock))
-    assert [event.page.url for event in await ledger.events(0, 10)] == [claim.task.url]
-    assert ledger.counts().outcomes == {"fetched": 1}
+        await database.commit(visit_of(again, databases.clock))
+    assert [event.page.url for event in await database.events(0, 10)] == [claim.task.url]
+    assert database.counts().outcomes == {"fetched": 1}
 
 
-async def _claim_or_settled(ledger: PostgresLedger, clock: ManualClock) -> Claim | None:
+async def _claim_or_settled(database: PostgresDatabase, clock: ManualClock) -> Claim | None:
     """The next claim; None when nothing waits any more."""
     async with asyncio.timeout(60):
-        while (claim := await ledger.claim()) is None and ledger.counts().waiting:
-            await ledger.wait_for_work(0.02)
+        while (claim := await database.claim()) is None and database.counts().waiting:
+            await database.wait_for_work(0.02)
             clock.advance(0.1)
     return claim
 
 
-async def test_hosts_that_are_still_being_taken_when_the_connection_is_lost(ledgers: Ledgers, proxy: Proxy) -> None:
-    ledger, witness = await ledgers.open(proxy.url), await ledgers.open()
-    await witness.admit([offer("https://a.test/")])
-    async with slow_commits(ledgers, "UPDATE OF holder ON host") as begun:
-        ledger._frontier.tend_soon()
+async def test_hosts_that_are_still_being_taken_when_the_connection_is_lost(databases: Databases, proxy: Proxy) -> None:
+    database, witness = await databases.open(proxy.url), await databases.open()
+    await witness.admit([candidate("https://a.test/")])
+    async with slow_commits(databases, "UPDATE OF holder ON host") as begun:
+        database._frontier.start_refill()
         await begun()
         proxy.cut()
     claims: list[Claim | None] = []
     for _ in range(4):
-        ledgers.clock.advance(1.1)
-        claims.append(await claim_soon(ledger))
+        databases.clock.advance(1.1)
+        claims.append(await claim_soon(database))
     assert [claim.task.url for claim in claims if claim is not None] == ["https://a.test/"]
 
 
 @pytest.mark.parametrize("seed", range(3))
-async def test_a_way_that_breaks_all_the_time(ledgers: Ledgers, proxy: Proxy, seed: int) -> None:
+async def test_a_way_that_breaks_all_the_time(databases: Databases, proxy: Proxy, seed: int) -> None:
     """At any moment: in the middle of a transaction, of a look for hosts, of an answer."""
-    ledgers.manners.pace = 0.0
-    ledger = await ledgers.open(proxy.url)
+    databases.manners.pace = 0.0
+    database = await databases.open(proxy.url)
     urls = {f"https://h{n}.test/{m}" for n in range(25) for m in range(10)}
-    await ledger.admit([offer(url) for url in urls])
+    await database.admit([candidate(url) for url in urls])
     chance = random.Random(seed)
     visited: list[str] = []
 
     async def visit() -> None:
         while len(visited) < len(urls):
-            claim = await ledger.claim()
+            claim = await database.claim()
             if claim is None:
-                ledgers.clock.advance(0.2)
-                await ledger.wait_for_work(0.02)
+                databases.clock.advance(0.2)
+                await database.wait_for_work(0.02)
                 continue
-            await ledger.commit(visit_of(claim, ledgers.clock, next_at=ledgers.clock.now()))
+            await database.commit(visit_of(claim, databases.clock, next_at=databases.clock.now()))
             visited.append(claim.task.url)
 
     proxy.lasting = lambda: chance.randrange(15, 120)
@@ -217,18 +224,18 @@ async def test_a_way_that_breaks_all_the_time(ledgers: Ledgers, proxy: Proxy, se
     proxy.lasting = None
     assert proxy.cuts > 5
     assert sorted(visited) == sorted(urls)
-    events = await ledger.events(0, 1000)
+    events = await database.events(0, 1000)
     assert sorted(event.page.url for event in events) == sorted(urls)
-    status = await ledger.status()
+    status = await database.status()
     assert (status.pages, status.waiting, status.outcomes) == (len(urls), 0, {"fetched": len(urls)})
-    await ledger.close()
+    await database.close()
 
 
 async def test_hosts_taken_by_an_answer_that_was_lost_are_given_back(
-    ledgers: Ledgers, monkeypatch: pytest.MonkeyPatch
+    databases: Databases, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ledger, witness = await ledgers.open(), await ledgers.open()
-    await ledger.admit([offer("https://a.test/")])
+    database, witness = await databases.open(), await databases.open()
+    await database.admit([candidate("https://a.test/")])
     claims: list[Claim | None] = []
     fetch: Callable[..., Awaitable[Any]] = asyncpg.Connection.fetch
     lost: list[str] = []
@@ -242,11 +249,11 @@ async def test_hosts_taken_by_an_answer_that_was_lost_are_given_back(
         return answer
 
     monkeypatch.setattr(asyncpg.Connection, "fetch", losing)
-    await claim_soon(ledger)
+    await claim_soon(database)
     assert len(lost) == 1
     for _ in range(3):  # a look, and then its pace
-        ledgers.clock.advance(1.1)
-        claims += [await claim_soon(ledger), await claim_soon(witness)]
+        databases.clock.advance(1.1)
+        claims += [await claim_soon(database), await claim_soon(witness)]
     assert [claim.task.url for claim in claims if claim is not None] == ["https://a.test/"]
 
 
@@ -258,16 +265,16 @@ CREATE TRIGGER held_up AFTER UPDATE ON queue EXECUTE FUNCTION held_up();
 IS_HELD_UP = "SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND classid = 77 AND NOT granted)"
 
 
-async def test_bringing_a_clock_back_may_take_longer_than_any_answer(ledgers: Ledgers) -> None:
-    """Of a large ledger it does; to give it up and begin anew would never end."""
-    first = await ledgers.open()
-    await first.admit([offer("https://a.test/")])
-    await first._ears.ask(lambda db: db.execute(HELD_UP))
+async def test_bringing_a_clock_back_may_take_longer_than_any_answer(databases: Databases) -> None:
+    """Of a large database it does; to give it up and begin anew would never end."""
+    first = await databases.open()
+    await first.admit([candidate("https://a.test/")])
+    await first._query_connection.run_idempotent(lambda db: db.execute(HELD_UP))
     await first.close()
-    past = ManualClock(ledgers.clock.now() - 86_400)
-    holder = await asyncpg.connect(ledgers.url)
+    past = ManualClock(databases.clock.now() - 86_400)
+    holder = await asyncpg.connect(databases.url)
     await holder.execute("SELECT pg_advisory_lock(77, 1)")
-    opening = asyncio.ensure_future(ledgers.open(clock=past))
+    opening = asyncio.ensure_future(databases.open(clock=past))
     async with asyncio.timeout(60):
         while not await holder.fetchval(IS_HELD_UP):  # noqa: ASYNC110 - the server has no event for us
             await asyncio.sleep(0.01)
@@ -286,57 +293,57 @@ async def test_bringing_a_clock_back_may_take_longer_than_any_answer(ledgers: Le
 def server() -> Iterator[PostgresServer]:
     """One of our own, to be stopped and started."""
     with PostgresServer() as server:
-        server.create("ledgers")
+        server.create("databases")
         yield server
 
 
 @pytest.fixture
-async def fragile(server: PostgresServer) -> AsyncIterator[Ledgers]:
-    ledgers = Ledgers(
-        server.url("ledgers"), msgspec.structs.replace(CONFIG, schema="fragile"), ManualClock(), Manners()
+async def fragile(server: PostgresServer) -> AsyncIterator[Databases]:
+    databases = Databases(
+        server.url("databases"), msgspec.structs.replace(CONFIG, schema="fragile"), ManualClock(), Manners()
     )
-    yield ledgers
-    await ledgers.close()
-    server.psql("DROP SCHEMA fragile CASCADE", "ledgers")
+    yield databases
+    await databases.close()
+    server.psql("DROP SCHEMA fragile CASCADE", "databases")
 
 
-async def until_away(ledger: PostgresLedger) -> None:
+async def until_away(database: PostgresDatabase) -> None:
     async with asyncio.timeout(60):
-        while not ledger._hands.is_away:
-            await ledger.wait_for_work(0.02)
+        while not database._write_connection.is_unavailable:
+            await database.wait_for_work(0.02)
 
 
 @pytest.mark.parametrize("how", ["stop", "kill"])
 async def test_the_server_stops_while_claims_and_commits_wait(
-    server: PostgresServer, fragile: Ledgers, how: str
+    server: PostgresServer, fragile: Databases, how: str
 ) -> None:
-    ledger = await fragile.open()
-    await ledger.admit([offer(f"https://h{n}.test/{m}") for n in range(3) for m in range(2)])
-    claims = [await claimed(ledger) for _ in range(2)]
+    database = await fragile.open()
+    await database.admit([candidate(f"https://h{n}.test/{m}") for n in range(3) for m in range(2)])
+    claims = [await claimed(database) for _ in range(2)]
     await asyncio.to_thread(server.stop if how == "stop" else server.kill)
-    commits = [asyncio.ensure_future(ledger.commit(visit_of(claim, fragile.clock))) for claim in claims]
-    asked = asyncio.ensure_future(ledger.recall("rules"))
-    events = asyncio.ensure_future(ledger.events(0, 10))
-    await until_away(ledger)
-    assert await ledger.claim() is None
-    await ledger.wait_for_work(0.01)
+    commits = [asyncio.ensure_future(database.commit(visit_of(claim, fragile.clock))) for claim in claims]
+    asked = asyncio.ensure_future(database.get_meta("rules"))
+    events = asyncio.ensure_future(database.events(0, 10))
+    await until_away(database)
+    assert await database.claim() is None
+    await database.wait_for_work(0.01)
     assert not any(commit.done() for commit in (*commits, asked, events))
     await asyncio.to_thread(server.start)
     async with asyncio.timeout(60):
         await asyncio.gather(*commits, asked, events)
-    assert ledger.counts().pages == 2
+    assert database.counts().pages == 2
     fragile.clock.advance(2)
-    assert await claim_soon(ledger) is not None
-    assert [event.seq for event in await ledger.events(0, 10)] == [1, 2]
+    assert await claim_soon(database) is not None
+    assert [event.seq for event in await database.events(0, 10)] == [1, 2]
 
 
-async def test_commits_wait_no_longer_than_their_lease(server: PostgresServer, fragile: Ledgers) -> None:
-    ledger = await fragile.open()
-    await ledger.admit([offer("https://a.test/1")])
-    claim = await claimed(ledger)
+async def test_commits_wait_no_longer_than_their_lease(server: PostgresServer, fragile: Databases) -> None:
+    database = await fragile.open()
+    await database.admit([candidate("https://a.test/1")])
+    claim = await claimed(database)
     await asyncio.to_thread(server.stop)
-    commit = asyncio.ensure_future(ledger.commit(visit_of(claim, fragile.clock)))
-    await until_away(ledger)
+    commit = asyncio.ensure_future(database.commit(visit_of(claim, fragile.clock)))
+    await until_away(database)
     assert not commit.done()
     fragile.clock.advance(claim.lease.expires_at - fragile.clock.now() + 1)
     with pytest.raises(LeaseLost):
@@ -344,24 +351,24 @@ async def test_commits_wait_no_longer_than_their_lease(server: PostgresServer, f
             await commit
     await asyncio.to_thread(server.start)
     async with asyncio.timeout(60):
-        while (again := await ledger.claim()) is None:
-            await ledger.wait_for_work(0.1)
+        while (again := await database.claim()) is None:
+            await database.wait_for_work(0.1)
             fragile.clock.advance(0.1)
     assert again.task.url == claim.task.url
-    await ledger.commit(visit_of(again, fragile.clock))
-    assert len(await ledger.events(0, 10)) == 1
+    await database.commit(visit_of(again, fragile.clock))
+    assert len(await database.events(0, 10)) == 1
 
 
-async def test_a_ledger_is_closed_while_the_server_is_away(server: PostgresServer, fragile: Ledgers) -> None:
-    ledger = await fragile.open()
-    await ledger.admit([offer("https://a.test/1")])
-    claim = await claimed(ledger)
+async def test_a_database_is_closed_while_the_server_is_away(server: PostgresServer, fragile: Databases) -> None:
+    database = await fragile.open()
+    await database.admit([candidate("https://a.test/1")])
+    claim = await claimed(database)
     await asyncio.to_thread(server.stop)
-    commit = asyncio.ensure_future(ledger.commit(visit_of(claim, fragile.clock)))
-    await until_away(ledger)
+    commit = asyncio.ensure_future(database.commit(visit_of(claim, fragile.clock)))
+    await until_away(database)
     async with asyncio.timeout(60):
-        await ledger.close()
-        with pytest.raises(LedgerUnusable, match="the ledger is closed"):
+        await database.close()
+        with pytest.raises(DatabaseUnusable, match="the database is closed"):
             await commit
     await asyncio.to_thread(server.start)
     fragile.clock.advance(121)
@@ -370,36 +377,36 @@ async def test_a_ledger_is_closed_while_the_server_is_away(server: PostgresServe
     assert (await claimed(heir)).task.url == "https://a.test/1"
 
 
-async def test_whoever_only_looks_is_told_at_once(server: PostgresServer, fragile: Ledgers) -> None:
+async def test_whoever_only_looks_is_told_at_once(server: PostgresServer, fragile: Databases) -> None:
     await fragile.open()
     reader = await fragile.open(read_only=True)
     await asyncio.to_thread(server.stop)
-    with pytest.raises(LedgerUnusable, match="does not answer"):
+    with pytest.raises(DatabaseUnusable, match="does not answer"):
         await reader.status()
     await asyncio.to_thread(server.start)
     assert (await reader.status()).waiting == 0
 
 
-async def test_the_server_restarts_under_workers_who_never_notice(server: PostgresServer, fragile: Ledgers) -> None:
+async def test_the_server_restarts_under_workers_who_never_notice(server: PostgresServer, fragile: Databases) -> None:
     fragile.manners.pace = 0.0
-    workers: list[PostgresLedger] = [await fragile.open() for _ in range(2)]
+    workers: list[PostgresDatabase] = [await fragile.open() for _ in range(2)]
     urls = {f"https://h{n}.test/{m}" for n in range(20) for m in range(10)}
-    await workers[0].admit([offer(url) for url in urls])
+    await workers[0].admit([candidate(url) for url in urls])
     visited: list[str] = []
 
-    async def visit(ledger: PostgresLedger) -> None:
+    async def visit(database: PostgresDatabase) -> None:
         while len(visited) < len(urls):
-            claim = await ledger.claim()
+            claim = await database.claim()
             if claim is None:
-                await ledger.wait_for_work(0.05)
+                await database.wait_for_work(0.05)
                 fragile.clock.advance(0.05)
                 continue
-            await ledger.commit(visit_of(claim, fragile.clock, next_at=fragile.clock.now()))
+            await database.commit(visit_of(claim, fragile.clock, next_at=fragile.clock.now()))
             visited.append(claim.task.url)
 
     async with asyncio.timeout(180), asyncio.TaskGroup() as group:
-        for ledger in workers * 3:
-            group.create_task(visit(ledger))
+        for database in workers * 3:
+            group.create_task(visit(database))
         for _ in range(2):
             await asyncio.sleep(0.3)
             await asyncio.to_thread(server.restart)
@@ -408,13 +415,13 @@ async def test_the_server_restarts_under_workers_who_never_notice(server: Postgr
 
 
 async def test_a_server_that_is_away_is_not_hammered(
-    server: PostgresServer, fragile: Ledgers, monkeypatch: pytest.MonkeyPatch
+    server: PostgresServer, fragile: Databases, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Counted at its port: three tries in a row, and after a rest one of each connection."""
     monkeypatch.setattr("tenax.database.postgres.store.REST_SECONDS", 2.0)
-    ledger = await fragile.open()
-    await ledger.admit([offer(f"https://h{n}.test/") for n in range(3)])
-    claims = [await claimed(ledger) for _ in range(3)]
+    database = await fragile.open()
+    await database.admit([candidate(f"https://h{n}.test/") for n in range(3)])
+    claims = [await claimed(database) for _ in range(3)]
     await asyncio.to_thread(server.stop)
     tries: list[float] = []
 
@@ -424,18 +431,18 @@ async def test_a_server_that_is_away_is_not_hammered(
 
     async with await asyncio.start_server(turn_away, "127.0.0.1", server.port):
         waiting: list[asyncio.Future[Any]] = [
-            asyncio.ensure_future(ledger.commit(visit_of(claim, fragile.clock))) for claim in claims
+            asyncio.ensure_future(database.commit(visit_of(claim, fragile.clock))) for claim in claims
         ]
-        waiting += [asyncio.ensure_future(ledger.recall("rules")) for _ in range(20)]
-        await until_away(ledger)
-        states = [ledger.is_away]
+        waiting += [asyncio.ensure_future(database.get_meta("rules")) for _ in range(20)]
+        await until_away(database)
+        states = [database.is_unavailable]
         for _ in range(100):
-            assert await ledger.claim() is None
-            await ledger.wait_for_work(0.03)
+            assert await database.claim() is None
+            await database.wait_for_work(0.03)
     rests = int((tries[-1] - tries[0]) / 1.9) + 1
     assert 3 <= len(tries) <= 4 + 2 * rests
     await asyncio.to_thread(server.start)
     async with asyncio.timeout(60):
         await asyncio.gather(*waiting)
-    assert [*states, ledger.is_away] == [True, False]
-    assert ledger.counts().pages == 3
+    assert [*states, database.is_unavailable] == [True, False]
+    assert database.counts().pages == 3

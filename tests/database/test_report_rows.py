@@ -1,14 +1,20 @@
-"""What people are told, put together from rows; the suite of all ledgers asks them for the same."""
+"""What people are told, put together from rows; the suite of all databases asks them for the same."""
 
 from __future__ import annotations
 
 import pytest
 
-from tenax.database import Agenda, AgendaLine, CutCount, LetterRecord, Status, TaskState, VisitRecord, rows
-from tenax.database.report_rows import agenda_of, horizons, letter_of, life_of_record, life_of_task, status_of
+from tenax.database import CutOffCount, DeadLetterRecord, DueTask, DueTasks, Status, TaskState, VisitRecord, rows
+from tenax.database.report_rows import (
+    build_due_tasks,
+    build_status,
+    dead_letter_from_row,
+    history_from_entry,
+    history_from_record,
+    horizon_ends,
+)
 from tenax.database.schedule import Entry
 from tenax.model import (
-    Again,
     Deferred,
     Failed,
     FailureKind,
@@ -17,6 +23,7 @@ from tenax.model import (
     Outcome,
     Plan,
     Priority,
+    Reschedule,
     Source,
     Unchanged,
 )
@@ -30,25 +37,25 @@ RECORD: dict[str, object] = {
 
 
 def test_a_url_that_was_never_visited() -> None:
-    life = life_of_task("https://a.test/x", ENTRY, HOST, "https://b.test/")
-    assert (life.state, life.priority, life.source) == (TaskState.WAITING, Priority.HIGH, Source.REDIRECT)
-    assert (life.due, life.discovered_at, life.via, life.visits) == (90.5, 80.0, "https://b.test/", ())
+    history = history_from_entry("https://a.test/x", ENTRY, HOST, "https://b.test/")
+    assert (history.state, history.priority, history.source) == (TaskState.WAITING, Priority.HIGH, Source.REDIRECT)
+    assert (history.due, history.discovered_at, history.via, history.visits) == (90.5, 80.0, "https://b.test/", ())
 
 
 @pytest.mark.parametrize(("state", "cause"), [("waiting", None), ("settled", None), ("dead", "no answer")])
 def test_only_a_dead_letter_has_a_cause(state: str, cause: str | None) -> None:
-    life = life_of_record(RECORD | {"state": state}, None, HOST, None, None, [])
-    assert (life.state, life.cause, life.due, life.page) == (TaskState(state), cause, None, None)
+    history = history_from_record(RECORD | {"state": state}, None, HOST, None, None, [])
+    assert (history.state, history.cause, history.due, history.page) == (TaskState(state), cause, None, None)
 
 
 def test_a_visited_url_that_waits_again_is_due() -> None:
-    assert life_of_record(RECORD, ENTRY, HOST, None, None, []).due == 90.5
+    assert history_from_record(RECORD, ENTRY, HOST, None, None, []).due == 90.5
 
 
 def test_a_dead_letter_without_words() -> None:
     row = RECORD | {"error_message": None, "last_visit_at": 95_000, "via_url": None}
     row |= {"http_status": None, "validation_status": None, "rejection_reason": None}
-    assert letter_of(row) == LetterRecord(url="https://a.test/x", cause="", at=95.0, attempt=3, depth=2)
+    assert dead_letter_from_row(row) == DeadLetterRecord(url="https://a.test/x", cause="", at=95.0, attempt=3, depth=2)
 
 
 @pytest.mark.parametrize(("created", "wanted"), [(b"12.5", 12.5), (None, 100.0)])
@@ -61,7 +68,7 @@ def test_the_status_of_counts(created: bytes | None, wanted: float) -> None:
         "refusal:depth": 2,
         "found:feed": 1,
     }
-    status = status_of(
+    status = build_status(
         tally,
         100.0,
         created=created,
@@ -77,36 +84,36 @@ def test_the_status_of_counts(created: bytes | None, wanted: float) -> None:
     )
     assert status == Status(
         created_at=wanted, now=100.0, waiting=4, pages=3, hosts=1, events=2, outcomes={"fetched": 3},
-        refusals={"depth": 2}, found={"feed": 1}, due_now=1, cut_off={"depth": CutCount(2, 1)}, parked={"guard": 3},
+        refusals={"depth": 2}, found={"feed": 1}, due_now=1, cut_off={"depth": CutOffCount(2, 1)}, parked={"guard": 3},
     )  # fmt: skip
 
 
 def test_each_task_is_within_one_horizon() -> None:
-    assert horizons(100.0) == [100_000, 3_700_000, 86_500_000, 604_900_000]
-    agenda = agenda_of(100.0, (1, 1, 4, 9, 16), [])
-    assert agenda == Agenda(100.0, {"now": 1, "hour": 0, "day": 3, "week": 5, "later": 7})
+    assert horizon_ends(100.0) == [100_000, 3_700_000, 86_500_000, 604_900_000]
+    agenda = build_due_tasks(100.0, (1, 1, 4, 9, 16), [])
+    assert agenda == DueTasks(100.0, {"now": 1, "hour": 0, "day": 3, "week": 5, "later": 7})
 
 
 def test_an_agenda_of_nothing() -> None:
     """A sum of no rows is nothing, not 0."""
-    assert set(agenda_of(100.0, (None, None, None, None, 0), []).due_within.values()) == {0}
+    assert set(build_due_tasks(100.0, (None, None, None, None, 0), []).due_within.values()) == {0}
 
 
 @pytest.mark.parametrize(
     ("outcome", "plan", "why"),
     [
-        (Fetched(200), Again(5.0, why="changes daily"), "changes daily"),
-        (Failed("HTTP 503", FailureKind.SERVER_ERROR), Again(5.0, spends_attempt=True), "HTTP 503"),
-        (Failed("HTTP 404", FailureKind.NOT_FOUND), Again(5.0, why="it is gone"), "it is gone"),
-        (Deferred(5.0, "the host rests"), Again(5.0), "the host rests"),
-        (Unchanged(), Again(5.0), ""),
+        (Fetched(200), Reschedule(5.0, why="changes daily"), "changes daily"),
+        (Failed("HTTP 503", FailureKind.SERVER_ERROR), Reschedule(5.0, spends_attempt=True), "HTTP 503"),
+        (Failed("HTTP 404", FailureKind.NOT_FOUND), Reschedule(5.0, why="it is gone"), "it is gone"),
+        (Deferred(5.0, "the host rests"), Reschedule(5.0), "the host rests"),
+        (Unchanged(), Reschedule(5.0), ""),
     ],
 )
 def test_why_a_task_waits(outcome: Outcome, plan: Plan, why: str) -> None:
     visit = rows.encode(VisitRecord(1.0, outcome, plan))
     new = ("https://a.test/new", 90_500, 3, rows.SOURCE_NUMBER[Source.ARCHIVE], None)
-    lines = agenda_of(100.0, (0,) * 5, [new, ("https://a.test/", 91_000, 0, 0, visit)]).lines
+    lines = build_due_tasks(100.0, (0,) * 5, [new, ("https://a.test/", 91_000, 0, 0, visit)]).tasks
     assert lines == (
-        AgendaLine("https://a.test/new", 90.5, Priority.DISCOVERY, Source.ARCHIVE, "", is_new=True),
-        AgendaLine("https://a.test/", 91.0, Priority.HIGH, Source.SEED, why),
+        DueTask("https://a.test/new", 90.5, Priority.DISCOVERY, Source.ARCHIVE, "", is_new=True),
+        DueTask("https://a.test/", 91.0, Priority.HIGH, Source.SEED, why),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from tenax.database.robots_cache import RobotsWritten
+from tenax.database.robots_cache import StoredRobotsHashes
 from tenax.model import HostRecord, RobotsCopy, RobotsVerdict
 
 COPY = RobotsCopy(fetched_at=1.0, expires_at=2.0, verdict=RobotsVerdict.RULES, text="Disallow: /a")
@@ -17,23 +17,23 @@ def with_robots(copy: RobotsCopy) -> HostRecord:
 
 
 def test_each_copy_is_new_until_it_is_written() -> None:
-    robots = RobotsWritten()
+    robots = StoredRobotsHashes()
     hosts = {1: with_robots(COPY), 2: with_robots(NEWER), 3: BARE}
-    assert robots.new(hosts) == robots.new(hosts) == {1: COPY, 2: NEWER}
-    robots.written(1, COPY)
-    assert robots.new(hosts) == {2: NEWER}
-    assert robots.new({1: with_robots(NEWER)}) == {1: NEWER}
+    assert robots.find_changed(hosts) == robots.find_changed(hosts) == {1: COPY, 2: NEWER}
+    robots.mark_stored(1, COPY)
+    assert robots.find_changed(hosts) == {2: NEWER}
+    assert robots.find_changed({1: with_robots(NEWER)}) == {1: NEWER}
 
 
 def test_what_may_not_have_been_kept_is_written_again() -> None:
-    robots = RobotsWritten()
-    robots.written(1, COPY)
+    robots = StoredRobotsHashes()
+    robots.mark_stored(1, COPY)
     robots.forget()
-    assert robots.new({1: with_robots(COPY)}) == {1: COPY}
+    assert robots.find_changed({1: with_robots(COPY)}) == {1: COPY}
 
 
 def test_no_more_hosts_are_remembered_than_so_many() -> None:
-    robots = RobotsWritten(hosts_remembered=2)
+    robots = StoredRobotsHashes(max_hosts=2)
     for host_id in (1, 2, 3):
-        robots.written(host_id, COPY)
-    assert robots.new(dict.fromkeys((1, 2, 3), with_robots(COPY))).keys() == {1, 2}
+        robots.mark_stored(host_id, COPY)
+    assert robots.find_changed(dict.fromkeys((1, 2, 3), with_robots(COPY))).keys() == {1, 2}

@@ -8,7 +8,15 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenax.database.schedule import PATIENT_TURNS, RANKS, SPARE_TURNS, Entry, Schedule, Slot, _longest_waiting
+from tenax.database.schedule import (
+    OLDEST_TASK_EVERY,
+    RANKS,
+    SPARE_HEAP_ENTRIES,
+    Entry,
+    Schedule,
+    Slot,
+    _find_oldest_position,
+)
 from tenax.model import HostRecord, RobotsCopy, RobotsVerdict
 
 HIGH, MEDIUM, LOW, GUESS = range(RANKS)
@@ -38,7 +46,7 @@ def entry(key: int, rank: int = LOW, due: float = NOW) -> Entry:
 
 
 class Frontier:
-    """A schedule and a backend of lists, kept together as a ledger does it."""
+    """A schedule and a backend of lists, kept together as a database does it."""
 
     def __init__(self, manners: Manners, window: int = 100, look_ahead: int = 4) -> None:
         self.schedule = Schedule(manners, window, look_ahead)
@@ -49,26 +57,26 @@ class Frontier:
     def add(self, host: int, *entries: Entry, now: float = NOW) -> None:
         for one in entries:
             self.rows[host][one.key] = one
-            self.schedule.arrived(host, one, now)
+            self.schedule.add_task(host, one, now)
 
     def enter(self, *hosts: int) -> None:
         for host in hosts:
-            self.schedule.enter(host, record(self.next_at[host]))
+            self.schedule.add_host(host, record(self.next_at[host]))
 
     def fill(self, now: float) -> None:
-        while self.schedule.has_hungry:
-            for host, asked in self.schedule.hungry():
+        while self.schedule.should_refill:
+            for host, asked in self.schedule.refill_requests():
                 every = sorted(row for row in self.rows[host].values() if row.due <= now * 1000)
                 firsts = [next((row for row in every if row.rank == rank), None) for rank in range(RANKS)]
                 due = every[:asked] + [row for row in firsts if row is not None and row not in every[:asked]]
                 later = [row.due for row in self.rows[host].values() if row.due > now * 1000]
                 next_due = min(later) / 1000 if later and len(due) < asked else None
-                self.schedule.fill(host, due, asked, next_due)
+                self.schedule.fill_host(host, due, asked, next_due)
 
     def take(self, now: float) -> tuple[Slot, Entry] | None:
         self.fill(now)
         taken = self.schedule.take(now)
-        if taken is None and self.schedule.has_hungry:
+        if taken is None and self.schedule.should_refill:
             self.fill(now)
             taken = self.schedule.take(now)
         return taken
@@ -76,7 +84,7 @@ class Frontier:
     def settle(self, slot: Slot, one: Entry, now: float, again_at: float | None = None) -> None:
         self.next_at[slot.host_id] = max(self.next_at[slot.host_id], now + self.manners.pace)
         del self.rows[slot.host_id][one.key]
-        self.schedule.settle(slot, one.key, record(self.next_at[slot.host_id]))
+        self.schedule.complete_visit(slot, one.key, record(self.next_at[slot.host_id]))
         if again_at is not None:
             self.add(slot.host_id, one._replace(due=int(again_at * 1000)), now=now)
 
@@ -90,7 +98,7 @@ def drained(frontier: Frontier, now: float, longest: float = 10_000.0) -> list[t
             order.append((now, taken[0].host_id, taken[1].key))
             frontier.settle(*taken, now)
             continue
-        turn = frontier.schedule.next_turn()
+        turn = frontier.schedule.next_claim_at()
         if turn is None:
             break
         now = max(turn, now + 0.001)
@@ -116,7 +124,7 @@ def test_what_came_for_many_hosts_at_once_takes_its_place_before_what_was_in_han
     in_flight = frontier.take(NOW)
     assert in_flight is not None
     frontier.rows[1][50] = entry(50, LOW, 100)
-    frontier.schedule.look_again()
+    frontier.schedule.reload()
     frontier.settle(*in_flight, NOW)
     assert [key for _, _, key in drained(frontier, NOW)] == [50, *range(1, 10)]
 
@@ -146,7 +154,7 @@ def test_whoever_waits_longest_has_one_turn_in_so_many() -> None:
     frontier.add(1, entry(200, LOW, 700))
     frontier.enter(1)
     keys = [key for _, _, key in drained(frontier, NOW)]
-    patient = keys[PATIENT_TURNS - 1 : 4 * PATIENT_TURNS : PATIENT_TURNS]
+    patient = keys[OLDEST_TASK_EVERY - 1 : 4 * OLDEST_TASK_EVERY : OLDEST_TASK_EVERY]
     assert patient[:3] == [100, 101, 200]
     assert [key for key in keys if key < 90] == list(range(90))
 
@@ -161,7 +169,7 @@ def test_a_host_that_is_asked_for_much_at_once_does_not_ask_the_backend_at_every
     while taken := frontier.schedule.take(NOW):
         order.append(taken[1].key)
         frontier.settle(*taken, NOW)
-        if frontier.schedule.has_hungry:
+        if frontier.schedule.should_refill:
             fills += 1
             frontier.fill(NOW)
     assert order == list(range(1280))
@@ -182,7 +190,7 @@ def test_what_others_brought_meanwhile_is_found_while_better_ones_keep_arriving(
         order.append(taken[1].key)
         frontier.settle(*taken, NOW)
         frontier.add(1, entry(key, HIGH, 800))
-    assert 9999 in order[: 4 * PATIENT_TURNS]
+    assert 9999 in order[: 4 * OLDEST_TASK_EVERY]
 
 
 def test_nobody_waits_for_patience_where_there_is_nothing_better() -> None:
@@ -210,7 +218,7 @@ def test_better_tasks_that_keep_arriving_are_served_first_and_fill_no_memory() -
         taken = frontier.take(NOW)
         assert taken is not None
         keys.append(taken[1].key)
-        most = max(most, len(taken[0].held))
+        most = max(most, len(taken[0].loaded_keys))
         frontier.add(1, *(entry(1000 + 2 * number + one, HIGH) for one in range(2)))
         frontier.settle(*taken, NOW)
     assert [key for key in keys if key < 1000] == [0, 500, 1, 2, 3, 4, 5], "the first, and whoever waits longest"
@@ -236,7 +244,7 @@ def test_a_task_that_is_already_held_is_not_taken_in_twice() -> None:
     frontier.add(1, entry(1))
     frontier.enter(1)
     frontier.fill(NOW)
-    frontier.schedule.arrived(1, entry(1), NOW)
+    frontier.schedule.add_task(1, entry(1), NOW)
     assert [key for _, _, key in drained(frontier, NOW)] == [1]
 
 
@@ -250,7 +258,7 @@ def test_a_host_is_not_served_before_its_time() -> None:
     frontier.enter(1)
     assert frontier.take(NOW) is None
     assert frontier.take(NOW + 29.9) is None
-    assert frontier.schedule.next_turn() == NOW + 30
+    assert frontier.schedule.next_claim_at() == NOW + 30
     assert frontier.take(NOW + 30) is not None
 
 
@@ -308,7 +316,7 @@ def test_a_task_put_off_by_its_visit_comes_back_at_its_time() -> None:
     assert taken is not None
     frontier.settle(*taken, NOW, again_at=NOW + 60)
     assert frontier.take(NOW + 59) is None
-    assert frontier.schedule.next_turn() == NOW + 60
+    assert frontier.schedule.next_claim_at() == NOW + 60
     assert frontier.take(NOW + 60) is not None
 
 
@@ -321,11 +329,11 @@ def test_idle_hosts_make_room_and_busy_ones_stay() -> None:
     frontier.add(2, entry(1))
     frontier.enter(1, 2, 3)
     frontier.fill(NOW)
-    assert frontier.schedule.room == 0
+    assert frontier.schedule.free_capacity == 0
     assert frontier.take(NOW) is not None
-    frontier.schedule.make_room(NOW)
+    frontier.schedule.evict_hosts(NOW)
     assert (1 in frontier.schedule, 2 in frontier.schedule, 3 in frontier.schedule) == (True, True, False)
-    assert (frontier.schedule.room, len(frontier.schedule)) == (1, 2)
+    assert (frontier.schedule.free_capacity, len(frontier.schedule)) == (1, 2)
 
 
 def test_who_rests_or_had_its_share_makes_room_and_nothing_of_it_is_lost() -> None:
@@ -343,7 +351,7 @@ def test_who_rests_or_had_its_share_makes_room_and_nothing_of_it_is_lost() -> No
         frontier.settle(*taken, now)
         now += 1.0
     frontier.enter(4)  # it comes in, and is not served yet
-    frontier.schedule.make_room(now)
+    frontier.schedule.evict_hosts(now)
     assert [host for host in (1, 2, 3, 4) if host in frontier.schedule] == [3, 4]
     frontier.enter(1, 2)
     assert len(drained(frontier, now)) == 76
@@ -352,34 +360,34 @@ def test_who_rests_or_had_its_share_makes_room_and_nothing_of_it_is_lost() -> No
 def test_a_huge_robots_txt_takes_many_places() -> None:
     schedule = Schedule(Manners(), 100, 4)
     huge = RobotsCopy(RobotsVerdict.RULES, NOW, NOW, "#" * 500 * 1024)
-    schedule.enter(1, record())
-    assert schedule.room == 99
-    schedule.fill(1, [entry(1)], 4, None)
+    schedule.add_host(1, record())
+    assert schedule.free_capacity == 99
+    schedule.fill_host(1, [entry(1)], 4, None)
     taken = schedule.take(NOW)
     assert taken is not None
-    schedule.settle(taken[0], 1, msgspec.structs.replace(record(), robots=huge))
-    assert schedule.room == 100 - 32
-    schedule.make_room(NOW)
-    assert schedule.room == 100
+    schedule.complete_visit(taken[0], 1, msgspec.structs.replace(record(), robots=huge))
+    assert schedule.free_capacity == 100 - 32
+    schedule.evict_hosts(NOW)
+    assert schedule.free_capacity == 100
 
 
 def test_turns_of_hosts_that_left_are_not_kept_until_they_come() -> None:
     schedule = Schedule(Manners(), 10, 4)
     for host in range(5000):
-        schedule.enter(host, record(NOW + 86_400))
-        schedule.fill(host, [entry(1)], 4, None)
-        if not schedule.room:
-            schedule.make_room(NOW)
+        schedule.add_host(host, record(NOW + 86_400))
+        schedule.fill_host(host, [entry(1)], 4, None)
+        if not schedule.free_capacity:
+            schedule.evict_hosts(NOW)
     assert len(schedule) <= 10
-    assert len(schedule._heap) <= 2 * 10 + SPARE_TURNS + 1
+    assert len(schedule._heap) <= 2 * 10 + SPARE_HEAP_ENTRIES + 1
 
 
 def test_an_answer_for_a_host_that_has_left_is_dropped() -> None:
     schedule = Schedule(Manners(), 10, 4)
-    schedule.fill(7, [entry(1)], 4, None)
-    schedule.arrived(7, entry(1), NOW)
+    schedule.fill_host(7, [entry(1)], 4, None)
+    schedule.add_task(7, entry(1), NOW)
     assert schedule.take(NOW) is None
-    assert schedule.next_turn() is None
+    assert schedule.next_claim_at() is None
 
 
 def test_only_some_tasks_of_a_host_are_held_at_a_time() -> None:
@@ -390,7 +398,7 @@ def test_only_some_tasks_of_a_host_are_held_at_a_time() -> None:
     for _ in range(1000):
         taken = frontier.take(NOW)
         assert taken is not None
-        most = max(most, len(taken[0].held))
+        most = max(most, len(taken[0].loaded_keys))
         frontier.settle(*taken, NOW)
     assert frontier.take(NOW) is None
     assert most <= 4 * 4
@@ -399,7 +407,7 @@ def test_only_some_tasks_of_a_host_are_held_at_a_time() -> None:
 @given(st.lists(st.tuples(st.integers(0, RANKS - 1), st.integers(0, 5)), min_size=1))
 def test_the_longest_waiting_is_the_earliest_due_and_of_equals_the_better(places: list[tuple[int, int]]) -> None:
     entries = sorted(entry(key, rank, due) for key, (rank, due) in enumerate(places))
-    place = _longest_waiting(entries)
+    place = _find_oldest_position(entries)
     assert (entries[place].due, place) == min((one.due, number) for number, one in enumerate(entries))
 
 
@@ -408,15 +416,15 @@ def test_of_too_many_the_best_stay_and_the_first_of_each_other_level(ranks: list
     frontier = Frontier(Manners(), look_ahead=4)
     frontier.enter(1)
     entries = [entry(key, rank) for key, rank in enumerate(ranks)]
-    frontier.schedule.fill(1, entries, 100, None)
+    frontier.schedule.fill_host(1, entries, 100, None)
     best = sorted(entries)[:8]
     firsts = {rank: min(one for one in entries if one.rank == rank) for rank in set(ranks)}
     stay = best + [one for rank, one in sorted(firsts.items()) if rank not in {one.rank for one in best}]
     slot = frontier.schedule._slots[1]
     assert slot.entries == stay
-    assert slot.held == {one.key for one in stay}
+    assert slot.loaded_keys == {one.key for one in stay}
     gone = [one for one in sorted(entries) if one not in stay]
-    assert slot.known_to == (gone[0][:3] if gone else None)
+    assert slot.unloaded_from == (gone[0][:3] if gone else None)
 
 
 # ---- everything at once -----------------------------------------------------------------------------------

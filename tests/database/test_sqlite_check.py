@@ -1,4 +1,4 @@
-"""What a ledger in a file finds wrong with itself."""
+"""What a database in a file finds wrong with itself."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from tenax.clock import ManualClock
-from tenax.config import LedgerConfig
-from tenax.database import Ledger
-from tenax.database.sqlite import SqliteLedger
-from tests.contracts.contradictions import ContradictionsContract, Ruin
-from tests.contracts.ledger import Manners, Opened
+from tenax.config import DatabaseConfig
+from tenax.database import Database
+from tenax.database.sqlite import SqliteDatabase
+from tests.contracts.database import Manners, Opened
+from tests.contracts.integrity import ContradictionsContract, Ruin
 
 
 @pytest.fixture
@@ -24,38 +24,38 @@ def clock() -> ManualClock:
 
 @pytest.fixture
 async def opened(tmp_path: Path, clock: ManualClock) -> AsyncIterator[Opened]:
-    ledgers: list[Ledger] = []
+    databases: list[Database] = []
 
-    async def open_it() -> Ledger:
-        config = LedgerConfig(group_seconds=0.0)
-        ledgers.append(await SqliteLedger.open(tmp_path / "tenax.db", config, clock, Manners()))
-        return ledgers[-1]
+    async def open_it() -> Database:
+        config = DatabaseConfig(group_seconds=0.0)
+        databases.append(await SqliteDatabase.open(tmp_path / "tenax.db", config, clock, Manners()))
+        return databases[-1]
 
     yield open_it
-    for ledger in ledgers:
-        await ledger.close()
+    for database in databases:
+        await database.close()
 
 
 @pytest.fixture
 def ruin() -> Ruin:
-    async def run(ledger: Ledger, sql: str) -> None:
-        assert isinstance(ledger, SqliteLedger)
-        await ledger._in_thread(lambda: ledger._db.execute(sql))
+    async def run(database: Database, sql: str) -> None:
+        assert isinstance(database, SqliteDatabase)
+        await database._run_in_thread(lambda: database._db.execute(sql))
 
     return run
 
 
 class TestSqliteContradictions(ContradictionsContract):
     async def test_a_wrong_count_of_waiting_tasks(self, opened: Opened, clock: ManualClock, ruin: Ruin) -> None:
-        ledger = await opened()
-        await self.fill(ledger, clock)
-        await ruin(ledger, "UPDATE host SET waiting = 5 WHERE waiting = 1")
-        assert await ledger.problems() == ["1 hosts whose count of waiting tasks is wrong"]
+        database = await opened()
+        await self.fill(database, clock)
+        await ruin(database, "UPDATE host SET waiting = 5 WHERE waiting = 1")
+        assert await database.find_problems() == ["1 hosts whose count of waiting tasks is wrong"]
 
     async def test_a_damaged_file(self, opened: Opened, clock: ManualClock, tmp_path: Path) -> None:
-        ledger = await opened()
-        await self.fill(ledger, clock)
-        await ledger.close()
+        database = await opened()
+        await self.fill(database, clock)
+        await database.close()
         file = tmp_path / "tenax.db"
         with closing(sqlite3.connect(file)) as db:
             [root] = db.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'budget'").fetchone()
@@ -63,5 +63,5 @@ class TestSqliteContradictions(ContradictionsContract):
         with file.open("r+b") as damaged:
             damaged.seek((root - 1) * page_bytes)
             damaged.write(b"\xff" * 64)
-        (first, *_) = await (await opened()).problems()
+        (first, *_) = await (await opened()).find_problems()
         assert first.startswith("the file is damaged: ")

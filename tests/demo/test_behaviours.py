@@ -10,12 +10,12 @@ import pytest
 
 import tenax.demo
 from tenax.demo import Answer, Request, Site
-from tenax.demo.behaviours import CALENDAR_YEAR, MANNERS, robots_txt, stored_paths
+from tenax.demo.behaviours import BEHAVIOURS, CALENDAR_YEAR, robots_txt, stored_paths
 from tenax.demo.site import respond
 
 SITE = Site(pages_per_host=30)
 ORIGINS = tuple(f"http://127.0.0.{number}:8000" for number in range(1, 7))
-HOME = {manner.name: manner.home for manner in MANNERS}
+HOME = {manner.name: manner.home_host for manner in BEHAVIOURS}
 
 
 def ask(manner: str, path: str, query: str = "", **asked: int) -> Answer:
@@ -29,15 +29,15 @@ def links(answer: Answer) -> list[str]:
 def test_the_table_on_the_front_page_lists_every_manner_where_it_lives() -> None:
     rows = re.findall(r"^\| ([a-z-]+) \| (\d) \|(.*)$", tenax.demo.__doc__ or "", re.MULTILINE)
     assert [(name, int(home), "(slow)" in text) for name, home, text in rows] == [
-        (manner.name, manner.home, manner.is_slow) for manner in MANNERS
+        (manner.name, manner.home_host, manner.is_slow) for manner in BEHAVIOURS
     ]
 
 
-@pytest.mark.parametrize("manner", MANNERS, ids=lambda manner: manner.name)
-def test_every_manner_is_linked_and_what_it_stores_is_there(manner: tenax.demo.behaviours.Manner) -> None:
+@pytest.mark.parametrize("manner", BEHAVIOURS, ids=lambda manner: manner.name)
+def test_every_manner_is_linked_and_what_it_stores_is_there(manner: tenax.demo.behaviours.Behaviour) -> None:
     page = ask(manner.name, "/curiosities")
     assert set(manner.links) <= set(links(page))
-    for path in manner.stored:
+    for path in manner.expected_paths:
         answer = ask(manner.name, *path.split("?"), path_requests=3)
         assert (answer.status, answer.cut_after_bytes, answer.drip_seconds) == (200, None, 0)
 
@@ -60,7 +60,7 @@ def test_robots_close_the_private_section_which_every_page_links_to() -> None:
 
 def test_one_host_asks_for_a_delay() -> None:
     assert "Crawl-delay: 0.2\n" in robots_txt(SITE, 1)
-    assert "Crawl-delay: 0.05\n" in robots_txt(Site(manners="quick"), 1)
+    assert "Crawl-delay: 0.05\n" in robots_txt(Site(behaviours="quick"), 1)
     assert not any("Crawl-delay" in robots_txt(SITE, index) for index in (0, 2, 3, 4, 5))
 
 
@@ -149,8 +149,8 @@ def test_what_is_sent_badly() -> None:
 
 
 def test_a_host_without_manners_has_none() -> None:
-    plain = Site(manners="none")
-    for manner in MANNERS:
+    plain = Site(behaviours="none")
+    for manner in BEHAVIOURS:
         for path in (*manner.links, "/curiosities"):
-            assert respond(plain, manner.home, Request(path, path_requests=3), ORIGINS).status == 404
+            assert respond(plain, manner.home_host, Request(path, path_requests=3), ORIGINS).status == 404
     assert robots_txt(plain, 0).endswith("Disallow:\n")

@@ -18,7 +18,7 @@ from tenax.demo.process import DemoProcess
 from tenax.errors import UsageError
 
 SOURCE = Path(__file__).parents[2] / "src"
-SITE = Site(hosts=2, pages_per_host=24, manners="quick")
+SITE = Site(hosts=2, pages_per_host=24, behaviours="quick")
 
 
 def front_page(origin: str) -> int:
@@ -82,7 +82,7 @@ async def test_it_ends_when_its_parent_is_killed() -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_by_hand_it_prints_its_origins_and_stops_when_asked(number: signal.Signals) -> None:
-    command = [sys.executable, "-m", "tenax.demo", "--hosts", "1", "--pages", "24", "--no-manners"]
+    command = [sys.executable, "-m", "tenax.demo", "--hosts", "1", "--pages", "24", "--no-behaviours"]
     environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment) as process:
         assert process.stdout is not None

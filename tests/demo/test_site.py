@@ -7,9 +7,9 @@ import re
 
 import pytest
 
-from tenax.demo import Manners, Request, Site
-from tenax.demo.behaviours import manners_of
-from tenax.demo.host_site import pages_of, place_of
+from tenax.demo import BehaviourSet, Request, Site
+from tenax.demo.behaviours import host_behaviours
+from tenax.demo.host_site import build_host_site, page_paths
 from tenax.demo.server import serve
 from tenax.demo.site import expected_pages, respond
 from tenax.errors import UsageError
@@ -19,12 +19,12 @@ ORIGINS = tuple(f"http://127.0.0.{number}:8000" for number in range(1, 8))
 
 
 def bodies(site: Site, index: int) -> dict[str, bytes]:
-    return {path: respond(site, index, Request(path), ORIGINS).body for path in pages_of(site, index)}
+    return {path: respond(site, index, Request(path), ORIGINS).body for path in page_paths(site, index)}
 
 
 def test_the_same_site_is_the_same_to_the_byte() -> None:
     first = bodies(Site(hosts=2, pages_per_host=30), 1)
-    place_of.cache_clear()
+    build_host_site.cache_clear()
     assert bodies(Site(hosts=2, pages_per_host=30), 1) == first
 
 
@@ -34,8 +34,8 @@ def test_another_seed_is_another_county() -> None:
 
 @pytest.mark.parametrize("manners", ["none", "quick"])
 @pytest.mark.parametrize("hosts", [1, 3, 7])
-async def test_a_crawl_finds_what_is_expected_each_page_once(hosts: int, manners: Manners) -> None:
-    site = Site(hosts=hosts, pages_per_host=30, manners=manners)
+async def test_a_crawl_finds_what_is_expected_each_page_once(hosts: int, manners: BehaviourSet) -> None:
+    site = Site(hosts=hosts, pages_per_host=30, behaviours=manners)
     async with serve(site) as origins:
         stored = await asyncio.to_thread(crawl, origins)
     assert stored.keys() == expected_pages(site, origins)
@@ -43,7 +43,7 @@ async def test_a_crawl_finds_what_is_expected_each_page_once(hosts: int, manners
 
 
 def test_all_manners_add_only_the_slow_page_to_the_quick_ones() -> None:
-    more = expected_pages(Site(manners="all"), ORIGINS) - expected_pages(Site(manners="quick"), ORIGINS)
+    more = expected_pages(Site(behaviours="all"), ORIGINS) - expected_pages(Site(behaviours="quick"), ORIGINS)
     assert more == {"http://127.0.0.1:8000/patience"}
 
 
@@ -75,7 +75,7 @@ def test_hosts_speak_their_language_in_their_charset(index: int, charset: str, c
 
 
 def test_an_article_says_what_it_is() -> None:
-    article = place_of(Site(), 0).articles[0]
+    article = build_host_site(Site(), 0).articles[0]
     text = respond(Site(), 0, Request(article.path), ORIGINS).body.decode()
     for sign in ('"@type": "NewsArticle"', 'rel="canonical"', 'property="og:title"', 'name="description"'):
         assert sign in text
@@ -85,17 +85,17 @@ def test_an_article_says_what_it_is() -> None:
 
 def test_no_page_is_further_than_three_links_from_its_front_page() -> None:
     """Depth limits and the order of visits must not decide what a crawl finds."""
-    site = Site(hosts=1, pages_per_host=400, manners="quick")
+    site = Site(hosts=1, pages_per_host=400, behaviours="quick")
     depth, layer = {"/": 0}, ["/"]
     while layer:
         found = []
         for path in layer:
             hrefs = re.findall(r'<a href="(/[^"#]*)"', respond(site, 0, Request(path), ORIGINS).body.decode())
-            new = [href for href in dict.fromkeys(hrefs) if href not in depth and href in pages_of(site, 0)]
+            new = [href for href in dict.fromkeys(hrefs) if href not in depth and href in page_paths(site, 0)]
             depth |= dict.fromkeys(new, depth[path] + 1)
             found += new
         layer = found
-    assert depth.keys() == pages_of(site, 0)
+    assert depth.keys() == page_paths(site, 0)
     assert max(depth.values()) <= 3
 
 
@@ -106,5 +106,5 @@ def test_an_impossible_site_is_refused(hosts: int, pages: int) -> None:
 
 
 def test_every_manner_has_a_home_even_on_one_host() -> None:
-    everywhere = {name for index in range(6) for name in manners_of(Site(), index)}
-    assert everywhere == set(manners_of(Site(hosts=1), 0))
+    everywhere = {name for index in range(6) for name in host_behaviours(Site(), index)}
+    assert everywhere == set(host_behaviours(Site(hosts=1), 0))

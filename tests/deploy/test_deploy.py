@@ -14,7 +14,7 @@ import yaml
 
 from tenax.cli import parser
 from tenax.cli.verbs import VERBS
-from tenax.config import Config, load
+from tenax.config import Config, load_config
 from tenax.metrics import METRICS
 from tenax.version import __version__
 
@@ -36,8 +36,8 @@ ALERTS: list[dict[str, Any]] = [
 OURS = f"tenax:{__version__}"
 PINNED = re.compile(r"[a-z0-9-]+(?:/[a-z0-9-]+)?:v?\d+\.\d+\.?\d*(?:-[a-z0-9-]+)?")
 SAMPLES = {
-    "TENAX_LEDGER_URL": "postgresql://user:password@db/tenax",
-    "TENAX_HOSTS_URL": "redis://redis:6379/0",
+    "TENAX_DATABASE_URL": "postgresql://user:password@db/tenax",
+    "TENAX_REDIS_URL": "redis://redis:6379/0",
     "TENAX_FETCH_CONTACT": "https://example.org",
 }
 
@@ -86,18 +86,18 @@ def test_every_setting_is_one_of_the_program_and_its_value_is_taken(where: str) 
     assert settings
     foreign = {name for name in settings if not name.startswith(("TENAX_", "PAGE_FETCHER_"))}
     assert not foreign, f"{where} sets {foreign}, which nothing reads"
-    load(environment=settings)
+    load_config(environment=settings)
 
 
 @pytest.mark.parametrize("where", COMMANDS)
 def test_every_command_is_understood(where: str) -> None:
-    parser.parse(VERBS, COMMANDS[where])
+    parser.parse_arguments(VERBS, COMMANDS[where])
 
 
 def test_both_ways_of_running_it_run_the_same() -> None:
     kubernetes = sorted(one["args"] for one in CONTAINERS.values())
     assert kubernetes == sorted(one["command"] for one in OUR_SERVICES.values())
-    assert kubernetes == [["ledger", "migrate"], ["page-fetcher"], ["worker"]]
+    assert kubernetes == [["db", "migrate"], ["page-fetcher"], ["worker"]]
 
 
 @pytest.mark.parametrize("service", ["worker", "page-fetcher"])
@@ -198,7 +198,7 @@ def test_the_image_names_one_python() -> None:
     assert bases == set(re.findall(r"/lib/python(\d+\.\d+)/", DOCKERFILE)) and len(bases) == 1
 
 
-def test_the_image_brings_the_kernel_and_no_compiler() -> None:
+def test_the_image_brings_the_native_and_no_compiler() -> None:
     """Built where both stages have the same Debian, so that the library finds the C library it was linked with."""
     building, running = re.findall(r"^FROM python:([\d.]+)-(\S+)", DOCKERFILE, re.MULTILINE)
     assert building == (running[0], running[1].removeprefix("slim-")) and running[1].startswith("slim-")

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from hashlib import sha256
 
-from tenax.discovery.guesses import Answer, GuessLimits, VisitFacts, after_visit
-from tenax.discovery.listing import listing_of
-from tenax.model import Finds, Source
+from tenax.discovery.guesses import GuessLimits, VisitFacts, VisitResult, update_guesses
+from tenax.discovery.listing import build_listing
+from tenax.model import GuessState, Source
 
 HOST = "https://example.org"
 
@@ -20,12 +20,12 @@ class Reply:
     links: tuple[str, ...] = ()
     text: str = ""
     is_list: bool = False
-    answer: Answer = Answer.PAGE
+    answer: VisitResult = VisitResult.PAGE
     following: str | None = None
 
 
 Site = Callable[[str], Reply]
-NOTHING = Reply(answer=Answer.NO_PAGE)
+NOTHING = Reply(answer=VisitResult.NO_PAGE)
 FRAME = ("/", "/about", "/contact", "/login")
 
 
@@ -44,7 +44,7 @@ def story(place: str) -> Reply | None:
     return Reply(FRAME, f"all about {place}") if is_there else None
 
 
-def likeness(one: bytes, other: bytes) -> float:
+def similarity(one: bytes, other: bytes) -> float:
     words, others = set(one.split()), set(other.split())
     return len(words & others) / max(1, len(words | others))
 
@@ -55,7 +55,7 @@ class Crawl:
 
     site: Site
     limits: GuessLimits = field(default_factory=GuessLimits)
-    finds: Finds = field(default_factory=Finds)
+    finds: GuessState = field(default_factory=GuessState)
     now: float = 1_772_000_000.0
     seconds_per_visit: float = 1.0
     order: list[str] = field(default_factory=list)
@@ -88,26 +88,26 @@ class Crawl:
         self.order.append(place)
         if source in (Source.ARCHIVE, Source.PAGINATION):
             self.guessed.append(place)
-            if reply.answer is not Answer.PAGE or not fresh:
+            if reply.answer is not VisitResult.PAGE or not fresh:
                 self.wasted.append(place)
 
     def _guesses(self, place: str, source: Source, reply: Reply, fresh: int, waiting: int) -> list[str]:
         self.now += self.seconds_per_visit
         links = [HOST + link for link in reply.links]
         following = HOST + reply.following if reply.following else None
-        is_page = reply.answer is Answer.PAGE
+        is_page = reply.answer is VisitResult.PAGE
         facts = VisitFacts(
             HOST + place,
             source,
             reply.answer,
-            listing=listing_of(HOST + place, links, following) if is_page and reply.is_list else None,
+            listing=build_listing(HOST + place, links, following) if is_page and reply.is_list else None,
             content_hash=sha256(reply.text.encode()).hexdigest() if is_page else "",
             fingerprint=reply.text.encode() if is_page else b"",
             new_urls=fresh,
             waiting=waiting,
             waiting_high=waiting,
         )
-        self.finds, guesses = after_visit(self.finds, facts, self.now, self.limits, likeness)
+        self.finds, guesses = update_guesses(self.finds, facts, self.now, self.limits, similarity)
         for guess in guesses:
             self.sources[guess.url.removeprefix(HOST)] = guess.source
         return [guess.url.removeprefix(HOST) for guess in guesses]

@@ -3,27 +3,27 @@ from __future__ import annotations
 import pytest
 
 from tenax.discovery.facets import (
-    MOST_PATHS,
-    WINDOW,
-    after_selection,
+    MAX_PATHS,
+    RATIO_WINDOW,
+    facet_path,
+    facet_skip_reason,
     is_combined,
     most_at_once,
-    path_of,
-    why_spared,
+    record_facet_page,
 )
-from tenax.model import FacetRule, Finds, PageKind
+from tenax.model import FacetRule, GuessState, PageKind
 from tests.discovery.little_sites import HOST
 
 TRIED = 10
 ONE, OTHER = b"one", b"other"
 
 
-def likeness(one: bytes, other: bytes) -> float:
+def similarity(one: bytes, other: bytes) -> float:
     return 1.0 if one == other else 0.0
 
 
 def seen(
-    finds: Finds,
+    finds: GuessState,
     place: str,
     *,
     kind: PageKind = PageKind.HUB,
@@ -31,28 +31,28 @@ def seen(
     fingerprint: bytes = ONE,
     new_urls: int = 0,
     narrowed: bool = False,
-) -> Finds:
-    return after_selection(finds, HOST + place, HOST, kind, content_hash, fingerprint, new_urls, likeness, narrowed)
+) -> GuessState:
+    return record_facet_page(finds, HOST + place, HOST, kind, content_hash, fingerprint, new_urls, similarity, narrowed)
 
 
-def after(count: int, kind: PageKind = PageKind.HUB, new_urls: int = 0, is_alike: bool = True) -> Finds:
+def after(count: int, kind: PageKind = PageKind.HUB, new_urls: int = 0, is_alike: bool = True) -> GuessState:
     """So many selections of one path were visited; they are alike, or each is like nothing before."""
-    finds = Finds()
+    guess_state = GuessState()
     for number in range(count):
         mark = "" if is_alike else str(number)
-        finds = seen(
-            finds,
+        guess_state = seen(
+            guess_state,
             f"/shop?colour={number}&size=l",
             kind=kind,
             content_hash=f"same{mark}",
             fingerprint=f"one{mark}".encode(),
             new_urls=new_urls,
         )
-    return finds
+    return guess_state
 
 
-def spared(finds: Finds, place: str = "/shop?colour=red", tried: int = TRIED) -> str | None:
-    return why_spared(finds, HOST + place, HOST, tried)
+def spared(finds: GuessState, place: str = "/shop?colour=red", tried: int = TRIED) -> str | None:
+    return facet_skip_reason(finds, HOST + place, HOST, tried)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def spared(finds: Finds, place: str = "/shop?colour=red", tried: int = TRIED) ->
     ],
 )  # fmt: skip
 def test_what_can_be_a_selection(place: str, path: str | None) -> None:
-    assert path_of(HOST + place, HOST) == path
+    assert facet_path(HOST + place, HOST) == path
 
 
 def test_the_rest_of_a_path_is_spared_once_enough_were_the_same() -> None:
@@ -79,9 +79,9 @@ def test_the_rest_of_a_path_is_spared_once_enough_were_the_same() -> None:
 
 @pytest.mark.parametrize("page", ["/shop?page=2", "/shop/page/2?colour=red"])
 def test_a_numbered_page_is_neither_counted_nor_spared(page: str) -> None:
-    finds = after(TRIED)
-    assert spared(finds, page) is None
-    assert seen(finds, page) is finds
+    guess_state = after(TRIED)
+    assert spared(guess_state, page) is None
+    assert seen(guess_state, page) is guess_state
 
 
 @pytest.mark.parametrize("kind", [PageKind.ARTICLE, PageKind.FORUM, PageKind.DOCUMENTATION])
@@ -102,44 +102,46 @@ def test_lists_that_lead_to_nothing_new_are_the_same_however_they_look() -> None
 
 @pytest.mark.parametrize(("every", "is_spared"), [(2, False), (5, False), (40, True), (1000, True)])
 def test_some_that_lead_to_something_new_keep_it_going(every: int, is_spared: bool) -> None:
-    finds = Finds()
+    guess_state = GuessState()
     for number in range(1, 200):
-        finds = seen(finds, f"/shop?colour={number}", new_urls=int(number % every == 0))
-    assert (spared(finds) is not None) is is_spared
+        guess_state = seen(guess_state, f"/shop?colour={number}", new_urls=int(number % every == 0))
+    assert (spared(guess_state) is not None) is is_spared
 
 
 def test_what_the_first_ones_led_to_is_forgotten() -> None:
     """A shop of which all is known by now was new once."""
-    finds = Finds()
+    guess_state = GuessState()
     visits = 0
-    while spared(finds) is None:
-        finds = seen(finds, f"/shop?colour={visits}", new_urls=int(visits < 100))
+    while spared(guess_state) is None:
+        guess_state = seen(guess_state, f"/shop?colour={visits}", new_urls=int(visits < 100))
         visits += 1
-    assert 100 + WINDOW < visits < 100 + 4 * WINDOW
+    assert 100 + RATIO_WINDOW < visits < 100 + 4 * RATIO_WINDOW
 
 
 def test_the_same_hash_is_alike_without_a_fingerprint() -> None:
-    finds = seen(seen(Finds(), "/shop?a=1", fingerprint=b""), "/shop?a=2", kind=PageKind.OTHER, fingerprint=b"")
-    rule = finds.facets["/shop"]
-    assert (rule.seen, rule.fruitful) == (2, 0.0)
-    other = seen(finds, "/shop?a=3", kind=PageKind.OTHER, fingerprint=b"", content_hash="another")
-    assert other.facets["/shop"].fruitful == 0.333
+    guess_state = seen(
+        seen(GuessState(), "/shop?a=1", fingerprint=b""), "/shop?a=2", kind=PageKind.OTHER, fingerprint=b""
+    )
+    rule = guess_state.facets["/shop"]
+    assert (rule.visited, rule.useful_ratio) == (2, 0.0)
+    other = seen(guess_state, "/shop?a=3", kind=PageKind.OTHER, fingerprint=b"", content_hash="another")
+    assert other.facets["/shop"].useful_ratio == 0.333
 
 
 def test_a_fingerprint_tells_what_is_nearly_the_same() -> None:
-    finds = seen(seen(Finds(), "/shop?a=1"), "/shop?a=2", kind=PageKind.OTHER, content_hash="another")
-    assert finds.facets["/shop"].fruitful == 0
-    finds = seen(finds, "/shop?a=3", kind=PageKind.OTHER, content_hash="a third", fingerprint=OTHER)
-    assert finds.facets["/shop"].fruitful == 0.333
+    guess_state = seen(seen(GuessState(), "/shop?a=1"), "/shop?a=2", kind=PageKind.OTHER, content_hash="another")
+    assert guess_state.facets["/shop"].useful_ratio == 0
+    guess_state = seen(guess_state, "/shop?a=3", kind=PageKind.OTHER, content_hash="a third", fingerprint=OTHER)
+    assert guess_state.facets["/shop"].useful_ratio == 0.333
 
 
 def test_only_the_paths_visited_last_are_remembered() -> None:
-    paths = ["/" + "a" * number for number in range(1, MOST_PATHS + 1)]
-    finds = Finds()
+    paths = ["/" + "a" * number for number in range(1, MAX_PATHS + 1)]
+    guess_state = GuessState()
     for path in [*paths, paths[0], "/new"]:
-        finds = seen(finds, f"{path}?a=1")
-    assert list(finds.facets) == [*paths[2:], paths[0], "/new"]
-    assert finds.facets[paths[0]].seen == 2
+        guess_state = seen(guess_state, f"{path}?a=1")
+    assert list(guess_state.facets) == [*paths[2:], paths[0], "/new"]
+    assert guess_state.facets[paths[0]].visited == 2
 
 
 SIZES, BRANDS = ("s", "m", "l"), ("acme", "bolt", "crest")
@@ -162,11 +164,11 @@ def test_a_selection_is_known_by_the_ways_to_narrow_it(place: str, offered: list
     assert not is_combined(f"{HOST}/shop{place}", [f"{HOST}/other{one}" for one in offered])
 
 
-def narrowed_after(count: int, new_urls: int = 0) -> Finds:
-    finds = Finds()
+def narrowed_after(count: int, new_urls: int = 0) -> GuessState:
+    guess_state = GuessState()
     for number in range(count):
-        finds = seen(finds, f"/shop?n={number}", kind=PageKind.ARTICLE, new_urls=new_urls, narrowed=True)
-    return finds
+        guess_state = seen(guess_state, f"/shop?n={number}", kind=PageKind.ARTICLE, new_urls=new_urls, narrowed=True)
+    return guess_state
 
 
 def test_what_can_be_narrowed_is_a_selection_though_it_reads_like_a_text() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from tenax.discovery.guesses import Answer, GuessLimits
+from tenax.discovery.guesses import GuessLimits, VisitResult
 from tests.discovery.little_sites import NOTHING, Crawl, Reply, Site, listing, page_number, stories, story
 
 LISTS_ONLY = GuessLimits(with_archives=False)
@@ -39,7 +39,7 @@ def reached(crawl: Crawl, last: int) -> bool:
         pytest.param(list_site(7, linked=7), 7, ["/news?page=8"], id="seven pages, all linked"),
         pytest.param(list_site(1), 1, ["/news?page=2"], id="one page"),
         pytest.param(
-            list_site(7, after=Reply(answer=Answer.REDIRECTED)),
+            list_site(7, after=Reply(answer=VisitResult.REDIRECTED)),
             7,
             ["/news?page=8"],
             id="back to the first after the last",
@@ -108,7 +108,7 @@ def test_endless_pages_that_say_the_same_end_at_once() -> None:
 
 
 def test_endless_junk_ends_at_the_cap() -> None:
-    limits = msgspec.structs.replace(LISTS_ONLY, lists=msgspec.structs.replace(LISTS_ONLY.lists, pages=20))
+    limits = msgspec.structs.replace(LISTS_ONLY, lists=msgspec.structs.replace(LISTS_ONLY.lists, max_pages=20))
     crawl = Crawl(list_site(10**6), limits).run("/news")
     assert len(crawl.guessed) == 20
     assert crawl.finds.lists["/news?page={n}"].why == "as many pages as allowed"
@@ -273,7 +273,7 @@ def small_paper(years: str = "2025") -> Site:
 
 @pytest.mark.parametrize("years", ["2026", "2025"], ids=["this year", "the year before"])
 def test_lists_of_a_small_site_leave_room_for_its_archives(years: str) -> None:
-    crawl = Crawl(small_paper(years), GuessLimits(share=0.02)).run("/")
+    crawl = Crawl(small_paper(years), GuessLimits(ratio=0.02)).run("/")
     assert 110 <= len(crawl.order) - len(crawl.wasted) <= 130
     assert {f"/news/old-story-{number}" for number in range(1, 21)} <= set(crawl.order)
     assert all(place in crawl.order for section in ("news", "sport") for place in stories(section, 3))
@@ -291,7 +291,7 @@ def test_each_likely_archive_is_within_the_reach_of_a_small_site(place: str) -> 
             return listing(*stories("news", 1), *stories("sport", 1), *stories("culture", 1))
         return story(asked) or NOTHING
 
-    crawl = Crawl(site, GuessLimits(share=0.02)).run("/news", *("/about",) * 30)
+    crawl = Crawl(site, GuessLimits(ratio=0.02)).run("/news", *("/about",) * 30)
     assert "/news/old-story-0" in crawl.order
 
 
@@ -315,7 +315,7 @@ def test_months_are_looked_for_below_years_that_work() -> None:
 def test_a_place_that_is_redirected_to_its_slash_has_paid_for_itself() -> None:
     def site(place: str) -> Reply:
         if place == "/archive":
-            return Reply(("/archive/",), answer=Answer.REDIRECTED)
+            return Reply(("/archive/",), answer=VisitResult.REDIRECTED)
         return listing(*stories("old", 1)) if place == "/archive/" else story(place) or NOTHING
 
     crawl = Crawl(site, ARCHIVES_ONLY).run(*("/about",) * 60)
@@ -350,7 +350,7 @@ def test_lists_without_numbers_wait_until_the_others_have_shown_theirs() -> None
 
 
 def test_where_guesses_are_off_lists_are_learned_but_nothing_is_asked() -> None:
-    crawl = Crawl(list_site(7), msgspec.structs.replace(LISTS_ONLY, is_on=False)).run("/news")
+    crawl = Crawl(list_site(7), msgspec.structs.replace(LISTS_ONLY, is_enabled=False)).run("/news")
     assert not crawl.guessed
     crawl.limits = LISTS_ONLY
     crawl.run("/about")

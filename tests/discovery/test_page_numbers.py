@@ -4,7 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenax.discovery.page_numbers import Numbering, fresh_links, numbering_of, paged, place_of, stem_of, trace_of
+from tenax.discovery.page_numbers import (
+    Numbering,
+    count_new_links,
+    find_numbering,
+    link_fingerprint,
+    page_url_prefix,
+    parse_paged_url,
+    to_relative_url,
+)
 
 HOST = "https://example.org"
 
@@ -40,9 +48,9 @@ HOST = "https://example.org"
     ],
 )
 def test_numbers_that_surely_count_pages(place: str, pattern: str, number: int, first: str) -> None:
-    found = paged(HOST + place)
+    found = parse_paged_url(HOST + place)
     assert found is not None
-    assert (found.pattern, found.number, found.first) == (pattern, number, first)
+    assert (found.pattern, found.number, found.first_page) == (pattern, number, first)
     assert found.is_sure and not found.is_offset
 
 
@@ -56,7 +64,7 @@ def test_numbers_that_surely_count_pages(place: str, pattern: str, number: int, 
     ],
 )
 def test_numbers_that_count_entries(place: str, pattern: str, number: int) -> None:
-    found = paged(HOST + place)
+    found = parse_paged_url(HOST + place)
     assert found is not None and found.is_offset
     assert (found.pattern, found.number) == (pattern, number)
 
@@ -65,7 +73,7 @@ def test_numbers_that_count_entries(place: str, pattern: str, number: int) -> No
     "place", ["/?p=2", "/thema/x/p2/", "/actualite/2/", "/thread-123-2.html", "/list_2.html", "/docs/3"]
 )
 def test_numbers_that_may_count_pages(place: str) -> None:
-    found = paged(HOST + place)
+    found = parse_paged_url(HOST + place)
     assert found is not None and not found.is_sure
 
 
@@ -101,11 +109,11 @@ def test_numbers_that_may_count_pages(place: str) -> None:
     ],
 )
 def test_numbers_that_count_no_pages(place: str) -> None:
-    assert paged(HOST + place) is None
+    assert parse_paged_url(HOST + place) is None
 
 
 def numbering(place: str, *links: str, following: str | None = None) -> Numbering | None:
-    return numbering_of(HOST + place, [HOST + link for link in links], HOST + following if following else None)
+    return find_numbering(HOST + place, [HOST + link for link in links], HOST + following if following else None)
 
 
 @pytest.mark.parametrize(
@@ -141,7 +149,7 @@ def numbering(place: str, *links: str, following: str | None = None) -> Numberin
 )
 def test_what_links_say(place: str, links: list[str], expected: Numbering | None) -> None:
     assert numbering(place, *links) == expected
-    near = [link for link in links if (HOST + link).startswith(stem_of(HOST + place))]
+    near = [link for link in links if (HOST + link).startswith(page_url_prefix(HOST + place))]
     assert numbering(place, *near) == expected, "those that are left out tell nothing"
 
 
@@ -153,17 +161,17 @@ def test_the_next_page_is_believed_first() -> None:
 
 def test_a_trace_tells_how_much_is_new() -> None:
     frame = [f"{HOST}/about", f"{HOST}/login"]
-    first = trace_of([*frame, *(f"{HOST}/story-{number}x" for number in range(20))])
-    second = trace_of([*frame, *(f"{HOST}/tale-{number}x" for number in range(20))])
-    empty = trace_of(frame)
-    assert fresh_links(first, second) >= 15
-    assert fresh_links(first, empty) == 0
-    assert fresh_links(first, first) == 0
+    first = link_fingerprint([*frame, *(f"{HOST}/story-{number}x" for number in range(20))])
+    second = link_fingerprint([*frame, *(f"{HOST}/tale-{number}x" for number in range(20))])
+    empty = link_fingerprint(frame)
+    assert count_new_links(first, second) >= 15
+    assert count_new_links(first, empty) == 0
+    assert count_new_links(first, first) == 0
 
 
 @given(st.text("/pageinx?&=-_.{}0123456789abc%", max_size=40))
 def test_a_pattern_with_its_number_is_the_place(text: str) -> None:
     url = f"{HOST}/{text}"
-    found = paged(url)
+    found = parse_paged_url(url)
     if found is not None:
-        assert found.pattern.replace("{n}", str(found.number)) == place_of(url)
+        assert found.pattern.replace("{n}", str(found.number)) == to_relative_url(url)

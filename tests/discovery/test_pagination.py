@@ -3,51 +3,51 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from tenax.discovery.list_order import why_past_end
-from tenax.discovery.page_numbers import Numbering, trace_of
+from tenax.discovery.list_order import past_end_reason
+from tenax.discovery.page_numbers import Numbering, link_fingerprint
 from tenax.discovery.pagination import (
-    FEW_LISTS,
-    FORGIVEN_AFTER_SECONDS,
-    MOST_OPEN,
-    MOST_OWED,
-    MOST_PRINTS,
-    MOST_RULES,
+    MAX_FAILED_LISTS,
+    MAX_FINGERPRINTS,
+    MAX_OPEN_LISTS,
+    MAX_PENDING,
+    MAX_RULES,
+    RETRY_AFTER_SECONDS,
     SMALL_HOST,
     ListLimits,
     ListPage,
-    after_guess,
-    asked_list,
-    blank_pattern,
-    owing,
-    prospect_of,
-    read_list,
-    style_of,
-    why_not_on,
-    with_list,
+    add_pending,
+    guess_pattern,
+    guess_prospect,
+    list_end_reason,
+    numbering_style,
+    record_guess_result,
+    record_list_guess,
+    record_list_page,
+    store_list_rule,
 )
-from tenax.model import Finds, ListRule, Owed, Tally
-from tests.discovery.little_sites import HOST, likeness
+from tenax.model import GuessState, GuessStats, ListRule, PendingGuess
+from tests.discovery.little_sites import HOST, similarity
 
 NOW = 1_772_000_000.0
 LIMITS = ListLimits()
 PATTERN = "/news?page={n}"
-FULL = trace_of(f"https://example.org/{letter}" for letter in "abcdefghij")
-OTHERS = trace_of(f"https://example.org/{letter}" for letter in "qrstuvwxyz")
+FULL = link_fingerprint(f"https://example.org/{letter}" for letter in "abcdefghij")
+OTHERS = link_fingerprint(f"https://example.org/{letter}" for letter in "qrstuvwxyz")
 PAGE = ListPage("a" * 64, b"one two three", FULL, 10)
 
 
 def test_the_page_after_the_last_known_is_owed() -> None:
-    finds = read_list(Finds(), "/news?page=4", Numbering(PATTERN, 4, 4), PAGE, NOW)
-    assert finds.owed == {PATTERN: Owed(4)}
-    assert finds.lists == {
-        PATTERN: ListRule(4, at=NOW, content_hash="a" * 16, fingerprint=PAGE.fingerprint, trace=FULL)
+    guess_state = record_list_page(GuessState(), "/news?page=4", Numbering(PATTERN, 4, 4), PAGE, NOW)
+    assert guess_state.pending == {PATTERN: PendingGuess(4)}
+    assert guess_state.lists == {
+        PATTERN: ListRule(4, at=NOW, content_hash="a" * 16, fingerprint=PAGE.fingerprint, link_fingerprint=FULL)
     }
 
 
 def test_pages_that_are_linked_are_left_to_their_links() -> None:
-    finds = read_list(Finds(), "/news", Numbering(PATTERN, 1, 4), PAGE, NOW)
-    assert not finds.owed and finds.lists[PATTERN].known == 1
-    assert finds.styles == {"linked ?page={n}": Tally(worked=1, at=NOW)}
+    guess_state = record_list_page(GuessState(), "/news", Numbering(PATTERN, 1, 4), PAGE, NOW)
+    assert not guess_state.pending and guess_state.lists[PATTERN].last_known == 1
+    assert guess_state.styles == {"linked ?page={n}": GuessStats(worked=1, at=NOW)}
 
 
 @pytest.mark.parametrize(
@@ -56,33 +56,37 @@ def test_pages_that_are_linked_are_left_to_their_links() -> None:
         (Numbering("/f?start={n}", 40, 40, 0), PAGE),  # nobody knows how far to go
         (Numbering(f"/{'a' * 200}?page={{n}}", 4, 4), PAGE),  # too long to be remembered
         (Numbering(PATTERN, 4, 4), ListPage()),  # nothing to be seen on it
-        (Numbering(PATTERN, 4, 4), ListPage(trace=bytes(64))),  # or nothing that it leads to
+        (Numbering(PATTERN, 4, 4), ListPage(link_fingerprint=bytes(64))),  # or nothing that it leads to
     ],
 )
 def test_what_tells_too_little_is_not_guessed(numbering: Numbering, page: ListPage) -> None:
-    assert read_list(Finds(), "/", numbering, page, NOW) == Finds()
+    assert record_list_page(GuessState(), "/", numbering, page, NOW) == GuessState()
 
 
 def test_a_step_once_known_serves_later() -> None:
-    known = Finds(lists={"/f?start={n}": ListRule(20, 20, "valid")})
-    assert read_list(known, "/", Numbering("/f?start={n}", 40, 40, 0), PAGE, NOW).lists["/f?start={n}"].step == 20
+    known = GuessState(lists={"/f?start={n}": ListRule(20, 20, "valid")})
+    assert (
+        record_list_page(known, "/", Numbering("/f?start={n}", 40, 40, 0), PAGE, NOW).lists["/f?start={n}"].step == 20
+    )
 
 
 @pytest.mark.parametrize(
     ("rule", "number", "is_owed"),
     [
-        (ListRule(4, asked=5, at=NOW), 4, False),  # it has been asked for
-        (ListRule(4, asked=5, at=NOW), 9, False),
+        (ListRule(4, guessed_number=5, at=NOW), 4, False),  # it has been asked for
+        (ListRule(4, guessed_number=5, at=NOW), 9, False),
         (ListRule(4, state="invalid", at=NOW), 4, False),  # it ended there
         (ListRule(4, state="invalid", at=NOW), 6, True),  # it has grown since
-        (ListRule(4, state="invalid", at=NOW - FORGIVEN_AFTER_SECONDS), 4, True),
-        (ListRule(4, asked=5, at=NOW - FORGIVEN_AFTER_SECONDS), 4, True),  # nobody will answer any more
+        (ListRule(4, state="invalid", at=NOW - RETRY_AFTER_SECONDS), 4, True),
+        (ListRule(4, guessed_number=5, at=NOW - RETRY_AFTER_SECONDS), 4, True),  # nobody will answer any more
         (ListRule(9, state="valid", at=NOW), 4, False),  # not the last
     ],
 )
 def test_a_list_is_not_asked_twice(rule: ListRule, number: int, is_owed: bool) -> None:
-    finds = read_list(Finds(lists={PATTERN: rule}), "/news", Numbering(PATTERN, number, number), PAGE, NOW)
-    assert bool(finds.owed) is is_owed
+    guess_state = record_list_page(
+        GuessState(lists={PATTERN: rule}), "/news", Numbering(PATTERN, number, number), PAGE, NOW
+    )
+    assert bool(guess_state.pending) is is_owed
 
 
 @pytest.mark.parametrize(
@@ -91,128 +95,149 @@ def test_a_list_is_not_asked_twice(rule: ListRule, number: int, is_owed: bool) -
         (ListRule(1, content_hash="a" * 16), PAGE, "the same as the page before"),
         (ListRule(1, fingerprint=b"three two one"), PAGE, "like the page before"),
         (ListRule(1, fingerprint=b"four five six"), PAGE, ""),
-        (ListRule(1, trace=FULL), PAGE, "empty: no links that the page before had not"),
-        (ListRule(1, trace=OTHERS), PAGE, ""),
+        (ListRule(1, link_fingerprint=FULL), PAGE, "empty: no links that the page before had not"),
+        (ListRule(1, link_fingerprint=OTHERS), PAGE, ""),
         (ListRule(1), ListPage(), "empty: no new links"),
-        (ListRule(1, trace=FULL), ListPage(new_urls=1), ""),
-        (ListRule(1, trace=OTHERS, barren=1), ListPage(trace=FULL), ""),
-        (ListRule(1, trace=OTHERS, barren=2), ListPage(trace=FULL), "nothing new on 3 pages in a row"),
-        (ListRule(1, trace=OTHERS, barren=2), ListPage(trace=FULL, new_urls=1), ""),
+        (ListRule(1, link_fingerprint=FULL), ListPage(new_urls=1), ""),
+        (ListRule(1, link_fingerprint=OTHERS, empty_pages=1), ListPage(link_fingerprint=FULL), ""),
+        (
+            ListRule(1, link_fingerprint=OTHERS, empty_pages=2),
+            ListPage(link_fingerprint=FULL),
+            "nothing new on 3 pages in a row",
+        ),
+        (ListRule(1, link_fingerprint=OTHERS, empty_pages=2), ListPage(link_fingerprint=FULL, new_urls=1), ""),
     ],
 )
 def test_why_a_list_ends(rule: ListRule, page: ListPage, why: str) -> None:
-    assert why_not_on(rule, page, LIMITS, likeness) == why
+    assert list_end_reason(rule, page, LIMITS, similarity) == why
 
 
 def test_a_failure_ends_the_list_and_forgets_the_page() -> None:
-    rule = ListRule(4, asked=5, content_hash="a", fingerprint=b"b", trace=b"c")
-    finds = after_guess(Finds(), rule, Numbering(PATTERN, 5, 5), ListPage(), "no such page", NOW, LIMITS)
-    assert finds.lists == {PATTERN: ListRule(4, state="invalid", why="no such page", at=NOW)}
-    assert finds.styles == {"beyond ?page={n}": Tally(failed=1, at=NOW)}
-    assert not finds.owed
+    rule = ListRule(4, guessed_number=5, content_hash="a", fingerprint=b"b", link_fingerprint=b"c")
+    guess_state = record_guess_result(
+        GuessState(), rule, Numbering(PATTERN, 5, 5), ListPage(), "no such page", NOW, LIMITS
+    )
+    assert guess_state.lists == {PATTERN: ListRule(4, state="invalid", why="no such page", at=NOW)}
+    assert guess_state.styles == {"beyond ?page={n}": GuessStats(failed=1, at=NOW)}
+    assert not guess_state.pending
 
 
 def test_a_success_owes_the_next_before_others() -> None:
-    before = Finds(owed={"/other?page={n}": Owed(1)})
-    finds = after_guess(before, ListRule(4, asked=5), Numbering(PATTERN, 5, 5), PAGE, "", NOW, LIMITS)
-    assert list(finds.owed.items()) == [(PATTERN, Owed(5)), ("/other?page={n}", Owed(1))]
-    assert (finds.lists[PATTERN].known, finds.lists[PATTERN].state) == (5, "valid")
-    assert finds.styles == {"beyond ?page={n}": Tally(worked=1, at=NOW)}
+    before = GuessState(pending={"/other?page={n}": PendingGuess(1)})
+    guess_state = record_guess_result(
+        before, ListRule(4, guessed_number=5), Numbering(PATTERN, 5, 5), PAGE, "", NOW, LIMITS
+    )
+    assert list(guess_state.pending.items()) == [(PATTERN, PendingGuess(5)), ("/other?page={n}", PendingGuess(1))]
+    assert (guess_state.lists[PATTERN].last_known, guess_state.lists[PATTERN].state) == (5, "valid")
+    assert guess_state.styles == {"beyond ?page={n}": GuessStats(worked=1, at=NOW)}
 
 
 def test_a_success_that_links_further_owes_nothing() -> None:
-    finds = after_guess(Finds(), ListRule(4, asked=5), Numbering(PATTERN, 5, 8), PAGE, "", NOW, LIMITS)
-    assert finds.lists[PATTERN].known == 8 and not finds.owed
+    guess_state = record_guess_result(
+        GuessState(), ListRule(4, guessed_number=5), Numbering(PATTERN, 5, 8), PAGE, "", NOW, LIMITS
+    )
+    assert guess_state.lists[PATTERN].last_known == 8 and not guess_state.pending
 
 
 def test_the_end_of_a_list_that_worked_is_no_failure_of_its_way() -> None:
-    rule = ListRule(4, state="valid", asked=5)
-    assert not after_guess(Finds(), rule, Numbering(PATTERN, 5, 5), ListPage(), "redirected", NOW, LIMITS).styles
+    rule = ListRule(4, state="valid", guessed_number=5)
+    assert not record_guess_result(
+        GuessState(), rule, Numbering(PATTERN, 5, 5), ListPage(), "redirected", NOW, LIMITS
+    ).styles
 
 
 @pytest.mark.parametrize(
     ("rule", "tally", "requests", "prospect"),
     [
-        (ListRule(1, is_blank=True), Tally(failed=FEW_LISTS - 1, at=NOW), SMALL_HOST, "good"),
-        (ListRule(1, is_blank=True), Tally(failed=FEW_LISTS - 1, at=NOW), SMALL_HOST - 1, "hopeless"),
-        (ListRule(1), Tally(failed=FEW_LISTS - 1, at=NOW), 0, "good"),
-        (ListRule(1, is_blank=True), Tally(failed=FEW_LISTS, at=NOW), 100_000, "hopeless"),
-        (ListRule(1, is_blank=True), Tally(failed=FEW_LISTS, worked=1, at=NOW), 0, "good"),
-        (ListRule(1, is_blank=True), Tally(failed=1, open=2, at=NOW), 0, "open"),
-        (ListRule(1, is_blank=True), Tally(failed=9, at=NOW - FORGIVEN_AFTER_SECONDS), 0, "good"),
-        (ListRule(1, is_blank=True, state="valid"), Tally(failed=9, at=NOW), 0, "good"),
-        (ListRule(1), Tally(failed=FEW_LISTS, at=NOW), 0, "hopeless"),
-        (ListRule(1), Tally(failed=FEW_LISTS, at=NOW), 100, "good"),
-        (ListRule(1), Tally(failed=FEW_LISTS + 1, at=NOW), 100, "hopeless"),
+        (ListRule(1, is_unnumbered=True), GuessStats(failed=MAX_FAILED_LISTS - 1, at=NOW), SMALL_HOST, "good"),
+        (ListRule(1, is_unnumbered=True), GuessStats(failed=MAX_FAILED_LISTS - 1, at=NOW), SMALL_HOST - 1, "hopeless"),
+        (ListRule(1), GuessStats(failed=MAX_FAILED_LISTS - 1, at=NOW), 0, "good"),
+        (ListRule(1, is_unnumbered=True), GuessStats(failed=MAX_FAILED_LISTS, at=NOW), 100_000, "hopeless"),
+        (ListRule(1, is_unnumbered=True), GuessStats(failed=MAX_FAILED_LISTS, worked=1, at=NOW), 0, "good"),
+        (ListRule(1, is_unnumbered=True), GuessStats(failed=1, unanswered=2, at=NOW), 0, "open"),
+        (ListRule(1, is_unnumbered=True), GuessStats(failed=9, at=NOW - RETRY_AFTER_SECONDS), 0, "good"),
+        (ListRule(1, is_unnumbered=True, state="valid"), GuessStats(failed=9, at=NOW), 0, "good"),
+        (ListRule(1), GuessStats(failed=MAX_FAILED_LISTS, at=NOW), 0, "hopeless"),
+        (ListRule(1), GuessStats(failed=MAX_FAILED_LISTS, at=NOW), 100, "good"),
+        (ListRule(1), GuessStats(failed=MAX_FAILED_LISTS + 1, at=NOW), 100, "hopeless"),
     ],
 )
-def test_prospects(rule: ListRule, tally: Tally, requests: int, prospect: str) -> None:
-    way = "blank ?page={n}" if rule.is_blank else "beyond ?page={n}"
-    finds = Finds(requests=requests, styles={way: tally}, lists={PATTERN: rule})
-    assert prospect_of(finds, PATTERN, Owed(1, is_blank=rule.is_blank), NOW, share=0.03) == prospect
-    early = msgspec.structs.replace(finds, requests=0)
-    is_as_many = prospect_of(early, PATTERN, Owed(1, is_blank=rule.is_blank), NOW, 0.03, waiting=requests)
+def test_prospects(rule: ListRule, tally: GuessStats, requests: int, prospect: str) -> None:
+    way = "blank ?page={n}" if rule.is_unnumbered else "beyond ?page={n}"
+    guess_state = GuessState(requests=requests, styles={way: tally}, lists={PATTERN: rule})
+    assert (
+        guess_prospect(guess_state, PATTERN, PendingGuess(1, is_unnumbered=rule.is_unnumbered), NOW, ratio=0.03)
+        == prospect
+    )
+    early = msgspec.structs.replace(guess_state, requests=0)
+    is_as_many = guess_prospect(
+        early, PATTERN, PendingGuess(1, is_unnumbered=rule.is_unnumbered), NOW, 0.03, waiting=requests
+    )
     assert is_as_many == prospect, "those that wait count like those that were made"
 
 
 @pytest.mark.parametrize(("links", "prospect"), [(9, "hopeless"), (10, "good"), (0, "good")])
 def test_a_list_that_does_not_fill_a_page_has_no_second_one(links: int, prospect: str) -> None:
-    first = ListPage("x", b"x", trace=b"\x01", links=10, is_hub=True)
-    finds = read_list(Finds(requests=500), "/news", Numbering(PATTERN, 1, 4), first, NOW)
+    first = ListPage("x", b"x", link_fingerprint=b"\x01", links=10, is_hub=True)
+    guess_state = record_list_page(GuessState(requests=500), "/news", Numbering(PATTERN, 1, 4), first, NOW)
     text = msgspec.structs.replace(first, links=2, is_hub=False)
-    finds = read_list(finds, "/story", Numbering("/story?page={n}", 1, 4), text, NOW)
-    assert finds.full_list == 10, "a story in parts says nothing of lists"
+    guess_state = record_list_page(guess_state, "/story", Numbering("/story?page={n}", 1, 4), text, NOW)
+    assert guess_state.full_list == 10, "a story in parts says nothing of lists"
     other = "/sport?page={n}"
-    finds = read_list(finds, "/sport", None, msgspec.structs.replace(first, links=links), NOW)
-    assert prospect_of(finds, other, finds.owed[other], NOW, share=0.03) == prospect
+    guess_state = record_list_page(guess_state, "/sport", None, msgspec.structs.replace(first, links=links), NOW)
+    assert guess_prospect(guess_state, other, guess_state.pending[other], NOW, ratio=0.03) == prospect
 
 
-def linked_page(number: int, known: int, links: int, words: int, finds: Finds, trace: bytes = b"\x01") -> Finds:
+def linked_page(
+    number: int, known: int, links: int, words: int, finds: GuessState, trace: bytes = b"\x01"
+) -> GuessState:
     page = ListPage(str(number), b"", trace, links=links, words=words, is_hub=True)
-    return read_list(finds, "/news", Numbering(PATTERN, number, known), page, NOW)
+    return record_list_page(finds, "/news", Numbering(PATTERN, number, known), page, NOW)
 
 
 def test_nothing_is_guessed_after_a_linked_page_without_anything_new() -> None:
-    finds = linked_page(1, 3, 15, 200, Finds(), trace=b"\xff")
-    assert PATTERN in linked_page(3, 3, 15, 200, finds, trace=b"\x00\xff").owed
-    finds = linked_page(3, 3, 14, 200, finds)
-    assert not finds.owed
-    assert (finds.lists[PATTERN].state, finds.lists[PATTERN].empty_at) == ("invalid", 0)
+    guess_state = linked_page(1, 3, 15, 200, GuessState(), trace=b"\xff")
+    assert PATTERN in linked_page(3, 3, 15, 200, guess_state, trace=b"\x00\xff").pending
+    guess_state = linked_page(3, 3, 14, 200, guess_state)
+    assert not guess_state.pending
+    assert (guess_state.lists[PATTERN].state, guess_state.lists[PATTERN].empty_at) == ("invalid", 0)
 
 
 @pytest.mark.parametrize(
     ("links", "words", "is_over"), [(5, 14, True), (5, 400, False), (14, 14, False)], ids=["empty", "text", "pictures"]
 )
 def test_what_a_pager_links_beyond_an_empty_page_is_not_asked_for(links: int, words: int, is_over: bool) -> None:
-    finds = linked_page(2, 4, links, words, linked_page(1, 4, 15, 200, Finds(), trace=b"\xff"))
+    guess_state = linked_page(2, 4, links, words, linked_page(1, 4, 15, 200, GuessState(), trace=b"\xff"))
     third, first = f"{HOST}/news?page=3", f"{HOST}/news"
-    assert (why_past_end(finds, third, first) is not None) is is_over
-    assert (why_past_end(finds, third, f"{HOST}/news?page=2") is not None) is is_over
-    assert why_past_end(finds, third, f"{HOST}/") is None, "another page links to it"
-    assert why_past_end(finds, third, None) is None, "a sitemap names it"
-    assert why_past_end(finds, f"{HOST}/news?page=2", first) is None
+    assert (past_end_reason(guess_state, third, first) is not None) is is_over
+    assert (past_end_reason(guess_state, third, f"{HOST}/news?page=2") is not None) is is_over
+    assert past_end_reason(guess_state, third, f"{HOST}/") is None, "another page links to it"
+    assert past_end_reason(guess_state, third, None) is None, "a sitemap names it"
+    assert past_end_reason(guess_state, f"{HOST}/news?page=2", first) is None
 
 
 def test_no_more_guesses_are_open_than_can_be_remembered() -> None:
-    finds = Finds(lists={f"/{number}?page={{n}}": ListRule(1, asked=2) for number in range(MOST_OPEN)})
-    assert prospect_of(finds, PATTERN, Owed(1), NOW, share=0.03) == "open"
+    guess_state = GuessState(
+        lists={f"/{number}?page={{n}}": ListRule(1, guessed_number=2) for number in range(MAX_OPEN_LISTS)}
+    )
+    assert guess_prospect(guess_state, PATTERN, PendingGuess(1), NOW, ratio=0.03) == "open"
 
 
 def test_many_are_owed_and_what_worked_still_finds_a_place() -> None:
-    finds = Finds()
-    for number in range(MOST_OWED + 5):
-        finds = owing(finds, f"/{number}?page={{n}}", Owed(1))
-    finds = owing(finds, PATTERN, Owed(7), is_first=True)
-    assert len(finds.owed) == MOST_OWED
-    assert next(iter(finds.owed.items())) == (PATTERN, Owed(7))
+    guess_state = GuessState()
+    for number in range(MAX_PENDING + 5):
+        guess_state = add_pending(guess_state, f"/{number}?page={{n}}", PendingGuess(1))
+    guess_state = add_pending(guess_state, PATTERN, PendingGuess(7), is_first=True)
+    assert len(guess_state.pending) == MAX_PENDING
+    assert next(iter(guess_state.pending.items())) == (PATTERN, PendingGuess(7))
 
 
 def test_a_guess_is_open_until_it_is_answered() -> None:
-    asked = asked_list(Finds(), PATTERN, Owed(4, 2), NOW)
-    assert (asked.lists[PATTERN].asked, asked.lists[PATTERN].guesses) == (6, 1)
-    assert asked.styles["beyond ?page={n}"].open == 1
-    answered = after_guess(asked, asked.lists[PATTERN], Numbering(PATTERN, 6, 6), PAGE, "", NOW, LIMITS)
-    assert answered.styles["beyond ?page={n}"].open == 0
+    asked = record_list_guess(GuessState(), PATTERN, PendingGuess(4, 2), NOW)
+    assert (asked.lists[PATTERN].guessed_number, asked.lists[PATTERN].guesses) == (6, 1)
+    assert asked.styles["beyond ?page={n}"].unanswered == 1
+    answered = record_guess_result(asked, asked.lists[PATTERN], Numbering(PATTERN, 6, 6), PAGE, "", NOW, LIMITS)
+    assert answered.styles["beyond ?page={n}"].unanswered == 0
 
 
 @pytest.mark.parametrize(
@@ -230,8 +255,8 @@ def test_a_guess_is_open_until_it_is_answered() -> None:
     ],
 )
 def test_how_a_list_without_numbers_may_go_on(place: str, shown: dict[str, int], pattern: str | None) -> None:
-    finds = Finds(styles={f"linked {style}": Tally(worked=count) for style, count in shown.items()})
-    assert blank_pattern(place, finds) == pattern
+    guess_state = GuessState(styles={f"linked {style}": GuessStats(worked=count) for style, count in shown.items()})
+    assert guess_pattern(place, guess_state) == pattern
 
 
 @pytest.mark.parametrize(
@@ -247,19 +272,25 @@ def test_how_a_list_without_numbers_may_go_on(place: str, shown: dict[str, int],
     ],
 )
 def test_styles(pattern: str, style: str) -> None:
-    assert style_of(pattern) == style
+    assert numbering_style(pattern) == style
 
 
 def test_a_bounded_memory_forgets_what_waits_for_nothing() -> None:
-    finds = with_list(Finds(), "/asked?page={n}", ListRule(1, asked=2))
-    for number in range(MOST_RULES + 5):
-        finds = with_list(finds, f"/{number}?page={{n}}", ListRule(1, state="invalid", trace=b"x"))
-    assert len(finds.lists) == MOST_RULES
-    assert "/asked?page={n}" in finds.lists
-    assert "/0?page={n}" not in finds.lists and f"/{MOST_RULES + 4}?page={{n}}" in finds.lists
-    assert sum(bool(rule.trace) for rule in finds.lists.values()) == MOST_PRINTS
+    guess_state = store_list_rule(GuessState(), "/asked?page={n}", ListRule(1, guessed_number=2))
+    for number in range(MAX_RULES + 5):
+        guess_state = store_list_rule(
+            guess_state, f"/{number}?page={{n}}", ListRule(1, state="invalid", link_fingerprint=b"x")
+        )
+    assert len(guess_state.lists) == MAX_RULES
+    assert "/asked?page={n}" in guess_state.lists
+    assert "/0?page={n}" not in guess_state.lists and f"/{MAX_RULES + 4}?page={{n}}" in guess_state.lists
+    assert sum(bool(rule.link_fingerprint) for rule in guess_state.lists.values()) == MAX_FINGERPRINTS
 
 
 def test_rules_survive_being_stored() -> None:
-    finds = with_list(Finds(), PATTERN, ListRule(4, 25, "valid", fingerprint=bytes(range(128)), trace=FULL, asked=5))
-    assert msgspec.json.decode(msgspec.json.encode(finds), type=Finds) == finds
+    guess_state = store_list_rule(
+        GuessState(),
+        PATTERN,
+        ListRule(4, 25, "valid", fingerprint=bytes(range(128)), link_fingerprint=FULL, guessed_number=5),
+    )
+    assert msgspec.json.decode(msgspec.json.encode(guess_state), type=GuessState) == guess_state

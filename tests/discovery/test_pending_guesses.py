@@ -7,25 +7,25 @@ from typing import Any
 import msgspec
 import pytest
 
-from tenax.discovery.guesses import Answer, GuessLimits, VisitFacts, after_visit, guesses_due
+from tenax.discovery.guesses import GuessLimits, VisitFacts, VisitResult, due_guesses, update_guesses
 from tenax.discovery.listing import Listing
 from tenax.discovery.pagination import ListLimits
-from tenax.discovery.pending_guesses import BUDGET, PAGES_OF_LIST, held_back_by, is_owed, pending_guesses
-from tenax.model import ArchiveRule, Finds, ListRule, Owed, Source, Tally
+from tenax.discovery.pending_guesses import BUDGET, LIST_PAGES, count_limited_guesses, is_pending_guess, limited_guesses
+from tenax.model import ArchiveRule, GuessState, GuessStats, ListRule, PendingGuess, Source
 
 A = "https://a.test"
 NOW = 1_772_000_000.0
-NONE = GuessLimits(share=0.0, least=0)
+NONE = GuessLimits(ratio=0.0, min_guesses=0)
 LIST, YEARS = "/list?page={n}", "/news/{yyyy}/"
-OWED = Finds(
+OWED = GuessState(
     requests=3,
     lists={LIST: ListRule(2, at=NOW)},
-    archives={YEARS: ArchiveRule("valid", at=NOW, worked=1, reached=2022)},
-    owed={LIST: Owed(2, 1, depth=3), YEARS: Owed()},
+    archives={YEARS: ArchiveRule("valid", at=NOW, worked=1, earliest_period=2022)},
+    pending={LIST: PendingGuess(2, 1, depth=3), YEARS: PendingGuess()},
 )
 
 
-def with_rule(**changes: Any) -> Finds:
+def with_rule(**changes: Any) -> GuessState:
     return msgspec.structs.replace(OWED, lists={LIST: msgspec.structs.replace(OWED.lists[LIST], **changes)})
 
 
@@ -37,55 +37,59 @@ def unlike(one: bytes, other: bytes) -> float:
     ("finds", "limits", "places"),
     [
         pytest.param(OWED, NONE, {"/list?page=3": BUDGET, "/news/2021/": BUDGET}, id="owed"),
-        pytest.param(Finds(requests=20), NONE, {}, id="nothing is owed"),
-        pytest.param(OWED, GuessLimits(is_on=False), {}, id="nothing is guessed here"),
+        pytest.param(GuessState(requests=20), NONE, {}, id="nothing is owed"),
+        pytest.param(OWED, GuessLimits(is_enabled=False), {}, id="nothing is guessed here"),
         pytest.param(OWED, GuessLimits(with_lists=False), {"/news/2021/": BUDGET}, id="no lists wanted"),
         pytest.param(OWED, GuessLimits(with_archives=False), {"/list?page=3": BUDGET}, id="no archives wanted"),
         pytest.param(
             with_rule(state="valid", guesses=9),
-            GuessLimits(with_archives=False, lists=ListLimits(pages=9)),
-            {"/list?page=3": PAGES_OF_LIST},
+            GuessLimits(with_archives=False, lists=ListLimits(max_pages=9)),
+            {"/list?page=3": LIST_PAGES},
             id="as many pages as allowed",
         ),
         pytest.param(with_rule(asked=3), GuessLimits(with_archives=False), {}, id="asked for already"),
         pytest.param(
-            msgspec.structs.replace(OWED, owed={LIST: Owed(1, 1, is_blank=True, place="/list")}),
+            msgspec.structs.replace(OWED, pending={LIST: PendingGuess(1, 1, is_unnumbered=True, relative_url="/list")}),
             NONE,
             {},
             id="nothing says that the list goes on",
         ),
         pytest.param(
-            Finds(lists=OWED.lists, owed={LIST: Owed(2)}, styles={"beyond ?page={n}": Tally(failed=3, at=NOW)}),
+            GuessState(
+                lists=OWED.lists,
+                pending={LIST: PendingGuess(2)},
+                styles={"beyond ?page={n}": GuessStats(failed=3, at=NOW)},
+            ),
             NONE,
             {},
             id="other lists ended where they said",
         ),
         pytest.param(
-            msgspec.structs.replace(OWED, archives={YEARS: ArchiveRule(at=NOW)}, owed={YEARS: Owed()}),
+            msgspec.structs.replace(OWED, archives={YEARS: ArchiveRule(at=NOW)}, pending={YEARS: PendingGuess()}),
             NONE,
             {},
             id="a usual place that nothing speaks for",
         ),
     ],
 )
-def test_only_guesses_with_evidence_are_owed(finds: Finds, limits: GuessLimits, places: dict[str, str]) -> None:
-    assert {one.place: one.limit for one in pending_guesses(finds, NOW, limits).values()} == places
+def test_only_guesses_with_evidence_are_owed(finds: GuessState, limits: GuessLimits, places: dict[str, str]) -> None:
+    assert {one.relative_url: one.limit for one in limited_guesses(finds, NOW, limits).values()} == places
 
 
 @pytest.mark.parametrize(
     ("before", "url", "limits", "counts"),
     [
-        pytest.param(Finds(), f"{A}/list?page=2", NONE, {BUDGET: 2}, id="both are owed since this visit"),
+        pytest.param(GuessState(), f"{A}/list?page=2", NONE, {BUDGET: 2}, id="both are owed since this visit"),
         pytest.param(OWED, f"{A}/list?page=2", NONE, {BUDGET: 1}, id="a page of the list comes again"),
         pytest.param(OWED, f"{A}/news/2022/", NONE, {BUDGET: 1}, id="a page of the archive comes again"),
         pytest.param(OWED, f"{A}/other", NONE, {}, id="another page has nothing to do with it"),
-        pytest.param(Finds(), f"{A}/list", GuessLimits(), {}, id="there is room"),
+        pytest.param(GuessState(), f"{A}/list", GuessLimits(), {}, id="there is room"),
     ],
 )
 def test_a_page_says_what_was_not_guessed_from_it(
-    before: Finds, url: str, limits: GuessLimits, counts: dict[str, int]
+    before: GuessState, url: str, limits: GuessLimits, counts: dict[str, int]
 ) -> None:
-    assert held_back_by(before, OWED, url, NOW, limits) == counts
+    assert count_limited_guesses(before, OWED, url, NOW, limits) == counts
 
 
 @pytest.mark.parametrize(
@@ -93,28 +97,32 @@ def test_a_page_says_what_was_not_guessed_from_it(
     [("/list?page=3", True), ("/list?page=4", False), ("/news/2021/", True), ("/news/2020/", False), ("/", False)],
 )
 def test_the_next_guess_is_known_by_its_url(path: str, expected: bool) -> None:
-    assert is_owed(OWED, A + path) is expected
-    assert not is_owed(Finds(), A + path)
+    assert is_pending_guess(OWED, A + path) is expected
+    assert not is_pending_guess(GuessState(), A + path)
 
 
 def test_a_guess_of_a_later_run_is_counted_with_its_answer_and_once() -> None:
-    limits = GuessLimits(share=0.0, archives_below=0)
-    assert guesses_due(OWED, f"{A}/", NOW, NONE) == ()
-    due = [guess.url for guess in guesses_due(OWED, f"{A}/", NOW, limits)]
-    assert due == [guess.url for guess in guesses_due(OWED, f"{A}/", NOW, limits)], "nothing is kept of it"
+    limits = GuessLimits(ratio=0.0, archives_below=0)
+    assert due_guesses(OWED, f"{A}/", NOW, NONE) == ()
+    due = [guess.url for guess in due_guesses(OWED, f"{A}/", NOW, limits)]
+    assert due == [guess.url for guess in due_guesses(OWED, f"{A}/", NOW, limits)], "nothing is kept of it"
     assert {f"{A}/list?page=3", f"{A}/news/2021/"} <= set(due)
-    finds = OWED
+    guess_state = OWED
     for path, source in (("/list?page=3", Source.PAGINATION), ("/news/2021/", Source.ARCHIVE)):
-        facts = VisitFacts(A + path, source, Answer.NO_PAGE)
-        finds, _ = after_visit(finds, facts, NOW, msgspec.structs.replace(NONE, is_on=False), unlike)
-    assert (finds.made, finds.archives_made, finds.owed.keys() - {YEARS}) == (2, 1, set())
-    assert (finds.lists[LIST].state, finds.archives[YEARS].missed) == ("invalid", 1)
-    again, _ = after_visit(finds, facts, NOW, msgspec.structs.replace(NONE, is_on=False), unlike)
-    assert (again.made, again.archives) == (2, finds.archives), "a page that comes again is no other guess"
+        facts = VisitFacts(A + path, source, VisitResult.NO_PAGE)
+        guess_state, _ = update_guesses(
+            guess_state, facts, NOW, msgspec.structs.replace(NONE, is_enabled=False), unlike
+        )
+    assert (guess_state.guesses_made, guess_state.archives_made, guess_state.pending.keys() - {YEARS}) == (2, 1, set())
+    assert (guess_state.lists[LIST].state, guess_state.archives[YEARS].missed) == ("invalid", 1)
+    again, _ = update_guesses(guess_state, facts, NOW, msgspec.structs.replace(NONE, is_enabled=False), unlike)
+    assert (again.guesses_made, again.archives) == (2, guess_state.archives), (
+        "a page that comes again is no other guess"
+    )
 
 
 def test_a_guess_of_a_later_run_that_led_to_something_goes_on() -> None:
-    facts = VisitFacts(f"{A}/list?page=3", Source.PAGINATION, Answer.PAGE, Listing(None), "hash", b"", new_urls=3)
-    finds, guesses = after_visit(OWED, facts, NOW, GuessLimits(with_archives=False), unlike)
+    facts = VisitFacts(f"{A}/list?page=3", Source.PAGINATION, VisitResult.PAGE, Listing(None), "hash", b"", new_urls=3)
+    guess_state, guesses = update_guesses(OWED, facts, NOW, GuessLimits(with_archives=False), unlike)
     assert f"{A}/list?page=4" in [guess.url for guess in guesses]
-    assert finds.succeeded == 1
+    assert guess_state.guesses_succeeded == 1

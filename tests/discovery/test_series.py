@@ -5,23 +5,23 @@ from __future__ import annotations
 import pytest
 
 from tenax.discovery.series import (
-    ALIKE,
-    FEW_WORDS,
-    MOST_SERIES,
+    MAX_SERIES,
+    MIN_SERIES_SIMILARITY,
+    SHORT_PAGE_WORDS,
     SeriesPage,
-    after_page,
-    series_of,
+    record_series_page,
+    series_pattern,
+    series_skip_reason,
     shape_of,
     until_enough,
-    why_left,
 )
-from tenax.model import Finds, Offer, SeriesRule
+from tenax.model import Candidate, GuessState, SeriesRule
 from tests.discovery.little_sites import HOST
 
 MOST = 3
 
 
-def likeness(one: bytes, other: bytes) -> float:
+def similarity(one: bytes, other: bytes) -> float:
     """The first byte says it, in hundredths."""
     return other[0] / 100
 
@@ -37,7 +37,7 @@ def likeness(one: bytes, other: bytes) -> float:
     ids=["a date", "a page", "no number", "too long"],
 )
 def test_the_series_of_a_url(place: str, series: str | None) -> None:
-    assert series_of(HOST + place, HOST) == series
+    assert series_pattern(HOST + place, HOST) == series
 
 
 def walked(
@@ -48,16 +48,16 @@ def walked(
     alike: float = 0.0,
     words: int = 500,
     shape: str = "",
-) -> Finds:
+) -> GuessState:
     """Pages that each lead to the next, found on the one before; `hashes` has a mark for each, or they are the same."""
-    finds = Finds()
+    guess_state = GuessState()
     for number, place in enumerate(places[:-1]):
         via = HOST + (places[number - 1] if number else "/")
-        found = [Offer(HOST + one, HOST, 1) for one in (places[number + 1], *new)]
+        found = [Candidate(HOST + one, HOST, 1) for one in (places[number + 1], *new)]
         mark = hashes[number] if hashes else "same"
         page = SeriesPage(HOST + place, via, mark, bytes([round(alike * 100)]), words, shape)
-        finds = after_page(finds, page, HOST, found, likeness)
-    return finds
+        guess_state = record_series_page(guess_state, page, HOST, found, similarity)
+    return guess_state
 
 
 def pages(count: int, pattern: str = "/moments/page/{}/") -> list[str]:
@@ -70,8 +70,12 @@ CASES = {
     "too few of them": (walked(pages(2)), "/moments/page/4/", False),
     "its first page without a number": (walked(["/moments/", *pages(2)]), "/moments/page/4/", True),
     "another page without a number": (walked(["/about/", *pages(2)]), "/moments/page/4/", False),
-    "too few that are nearly the same": (walked(pages(3), hashes="abc", alike=ALIKE), "/moments/page/5/", False),
-    "nearly the same": (walked(pages(4), hashes="abcd", alike=ALIKE), "/moments/page/6/", True),
+    "too few that are nearly the same": (
+        walked(pages(3), hashes="abc", alike=MIN_SERIES_SIMILARITY),
+        "/moments/page/5/",
+        False,
+    ),
+    "nearly the same": (walked(pages(4), hashes="abcd", alike=MIN_SERIES_SIMILARITY), "/moments/page/6/", True),
     "alike, but no more than that": (walked(pages(4), hashes="abcd", alike=0.8), "/moments/page/6/", False),
     "texts of their own": (walked(pages(9), hashes="abcdefghi"), "/moments/page/11/", False),
     "one in between has another text": (walked(pages(5), hashes="aaabb"), "/moments/page/7/", False),
@@ -79,7 +83,7 @@ CASES = {
     "short pages of dates": (walked(MONTHS, hashes="abcde", alike=0.6, words=37), MONTHS[-1], True),
     "dates with other numbers": (walked(MONTHS[:4], hashes="abc", words=37, shape="x"), MONTHS[3], True),
     "other numbers without a date": (walked(pages(4), hashes="abcd", words=37, shape="x"), "/moments/page/6/", False),
-    "longer pages of dates": (walked(MONTHS, hashes="abcde", alike=0.6, words=FEW_WORDS), MONTHS[-1], False),
+    "longer pages of dates": (walked(MONTHS, hashes="abcde", alike=0.6, words=SHORT_PAGE_WORDS), MONTHS[-1], False),
     "dates that are not alike": (walked(MONTHS, hashes="abcde", alike=0.4, words=37), MONTHS[-1], False),
     "short pages without a date": (walked(pages(4), hashes="abcd", alike=0.6, words=37), "/moments/page/6/", False),
 }
@@ -87,17 +91,17 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_series_that_shows_the_same_again_is_left_alone(name: str) -> None:
-    finds, following, is_left = CASES[name]
+    guess_state, following, is_left = CASES[name]
     place = following.rpartition("/")[0].rpartition("/")[0]
     via = f"{HOST}{place}/1/"
-    assert (why_left(finds, HOST + following, via, HOST, MOST) is not None) is is_left
-    assert why_left(finds, HOST + following, via, HOST, 0) is None, "there is no limit"
+    assert (series_skip_reason(guess_state, HOST + following, via, HOST, MOST) is not None) is is_left
+    assert series_skip_reason(guess_state, HOST + following, via, HOST, 0) is None, "there is no limit"
 
 
 def test_the_shape_of_a_short_text_is_what_it_says_without_numbers() -> None:
     assert shape_of("Calendar 2026-11: nothing", 3) == shape_of("Calendar 2027-01: nothing", 3) != ""
     assert shape_of("Calendar 2026-11: nothing", 3) != shape_of("Calendar 2026-11: a concert", 4)
-    assert shape_of("Calendar", FEW_WORDS) == shape_of("", 0) == ""
+    assert shape_of("Calendar", SHORT_PAGE_WORDS) == shape_of("", 0) == ""
 
 
 @pytest.mark.parametrize(("same", "identical", "more"), [(0, 0, 2), (1, 0, 2), (2, 0, 1), (1, 1, 1), (9, 0, 1)])
@@ -106,28 +110,28 @@ def test_how_many_more_of_a_series_tell_enough(same: int, identical: int, more: 
 
 
 def test_only_what_the_series_itself_leads_to_is_left_alone() -> None:
-    finds = walked(pages(5))
+    guess_state = walked(pages(5))
     url, other = f"{HOST}/moments/page/9/", f"{HOST}/moments/page/3/"
-    assert why_left(finds, url, other, HOST, MOST) == (
+    assert series_skip_reason(guess_state, url, other, HOST, MOST) == (
         "4 pages of /moments/page/{n}/ in a row showed the same and led to nothing else"
     )
-    assert why_left(finds, url, f"{HOST}/", HOST, MOST) is None, "another page links to it"
-    assert why_left(finds, url, None, HOST, MOST) is None, "a sitemap or a person named it"
+    assert series_skip_reason(guess_state, url, f"{HOST}/", HOST, MOST) is None, "another page links to it"
+    assert series_skip_reason(guess_state, url, None, HOST, MOST) is None, "a sitemap or a person named it"
 
 
 def test_pages_that_a_list_links_to_are_no_series() -> None:
-    finds = Finds()
+    guess_state = GuessState()
     for number in range(9):
         page = SeriesPage(f"{HOST}/product?id={number}", f"{HOST}/shop", "same", b"\x64")
-        finds = after_page(finds, page, HOST, [], likeness)
-    assert finds.series == {}
+        guess_state = record_series_page(guess_state, page, HOST, [], similarity)
+    assert guess_state.series == {}
 
 
 def test_the_series_of_a_host_are_bounded() -> None:
-    finds = Finds()
-    for number in range(MOST_SERIES + 5):
+    guess_state = GuessState()
+    for number in range(MAX_SERIES + 5):
         letter = chr(ord("a") + number)
         page = SeriesPage(f"{HOST}/{letter}/1", f"{HOST}/{letter}/0", "same", b"")
-        finds = after_page(finds, page, HOST, [], likeness)
-    assert len(finds.series) == MOST_SERIES
-    assert next(iter(finds.series)) == "/f/{n}"
+        guess_state = record_series_page(guess_state, page, HOST, [], similarity)
+    assert len(guess_state.series) == MAX_SERIES
+    assert next(iter(guess_state.series)) == "/f/{n}"

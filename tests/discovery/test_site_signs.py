@@ -7,15 +7,22 @@ from collections.abc import Iterable
 import msgspec
 import pytest
 
-from tenax.discovery.site_signs import MOST_DATED_PATHS, PageSigns, is_news, news_signs, verdict_of, with_page
-from tenax.model import Finds, SiteSigns, Tally
+from tenax.discovery.site_signs import (
+    MAX_DATED_PATHS,
+    PageSigns,
+    add_page_signs,
+    guess_verdict,
+    is_news_site,
+    news_signs,
+)
+from tenax.model import GuessState, GuessStats, SiteSigns
 
 
-def seen(pages: Iterable[PageSigns], **more: object) -> Finds:
+def seen(pages: Iterable[PageSigns], **more: object) -> GuessState:
     signs, count = SiteSigns(), 0
     for page in pages:
-        signs, count = with_page(signs, page), count + 1
-    return msgspec.structs.replace(Finds(requests=count, signs=signs), **more)
+        signs, count = add_page_signs(signs, page), count + 1
+    return msgspec.structs.replace(GuessState(requests=count, signs=signs), **more)
 
 
 def articles(count: int, published: str | None = None, place: str = "/a-{}") -> list[PageSigns]:
@@ -35,14 +42,14 @@ PAGES = [PageSigns("/"), *(PageSigns(f"/product-{number}") for number in range(3
         (seen([PageSigns("/", has_feed=True), *articles(5)]), ("a feed", "mostly articles")),
         (seen([PageSigns("/", has_feed=True)], sections={"Blog": 1}), ("a feed", "a section for news")),
         (
-            seen(PAGES, sections={"aktuelles": 1}, styles={"linked ?page={n}": Tally(worked=1)}),
+            seen(PAGES, sections={"aktuelles": 1}, styles={"linked ?page={n}": GuessStats(worked=1)}),
             ("a section for news", "lists with page numbers"),
         ),
     ],
 )
-def test_news_sites_and_blogs(finds: Finds, signs: tuple[str, ...]) -> None:
+def test_news_sites_and_blogs(finds: GuessState, signs: tuple[str, ...]) -> None:
     assert news_signs(finds) == signs
-    assert is_news(finds)
+    assert is_news_site(finds)
 
 
 @pytest.mark.parametrize(
@@ -54,8 +61,8 @@ def test_news_sites_and_blogs(finds: Finds, signs: tuple[str, ...]) -> None:
         (seen(articles(9)), ("mostly articles",)),
         (seen([*PAGES, *articles(9)]), ()),
         (seen([PageSigns("/", has_feed=True), *PAGES]), ("a feed",)),
-        (seen(PAGES, styles={"linked ?page={n}": Tally(worked=4)}), ("lists with page numbers",)),
-        (seen(PAGES, styles={"blank ?page={n}": Tally(worked=4)}), ()),
+        (seen(PAGES, styles={"linked ?page={n}": GuessStats(worked=4)}), ("lists with page numbers",)),
+        (seen(PAGES, styles={"blank ?page={n}": GuessStats(worked=4)}), ()),
         (seen([PageSigns(f"/2025/{month:02}/") for month in range(1, 13)]), ()),
         (seen([PageSigns(f"/v{number}/2.0/docs") for number in range(9)]), ()),
     ],
@@ -64,9 +71,9 @@ def test_news_sites_and_blogs(finds: Finds, signs: tuple[str, ...]) -> None:
         *("guessed numbers", "a calendar", "versions"),
     ],
 )
-def test_other_sites(finds: Finds, signs: tuple[str, ...]) -> None:
+def test_other_sites(finds: GuessState, signs: tuple[str, ...]) -> None:
     assert news_signs(finds) == signs
-    assert not is_news(finds)
+    assert not is_news_site(finds)
 
 
 def test_the_newest_page_is_known_by_its_date_or_its_path() -> None:
@@ -79,7 +86,7 @@ def test_the_newest_page_is_known_by_its_date_or_its_path() -> None:
 
 def test_few_patterns_of_dated_paths_are_kept() -> None:
     pages = [PageSigns(f"/{'abcdefgh'[number]}/2025/12/a-story") for number in range(8)]
-    assert len(seen(pages * 9).signs.dated_paths) == MOST_DATED_PATHS
+    assert len(seen(pages * 9).signs.dated_paths) == MAX_DATED_PATHS
 
 
 NEWS, SHOP = seen(articles(3, "2026-02-11")), seen(PAGES)
@@ -93,8 +100,8 @@ NEWS, SHOP = seen(articles(3, "2026-02-11")), seen(PAGES)
         (NEWS, "auto", 0.0, "own_site"),
         (SHOP, "always", 0.0, "asked"),
         (NEWS, "never", 1.0, "never"),
-        (Finds(requests=100, verdict="news"), "auto", 1.0, "news"),
+        (GuessState(requests=100, verdict="news"), "auto", 1.0, "news"),
     ],
 )
-def test_whether_guesses_are_made(finds: Finds, setting: str, rate: float, verdict: str) -> None:
-    assert verdict_of(finds, setting, rate) == verdict
+def test_whether_guesses_are_made(finds: GuessState, setting: str, rate: float, verdict: str) -> None:
+    assert guess_verdict(finds, setting, rate) == verdict

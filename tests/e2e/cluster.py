@@ -1,4 +1,4 @@
-"""A crawl on servers as its users have it: workers, and commands that ask about their ledger from anywhere."""
+"""A crawl on servers as its users have it: workers, and commands that ask about their database from anywhere."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tenax.crawl.location import Place
-from tenax.crawl.wiring import open_ledger
+from tenax.crawl.location import Location
+from tenax.crawl.wiring import open_database
 from tenax.database import Status
 from tests.e2e.program import INLINE, Ended, ended, in_one_process, start, tenax, until
 
@@ -24,13 +24,13 @@ FAST = (
 PAGE_FACTS = ("content_hash", "content_length", "status", "title", "kind", "language", "links_count", "text")
 """By which way a page is found first, and so its depth, is a matter of time."""
 ASKING_SECONDS = 0.1
-"""Between two questions to the ledger: each is a connection of its own, and would take from the workers their time."""
+"""Between two questions to the database: each is a connection of its own, and would take from the workers their time."""
 
 
 class Cluster(NamedTuple):
-    """A ledger on PostgreSQL, hosts in Redis, and what workers must be told to crawl sites of this machine."""
+    """A database on PostgreSQL, hosts in Redis, and what workers must be told to crawl sites of this machine."""
 
-    ledger: str
+    database: str
     hosts: str
     home: Path
     """An empty directory: nothing there says which crawl is meant."""
@@ -39,19 +39,19 @@ class Cluster(NamedTuple):
         """A worker that may connect to these ports of this machine."""
         allowed = ("--set", "guard.allow_networks=127.0.0.0/8", "--set", f"guard.ports={','.join(map(str, ports))}")
         return start(
-            *("worker", "--ledger", self.ledger, "--hosts", self.hosts, *INLINE, *FAST, *allowed, *options),
+            *("worker", "--database", self.database, "--redis", self.hosts, *INLINE, *FAST, *allowed, *options),
             cwd=self.home,
         )
 
     def ask(self, *words: str | Path) -> str:
-        """What a command about this ledger prints."""
-        answer = tenax(*words, "--ledger", self.ledger, cwd=self.home)
+        """What a command about this database prints."""
+        answer = tenax(*words, "--database", self.database, cwd=self.home)
         assert answer.code == 0, answer
         return answer.out
 
     def status(self) -> Status:
         """The same as `tenax status` shows, asked for without starting it: for those who ask again and again."""
-        return asyncio.run(_status(self.ledger))
+        return asyncio.run(_status(self.database))
 
     def has_workers(self, number: int) -> None:
         """Wait until so many are alive."""
@@ -67,11 +67,11 @@ def _is_done(status: Status) -> bool:
 
 
 async def _status(url: str) -> Status:
-    ledger = await open_ledger(Place(server=url), read_only=True)
+    database = await open_database(Location(server=url), read_only=True)
     try:
-        return await ledger.status()
+        return await database.status()
     finally:
-        await ledger.close()
+        await database.close()
 
 
 class Result(NamedTuple):

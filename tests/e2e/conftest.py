@@ -19,14 +19,14 @@ def _nothing_is_left_running() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def calm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
     """Two hosts with good manners, which link to each other; for all tests together."""
-    with serving(Site(hosts=2, pages_per_host=30, manners="none"), tmp_path_factory.mktemp("calm") / "log") as demo:
+    with serving(Site(hosts=2, pages_per_host=30, behaviours="none"), tmp_path_factory.mktemp("calm") / "log") as demo:
         yield demo
 
 
 @pytest.fixture(scope="session")
 def rude(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
     """Six hosts, each with its own bad manners."""
-    with serving(Site(hosts=6, pages_per_host=24, manners="quick"), tmp_path_factory.mktemp("rude") / "log") as demo:
+    with serving(Site(hosts=6, pages_per_host=24, behaviours="quick"), tmp_path_factory.mktemp("rude") / "log") as demo:
         yield demo
 
 
@@ -47,6 +47,6 @@ def crawled(rude: Demo, tmp_path_factory: pytest.TempPathFactory) -> Crawled:
     options = (
         "--rate", "50", "--set", "fetch.retry_base_seconds=0.1", "--set", "hosts.budget_failures=1000", *INLINE
     )  # fmt: skip
-    first = tenax("crawl", *rude.seeds, *options, "--out", out)
+    first = tenax("crawl", *rude.seeds, *options, "--dir", out)
     assert first.code == 0, first.err
     return Crawled(rude, out, first, options)

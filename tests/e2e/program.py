@@ -185,7 +185,7 @@ def serving(site: Site, log: Path, port: int = 0) -> Iterator[Demo]:
     """The demo site in a process of its own while the block runs; on any port that is free, unless one is given."""
     options = [
         *("--hosts", str(site.hosts), "--pages", str(site.pages_per_host), "--seed", str(site.seed)),
-        *("--manners", site.manners, "--log", str(log), "--port", str(port)),
+        *("--behaviours", site.behaviours, "--log", str(log), "--port", str(port)),
     ]
     process = subprocess.Popen(
         [sys.executable, "-m", "tenax.demo", *options],
@@ -216,20 +216,20 @@ def urls(out: Path) -> list[str]:
 
 
 def stored(out: Path) -> list[str]:
-    """The URLs of the pages in the ledger, in the words it has for people who open it."""
+    """The URLs of the pages in the database, in the words it has for people who open it."""
     with closing(sqlite3.connect(out / "tenax.db")) as db:
         return [url for (url,) in db.execute("SELECT url FROM crawled_pages WHERE content_hash <> ''")]
 
 
 def holds_once(out: Path, pages: set[str]) -> bool:
-    """Each of these pages exactly once, in the ledger and in the file, and nothing else."""
+    """Each of these pages exactly once, in the database and in the file, and nothing else."""
     wanted = sorted(pages)
     seqs = [line["seq"] for line in told(out)]
     return sorted(stored(out)) == sorted(urls(out)) == wanted and seqs == list(range(1, len(wanted) + 1))
 
 
 def status(out: Path) -> dict[str, Any]:
-    answer = tenax("status", "--json", "--out", out)
+    answer = tenax("status", "--json", "--dir", out)
     assert answer.code == 0, answer.err
     found: dict[str, Any] = json.loads(answer.out)
     return found

@@ -52,7 +52,7 @@ STORIES = {
 def explained(crawled: Crawled) -> dict[str, str]:
     """All stories."""
     asked = [url.format(*crawled.demo.origins) for url, _ in STORIES.values()]
-    answers = in_one_process(*(("explain", url, "--out", crawled.out) for url in asked))
+    answers = in_one_process(*(("explain", url, "--dir", crawled.out) for url in asked))
     return dict(zip(STORIES, answers, strict=True))
 
 
@@ -63,7 +63,7 @@ def test_the_life_of_a_url(explained: dict[str, str], name: str) -> None:
 
 
 def test_explain_for_programs(crawled: Crawled) -> None:
-    answer = json.loads(tenax("explain", f"{crawled.demo.origins[2]}/moody", "--json", "--out", crawled.out).out)
+    answer = json.loads(tenax("explain", f"{crawled.demo.origins[2]}/moody", "--json", "--dir", crawled.out).out)
     assert [visit["outcome"]["type"] for visit in answer["life"]["visits"]][-3:] == ["failed", "failed", "fetched"]
     assert answer["life"]["state"] == "settled"
     assert answer["life"]["via"] == f"{crawled.demo.origins[2]}/curiosities"
@@ -79,7 +79,7 @@ def test_status_of_a_complete_crawl(crawled: Crawled) -> None:
     assert counts["dead"] == 4
     assert not counts.get("waiting")
     assert not counts.get("is_running")
-    text = tenax("status", "--out", crawled.out).out
+    text = tenax("status", "--dir", crawled.out).out
     assert "Nothing is waiting. `tenax dead-letters list` shows what was given up." in text
     assert f"told jsonl    {len(crawled.demo.pages)} events, all of them" in text
 
@@ -88,7 +88,7 @@ def test_status_of_a_complete_crawl(crawled: Crawled) -> None:
 
 
 def test_export_as_json_lines(crawled: Crawled) -> None:
-    answer = tenax("export", "--out", crawled.out)
+    answer = tenax("export", "--dir", crawled.out)
     pages = [json.loads(line) for line in answer.out.splitlines()]
     assert {page["url"] for page in pages} == crawled.demo.pages
     assert len(pages) == len(crawled.demo.pages)
@@ -98,7 +98,7 @@ def test_export_as_json_lines(crawled: Crawled) -> None:
 
 def test_export_as_a_table(crawled: Crawled, tmp_path: Path) -> None:
     file = tmp_path / "pages.csv"
-    answer = tenax("export", "--format", "csv", "-o", file, "--where", "kind=article", "--out", crawled.out)
+    answer = tenax("export", "--format", "csv", "-o", file, "--where", "kind=article", "--dir", crawled.out)
     assert answer.code == 0
     with file.open(encoding="utf-8", newline="") as lines:
         rows = list(csv.DictReader(lines))
@@ -109,7 +109,7 @@ def test_export_as_a_table(crawled: Crawled, tmp_path: Path) -> None:
 
 def test_export_as_files(crawled: Crawled, tmp_path: Path) -> None:
     answer = tenax(
-        "export", "--format", "markdown", "-o", tmp_path / "md", "--where", "host=127.0.0.2", "--out", crawled.out
+        "export", "--format", "markdown", "-o", tmp_path / "md", "--where", "host=127.0.0.2", "--dir", crawled.out
     )
     wanted = [url for url in urls(crawled.out) if url.startswith(crawled.demo.origins[1])]
     files = list((tmp_path / "md").rglob("*.md"))
@@ -129,8 +129,8 @@ def test_export_where_everything_given_holds(crawled: Crawled) -> None:
         "since=2999-01-01": set(),
     }
     answers = in_one_process(
-        *(("export", "--where", where, "--out", crawled.out) for where in wheres),
-        ("export", "--where", "host=127.0.0.4", "--where", "url=*/soup*", "--out", crawled.out),
+        *(("export", "--where", where, "--dir", crawled.out) for where in wheres),
+        ("export", "--where", "host=127.0.0.4", "--where", "url=*/soup*", "--dir", crawled.out),
     )
     found = [{json.loads(line)["url"] for line in answer.splitlines()} for answer in answers]
     assert found[:-1] == list(wheres.values())
@@ -139,8 +139,8 @@ def test_export_where_everything_given_holds(crawled: Crawled) -> None:
 
 def test_export_to_where_nothing_can_be_written(crawled: Crawled) -> None:
     for answer in together(
-        ("export", "-o", "/proc/nowhere/pages.jsonl", "--out", crawled.out),
-        ("export", "--format", "markdown", "-o", "/proc/nowhere", "--out", crawled.out),
+        ("export", "-o", "/proc/nowhere/pages.jsonl", "--dir", crawled.out),
+        ("export", "--format", "markdown", "-o", "/proc/nowhere", "--dir", crawled.out),
     ):
         assert answer.code == 7
         assert answer.err.startswith("tenax: /proc/nowhere")
@@ -148,7 +148,7 @@ def test_export_to_where_nothing_can_be_written(crawled: Crawled) -> None:
 
 
 def test_export_to_a_full_disk(crawled: Crawled) -> None:
-    answer = tenax("export", "-o", "/dev/full", "--out", crawled.out)
+    answer = tenax("export", "-o", "/dev/full", "--dir", crawled.out)
     assert answer.code == 6
     assert answer.err == "tenax: /dev/full: the disk is full; the crawl itself is unharmed\n"
 
@@ -160,28 +160,28 @@ def test_dead_letters_are_listed_with_their_cause_and_replayed(crawled: Crawled,
     out = tmp_path / "copy"
     shutil.copytree(crawled.out, out)
     bomb, lines = f"{crawled.demo.origins[4]}/bomb", (out / "pages.jsonl").read_bytes()
-    listed = tenax("dead-letters", "list", "--out", out)
+    listed = tenax("dead-letters", "list", "--dir", out)
     assert f"{bomb}\n    larger than 10485760 bytes (`fetch.max_body_bytes`)\n" in listed.out
     assert "4 dead letters." in listed.out
-    letters = [json.loads(line) for line in tenax("dead-letters", "list", "--json", "--out", out).out.splitlines()]
+    letters = [json.loads(line) for line in tenax("dead-letters", "list", "--json", "--dir", out).out.splitlines()]
     assert {letter["url"].rpartition("/")[2] for letter in letters} == {"bomb", "cut-short", "and-round", "passwords"}
-    one = tenax("dead-letters", "replay", bomb, "--out", out)
+    one = tenax("dead-letters", "replay", bomb, "--dir", out)
     assert one.out.startswith("1 URL will be visited again. Go on with:  python -m tenax crawl")
-    unknown = tenax("dead-letters", "replay", f"{crawled.demo.origins[4]}/", "--out", out)
+    unknown = tenax("dead-letters", "replay", f"{crawled.demo.origins[4]}/", "--dir", out)
     assert (unknown.code, unknown.out) == (0, "Nothing to replay.\n")
-    rest = tenax("dead-letters", "replay", "--all", "--out", out)
+    rest = tenax("dead-letters", "replay", "--all", "--dir", out)
     assert rest.out.startswith("3 URLs will be visited again.")
     assert (status(out)["waiting"], status(out).get("dead", 0)) == (4, 0)
     asked = crawled.demo.asked("/bomb")
-    done = tenax("crawl", *crawled.demo.seeds, *crawled.options, "--out", out)
+    done = tenax("crawl", *crawled.demo.seeds, *crawled.options, "--dir", out)
     assert "Crawl complete" in done.out
     assert crawled.demo.asked("/bomb") == asked + 1
     assert status(out)["dead"] == 4
-    assert "visit 2" in tenax("explain", bomb, "--out", out).out
+    assert "visit 2" in tenax("explain", bomb, "--dir", out).out
     assert (out / "pages.jsonl").read_bytes() == lines
 
 
 def test_a_table_is_read_back_as_it_was_written(crawled: Crawled) -> None:
-    answer = tenax("export", "--format", "csv", "--out", crawled.out)
+    answer = tenax("export", "--format", "csv", "--dir", crawled.out)
     rows = list(csv.DictReader(io.StringIO(answer.out, newline="")))
     assert {row["url"] for row in rows} == crawled.demo.pages

@@ -53,7 +53,7 @@ SEEDS = [
 
 @pytest.mark.parametrize(("seed", "code", "says"), SEEDS, ids=[seed for seed, *_ in SEEDS])
 def test_a_seed_that_leads_nowhere(tmp_path: Path, seed: str, code: int, says: str) -> None:
-    answer = tenax("crawl", seed, *INLINE, "--out", tmp_path / "out")
+    answer = tenax("crawl", seed, *INLINE, "--dir", tmp_path / "out")
     assert re.fullmatch(says, complaint(answer, code))
     assert "secret" not in answer.err
     assert answer.out == ""
@@ -62,7 +62,7 @@ def test_a_seed_that_leads_nowhere(tmp_path: Path, seed: str, code: int, says: s
 
 
 def test_one_seed_of_two_that_is_not_found_is_said_and_the_other_is_crawled(calm: Demo, tmp_path: Path) -> None:
-    answer = tenax("crawl", calm.seeds[0], "http://nothing.invalid/", *FAST, "--max-pages", "3", "--out", tmp_path)
+    answer = tenax("crawl", calm.seeds[0], "http://nothing.invalid/", *FAST, "--max-pages", "3", "--dir", tmp_path)
     assert answer.code == 0
     assert "there is no host called nothing.invalid; its pages are tried again later" in answer.err
     assert len(stored(tmp_path)) == 3
@@ -70,26 +70,26 @@ def test_one_seed_of_two_that_is_not_found_is_said_and_the_other_is_crawled(calm
 
 @pytest.mark.parametrize("out", ["/sys/tenax", "/proc/tenax"])
 def test_an_unwritable_directory(out: str) -> None:
-    says = complaint(tenax("crawl", "http://127.0.0.1:9/", *INLINE, "--out", out), 5)
+    says = complaint(tenax("crawl", "http://127.0.0.1:9/", *INLINE, "--dir", out), 5)
     assert re.fullmatch(rf"{out}/tenax\.db cannot be written: .*; check the directory's permissions", says)
 
 
 def test_the_output_directory_is_a_file(tmp_path: Path) -> None:
     (tmp_path / "out").write_text("a letter")
     for out in ("out", "out/below"):
-        says = complaint(tenax("crawl", "http://127.0.0.1:9/", *INLINE, "--out", tmp_path / out), 5)
-        assert says == f"{tmp_path / out} is not a directory; give another --out"
+        says = complaint(tenax("crawl", "http://127.0.0.1:9/", *INLINE, "--dir", tmp_path / out), 5)
+        assert says == f"{tmp_path / out} is not a directory; give another --dir"
     assert (tmp_path / "out").read_text() == "a letter"
 
 
-# ---- a ledger that cannot be used -------------------------------------------------------------------------
+# ---- a database that cannot be used -------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
 def sound(calm: Demo, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small crawl, complete, to be copied and damaged."""
     out = tmp_path_factory.mktemp("sound")
-    assert tenax("crawl", calm.seeds[0], *FAST, "--out", out).code == 0
+    assert tenax("crawl", calm.seeds[0], *FAST, "--dir", out).code == 0
     return out
 
 
@@ -124,11 +124,11 @@ def of_a_newer_tenax(file: Path) -> None:
         (noise, "is damaged or not a database"),
         (cut, "is damaged or not a database"),
         (overwritten, "is damaged or not a database"),
-        (of_another_program, "is a database, but not a Tenax ledger; give another --out"),
+        (of_another_program, "is a database, but not a Tenax database; give another --dir"),
         (of_a_newer_tenax, "was written by a newer Tenax"),
     ],
 )
-def test_a_ledger_that_cannot_be_used_is_left_as_it_is(
+def test_a_database_that_cannot_be_used_is_left_as_it_is(
     calm: Demo, sound: Path, tmp_path: Path, damage: Callable[[Path], None], says: str
 ) -> None:
     out = tmp_path / "out"
@@ -136,32 +136,32 @@ def test_a_ledger_that_cannot_be_used_is_left_as_it_is(
     damage(out / "tenax.db")
     before = {name: (out / name).read_bytes() for name in ("tenax.db", "pages.jsonl")}
     for answer in together(
-        ("crawl", calm.seeds[0], *FAST, "--out", out), ("status", "--out", out), ("export", "--out", out)
+        ("crawl", calm.seeds[0], *FAST, "--dir", out), ("status", "--dir", out), ("export", "--dir", out)
     ):
         assert complaint(answer, 5).startswith(f"{out}/tenax.db {says}")
         assert answer.out == ""
     assert {name: (out / name).read_bytes() for name in before} == before
 
 
-def test_a_ledger_in_use(calm: Demo, tmp_path: Path) -> None:
-    """The second one is sent away, --fresh or not, and the first goes on undisturbed."""
-    first = start("crawl", *calm.seeds, "--rate", "0.5", *INLINE, "--out", tmp_path)
+def test_a_database_in_use(calm: Demo, tmp_path: Path) -> None:
+    """The second one is sent away, --restart or not, and the first goes on undisturbed."""
+    first = start("crawl", *calm.seeds, "--rate", "0.5", *INLINE, "--dir", tmp_path)
     file = tmp_path / "pages.jsonl"
     until(lambda: file.exists() and file.stat().st_size, "the first page")
     others = together(
-        ("crawl", calm.seeds[0], *FAST, "--out", tmp_path),
-        ("crawl", calm.seeds[0], *FAST, "--fresh", "--out", tmp_path),
-        ("dead-letters", "replay", "--all", "--out", tmp_path),
+        ("crawl", calm.seeds[0], *FAST, "--dir", tmp_path),
+        ("crawl", calm.seeds[0], *FAST, "--restart", "--dir", tmp_path),
+        ("dead-letters", "replay", "--all", "--dir", tmp_path),
     )
     assert first.poll() is None
     for other in others:
         assert complaint(other, 4) == (
-            f"{tmp_path}/tenax.db is in use by another process; wait for it or stop it, or give another --out"
+            f"{tmp_path}/tenax.db is in use by another process; wait for it or stop it, or give another --dir"
         )
     first.send_signal(signal.SIGINT)
     assert ended(first).code == 130
     assert not list(tmp_path.glob("previous-*"))
-    assert tenax("crawl", *calm.seeds, *FAST, "--out", tmp_path).code == 0
+    assert tenax("crawl", *calm.seeds, *FAST, "--dir", tmp_path).code == 0
     assert holds_once(tmp_path, calm.pages)
 
 
@@ -170,14 +170,14 @@ def test_a_file_that_is_shorter_than_it_was_left(calm: Demo, sound: Path, tmp_pa
     shutil.copytree(sound, out)
     cut(out / "pages.jsonl")
     before = (out / "pages.jsonl").read_bytes()
-    says = complaint(tenax("crawl", calm.seeds[0], *FAST, "--out", out), 7)
+    says = complaint(tenax("crawl", calm.seeds[0], *FAST, "--dir", out), 7)
     assert says.startswith(f"{out}/pages.jsonl is shorter than this crawl left it; put it back, or move it away")
     assert (out / "pages.jsonl").read_bytes() == before
 
 
 def test_a_jsonl_that_cannot_be_a_file(calm: Demo, tmp_path: Path) -> None:
     (tmp_path / "pages.jsonl").mkdir()
-    says = complaint(tenax("crawl", calm.seeds[0], *FAST, "--out", tmp_path), 7)
+    says = complaint(tenax("crawl", calm.seeds[0], *FAST, "--dir", tmp_path), 7)
     assert says.startswith(f"{tmp_path}/pages.jsonl cannot be written")
 
 
@@ -195,8 +195,8 @@ def no_file_beyond(kilobytes: int) -> Callable[[], None]:
 
 @pytest.mark.parametrize("kilobytes", [40, 150, 350])
 def test_a_full_disk_stops_it_cleanly_and_it_goes_on(calm: Demo, tmp_path: Path, kilobytes: int) -> None:
-    """The ledger is what fills it: at its creation, at the first commit, or later."""
-    command: Words = ("crawl", *calm.seeds, *FAST, "--out", tmp_path)
+    """The database is what fills it: at its creation, at the first commit, or later."""
+    command: Words = ("crawl", *calm.seeds, *FAST, "--dir", tmp_path)
     says = complaint(tenax(*command, before=no_file_beyond(kilobytes)), 6)
     assert "is full; everything committed is safe: free some space and run the same command again" in says
     again = complaint(tenax(*command, before=no_file_beyond(kilobytes)), 6)
@@ -206,8 +206,8 @@ def test_a_full_disk_stops_it_cleanly_and_it_goes_on(calm: Demo, tmp_path: Path,
 
 
 def test_a_full_disk_for_the_events_only(calm: Demo, tmp_path: Path) -> None:
-    """The file has come to where the disk ends, far behind the ledger: its last line is cut off, and told again."""
-    command: Words = ("crawl", *calm.seeds, *FAST, "--out", tmp_path)
+    """The file has come to where the disk ends, far behind the database: its last line is cut off, and told again."""
+    command: Words = ("crawl", *calm.seeds, *FAST, "--dir", tmp_path)
     assert tenax(*command, "--max-pages", "5").code == 0
     file, long = tmp_path / "pages.jsonl", 8 * 1024 * 1024
     beginning = file.read_bytes()
@@ -227,7 +227,7 @@ def test_a_file_of_somebody_else_is_not_cut(calm: Demo, tmp_path: Path) -> None:
     """A crawl that begins has told nothing yet, so whatever stands in the file is not its own."""
     (tmp_path / "pages.jsonl").write_text('{"url": "https://example.org/", "kept": "for years"}\n')
     before = (tmp_path / "pages.jsonl").read_bytes()
-    says = complaint(tenax("crawl", calm.seeds[0], *FAST, "--max-pages", "2", "--out", tmp_path), 7)
+    says = complaint(tenax("crawl", calm.seeds[0], *FAST, "--max-pages", "2", "--dir", tmp_path), 7)
     assert says.startswith(f"{tmp_path}/pages.jsonl")
     assert (tmp_path / "pages.jsonl").read_bytes() == before
 
@@ -248,7 +248,7 @@ def test_a_file_of_somebody_else_is_not_cut(calm: Demo, tmp_path: Path) -> None:
 )
 def test_a_config_with_a_slip(tmp_path: Path, text: str, says: str) -> None:
     (tmp_path / "tenax.toml").write_text(text)
-    answer = tenax("crawl", "http://127.0.0.1:9/", "--out", "out", cwd=tmp_path)
+    answer = tenax("crawl", "http://127.0.0.1:9/", "--dir", "out", cwd=tmp_path)
     assert re.fullmatch(says, complaint(answer, 2))
     assert not (tmp_path / "out").exists()
 
@@ -267,7 +267,7 @@ def test_a_variable_with_a_slip(tmp_path: Path, variable: str, value: str, says:
 
 
 def test_flags_with_a_slip(tmp_path: Path) -> None:
-    base = ("crawl", "http://127.0.0.1:9/", "--out", tmp_path / "out")
+    base = ("crawl", "http://127.0.0.1:9/", "--dir", tmp_path / "out")
     answers = together(
         (*base, "--rate", "fast"),
         (*base, "--scope", "planet"),
@@ -286,7 +286,7 @@ def test_flags_with_a_slip(tmp_path: Path) -> None:
 
 def test_after_the_file_was_moved_away_the_next_one_goes_on(calm: Demo, tmp_path: Path) -> None:
     """Moved away on purpose: what comes next starts a new file, and together they hold each page once."""
-    command: Words = ("crawl", *calm.seeds, *FAST, "--out", tmp_path)
+    command: Words = ("crawl", *calm.seeds, *FAST, "--dir", tmp_path)
     tenax(*command, "--max-pages", "10")
     file = tmp_path / "pages.jsonl"
     first = file.read_bytes()

@@ -17,8 +17,8 @@ WRITING: tuple[tuple[str, ...], ...] = (
     ("crawl", "http://127.0.0.1:9/"),
     ("worker",),
     ("seed", "http://127.0.0.1:9/"),
-    ("ledger", "init"),
-    ("ledger", "migrate"),
+    ("db", "init"),
+    ("db", "migrate"),
 )
 ASKING: tuple[tuple[str, ...], ...] = (
     ("status",),
@@ -27,7 +27,7 @@ ASKING: tuple[tuple[str, ...], ...] = (
     ("dead-letters", "list"),
     ("dead-letters", "replay", "--all"),
     ("recover",),
-    ("ledger", "check"),
+    ("db", "check"),
 )
 NO_CRAWL = r"there is no crawl in 127\.0\.0\.1:\d+/\w+, schema 'tenax'; start one with: tenax crawl URL"
 
@@ -43,9 +43,9 @@ def complaint(answer: Ended, code: int) -> str:
     return last.removeprefix("tenax: ")
 
 
-LEDGERS = [
-    ("not a URL of PostgreSQL", "mysql://me:hush@db/crawl", 2, r"ledger\.url is not a PostgreSQL URL; .*"),
-    ("marks in a password", "postgresql://me:hu#sh/hush@db/crawl", 2, r"ledger\.url is not a PostgreSQL URL; .*"),
+DATABASES = [
+    ("not a URL of PostgreSQL", "mysql://me:hush@db/crawl", 2, r"database\.url is not a PostgreSQL URL; .*"),
+    ("marks in a password", "postgresql://me:hu#sh/hush@db/crawl", 2, r"database\.url is not a PostgreSQL URL; .*"),
     (
         "a wrong password",
         "postgresql://tenax:hush@127.0.0.1:{port}/postgres",
@@ -62,16 +62,16 @@ LEDGERS = [
 ]
 
 
-@pytest.mark.parametrize(("url", "code", "says"), [case[1:] for case in LEDGERS], ids=[case[0] for case in LEDGERS])
-def test_a_ledger_that_cannot_be_reached(postgres_server: PostgresServer, url: str, code: int, says: str) -> None:
+@pytest.mark.parametrize(("url", "code", "says"), [case[1:] for case in DATABASES], ids=[case[0] for case in DATABASES])
+def test_a_database_that_cannot_be_reached(postgres_server: PostgresServer, url: str, code: int, says: str) -> None:
     url = url.format(port=postgres_server.port, url=postgres_server.url(""))
     for answer in together(
-        ("worker", "--ledger", url), ("status", "--ledger", url), ("seed", "a.example", "--ledger", url)
+        ("worker", "--database", url), ("status", "--database", url), ("seed", "a.example", "--database", url)
     ):
         assert re.fullmatch(says, complaint(answer, code))
 
 
-def test_a_ledger_where_nobody_is() -> None:
+def test_a_database_where_nobody_is() -> None:
     """A person hears of it at once; a worker would wait."""
     url = f"postgresql://me:hush@127.0.0.1:{NOBODY}/a"
     for answer in answers(url, ("status",), ("seed", "a.example"), ("crawl", "http://127.0.0.1:9/")):
@@ -85,13 +85,15 @@ OF_A_NEWER_ONE = (
 
 
 def answers(url: str, *commands: tuple[str, ...]) -> list[Ended]:
-    return in_turn(*((*command, "--ledger", url) for command in commands))
+    return in_turn(*((*command, "--database", url) for command in commands))
 
 
-def test_a_ledger_of_a_newer_tenax_is_left_alone(postgres_server: PostgresServer, postgres: str) -> None:
+def test_a_database_of_a_newer_tenax_is_left_alone(postgres_server: PostgresServer, postgres: str) -> None:
     postgres_server.psql(OF_A_NEWER_ONE, postgres.rpartition("/")[2])
     for answer in answers(postgres, *WRITING, *ASKING):
-        assert re.fullmatch(r"the ledger in .* was written by a newer Tenax .*; upgrade Tenax .*", complaint(answer, 5))
+        assert re.fullmatch(
+            r"the database in .* was written by a newer Tenax .*; upgrade Tenax .*", complaint(answer, 5)
+        )
 
 
 def test_tables_of_another_program_are_left_alone(postgres_server: PostgresServer, postgres: str) -> None:
@@ -124,10 +126,10 @@ def test_who_only_asks_makes_nothing(postgres_server: PostgresServer, postgres: 
 )
 def test_a_redis_that_cannot_be_used(postgres: str, tmp_path: Path, url: str, says: str) -> None:
     commands: list[tuple[str, ...]] = [
-        ("crawl", "http://127.0.0.1:9/", "--hosts", url, *INLINE, "--out", str(tmp_path)),
+        ("crawl", "http://127.0.0.1:9/", "--redis", url, *INLINE, "--dir", str(tmp_path)),
     ]
     if url.startswith("http"):  # a Redis that may come yet is waited for
-        commands.append(("worker", "--ledger", postgres, "--hosts", url, *INLINE))
+        commands.append(("worker", "--database", postgres, "--redis", url, *INLINE))
     for answer in together(*commands):
         assert re.fullmatch(says, complaint(answer, 2))
 
@@ -135,14 +137,17 @@ def test_a_redis_that_cannot_be_used(postgres: str, tmp_path: Path, url: str, sa
 def test_a_redis_with_another_password(postgres: str) -> None:
     with RedisServer("--requirepass", "right") as server:
         url = f"redis://:hush@127.0.0.1:{server.port}"
-        says = complaint(tenax("worker", "--ledger", postgres, "--hosts", url, *INLINE), 2)
+        says = complaint(tenax("worker", "--database", postgres, "--redis", url, *INLINE), 2)
     assert re.fullmatch(r"Redis at redis://\*\*\*@127.* does not know this user and password", says)
 
 
 EXTRAS = {
-    "asyncpg": (("status", "--ledger", "postgresql://a/b"), 'PostgreSQL needs an extra: pip install "tenax[postgres]"'),
+    "asyncpg": (
+        ("status", "--database", "postgresql://a/b"),
+        'PostgreSQL needs an extra: pip install "tenax[postgres]"',
+    ),
     "redis": (
-        ("crawl", "http://127.0.0.1:9/", "--hosts", "redis://a"),
+        ("crawl", "http://127.0.0.1:9/", "--redis", "redis://a"),
         'Redis needs an extra: pip install "tenax[redis]"',
     ),
     "confluent_kafka": (
@@ -162,23 +167,32 @@ def test_a_missing_extra(tmp_path: Path, library: str) -> None:
 
 def test_a_crawl_goes_on_without_its_broker(calm: Demo, tmp_path: Path) -> None:
     options = ("--rate", "0", "--max-pages", "3", *INLINE, "--set", f"events.kafka=127.0.0.1:{NOBODY}")
-    answer = tenax("crawl", calm.seeds[0], *options, "--out", tmp_path)
+    answer = tenax("crawl", calm.seeds[0], *options, "--dir", tmp_path)
     assert answer.code == 0, answer.err
     assert len(stored(tmp_path)) == 3
     assert "what it is to be told waits" in answer.err
-    assert "events wait in the ledger, the sink does not take them sink=kafka" in answer.err
+    assert "events wait in the database, the sink does not take them sink=kafka" in answer.err
     assert "Traceback" not in answer.err
 
 
 WRONG = [
-    (("worker",), r"a worker needs a ledger on a server: --ledger postgresql://host/database, or ledger\.url"),
-    (("crawl", "a.example", "--fresh", "--ledger", "postgresql://a/b"), r"--fresh sets a directory aside; for .*"),
-    (("status", "--out", "x", "--ledger", "postgresql://a/b"), r".*give --out or --ledger, not both"),
-    (("seed", "--ledger", "postgresql://a/b"), r"there is nothing to add; give at least one URL, or a --file of them"),
-    (("seed", "--file", "absent.txt", "--ledger", "postgresql://a/b"), r"absent\.txt: cannot be read: No such file .*"),
-    (("seed", "--file", ".", "--ledger", "postgresql://a/b"), r"\.: cannot be read: Is a directory"),
-    (("seed", "--file", "noise.txt", "--ledger", "postgresql://a/b"), r"noise\.txt: cannot be read: it is not UTF-8"),
-    (("ledger", "init"), r"the tables of a crawl in a directory make themselves; for a server give --ledger .*"),
+    (("worker",), r"a worker needs a database on a server: --database postgresql://host/database, or database\.url"),
+    (
+        ("crawl", "a.example", "--restart", "--database", "postgresql://a/b"),
+        r"--restart sets a directory aside; for .*",
+    ),
+    (("status", "--dir", "x", "--database", "postgresql://a/b"), r".*give --dir or --database, not both"),
+    (
+        ("seed", "--database", "postgresql://a/b"),
+        r"there is nothing to add; give at least one URL, or a --file of them",
+    ),
+    (
+        ("seed", "--file", "absent.txt", "--database", "postgresql://a/b"),
+        r"absent\.txt: cannot be read: No such file .*",
+    ),
+    (("seed", "--file", ".", "--database", "postgresql://a/b"), r"\.: cannot be read: Is a directory"),
+    (("seed", "--file", "noise.txt", "--database", "postgresql://a/b"), r"noise\.txt: cannot be read: it is not UTF-8"),
+    (("db", "init"), r"the tables of a crawl in a directory make themselves; for a server give --database .*"),
     (("worker", "--config", "site.toml"), r"site\.toml: .*`hosts\.url` holds for the whole crawl and cannot be .*"),
 ]
 

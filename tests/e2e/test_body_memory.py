@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tenax.config import Config, CrawlConfig, DiscoveryConfig, PoolConfig
 from tenax.crawl.library import Crawl
-from tenax.fetch.body_budget import COPIES
+from tenax.fetch.body_budget import PROCESSING_FACTOR
 from tenax.model import Ending
 from tests.e2e.program import ended, start, stored
 from tests.site.server import Exchange, Site
@@ -50,7 +50,7 @@ async def test_all_pages_are_stored_in_little_memory(tmp_path: Path) -> None:
     async with AsyncExitStack() as stack:
         sites = await sites_with(body, HOSTS, stack)
         seeds = [site.url("/") for site in sites]
-        process = start("crawl", *seeds, "--discover", "links", "--out", tmp_path, "--set", "pool.processes=1")
+        process = start("crawl", *seeds, "--discover", "links", "--dir", tmp_path, "--set", "pool.processes=1")
         peaks: dict[int, int] = {}
         while process.poll() is None:
             with suppress(OSError):  # it has just ended
@@ -74,10 +74,10 @@ async def test_the_budget_is_kept_and_given_back(tmp_path: Path) -> None:
             pool=PoolConfig(processes=1),
         )
         seeds = [site.url("/") for site in sites]
-        async with Crawl(seeds, config, out=tmp_path, typed_by_person=True) as crawl:
-            bodies = crawl._parts.engine.bodies
+        async with Crawl(seeds, config, directory=tmp_path, typed_by_person=True) as crawl:
+            bodies = crawl._entered_app.engine.bodies
             assert await crawl.run() is Ending.COMPLETE
             assert (bodies.used_bytes, bodies.waiting) == (0, 0)
             # One body may go beyond, and is counted several times while it is read.
-            assert limit // 2 < bodies.most_used_bytes < limit + COPIES * length
+            assert limit // 2 < bodies.peak_bytes < limit + PROCESSING_FACTOR * length
             assert (await crawl.status()).pages == 24

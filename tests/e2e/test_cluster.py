@@ -16,7 +16,7 @@ from tests.e2e.cluster import FAST, Cluster, result_of, stopped
 from tests.e2e.program import INLINE, Demo, serving, tenax, until
 from tests.servers.processes import free_port
 
-RUDE = Site(hosts=6, pages_per_host=24, manners="quick")
+RUDE = Site(hosts=6, pages_per_host=24, behaviours="quick")
 SLOWLY = ("--set", "politeness.rate_per_second=20")
 LINKS_ONLY = ("--set", "discovery.sources=links")
 """For who counts requests, or serves the same whatever he is asked for."""
@@ -32,7 +32,7 @@ def cluster(postgres: str, redis: str, tmp_path: Path) -> Cluster:
 @pytest.fixture
 def calm_site(tmp_path: Path) -> Iterator[Demo]:
     """A site of our own, whose log holds this crawl only."""
-    with serving(Site(hosts=3, pages_per_host=24, manners="none"), tmp_path / "log") as demo:
+    with serving(Site(hosts=3, pages_per_host=24, behaviours="none"), tmp_path / "log") as demo:
         yield demo
 
 
@@ -41,9 +41,9 @@ def port_of(url: str) -> int:
 
 
 def holds_once(cluster: Cluster, pages: set[str]) -> bool:
-    """Each of these pages exactly once, and nothing else; and the ledger is sound."""
-    found = result_of("--ledger", cluster.ledger, cwd=cluster.home)
-    assert cluster.ask("ledger", "check").startswith("Nothing is wrong in ")
+    """Each of these pages exactly once, and nothing else; and the database is sound."""
+    found = result_of("--database", cluster.database, cwd=cluster.home)
+    assert cluster.ask("db", "check").startswith("Nothing is wrong in ")
     outcomes = {name: count for name, count in found.outcomes.items() if name != "missed"}
     return set(found.pages) == pages and outcomes == {"fetched": len(pages)}
 
@@ -52,7 +52,7 @@ def test_workers_bring_what_one_machine_brings(cluster: Cluster, tmp_path: Path)
     """The site begins anew for each of both: it counts requests, and some of its manners go by them."""
     port = free_port()
     with serving(RUDE, tmp_path / "log1", port) as demo:
-        alone = tenax("crawl", *demo.seeds, *FAST, *INLINE, "--out", tmp_path / "out")
+        alone = tenax("crawl", *demo.seeds, *FAST, *INLINE, "--dir", tmp_path / "out")
         assert alone.code == 0, alone.err
     with serving(RUDE, tmp_path / "log2", port) as demo:
         workers = [cluster.worker(port) for _ in range(3)]
@@ -60,13 +60,13 @@ def test_workers_bring_what_one_machine_brings(cluster: Cluster, tmp_path: Path)
         cluster.done()
         ends = stopped(*workers)
     assert [end.code for end in ends] == [0, 0, 0], ends
-    wanted, found = result_of("--out", tmp_path / "out"), result_of("--ledger", cluster.ledger, cwd=cluster.home)
+    wanted, found = result_of("--dir", tmp_path / "out"), result_of("--database", cluster.database, cwd=cluster.home)
     assert set(found.pages) == demo.pages
     assert found == wanted
 
 
 def test_one_crawl_alone_on_servers(cluster: Cluster, calm_site: Demo, tmp_path: Path) -> None:
-    servers = ("--ledger", cluster.ledger, "--hosts", cluster.hosts)
+    servers = ("--database", cluster.database, "--redis", cluster.hosts)
     answer = tenax("crawl", *calm_site.seeds, *FAST, *INLINE, *servers, cwd=cluster.home)
     assert answer.code == 0, answer.err
     assert "Crawl complete: nothing is left to visit." in answer.out
@@ -74,15 +74,15 @@ def test_one_crawl_alone_on_servers(cluster: Cluster, calm_site: Demo, tmp_path:
     assert list(cluster.home.iterdir()) == [], "no files, where no directory is named"
     assert holds_once(cluster, calm_site.pages)
     out = tmp_path / "files"
-    again = tenax("crawl", *calm_site.seeds, *FAST, *INLINE, *servers, "--out", out, cwd=cluster.home)
+    again = tenax("crawl", *calm_site.seeds, *FAST, *INLINE, *servers, "--dir", out, cwd=cluster.home)
     assert again.code == 0
     assert "this crawl is complete: 72 pages stored" in again.err
     assert len((out / "pages.jsonl").read_bytes().splitlines()) == 72
 
 
 def test_kill_9_of_a_worker_loses_nothing(cluster: Cluster, calm_site: Demo) -> None:
-    short = (*SLOWLY, "--set", "ledger.heartbeat_seconds=0.3", "--set", "ledger.dead_after_seconds=4")
-    cluster.ask("ledger", "init")
+    short = (*SLOWLY, "--set", "database.heartbeat_seconds=0.3", "--set", "database.dead_after_seconds=4")
+    cluster.ask("db", "init")
     killed, other = (cluster.worker(port_of(calm_site.seeds[0]), options=short) for _ in range(2))
     cluster.has_workers(2)
     cluster.ask("seed", *calm_site.seeds)
@@ -97,7 +97,7 @@ def test_kill_9_of_a_worker_loses_nothing(cluster: Cluster, calm_site: Demo) -> 
 
 
 def test_what_a_dead_worker_held_is_freed_by_hand(cluster: Cluster, calm_site: Demo) -> None:
-    short = ("--set", "ledger.heartbeat_seconds=0.3", "--set", "ledger.dead_after_seconds=4")
+    short = ("--set", "database.heartbeat_seconds=0.3", "--set", "database.dead_after_seconds=4")
     killed = cluster.worker(port_of(calm_site.seeds[0]), options=(*SLOWLY, *short))
     cluster.ask("seed", *calm_site.seeds)
     until(lambda: calm_site.requests(), "a first visit")
@@ -105,7 +105,7 @@ def test_what_a_dead_worker_held_is_freed_by_hand(cluster: Cluster, calm_site: D
     cluster.has_workers(0)
     assert cluster.ask("recover") == "1 dead worker found; what they held is free.\n"
     assert cluster.ask("recover") == "Nobody is dead: all workers gave a sign of life in time.\n"
-    assert cluster.ask("ledger", "check").startswith("Nothing is wrong in ")
+    assert cluster.ask("db", "check").startswith("Nothing is wrong in ")
 
 
 def test_a_worker_that_leaves_finishes_what_it_began(cluster: Cluster, calm_site: Demo) -> None:
@@ -122,7 +122,7 @@ def test_a_worker_that_leaves_finishes_what_it_began(cluster: Cluster, calm_site
     assert left.workers == 0
     assert left.outcomes["fetched"] == sum(line.path != "/robots.txt" for line in calm_site.requests())
     assert "Nobody is dead" in cluster.ask("recover")
-    assert "Resume with:  python -m tenax worker --ledger" in cluster.ask("status")
+    assert "Resume with:  python -m tenax worker --database" in cluster.ask("status")
     other = cluster.worker(port, options=SLOWLY)
     cluster.done()
     assert stopped(other)[0].code == 0
@@ -179,14 +179,14 @@ def test_a_visit_that_hangs_is_left_to_another_worker(cluster: Cluster, sluggard
 
 def test_hosts_that_come_later_lose_no_links(cluster: Cluster, tmp_path: Path) -> None:
     """Its hosts link to each other: a page that is read by rules which do not know them yet would lose such links."""
-    with serving(Site(hosts=4, pages_per_host=24, manners="none"), tmp_path / "log") as demo:
+    with serving(Site(hosts=4, pages_per_host=24, behaviours="none"), tmp_path / "log") as demo:
         workers = [cluster.worker(port_of(demo.seeds[0]), options=SLOWLY) for _ in range(2)]
         for seed in demo.seeds:
             cluster.ask("seed", seed)
         cluster.done()
         ends = stopped(*workers)
     assert [end.code for end in ends] == [0, 0]
-    found = result_of("--ledger", cluster.ledger, cwd=cluster.home)
+    found = result_of("--database", cluster.database, cwd=cluster.home)
     assert set(found.pages) >= demo.pages, "and perhaps guessed pages of lists"
 
 

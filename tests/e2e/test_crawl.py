@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tenax.demo.host_site import pages_of
+from tenax.demo.host_site import page_paths
 from tests.e2e.conftest import Crawled
 from tests.e2e.program import INLINE, Demo, holds_once, status, stored, tenax, together, told, urls
 
@@ -15,7 +15,7 @@ FAST = ("--rate", "0", "--per-host", "4")
 
 
 def host_pages(demo: Demo, index: int) -> set[str]:
-    return {demo.origins[index] + path for path in pages_of(demo.site, index)}
+    return {demo.origins[index] + path for path in page_paths(demo.site, index)}
 
 
 def test_a_first_crawl_holds_every_page_once_and_says_where(crawled: Crawled) -> None:
@@ -28,7 +28,7 @@ def test_a_first_crawl_holds_every_page_once_and_says_where(crawled: Crawled) ->
     for reason in ("2 closed by robots.txt", "3 cut short", "2 not found", "endless calendar", "dead letters  4"):
         assert reason in summary
     assert "Resume with" not in summary
-    assert f"explain {crawled.demo.seeds[0]} --out {crawled.out}" in summary
+    assert f"explain {crawled.demo.seeds[0]} --dir {crawled.out}" in summary
 
 
 def test_a_line_has_what_the_page_had(crawled: Crawled) -> None:
@@ -47,9 +47,9 @@ def test_hostile_titles_are_inert_wherever_they_are_shown(crawled: Crawled) -> N
     [line] = [line for line in told(crawled.out) if line["url"] == url]
     assert "<script>" in line["title"]
     for answer in together(
-        ("explain", url, "--out", crawled.out),
-        ("export", "--where", f"url={url}", "--out", crawled.out),
-        ("export", "--format", "csv", "--where", f"url={url}", "--out", crawled.out),
+        ("explain", url, "--dir", crawled.out),
+        ("export", "--where", f"url={url}", "--dir", crawled.out),
+        ("export", "--format", "csv", "--where", f"url={url}", "--dir", crawled.out),
     ):
         assert answer.code == 0
         assert "alert" in answer.out
@@ -58,35 +58,35 @@ def test_hostile_titles_are_inert_wherever_they_are_shown(crawled: Crawled) -> N
 
 def test_the_same_command_on_a_complete_crawl_says_so_and_asks_nobody(crawled: Crawled) -> None:
     before, lines = crawled.demo.log.read_bytes(), (crawled.out / "pages.jsonl").read_bytes()
-    again = tenax("crawl", *crawled.demo.seeds, *crawled.options, "--out", crawled.out)
+    again = tenax("crawl", *crawled.demo.seeds, *crawled.options, "--dir", crawled.out)
     assert again.code == 0
-    assert f"this crawl is complete: {len(crawled.demo.pages)} pages stored; --fresh starts it over" in again.err
+    assert f"this crawl is complete: {len(crawled.demo.pages)} pages stored; --restart starts it over" in again.err
     assert crawled.demo.log.read_bytes() == before
     assert (crawled.out / "pages.jsonl").read_bytes() == lines
 
 
 def test_readers_in_processes_of_their_own_see_the_same_pages(calm: Demo, tmp_path: Path) -> None:
-    done = tenax("crawl", *calm.seeds, *FAST, "--set", "pool.processes=2", "--out", tmp_path)
+    done = tenax("crawl", *calm.seeds, *FAST, "--set", "pool.processes=2", "--dir", tmp_path)
     assert done.code == 0
     assert holds_once(tmp_path, calm.pages)
 
 
 def test_fresh_sets_the_earlier_crawl_aside(calm: Demo, tmp_path: Path) -> None:
-    options = (*FAST, *INLINE, "--out", tmp_path)
+    options = (*FAST, *INLINE, "--dir", tmp_path)
     tenax("crawl", calm.seeds[0], *options, "--max-pages", "3")
     before = urls(tmp_path)
-    again = tenax("crawl", calm.seeds[0], *options, "--fresh", "--max-pages", "5")
+    again = tenax("crawl", calm.seeds[0], *options, "--restart", "--max-pages", "5")
     assert again.code == 0
     assert len(urls(tmp_path)) == len(stored(tmp_path)) == 5
     [aside] = tmp_path.glob("previous-*")
     assert urls(aside) == before
     assert len(stored(aside)) == 3
     assert f"the earlier crawl was moved to {aside}" in again.err
-    assert "--fresh" not in again.out
+    assert "--restart" not in again.out
 
 
 def test_max_pages_is_exact_also_across_runs(calm: Demo, tmp_path: Path) -> None:
-    options = (*FAST, "--concurrency", "16", *INLINE, "--out", tmp_path)
+    options = (*FAST, "--concurrency", "16", *INLINE, "--dir", tmp_path)
     for most in (1, 7, 20):
         done = tenax("crawl", *calm.seeds, *options, "--max-pages", str(most))
         assert done.code == 0
@@ -101,7 +101,7 @@ def test_max_pages_is_exact_also_across_runs(calm: Demo, tmp_path: Path) -> None
 def test_max_depth_is_counted_in_links_from_a_seed(calm: Demo, tmp_path: Path) -> None:
     outs = [tmp_path / str(depth) for depth in (0, 1)]
     for done in together(
-        *(("crawl", calm.seeds[0], *FAST, *INLINE, "--max-depth", out.name, "--out", out) for out in outs)
+        *(("crawl", calm.seeds[0], *FAST, *INLINE, "--max-depth", out.name, "--dir", out) for out in outs)
     ):
         assert done.code == 0
     assert urls(outs[0]) == [calm.seeds[0]]
@@ -109,7 +109,7 @@ def test_max_depth_is_counted_in_links_from_a_seed(calm: Demo, tmp_path: Path) -
     assert set(depths.values()) == {0, 1}
     assert len(depths) < len(host_pages(calm, 0))
     too_deep = sorted(host_pages(calm, 0) - depths.keys())[0]
-    answer = tenax("explain", too_deep, "--out", outs[0])
+    answer = tenax("explain", too_deep, "--dir", outs[0])
     assert "Never admitted: the rule `depth` refuses it" in answer.out
     assert status(outs[1])["refusals"]["depth"] > 0
 
@@ -118,10 +118,10 @@ def test_scope(calm: Demo, tmp_path: Path) -> None:
     """`any` leads to the second host too, and the guard lets it in here by an allowed network."""
     port = calm.origins[0].rpartition(":")[2]
     open_gate = ("--set", "guard.allow_networks=127.0.0.0/8", "--set", f"guard.ports={port}")
-    section = sorted(path for path in pages_of(calm.site, 0) if path.count("/") == 2 and path.endswith("/"))[0]
+    section = sorted(path for path in page_paths(calm.site, 0) if path.count("/") == 2 and path.endswith("/"))[0]
     seeds = {"host": calm.seeds[0], "domain": calm.seeds[0], "prefix": calm.origins[0] + section, "any": calm.seeds[0]}
     commands = [
-        ("crawl", seed, "--scope", scope, *FAST, *INLINE, *open_gate, "--out", tmp_path / scope)
+        ("crawl", seed, "--scope", scope, *FAST, *INLINE, *open_gate, "--dir", tmp_path / scope)
         for scope, seed in seeds.items()
     ]
     assert [done.code for done in together(*commands)] == [0, 0, 0, 0]
@@ -130,7 +130,7 @@ def test_scope(calm: Demo, tmp_path: Path) -> None:
     assert set(urls(tmp_path / "domain")) == first  # an address is its own domain
     assert set(urls(tmp_path / "prefix")) == {url for url in first if url.startswith(calm.origins[0] + section)}
     assert set(urls(tmp_path / "any")) == calm.pages
-    answer = tenax("explain", calm.seeds[1], "--out", tmp_path / "host")
+    answer = tenax("explain", calm.seeds[1], "--dir", tmp_path / "host")
     assert "Never admitted: the rule `scope` refuses it" in answer.out
 
 
@@ -140,21 +140,21 @@ def test_include_and_exclude(calm: Demo, tmp_path: Path) -> None:
     pages = host_pages(calm, 0)
     glob, regex, evil = tmp_path / "glob", tmp_path / "regex", tmp_path / "evil"
     done = together(
-        (*base, "--include", "*/tags/*", "--out", glob),
-        (*base, "--exclude", "*/tags/*", "--exclude", r"/-\d*[02468]$/", "--out", regex),
-        (*base, "--exclude", "/(a+)+$/", "--exclude", "/^(([a-z0-9:/.-])+)+#$/", "--out", evil),
+        (*base, "--include", "*/tags/*", "--dir", glob),
+        (*base, "--exclude", "*/tags/*", "--exclude", r"/-\d*[02468]$/", "--dir", regex),
+        (*base, "--exclude", "/(a+)+$/", "--exclude", "/^(([a-z0-9:/.-])+)+#$/", "--dir", evil),
     )
     assert [one.code for one in done] == [0, 0, 0]
     assert set(urls(glob)) == {calm.seeds[0]} | {url for url in pages if "/tags/" in url}
     unwanted = re.compile(r"/tags/|-\d*[02468]$")
     assert set(urls(regex)) == {url for url in pages if not unwanted.search(url)}
     assert set(urls(evil)) == {url for url in pages if not url.endswith("a")}
-    answer = tenax("explain", f"{calm.origins[0]}/tags/", "--out", regex)
+    answer = tenax("explain", f"{calm.origins[0]}/tags/", "--dir", regex)
     assert "matches the exclude pattern `*/tags/*`" in answer.out
 
 
 def test_a_changed_rule_is_said_and_holds_from_now_on(calm: Demo, tmp_path: Path) -> None:
-    base = ("crawl", calm.seeds[0], *FAST, *INLINE, "--out", tmp_path)
+    base = ("crawl", calm.seeds[0], *FAST, *INLINE, "--dir", tmp_path)
     tenax(*base, "--max-pages", "2")
     again = tenax(*base, "--max-pages", "4", "--exclude", "*/tags/*")
     assert "changed since the last run: exclude none → */tags/*" in again.err
@@ -172,7 +172,7 @@ def test_the_directory_is_named_after_the_seed_when_none_is_given(calm: Demo, tm
 
 @pytest.mark.parametrize("flag", ["--quiet", "-q"])
 def test_quiet_is_quiet(calm: Demo, tmp_path: Path, flag: str) -> None:
-    asked = ("crawl", calm.seeds[0], *FAST, *INLINE, flag, "--out")
+    asked = ("crawl", calm.seeds[0], *FAST, *INLINE, flag, "--dir")
     assert tenax(*asked, tmp_path / "all", "--exclude", "*/*") == (0, "", "")
     limited = tenax(*asked, tmp_path / "some", "--max-depth", "0")
     assert limited.out.startswith("Crawl limited: nothing waits, but 26 links of 1 page were not followed")

@@ -11,7 +11,7 @@ from tests.e2e.program import ended, start, status, stored, tenax, told, until
 def test_the_demo_shows_everything_and_says_what_to_try_next(tmp_path: Path) -> None:
     out = tmp_path / "demo"
     quicker = ("--set", "fetch.total_timeout_seconds=2.5", "--set", "fetch.retry_base_seconds=0.1")
-    process = start("demo", "--pages", "24", *quicker, "--out", out)
+    process = start("demo", "--pages", "24", *quicker, "--dir", out)
     until(lambda: (out / "pages.jsonl").exists() and (out / "pages.jsonl").stat().st_size, "the first page")
     assert status(out)["is_running"] is True
     done = ended(process)
@@ -22,12 +22,12 @@ def test_the_demo_shows_everything_and_says_what_to_try_next(tmp_path: Path) -> 
     steps = re.findall(r"python -m tenax (explain|status|export|dead-letters) ", done.out)
     assert steps == ["status", "explain", "explain", "explain", "export", "dead-letters"]
     [flaky] = re.findall(r"explain (http://\S+/moody) ", done.out)
-    assert "Visited and stored" in tenax("explain", flaky, "--out", out).out
+    assert "Visited and stored" in tenax("explain", flaky, "--dir", out).out
     assert {"timed out", "cut short", "closed by robots.txt"} <= set(re.findall(r"\d+ ([a-z .]+)\n", done.out))
 
 
 def test_one_host_with_the_failures_of_six_is_not_left_alone_for_minutes(tmp_path: Path) -> None:
-    done = tenax("demo", "--hosts", "1", "--pages", "24", "--set", "fetch.retry_base_seconds=0.1", "--out", tmp_path)
+    done = tenax("demo", "--hosts", "1", "--pages", "24", "--set", "fetch.retry_base_seconds=0.1", "--dir", tmp_path)
     assert done.code == 0
     assert "Crawl complete: nothing is left to visit." in done.out
     assert "retry budget" not in done.err

@@ -72,7 +72,7 @@ async def site() -> AsyncIterator[Site]:
 
 
 async def crawl(site: Site, out: Path, *options: str) -> Ended:
-    done = await asyncio.to_thread(tenax, "crawl", site.origin, *HURRIED, *options, "--out", out)
+    done = await asyncio.to_thread(tenax, "crawl", site.origin, *HURRIED, *options, "--dir", out)
     assert done.code == 0, done.err
     return done
 
@@ -100,7 +100,7 @@ async def test_what_no_link_leads_to_is_found_and_its_source_is_told(site: Site,
         "/old.xml.gz": ("sitemap", "/index.xml"),
     }
     explained = await asyncio.to_thread(
-        in_one_process, *(("explain", site.url(path), "--out", tmp_path) for path in sources)
+        in_one_process, *(("explain", site.url(path), "--dir", tmp_path) for path in sources)
     )
     for (way, via), explanation in zip(sources.values(), explained, strict=True):
         [line] = [line for line in explanation.splitlines() if re.search(r":\d\d +found +", line)]
@@ -114,7 +114,7 @@ async def test_a_site_of_ones_own_is_asked_for_nothing_that_it_does_not_name(sit
     lists = {"/index.xml", "/new.xml", "/old.xml.gz", "/news.atom"}
     linked = {f"/{name}" for name in STORIES if not name.startswith(("page2", "page3"))}
     assert {hit.path for hit in site.hits} == {"/robots.txt", "/", "/news", *lists, *linked}
-    explained = await asyncio.to_thread(tenax, "explain", site.origin, "--out", tmp_path)
+    explained = await asyncio.to_thread(tenax, "explain", site.origin, "--dir", tmp_path)
     assert "✗ off: its pace has no limit" in " ".join(explained.out.split())
 
 
@@ -122,10 +122,10 @@ async def test_a_site_that_is_no_news_site_is_asked_for_nothing_that_it_does_not
     paths = [f"/manual/chapter-{number}" for number in range(12)]
     pages = {path: story(path.strip("/").replace("/", " ")) for path in paths}
     async with Site({"/": serves(page("A manual", paths)), **pages}) as site:
-        done = await asyncio.to_thread(tenax, "crawl", site.origin, "--rate", "1000", *INLINE, "--out", tmp_path)
+        done = await asyncio.to_thread(tenax, "crawl", site.origin, "--rate", "1000", *INLINE, "--dir", tmp_path)
         assert done.code == 0, done.err
         assert {hit.path for hit in site.hits} == {"/robots.txt", "/sitemap.xml", "/", *paths}
-        explained = await asyncio.to_thread(tenax, "explain", site.origin, "--out", tmp_path)
+        explained = await asyncio.to_thread(tenax, "explain", site.origin, "--dir", tmp_path)
     assert "that it is a news site or a blog; `discovery.guesses =" in " ".join(explained.out.split())
 
 
@@ -169,14 +169,14 @@ def paper() -> dict[str, Manner]:
 async def test_archives_of_a_small_news_site_are_found_beside_its_lists(tmp_path: Path) -> None:
     async with Site(paper()) as site:
         done = await asyncio.to_thread(
-            tenax, "crawl", site.origin, "--rate", "1000", *INLINE, "--per-host", "4", "--out", tmp_path
+            tenax, "crawl", site.origin, "--rate", "1000", *INLINE, "--per-host", "4", "--dir", tmp_path
         )
         assert done.code == 0, done.err
         assert paper().keys() <= stored(site, tmp_path)
         asked_of_all = ("/robots.txt", "/sitemap.xml")
         missing = [hit.path for hit in site.hits if hit.path.partition("?")[0] not in (*paper(), *asked_of_all)]
         assert len(missing) <= 0.12 * len(site.hits), missing
-        explained = await asyncio.to_thread(tenax, "explain", site.origin, "--out", tmp_path)
+        explained = await asyncio.to_thread(tenax, "explain", site.origin, "--dir", tmp_path)
         assert "✓ on: it looks like a news site or a blog (articles with dates" in " ".join(explained.out.split())
 
 
@@ -191,7 +191,7 @@ async def test_only_what_is_wanted_is_asked_for(site: Site, tmp_path: Path, ways
 
 
 async def test_an_unknown_way_is_a_mistake_that_is_told(tmp_path: Path) -> None:
-    done = await asyncio.to_thread(tenax, "crawl", "http://127.0.0.1:9/", "--discover", "magic", "--out", tmp_path)
+    done = await asyncio.to_thread(tenax, "crawl", "http://127.0.0.1:9/", "--discover", "magic", "--dir", tmp_path)
     assert (done.code, done.out) == (2, "")
     assert "magic" in done.err
 
@@ -206,8 +206,8 @@ async def test_pages_are_kept_fresh_until_it_is_stopped_and_after_it_goes_on(tmp
         await exchange.answer(page("Lively", words=words), headers={"Content-Type": "text/html"})
 
     options = (
-        *HURRIED, "--discover", "links", "--keep-fresh", "--set", "freshness.shortest_seconds=1",
-        "--set", "freshness.longest_seconds=1", "--out", tmp_path,
+        *HURRIED, "--discover", "links", "--continuous", "--set", "recrawl.min_interval_seconds=1",
+        "--set", "recrawl.max_interval_seconds=1", "--dir", tmp_path,
     )  # fmt: skip
     async with Site({"/": serves(page("Home", ["/lively"])), "/lively": lively}) as site:
 
@@ -216,7 +216,7 @@ async def test_pages_are_kept_fresh_until_it_is_stopped_and_after_it_goes_on(tmp
 
         for round_ in (1, 2):
             before = asked()
-            process = start("crawl", *([site.origin, *options] if round_ == 1 else ["--out", str(tmp_path)]))
+            process = start("crawl", *([site.origin, *options] if round_ == 1 else ["--dir", str(tmp_path)]))
             await asyncio.to_thread(
                 until,
                 lambda before=before, process=process: process.poll() is not None or asked() >= before + 3,
@@ -226,16 +226,16 @@ async def test_pages_are_kept_fresh_until_it_is_stopped_and_after_it_goes_on(tmp
             os.killpg(process.pid, signal.SIGINT)
             stopped = await asyncio.to_thread(ended, process)
             assert stopped.code == 130, stopped.err
-            assert f"Resume with:  python -m tenax crawl --out {tmp_path}" in stopped.out
+            assert f"Resume with:  python -m tenax crawl --dir {tmp_path}" in stopped.out
             assert ("resuming:" in stopped.err) is (round_ == 2)
-            assert ("kept from the last run: --discover links --keep-fresh" in stopped.err) is (round_ == 2)
+            assert ("kept from the last run: --discover links --continuous" in stopped.err) is (round_ == 2)
         urls = [line["url"] for line in told(tmp_path)]
         assert urls.count(site.url("/lively")) >= 4
         assert urls.count(site.url("/")) == 1
         table, as_json = await asyncio.to_thread(
             in_one_process,
-            ("status", "--schedule", "--out", tmp_path),
-            ("status", "--schedule", "1", "--json", "--out", tmp_path),
+            ("status", "--schedule", "--dir", tmp_path),
+            ("status", "--schedule", "1", "--json", "--dir", tmp_path),
         )
     assert re.search(r"changed in \d+ of \d+ visits, about every", table)
     assert site.url("/lively") in table
@@ -246,7 +246,7 @@ async def test_pages_are_kept_fresh_until_it_is_stopped_and_after_it_goes_on(tmp
 
 async def test_what_ends_and_what_never_does_are_not_asked_for_together(tmp_path: Path) -> None:
     done = await asyncio.to_thread(
-        tenax, "crawl", "http://127.0.0.1:9/", "--keep-fresh", "--max-pages", "3", "--out", tmp_path
+        tenax, "crawl", "http://127.0.0.1:9/", "--continuous", "--max-pages", "3", "--dir", tmp_path
     )
     assert done.code == 2
-    assert "--max-pages ends a crawl and --keep-fresh never does" in done.err
+    assert "--max-pages ends a crawl and --continuous never does" in done.err

@@ -12,7 +12,7 @@ from tenax.demo.server import DemoProcess
 
 
 async def test_ten_kills_lose_nothing_and_double_nothing(tmp_path: Path) -> None:
-    site = Site(hosts=4, pages_per_host=40, manners="quick")
+    site = Site(hosts=4, pages_per_host=40, behaviours="quick")
     rounds = await shoot(site, tmp_path, wanted=10, each=4, dice=Random(7))
     assert sum(round_.kills.total() for round_ in rounds) >= 10
     for round_ in rounds:
@@ -22,7 +22,7 @@ async def test_ten_kills_lose_nothing_and_double_nothing(tmp_path: Path) -> None
 
 async def test_what_is_wrong_would_be_seen(tmp_path: Path) -> None:
     """The judge itself: a crawl whose file was tampered with is not whole."""
-    site = Site(hosts=1, pages_per_host=24, manners="none")
+    site = Site(hosts=1, pages_per_host=24, behaviours="none")
     log, out = tmp_path / "log", tmp_path / "out"
     async with DemoProcess(site, log=log) as demo:
         range_ = Range(demo, log)

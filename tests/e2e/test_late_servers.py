@@ -75,7 +75,7 @@ def test_a_worker_that_comes_before_its_servers() -> None:
     redis = RedisServer()
     with PostgresServer() as postgres:
         postgres.stop()
-        words = ("worker", "--ledger", postgres.url(), "--hosts", redis.url, *INLINE)
+        words = ("worker", "--database", postgres.url(), "--redis", redis.url, *INLINE)
         with waiting(*words) as worker:
             postgres.start()
             worker.says(f"Redis at {redis.url} does not answer")
@@ -92,8 +92,8 @@ def test_a_worker_that_comes_before_its_servers() -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        ("worker", "--ledger", "postgresql://me:hush@127.0.0.1:{port}/a"),
-        ("worker", "--ledger", "postgresql://me@nowhere.invalid:{port}/a"),
+        ("worker", "--database", "postgresql://me:hush@127.0.0.1:{port}/a"),
+        ("worker", "--database", "postgresql://me@nowhere.invalid:{port}/a"),
         ("page-fetcher", "--redis", "redis://me:hush@127.0.0.1:{port}"),
     ],
     ids=["worker", "worker without a name", "page-fetcher"],

@@ -17,7 +17,7 @@ HURRIED = ("--discover", "links", "--set", "politeness.rate_per_second=0", *INLI
 @pytest.fixture(scope="module")
 def crawled(calm: Demo, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("links") / "out"
-    ended = tenax("crawl", *calm.seeds, *HURRIED, "--out", out)
+    ended = tenax("crawl", *calm.seeds, *HURRIED, "--dir", out)
     assert ended.code == 0, ended.err
     return out
 
@@ -25,7 +25,7 @@ def crawled(calm: Demo, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def edges(crawled: Path) -> dict[str, dict[str, dict[str, object]]]:
     """Every link that was exported, by where it stands and where it leads."""
-    (text,) = in_one_process(("links", "--export", "-", "--out", crawled))
+    (text,) = in_one_process(("links", "--export", "-", "--dir", crawled))
     found: dict[str, dict[str, dict[str, object]]] = {}
     for edge in map(json.loads, text.splitlines()):
         found.setdefault(edge["source"], {})[edge["target"]] = edge
@@ -51,7 +51,7 @@ def test_what_is_asked_is_what_was_exported(crawled: Path, edges: dict[str, dict
         ("--from", front),
         ("--to", front),
     ]
-    commands: list[list[str | Path]] = [["links", *words, "--json", "--out", crawled] for words in asked]
+    commands: list[list[str | Path]] = [["links", *words, "--json", "--dir", crawled] for words in asked]
     answers = in_one_process(*commands)
     top, ranked, leads_to, led_from = ([json.loads(line) for line in answer.splitlines()] for answer in answers)
     assert [line["in_links"] for line in top] == sorted(counted.values(), reverse=True)[:5]
@@ -64,12 +64,12 @@ def test_what_is_asked_is_what_was_exported(crawled: Path, edges: dict[str, dict
 
 def test_a_crawl_led_on_by_its_links(calm: Demo, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    assert tenax("crawl", *calm.seeds, *HURRIED, "--max-pages", "8", "--out", out).code == 0
+    assert tenax("crawl", *calm.seeds, *HURRIED, "--max-pages", "8", "--dir", out).code == 0
     waiting = status(out)["waiting"]
-    ended = tenax("links", "--prioritize", "--by", "pagerank", "--out", out)
+    ended = tenax("links", "--prioritize", "--by", "pagerank", "--dir", out)
     assert ended.code == 0, ended.err
     changed, whole = ended.out.split(" of ")
     assert 0 < int(changed) <= waiting and whole.startswith(f"{waiting} waiting URLs have another priority now.")
     assert status(out)["waiting"] == waiting
-    assert tenax("crawl", *calm.seeds, *HURRIED, "--out", out).code == 0
+    assert tenax("crawl", *calm.seeds, *HURRIED, "--dir", out).code == 0
     assert holds_once(out, calm.pages)

@@ -1,4 +1,4 @@
-"""The ledger's file taken away under a running crawl: it notices, says so in one line, and stops."""
+"""The database's file taken away under a running crawl: it notices, says so in one line, and stops."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ async def test_a_crawl_whose_file_is_lost_stops_and_says_so(tmp_path: Path, lose
 
     async with Site({"/robots.txt": rules(""), "/": page("/late"), "/late": late}) as site:
         options = ("--discover", "links", "--rate", "0", "--set", "fetch.total_timeout_seconds=3600", *INLINE)
-        process = start("crawl", site.url("/"), *options, "--out", out)
+        process = start("crawl", site.url("/"), *options, "--dir", out)
         async with asyncio.timeout(60):
             await is_asked.wait()
         await asyncio.to_thread(until, lambda: stored(out), "the first page to be stored")
@@ -92,7 +92,7 @@ async def test_a_crawl_whose_file_is_lost_stops_and_says_so(tmp_path: Path, lose
     if lose is move_all:
         moved = out.with_name("elsewhere")
         assert stored(moved) == [site.url("/")]
-        assert tenax("ledger", "check", "--out", moved).code == 0
+        assert tenax("db", "check", "--dir", moved).code == 0
 
 
 async def test_one_that_ends_before_it_was_looked_for_is_not_complete(tmp_path: Path) -> None:
@@ -104,6 +104,6 @@ async def test_one_that_ends_before_it_was_looked_for_is_not_complete(tmp_path: 
 
     async with Site({"/robots.txt": rules(""), "/": page("/last"), "/last": last}) as site:
         options = ("--discover", "links", "--rate", "0", *INLINE)
-        code, printed, err = await asyncio.to_thread(tenax, "crawl", site.url("/"), *options, "--out", out)
+        code, printed, err = await asyncio.to_thread(tenax, "crawl", site.url("/"), *options, "--dir", out)
     assert code == 13, err
     assert "Crawl complete" not in printed

@@ -30,7 +30,7 @@ async def test_what_is_in_flight_is_committed_and_the_next_run_goes_on(tmp_path:
         await page(*PATHS)(exchange)
 
     async with Site({"/robots.txt": rules(""), **pages(*PATHS), "/": late}) as site:
-        command = ("crawl", site.url("/"), "--discover", "links", "--rate", "0", *INLINE, "--out", tmp_path)
+        command = ("crawl", site.url("/"), "--discover", "links", "--rate", "0", *INLINE, "--dir", tmp_path)
         first = start(*command, "--set", "resilience.max_memory_bytes=1", "--set", "fetch.headers_timeout_seconds=60")
         await asyncio.to_thread(until_it_says, first, "too much memory is used")
         is_over.set()

@@ -30,7 +30,7 @@ async def test_few_files_make_it_slower_and_nothing_else(tmp_path: Path, files: 
     async with AsyncExitStack() as stack:
         there = await sites(stack)
         seeds = [site.url("/") for site in there]
-        options = ("--rate", "0", "--discover", "links", "--out", tmp_path, "--set", f"pool.processes={processes}")
+        options = ("--rate", "0", "--discover", "links", "--dir", tmp_path, "--set", f"pool.processes={processes}")
         code, out, err = await asyncio.to_thread(tenax, "crawl", *seeds, *options, before=allow)
     assert code == 0, err
     assert sorted(stored(tmp_path)) == sorted(site.url(path) for site in there for path in ("/", "/a", "/b"))

@@ -35,7 +35,7 @@ async def test_that_many_requests_are_in_flight(tmp_path: Path, flags: tuple[str
 
     async with Site({"/robots.txt": rules(""), "/": page(*PATHS), **dict.fromkeys(PATHS, together)}) as site:
         flags = ("--rate", "0", "--discover", "links", "-q", *flags, *INLINE)
-        process = start("crawl", site.url("/"), *flags, "--out", tmp_path / "out")
+        process = start("crawl", site.url("/"), *flags, "--dir", tmp_path / "out")
         done = await asyncio.to_thread(ended, process)
         assert (done.code, most) == (0, at_once), done
         assert {hit.path for hit in site.hits} == {"/robots.txt", "/", *PATHS}

@@ -27,7 +27,7 @@ def fresh(tmp_path: Path) -> Iterator[Demo]:
 
     It makes its first page ten times as long as any other, and reads no clock meanwhile: so that one is not counted.
     """
-    with serving(Site(hosts=2, pages_per_host=24, manners="none"), tmp_path / "log") as demo:
+    with serving(Site(hosts=2, pages_per_host=24, behaviours="none"), tmp_path / "log") as demo:
         urlopen(demo.seeds[0]).close()
         demo.log.write_bytes(b"")
         yield demo
@@ -50,7 +50,7 @@ def test_no_two_requests_to_a_host_are_closer_than_its_pace(fresh: Demo, tmp_pat
     out = tmp_path / "out"
     # With readers of its own: in the same process, reading a page would hold up the requests it is about.
     options = ("--rate", "1", "--per-host", "4", "--concurrency", "32")
-    process = start("crawl", *fresh.seeds, *options, "--out", out)
+    process = start("crawl", *fresh.seeds, *options, "--dir", out)
     until(lambda: len(fresh.requests()) >= 12, "12 requests")
     process.send_signal(signal.SIGINT)
     assert ended(process).code == 130
@@ -70,7 +70,7 @@ def test_the_pace_holds_across_kill_9(fresh: Demo, tmp_path: Path) -> None:
     out, pace_seconds = tmp_path / "out", 1.5
     options = ("--rate", f"{1 / pace_seconds:.6f}", "--set", "fetch.total_timeout_seconds=4", *INLINE)
     for wanted in (2, 3, 4, 5):  # the first request is for robots.txt
-        process = start("crawl", fresh.seeds[0], *options, "--out", out)
+        process = start("crawl", fresh.seeds[0], *options, "--dir", out)
         until(partial(_were_made, fresh, wanted), "the next request")
         os.killpg(process.pid, signal.SIGKILL)
         assert ended(process).code == -signal.SIGKILL
@@ -84,8 +84,8 @@ def _were_made(demo: Demo, requests: int) -> bool:
 
 def test_a_crawl_delay_is_kept_by_all_hosts_with_one(tmp_path: Path) -> None:
     """robots.txt of the second host asks for 0.2 s between requests, which is slower than the pace asked for here."""
-    with serving(Site(hosts=2, pages_per_host=24, manners="all"), tmp_path / "log") as demo:
-        process = start("crawl", demo.seeds[1], "--rate", "100", *INLINE, "--out", tmp_path / "out")
+    with serving(Site(hosts=2, pages_per_host=24, behaviours="all"), tmp_path / "log") as demo:
+        process = start("crawl", demo.seeds[1], "--rate", "100", *INLINE, "--dir", tmp_path / "out")
         until(lambda: len(demo.requests()) >= 8, "8 requests")
         process.send_signal(signal.SIGINT)
         ended(process)

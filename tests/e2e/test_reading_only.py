@@ -45,14 +45,14 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 
 
 def asked(out: Path, *words: str) -> Ended:
-    return tenax(*words, "--out", out, before=without_rights)
+    return tenax(*words, "--dir", out, before=without_rights)
 
 
 async def crawled(out: Path) -> list[str]:
     """A crawl that has ended; its pages, and one that is a dead letter."""
     manners = {"/robots.txt": rules(""), "/": page(*PATHS, "/gone"), **{path: page("/") for path in PATHS}}
     async with Site(manners) as site:
-        ran = await asyncio.to_thread(tenax, "crawl", site.url("/"), *OPTIONS, "--out", out)
+        ran = await asyncio.to_thread(tenax, "crawl", site.url("/"), *OPTIONS, "--dir", out)
         assert ran.code == 0, ran
         return sorted(site.url(path) for path in ["/", *PATHS])
 
@@ -71,7 +71,7 @@ def answers_in_full(out: Path, pages: list[str]) -> None:
         ("links", "--top", "3"),
         ("dead-letters", "list"),
         ("status", "--schedule"),
-        ("ledger", "check"),
+        ("db", "check"),
     ):
         answer = asked(out, *words)
         assert (answer.code, answer.err) == (0, ""), (words, answer)
@@ -97,7 +97,7 @@ async def test_what_a_killed_crawl_left_in_its_wal_is_read_too(folder: Path, has
 
     manners = {"/robots.txt": rules(""), "/": page(*PATHS, "/never"), "/never": never}
     async with Site({**manners, **{path: page("/") for path in PATHS}}) as site:
-        process = start("crawl", site.url("/"), *OPTIONS, "--out", out)
+        process = start("crawl", site.url("/"), *OPTIONS, "--dir", out)
         pages = sorted(site.url(path) for path in ["/", *PATHS])
         async with asyncio.timeout(60):
             await is_asked.wait()
@@ -122,7 +122,7 @@ async def test_a_crawl_that_runs_may_be_looked_at_by_others(folder: Path) -> Non
         await page("/")(exchange)
 
     async with Site({"/robots.txt": rules(""), "/": page("/late"), "/late": late}) as site:
-        process = start("crawl", site.url("/"), *OPTIONS, "--set", "fetch.headers_timeout_seconds=600", "--out", out)
+        process = start("crawl", site.url("/"), *OPTIONS, "--set", "fetch.headers_timeout_seconds=600", "--dir", out)
         async with asyncio.timeout(60):
             await is_asked.wait()
         answer = await asyncio.to_thread(asked, out, "status", "--json")

@@ -33,8 +33,8 @@ async def site() -> AsyncIterator[Site]:
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, ...]:
     """The flags that say where the crawl is."""
     if request.param == "a file":
-        return ("--out", str(tmp_path / "out"))
-    return ("--ledger", request.getfixturevalue("postgres"))
+        return ("--dir", str(tmp_path / "out"))
+    return ("--database", request.getfixturevalue("postgres"))
 
 
 async def said(*words: str, code: int = 0) -> str:
@@ -80,7 +80,7 @@ async def test_what_needs_a_browser_waits_for_one(site: Site, place: tuple[str, 
     assert "in the browser" in story
     assert (await said("export", "--where", "url=*/app", *place)).count("A tale") > 0
     assert "There are no dead letters." in await said("dead-letters", "list", *place)
-    assert "Nothing is wrong" in await said("ledger", "check", *place)
+    assert "Nothing is wrong" in await said("db", "check", *place)
 
 
 async def test_headers_and_the_body_of_an_error_are_shown_by_explain(place: tuple[str, ...]) -> None:
@@ -97,7 +97,7 @@ async def test_headers_and_the_body_of_an_error_are_shown_by_explain(place: tupl
 async def test_a_seed_without_a_page_is_visited_again_when_it_is_typed_again(tmp_path: Path) -> None:
     pages = {"/": serves(b"not yet", "text/plain", "404 Not Found")}
     async with Site(pages) as site:
-        crawl = ("crawl", site.url("/"), *OPTIONS, "--out", str(tmp_path / "out"))
+        crawl = ("crawl", site.url("/"), *OPTIONS, "--dir", str(tmp_path / "out"))
         for _ in range(2):
             assert "Nothing could be stored." in await said(*crawl, code=11)
         assert asked(site, "/") == 2

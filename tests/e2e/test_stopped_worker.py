@@ -14,17 +14,17 @@ from typing import NamedTuple
 
 import pytest
 
-from tenax.crawl.location import Place
-from tenax.crawl.wiring import open_ledger
+from tenax.crawl.location import Location
+from tenax.crawl.wiring import open_database
 from tenax.database import PageFilter
 from tests.e2e.cluster import Cluster, stopped
 from tests.e2e.program import until
 
 PATHS = ["/", *(f"/{number}" for number in range(5))]
 SHORT = (
-    *("--set", "ledger.heartbeat_seconds=0.3", "--set", "ledger.dead_after_seconds=4"),
+    *("--set", "database.heartbeat_seconds=0.3", "--set", "database.dead_after_seconds=4"),
     # In Redis the turn of a request without an answer is held for as long as a fetch may take, unless several may
-    # overlap. Here only the ledger's lease is in the way.
+    # overlap. Here only the database's lease is in the way.
     *("--set", "politeness.connections_per_host=2", "--set", "discovery.sources=links"),
 )
 
@@ -97,13 +97,13 @@ def hosts() -> Iterator[Hosts]:
 
 
 async def stored(url: str) -> tuple[list[str], int, list[str]]:
-    """Each page in the ledger, the number of events, and what contradicts itself."""
-    ledger = await open_ledger(Place(server=url), read_only=True)
+    """Each page in the database, the number of events, and what contradicts itself."""
+    database = await open_database(Location(server=url), read_only=True)
     try:
-        urls = [found.url async for found in ledger.pages(PageFilter())]
-        return sorted(urls), len(await ledger.events(0, 1000)), await ledger.problems()
+        urls = [found.url async for found in database.pages(PageFilter())]
+        return sorted(urls), len(await database.events(0, 1000)), await database.find_problems()
     finally:
-        await ledger.close()
+        await database.close()
 
 
 def test_a_worker_that_wakes_after_its_death(postgres: str, redis: str, tmp_path: Path, hosts: Hosts) -> None:
@@ -137,4 +137,4 @@ def test_a_worker_that_wakes_after_its_death(postgres: str, redis: str, tmp_path
     assert "this worker was taken for dead, joining anew" in end.err
     assert hosts.pages_asked("sleeper", since=before) == sorted(third + path for path in PATHS), "only what is its own"
     pages = sorted(origin + path for origin in hosts.origins for path in PATHS)
-    assert asyncio.run(stored(cluster.ledger)) == (pages, len(pages), [])
+    assert asyncio.run(stored(cluster.database)) == (pages, len(pages), [])

@@ -20,7 +20,7 @@ FAST = ("--rate", "0", "--per-host", "4")
 
 def begun(calm: Demo, out: Path, *options: str) -> subprocess.Popen[str]:
     """A crawl in the middle of its work."""
-    process = start("crawl", *calm.seeds, *options, "--out", out)
+    process = start("crawl", *calm.seeds, *options, "--dir", out)
     file = out / "pages.jsonl"
     until(lambda: process.poll() is not None or (file.exists() and file.stat().st_size), "the first page")
     assert process.poll() is None
@@ -36,11 +36,11 @@ def test_a_signal_ends_it_gently_and_it_goes_on(calm: Demo, tmp_path: Path, numb
     assert stopped.code == 130
     assert "finishing what is in flight" in stopped.err
     assert "Interrupted: everything in flight was finished and is stored." in stopped.out
-    assert stopped.out.splitlines()[-1] == f"Resume with:  python -m tenax crawl --out {tmp_path}"
+    assert stopped.out.splitlines()[-1] == f"Resume with:  python -m tenax crawl --dir {tmp_path}"
     assert "Traceback" not in stopped.err
     before = len(told(tmp_path))
     assert 0 < before == len(stored(tmp_path)) < len(calm.pages)
-    resumed = tenax("crawl", *calm.seeds, *FAST, *INLINE, "--out", tmp_path)
+    resumed = tenax("crawl", *calm.seeds, *FAST, *INLINE, "--dir", tmp_path)
     assert resumed.code == 0
     assert f"resuming: {before} pages stored" in resumed.err
     assert holds_once(tmp_path, calm.pages)
@@ -49,7 +49,7 @@ def test_a_signal_ends_it_gently_and_it_goes_on(calm: Demo, tmp_path: Path, numb
 def test_the_second_ctrl_c_stops_at_once(tmp_path: Path) -> None:
     """While one visit never ends by itself: the first signal waits for it, the second does not."""
     with closing(_Tarpit()) as tarpit:
-        process = start("crawl", tarpit.url, *INLINE, "--out", tmp_path)
+        process = start("crawl", tarpit.url, *INLINE, "--dir", tmp_path)
         tarpit.accept()
         process.send_signal(signal.SIGINT)
         assert process.stderr is not None
@@ -67,10 +67,10 @@ def test_after_a_stop_the_waiting_urls_can_be_explained(calm: Demo, tmp_path: Pa
     assert ended(process).code == 130
     with closing(sqlite3.connect(tmp_path / "tenax.db")) as db:
         url = db.execute("SELECT url FROM url_frontier WHERE depth > 0 LIMIT 1").fetchone()[0]
-    explained = tenax("explain", url, "--out", tmp_path).out
+    explained = tenax("explain", url, "--dir", tmp_path).out
     assert "Waiting to be visited, due now." in explained
     assert "as a link on" in explained
-    told_status = tenax("status", "--out", tmp_path).out
+    told_status = tenax("status", "--dir", tmp_path).out
     assert "not running" in told_status
     assert "Nothing moves because nobody is crawling. Resume with:  python -m tenax crawl" in told_status
 

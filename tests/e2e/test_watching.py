@@ -41,9 +41,9 @@ LINE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ info +(notice|crawl started|
 
 @contextmanager
 def running(demo: Demo, out: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
-    process = start("crawl", *demo.seeds, *options, *INLINE, "--out", out)
+    process = start("crawl", *demo.seeds, *options, *INLINE, "--dir", out)
     try:
-        until(lambda: process.poll() is not None or (out / "tenax.db").exists(), "the ledger")
+        until(lambda: process.poll() is not None or (out / "tenax.db").exists(), "the database")
         yield process
     finally:
         process.send_signal(signal.SIGINT)
@@ -60,23 +60,23 @@ def test_status_of_a_running_crawl(calm: Demo, tmp_path: Path) -> None:
     with running(calm, tmp_path, *SLOW):
 
         def looked() -> dict[str, object] | None:
-            answer = tenax("status", "--json", "--out", tmp_path)
+            answer = tenax("status", "--json", "--dir", tmp_path)
             found: dict[str, object] = json.loads(answer.out) if answer.code == 0 else {}
             return found if found.get("pages") else None
 
         found = until(looked, "a page in the status")
         assert found["is_running"] is True
         assert 0 < int(str(found["pages"])) <= len(calm.pages)
-        text = tenax("status", "--out", tmp_path).out
+        text = tenax("status", "--dir", tmp_path).out
         assert text.startswith(f"{tmp_path}   running   started ")
         assert "Nothing moves" not in text
-        explained = tenax("explain", calm.seeds[0], "--out", tmp_path)
+        explained = tenax("explain", calm.seeds[0], "--dir", tmp_path)
         assert "Visited and stored" in explained.out
-        assert tenax("export", "--out", tmp_path).out.count("\n") >= 1
+        assert tenax("export", "--dir", tmp_path).out.count("\n") >= 1
 
 
 def test_log_lines_when_nobody_watches(calm: Demo, tmp_path: Path) -> None:
-    done = tenax("crawl", *calm.seeds, "--rate", "0", "--per-host", "4", *INLINE, "--out", tmp_path)
+    done = tenax("crawl", *calm.seeds, "--rate", "0", "--per-host", "4", *INLINE, "--dir", tmp_path)
     lines = done.err.splitlines()
     assert all(LINE.fullmatch(line) for line in lines), done.err
     said = [found[1] for line in lines if (found := LINE.fullmatch(line))]
@@ -87,7 +87,7 @@ def test_log_lines_when_nobody_watches(calm: Demo, tmp_path: Path) -> None:
 
 
 def test_log_lines_for_machines(calm: Demo, tmp_path: Path) -> None:
-    done = tenax("crawl", calm.seeds[0], "--max-depth", "0", "--log-format", "json", *INLINE, "--out", tmp_path)
+    done = tenax("crawl", calm.seeds[0], "--max-depth", "0", "--log-format", "json", *INLINE, "--dir", tmp_path)
     lines = [json.loads(line) for line in done.err.splitlines()]
     # Every few seconds it says that it is crawling, and who knows how long a busy machine takes.
     said = dict.fromkeys(line["message"] for line in lines)
@@ -111,7 +111,7 @@ def test_metrics_while_it_crawls(calm: Demo, tmp_path: Path) -> None:
         text = until(scraped, "the metrics")
         assert re.search(r'^crawler_http_status_total\{code="200"\} [1-9]', text, re.MULTILINE)
         assert "crawler_active_workers 1.0" in text
-        busy = tenax("crawl", calm.seeds[0], "--metrics-port", str(port), *INLINE, "--out", tmp_path / "other")
+        busy = tenax("crawl", calm.seeds[0], "--metrics-port", str(port), *INLINE, "--dir", tmp_path / "other")
         assert busy.code == 2
         assert f"port {port} on 127.0.0.1 is already in use" in busy.err
 
@@ -169,7 +169,7 @@ class Terminal:
 
 
 def test_the_picture_on_a_terminal_and_a_clean_one_after_it(calm: Demo, tmp_path: Path) -> None:
-    with Terminal("crawl", *calm.seeds, "--rate", "40", *INLINE, "--out", tmp_path) as terminal:
+    with Terminal("crawl", *calm.seeds, "--rate", "40", *INLINE, "--dir", tmp_path) as terminal:
         terminal.read_until("Ctrl-C finishes what is in flight and stops")
         assert "\x1b[?25l" in terminal.written  # the cursor is hidden while the picture is drawn
         assert terminal.end() == 0
@@ -184,7 +184,7 @@ def test_the_picture_on_a_terminal_and_a_clean_one_after_it(calm: Demo, tmp_path
 
 
 def test_ctrl_c_on_a_terminal(calm: Demo, tmp_path: Path) -> None:
-    options = (*SLOW, "--set", "pool.processes=1", "--out", tmp_path)
+    options = (*SLOW, "--set", "pool.processes=1", "--dir", tmp_path)
     with Terminal("crawl", *calm.seeds, *options) as terminal:
         terminal.read_until("pages")
         until(lambda: (tmp_path / "pages.jsonl").exists() and (tmp_path / "pages.jsonl").stat().st_size, "a page")
@@ -198,7 +198,7 @@ def test_ctrl_c_on_a_terminal(calm: Demo, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("columns", [40, 20])
 def test_a_narrow_terminal_is_drawn_on_too(calm: Demo, tmp_path: Path, columns: int) -> None:
-    options = ("--rate", "20", "--max-pages", "4", *INLINE, "--out", tmp_path)
+    options = ("--rate", "20", "--max-pages", "4", *INLINE, "--dir", tmp_path)
     with Terminal("crawl", calm.seeds[0], *options, columns=columns, rows=8) as terminal:
         assert terminal.end() == 0
     assert "Page limit reached" in terminal.written

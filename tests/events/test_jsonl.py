@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from tenax.errors import SinkError, StorageFull
 from tenax.events.jsonl import JsonlSink
-from tenax.events.page_line import line_of
+from tenax.events.page_line import encode_page_line
 from tenax.model import Cursor, Event, Hop, Page, PageKind, PageLink
 
 PAGE = Page(
@@ -41,7 +41,7 @@ PAGE = Page(
     article="Grüße",
     markdown="*Grüße*",
     duplicate_of="https://example.org/first",
-    likeness=0.9375,
+    similarity=0.9375,
     links=(PageLink("https://example.org/b", "b", is_in_article=True),),
 )
 
@@ -58,7 +58,7 @@ def events(first: int, last: int) -> list[Event]:
 @given(st.text())
 def test_a_line_is_one_line_for_every_reader(text: str) -> None:
     text += "\x85\u2028\u2029\x9b2J\u202e\x7f"
-    written = line_of(msgspec.structs.replace(PAGE, title=text, text=text), 1).decode()
+    written = encode_page_line(msgspec.structs.replace(PAGE, title=text, text=text), 1).decode()
     assert len(written.splitlines()) == 1
     assert not re.search("[\x7f-\x9f\u2028-\u202e]", written)
     assert (json.loads(written)["title"], json.loads(written)["text"]) == (text, text)
@@ -72,7 +72,7 @@ def seqs(file: Path) -> list[int]:
 
 
 def test_a_line_holds_the_page_in_the_outsides_words() -> None:
-    line = json.loads(line_of(PAGE, 12))
+    line = json.loads(encode_page_line(PAGE, 12))
     assert line == {
         "url": PAGE.url,
         "url_hash": sha256(PAGE.url.encode()).hexdigest(),
@@ -93,7 +93,7 @@ def test_a_line_holds_the_page_in_the_outsides_words() -> None:
         "abstract": "",
         "words": 0,
         "duplicate_of": "https://example.org/first",
-        "likeness": 0.9375,
+        "similarity": 0.9375,
         "canonical": None,
         "content_type": "text/html; charset=utf-8",
         "content_length": 1234,
@@ -116,22 +116,22 @@ def test_a_line_holds_the_page_in_the_outsides_words() -> None:
 
 
 def test_every_field_of_a_page_is_told() -> None:
-    """But for how it was asked for, and what only the ledger needs."""
+    """But for how it was asked for, and what only the database needs."""
     fields = {field.name for field in msgspec.structs.fields(Page)} - {"charset_source", "etag", "last_modified"}
     renamed = {"chain": "redirects"}
-    told = json.loads(line_of(msgspec.structs.replace(PAGE, stale_since=1.0), 1)).keys()
+    told = json.loads(encode_page_line(msgspec.structs.replace(PAGE, stale_since=1.0), 1)).keys()
     assert {renamed.get(name, name) for name in fields} - told == {"fingerprint"}
 
 
 def test_the_text_can_be_left_out_and_nothing_else_changes() -> None:
-    whole, short = json.loads(line_of(PAGE, None)), json.loads(line_of(PAGE, None, with_text=False))
+    whole, short = json.loads(encode_page_line(PAGE, None)), json.loads(encode_page_line(PAGE, None, with_text=False))
     assert (whole.pop("text"), whole.pop("article"), whole.pop("markdown")) == (PAGE.text, PAGE.article, PAGE.markdown)
     assert short == whole
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])), st.text(st.characters(exclude_categories=["Cs"])))
 def test_any_text_stays_on_its_line(title: str, text: str) -> None:
-    line = line_of(event(1, title=title, text=text).page, 1)
+    line = encode_page_line(event(1, title=title, text=text).page, 1)
     assert len(line.splitlines()) == 1  # as bytes: at CR and LF only, and both are escaped
     assert (json.loads(line)["title"], json.loads(line)["text"]) == (title, text)
 
@@ -241,7 +241,7 @@ async def test_a_directory_that_is_not_there_is_made(tmp_path: Path) -> None:
 
 async def test_two_never_write_the_same_file(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that led the events before may not have noticed yet that it no longer does."""
-    monkeypatch.setattr("tenax.events.jsonl.LOCK_SECONDS", 60.0)
+    monkeypatch.setattr("tenax.events.jsonl.LOCK_TIMEOUT_SECONDS", 60.0)
     one, two = JsonlSink(file, with_text=True), JsonlSink(file, with_text=True)
     await one.open(Cursor(), is_behind=True)
     opening = asyncio.ensure_future(two.open(Cursor(), is_behind=True))
@@ -251,7 +251,7 @@ async def test_two_never_write_the_same_file(file: Path, monkeypatch: pytest.Mon
     await one.close()
     await opening
     assert seqs(file) == [], "its cursor is from before: what came after is told again"
-    monkeypatch.setattr("tenax.events.jsonl.LOCK_SECONDS", 0.0)
+    monkeypatch.setattr("tenax.events.jsonl.LOCK_TIMEOUT_SECONDS", 0.0)
     with pytest.raises(SinkError, match="is being written by another crawl; use another file"):
         await one.open(kept, is_behind=True)
     await one.close()

@@ -15,16 +15,16 @@ import pytest
 from aiokafka import AIOKafkaConsumer, TopicPartition
 
 from tenax.clock import ManualClock
-from tenax.config import LedgerConfig
+from tenax.config import DatabaseConfig
 from tenax.config.sections import Codec
-from tenax.database.sqlite import SqliteLedger
+from tenax.database.sqlite import SqliteDatabase
 from tenax.errors import ConfigError
 from tenax.events import kafka as kafka_sink
 from tenax.events.kafka import KafkaProducer, KafkaSink, Message
 from tenax.events.page_line import url_hash
 from tenax.events.relay import Relay
 from tenax.model import Cursor, Event, Page
-from tests.contracts.ledger import Manners, drain, offer
+from tests.contracts.database import Manners, candidate, drain
 from tests.loops import reached
 from tests.servers.kafka import KafkaBroker, read
 from tests.servers.processes import free_port
@@ -139,7 +139,7 @@ async def test_a_broker_that_never_answers_stops_nothing(caplog: pytest.LogCaptu
 async def test_a_broker_that_is_away_at_the_start_is_said_once(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kafka_sink, "LOOK_SECONDS", 1.0)
+    monkeypatch.setattr(kafka_sink, "METADATA_TIMEOUT_SECONDS", 1.0)
     async with sink_of(f"127.0.0.1:{free_port()}", "pages") as sink:
         writing = asyncio.ensure_future(sink.write([event(1)]))
         await reached(lambda: "Kafka is in trouble" in caplog.text)
@@ -194,19 +194,19 @@ async def test_while_the_broker_is_away_the_crawl_goes_on_and_events_wait(
     clock, cursors = ManualClock(), []
     for run, change in enumerate((kafka.up, kafka.down, kafka.up)):
         change()
-        ledger = await SqliteLedger.open(tmp_path / "tenax.db", LedgerConfig(fsync=False), clock, Manners())
+        database = await SqliteDatabase.open(tmp_path / "tenax.db", DatabaseConfig(fsync=False), clock, Manners())
         relay = Relay(
-            ledger, KafkaSink(kafka.servers, topic, True), pause_seconds=0.01, last_seconds=0.3 if run == 1 else 60.0
+            database, KafkaSink(kafka.servers, topic, True), pause_seconds=0.01, drain_seconds=0.3 if run == 1 else 60.0
         )
         await relay.open()
         running = asyncio.ensure_future(relay.run())
-        await ledger.admit([offer(f"https://h{run}-{n}.test/") for n in range(20)])
-        await drain(ledger, clock)
-        relay.end()
+        await database.admit([candidate(f"https://h{run}-{n}.test/") for n in range(20)])
+        await drain(database, clock)
+        relay.stop()
         await asyncio.wait_for(running, 120)
-        cursors.append((await ledger.subscribe("kafka")).seq)
+        cursors.append((await database.subscribe("kafka")).seq)
         await relay.close()
-        await ledger.close()
+        await database.close()
     assert cursors == [20, 20, 60]
     pages = await told(kafka, topic, 60)
     assert sorted({page["seq"] for _, page in pages}) == list(range(1, 61))

@@ -15,7 +15,7 @@ from redis.asyncio import Redis
 
 from tenax.errors import ConfigError, SinkError
 from tenax.events import redis as module
-from tenax.events.page_line import line_of
+from tenax.events.page_line import encode_page_line
 from tenax.events.redis import RedisSink
 from tenax.model import Cursor, Event, Page
 from tests.servers.redis import RedisServer
@@ -58,7 +58,7 @@ async def test_an_entry_has_the_number_the_url_and_the_page(redis: str) -> None:
         assert await sink.write(events(1, 3)) == Cursor(3)
     found = await entries(redis)
     assert [entry[b"seq"] for entry in found] == [b"1", b"2", b"3"]
-    assert found[0] == {b"seq": b"1", b"url": b"https://a.test/1", b"event": line_of(event(1).page, 1)}
+    assert found[0] == {b"seq": b"1", b"url": b"https://a.test/1", b"event": encode_page_line(event(1).page, 1)}
     assert json.loads(found[0][b"event"])["text"] == "Grüße, мир"
 
 
@@ -82,11 +82,11 @@ async def test_a_stream_keeps_about_as_many_as_it_is_told_to(redis: str) -> None
 
 
 async def test_many_large_events_go_in_portions(redis: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_BYTES", 3000)
-    sizes = [len(portion) for portion in module._portions([{"event": b"x" * 1000} for _ in range(7)])]
+    monkeypatch.setattr(module, "MAX_BATCH_BYTES", 3000)
+    sizes = [len(portion) for portion in module._split_batches([{"event": b"x" * 1000} for _ in range(7)])]
     assert sizes == [3, 3, 1]
-    assert [len(portion) for portion in module._portions([{"event": b"x" * 9000} for _ in range(2)])] == [1, 1]
-    assert list(module._portions([])) == []
+    assert [len(portion) for portion in module._split_batches([{"event": b"x" * 9000} for _ in range(2)])] == [1, 1]
+    assert list(module._split_batches([])) == []
     async with sink_of(redis) as sink:
         assert await sink.write([event(n, text="x" * 1000) for n in range(1, 8)]) == Cursor(7)
     assert await seqs(redis) == [1, 2, 3, 4, 5, 6, 7]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from tenax.errors import SinkError
-from tenax.events.relay import EVENTS_AT_ONCE, Relay
+from tenax.events.relay import EVENT_BATCH_SIZE, Relay
 from tenax.model import Cursor, Event, Page
 
 
@@ -17,9 +17,9 @@ def event(seq: int) -> Event:
 
 
 class Outbox:
-    """A ledger's outbox, in memory."""
+    """A database's outbox, in memory."""
 
-    def __init__(self, count: int = 0, most_at_once: int = EVENTS_AT_ONCE) -> None:
+    def __init__(self, count: int = 0, most_at_once: int = EVENT_BATCH_SIZE) -> None:
         """`most_at_once`: fewer are given than were asked for, as when their texts are long."""
         self.most_at_once = most_at_once
         self.kept = [event(seq) for seq in range(1, count + 1)]
@@ -41,7 +41,7 @@ class Outbox:
     async def advance(self, sink: str, cursor: Cursor) -> None:
         self.cursors[sink] = cursor
 
-    async def lead(self, sink: str) -> bool:
+    async def is_leader(self, sink: str) -> bool:
         return self.is_ours
 
 
@@ -78,20 +78,22 @@ async def carried(outbox: Outbox, sink: Sink) -> None:
     """One run over what is there already."""
     relay = Relay(outbox, sink)
     await relay.open()
-    relay.end()
+    relay.stop()
     try:
         await relay.run()
     finally:
         await relay.close()
 
 
-@pytest.mark.parametrize("count", [0, 1, EVENTS_AT_ONCE - 1, EVENTS_AT_ONCE, EVENTS_AT_ONCE + 1, 3 * EVENTS_AT_ONCE])
+@pytest.mark.parametrize(
+    "count", [0, 1, EVENT_BATCH_SIZE - 1, EVENT_BATCH_SIZE, EVENT_BATCH_SIZE + 1, 3 * EVENT_BATCH_SIZE]
+)
 async def test_everything_committed_before_the_end_is_carried(count: int) -> None:
     outbox, sink = Outbox(count), Sink()
     await carried(outbox, sink)
     assert sink.told == list(range(1, count + 1))
     assert outbox.cursors["memory"].seq == count
-    assert max(sink.batches, default=0) <= EVENTS_AT_ONCE
+    assert max(sink.batches, default=0) <= EVENT_BATCH_SIZE
     assert sink.is_closed
 
 
@@ -113,12 +115,12 @@ async def test_it_goes_on_where_its_cursor_is() -> None:
 
 async def test_a_failure_of_the_sink_does_not_move_the_cursor() -> None:
     """What it took before it failed is told again; the sink cuts it off when it opens."""
-    outbox, sink = Outbox(EVENTS_AT_ONCE + 3), Sink(fails_at=EVENTS_AT_ONCE + 1)
+    outbox, sink = Outbox(EVENT_BATCH_SIZE + 3), Sink(fails_at=EVENT_BATCH_SIZE + 1)
     with pytest.raises(SinkError):
         await carried(outbox, sink)
-    assert outbox.cursors["memory"] == Cursor(seq=EVENTS_AT_ONCE, position=EVENTS_AT_ONCE)
+    assert outbox.cursors["memory"] == Cursor(seq=EVENT_BATCH_SIZE, position=EVENT_BATCH_SIZE)
     await carried(outbox, sink)
-    assert sink.told == list(range(1, EVENTS_AT_ONCE + 4))
+    assert sink.told == list(range(1, EVENT_BATCH_SIZE + 4))
 
 
 async def test_events_that_come_while_it_runs_are_carried_too() -> None:
@@ -131,7 +133,7 @@ async def test_events_that_come_while_it_runs_are_carried_too() -> None:
         await asyncio.wait_for(outbox.asked.wait(), 60)
         outbox.add(1)
     outbox.asked.clear()
-    relay.end()
+    relay.stop()
     await asyncio.wait_for(running, 60)
     assert sink.told == [1, 2, 3, 4, 5]
 
@@ -143,7 +145,7 @@ async def test_the_end_does_not_wait_for_the_pause() -> None:
     running = asyncio.ensure_future(relay.run())
     await asyncio.wait_for(outbox.asked.wait(), 60)
     outbox.add(1)
-    relay.end()
+    relay.stop()
     await asyncio.wait_for(running, 60)
     assert sink.told == [1, 2]
 
@@ -162,9 +164,9 @@ class StuckSink(Sink):
 
 async def test_a_sink_that_takes_nothing_holds_up_the_end_for_a_moment_only() -> None:
     outbox, sink = Outbox(3), StuckSink()
-    relay = Relay(outbox, sink, last_seconds=0.01)
+    relay = Relay(outbox, sink, drain_seconds=0.01)
     await relay.open()
-    relay.end()
+    relay.stop()
     await relay.run()
     await relay.close()
     assert (outbox.cursors["memory"], sink.told) == (Cursor(), [])
@@ -181,7 +183,7 @@ async def test_a_sink_that_comes_back_goes_on_where_it_was() -> None:
     await outbox.asked.wait()
     outbox.add(2)
     sink.free.set()
-    relay.end()
+    relay.stop()
     await running
     assert sink.told == [1, 2, 3, 4, 5]
 
@@ -200,11 +202,11 @@ async def until(is_so: Callable[[], bool]) -> None:
 async def test_who_does_not_lead_carries_nothing_and_ends_at_once() -> None:
     outbox, sink = Outbox(3), Sink()
     outbox.is_ours = False
-    relay = Relay(outbox, sink, look_seconds=3600)
+    relay = Relay(outbox, sink, leader_check_seconds=3600)
     await relay.open()
     running = asyncio.ensure_future(relay.run())
     await asyncio.sleep(0)
-    relay.end()
+    relay.stop()
     await asyncio.wait_for(running, 60)
     await relay.close()
     assert (sink.opened_at, sink.told, outbox.cursors) == (None, [], {"memory": Cursor()})
@@ -213,7 +215,7 @@ async def test_who_does_not_lead_carries_nothing_and_ends_at_once() -> None:
 async def test_who_begins_to_lead_goes_on_where_the_last_one_was() -> None:
     outbox, sink = Outbox(5), Sink()
     outbox.is_ours = False
-    relay = Relay(outbox, sink, pause_seconds=0.001, look_seconds=0.001)
+    relay = Relay(outbox, sink, pause_seconds=0.001, leader_check_seconds=0.001)
     await relay.open()
     running = asyncio.ensure_future(relay.run())
     await outbox.advance("memory", Cursor(3, 0))  # another led until now
@@ -225,7 +227,7 @@ async def test_who_begins_to_lead_goes_on_where_the_last_one_was() -> None:
     await outbox.advance("memory", Cursor(7, 2))
     outbox.is_ours = True
     await until(lambda: outbox.cursors["memory"].seq == 9)
-    relay.end()
+    relay.stop()
     await running
     assert sink.told == [4, 5, 8, 9]
 
@@ -233,14 +235,14 @@ async def test_who_begins_to_lead_goes_on_where_the_last_one_was() -> None:
 async def test_who_no_longer_leads_lets_go_of_what_the_sink_has_not_taken() -> None:
     """Ours would come after what the next one tells of the same pages."""
     outbox, sink = Outbox(3), StuckSink()
-    relay = Relay(outbox, sink, pause_seconds=0.001, look_seconds=0.001)
+    relay = Relay(outbox, sink, pause_seconds=0.001, leader_check_seconds=0.001)
     await relay.open()
     running = asyncio.ensure_future(relay.run())
     await outbox.asked.wait()
     outbox.is_ours = False
     await until(lambda: sink.is_closed)
     sink.free.set()
-    relay.end()
+    relay.stop()
     await running
     assert (sink.told, outbox.cursors["memory"]) == ([], Cursor())
 
@@ -249,38 +251,38 @@ class BusyOutbox(Outbox):
     """Others commit faster than we tell."""
 
     async def events(self, after: int, limit: int) -> list[Event]:
-        self.add(EVENTS_AT_ONCE)
+        self.add(EVENT_BATCH_SIZE)
         await asyncio.sleep(0.001)
         return await super().events(after, limit)
 
 
 async def test_the_end_leaves_to_others_what_they_go_on_committing() -> None:
     outbox, sink = BusyOutbox(), Sink()
-    relay = Relay(outbox, sink, last_seconds=0.05, is_shared=True)
+    relay = Relay(outbox, sink, drain_seconds=0.05, is_shared=True)
     await relay.open()
     running = asyncio.ensure_future(relay.run())
     await until(lambda: bool(sink.told))
-    relay.end()
+    relay.stop()
     await asyncio.wait_for(running, 60)
     await relay.close()
     told = sink.told[-1]
-    assert told - EVENTS_AT_ONCE <= outbox.cursors["memory"].seq <= told, "cut between telling and writing that down"
+    assert told - EVENT_BATCH_SIZE <= outbox.cursors["memory"].seq <= told, "cut between telling and writing that down"
 
 
 class SilentOutbox(Outbox):
-    """The ledger is away."""
+    """The database is away."""
 
-    async def lead(self, sink: str) -> bool:
+    async def is_leader(self, sink: str) -> bool:
         if self.asked.is_set():
             await asyncio.Event().wait()
-        return await super().lead(sink)
+        return await super().is_leader(sink)
 
 
-async def test_a_ledger_that_is_away_does_not_hold_up_the_end() -> None:
+async def test_a_database_that_is_away_does_not_hold_up_the_end() -> None:
     outbox, sink = SilentOutbox(3), Sink()
-    relay = Relay(outbox, sink, last_seconds=0.01)
+    relay = Relay(outbox, sink, drain_seconds=0.01)
     await relay.open()
-    relay.end()
+    relay.stop()
     await asyncio.wait_for(relay.run(), 60)
     await relay.close()
     assert sink.told == []

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tenax.extract import Document, Link, read_document
-from tenax.extract.budget import CpuBudget, TooCostly
-from tenax.extract.document import read_with_dom
+from tenax.extract import Content, Link, extract_content
+from tenax.extract.budget import CpuBudget, ExtractLimitExceeded
+from tenax.extract.document import extract_with_dom
 from tenax.extract.text.fingerprint import near_fingerprint
 
 HTML = "text/html; charset=utf-8"
@@ -22,8 +22,8 @@ PAGE = """<!doctype html><html lang=en-gb><head><title>A page</title><base href=
 
 def test_a_page() -> None:
     text, article = "Head\nSome text\nxy", "Head\nSome text"
-    document = read_document(PAGE.encode(), HTML)
-    assert document == Document(
+    content = extract_content(PAGE.encode(), HTML)
+    assert content == Content(
         "html",
         "text/html",
         title="A page",
@@ -31,7 +31,7 @@ def test_a_page() -> None:
         canonical="/c",
         language="en-GB",
         language_confidence=0.94,
-        kind=document.kind,  # of four words nobody knows
+        kind=content.kind,  # of four words nobody knows
         charset="utf-8",
         charset_source="header",
         headline="A page",
@@ -52,21 +52,21 @@ def test_a_page() -> None:
 
 
 def test_plain_text_has_only_text() -> None:
-    document = read_document(b"<b>a</b>\r\n http://x/", "text/plain", "noindex")
-    assert (document.media, document.text, document.links) == ("text", "<b>a</b>\n http://x/", ())
-    assert (document.is_noindex, document.is_nofollow) == (True, False)
+    content = extract_content(b"<b>a</b>\r\n http://x/", "text/plain", "noindex")
+    assert (content.media, content.text, content.links) == ("text", "<b>a</b>\n http://x/", ())
+    assert (content.is_noindex, content.is_nofollow) == (True, False)
 
 
 def test_other_media_are_not_read() -> None:
-    document = read_document(b"%PDF-1.4 <title>x</title>", HTML)
-    assert (document.media, document.media_why) == ("other", "PDF document sent as text/html")
-    assert (document.text, document.title) == ("", "")
-    assert read_document(b"", HTML).media_why == "empty body"
+    content = extract_content(b"%PDF-1.4 <title>x</title>", HTML)
+    assert (content.media, content.media_reason) == ("other", "PDF document sent as text/html")
+    assert (content.text, content.title) == ("", "")
+    assert extract_content(b"", HTML).media_reason == "empty body"
 
 
 def test_robots_header_counts() -> None:
-    document = read_document(PAGE.encode(), HTML, "none")
-    assert (document.is_noindex, document.is_nofollow) == (True, True)
+    content = extract_content(PAGE.encode(), HTML, "none")
+    assert (content.is_noindex, content.is_nofollow) == (True, True)
 
 
 @pytest.mark.parametrize(
@@ -87,14 +87,14 @@ def test_robots_header_counts() -> None:
     ids=lambda value: repr(value)[:24],
 )
 def test_hostile_pages_are_bounded(body: bytes, text: str, within: Callable[[float], None]) -> None:
-    document = read_document(body, HTML)
-    assert document.text == text
+    content = extract_content(body, HTML)
+    assert content.text == text
     within(10.0)
 
 
 def test_a_cut_page_is_marked() -> None:
-    assert "10,000" in read_document(b"<p>x" * 20_000, HTML).cut_why
-    assert read_document(b"<div>x", HTML).cut_why == ""
+    assert "10,000" in extract_content(b"<p>x" * 20_000, HTML).truncated_reason
+    assert extract_content(b"<div>x", HTML).truncated_reason == ""
 
 
 STEPS = {
@@ -119,8 +119,10 @@ def test_the_time_is_looked_at_between_the_steps(reader: str) -> None:
     whys: list[str] = []
     for seconds in range(100):
         try:
-            read_with_dom(PAGE.encode(), HTML, with_kernel=reader == "kernel", budget=CpuBudget(clock, seconds + 0.5))
-        except TooCostly as error:
+            extract_with_dom(
+                PAGE.encode(), HTML, with_native=reader == "kernel", budget=CpuBudget(clock, seconds + 0.5)
+            )
+        except ExtractLimitExceeded as error:
             whys.append(str(error).partition(" used up ")[2])
         else:
             break
@@ -130,7 +132,7 @@ def test_the_time_is_looked_at_between_the_steps(reader: str) -> None:
     assert [why for why in whys if why in steps] == steps
 
 
-def assert_clean(document: Document) -> None:
+def assert_clean(document: Content) -> None:
     texts = (document.text, document.title, document.description, document.article, document.markdown)
     for text in (*texts, *(link.href for link in document.links)):
         text.encode("utf-8")
@@ -140,7 +142,7 @@ def assert_clean(document: Document) -> None:
 @settings(deadline=None)
 @given(st.binary(max_size=600), st.sampled_from([None, "text/html", HTML, "text/plain", "text/html; charset=big5"]))
 def test_random_bytes_are_survived(body: bytes, content_type: str | None) -> None:
-    assert_clean(read_document(body, content_type))
+    assert_clean(extract_content(body, content_type))
 
 
 SOUP = r"""
@@ -157,5 +159,5 @@ PIECES = st.sampled_from([*(piece.replace("_", " ") for piece in SOUP.split()), 
 @given(st.lists(PIECES | st.text(max_size=5), max_size=60), st.booleans())
 def test_tag_soup_is_survived(pieces: list[str], is_spaced: bool) -> None:
     soup = (" " if is_spaced else "").join(pieces)
-    assert_clean(read_document(soup.encode("utf-8", "surrogatepass"), "text/html"))
-    assert_clean(read_document(soup.encode("utf-16", "surrogatepass"), "text/html"))
+    assert_clean(extract_content(soup.encode("utf-8", "surrogatepass"), "text/html"))
+    assert_clean(extract_content(soup.encode("utf-16", "surrogatepass"), "text/html"))

@@ -9,7 +9,7 @@ from html import unescape
 import pytest
 
 from bench.read_score import Score, Shares, is_same, score_of_texts, shares_of_text, words_of
-from tenax.extract.document import Document
+from tenax.extract.document import Content
 from tenax.extract.html.dom import Dom
 from tenax.extract.text.visible import page_text
 from tenax.model import PageKind
@@ -76,7 +76,7 @@ def facts_wanted(page: WrittenPage) -> dict[str, object]:
     }
 
 
-def facts_read(document: Document) -> dict[str, object]:
+def facts_read(document: Content) -> dict[str, object]:
     return {
         "title": document.headline,
         "authors": document.authors,

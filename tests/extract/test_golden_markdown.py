@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from bench.read_score import words_of
-from tenax.extract.document import Document
+from tenax.extract.document import Content
 from tests.pages.markdown_parts import PARTS, lines_of, parts_of
 from tests.pages.written import read_written, written_pages
 
@@ -52,7 +52,7 @@ def test_parts_stay_as_whole(part: str) -> None:
     assert (hits / had if had else 0.0) >= least_clean, f"not golden: {extra}"
 
 
-def says_the_same(document: Document) -> bool:
+def says_the_same(document: Content) -> bool:
     words = words_of(document.article)
     return bool(words) and words_of("\n".join(lines_of(document.markdown))) == words
 

@@ -5,25 +5,27 @@ from __future__ import annotations
 from tenax.clock import Clock
 from tenax.config import GuardConfig
 from tenax.fetch import Transport
-from tenax.fetch.dns import Found
+from tenax.fetch.dns import LookupResult
 from tenax.fetch.guard import Guard
 from tenax.fetch.transports import Transports
-from tenax.hosts.limiter.immediate import AtOnce
-from tenax.hosts.limiter.process import LocalTurns
-from tenax.model import Way
+from tenax.hosts.limiter.immediate import ImmediateRateLimiter
+from tenax.hosts.limiter.process import ProcessRateLimiter
+from tenax.model import TransportKind
 
 
 class Anywhere:
     """A resolver that knows every name, each by an address of its own."""
 
-    async def addresses(self, host: str) -> Found:
+    async def resolve(self, host: str) -> LookupResult:
         number = sum(host.encode()) % 250
-        return Found((f"93.184.216.{number}",))
+        return LookupResult((f"93.184.216.{number}",))
 
     def close(self) -> None: ...
 
 
 def transports_over(clock: Clock, http: Transport, **others: Transport) -> Transports:
     """These transports, by the names of their ways, behind a guard that lets public names pass."""
-    ways = {Way.HTTP: http, **{Way(name): transport for name, transport in others.items()}}
-    return Transports(ways, Guard(GuardConfig(), clock, (), Anywhere()), AtOnce(LocalTurns()), clock)
+    ways = {TransportKind.HTTP: http, **{TransportKind(name): transport for name, transport in others.items()}}
+    return Transports(
+        ways, Guard(GuardConfig(), clock, (), Anywhere()), ImmediateRateLimiter(ProcessRateLimiter()), clock
+    )

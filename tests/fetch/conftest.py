@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 
 from tests.loops import TurnedLoop, TurnedUvloop
-from tests.site.manners import MANNERS
+from tests.site.behaviours import MANNERS
 from tests.site.server import Site
 
 

@@ -7,18 +7,18 @@ import re
 from base64 import b64encode
 
 from tenax.fetch.browser.gate import Gate
-from tenax.fetch.browser.passage import Passage
+from tenax.fetch.browser.passage import GateSession
 
 
-def admit(gate: Gate, max_bytes: int, max_connections: int = 100) -> Passage:
-    return gate.admit("127.0.0.1", max_bytes, max_connections, connect_timeout_seconds=60.0)
+def admit(gate: Gate, max_bytes: int, max_connections: int = 100) -> GateSession:
+    return gate.open_session("127.0.0.1", max_bytes, max_connections, connect_timeout_seconds=60.0)
 
 
 async def dialled(gate: Gate) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     return await asyncio.open_connection("127.0.0.1", int(gate.url.rpartition(":")[2]))
 
 
-async def said_to(gate: Gate, text: str, passage: Passage | None = None) -> bytes:
+async def said_to(gate: Gate, text: str, passage: GateSession | None = None) -> bytes:
     """The whole answer to a request; the line of the secret stands where the text says so."""
     reader, writer = await dialled(gate)
     writer.write(request_of(text, passage))
@@ -35,7 +35,7 @@ async def said_to(gate: Gate, text: str, passage: Passage | None = None) -> byte
         writer.close()
 
 
-def request_of(text: str, passage: Passage | None) -> bytes:
+def request_of(text: str, passage: GateSession | None) -> bytes:
     secret = ""
     if passage is not None:
         secret = b64encode(f"{passage.user}:{passage.password}".encode()).decode()

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tenax.errors import ConfigError
-from tenax.fetch.addresses import address, is_public, network
+from tenax.fetch.addresses import is_public, parse_address, parse_network
 
 CLOSED = (
     "127.0.0.1 127.255.255.254 10.0.0.1 10.255.255.255 172.16.0.1 172.31.255.254 192.168.0.1 192.168.255.255 "
@@ -27,7 +27,7 @@ OPEN = (
     [*((text, False) for text in CLOSED.split()), *((text, True) for text in OPEN.split())],
 )
 def test_which_addresses_are_public(text: str, expected: bool) -> None:
-    parsed = address(text)
+    parsed = parse_address(text)
     assert parsed is not None
     assert is_public(parsed) is expected
 
@@ -46,18 +46,18 @@ def test_which_addresses_are_public(text: str, expected: bool) -> None:
     ],
 )
 def test_networks_an_operator_allows(text: str, networks: str, expected: bool) -> None:
-    parsed = address(text)
+    parsed = parse_address(text)
     assert parsed is not None
-    assert is_public(parsed, tuple(network(one) for one in networks.split())) is expected
+    assert is_public(parsed, tuple(parse_network(one) for one in networks.split())) is expected
 
 
 @pytest.mark.parametrize(
     "text", ["", "example.org", "127.1", "0x7f.1", "2130706433", "127.0.0.01", "1.2.3.4.5", "[::1]"]
 )
 def test_what_is_no_address(text: str) -> None:
-    assert address(text) is None
+    assert parse_address(text) is None
 
 
-def test_a_bad_network_names_its_knob() -> None:
+def test_a_bad_network_names_its_setting() -> None:
     with pytest.raises(ConfigError, match=r"guard\.allow_networks"):
-        network("10.1.0.0/99")
+        parse_network("10.1.0.0/99")

@@ -7,12 +7,12 @@ import pytest
 from tenax.config import FetchConfig
 from tenax.fetch import Response
 from tenax.fetch.answer_record import (
-    MOST_HEADERS,
-    MOST_HEADERS_CHARS,
-    MOST_VALUE_CHARS,
+    MAX_HEADERS,
+    MAX_HEADERS_CHARS,
+    MAX_VALUE_CHARS,
+    add_response_details,
     error_body,
-    kept_headers,
-    with_answer,
+    select_headers,
 )
 from tenax.fetch.headers import Headers
 from tenax.model import FetchRecord
@@ -27,7 +27,7 @@ def response(status: int = 404, body: bytes = b"", content_type: str = "text/htm
 
 
 def test_all_headers_are_kept_in_their_order() -> None:
-    found = kept_headers(headers(("Server", "nginx"), ("Vary", "Accept"), ("X-B", "2"), ("vary", "Cookie")), ("*",))
+    found = select_headers(headers(("Server", "nginx"), ("Vary", "Accept"), ("X-B", "2"), ("vary", "Cookie")), ("*",))
     assert list(found.items()) == [("server", "nginx"), ("vary", "Accept, Cookie"), ("x-b", "2")]
 
 
@@ -35,7 +35,7 @@ def test_all_headers_are_kept_in_their_order() -> None:
     ("wanted", "names"), [((), []), (("SERVER", "absent"), ["server"]), (("a", "*"), ["server", "b"])]
 )
 def test_only_the_wanted_ones_are(wanted: tuple[str, ...], names: list[str]) -> None:
-    assert list(kept_headers(headers(("Server", "nginx"), ("B", "1")), wanted)) == names
+    assert list(select_headers(headers(("Server", "nginx"), ("B", "1")), wanted)) == names
 
 
 @pytest.mark.parametrize(
@@ -56,25 +56,25 @@ def test_only_the_wanted_ones_are(wanted: tuple[str, ...], names: list[str]) -> 
     ],
 )
 def test_secrets_are_masked(name: str, value: str, kept: str) -> None:
-    assert kept_headers(headers((name, value)), ("*",)) == {name.lower(): kept}
+    assert select_headers(headers((name, value)), ("*",)) == {name.lower(): kept}
 
 
 def test_several_cookies_are_named() -> None:
-    found = kept_headers(headers(("Set-Cookie", "a=1"), ("Set-Cookie", "b=2; Secure")), ("*",))
+    found = select_headers(headers(("Set-Cookie", "a=1"), ("Set-Cookie", "b=2; Secure")), ("*",))
     assert found == {"set-cookie": "a=***, b=***"}
 
 
 def test_however_many_and_long_they_are_there_is_a_bound() -> None:
-    many = kept_headers(headers(*((f"x-{n}", "y") for n in range(250))), ("*",))
-    assert len(many) == MOST_HEADERS
-    long = kept_headers(headers(("A", "x" * 100_000), *((f"x-{n}", "y" * 900) for n in range(30))), ("*",))
-    assert len(long["a"]) == MOST_VALUE_CHARS
-    assert sum(len(name) + len(value) for name, value in long.items()) <= MOST_HEADERS_CHARS
-    assert kept_headers(headers(("b", "1"), ("x" * 100_000, "y")), ("*",)) == {"b": "1"}
+    many = select_headers(headers(*((f"x-{n}", "y") for n in range(250))), ("*",))
+    assert len(many) == MAX_HEADERS
+    long = select_headers(headers(("A", "x" * 100_000), *((f"x-{n}", "y" * 900) for n in range(30))), ("*",))
+    assert len(long["a"]) == MAX_VALUE_CHARS
+    assert sum(len(name) + len(value) for name, value in long.items()) <= MAX_HEADERS_CHARS
+    assert select_headers(headers(("b", "1"), ("x" * 100_000, "y")), ("*",)) == {"b": "1"}
 
 
 def test_bytes_that_are_no_text_are_replaced() -> None:
-    assert kept_headers(Headers([(b"X-A", b"caf\xe9")]), ("*",)) == {"x-a": "caf?"}
+    assert select_headers(Headers([(b"X-A", b"caf\xe9")]), ("*",)) == {"x-a": "caf?"}
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_it_is_read_in_its_own_charset() -> None:
 
 
 def test_the_measurements_get_both() -> None:
-    record = with_answer(FetchRecord(404), response(404, b"gone"), FetchConfig(keep_error_body_bytes=100))
+    record = add_response_details(FetchRecord(404), response(404, b"gone"), FetchConfig(keep_error_body_bytes=100))
     assert (record.status, record.headers, record.error_body) == (404, {"content-type": "text/html"}, "gone")
     bare = FetchRecord(404)
-    assert with_answer(bare, response(404, b"gone"), FetchConfig(keep_headers=())) is bare
+    assert add_response_details(bare, response(404, b"gone"), FetchConfig(keep_headers=())) is bare

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenax.fetch.bodies import Body, decoded
+from tenax.fetch.bodies import BodyDecoder, decode_body
 from tenax.model import Failed, FailureKind
 
 if sys.version_info >= (3, 14):
@@ -35,7 +35,7 @@ ENCODERS: dict[str, Callable[[bytes], bytes]] = {
 
 
 def fed(data: bytes, coding: str, step: int) -> bytes | Failed:
-    body = Body(coding, CAP_BYTES)
+    body = BodyDecoder(coding, CAP_BYTES)
     for start in range(0, len(data), step):
         body.feed(data[start : start + step])
     return body.finish()
@@ -45,13 +45,13 @@ def fed(data: bytes, coding: str, step: int) -> bytes | Failed:
 def test_however_it_arrives_it_is_the_same_body(data: bytes, coding: str, step: int) -> None:
     sent = ENCODERS[coding](data)
     assert fed(sent, coding, step) == data
-    assert decoded(sent, coding, CAP_BYTES) == data
+    assert decode_body(sent, coding, CAP_BYTES) == data
 
 
 @given(data=st.binary(max_size=50), rest=st.binary(max_size=6), step=st.integers(1, 30))
 def test_what_follows_a_gzip_stream_is_padding_however_it_arrives(data: bytes, rest: bytes, step: int) -> None:
     sent = gzip.compress(data) + rest
-    assert fed(sent, "gzip", step) == decoded(sent, "gzip", CAP_BYTES)
+    assert fed(sent, "gzip", step) == decode_body(sent, "gzip", CAP_BYTES)
     assert fed(gzip.compress(data) + b"\0" + rest, "gzip", step) == data
 
 
@@ -63,7 +63,7 @@ def test_what_follows_a_gzip_stream_is_padding_however_it_arrives(data: bytes, r
 def test_a_stream_cut_short_is_never_a_body(data: bytes, coding: str, cut: float) -> None:
     sent = ENCODERS[coding](data)
     kept = sent[: max(1, int(cut * (len(sent) - 1)))]
-    for result in (fed(kept, coding, 100), decoded(kept, coding, CAP_BYTES)):
+    for result in (fed(kept, coding, 100), decode_body(kept, coding, CAP_BYTES)):
         assert isinstance(result, Failed)
         assert result.kind is FailureKind.TRUNCATED
 
@@ -73,7 +73,7 @@ def test_a_stream_cut_short_is_never_a_body(data: bytes, coding: str, cut: float
     coding=st.sampled_from(["gzip", "deflate", "zstd", "gzip, zstd", "br", "br, gzip", "x"]),
 )
 def test_bytes_of_strangers_never_raise(data: bytes, coding: str) -> None:
-    assert isinstance(decoded(data, coding, CAP_BYTES), (bytes, Failed))
+    assert isinstance(decode_body(data, coding, CAP_BYTES), (bytes, Failed))
     assert isinstance(fed(data, coding, 7), (bytes, Failed))
 
 
@@ -81,7 +81,7 @@ def test_bytes_of_strangers_never_raise(data: bytes, coding: str) -> None:
 @pytest.mark.parametrize(("size", "is_whole"), [(CAP_BYTES, True), (CAP_BYTES + 1, False)])
 def test_the_cap_is_exact(coding: str, size: int, is_whole: bool) -> None:
     sent = ENCODERS[coding](b"a" * size)
-    for result in (fed(sent, coding, 64), decoded(sent, coding, CAP_BYTES)):
+    for result in (fed(sent, coding, 64), decode_body(sent, coding, CAP_BYTES)):
         if is_whole:
             assert result == b"a" * size
         else:
@@ -106,21 +106,21 @@ def test_the_cap_is_exact(coding: str, size: int, is_whole: bool) -> None:
     ],
 )
 def test_damage(data: bytes, coding: str, kind: FailureKind | None) -> None:
-    result = decoded(data, coding, CAP_BYTES)
+    result = decode_body(data, coding, CAP_BYTES)
     assert (result.kind if isinstance(result, Failed) else None) is kind
 
 
 def test_a_window_of_128_megabytes_is_not_given() -> None:
     compressor = zstd.ZstdCompressor(options={zstd.CompressionParameter.window_log: 27})
     claim = compressor.compress(b"a" * 100) + compressor.flush()
-    result = decoded(claim, "zstd", CAP_BYTES)
+    result = decode_body(claim, "zstd", CAP_BYTES)
     assert isinstance(result, Failed)
     assert result.kind is FailureKind.BAD_RESPONSE
 
 
 def test_nothing_in_any_coding_is_nothing() -> None:
     for coding in ("", "gzip", "deflate", "br", "zstd", "br, gzip"):
-        assert decoded(b"", coding, CAP_BYTES) == b""
+        assert decode_body(b"", coding, CAP_BYTES) == b""
 
 
 # ---- bombs ------------------------------------------------------------------------------------------------
@@ -177,7 +177,7 @@ def test_a_bomb_of_ten_gigabytes_stops_at_the_cap(name: str) -> None:
     arriving = list(made()) if "at once" in name or " in " in name else made()
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # forget the high-water mark
     before_bytes = memory_bytes("VmRSS")
-    body = Body(coding, BOMB_CAP_BYTES)
+    body = BodyDecoder(coding, BOMB_CAP_BYTES)
     failures = [body.feed(data) for data in arriving]
     assert memory_bytes("VmHWM") - before_bytes < 50 * MEGABYTE
     failed = body.finish()
@@ -199,7 +199,7 @@ def test_a_bomb_of_ten_gigabytes_stops_at_the_cap(name: str) -> None:
     ],
 )
 def test_a_stream_of_nothing_ends_too(coding: str, part: bytes) -> None:
-    body = Body(coding, BOMB_CAP_BYTES)
+    body = BodyDecoder(coding, BOMB_CAP_BYTES)
     piece = part * (65_536 // len(part))
     failed = next((failed for failed in (body.feed(piece) for _ in range(500)) if failed is not None), None)
     assert failed is not None

@@ -18,9 +18,9 @@ from tenax.errors import ConfigError
 from tenax.fetch import Request, Response
 from tenax.fetch.browser import BrowserTransport
 from tenax.fetch.guard import Guard
-from tenax.fetch.headers import standing_headers
+from tenax.fetch.headers import default_headers
 from tenax.fetch.proxies import ProxyPools, ProxyScheme
-from tenax.model import Deferred, Failed, FailureKind, Refused, Way
+from tenax.model import Deferred, Failed, FailureKind, Refused, TransportKind
 from tenax.version import __version__
 from tests.fetch.browser_lab import be_patient
 from tests.loops import FAULT_SECONDS, outlasted, reached, turn
@@ -99,7 +99,11 @@ async def test_a_page_comes_as_its_scripts_made_it(place: Place) -> None:
     assert (response.status, response.content_type) == (200, "text/html; charset=utf-8")
     assert (response.headers["x-robots-tag"], response.headers["etag"]) == ("noarchive", '"1"')
     assert "content-length" not in response.headers
-    assert (response.way, response.protocol, response.address_class) == (Way.BROWSER, "HTTP/1.1", "typed")
+    assert (response.transport, response.protocol, response.address_class) == (
+        TransportKind.BROWSER,
+        "HTTP/1.1",
+        "typed",
+    )
     assert response.wire_bytes > 200
     assert response.started_at <= response.answered_at <= response.finished_at
     hit = next(hit for hit in place.site.hits if hit.path == "/rendered")
@@ -308,7 +312,7 @@ async def test_a_page_that_eats_memory_is_ended(place: Place) -> None:
 @on_one_loop
 async def test_of_a_large_list_the_beginning_is_taken_where_that_is_enough(place: Place) -> None:
     for takes_beginning in (True, False):
-        request = Request(place.site.url("/long.txt"), 100_000, FAULT_SECONDS, takes_beginning=takes_beginning)
+        request = Request(place.site.url("/long.txt"), 100_000, FAULT_SECONDS, may_truncate=takes_beginning)
         outcome = await place.transport.get(request)
         if takes_beginning:
             assert isinstance(outcome, Response), outcome
@@ -436,7 +440,7 @@ async def test_a_certificate_nobody_vouches_for() -> None:
 )
 async def test_a_site_is_told_the_name_that_is_set_for_it(place: Place, fetch: FetchConfig, begins: str) -> None:
     place.site.hits.clear()
-    request = Request(place.site.url("/rendered"), CAP_BYTES, 60.0, standing=standing_headers(fetch))
+    request = Request(place.site.url("/rendered"), CAP_BYTES, 60.0, default_headers=default_headers(fetch))
     response = await place.transport.get(request)
     assert isinstance(response, Response)
     agent = place.site.hits[0].headers["user-agent"]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tenax.fetch.browser.errors import error_name, failure_in_browser, is_cut_off
+from tenax.fetch.browser.errors import error_name, is_truncation, navigation_failure
 from tenax.model import FailureKind
 
 
@@ -29,18 +29,18 @@ from tenax.model import FailureKind
     ],
 )
 def test_each_error_has_its_class(name: str, kind: FailureKind, is_site_wide: bool) -> None:
-    failed = failure_in_browser(f"Page.goto: net::ERR_{name} at https://a.example/x?y=1\nCall log:\n  - navigating")
+    failed = navigation_failure(f"Page.goto: net::ERR_{name} at https://a.example/x?y=1\nCall log:\n  - navigating")
     assert (failed.kind, failed.is_site_wide) == (kind, is_site_wide)
     assert "example" not in failed.why and "\n" not in failed.why
 
 
 def test_a_reset_within_the_document_cuts_it_off() -> None:
-    assert failure_in_browser("net::ERR_CONNECTION_RESET", in_body=True).kind is FailureKind.TRUNCATED
-    assert is_cut_off("net::ERR_CONNECTION_RESET") and is_cut_off("net::ERR_CONTENT_DECODING_FAILED")
-    assert not is_cut_off("net::ERR_ABORTED") and not is_cut_off("")
+    assert navigation_failure("net::ERR_CONNECTION_RESET", in_body=True).kind is FailureKind.TRUNCATED
+    assert is_truncation("net::ERR_CONNECTION_RESET") and is_truncation("net::ERR_CONTENT_DECODING_FAILED")
+    assert not is_truncation("net::ERR_ABORTED") and not is_truncation("")
 
 
 def test_a_text_that_names_no_error() -> None:
     assert error_name("Target page, context or browser has been closed") == ""
-    assert failure_in_browser("what?").kind is FailureKind.BAD_RESPONSE
-    assert failure_in_browser("Page.goto: Download is starting").why == "a download, not a page"
+    assert navigation_failure("what?").kind is FailureKind.BAD_RESPONSE
+    assert navigation_failure("Page.goto: Download is starting").why == "a download, not a page"

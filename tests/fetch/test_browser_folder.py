@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import tenax
-from tenax.fetch.browser.folder import Folder, remove_left_folders
+from tenax.fetch.browser.folder import BrowserDirectory, remove_stale_directories
 
 SOURCE = str(Path(tenax.__file__).parents[1])
 OWNER = (
@@ -45,24 +45,24 @@ def owner(temporary: Path) -> Iterator[tuple[Path, subprocess.Popen[str]]]:
 
 
 def test_a_folder_is_there_until_it_is_removed(temporary: Path) -> None:
-    folder = Folder.make()
+    folder = BrowserDirectory.create()
     assert folder.path.parent == temporary and folder.path.stat().st_mode & 0o777 == 0o700
     preferences = json.loads((folder.profile / "Default" / "Preferences").read_bytes())
     assert preferences["net"]["network_prediction_options"] == 2, "never"
-    remove_left_folders()
+    remove_stale_directories()
     assert folder.profile.is_dir(), "somebody lives there"
     folder.remove()
     assert list(temporary.iterdir()) == []
 
 
 def test_what_a_killed_process_left_is_removed_and_nothing_else(temporary: Path) -> None:
-    own = Folder.make()
+    own = BrowserDirectory.create()
     with owner(temporary) as (alive, _), owner(temporary) as (dead, process):
         assert len(list(temporary.iterdir())) == 3
         process.send_signal(signal.SIGKILL)
         process.wait()
         assert dead.is_dir()
-        remove_left_folders()
+        remove_stale_directories()
         assert sorted(temporary.iterdir()) == sorted([own.path, alive])
         assert alive.is_dir() and own.path.is_dir()
     own.remove()
@@ -74,7 +74,7 @@ def test_a_name_alone_does_not_make_it_ours(temporary: Path) -> None:
     (elsewhere / "kept").write_text("kept")
     (temporary / "tenax-browser-link").symlink_to(elsewhere)
     (temporary / "tenax-browser-file").write_text("a file")
-    remove_left_folders()
+    remove_stale_directories()
     assert {path.name for path in temporary.iterdir()} == {"elsewhere", "tenax-browser-link", "tenax-browser-file"}
     assert (elsewhere / "kept").read_text() == "kept"
 
@@ -86,11 +86,11 @@ def test_one_that_is_taken_away_while_it_is_made_is_made_anew(temporary: Path, m
     def made_and_taken(prefix: str, dir: Path) -> str:
         made.append(really_made(prefix=prefix, dir=dir))
         if len(made) == 1:
-            remove_left_folders()
+            remove_stale_directories()
         return made[-1]
 
     monkeypatch.setattr(tempfile, "mkdtemp", made_and_taken)
-    folder = Folder.make()
+    folder = BrowserDirectory.create()
     assert len(made) == 2 and str(folder.path) == made[1]
     folder.remove()
     assert list(temporary.iterdir()) == []
@@ -100,6 +100,6 @@ def test_where_the_usual_place_has_too_long_a_name_for_sockets(tmp_path: Path, m
     place = tmp_path / ("long" * 10)
     place.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(place))
-    folder = Folder.make()
+    folder = BrowserDirectory.create()
     assert len(f"{folder.path}/org.chromium.Chromium.XXXXXX/SingletonSocket") <= 107
     folder.remove()

@@ -16,10 +16,10 @@ import pytest
 import tenax
 from tenax.config import BrowserConfig
 from tenax.fetch import Response
-from tenax.fetch.browser import browser_missing
+from tenax.fetch.browser import browser_install_hint
 from tenax.fetch.browser import sessions as sessions_module
-from tenax.fetch.browser.chromium import found
-from tenax.fetch.browser.session_rules import GIVEN_UP_SECONDS, IDLE_SECONDS
+from tenax.fetch.browser.chromium import find_chromium
+from tenax.fetch.browser.session_rules import DISABLED_SECONDS, IDLE_SECONDS
 from tenax.model import Deferred, Failed, FailureKind, Refused
 from tests.fetch.browser_lab import Lab, opened_lab, until
 from tests.loops import outlasted
@@ -168,10 +168,10 @@ async def test_a_browser_that_does_not_start_is_given_up_for_a_while(lab: Lab, t
     lab.clock.advance(100.0)
     given_up = await lab.get(transport)
     assert isinstance(given_up, Failed) and given_up.is_site_wide
-    assert given_up.retry_after_seconds == GIVEN_UP_SECONDS - 100.0, "nobody comes back before that"
+    assert given_up.retry_after_seconds == DISABLED_SECONDS - 100.0, "nobody comes back before that"
     assert "3 times in a row" in given_up.why and "browser.executable" in given_up.why
     assert tries() == 3, "nobody tries now"
-    lab.clock.advance(GIVEN_UP_SECONDS)
+    lab.clock.advance(DISABLED_SECONDS)
     await lab.get(transport)
     assert tries() == 4
 
@@ -229,11 +229,15 @@ async def test_no_file_outlives_the_browser_and_what_a_killed_process_left_is_re
 
 
 def test_what_is_missing_is_said_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert browser_missing() is None, "the tests need a Chromium: scripts/test provides it"
+    assert browser_install_hint() is None, "the tests need a Chromium: scripts/test provides it"
     nowhere = str(tmp_path / "chromium")
-    assert browser_missing(nowhere) == f"no Chromium found: `browser.executable` names {nowhere}, which cannot be run"
-    monkeypatch.setattr("tenax.fetch.browser.chromium._PLACES", ())
-    assert found() is None
-    assert (browser_missing() or "").startswith("no Chromium found: install it (Debian and Ubuntu: apt-get install")
+    assert (
+        browser_install_hint(nowhere) == f"no Chromium found: `browser.executable` names {nowhere}, which cannot be run"
+    )
+    monkeypatch.setattr("tenax.fetch.browser.chromium._EXECUTABLES", ())
+    assert find_chromium() is None
+    assert (browser_install_hint() or "").startswith(
+        "no Chromium found: install it (Debian and Ubuntu: apt-get install"
+    )
     monkeypatch.setattr("tenax.fetch.browser.chromium.find_spec", lambda name: None)
-    assert browser_missing() == "the browser is not installed: pip install 'tenax[browser]'"
+    assert browser_install_hint() == "the browser is not installed: pip install 'tenax[browser]'"

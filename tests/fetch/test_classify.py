@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tenax.fetch import Response
-from tenax.fetch.classify import outcome_of, retry_after_seconds
+from tenax.fetch.classify import response_outcome, retry_after_seconds
 from tenax.fetch.headers import Headers
 from tenax.model import Failed, FailureKind, Fetched, Rejected, Unchanged
 
@@ -55,12 +55,12 @@ def failed(status: int, kind: FailureKind, is_site_wide: bool = False) -> Failed
     ],
 )
 def test_what_each_status_means(status: int, expected: object) -> None:
-    assert outcome_of(response(status), CAP_SECONDS) == expected
+    assert response_outcome(response(status), CAP_SECONDS) == expected
 
 
 @pytest.mark.parametrize("status", [200, 204, 205])
 def test_nothing_is_no_page(status: int) -> None:
-    assert outcome_of(response(status, b""), CAP_SECONDS) == Rejected("empty")
+    assert response_outcome(response(status, b""), CAP_SECONDS) == Rejected("empty")
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_nothing_is_no_page(status: int) -> None:
 )
 def test_how_long_the_host_asks_us_to_wait(text: str, seconds: float | None) -> None:
     assert retry_after_seconds(response(429, Retry_After=text), CAP_SECONDS) == seconds
-    outcome = outcome_of(response(429, Retry_After=text), CAP_SECONDS)
+    outcome = response_outcome(response(429, Retry_After=text), CAP_SECONDS)
     assert isinstance(outcome, Failed)
     assert outcome.retry_after_seconds == seconds
 

@@ -11,16 +11,16 @@ import pytest
 from tenax.clock import Clock, ManualClock
 from tenax.config import FetchConfig
 from tenax.fetch import Request, Response
-from tenax.fetch.curl import CurlTransport, curl_missing
+from tenax.fetch.curl import CurlTransport, curl_install_hint
 from tenax.fetch.headers import Profile
 from tenax.fetch.proxies import ProxyScheme
-from tenax.model import Failed, FailureKind, Way
+from tenax.model import Failed, FailureKind, TransportKind
 from tests.contracts.body_room import BodyRoomContract
 from tests.contracts.proxied_transport import SECRET, ProxiedContract, got, page_of, saw_no_secrets
 from tests.contracts.transport import CAP_BYTES, OPEN, Names, Rig, TransportContract
 from tests.loops import FAULT_SECONDS, outlasted, reached
+from tests.site.behaviours import MANNERS, PAGE
 from tests.site.http2 import CERTIFICATE, Http2Site
-from tests.site.manners import MANNERS, PAGE
 from tests.site.proxies import LocalProxy
 from tests.site.server import Exchange, Site
 
@@ -45,7 +45,7 @@ class TestCurlThroughProxies(ProxiedContract):
             self.by(proxy.url(user, SECRET), ports=(site.port,)) as transport,
         ):
             response = await got(transport, page_of(site, "/page?b=%7e"))
-            assert (response.body, response.proxy, response.way) == (PAGE, proxy.name, Way.CURL)
+            assert (response.body, response.proxy, response.transport) == (PAGE, proxy.name, TransportKind.CURL)
             assert [(asked.method, asked.target) for asked in proxy.asked] == [("CONNECT", f"127.0.0.1:{site.port}")]
         saw_no_secrets(site)
 
@@ -75,10 +75,10 @@ async def http2() -> AsyncIterator[Http2Site]:
 
 
 def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert curl_missing() is None
+    assert curl_install_hint() is None
     monkeypatch.setattr(sys, "path", [])
     monkeypatch.delitem(sys.modules, "curl_cffi", raising=False)
-    assert "pip install 'tenax[curl]'" in (curl_missing() or "")
+    assert "pip install 'tenax[curl]'" in (curl_install_hint() or "")
 
 
 # ---- what goes well ---------------------------------------------------------------------------------------
@@ -87,7 +87,7 @@ def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_a_page_comes_by_http2_with_its_measurements(rig: Rig, http2: Http2Site) -> None:
     response = await rig.page(http2.url("/page"))
     assert (response.status, response.body) == (200, PAGE)
-    assert (response.way, response.protocol, response.address_class) == (Way.CURL, "HTTP/2", "allowed")
+    assert (response.transport, response.protocol, response.address_class) == (TransportKind.CURL, "HTTP/2", "allowed")
     assert response.content_type == "text/html; charset=utf-8"
     assert 0 < response.wire_bytes < len(PAGE)
     assert response.started_at <= response.answered_at <= response.finished_at

@@ -9,7 +9,7 @@ import pytest
 
 from tenax.errors import ConfigError
 from tenax.fetch import dns
-from tenax.fetch.dns import Found, NameUnknown, ServerLookup, SystemLookup, lookup_of
+from tenax.fetch.dns import DnsResolver, LookupResult, SystemResolver, UnknownHost, make_resolver
 from tests.loops import FAULT_SECONDS, outlasted
 from tests.site.dns import NameServer, Says, says
 
@@ -17,8 +17,8 @@ V4, V6 = "93.184.216.34", "2606:2800::1"
 
 
 @pytest.fixture
-def lookup() -> Iterator[SystemLookup]:
-    lookup = SystemLookup()
+def lookup() -> Iterator[SystemResolver]:
+    lookup = SystemResolver()
     yield lookup
     lookup.close()
 
@@ -30,14 +30,14 @@ async def server() -> AsyncIterator[NameServer]:
 
 
 @pytest.fixture
-async def asking(server: NameServer) -> AsyncIterator[ServerLookup]:
-    lookup = ServerLookup([server.address], first_try_seconds=0.05, patient_seconds=FAULT_SECONDS)
+async def asking(server: NameServer) -> AsyncIterator[DnsResolver]:
+    lookup = DnsResolver([server.address], first_try_seconds=0.05, min_total_seconds=FAULT_SECONDS)
     yield lookup
     lookup.close()
 
 
-async def test_a_name_has_its_addresses_once(lookup: SystemLookup) -> None:
-    found = await lookup.addresses("localhost")
+async def test_a_name_has_its_addresses_once(lookup: SystemResolver) -> None:
+    found = await lookup.resolve("localhost")
     assert found.addresses
     assert set(found.addresses) <= {"127.0.0.1", "::1"}
     assert len(set(found.addresses)) == len(found.addresses)
@@ -45,10 +45,12 @@ async def test_a_name_has_its_addresses_once(lookup: SystemLookup) -> None:
 
 
 @pytest.mark.parametrize("name", ["a..b", f"{'x' * 70}.example", "no-such-name.invalid", "-"])
-async def test_an_odd_name_is_an_os_error_like_any_other(lookup: SystemLookup, asking: ServerLookup, name: str) -> None:
+async def test_an_odd_name_is_an_os_error_like_any_other(
+    lookup: SystemResolver, asking: DnsResolver, name: str
+) -> None:
     for one in (lookup, asking):
         with pytest.raises(OSError):
-            await one.addresses(name)
+            await one.resolve(name)
 
 
 # ---- by name servers --------------------------------------------------------------------------------------
@@ -57,26 +59,28 @@ async def test_an_odd_name_is_an_os_error_like_any_other(lookup: SystemLookup, a
 @pytest.mark.parametrize(
     ("said", "found"),
     [
-        (says(V4, ttl=60), Found((V4,), 60.0)),
-        (says(V6, ttl=0), Found((V6,), 0.0)),
-        (says(V4, V6, ttl=7), Found((V4, V6), 7.0)),
-        (says(V4, V4), Found((V4,), 60.0)),
-        (says(V4, ttl=2**31 - 1), Found((V4,), 2.0**31 - 1)),
-        (says("ours.example", ttl=600), Found((V4,), 5.0)),
-        (says("alias.example", ttl=600), Found((V4,), 3.0)),
+        (says(V4, ttl=60), LookupResult((V4,), 60.0)),
+        (says(V6, ttl=0), LookupResult((V6,), 0.0)),
+        (says(V4, V6, ttl=7), LookupResult((V4, V6), 7.0)),
+        (says(V4, V4), LookupResult((V4,), 60.0)),
+        (says(V4, ttl=2**31 - 1), LookupResult((V4,), 2.0**31 - 1)),
+        (says("ours.example", ttl=600), LookupResult((V4,), 5.0)),
+        (says("alias.example", ttl=600), LookupResult((V4,), 3.0)),
         # one of the two questions goes wrong, the other has an answer
-        (Says((V4,), manner="servfail", only_for="AAAA"), Found((V4,), 60.0)),
-        (Says((V6,), manner="servfail", only_for="A"), Found((V6,), 60.0)),
-        (Says((V4,), manner="nxdomain", only_for="AAAA"), Found((V4,), 60.0)),
-        (Says((V4,), manner="silent", only_for="AAAA"), Found((V4,), 60.0)),
-        (Says((V4,), manner="forged"), Found((V4,), 60.0)),
+        (Says((V4,), manner="servfail", only_for="AAAA"), LookupResult((V4,), 60.0)),
+        (Says((V6,), manner="servfail", only_for="A"), LookupResult((V6,), 60.0)),
+        (Says((V4,), manner="nxdomain", only_for="AAAA"), LookupResult((V4,), 60.0)),
+        (Says((V4,), manner="silent", only_for="AAAA"), LookupResult((V4,), 60.0)),
+        (Says((V4,), manner="forged"), LookupResult((V4,), 60.0)),
     ],
 )
-async def test_what_a_name_server_says(server: NameServer, asking: ServerLookup, said: Says, found: Found) -> None:
+async def test_what_a_name_server_says(
+    server: NameServer, asking: DnsResolver, said: Says, found: LookupResult
+) -> None:
     server.knows("ours.example", says(V4, ttl=5))
     server.knows("alias.example", says("ours.example", ttl=3))
     server.knows("a.example", said)
-    answer = await asking.addresses("a.example")
+    answer = await asking.resolve("a.example")
     assert (set(answer.addresses), answer.ttl_seconds) == (set(found.addresses), found.ttl_seconds)
     assert len(answer.addresses) == len(found.addresses)
     assert server.asked["a.example", "A"] >= 1
@@ -100,19 +104,19 @@ async def test_what_a_name_server_says(server: NameServer, asking: ServerLookup,
     ],
 )
 async def test_a_name_server_that_is_sure_and_one_that_is_not(
-    server: NameServer, asking: ServerLookup, said: Says, is_unknown: bool
+    server: NameServer, asking: DnsResolver, said: Says, is_unknown: bool
 ) -> None:
     server.knows("a.example", said)
     with pytest.raises(OSError) as raised:
-        await outlasted(asking.addresses("a.example"), FAULT_SECONDS, lambda: server.asked.total() > 0)
-    assert isinstance(raised.value, NameUnknown) is is_unknown
+        await outlasted(asking.resolve("a.example"), FAULT_SECONDS, lambda: server.asked.total() > 0)
+    assert isinstance(raised.value, UnknownHost) is is_unknown
 
 
 async def test_a_server_that_was_quick_may_take_its_time(server: NameServer) -> None:
     silent = Says(manner="silent")
     server.knows("a.example", *[silent] * 4, says(V4))
-    lookup = ServerLookup([server.address], first_try_seconds=0.05, patient_seconds=FAULT_SECONDS)
-    assert (await lookup.addresses("a.example")).addresses == (V4,)
+    lookup = DnsResolver([server.address], first_try_seconds=0.05, min_total_seconds=FAULT_SECONDS)
+    assert (await lookup.resolve("a.example")).addresses == (V4,)
     lookup.close()
 
 
@@ -121,51 +125,51 @@ async def test_the_second_server_answers_when_the_first_is_gone(server: NameServ
         gone.bind(("127.0.0.1", 0))
         dead = f"127.0.0.1:{gone.getsockname()[1]}"
     server.knows("a.example", says(V4))
-    lookup = ServerLookup([dead, server.address], first_try_seconds=0.05, patient_seconds=FAULT_SECONDS)
-    assert (await lookup.addresses("a.example")).addresses == (V4,)
+    lookup = DnsResolver([dead, server.address], first_try_seconds=0.05, min_total_seconds=FAULT_SECONDS)
+    assert (await lookup.resolve("a.example")).addresses == (V4,)
     lookup.close()
 
 
-async def test_many_names_at_once(server: NameServer, asking: ServerLookup) -> None:
+async def test_many_names_at_once(server: NameServer, asking: DnsResolver) -> None:
     hosts = [f"{number}.example" for number in range(300)]
     for number, host in enumerate(hosts):
         server.knows(host, says(f"93.184.{number // 256}.{number % 256}"))
-    found = await asyncio.gather(*(asking.addresses(host) for host in hosts))
+    found = await asyncio.gather(*(asking.resolve(host) for host in hosts))
     assert [one.addresses[0] for one in found] == [f"93.184.{n // 256}.{n % 256}" for n in range(300)]
 
 
 async def test_forgetting_what_was_heard_disturbs_nobody(
-    server: NameServer, asking: ServerLookup, monkeypatch: pytest.MonkeyPatch
+    server: NameServer, asking: DnsResolver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dns, "_FORGET_AFTER", 7)
+    monkeypatch.setattr(dns, "_REINIT_AFTER_QUERIES", 7)
     for number in range(50):
         server.knows(f"{number}.example", says(V4))
-    found = await asyncio.gather(*(asking.addresses(f"{number}.example") for number in range(50)))
+    found = await asyncio.gather(*(asking.resolve(f"{number}.example") for number in range(50)))
     assert {one.addresses for one in found} == {(V4,)}
 
 
-async def test_the_hosts_file_of_the_system_holds_here_too(server: NameServer, asking: ServerLookup) -> None:
-    found = await asking.addresses("localhost")
+async def test_the_hosts_file_of_the_system_holds_here_too(server: NameServer, asking: DnsResolver) -> None:
+    found = await asking.resolve("localhost")
     assert set(found.addresses) <= {"127.0.0.1", "::1"}
     assert not server.asked
 
 
 async def test_closing_ends_what_is_in_flight(server: NameServer) -> None:
     server.knows("slow.example", Says(manner="silent"))
-    lookup = ServerLookup([server.address], first_try_seconds=30)
-    slow = asyncio.ensure_future(lookup.addresses("slow.example"))
+    lookup = DnsResolver([server.address], first_try_seconds=30)
+    slow = asyncio.ensure_future(lookup.resolve("slow.example"))
     await asyncio.sleep(0)
     lookup.close()
     with pytest.raises(OSError):
         await slow
 
 
-async def test_nobody_waits_any_more(server: NameServer, asking: ServerLookup) -> None:
+async def test_nobody_waits_any_more(server: NameServer, asking: DnsResolver) -> None:
     server.knows("a.example", says(V4))
-    impatient = asyncio.ensure_future(asking.addresses("a.example"))
+    impatient = asyncio.ensure_future(asking.resolve("a.example"))
     await asyncio.sleep(0)
     impatient.cancel()
-    assert (await asking.addresses("a.example")).addresses == (V4,)
+    assert (await asking.resolve("a.example")).addresses == (V4,)
 
 
 # ---- which of the two -------------------------------------------------------------------------------------
@@ -175,14 +179,14 @@ async def test_nobody_waits_any_more(server: NameServer, asking: ServerLookup) -
     "nameserver", ["9.9.9.9", "127.0.0.1:5353", "2620:fe::fe", "[2620:fe::fe]", "[2620:fe::fe]:5353"]
 )
 def test_name_servers_are_asked_when_there_are_some(nameserver: str) -> None:
-    lookup = lookup_of((nameserver,))
-    assert isinstance(lookup, ServerLookup)
+    lookup = make_resolver((nameserver,))
+    assert isinstance(lookup, DnsResolver)
     lookup.close()
 
 
 def test_the_system_is_asked_when_there_are_none() -> None:
-    lookup = lookup_of(())
-    assert isinstance(lookup, SystemLookup)
+    lookup = make_resolver(())
+    assert isinstance(lookup, SystemResolver)
     lookup.close()
 
 
@@ -203,10 +207,10 @@ def test_the_system_is_asked_when_there_are_none() -> None:
 )
 def test_what_is_no_name_server_is_said_so(nameserver: str) -> None:
     with pytest.raises(ConfigError, match=r"guard\.nameservers"):
-        lookup_of((nameserver,))
+        make_resolver((nameserver,))
 
 
 def test_without_the_library_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pycares", None)
     with pytest.raises(ConfigError, match=r"tenax\[dns\]"):
-        lookup_of(("9.9.9.9",))
+        make_resolver(("9.9.9.9",))

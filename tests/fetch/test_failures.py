@@ -6,7 +6,7 @@ import ssl
 import pytest
 from httptools import HttpParserError, HttpParserInvalidStatusError
 
-from tenax.fetch.failures import connect_timeout, failure_of, total_timeout
+from tenax.fetch.failures import connect_timeout_failure, failure_from_error, total_timeout_failure
 from tenax.model import FailureKind
 
 
@@ -31,12 +31,12 @@ from tenax.model import FailureKind
     ],
 )
 def test_each_error_in_our_words(error: Exception, kind: FailureKind, is_site_wide: bool) -> None:
-    failed = failure_of(error)
+    failed = failure_from_error(error)
     assert (failed.kind, failed.is_site_wide) == (kind, is_site_wide)
     assert "10.1.2.3" not in failed.why
     assert 0 < len(failed.why) <= 160
 
 
 def test_timeouts_say_how_long_we_waited() -> None:
-    assert total_timeout(30.0).why == "no whole answer within 30 s"
-    assert connect_timeout(0.5).why == "no connection within 0.5 s"
+    assert total_timeout_failure(30.0).why == "no whole answer within 30 s"
+    assert connect_timeout_failure(0.5).why == "no connection within 0.5 s"

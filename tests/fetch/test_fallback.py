@@ -5,22 +5,33 @@ from typing import Literal
 import pytest
 
 from tenax.config import FetchConfig
-from tenax.fetch.fallback import needs_browser, other_way
-from tenax.model import Deferred, Failed, FailureKind, Fetched, Outcome, Redirected, Refused, Rejected, Unchanged, Way
+from tenax.fetch.fallback import fallback_transport, needs_browser
+from tenax.model import (
+    Deferred,
+    Failed,
+    FailureKind,
+    Fetched,
+    Outcome,
+    Redirected,
+    Refused,
+    Rejected,
+    TransportKind,
+    Unchanged,
+)
 
-HTTP, CURL, BROWSER = Way.HTTP, Way.CURL, Way.BROWSER
-EVERY_WAY = frozenset(Way)
+HTTP, CURL, BROWSER = TransportKind.HTTP, TransportKind.CURL, TransportKind.BROWSER
+EVERY_WAY = frozenset(TransportKind)
 RESET = Failed("the connection was closed before an answer", FailureKind.RESET, is_site_wide=True)
 SHELL = Rejected("wall: the page asks for JavaScript")
 
 
 def other(
     outcome: Outcome,
-    way: Way = HTTP,
-    ways: frozenset[Way] = EVERY_WAY,
+    way: TransportKind = HTTP,
+    ways: frozenset[TransportKind] = EVERY_WAY,
     fallbacks: tuple[Literal["curl", "browser"], ...] = ("curl", "browser"),
-) -> Way | None:
-    return other_way(outcome, way, FetchConfig(fallbacks=fallbacks), ways)
+) -> TransportKind | None:
+    return fallback_transport(outcome, way, FetchConfig(fallbacks=fallbacks), ways)
 
 
 @pytest.mark.parametrize(
@@ -34,7 +45,7 @@ def other(
         (SHELL, BROWSER, None),
     ],
 )
-def test_which_trouble_leads_where(outcome: Outcome, way: Way, expected: Way | None) -> None:
+def test_which_trouble_leads_where(outcome: Outcome, way: TransportKind, expected: TransportKind | None) -> None:
     assert other(outcome, way) is expected
 
 
@@ -47,7 +58,9 @@ def test_which_trouble_leads_where(outcome: Outcome, way: Way, expected: Way | N
         (SHELL, {HTTP, CURL}, None),
     ],
 )
-def test_what_is_not_installed_is_passed_over(outcome: Outcome, ways: set[Way], expected: Way | None) -> None:
+def test_what_is_not_installed_is_passed_over(
+    outcome: Outcome, ways: set[TransportKind], expected: TransportKind | None
+) -> None:
     assert other(outcome, HTTP, frozenset(ways)) is expected
 
 
@@ -71,7 +84,7 @@ def test_the_order_is_configured() -> None:
         Refused("robots: no"),
         Rejected("wall: access denied", is_hard=True),
         Rejected("content: image/png"),
-        Rejected("catalogue: it is no sitemap"),
+        Rejected("url_list: it is no sitemap"),
         Rejected("empty"),
         Rejected("guess: the same as the page before"),
         Rejected("noindex: the page asks not to be kept"),
@@ -82,12 +95,17 @@ def test_the_order_is_configured() -> None:
 )
 def test_nothing_else_is_cured_by_another_way(outcome: Outcome) -> None:
     assert other(outcome) is None
-    assert not needs_browser(outcome, Way.HTTP)
+    assert not needs_browser(outcome, TransportKind.HTTP)
 
 
 @pytest.mark.parametrize(
     ("outcome", "way", "needs"),
-    [(SHELL, Way.HTTP, True), (SHELL, Way.CURL, True), (SHELL, Way.BROWSER, False), (RESET, Way.HTTP, False)],
+    [
+        (SHELL, TransportKind.HTTP, True),
+        (SHELL, TransportKind.CURL, True),
+        (SHELL, TransportKind.BROWSER, False),
+        (RESET, TransportKind.HTTP, False),
+    ],
 )
-def test_only_a_page_that_is_none_yet_needs_a_browser(outcome: Outcome, way: Way, needs: bool) -> None:
+def test_only_a_page_that_is_none_yet_needs_a_browser(outcome: Outcome, way: TransportKind, needs: bool) -> None:
     assert needs_browser(outcome, way) is needs

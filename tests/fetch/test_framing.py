@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tenax.fetch.framing import Framing, framing_of, with_one_length
+from tenax.fetch.framing import Framing, merge_content_lengths, parse_framing
 from tenax.fetch.headers import Headers
 from tenax.model import Failed
 
@@ -32,7 +32,7 @@ def headers(*lines: str) -> Headers:
     ],
 )
 def test_framing(lines: list[str], framing: Framing) -> None:
-    assert framing_of(headers(*lines)) == framing
+    assert parse_framing(headers(*lines)) == framing
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_framing(lines: list[str], framing: Framing) -> None:
     ],
 )
 def test_framing_that_no_two_clients_read_alike_is_refused(lines: list[str], why: str) -> None:
-    failed = framing_of(headers(*lines))
+    failed = parse_framing(headers(*lines))
     assert isinstance(failed, Failed)
     assert failed.why == why
 
@@ -76,7 +76,7 @@ ONE = b"Content-Length: 4\r\n"
     ],
 )
 def test_a_length_that_is_only_repeated_is_written_once(answer: bytes, merged: bytes) -> None:
-    assert with_one_length(answer) == merged
+    assert merge_content_lengths(answer) == merged
 
 
 @pytest.mark.parametrize(
@@ -89,10 +89,10 @@ def test_a_length_that_is_only_repeated_is_written_once(answer: bytes, merged: b
     ],
 )
 def test_what_is_not_only_repeated_stays(answer: bytes) -> None:
-    assert with_one_length(answer) == answer
+    assert merge_content_lengths(answer) == answer
 
 
 def test_a_head_that_is_not_all_here_is_awaited() -> None:
     whole = OK + b"Content-Length: 4\r\nContent-Length: 4\r\n\r\n"
-    assert all(with_one_length(whole[:end]) is None for end in range(len(whole)))
-    assert with_one_length(HINTS) is None
+    assert all(merge_content_lengths(whole[:end]) is None for end in range(len(whole)))
+    assert merge_content_lengths(HINTS) is None

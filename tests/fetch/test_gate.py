@@ -19,7 +19,7 @@ from tenax.fetch.target import Origin
 from tenax.model import Failed, FailureKind, Refused
 from tests.fetch.gate_client import admit, dialled, request_of, said_to
 from tests.loops import reached, turn
-from tests.site.manners import PAGE
+from tests.site.behaviours import PAGE
 from tests.site.server import Exchange, Site
 
 
@@ -56,7 +56,7 @@ async def test_who_knows_no_secret_is_not_served(gate: Gate, site: Site, credent
 
 async def test_a_secret_is_void_when_its_page_is_over(gate: Gate, site: Site) -> None:
     passage = admit(gate, 1000)
-    gate.dismiss(passage)
+    gate.close_session(passage)
     answer = await said_to(gate, f"GET {site.url('/page')} HTTP/1.1\nSECRET\n\n", passage)
     assert answer.startswith(b"HTTP/1.1 407 ") and site.connections == 0
 
@@ -84,7 +84,7 @@ async def test_a_plain_request_reaches_the_site_without_what_was_for_the_gate(ga
     assert hit.path == "/page?a=1"
     assert hit.headers == {"host": f"127.0.0.1:{site.port}", "user-agent": "Tenax", "connection": "close"}
     assert passage.received_bytes == len(answer.replace(b"Connection: close\r\n", b""))
-    assert passage.reached(Origin("http", "127.0.0.1", site.port)) == ("127.0.0.1", None)
+    assert passage.endpoint(Origin("http", "127.0.0.1", site.port)) == ("127.0.0.1", None)
 
 
 async def test_nothing_follows_a_request_to_the_site(gate: Gate, site: Site) -> None:
@@ -124,7 +124,7 @@ async def test_a_tunnel_carries_bytes_both_ways(gate: Gate, site: Site) -> None:
         await reader.readuntil(b"\r\n\r\n")
         assert await reader.readexactly(len(PAGE)) == PAGE
     assert site.connections == 1
-    gate.dismiss(passage)
+    gate.close_session(passage)
     with pytest.raises((asyncio.IncompleteReadError, ConnectionResetError)):
         await reader.readexactly(1)
     writer.close()
@@ -190,7 +190,7 @@ async def test_a_page_that_takes_too_much_is_cut_off(gate: Gate, site: Site) -> 
 
 
 async def test_connections_of_one_page_are_limited(gate: Gate, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(passage_module, "CONNECTIONS_AT_ONCE", 3)
+    monkeypatch.setattr(passage_module, "MAX_OPEN_CONNECTIONS", 3)
     passage, other = admit(gate, 100_000), admit(gate, 100_000)
     silent = f"GET {site.url('/silent')} HTTP/1.1\nSECRET\n\n"
     waiting = [asyncio.ensure_future(said_to(gate, silent, passage)) for _ in range(3)]
@@ -198,7 +198,7 @@ async def test_connections_of_one_page_are_limited(gate: Gate, site: Site, monke
     page = f"GET {site.url('/page')} HTTP/1.1\nSECRET\n\n"
     assert (await said_to(gate, page, passage)).startswith(b"HTTP/1.1 503 ")
     assert (await said_to(gate, page, other)).startswith(b"HTTP/1.1 200 ")
-    gate.dismiss(passage)
+    gate.close_session(passage)
     assert await asyncio.gather(*waiting) == [b""] * 3
 
 
@@ -211,7 +211,7 @@ async def test_so_many_connections_and_no_more(gate: Gate, site: Site) -> None:
 
 
 async def test_a_page_that_sends_too_much_is_shown_out(gate: Gate, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(passage_module, "SENT_BYTES", 1000)
+    monkeypatch.setattr(passage_module, "MAX_SENT_BYTES", 1000)
     passage = admit(gate, 100_000)
     reader, writer = await dialled(gate)
     writer.write(request_of(f"CONNECT 127.0.0.1:{site.port} HTTP/1.1\nSECRET\n\n", passage))
@@ -226,7 +226,7 @@ async def test_a_page_that_sends_too_much_is_shown_out(gate: Gate, site: Site, m
 
 async def test_nothing_passes_when_the_time_of_its_page_is_over(gate: Gate, site: Site) -> None:
     """As after a sleep of this process, while Chromium went on."""
-    passage = gate.admit("127.0.0.1", 100_000, 100, 5.0, until=asyncio.get_running_loop().time())
+    passage = gate.open_session("127.0.0.1", 100_000, 100, 5.0, deadline=asyncio.get_running_loop().time())
     for line in (f"GET {site.url('/page')} HTTP/1.1", f"CONNECT 127.0.0.1:{site.port} HTTP/1.1"):
         await said_to(gate, f"{line}\nSECRET\n\nGET /page HTTP/1.1\n\n", passage)
     assert site.hits == []
@@ -243,7 +243,7 @@ async def test_a_cut_off_body_does_not_look_whole(gate: Gate, site: Site) -> Non
 
 
 async def test_strangers_who_say_nothing_are_shown_out(gate: Gate, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gate_module, "STRANGERS_AT_ONCE", 2)
+    monkeypatch.setattr(gate_module, "MAX_UNAUTHENTICATED", 2)
     strangers = [asyncio.ensure_future(said_to(gate, "GET ")) for _ in range(5)]
     await reached(lambda: sum(stranger.done() for stranger in strangers) == 3)
     turn(gate_module.HEAD_SECONDS)

@@ -9,14 +9,14 @@ import pytest
 from tenax.clock import ManualClock
 from tenax.config import FetchConfig, GuardConfig
 from tenax.fetch import Request, Response
-from tenax.fetch.dns import Found, NameUnknown, ServerLookup
-from tenax.fetch.guard import MIN_TTL_SECONDS, UNKNOWN_TTL_SECONDS, Guard
+from tenax.fetch.dns import DnsResolver, LookupResult, UnknownHost
+from tenax.fetch.guard import FAILED_LOOKUP_TTL_SECONDS, MIN_TTL_SECONDS, Guard
 from tenax.fetch.http import HttpTransport
-from tenax.fetch.target import Origin, origin_of
+from tenax.fetch.target import Origin, parse_origin
 from tenax.model import Failed, FailureKind, Refused
 from tests.loops import FAULT_SECONDS
+from tests.site.behaviours import MANNERS
 from tests.site.dns import NameServer, Says, says
-from tests.site.manners import MANNERS
 from tests.site.server import Exchange, Site
 
 
@@ -30,14 +30,14 @@ class Names:
         self.gate = asyncio.Event()
         self.gate.set()
 
-    async def addresses(self, host: str) -> Found:
+    async def resolve(self, host: str) -> LookupResult:
         self.asked.append(host)
         await self.gate.wait()
         if host == "broken.example":
             raise OSError(None, "server failure")
         if host not in self.names:
-            raise NameUnknown
-        return Found(self.names[host], self.ttl_seconds)
+            raise UnknownHost
+        return LookupResult(self.names[host], self.ttl_seconds)
 
     def close(self) -> None: ...
 
@@ -50,7 +50,7 @@ def guard_with(
 
 async def verdict(guard: Guard, url: str, timeout_seconds: float = FAULT_SECONDS) -> Refused | Failed | None:
     """None when it may be connected to."""
-    origin = origin_of(url)
+    origin = parse_origin(url)
     if origin is None:
         return Refused("guard: not a plain http or https URL")
     answer = await guard.check(origin, timeout_seconds)
@@ -148,7 +148,7 @@ async def test_only_what_was_checked_may_be_connected_to() -> None:
     ("ttl_seconds", "kept_seconds"),
     [(None, 300.0), (60.0, 60.0), (86_400.0, 300.0), (1.5, 1.5), (0.0, 1.0), (0.2, 1.0)],
 )
-async def test_an_address_is_kept_as_long_as_its_owner_and_our_knob_let_us(
+async def test_an_address_is_kept_as_long_as_its_owner_and_our_setting_let_us(
     ttl_seconds: float | None, kept_seconds: float
 ) -> None:
     names, clock = Names(a_example=("93.184.216.34",)), ManualClock()
@@ -172,7 +172,7 @@ async def test_names_that_lead_nowhere() -> None:
     assert unknown == Failed("no such host", FailureKind.DNS, is_site_wide=False)
     assert await verdict(guard, "http://missing.example/") == unknown
     assert names.asked == ["missing.example"], "not asked again at once"
-    clock.advance(UNKNOWN_TTL_SECONDS + 0.1)
+    clock.advance(FAILED_LOOKUP_TTL_SECONDS + 0.1)
     names.names["missing.example"] = ("93.184.216.34",)
     assert await verdict(guard, "http://missing.example/") is None
     broken = await verdict(guard, "http://broken.example/")
@@ -208,11 +208,11 @@ async def test_one_look_up_serves_all_who_wait_and_outlives_the_impatient() -> N
     ],
 )
 async def test_the_class_of_an_address(url: str, address: str, expected: str) -> None:
-    knobs = GuardConfig(allow_networks=("10.0.0.0/8",))
-    guard = Guard(knobs, ManualClock(), ["http://typed.example"], Names())
-    origin = origin_of(url)
+    settings = GuardConfig(allow_networks=("10.0.0.0/8",))
+    guard = Guard(settings, ManualClock(), ["http://typed.example"], Names())
+    origin = parse_origin(url)
     assert origin is not None
-    assert guard.class_of(origin, address) == expected
+    assert guard.classify_address(origin, address) == expected
 
 
 async def test_a_look_up_in_flight_does_not_outlive_the_guard() -> None:
@@ -228,13 +228,13 @@ async def test_rebinding_never_reaches_the_private_server() -> None:
     names = Names(turncoat_example=("127.0.0.1",))
     clock = ManualClock()
     async with Site(MANNERS) as allowed, Site(MANNERS, host="127.0.0.2", port=allowed.port) as private:
-        knobs = GuardConfig(allow_networks=("127.0.0.1/32",), ports=(allowed.port,))
-        transport = HttpTransport(FetchConfig(), Guard(knobs, clock, (), names), clock)
+        settings = GuardConfig(allow_networks=("127.0.0.1/32",), ports=(allowed.port,))
+        transport = HttpTransport(FetchConfig(), Guard(settings, clock, (), names), clock)
         request = Request(f"http://turncoat.example:{allowed.port}/page", 1_000_000, FAULT_SECONDS)
         assert isinstance(await transport.get(request), Response)
         names.names["turncoat.example"] = ("127.0.0.2",)
         assert isinstance(await transport.get(request), Response), "the pinned address still holds"
-        clock.advance(knobs.dns_ttl_seconds + 1)
+        clock.advance(settings.dns_ttl_seconds + 1)
         refused = await transport.get(request)
         assert refused == Refused("guard: turncoat.example leads to an address that is not public")
         assert (len(allowed.hits), private.connections) == (2, 0)
@@ -260,9 +260,9 @@ def guard_asking(
     first_try_seconds: float = FAULT_SECONDS,
 ) -> Guard:
     """A guard as the wiring makes it, but for the patience of its look-ups: nothing is asked twice."""
-    knobs = GuardConfig(allow_networks=allow_networks, ports=ports, nameservers=(server.address,))
-    lookup = ServerLookup(knobs.nameservers, first_try_seconds, patient_seconds=0.0)
-    return Guard(knobs, clock or ManualClock(), (), lookup)
+    settings = GuardConfig(allow_networks=allow_networks, ports=ports, nameservers=(server.address,))
+    lookup = DnsResolver(settings.nameservers, first_try_seconds, min_total_seconds=0.0)
+    return Guard(settings, clock or ManualClock(), (), lookup)
 
 
 async def verdict_on(server: NameServer, *answers: Says, allow_networks: tuple[str, ...] = ()) -> Refused | None:

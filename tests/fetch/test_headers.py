@@ -4,9 +4,9 @@ import pytest
 
 from tenax.config import FetchConfig
 from tenax.errors import ConfigError
-from tenax.fetch.bodies import decoded
-from tenax.fetch.headers import MAX_VALUE_CHARS, Headers, Profile, conditional_headers, standing_headers
-from tenax.model import Failed, Held
+from tenax.fetch.bodies import decode_body
+from tenax.fetch.headers import MAX_VALUE_CHARS, Headers, Profile, conditional_headers, default_headers
+from tenax.model import Failed, StoredCopy
 from tenax.urls.normalize import MAX_HREF_CHARS
 from tenax.version import __version__
 
@@ -29,11 +29,11 @@ BROWSER = FetchConfig(profile="browser")
     ],
 )
 def test_who_we_say_we_are(fetch: FetchConfig, user_agent: str) -> None:
-    assert dict(standing_headers(fetch))["User-Agent"] == user_agent
+    assert dict(default_headers(fetch))["User-Agent"] == user_agent
 
 
 def test_a_browser_sends_more() -> None:
-    headers = dict(standing_headers(BROWSER))
+    headers = dict(default_headers(BROWSER))
     del headers["User-Agent"]
     assert headers == {
         "Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
@@ -49,18 +49,18 @@ def test_a_browser_sends_more() -> None:
 
 @pytest.mark.parametrize("fetch", [FetchConfig(), BROWSER])
 def test_what_we_ask_for_we_can_decode(fetch: FetchConfig) -> None:
-    for coding in dict(standing_headers(fetch))["Accept-Encoding"].split(", "):
-        result = decoded(b"no such stream", coding, 1000)
+    for coding in dict(default_headers(fetch))["Accept-Encoding"].split(", "):
+        result = decode_body(b"no such stream", coding, 1000)
         assert isinstance(result, Failed) and "not asked for" not in result.why, coding
 
 
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("text", ["a\r\nX-Injected: 1", "bücher", "tab\there", "\0"])
-def test_what_cannot_be_sent_is_an_error_that_names_the_knob(text: str, profile: Profile) -> None:
+def test_what_cannot_be_sent_is_an_error_that_names_the_setting(text: str, profile: Profile) -> None:
     with pytest.raises(ConfigError, match=r"fetch\.contact"):
-        standing_headers(FetchConfig(contact=text, profile=profile))
+        default_headers(FetchConfig(contact=text, profile=profile))
     with pytest.raises(ConfigError, match=r"fetch\.user_agent"):
-        standing_headers(FetchConfig(user_agent=text, profile=profile))
+        default_headers(FetchConfig(user_agent=text, profile=profile))
 
 
 DATE = "Tue, 15 Nov 1994 12:45:26 GMT"
@@ -83,8 +83,8 @@ DATE = "Tue, 15 Nov 1994 12:45:26 GMT"
     ],
 )
 def test_what_asks_for_news_only(etag: str | None, last_modified: str | None, sent: dict[str, str]) -> None:
-    held = Held(1.0, 200, etag=etag, last_modified=last_modified)
-    assert dict(conditional_headers(held)) == sent
+    stored_copy = StoredCopy(1.0, 200, etag=etag, last_modified=last_modified)
+    assert dict(conditional_headers(stored_copy)) == sent
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tenax.config import Config, Sites
-from tenax.fetch.answer import Answer, Probe
-from tenax.fetch.host_update import learned
+from tenax.fetch.answer import FetchResult, Probe
+from tenax.fetch.host_update import update_host
 from tenax.model import (
     Deferred,
     Failed,
@@ -14,51 +14,54 @@ from tenax.model import (
     Outcome,
     RobotsCopy,
     RobotsVerdict,
-    Way,
+    TransportKind,
 )
 
 NOW = 1_750_000_000.0
-SITE = Sites(Config()).of("")
+SITE = Sites(Config()).for_host("")
 HOST = HostRecord(origin="http://a.example", domain="a.example")
-WAYS = frozenset({Way.HTTP, Way.CURL})
+WAYS = frozenset({TransportKind.HTTP, TransportKind.CURL})
 
 
-def after(host: HostRecord, answer: Answer, outcome: Outcome | None = None, jitter: float = 0.0) -> HostRecord:
-    return learned(host, answer, outcome or answer.outcome, NOW, SITE, jitter, WAYS)
+def after(host: HostRecord, answer: FetchResult, outcome: Outcome | None = None, jitter: float = 0.0) -> HostRecord:
+    return update_host(host, answer, outcome or answer.outcome, NOW, SITE, jitter, WAYS)
 
 
 def test_a_page_gives_the_host_its_next_turn() -> None:
-    record = after(HOST, Answer(Fetched(200), NOW, 1))
+    record = after(HOST, FetchResult(Fetched(200), NOW, 1))
     assert (record.next_at, record.page_count) == (NOW + 1, 1)
 
 
 def test_a_robots_txt_is_there_before_the_turn_is_counted() -> None:
     copy = RobotsCopy(RobotsVerdict.RULES, NOW, NOW + 3600, "User-agent: *\nCrawl-delay: 7")
-    record = after(HOST, Answer(Deferred(NOW, "robots.txt was asked first"), NOW, 1, robots=copy))
+    record = after(HOST, FetchResult(Deferred(NOW, "robots.txt was asked first"), NOW, 1, robots=copy))
     assert record.robots == copy
     assert record.next_at == NOW + 7, "its own delay holds for the very next request"
 
 
 def test_a_probe_is_judged_before_the_answer_that_it_is_part_of() -> None:
     down = HostRecord(
-        origin=HOST.origin, domain=HOST.domain, breaker="open", breaker_rest_seconds=30.0, failures_in_a_row=5
+        origin=HOST.origin, domain=HOST.domain, breaker="open", breaker_backoff_seconds=30.0, failures_in_a_row=5
     )
-    back = after(down, Answer(Deferred(NOW, "probe: it is back"), NOW, 1, probe=Probe(True, "HTTP 200")))
+    back = after(down, FetchResult(Deferred(NOW, "probe: it is back"), NOW, 1, probe=Probe(True, "HTTP 200")))
     assert (back.breaker, back.failures_in_a_row) == ("closed", 0)
-    still = after(down, Answer(Deferred(NOW, "probe: still down"), NOW, 1, probe=Probe(False, "refused")))
-    assert (still.breaker, still.breaker_rest_seconds, still.next_at) == ("open", 60.0, NOW + 60)
+    still = after(down, FetchResult(Deferred(NOW, "probe: still down"), NOW, 1, probe=Probe(False, "refused")))
+    assert (still.breaker, still.breaker_backoff_seconds, still.next_at) == ("open", 60.0, NOW + 60)
 
 
 def test_the_outcome_may_be_another_than_that_of_the_answer() -> None:
     """A reader may have found no page in what came."""
     trouble = Failed("HTTP 503", FailureKind.SERVER_ERROR, is_site_wide=True, status=503)
-    assert after(HOST, Answer(Fetched(200), NOW, 1), trouble).failures_in_a_row == 1
+    assert after(HOST, FetchResult(Fetched(200), NOW, 1), trouble).failures_in_a_row == 1
 
 
 def test_a_reset_sends_the_host_another_way_if_there_is_one() -> None:
     reset = Failed("reset", FailureKind.RESET, is_site_wide=True)
-    assert after(HOST, Answer(reset, NOW, 1)).way is Way.CURL
-    assert learned(HOST, Answer(reset, NOW, 1), reset, NOW, SITE, 0.0, frozenset({Way.HTTP})).way is None
+    assert after(HOST, FetchResult(reset, NOW, 1)).transport is TransportKind.CURL
+    assert (
+        update_host(HOST, FetchResult(reset, NOW, 1), reset, NOW, SITE, 0.0, frozenset({TransportKind.HTTP})).transport
+        is None
+    )
 
 
 def test_a_robots_txt_in_trouble_counts_towards_an_outage() -> None:
@@ -66,7 +69,7 @@ def test_a_robots_txt_in_trouble_counts_towards_an_outage() -> None:
 
     def failures(verdict: RobotsVerdict, status: int) -> int:
         copy = RobotsCopy(verdict, NOW, NOW + 60, http_status=status, why=f"HTTP {status}")
-        return after(HOST, Answer(Deferred(NOW + 60, "…"), NOW, 1, robots=copy)).failures_in_a_row
+        return after(HOST, FetchResult(Deferred(NOW + 60, "…"), NOW, 1, robots=copy)).failures_in_a_row
 
     assert failures(RobotsVerdict.UNREACHABLE, 503) == 1
     assert failures(RobotsVerdict.UNREACHABLE, 429) == 0
@@ -77,5 +80,5 @@ def test_a_name_that_does_not_exist_makes_nobody_wait() -> None:
     lost = Failed("no such host", FailureKind.DNS)
     record = HOST
     for _ in range(20):
-        record = after(record, Answer(lost, NOW, 1))
-    assert (record.next_at, record.resting_why, record.failures_in_a_row) == (NOW, "", 0)
+        record = after(record, FetchResult(lost, NOW, 1))
+    assert (record.next_at, record.backoff_reason, record.failures_in_a_row) == (NOW, "", 0)

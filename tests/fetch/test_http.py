@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from tenax.fetch import Response
-from tenax.fetch.connect import connected
+from tenax.fetch.connect import open_socket
 from tenax.fetch.http import HttpTransport, connections
 from tenax.fetch.proxies import ProxyScheme
 from tenax.model import Failed, FailureKind
 from tests.contracts.body_room import BodyRoomContract
 from tests.contracts.proxied_transport import NAMED, SECRET, ProxiedContract, failure, got, page_of, saw_no_secrets
 from tests.contracts.transport import Rig, TransportContract
-from tests.site.manners import MANNERS, PAGE
+from tests.site.behaviours import MANNERS, PAGE
 from tests.site.proxies import LocalProxy
 from tests.site.server import Exchange, Site
 
@@ -46,7 +46,7 @@ async def test_what_arrives_in_pieces_is_acknowledged_at_once(monkeypatch: pytes
     opened: list[Recording] = []
 
     async def recorded(addresses: Sequence[str], port: int) -> socket.socket:
-        sock = Recording(fileno=(await connected(addresses, port)).detach())
+        sock = Recording(fileno=(await open_socket(addresses, port)).detach())
         sock.acknowledged = acknowledged
         opened.append(sock)
         return sock
@@ -58,7 +58,7 @@ async def test_what_arrives_in_pieces_is_acknowledged_at_once(monkeypatch: pytes
         await exchange.send(b"words")
 
     acknowledged = asyncio.Event()
-    monkeypatch.setattr(connections, "connected", recorded)
+    monkeypatch.setattr(connections, "open_socket", recorded)
     async with Site({**MANNERS, "/apart": apart}) as site, Rig(HttpTransport) as rig:
         assert isinstance(response := await rig.get(site.url("/apart"), seconds=60), Response)
         assert response.body == b"words"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tenax.fetch.browser.page_rules import is_needed
+from tenax.fetch.browser.page_rules import is_request_needed
 
 ANY = {"Accept": "*/*", "Referer": "https://a.example/"}
 IMAGE = {"Accept": "image/avif,image/webp,*/*;q=0.8"}
@@ -32,4 +32,4 @@ IMAGE = {"Accept": "image/avif,image/webp,*/*;q=0.8"}
     ],
 )
 def test_what_a_page_may_need(kind: str, headers: dict[str, str], priority: str, needed: bool) -> None:
-    assert is_needed(kind, headers, priority) is needed
+    assert is_request_needed(kind, headers, priority) is needed

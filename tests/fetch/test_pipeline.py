@@ -11,7 +11,7 @@ import pytest
 from tenax.clock import ManualClock
 from tenax.config import CacheConfig, Config, FetchConfig, PolitenessConfig, Sites, UrlsConfig
 from tenax.fetch import Request, Response
-from tenax.fetch.answer import Answer
+from tenax.fetch.answer import FetchResult
 from tenax.fetch.headers import Headers
 from tenax.fetch.pipeline import ROBOTS_TIMEOUT_SECONDS, Pipeline
 from tenax.hosts.robots import MAX_ROBOTS_REDIRECTS
@@ -21,7 +21,6 @@ from tenax.model import (
     Failed,
     FailureKind,
     Fetched,
-    Held,
     Hop,
     HostRecord,
     PageKind,
@@ -32,11 +31,12 @@ from tenax.model import (
     RobotsCopy,
     RobotsVerdict,
     Source,
+    StoredCopy,
     Task,
     Unchanged,
-    label,
+    outcome_label,
 )
-from tenax.urls.normalize import Spelling, spelling_of
+from tenax.urls.normalize import NormalizeOptions, normalize_options
 from tests.fetch.anywhere import transports_over
 
 SITE = "https://a.test"
@@ -98,20 +98,20 @@ async def fetched(
     fetch: FetchConfig | None = None,
     politeness: PolitenessConfig | None = None,
     cache: CacheConfig | None = None,
-    held: Held | None = None,
+    held: StoredCopy | None = None,
     host: HostRecord | None = None,
     is_unconditional: bool = False,
-    is_catalogue: bool = False,
+    is_url_list: bool = False,
     canonical: CanonicalCopy | None = None,
-) -> tuple[Answer, Web]:
+) -> tuple[FetchResult, Web]:
     clock = ManualClock()
     web = Web(pages, clock)
     config = Config(
         fetch=fetch or FetchConfig(), politeness=politeness or PolitenessConfig(), cache=cache or CacheConfig()
     )
-    pipeline = Pipeline(transports_over(clock, web), clock, Sites(config), Spelling())
+    pipeline = Pipeline(transports_over(clock, web), clock, Sites(config), NormalizeOptions())
     task = Task(url, SITE, 1, Priority.LOW, Source.LINK, SITE + "/", clock.now(), clock.now(), chain=chain)
-    task = msgspec.structs.replace(task, is_unconditional=is_unconditional, is_catalogue=is_catalogue)
+    task = msgspec.structs.replace(task, is_unconditional=is_unconditional, is_url_list=is_url_list)
     record = host or HostRecord(origin=SITE, domain="a.test", robots=robots)
     return await pipeline.fetch(task, record, held, canonical=canonical), web
 
@@ -320,7 +320,7 @@ async def test_a_page_comes_whole_with_its_measurements() -> None:
 async def test_every_other_end_is_a_value(scripted: Scripted, outcome: object) -> None:
     answer, _ = await fetched({PAGE: scripted}, robots=rules())
     assert answer.outcome == outcome
-    assert answer.elsewhere is None
+    assert answer.redirect_target is None
 
 
 # ---- redirects --------------------------------------------------------------------------------------------
@@ -330,9 +330,9 @@ async def test_a_redirect_ends_the_visit_and_says_where_to() -> None:
     answer, web = await fetched({PAGE: redirect("https://b.test/new#part", 301)}, robots=rules())
     assert web.asked == [PAGE]
     assert answer.outcome == Redirected(301, "https://b.test/new")
-    assert answer.elsewhere is not None
-    assert (answer.elsewhere.url, answer.elsewhere.origin) == ("https://b.test/new", "https://b.test")
-    assert answer.chain == answer.elsewhere.chain == (Hop(PAGE, 301),)
+    assert answer.redirect_target is not None
+    assert (answer.redirect_target.url, answer.redirect_target.origin) == ("https://b.test/new", "https://b.test")
+    assert answer.chain == answer.redirect_target.chain == (Hop(PAGE, 301),)
 
 
 async def test_the_chain_grows_with_every_task() -> None:
@@ -346,7 +346,7 @@ async def test_a_redirect_to_another_spelling_of_itself_is_followed_at_once() ->
     spelled = {PAGE: redirect("/page?utm_source=self"), f"{PAGE}?utm_source=self": page(b"<p>here")}
     clock = ManualClock()
     web = Web(spelled, clock)
-    pipeline = Pipeline(transports_over(clock, web), clock, Sites(Config()), spelling_of(UrlsConfig()))
+    pipeline = Pipeline(transports_over(clock, web), clock, Sites(Config()), normalize_options(UrlsConfig()))
     task = Task(PAGE, SITE, 0, Priority.LOW, Source.SEED, None, clock.now(), clock.now())
     answer = await pipeline.fetch(task, HostRecord(origin=SITE, domain="a.test", robots=rules()))
     assert answer.outcome == Fetched(200)
@@ -369,7 +369,7 @@ async def test_a_redirect_to_another_spelling_of_itself_is_followed_at_once() ->
 async def test_a_redirect_that_leads_nowhere(location: str, why: str) -> None:
     answer, _ = await fetched({PAGE: redirect(location)}, robots=rules(), chain=(Hop(f"{SITE}/a", 302),))
     assert answer.outcome == Failed(why, FailureKind.REDIRECT, status=302)
-    assert answer.elsewhere is None
+    assert answer.redirect_target is None
     assert answer.chain[-1] == Hop(PAGE, 302)
 
 
@@ -385,7 +385,9 @@ async def test_redirects_end() -> None:
 
 # ---- what we hold already ---------------------------------------------------------------------------------
 
-HELD = Held(ManualClock().now() - 100, 200, PageKind.ARTICLE, '"1"', "Mon, 16 Nov 2026 01:00:00 GMT", body_bytes=5000)
+HELD = StoredCopy(
+    ManualClock().now() - 100, 200, PageKind.ARTICLE, '"1"', "Mon, 16 Nov 2026 01:00:00 GMT", body_bytes=5000
+)
 
 
 async def test_a_page_we_hold_is_asked_for_with_conditions() -> None:
@@ -406,7 +408,7 @@ async def test_without_conditions_when_all_of_it_is_wanted() -> None:
     ("held", "is_unconditional"),
     [(None, False), (HELD, True), (msgspec.structs.replace(HELD, kind=None, status=404), False)],
 )
-async def test_a_304_for_what_we_do_not_hold_is_a_failure(held: Held | None, is_unconditional: bool) -> None:
+async def test_a_304_for_what_we_do_not_hold_is_a_failure(held: StoredCopy | None, is_unconditional: bool) -> None:
     answer, _ = await fetched({PAGE: page(b"", 304)}, robots=rules(), held=held, is_unconditional=is_unconditional)
     assert isinstance(answer.outcome, Failed)
     assert answer.outcome.kind is FailureKind.NOT_MODIFIED
@@ -491,7 +493,7 @@ async def test_a_host_that_was_down_gets_one_small_request_first(scripted: Scrip
 
 async def test_a_host_put_to_rest_meanwhile_is_left_alone() -> None:
     resting = HostRecord(
-        origin=SITE, domain="a.test", robots=rules(), next_at=ManualClock().now() + 45, resting_why="rate limited"
+        origin=SITE, domain="a.test", robots=rules(), next_at=ManualClock().now() + 45, backoff_reason="rate limited"
     )
     answer, web = await fetched({PAGE: page()}, host=resting)
     assert answer.outcome == Deferred(ManualClock().now() + 45, "rate limited")
@@ -504,7 +506,7 @@ async def test_a_host_put_to_rest_meanwhile_is_left_alone() -> None:
 async def test_a_turn_that_another_crawl_has_taken_is_waited_for() -> None:
     clock = ManualClock()
     web = Web({PAGE: page()}, clock)
-    pipeline = Pipeline(transports_over(clock, web), clock, Sites(Config()), Spelling())
+    pipeline = Pipeline(transports_over(clock, web), clock, Sites(Config()), NormalizeOptions())
     task = Task(PAGE, SITE, 1, Priority.LOW, Source.LINK, None, clock.now(), clock.now())
     host = HostRecord(origin=SITE, domain="a.test", robots=rules())
     first = await pipeline.fetch(task, host)
@@ -555,30 +557,30 @@ async def test_a_page_that_broke_its_renderer_has_come_from_a_host_that_is_back(
 
 
 @pytest.mark.parametrize(("is_catalogue", "most"), [(True, 50 * 1024 * 1024 + 1), (False, 60 * 1024 * 1024)])
-async def test_a_sitemap_has_a_size_of_its_own_and_its_beginning_is_taken(is_catalogue: bool, most: int) -> None:
+async def test_a_sitemap_has_a_size_of_its_own_and_its_beginning_is_taken(is_url_list: bool, most: int) -> None:
     fetch = FetchConfig(max_body_bytes=60 * 1024 * 1024)
-    _, web = await fetched({PAGE: page()}, robots=rules(), fetch=fetch, is_catalogue=is_catalogue)
-    assert (web.requests[-1].max_body_bytes, web.requests[-1].takes_beginning) == (most, is_catalogue)
+    _, web = await fetched({PAGE: page()}, robots=rules(), fetch=fetch, is_url_list=is_url_list)
+    assert (web.requests[-1].max_body_bytes, web.requests[-1].may_truncate) == (most, is_url_list)
 
 
 async def test_of_a_robots_txt_at_least_500_kib_are_taken_and_the_rest_is_left_out() -> None:
     _, web = await fetched({ROBOTS: page()}, fetch=FetchConfig(max_body_bytes=1024))
     assert web.requests[-1].url == ROBOTS
-    assert (web.requests[-1].max_body_bytes, web.requests[-1].takes_beginning) == (500 * 1024 + 1, True)
+    assert (web.requests[-1].max_body_bytes, web.requests[-1].may_truncate) == (500 * 1024 + 1, True)
 
 
 @pytest.mark.parametrize(
     ("held", "outcome"),
     [
-        (Held(1.0, 200, None, etag='"1"', catalogue="sitemap"), "unchanged"),
-        (Held(1.0, 200, None, etag='"1"'), "failed:not_modified"),
+        (StoredCopy(1.0, 200, None, etag='"1"', url_list="sitemap"), "unchanged"),
+        (StoredCopy(1.0, 200, None, etag='"1"'), "failed:not_modified"),
     ],
     ids=["a sitemap", "nothing that is kept"],
 )
-async def test_a_304_may_speak_of_a_sitemap(held: Held, outcome: str) -> None:
-    answer, web = await fetched({PAGE: page(b"", 304)}, robots=rules(), held=held, is_catalogue=True)
+async def test_a_304_may_speak_of_a_sitemap(held: StoredCopy, outcome: str) -> None:
+    answer, web = await fetched({PAGE: page(b"", 304)}, robots=rules(), held=held, is_url_list=True)
     assert ("If-None-Match", '"1"') in web.requests[-1].headers
-    assert label(answer.outcome) == outcome
+    assert outcome_label(answer.outcome) == outcome
 
 
 # ---- failures that a setting would have prevented ----------------------------------------------------------
@@ -588,9 +590,9 @@ async def test_a_304_may_speak_of_a_sitemap(held: Held, outcome: str) -> None:
     ("is_catalogue", "setting"),
     [(False, "fetch.max_body_bytes"), (True, "discovery.max_sitemap_bytes")],
 )
-async def test_a_body_that_is_too_large_names_the_setting(is_catalogue: bool, setting: str) -> None:
+async def test_a_body_that_is_too_large_names_the_setting(is_url_list: bool, setting: str) -> None:
     too_large = Failed("larger than so many bytes", FailureKind.TOO_LARGE)
-    answer, _ = await fetched({PAGE: too_large}, robots=rules(), is_catalogue=is_catalogue)
+    answer, _ = await fetched({PAGE: too_large}, robots=rules(), is_url_list=is_url_list)
     assert answer.outcome == Failed(f"larger than so many bytes (`{setting}`)", FailureKind.TOO_LARGE)
 
 

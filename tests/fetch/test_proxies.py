@@ -8,21 +8,21 @@ from rich.pretty import pretty_repr
 from tenax.config import Config, ProxyConfig, Sites
 from tenax.errors import ConfigError
 from tenax.fetch import proxies
-from tenax.fetch.proxies import Proxies, Proxy, ProxyPools, pools_of, proxies_of
+from tenax.fetch.proxies import Proxy, ProxyPool, ProxyPools, build_proxy_pools, parse_proxies
 
 Strategy: TypeAlias = Literal["round-robin", "priority", "least-used", "random"]
 
 A, B, C = "http://a.example:1", "http://b.example:2", "socks5://c.example:3"
 
 
-def pool_of(strategy: Strategy = "round-robin", *urls: str, draws: tuple[float, ...] = ()) -> Proxies:
+def pool_of(strategy: Strategy = "round-robin", *urls: str, draws: tuple[float, ...] = ()) -> ProxyPool:
     chances = iter(draws)
     section = ProxyConfig(urls=urls or (A, B, C), strategy=strategy)
-    return Proxies(section, lambda: next(chances))
+    return ProxyPool(section, lambda: next(chances))
 
 
-def chosen(pool: Proxies, host: str, now: float = 0.0, besides: tuple[Proxy, ...] = ()) -> str:
-    proxy = pool.choose(host, now, besides)
+def chosen(pool: ProxyPool, host: str, now: float = 0.0, besides: tuple[Proxy, ...] = ()) -> str:
+    proxy = pool.choose_proxy(host, now, besides)
     return proxy.name[0] if proxy is not None else "-"
 
 
@@ -42,7 +42,7 @@ def chosen(pool: Proxies, host: str, now: float = 0.0, besides: tuple[Proxy, ...
     ],
 )
 def test_what_a_url_says(url: str, proxy: Proxy) -> None:
-    assert proxies_of((url,)) == (proxy,)
+    assert parse_proxies((url,)) == (proxy,)
 
 
 @pytest.mark.parametrize(
@@ -67,27 +67,27 @@ def test_what_a_url_says(url: str, proxy: Proxy) -> None:
 )
 def test_a_bad_url_is_named_by_its_place_and_not_quoted(url: str) -> None:
     with pytest.raises(ConfigError, match=r"`proxy.urls`, number 2") as raised:
-        proxies_of((A, url))
+        parse_proxies((A, url))
     assert "s3cret" not in str(raised.value)
 
 
 def test_users_of_one_proxy_are_told_apart() -> None:
-    names = [proxy.name for proxy in proxies_of(("http://u1:p@h:1", "http://u2:p@h:1", "socks5://h:1"))]
+    names = [proxy.name for proxy in parse_proxies(("http://u1:p@h:1", "http://u2:p@h:1", "socks5://h:1"))]
     assert names == ["h:1", "h:1#2", "h:1#3"]
 
 
 def test_no_text_shows_a_secret() -> None:
-    (proxy,) = proxies_of(("http://me:s3cret@h:1",))
-    pool = Proxies(ProxyConfig(urls=("http://me:s3cret@h:1",)), lambda: 0.0)
-    pool.answered(proxy, "x.example", 403, 0.0)
-    shown = f"{proxy} {proxy!r} {[proxy]} {pretty_repr(proxy)} {pool.why_none()}"
+    (proxy,) = parse_proxies(("http://me:s3cret@h:1",))
+    pool = ProxyPool(ProxyConfig(urls=("http://me:s3cret@h:1",)), lambda: 0.0)
+    pool.record_response(proxy, "x.example", 403, 0.0)
+    shown = f"{proxy} {proxy!r} {[proxy]} {pretty_repr(proxy)} {pool.unavailable_reason()}"
     assert "h:1" in shown
     assert "s3cret" not in shown and "'me'" not in shown
     assert proxy.authorization == "Proxy-Authorization: Basic bWU6czNjcmV0\r\n"
 
 
 def test_no_user_no_authorization() -> None:
-    assert proxies_of((A,))[0].authorization == ""
+    assert parse_proxies((A,))[0].authorization == ""
 
 
 # ---- which one a host gets --------------------------------------------------------------------------------
@@ -115,7 +115,7 @@ def test_each_strategy_spreads_new_hosts_its_own_way(
 def test_each_strategy_passes_over_the_banned_until_they_are_back(strategy: Strategy, expected: str) -> None:
     pool = pool_of(strategy)
     a = pool.all[0]
-    pool.answered(a, "some.example", 429, 0.0)
+    pool.record_response(a, "some.example", 429, 0.0)
     before = [chosen(pool, f"{number}.example", 299.9) for number in range(4)]
     after = [chosen(pool, f"{number}.example", 300.0) for number in range(4, 7)]
     assert "".join(before + after) == expected
@@ -129,21 +129,21 @@ def test_least_used_counts_requests_and_not_hosts() -> None:
 @pytest.mark.parametrize("strategy", ["round-robin", "priority", "least-used", "random"])
 def test_a_host_keeps_its_proxy_while_it_works(strategy: Strategy) -> None:
     pool = pool_of(strategy, draws=(0.5, 0.0, 0.9, 0.9))
-    first = pool.choose("x.example", 0.0)
+    first = pool.choose_proxy("x.example", 0.0)
     assert first is not None
     chosen(pool, "y.example")
-    pool.answered(first, "x.example", 200, 0.0)
-    pool.answered(first, "x.example", 404, 0.0)
-    pool.answered(first, "x.example", 500, 0.0)
-    assert all(pool.choose("x.example", float(now)) == first for now in range(5))
-    pool.answered(first, "x.example", 403, 5.0)
-    assert pool.choose("x.example", 6.0) not in (first, None)
+    pool.record_response(first, "x.example", 200, 0.0)
+    pool.record_response(first, "x.example", 404, 0.0)
+    pool.record_response(first, "x.example", 500, 0.0)
+    assert all(pool.choose_proxy("x.example", float(now)) == first for now in range(5))
+    pool.record_response(first, "x.example", 403, 5.0)
+    assert pool.choose_proxy("x.example", 6.0) not in (first, None)
 
 
 def test_after_a_failure_a_host_is_given_another() -> None:
     pool = pool_of()
     assert [chosen(pool, "x"), chosen(pool, "x")] == ["a", "a"]
-    assert not pool.failed(pool.all[0], "x", "connection refused", 0.0)
+    assert not pool.record_failure(pool.all[0], "x", "connection refused", 0.0)
     assert chosen(pool, "x") == "b"
 
 
@@ -187,9 +187,9 @@ def test_what_bans_a_proxy(events: list[str | int], is_banned: bool) -> None:
     bans = []
     for event in events:
         if isinstance(event, int):
-            bans.append(pool.answered(pool.all[0], "x", event, 100.0))
+            bans.append(pool.record_response(pool.all[0], "x", event, 100.0))
         else:
-            bans.append(pool.failed(pool.all[0], "x", "connection refused", 100.0))
+            bans.append(pool.record_failure(pool.all[0], "x", "connection refused", 100.0))
     assert bans == [False] * (len(events) - 1) + [is_banned]
     assert chosen(pool, "x", 100.0) == ("-" if is_banned else "a")
     assert chosen(pool, "x", 400.0) == "a"
@@ -198,33 +198,33 @@ def test_what_bans_a_proxy(events: list[str | int], is_banned: bool) -> None:
 def test_a_ban_is_not_made_longer_by_what_was_under_way_and_ends_with_a_clean_slate() -> None:
     pool = pool_of("priority", A)
     (a,) = pool.all
-    assert pool.answered(a, "x", 403, 0.0)
-    assert not pool.answered(a, "y", 403, 200.0)
-    assert not pool.failed(a, "y", "no answer", 200.0)
-    assert pool.free_at() == 300.0
-    assert not pool.failed(a, "y", "no answer", 300.0)
+    assert pool.record_response(a, "x", 403, 0.0)
+    assert not pool.record_response(a, "y", 403, 200.0)
+    assert not pool.record_failure(a, "y", "no answer", 200.0)
+    assert pool.first_unban_at() == 300.0
+    assert not pool.record_failure(a, "y", "no answer", 300.0)
     assert chosen(pool, "y", 300.0) == "a"
 
 
 def test_when_all_are_banned_it_is_said_until_when_and_why() -> None:
     pool = pool_of("round-robin", A, B, C, "http://d.example")
     for now, proxy in enumerate(pool.all):
-        pool.answered(proxy, "x", 403 if now else 503, float(now))
+        pool.record_response(proxy, "x", 403 if now else 503, float(now))
     assert chosen(pool, "x", 10.0) == "-"
-    assert pool.free_at() == 300.0
-    assert pool.why_none() == (
+    assert pool.first_unban_at() == 300.0
+    assert pool.unavailable_reason() == (
         "every proxy is banned: a.example:1 (answer 503), b.example:2 (answer 403), c.example:3 (answer 403) and 1 more"
     )
 
 
 def test_a_host_that_none_brings_us_to_rests_longer_each_time_until_one_does() -> None:
     pool = pool_of("priority", A)
-    assert [pool.rest_seconds("x") for _ in range(5)] == [5.0, 20.0, 80.0, 300.0, 300.0]
-    assert pool.rest_seconds("y") == 5.0
-    pool.answered(pool.all[0], "x", 404, 0.0)
-    assert pool.rest_seconds("x") == 5.0
-    short = Proxies(ProxyConfig(urls=(A,), ban_seconds=2.0), lambda: 0.0)
-    assert short.rest_seconds("x") == 2.0, "a ban is the longest"
+    assert [pool.host_backoff_seconds("x") for _ in range(5)] == [5.0, 20.0, 80.0, 300.0, 300.0]
+    assert pool.host_backoff_seconds("y") == 5.0
+    pool.record_response(pool.all[0], "x", 404, 0.0)
+    assert pool.host_backoff_seconds("x") == 5.0
+    short = ProxyPool(ProxyConfig(urls=(A,), ban_seconds=2.0), lambda: 0.0)
+    assert short.host_backoff_seconds("x") == 2.0, "a ban is the longest"
 
 
 # ---- pools ------------------------------------------------------------------------------------------------
@@ -238,19 +238,19 @@ def test_each_host_has_the_pool_of_its_section_and_bans_hold_in_all() -> None:
         "z.example": ProxyConfig(urls=(A, C)),
     }
     pools = ProxyPools(sections.__getitem__, lambda: 0.0)
-    x, z = pools.of("x.example"), pools.of("z.example")
+    x, z = pools.for_host("x.example"), pools.for_host("z.example")
     assert x is not None and z is not None
-    assert pools.of("direct.example") is None
-    assert pools.of("y.example") is x and z is not x
-    x.answered(x.all[0], "x.example", 403, 0.0)
+    assert pools.for_host("direct.example") is None
+    assert pools.for_host("y.example") is x and z is not x
+    x.record_response(x.all[0], "x.example", 403, 0.0)
     assert chosen(z, "z.example") == "c"
 
 
 def test_a_site_of_its_own_has_proxies_of_its_own() -> None:
     config = Config(sites={"*.far.example": {"proxy.urls": [A]}, "[2001:db8::1]": {"proxy.urls": [B]}})
-    pools = pools_of(Sites(config), lambda: 0.0)
+    pools = build_proxy_pools(Sites(config), lambda: 0.0)
     assert pools is not None
-    found = {host: pools.of(host) for host in ("near.example", "very.far.example", "2001:db8::1")}
+    found = {host: pools.for_host(host) for host in ("near.example", "very.far.example", "2001:db8::1")}
     assert {host: pool.all[0].name if pool else None for host, pool in found.items()} == {
         "near.example": None,
         "very.far.example": "a.example:1",
@@ -259,10 +259,10 @@ def test_a_site_of_its_own_has_proxies_of_its_own() -> None:
 
 
 def test_without_proxies_there_are_no_pools() -> None:
-    assert pools_of(Sites(Config()), lambda: 0.0) is None
+    assert build_proxy_pools(Sites(Config()), lambda: 0.0) is None
 
 
 def test_a_bad_proxy_of_any_site_is_found_at_the_start() -> None:
     config = Config(sites={"far.example": {"proxy.urls": ["http://me:s3cret@"]}})
     with pytest.raises(ConfigError, match=r"`proxy.urls`, number 1"):
-        pools_of(Sites(config), lambda: 0.0)
+        build_proxy_pools(Sites(config), lambda: 0.0)

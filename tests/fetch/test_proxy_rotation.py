@@ -13,12 +13,12 @@ from tenax.clock import ManualClock
 from tenax.config import FetchConfig, GuardConfig, ProxyConfig
 from tenax.fetch import Request, Response
 from tenax.fetch.http import HttpTransport
-from tenax.fetch.proxies import MOST_OPINIONS, ProxyPools
+from tenax.fetch.proxies import MAX_SUSPECTED_PROXIES, ProxyPools
 from tenax.model import Deferred, Ending, Failed, FailureKind
 from tests.contracts.transport import Rig
 from tests.hostile.crawling import crawl
 from tests.loops import FAULT_SECONDS, outlasted
-from tests.site.manners import MANNERS, PAGE
+from tests.site.behaviours import MANNERS, PAGE
 from tests.site.proxies import VOUCHED, LocalProxy, Manner, vouched_tls
 from tests.site.robots import pages, rules
 from tests.site.server import Exchange, Site
@@ -80,11 +80,11 @@ async def test_the_proxy_that_failed_is_banned_for_it(trouble: str, asked: int) 
 
 async def test_an_answer_that_several_proxies_bring_is_the_hosts_own() -> None:
     async with Site({**MANNERS, "/busy": unavailable}) as site, AsyncExitStack() as stack:
-        proxies = [await stack.enter_async_context(LocalProxy()) for _ in range(MOST_OPINIONS + 1)]
+        proxies = [await stack.enter_async_context(LocalProxy()) for _ in range(MAX_SUSPECTED_PROXIES + 1)]
         async with through(*proxies) as rig:
             answer = await rig.get(site.url("/busy"))
             assert isinstance(answer, Response) and answer.status == 503
-            assert len(site.hits) == MOST_OPINIONS, "no more of them are asked"
+            assert len(site.hits) == MAX_SUSPECTED_PROXIES, "no more of them are asked"
             page = await rig.get(site.url("/page"))
             assert isinstance(page, Response) and page.proxy == proxies[0].name, "and none is banned"
 
@@ -150,5 +150,5 @@ async def test_a_crawl_goes_on_by_the_proxy_that_works(tmp_path: Path, manner: M
         assert done.ending is Ending.COMPLETE
         assert set(done.pages) == {site.url(path) for path in ["/", *paths]}
         host = await done.host(site.origin)
-        assert (host.error_count, host.failures_in_a_row, host.resting_why) == (0, 0, "")
+        assert (host.error_count, host.failures_in_a_row, host.backoff_reason) == (0, 0, "")
         assert bad.connections >= 1

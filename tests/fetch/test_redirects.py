@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tenax.config import UrlsConfig
-from tenax.fetch.redirects import Elsewhere, SameUrl, Stop, next_hop
+from tenax.fetch.redirects import RedirectTarget, SameUrl, Stop, next_hop
 from tenax.model import Hop
-from tenax.urls.normalize import MAX_HREF_CHARS, spelling_of
+from tenax.urls.normalize import MAX_HREF_CHARS, normalize_options
 
-SPELLING = spelling_of(UrlsConfig())
+SPELLING = normalize_options(UrlsConfig())
 TASK = "https://example.org/a/b"
 
 
@@ -32,14 +32,14 @@ def hop(location: str | None, chain: tuple[Hop, ...] = (), asked: tuple[str, ...
     ],
 )
 def test_a_target_becomes_a_task_of_its_own(location: str, url: str, origin: str) -> None:
-    assert hop(location) == Elsewhere(url, origin, (Hop(TASK, 301),))
+    assert hop(location) == RedirectTarget(url, origin, (Hop(TASK, 301),))
 
 
 def test_another_spelling_is_asked_for_at_once() -> None:
     spelled = "https://example.org/a/b?utm_source=x"
     assert hop("/a/b?utm_source=x#part") == SameUrl(spelled)
     before = (Hop("https://example.org/old", 302),)
-    assert hop("/c", chain=before, asked=(TASK, spelled)) == Elsewhere(
+    assert hop("/c", chain=before, asked=(TASK, spelled)) == RedirectTarget(
         "https://example.org/c", "https://example.org", (*before, Hop(TASK, 301), Hop(spelled, 301))
     )
 
@@ -69,7 +69,7 @@ def test_where_no_crawler_goes(location: str) -> None:
 )
 def test_https_is_forced_where_it_is_configured(location: str, url: str) -> None:
     found = next_hop((Hop(TASK, 301),), (), location, 5, SPELLING, ("BBC.co.uk",))
-    assert isinstance(found, Elsewhere)
+    assert isinstance(found, RedirectTarget)
     assert found.url == url
 
 
@@ -95,7 +95,7 @@ def test_loops() -> None:
 
 def test_the_limit_counts_every_hop() -> None:
     chain = tuple(Hop(f"https://example.org/{number}", 302) for number in range(4))
-    assert isinstance(hop("/next", chain=chain), Elsewhere)
+    assert isinstance(hop("/next", chain=chain), RedirectTarget)
     assert hop("/next", chain=(*chain, Hop("https://example.org/4", 302))) == Stop(
         "more than 5 redirects", "https://example.org/next"
     )
@@ -105,4 +105,4 @@ def test_the_limit_counts_every_hop() -> None:
 
 @given(st.text(max_size=200))
 def test_any_location_has_an_answer(location: str) -> None:
-    assert isinstance(hop(location), (Elsewhere, SameUrl, Stop))
+    assert isinstance(hop(location), (RedirectTarget, SameUrl, Stop))

@@ -4,9 +4,8 @@ import msgspec
 import pytest
 
 from tenax.config import FetchConfig, SiteConfig
-from tenax.fetch.retry import plan_for
+from tenax.fetch.retry import plan_task
 from tenax.model import (
-    Again,
     DeadLetter,
     Deferred,
     Done,
@@ -20,18 +19,19 @@ from tenax.model import (
     Redirected,
     Refused,
     Rejected,
+    Reschedule,
     Source,
     Task,
+    TransportKind,
     Unchanged,
-    Way,
 )
 
 NOW = 1000.0
 HOST_NEXT_AT = 1030.0
 SITE = SiteConfig()
 TASK = Task("https://example.org/a", "https://example.org", 1, Priority.LOW, Source.LINK, None, 900.0, 950.0)
-EVERY_WAY = frozenset(Way)
-PLAIN = frozenset({Way.HTTP})
+EVERY_WAY = frozenset(TransportKind)
+PLAIN = frozenset({TransportKind.HTTP})
 RESET = Failed("the connection was closed before an answer", FailureKind.RESET, is_site_wide=True)
 SOFT = Rejected("wall: the page asks for JavaScript")
 HARD = Rejected("wall: access denied", is_hard=True)
@@ -42,12 +42,12 @@ def plan(
     outcome: Outcome,
     attempt: int = 0,
     jitter: float = 0.0,
-    ways: frozenset[Way] = EVERY_WAY,
-    way: Way = Way.HTTP,
+    ways: frozenset[TransportKind] = EVERY_WAY,
+    way: TransportKind = TransportKind.HTTP,
     task: Task = TASK,
 ) -> Plan:
     task = msgspec.structs.replace(task, attempt=attempt)
-    return plan_for(outcome, task, NOW, SITE, jitter, HOST_NEXT_AT, ways, way)
+    return plan_task(outcome, task, NOW, SITE, jitter, HOST_NEXT_AT, ways, way)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_what_a_person_named_and_the_guard_refused_may_be_replayed(source: Sourc
 
 
 def test_a_deferred_task_comes_back_at_its_time() -> None:
-    assert plan(Deferred(1234.0, "resting")) == Again(1234.0)
+    assert plan(Deferred(1234.0, "resting")) == Reschedule(1234.0)
 
 
 @pytest.mark.parametrize(
@@ -130,8 +130,8 @@ def test_what_would_only_happen_again_is_a_dead_letter(kind: FailureKind) -> Non
 def test_three_attempts_then_a_dead_letter(kind: FailureKind) -> None:
     failed = Failed("why", kind)
     assert [plan(failed, attempt) for attempt in range(3)] == [
-        Again(NOW + 1, spends_attempt=True),
-        Again(NOW + 2, spends_attempt=True),
+        Reschedule(NOW + 1, spends_attempt=True),
+        Reschedule(NOW + 2, spends_attempt=True),
         DeadLetter("why (tried 3 times)"),
     ]
 
@@ -148,13 +148,13 @@ def test_three_attempts_then_a_dead_letter(kind: FailureKind) -> None:
     ],
 )
 def test_the_hosts_trouble_never_costs_the_url_an_attempt(failed: Failed, at: float, attempt: int) -> None:
-    assert plan(failed, attempt) == Again(at)
+    assert plan(failed, attempt) == Reschedule(at)
 
 
 def test_a_retry_waits_as_long_as_the_host_asked() -> None:
     failed = Failed("HTTP 500", FailureKind.SERVER_ERROR, status=500, retry_after_seconds=20.0)
-    assert plan(failed) == Again(NOW + 20, spends_attempt=True)
-    assert plan(Failed("cut", FailureKind.TRUNCATED), 1, jitter=1.0) == Again(NOW + 2.4, spends_attempt=True)
+    assert plan(failed) == Reschedule(NOW + 20, spends_attempt=True)
+    assert plan(Failed("cut", FailureKind.TRUNCATED), 1, jitter=1.0) == Reschedule(NOW + 2.4, spends_attempt=True)
 
 
 # ---- another way ------------------------------------------------------------------------------------------
@@ -164,42 +164,44 @@ def test_a_retry_waits_as_long_as_the_host_asked() -> None:
 @pytest.mark.parametrize(
     ("way", "ways", "expected"),
     [
-        (Way.HTTP, EVERY_WAY, Again(HOST_NEXT_AT, way=Way.CURL)),
-        (Way.CURL, EVERY_WAY, Again(HOST_NEXT_AT, way=Way.BROWSER)),
-        (Way.BROWSER, EVERY_WAY, Again(HOST_NEXT_AT)),
-        (Way.HTTP, PLAIN, Again(HOST_NEXT_AT)),
+        (TransportKind.HTTP, EVERY_WAY, Reschedule(HOST_NEXT_AT, transport=TransportKind.CURL)),
+        (TransportKind.CURL, EVERY_WAY, Reschedule(HOST_NEXT_AT, transport=TransportKind.BROWSER)),
+        (TransportKind.BROWSER, EVERY_WAY, Reschedule(HOST_NEXT_AT)),
+        (TransportKind.HTTP, PLAIN, Reschedule(HOST_NEXT_AT)),
     ],
 )
 def test_a_reset_tries_every_way_once_and_then_begins_again(
-    way: Way, ways: frozenset[Way], expected: Plan, attempt: int
+    way: TransportKind, ways: frozenset[TransportKind], expected: Plan, attempt: int
 ) -> None:
-    asked = msgspec.structs.replace(TASK, way=None if way is Way.HTTP else way)
+    asked = msgspec.structs.replace(TASK, transport=None if way is TransportKind.HTTP else way)
     assert plan(RESET, attempt, ways=ways, way=way, task=asked) == expected
 
 
 def test_a_reset_that_is_the_urls_own_spends_an_attempt_when_no_way_is_left() -> None:
     own = Failed("reset", FailureKind.RESET)
-    assert plan(own) == Again(HOST_NEXT_AT, way=Way.CURL)
-    assert plan(own, ways=PLAIN) == Again(NOW + 1, spends_attempt=True)
+    assert plan(own) == Reschedule(HOST_NEXT_AT, transport=TransportKind.CURL)
+    assert plan(own, ways=PLAIN) == Reschedule(NOW + 1, spends_attempt=True)
 
 
 @pytest.mark.parametrize(
     ("way", "ways", "expected"),
     [
-        (Way.HTTP, EVERY_WAY, Again(HOST_NEXT_AT, way=Way.BROWSER)),
-        (Way.CURL, EVERY_WAY, Again(HOST_NEXT_AT, way=Way.BROWSER)),
-        (Way.BROWSER, EVERY_WAY, Done()),
-        (Way.HTTP, PLAIN, DeadLetter(f"needs a browser: {SOFT.why}")),
-        (Way.CURL, PLAIN | {Way.CURL}, DeadLetter(f"needs a browser: {SOFT.why}")),
+        (TransportKind.HTTP, EVERY_WAY, Reschedule(HOST_NEXT_AT, transport=TransportKind.BROWSER)),
+        (TransportKind.CURL, EVERY_WAY, Reschedule(HOST_NEXT_AT, transport=TransportKind.BROWSER)),
+        (TransportKind.BROWSER, EVERY_WAY, Done()),
+        (TransportKind.HTTP, PLAIN, DeadLetter(f"needs a browser: {SOFT.why}")),
+        (TransportKind.CURL, PLAIN | {TransportKind.CURL}, DeadLetter(f"needs a browser: {SOFT.why}")),
     ],
 )
-def test_a_soft_rejection_goes_to_the_browser_once(way: Way, ways: frozenset[Way], expected: Plan) -> None:
+def test_a_soft_rejection_goes_to_the_browser_once(
+    way: TransportKind, ways: frozenset[TransportKind], expected: Plan
+) -> None:
     assert plan(SOFT, ways=ways, way=way) == expected
 
 
 def test_it_waits_for_a_browser_too_where_settings_close_that_way() -> None:
     closed = SiteConfig(fetch=FetchConfig(fallbacks=("curl",)))
-    put_aside = plan_for(SOFT, TASK, NOW, closed, 0.0, HOST_NEXT_AT, EVERY_WAY)
+    put_aside = plan_task(SOFT, TASK, NOW, closed, 0.0, HOST_NEXT_AT, EVERY_WAY)
     assert isinstance(put_aside, DeadLetter) and put_aside.needs_browser
 
 
@@ -210,15 +212,15 @@ def test_other_dead_letters_need_no_browser() -> None:
 
 def test_the_sites_own_order_of_ways_holds() -> None:
     only_browser = SiteConfig(fetch=FetchConfig(fallbacks=("browser",)))
-    assert plan_for(RESET, TASK, NOW, only_browser, 0.0, HOST_NEXT_AT, EVERY_WAY) == Again(
-        HOST_NEXT_AT, way=Way.BROWSER
+    assert plan_task(RESET, TASK, NOW, only_browser, 0.0, HOST_NEXT_AT, EVERY_WAY) == Reschedule(
+        HOST_NEXT_AT, transport=TransportKind.BROWSER
     )
 
 
 def test_a_hard_rejection_waits_for_the_host_and_spends_an_attempt() -> None:
     assert [plan(HARD, attempt) for attempt in range(3)] == [
-        Again(HOST_NEXT_AT, spends_attempt=True),
-        Again(HOST_NEXT_AT, spends_attempt=True),
+        Reschedule(HOST_NEXT_AT, spends_attempt=True),
+        Reschedule(HOST_NEXT_AT, spends_attempt=True),
         DeadLetter("wall: access denied (tried 3 times)"),
     ]
 
@@ -234,20 +236,20 @@ def test_a_hard_rejection_waits_for_the_host_and_spends_an_attempt() -> None:
     ],
 )
 def test_what_a_task_was_found_to_need_it_keeps(outcome: Outcome) -> None:
-    asked = msgspec.structs.replace(TASK, way=Way.BROWSER, is_unconditional=True)
-    again = plan(outcome, way=Way.BROWSER, task=asked)
-    assert isinstance(again, Again)
-    assert (again.way, again.is_unconditional) == (Way.BROWSER, True)
+    asked = msgspec.structs.replace(TASK, transport=TransportKind.BROWSER, is_unconditional=True)
+    again = plan(outcome, way=TransportKind.BROWSER, task=asked)
+    assert isinstance(again, Reschedule)
+    assert (again.transport, again.is_unconditional) == (TransportKind.BROWSER, True)
 
 
 # ---- a 304 for nothing ------------------------------------------------------------------------------------
 
 
 def test_a_304_without_a_copy_asks_for_the_whole_page_at_once() -> None:
-    assert plan(HTTP_304, attempt=2) == Again(NOW, is_unconditional=True)
+    assert plan(HTTP_304, attempt=2) == Reschedule(NOW, is_unconditional=True)
 
 
 def test_a_304_to_an_unconditional_request_is_a_failure_like_any_other() -> None:
     asked = msgspec.structs.replace(TASK, is_unconditional=True)
-    assert plan(HTTP_304, task=asked) == Again(NOW + 1, spends_attempt=True, is_unconditional=True)
+    assert plan(HTTP_304, task=asked) == Reschedule(NOW + 1, spends_attempt=True, is_unconditional=True)
     assert plan(HTTP_304, 2, task=asked) == DeadLetter(f"{HTTP_304.why} (tried 3 times)")

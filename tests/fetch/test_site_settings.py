@@ -17,10 +17,21 @@ from tenax.fetch.headers import Headers
 from tenax.fetch.http import HttpTransport
 from tenax.fetch.pipeline import Pipeline
 from tenax.fetch.transports import Transports
-from tenax.hosts.limiter.immediate import AtOnce
-from tenax.hosts.limiter.process import LocalTurns
-from tenax.model import Deferred, Failed, Fetched, HostRecord, Priority, RobotsCopy, RobotsVerdict, Source, Task, Way
-from tenax.urls.normalize import Spelling
+from tenax.hosts.limiter.immediate import ImmediateRateLimiter
+from tenax.hosts.limiter.process import ProcessRateLimiter
+from tenax.model import (
+    Deferred,
+    Failed,
+    Fetched,
+    HostRecord,
+    Priority,
+    RobotsCopy,
+    RobotsVerdict,
+    Source,
+    Task,
+    TransportKind,
+)
+from tenax.urls.normalize import NormalizeOptions
 from tests.fetch.anywhere import Anywhere, transports_over
 
 NOW = ManualClock().now()
@@ -60,11 +71,11 @@ def task_of(origin: str) -> tuple[Task, HostRecord]:
 
 async def test_a_site_s_own_settings_travel_with_its_requests() -> None:
     clock, mirror = ManualClock(), Mirror()
-    pipeline = Pipeline(transports_over(clock, mirror), clock, Sites(Config(sites={"a.test": OWN})), Spelling())
+    pipeline = Pipeline(transports_over(clock, mirror), clock, Sites(Config(sites={"a.test": OWN})), NormalizeOptions())
     for origin in ("https://a.test", "https://b.test"):
         await pipeline.fetch(*task_of(origin))
     own, other = mirror.requests
-    assert ("mailto:us@a.test" in dict(own.standing)["User-Agent"], other.standing) == (True, ())
+    assert ("mailto:us@a.test" in dict(own.default_headers)["User-Agent"], other.default_headers) == (True, ())
     assert (own.total_timeout_seconds, other.total_timeout_seconds) == (90.0, 30.0)
     assert (own.connect_timeout_seconds, other.connect_timeout_seconds) == (3.0, 10.0)
     assert (own.headers_timeout_seconds, other.headers_timeout_seconds) == (4.0, 20.0)
@@ -78,7 +89,7 @@ async def test_they_do_not_follow_a_robots_txt_to_another_host() -> None:
     """Nor are the settings of the other host forgotten: its certificate is checked."""
     clock, mirror = ManualClock(), Mirror({"https://a.test/robots.txt": "https://b.test/rules"})
     for sites in ({"a.test": OWN}, {"b.test": OWN}):
-        pipeline = Pipeline(transports_over(clock, mirror), clock, Sites(Config(sites=sites)), Spelling())
+        pipeline = Pipeline(transports_over(clock, mirror), clock, Sites(Config(sites=sites)), NormalizeOptions())
         task, host = task_of("https://a.test")
         await pipeline.fetch(task, msgspec.structs.replace(host, robots=None))
         clock.advance(60)
@@ -86,7 +97,7 @@ async def test_they_do_not_follow_a_robots_txt_to_another_host() -> None:
     assert [request.url for request in mirror.requests] == 2 * ["https://a.test/robots.txt", "https://b.test/rules"]
     for own, other in ((first, second), (fourth, third)):
         assert (own.verify_tls, other.verify_tls) == (False, True)
-        assert ("mailto:us@a.test" in dict(own.standing)["User-Agent"], other.standing) == (True, ())
+        assert ("mailto:us@a.test" in dict(own.default_headers)["User-Agent"], other.default_headers) == (True, ())
         assert (own.connect_timeout_seconds, other.connect_timeout_seconds) == (3.0, 10.0)
 
 
@@ -117,15 +128,16 @@ async def test_the_site_s_patience_for_a_connection(
 @pytest.mark.parametrize(("everywhere", "here", "waits"), [(True, False, False), (False, True, True)])
 async def test_turns_are_shared_for_one_site_or_for_all_but_one(everywhere: bool, here: bool, waits: bool) -> None:
     """Another crawl has just asked both hosts."""
-    clock, shared = ManualClock(), LocalTurns()
+    clock, shared = ManualClock(), ProcessRateLimiter()
     config = Config(
-        politeness=PolitenessConfig(share_turns=everywhere), sites={"a.test": {"politeness.share_turns": here}}
+        politeness=PolitenessConfig(share_rate_limit=everywhere),
+        sites={"a.test": {"politeness.share_rate_limit": here}},
     )
     crawls = []
     for _ in range(2):
         guard = Guard(GuardConfig(), clock, (), Anywhere())
-        transports = Transports({Way.HTTP: Mirror()}, guard, AtOnce(shared), clock)
-        crawls.append(Pipeline(transports, clock, Sites(config), Spelling()))
+        transports = Transports({TransportKind.HTTP: Mirror()}, guard, ImmediateRateLimiter(shared), clock)
+        crawls.append(Pipeline(transports, clock, Sites(config), NormalizeOptions()))
     outcomes = {}
     for origin in ("https://a.test", "https://b.test"):
         assert (await crawls[0].fetch(*task_of(origin))).outcome == Fetched(200)
@@ -135,13 +147,15 @@ async def test_turns_are_shared_for_one_site_or_for_all_but_one(everywhere: bool
 
 
 async def test_a_limiter_that_was_asked_for_by_name_is_shared_whatever_is_shared_on_this_machine() -> None:
-    clock, shared = ManualClock(), LocalTurns()
-    config = Config(politeness=PolitenessConfig(share_turns=False))
+    clock, shared = ManualClock(), ProcessRateLimiter()
+    config = Config(politeness=PolitenessConfig(share_rate_limit=False))
     outcomes = []
     for _ in range(2):
         guard = Guard(GuardConfig(), clock, (), Anywhere())
-        transports = Transports({Way.HTTP: Mirror()}, guard, AtOnce(shared), clock, is_always_shared=True)
-        pipeline = Pipeline(transports, clock, Sites(config), Spelling())
+        transports = Transports(
+            {TransportKind.HTTP: Mirror()}, guard, ImmediateRateLimiter(shared), clock, is_always_shared=True
+        )
+        pipeline = Pipeline(transports, clock, Sites(config), NormalizeOptions())
         outcomes.append((await pipeline.fetch(*task_of("https://a.test"))).outcome)
     assert outcomes[0] == Fetched(200)
     assert isinstance(outcomes[1], Deferred)

@@ -13,11 +13,11 @@ from tenax.config import GuardConfig
 from tenax.fetch import Request, Response
 from tenax.fetch.guard import Guard
 from tenax.fetch.headers import Headers
-from tenax.fetch.transports import Manners, Transports
-from tenax.hosts.limiter.immediate import AtOnce
-from tenax.hosts.limiter.process import LocalTurns
+from tenax.fetch.transports import Pace, Transports
+from tenax.hosts.limiter.immediate import ImmediateRateLimiter
+from tenax.hosts.limiter.process import ProcessRateLimiter
 from tenax.hosts.limiter.request_interval import RequestInterval
-from tenax.model import Deferred, Ending, Failed, Refused, Way
+from tenax.model import Deferred, Ending, Failed, Refused, TransportKind
 from tests.hostile.crawling import crawl
 from tests.loops import FAULT_SECONDS
 from tests.site.robots import moved, page, pages, rules
@@ -51,11 +51,11 @@ async def test_any_two_requests_are_an_interval_apart(pace: float) -> None:
     clock, interval = SteadyClock(), RequestInterval(INTERVAL)
     transport = Noting(interval)
     guard = Guard(GuardConfig(("127.0.0.0/8",), (80,)), clock)
-    turns = AtOnce(LocalTurns())
-    transports = Transports({Way.HTTP: transport}, guard, turns, clock, interval)
+    turns = ImmediateRateLimiter(ProcessRateLimiter())
+    transports = Transports({TransportKind.HTTP: transport}, guard, turns, clock, interval)
     requests = [Request(f"http://127.0.0.{number}/", 1000, FAULT_SECONDS) for number in range(1, 11)]
-    manners = Manners(pace, follows=False)
-    answers = await asyncio.gather(*(transports.get(Way.HTTP, request, manners) for request in requests))
+    manners = Pace(pace, is_followup=False)
+    answers = await asyncio.gather(*(transports.get(TransportKind.HTTP, request, manners) for request in requests))
     assert all(isinstance(answer, Response) for answer in answers)
     assert all(later - earlier > INTERVAL - EARLY for earlier, later in pairwise(transport.started_at))
     await transports.close()

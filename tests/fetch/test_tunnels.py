@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tenax.fetch.proxies import Proxy, ProxyScheme
-from tenax.fetch.tunnels import MAX_REPLY_BYTES, ProxyFailed, tunnel
+from tenax.fetch.tunnels import MAX_REPLY_BYTES, ProxyError, open_tunnel
 
 TARGET = ("93.184.216.34", 443)
 FROM_HERE = b"\x01\x7f\x00\x00\x01\x00\x50"
@@ -24,7 +24,7 @@ async def opened(scheme: ProxyScheme, reply: bytes, step: int, user: bytes = b""
     ours.setblocking(False)
     theirs.setblocking(False)
     proxy = Proxy("p:1", scheme, "p", 1, user, b"secret" if user else b"")
-    opening = asyncio.ensure_future(tunnel(loop, ours, proxy, TARGET, None))
+    opening = asyncio.ensure_future(open_tunnel(loop, ours, proxy, TARGET, None))
     with theirs:
         await loop.sock_recv(theirs, 1)
         for start in range(0, len(reply), step):
@@ -40,9 +40,9 @@ async def _outcome(opening: asyncio.Future[asyncio.Transport]) -> str:
     try:
         async with asyncio.timeout(60):
             (await opening).abort()
-    except ProxyFailed as error:
-        assert error.failed.why == f"proxy p:1: {error.why}"
-        return error.why + (" (declined)" if error.declined else "")
+    except ProxyError as error:
+        assert error.failure.why == f"proxy p:1: {error.why}"
+        return error.why + (" (declined)" if error.is_declined else "")
     return ""
 
 

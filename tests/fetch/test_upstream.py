@@ -11,14 +11,14 @@ import pytest
 from tenax.clock import ManualClock
 from tenax.config import GuardConfig, ProxyConfig
 from tenax.fetch.browser.gate import Gate
-from tenax.fetch.browser.passage import Passage
+from tenax.fetch.browser.passage import GateSession
 from tenax.fetch.browser.upstream import Upstream
 from tenax.fetch.guard import Guard
 from tenax.fetch.proxies import ProxyPools, ProxyScheme
 from tenax.fetch.target import Origin
 from tenax.model import Deferred, Failed, FailureKind, Refused
 from tests.fetch.gate_client import admit, dialled, request_of, said_to
-from tests.site.manners import PAGE
+from tests.site.behaviours import PAGE
 from tests.site.proxies import VOUCHED, LocalProxy
 from tests.site.server import Site
 
@@ -34,10 +34,10 @@ class Lab:
         self.upstream = upstream
         self.clock = clock
 
-    async def get(self, site: Site, passage: Passage, path: str = "/page") -> bytes:
+    async def get(self, site: Site, passage: GateSession, path: str = "/page") -> bytes:
         return await said_to(self.gate, f"GET {site.url(path)} HTTP/1.1\nSECRET\n\n", passage)
 
-    async def tunnel(self, site: Site, passage: Passage) -> bytes:
+    async def tunnel(self, site: Site, passage: GateSession) -> bytes:
         """What a page says that came through a CONNECT; empty when none came about."""
         reader, writer = await dialled(self.gate)
         writer.write(request_of(f"CONNECT 127.0.0.1:{site.port} HTTP/1.1\nSECRET\n\n", passage))
@@ -84,7 +84,7 @@ async def test_everything_of_a_page_goes_through_its_proxy(
         plain = await lab.get(site, passage)
         assert plain.startswith(b"HTTP/1.1 200 OK")
         assert await lab.tunnel(site, passage) == PAGE
-        reached = passage.reached(Origin("http", "127.0.0.1", site.port))
+        reached = passage.endpoint(Origin("http", "127.0.0.1", site.port))
     assert reached is not None and reached.proxy is not None
     assert (reached.address, reached.proxy.name) == ("127.0.0.1", proxy.name)
     # A plain page is asked of an http proxy itself; a tunnel leads to the address that was checked.
@@ -121,7 +121,7 @@ async def test_a_proxy_that_fails_is_passed_over_and_banned(site: Site) -> None:
         for _ in range(3):
             passage = admit(lab.gate, 100_000)
             assert await lab.tunnel(site, passage) == PAGE
-            reached = passage.reached(Origin("https", "127.0.0.1", site.port))
+            reached = passage.endpoint(Origin("https", "127.0.0.1", site.port))
             assert reached is not None and reached.proxy is not None and reached.proxy.name == good.name
     assert broken.connections == 1, "the host keeps the one that works"
 
@@ -136,7 +136,7 @@ async def test_one_that_declines_is_told_from_one_that_is_broken(site: Site) -> 
         for _ in range(3):
             assert await lab.tunnel(site, passage) == b""
         denial = passage.denial(Origin("https", "127.0.0.1", site.port))
-        assert lab.upstream.wait("127.0.0.1") is None, "what all of them say of a host is believed"
+        assert lab.upstream.banned_deferral("127.0.0.1") is None, "what all of them say of a host is believed"
     assert isinstance(denial, Failed) and denial.kind is FailureKind.PROXY
     assert "answer 502 to CONNECT" in denial.why
 
@@ -150,7 +150,7 @@ async def test_a_wrong_password_is_not_shown_to_the_page(site: Site) -> None:
         assert isinstance(denial, Failed) and denial.kind is FailureKind.PROXY
         assert denial.why == f"proxy {proxy.name}: it does not accept our user and password"
         await lab.get(site, passage)
-        wait = lab.upstream.wait("127.0.0.1")
+        wait = lab.upstream.banned_deferral("127.0.0.1")
         assert wait is not None and proxy.name in wait.why and wait.until == lab.clock.now() + 300.0
         assert await lab.get(site, passage) == b""
         assert passage.denial(origin) == wait
@@ -167,18 +167,18 @@ async def test_a_page_and_its_parts_go_by_one_proxy_but_for_hosts_with_their_own
     }
     async with lab_by(sections) as lab:
         page, cdn, own = (
-            lab.upstream.detour(host, "page.example") for host in ("page.example", "cdn.example", "own.example")
+            lab.upstream.proxy_route(host, "page.example") for host in ("page.example", "cdn.example", "own.example")
         )
         assert page is not None and page == cdn and page.host == "page.example"
         assert own is not None and own.host == "own.example" and own.pool is not page.pool
-        assert lab.upstream.detour("cdn.example", "elsewhere.example") is None
-        assert lab.upstream.detour("own.example", "elsewhere.example") == own
-        assert lab.upstream.wait("elsewhere.example") is None
+        assert lab.upstream.proxy_route("cdn.example", "elsewhere.example") is None
+        assert lab.upstream.proxy_route("own.example", "elsewhere.example") == own
+        assert lab.upstream.banned_deferral("elsewhere.example") is None
 
 
 async def test_a_silent_proxy_is_left_in_time(site: Site) -> None:
     async with LocalProxy(manner="silent") as proxy, lab_by(by(proxy.url()), site.port) as lab:
-        passage = lab.gate.admit("127.0.0.1", 100_000, 10, connect_timeout_seconds=0.1)
+        passage = lab.gate.open_session("127.0.0.1", 100_000, 10, connect_timeout_seconds=0.1)
         async with asyncio.timeout(60):
             assert await lab.tunnel(site, passage) == b""
         denial = passage.denial(Origin("https", "127.0.0.1", site.port))

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tenax.config import ValidationConfig
-from tenax.extract.document import read_document, read_with_dom
-from tenax.extract.html.block_page_signals import Facts, read_facts
-from tenax.fetch.block_page_signatures import HEADLINES, MARKS, PHRASES, WIDGETS
-from tenax.fetch.block_page_words import folded, parts_of, said_in
+from tenax.extract.document import extract_content, extract_with_dom
+from tenax.extract.html.block_page_signals import BlockPageSignals, read_block_page_signals
+from tenax.fetch.block_page_signatures import HEADLINES, MARKUP_SIGNATURES, PHRASES, WIDGET_SIGNATURES
+from tenax.fetch.block_page_words import find_phrases, fold_text, headline_parts
 from tenax.fetch.validate import Verdict, refresh_target, validate
-from tenax.model import Way
+from tenax.model import TransportKind
 from tests.pages import good_pages, hard_pages, wall_pages
 
 HTML = "text/html; charset=utf-8"
@@ -24,16 +24,22 @@ KNOWN_MISSES = {"56 long consent list"}
 
 
 def judge(
-    html: str, way: Way = Way.HTTP, status: int = 200, config: ValidationConfig | None = None, media: str = HTML
+    html: str,
+    way: TransportKind = TransportKind.HTTP,
+    status: int = 200,
+    config: ValidationConfig | None = None,
+    media: str = HTML,
 ) -> Verdict:
     body = html.encode()
-    document, dom = read_with_dom(body, media)
-    return validate(document, partial(read_facts, dom), config or ValidationConfig(), len(body), status, way)
+    content, dom = extract_with_dom(body, media)
+    return validate(
+        content, partial(read_block_page_signals, dom), config or ValidationConfig(), len(body), status, way
+    )
 
 
 def test_there_are_300_good_pages_of_every_length() -> None:
     pages = good_pages()
-    lengths = [len(read_document(page.html.encode(), HTML).text) for page in pages]
+    lengths = [len(extract_content(page.html.encode(), HTML).text) for page in pages]
     assert len({page.html for page in pages}) == 300
     assert min(lengths) >= 40 and max(lengths) <= 1500
     assert sum(length > 300 for length in lengths) >= 40
@@ -66,7 +72,7 @@ def test_a_wall_below_the_site_s_name_is_a_wall(title: str, body: str, why: str)
 
 
 def test_no_good_page_is_turned_away_when_a_browser_rendered_it() -> None:
-    verdicts = {page.name: judge(page.html, Way.BROWSER) for page in good_pages()}
+    verdicts = {page.name: judge(page.html, TransportKind.BROWSER) for page in good_pages()}
     assert {name: verdict for name, verdict in verdicts.items() if verdict.status != "valid"} == {}
 
 
@@ -157,11 +163,11 @@ def test_a_long_page_is_a_page() -> None:
 
 
 def test_a_long_page_is_not_looked_into() -> None:
-    def never() -> Facts:
+    def never() -> BlockPageSignals:
         raise AssertionError
 
-    document = read_document(page("Herons", "<p>The heron stands in the weir.</p>" * 100).encode(), HTML)
-    assert validate(document, never, ValidationConfig(), 5000).status == "valid"
+    content = extract_content(page("Herons", "<p>The heron stands in the weir.</p>" * 100).encode(), HTML)
+    assert validate(content, never, ValidationConfig(), 5000).status == "valid"
 
 
 @pytest.mark.parametrize("status", [304, 403, 404, 429, 503])
@@ -204,8 +210,8 @@ def test_a_size_that_is_asked_for_holds_for_any_page_and_hides_no_better_reason(
 
 def test_a_check_that_a_browser_did_not_pass_is_a_block() -> None:
     check = page("Just a moment...", "<script>window._cf_chl_opt={}</script>")
-    assert (judge(check).status, judge(check, Way.BROWSER).status) == ("soft", "hard")
-    assert judge(SHELL, Way.BROWSER).status == "soft"
+    assert (judge(check).status, judge(check, TransportKind.BROWSER).status) == ("soft", "hard")
+    assert judge(SHELL, TransportKind.BROWSER).status == "soft"
 
 
 @pytest.mark.parametrize(
@@ -223,18 +229,18 @@ def test_a_check_that_a_browser_did_not_pass_is_a_block() -> None:
     ],
 )
 def test_where_a_page_leads_on_to(content: str, target: str) -> None:
-    assert refresh_target(Facts(refresh=content)) == target
+    assert refresh_target(BlockPageSignals(refresh=content)) == target
 
 
 def test_signatures_are_written_as_texts_are_folded() -> None:
-    for words in (*HEADLINES, *(entry[0] for entry in (*PHRASES, *MARKS, *WIDGETS))):
-        assert words == folded(words).strip() and words, words
+    for words in (*HEADLINES, *(entry[0] for entry in (*PHRASES, *MARKUP_SIGNATURES, *WIDGET_SIGNATURES))):
+        assert words == fold_text(words).strip() and words, words
     for headline in HEADLINES:
-        assert headline in parts_of(headline), f"{headline}: its ends are cut off before it is looked up"
+        assert headline in headline_parts(headline), f"{headline}: its ends are cut off before it is looked up"
 
 
 def test_every_phrase_is_found_in_a_sentence() -> None:
-    lost = [phrase for phrase, kind in PHRASES if (phrase, kind) not in said_in(f"well, {phrase} (so it says)")]
+    lost = [phrase for phrase, kind in PHRASES if (phrase, kind) not in find_phrases(f"well, {phrase} (so it says)")]
     assert lost == []
 
 
@@ -265,7 +271,7 @@ def test_it_never_raises(parts: list[str]) -> None:
 )
 def test_a_hostile_page_costs_little_more_than_parsing_it(html: str) -> None:
     body = html.encode()
-    document, dom = read_with_dom(body, HTML)
+    content, dom = extract_with_dom(body, HTML)
     began = time.process_time()
-    validate(document, partial(read_facts, dom), ValidationConfig(), len(body))
+    validate(content, partial(read_block_page_signals, dom), ValidationConfig(), len(body))
     assert time.process_time() - began < 60, "hundredths of a second, or hours"

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tenax.fetch import Request
-from tenax.fetch.http.wire import Connection, Received
+from tenax.fetch.http.wire import Connection, WireResponse
 from tenax.model import Deferred, Failed
 
 PAGE = b"<p>a page</p>" * 9
@@ -54,12 +54,12 @@ async def heard(pieces: Sequence[bytes], request: Request = ASKED, *, is_cut: bo
         return _plain(await asking), is_open
 
 
-def _plain(result: Received | Failed | Deferred) -> object:
-    if not isinstance(result, Received):
+def _plain(result: WireResponse | Failed | Deferred) -> object:
+    if not isinstance(result, WireResponse):
         return result
     # Of a body that is not waited for, more or less may have come by then.
     wire_bytes = result.wire_bytes if result.body else 0
-    return result.status, {name: result.headers.all(name) for name in result.headers}, result.body, wire_bytes
+    return result.status, {name: result.headers.get_all(name) for name in result.headers}, result.body, wire_bytes
 
 
 # ---- answers, good and bad --------------------------------------------------------------------------------

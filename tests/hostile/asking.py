@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tenax.cli.commands.explain import explanation_of
-from tenax.cli.views.tables import Ink
-from tenax.cli.views.timeline import told
+from tenax.cli.commands.explain import explain_url
+from tenax.cli.views.tables import TextStyle
+from tenax.cli.views.timeline import format_timeline
 from tenax.model import Outcome
-from tests.hostile.crawling import Crawled, ledger_in
+from tests.hostile.crawling import Crawled, database_in
 
 
 async def explained(out: Path, url: str) -> str:
     """What `tenax explain` says, in one line."""
-    async with ledger_in(out) as ledger:
-        lines = told(await explanation_of(ledger, url), Ink())
+    async with database_in(out) as database:
+        lines = format_timeline(await explain_url(database, url), TextStyle())
     return " ".join(" ".join(lines).split())
 
 

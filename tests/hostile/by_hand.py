@@ -17,22 +17,22 @@ from pathlib import Path
 from tenax.clock import ManualClock
 from tenax.config import Config, Sites
 from tenax.crawl.app import App
-from tenax.crawl.files import LEDGER_FILE
-from tenax.crawl.location import Place
-from tenax.crawl.wiring import build
+from tenax.crawl.files import DATABASE_FILE
+from tenax.crawl.location import Location
+from tenax.crawl.wiring import build_app
 from tenax.database import Admission
-from tenax.database.sqlite import SqliteLedger
-from tenax.hosts.limiter.pace import HostTurns
+from tenax.database.sqlite import SqliteDatabase
+from tenax.hosts.limiter.pace import HostPace
 from tenax.model import Ending, Visit
-from tenax.urls.admit import rules_of, seed_offers
+from tenax.urls.admit import build_rules, seed_candidates
 from tests.hostile.crawling import Settings, config_for
 
 DEADLINE_SECONDS = 120.0
 PATIENT: Settings = {
-    "crawl.patience_seconds": 1e9,
+    "crawl.max_idle_seconds": 1e9,
     "events.jsonl": "",
-    "ledger.fsync": False,
-    "ledger.lease_seconds": 1e9,
+    "database.fsync": False,
+    "database.lease_seconds": 1e9,
 }
 """Hours pass between two looks at the clock, so neither patience nor a lease may end with them."""
 
@@ -67,15 +67,15 @@ class Days:
             self.clock.advance(max(seconds - self.time(), 0.0))
 
 
-class LeapingLedger(SqliteLedger):
+class LeapingDatabase(SqliteDatabase):
     """Where others would wait for work, time passes."""
 
     days: Days
     _was_idle = False
 
     async def wait_for_work(self, timeout_seconds: float) -> None:
-        turn = self.next_turn()
-        is_idle = not self._held and not self._pending and not self._writing and not self._window.is_filling
+        turn = self.next_claim_at()
+        is_idle = not self._claims and not self._pending and not self._writing_count and not self._window.is_filling
         if not is_idle or turn is None or turn <= self._clock.now():
             self._was_idle = False
             await super().wait_for_work(min(timeout_seconds, 0.05))
@@ -90,9 +90,9 @@ class LeapingLedger(SqliteLedger):
 class ByHand:
     """A crawl that is ready to run, and every visit it made."""
 
-    def __init__(self, app: App, ledger: LeapingLedger, visits: list[Visit]) -> None:
+    def __init__(self, app: App, database: LeapingDatabase, visits: list[Visit]) -> None:
         self.app = app
-        self.ledger = ledger
+        self.database = database
         self.visits = visits
 
     async def run(self) -> Ending:
@@ -119,23 +119,23 @@ async def crawl_by_hand(
 ) -> AsyncIterator[ByHand]:
     """A crawl in this directory: new, or the one that is there already."""
     config = config_for(seeds, {**PATIENT, **(settings or {})}, ports)
-    rules = rules_of(seeds, config, 2026)
-    ledger = await _opened(out, days, config)
+    rules = build_rules(seeds, config, 2026)
+    database = await _opened(out, days, config)
     visits: list[Visit] = []
 
     def note(visit: Visit, admission: Admission) -> None:
         visits.append(visit)
 
-    app = await build(Place(out), ledger, rules, config, days.clock, (), note)
+    app = await build_app(Location(out), database, rules, config, days.clock, (), note)
     try:
-        await ledger.admit(seed_offers(rules))
-        yield ByHand(app, ledger, visits)
+        await database.admit(seed_candidates(rules))
+        yield ByHand(app, database, visits)
     finally:
         await app.close()
 
 
-async def _opened(out: Path, days: Days, config: Config) -> LeapingLedger:
-    ledger = await LeapingLedger.open(out / LEDGER_FILE, config.ledger, days.clock, HostTurns(Sites(config)))
-    assert isinstance(ledger, LeapingLedger)
-    ledger.days = days
-    return ledger
+async def _opened(out: Path, days: Days, config: Config) -> LeapingDatabase:
+    database = await LeapingDatabase.open(out / DATABASE_FILE, config.database, days.clock, HostPace(Sites(config)))
+    assert isinstance(database, LeapingDatabase)
+    database.days = days
+    return database

@@ -11,28 +11,28 @@ from urllib.parse import urlsplit
 
 import tenax
 from tenax.clock import Clock
-from tenax.config import Config, Setting, load
-from tenax.crawl.location import Place
-from tenax.crawl.wiring import open_ledger
-from tenax.database import Ledger, Life, PageFilter, Status
+from tenax.config import Config, SettingValue, load_config
+from tenax.crawl.location import Location
+from tenax.crawl.wiring import open_database
+from tenax.database import Database, PageFilter, Status, UrlHistory
 from tenax.errors import NoSeedReachable
 from tenax.model import Ending, HostRecord, Page, Value
 from tests.e2e.program import start
 
 Settings = Mapping[str, Any]
-"""Knobs by `section.name`; the same for both kinds of crawl."""
+"""Settings by `section.name`; the same for both kinds of crawl."""
 
 LOCAL: Settings = {
     "guard.allow_networks": ("127.0.0.0/8",),
     "politeness.rate_per_second": 0.0,
-    "politeness.address_factor": 0.0,
-    "politeness.share_turns": False,
-    "crawl.patience_seconds": 2.0,
+    "politeness.per_ip_rate_factor": 0.0,
+    "politeness.share_rate_limit": False,
+    "crawl.max_idle_seconds": 2.0,
     "discovery.sources": ("links",),
     "fetch.fallbacks": (),
     "resilience.network_probes": (),
     "pool.processes": 0,
-    "ledger.group_seconds": 0.0,
+    "database.group_seconds": 0.0,
 }
 """As fast as it goes, with no regard for other crawls of this machine, and asking for nothing that is not linked: what
 a site is asked can be counted. A test says what it wants otherwise."""
@@ -50,27 +50,27 @@ class Crawled(Value, frozen=True):
     """Dead letters: the cause by URL."""
     status: Status
 
-    async def life(self, url: str) -> Life:
-        async with ledger_in(self.out) as ledger:
-            found = await ledger.life(url)
+    async def life(self, url: str) -> UrlHistory:
+        async with database_in(self.out) as database:
+            found = await database.url_history(url)
         assert found is not None, f"{url} is not known to the crawl"
         return found
 
     async def host(self, origin: str) -> HostRecord:
-        async with ledger_in(self.out) as ledger:
-            found = await ledger.host(origin)
+        async with database_in(self.out) as database:
+            found = await database.host(origin)
         assert found is not None, f"{origin} is not known to the crawl"
         return found
 
 
 @asynccontextmanager
-async def ledger_in(out: Path, clock: Clock | None = None) -> AsyncIterator[Ledger]:
-    """The ledger of a crawl, to look at."""
-    ledger = await open_ledger(Place(out), read_only=True, clock=clock)
+async def database_in(out: Path, clock: Clock | None = None) -> AsyncIterator[Database]:
+    """The database of a crawl, to look at."""
+    database = await open_database(Location(out), read_only=True, clock=clock)
     try:
-        yield ledger
+        yield database
     finally:
-        await ledger.close()
+        await database.close()
 
 
 def settings_for(seeds: Sequence[str], settings: Settings, ports: Sequence[int] = ()) -> Settings:
@@ -81,7 +81,9 @@ def settings_for(seeds: Sequence[str], settings: Settings, ports: Sequence[int] 
 
 def config_for(seeds: Sequence[str], settings: Settings | None = None, ports: Sequence[int] = ()) -> Config:
     wanted = settings_for(seeds, settings or {}, ports)
-    return load(flags={key: Setting(value, "the test", is_typed=True) for key, value in wanted.items()}).config
+    return load_config(
+        flags={key: SettingValue(value, "the test", is_typed=True) for key, value in wanted.items()}
+    ).config
 
 
 async def crawl(
@@ -92,9 +94,9 @@ async def crawl(
     ports: Sequence[int] = (),
     clock: Clock | None = None,
 ) -> Crawled:
-    """Crawl to an end in this process. A crawl that is in `out` already goes on."""
+    """Crawl to an end in this process. A crawl that is in `directory` already goes on."""
     config = config_for(seeds, settings, ports)
-    async with tenax.Crawl(seeds, config, out=out, clock=clock) as running:
+    async with tenax.Crawl(seeds, config, directory=out, clock=clock) as running:
         try:
             ending = await running.run()
         except NoSeedReachable:
@@ -104,13 +106,13 @@ async def crawl(
 
 async def crawled(out: Path, ending: Ending | None = None, clock: Clock | None = None) -> Crawled:
     """What is in the directory of a crawl that does not run."""
-    async with ledger_in(out, clock) as ledger:
+    async with database_in(out, clock) as database:
         return Crawled(
             out,
             ending,
-            {page.url: page async for page in ledger.pages(PageFilter())},
-            {letter.url: letter.cause async for letter in ledger.dead_letters()},
-            await ledger.status(),
+            {page.url: page async for page in database.pages(PageFilter())},
+            {dead_letter.url: dead_letter.cause async for dead_letter in database.dead_letters()},
+            await database.status(),
         )
 
 
@@ -119,7 +121,7 @@ def start_crawl(
 ) -> subprocess.Popen[str]:
     """The same as a process of its own; see `tests.e2e.program` for how to wait for its end, or end it."""
     flags = [f"{key}={_typed(value)}" for key, value in settings_for(seeds, settings or {}, ports).items()]
-    return start("crawl", *seeds, *(word for flag in flags for word in ("--set", flag)), "--out", out)
+    return start("crawl", *seeds, *(word for flag in flags for word in ("--set", flag)), "--dir", out)
 
 
 def _typed(value: object) -> str:

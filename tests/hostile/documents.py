@@ -17,13 +17,13 @@ from itertools import count
 from pathlib import Path
 from typing import TypeAlias
 
-from tenax.config import Config, ReadingConfig
-from tenax.crawl.reader.messages import Job, encode_readings_into
+from tenax.config import Config, ExtractConfig
+from tenax.crawl.reader.messages import ExtractJob, encode_pages_into
 from tenax.crawl.reader.read_page import Reader
 from tenax.crawl.single_page import read
-from tenax.crawl.url_lists import catalogue_in
+from tenax.crawl.url_lists import detect_url_list
 from tenax.model import Source
-from tenax.urls.admit import rules_of
+from tenax.urls.admit import build_rules
 from tests.hostile.cost import memory_bytes
 
 Made: TypeAlias = Callable[[int], bytes]
@@ -146,52 +146,52 @@ DOCUMENTS: dict[str, Made] = {
 }
 
 
-def read_in_a_crawl(body: bytes, url: str, *, with_kernel: bool = True) -> int:
+def read_in_a_crawl(body: bytes, url: str, *, with_native: bool = True) -> int:
     """How many bytes its reader sends back."""
-    source = {"sitemap": Source.SITEMAP, "feed": Source.FEED}.get(catalogue_in(body, ""), Source.LINK)
-    job = Job(
+    source = {"sitemap": Source.SITEMAP, "feed": Source.FEED}.get(detect_url_list(body, ""), Source.LINK)
+    job = ExtractJob(
         1, url, url, 0, body, "text/html" if source is Source.LINK else "",
-        source=source, is_catalogue=source is not Source.LINK, is_kept_fresh=True, now=1.7e9,
-        reading=ReadingConfig(keep_links=True, kernel=with_kernel),
+        source=source, is_url_list=source is not Source.LINK, is_continuous=True, now=1.7e9,
+        extract=ExtractConfig(keep_links=True, native=with_native),
     )  # fmt: skip
     answer = bytearray()
-    encode_readings_into((Reader().read(job, rules_of([url], Config(), 2026)),), answer)
+    encode_pages_into((Reader().extract(job, build_rules([url], Config(), 2026)),), answer)
     return len(answer)
 
 
-def _told(name: str, made: Made, *, with_kernel: bool) -> None:
+def _told(name: str, made: Made, *, with_native: bool) -> None:
     """In a process of its own: what it took, printed."""
     resource.setrlimit(resource.RLIMIT_CPU, (MOST_CPU_SECONDS, MOST_CPU_SECONDS))
     resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
     url = LONG_URL if name.startswith("sitemap") else URL
     body = made(SIZE)
     Path("/proc/self/clear_refs").write_text("5")  # the highest memory so far is forgotten: that of making it
-    of_all, sent = _cost(body, url, with_kernel)
+    of_all, sent = _cost(body, url, with_native)
     peak_bytes = memory_bytes("VmHWM")
-    of_a_quarter, _ = _cost(made(SMALL_SIZE), url, with_kernel)
+    of_a_quarter, _ = _cost(made(SMALL_SIZE), url, with_native)
     told = {"name": name, "seconds": (of_a_quarter, of_all), "bytes": peak_bytes, "sent": sent}
     sys.stdout.write(json.dumps(told) + "\n")
     sys.stdout.flush()
 
 
-def _cost(body: bytes, url: str, with_kernel: bool) -> tuple[float, int]:
+def _cost(body: bytes, url: str, with_native: bool) -> tuple[float, int]:
     """The time of this process that it takes, and how many bytes come of it."""
     began = time.process_time()
-    sent = read_in_a_crawl(body, url, with_kernel=with_kernel)
-    if with_kernel and not catalogue_in(body, ""):
+    sent = read_in_a_crawl(body, url, with_native=with_native)
+    if with_native and not detect_url_list(body, ""):
         read(body, url)
     return time.process_time() - began, sent
 
 
 def main() -> None:
-    with_kernel = "--no-kernel" not in sys.argv
-    read_in_a_crawl(b"<p>what is read for the first time imports what it needs", URL, with_kernel=with_kernel)
-    for name, made in DOCUMENTS.items() if with_kernel else TAGS.items():
+    with_native = "--no-kernel" not in sys.argv
+    read_in_a_crawl(b"<p>what is read for the first time imports what it needs", URL, with_native=with_native)
+    for name, made in DOCUMENTS.items() if with_native else TAGS.items():
         child = os.fork()
         if child == 0:
             code = 1
             try:
-                _told(name, made, with_kernel=with_kernel)
+                _told(name, made, with_native=with_native)
                 code = 0
             finally:
                 os._exit(code)

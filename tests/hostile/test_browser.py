@@ -14,8 +14,8 @@ import pytest
 
 from tenax.config import BrowserConfig
 from tenax.fetch import Response
-from tenax.fetch.browser.session_rules import GIVEN_UP_SECONDS, IDLE_SECONDS
-from tenax.model import Failed, FailureKind, Fetched, Refused, Way, label
+from tenax.fetch.browser.session_rules import DISABLED_SECONDS, IDLE_SECONDS
+from tenax.model import Failed, FailureKind, Fetched, Refused, TransportKind, outcome_label
 from tests.fetch.browser_lab import Lab, be_patient, opened_lab, until
 from tests.hostile.asking import explained, outcome_of
 from tests.hostile.crawling import Settings, crawl
@@ -98,7 +98,7 @@ async def test_renderer_crash_endless_alert_popups_downloads_that_page_fails_alo
         outcomes = {path: await outcome_of(done, site.url(path)) for path in apps}
         host = await done.host(site.origin)
         asked = [hit.path for hit in site.hits]
-    assert {path: label(outcome) for path, outcome in outcomes.items()} == {
+    assert {path: outcome_label(outcome) for path, outcome in outcomes.items()} == {
         "/crash": "failed:internal",
         "/alerts": "failed:bad_response",
         "/popups": "fetched",
@@ -166,7 +166,7 @@ async def test_the_same_by_redirect_meta_refresh_script_iframe_fetch_websocket_i
                 assert await outcome_of(done, site.url(path)) == Refused("guard: 127.0.0.2 is not a public address")
             for path in inside:
                 assert await outcome_of(done, site.url(path)) == Fetched(200)
-                assert (await done.life(site.url(path))).visits[-1].fetch.way is Way.BROWSER
+                assert (await done.life(site.url(path))).visits[-1].fetch.transport is TransportKind.BROWSER
             for path in ("/fetch", "/websocket"):
                 assert "STOPPED" in (done.pages[site.url(path)].text or "")
         assert private.connections == 0
@@ -182,7 +182,7 @@ async def test_a_page_that_needs_a_browser_goes_through_the_site_s_proxies(tmp_p
         visit = (await done.life(site.url("/"))).visits[-1]
         told = await explained(done.out, site.url("/"))
     assert visit.outcome == Fetched(200)
-    assert (visit.fetch.way, visit.fetch.proxy) == (Way.BROWSER, proxy.name)
+    assert (visit.fetch.transport, visit.fetch.proxy) == (TransportKind.BROWSER, proxy.name)
     assert site.connections == proxy.connections, "nothing went past the proxy"
     assert proxy.name in told and "hunter2" not in told
     assert not any("proxy" in name for hit in site.hits for name in hit.headers)
@@ -202,9 +202,9 @@ async def test_a_failure_of_the_browser_itself_counts_against_nobody(tmp_path: P
         lives = [await done.life(site.url(path)) for path in apps]
     assert (host.breaker, host.failures_in_a_row, host.recent_failures, host.error_count) == ("closed", 0, (), 0)
     assert done.letters == {}
-    for life in lives:
-        last = life.visits[-1].outcome
+    for history in lives:
+        last = history.visits[-1].outcome
         assert isinstance(last, Failed) and (last.kind, last.is_site_wide) == (FailureKind.INTERNAL, True)
-        assert life.attempt == 0 and life.due is not None
-    waits = [life.due - life.visits[-1].at for life in lives if life.due is not None]
-    assert max(waits) > GIVEN_UP_SECONDS * 0.9, "nobody asks again and again for a browser that was given up"
+        assert history.attempt == 0 and history.due is not None
+    waits = [history.due - history.visits[-1].at for history in lives if history.due is not None]
+    assert max(waits) > DISABLED_SECONDS * 0.9, "nobody asks again and again for a browser that was given up"

@@ -51,10 +51,10 @@ async def test_six_small_pages_do_not_hold_up_another_host(tmp_path: Path, proce
         assert {path for path in good if kind.url(path) in done.pages} == set(good)
         causes = {url.removeprefix(hostile.origin): cause for url, cause in done.letters.items()}
         host = await done.host(hostile.origin)
-    assert done.ending is Ending.PATIENCE
+    assert done.ending is Ending.MAX_IDLE
     assert len(causes) == 3
     assert all(cause.startswith("too costly to read: ") for cause in causes.values())
-    assert host.resting_why == "cooldown: 3 pages too costly to read in 60 min"
+    assert host.backoff_reason == "cooldown: 3 pages too costly to read in 60 min"
     assert done.status.waiting == 3
 
 
@@ -71,9 +71,9 @@ async def test_a_costly_seed_is_a_failed_url_with_its_reason(tmp_path: Path, pat
 
 async def test_a_site_may_be_given_more_time(tmp_path: Path) -> None:
     async with Site({"/": packed(ATTRIBUTES[:300_000] + page("Slow"))}) as site:
-        done = await crawl([site.url("/")], tmp_path / "a", {"reading.max_cpu_seconds": 0.05})
-        assert done.letters[site.url("/")].endswith("(`reading.max_cpu_seconds`)")
-        done = await crawl([site.url("/")], tmp_path / "b", {"reading.max_cpu_seconds": 600.0})
+        done = await crawl([site.url("/")], tmp_path / "a", {"extract.max_cpu_seconds": 0.05})
+        assert done.letters[site.url("/")].endswith("(`extract.max_cpu_seconds`)")
+        done = await crawl([site.url("/")], tmp_path / "b", {"extract.max_cpu_seconds": 600.0})
         assert list(done.pages) == [site.url("/")]
 
 
@@ -117,7 +117,7 @@ async def test_killing_readers_again_and_again_loses_no_page(tmp_path: Path) -> 
 async def test_a_page_that_ends_its_readers_can_be_replayed(tmp_path: Path) -> None:
     """Here somebody kills whoever reads it; in the end it is among the failed URLs, and a later run has it."""
     known: set[int] = set()
-    settings = {"pool.processes": 1, "reading.max_cpu_seconds": 600.0}
+    settings = {"pool.processes": 1, "extract.max_cpu_seconds": 600.0}
     async with Site({"/": packed(ATTRIBUTES[:420_000] + page("Slow"))}) as site:
         running = asyncio.ensure_future(crawl([site.url("/")], tmp_path, settings))
         async with asyncio.timeout(300):
@@ -128,7 +128,7 @@ async def test_a_page_that_ends_its_readers_can_be_replayed(tmp_path: Path) -> N
             done = await running
         assert done.letters == {site.url("/"): "unreadable: it ended 2 readers, by SIGKILL"}
         assert len(site.hits) == 2, "robots.txt and the page: it is not fetched again for that"
-        replayed = await asyncio.to_thread(tenax, "dead-letters", "replay", "--all", "--out", tmp_path)
+        replayed = await asyncio.to_thread(tenax, "dead-letters", "replay", "--all", "--dir", tmp_path)
         assert replayed.code == 0
         done = await crawl([site.url("/")], tmp_path, settings)
     assert (list(done.pages), done.letters) == ([site.url("/")], {})

@@ -48,7 +48,7 @@ async def test_custom_key_headers_across_host_dropped(tmp_path: Path) -> None:
         async with Site(manners) as site:
             config = config_for([site.url("/"), other.url("/")], ELSEWHERE)
             config = msgspec.structs.replace(config, sites={"127.0.0.1": {"fetch.user_agent": SECRET}})
-            async with tenax.Crawl([site.url("/")], config, out=tmp_path) as crawling:
+            async with tenax.Crawl([site.url("/")], config, directory=tmp_path) as crawling:
                 await crawling.run()
         assert {hit.headers["user-agent"] for hit in site.hits} == {SECRET}
         assert [hit.path for hit in other.hits] == ["/rules", "/robots.txt", "/page"]
@@ -138,18 +138,18 @@ async def test_userinfo_in_urls_and_every_secret_in_config_logs_masked(tmp_path:
         (tmp_path / "tenax.toml").write_text(f'[proxy]\nurls = ["{proxy.url("me", SECRET)}"]\n', encoding="utf-8")
         flags = ["--rate", "0", "--log-level", "debug", "--log-format", "json", "--set", "pool.processes=0"]
         commands = [
-            ["crawl", f"{inside}/", *flags, "--out", "out"],
-            ["crawl", f"{inside}/nowhere", *flags, "--out", "nothing"],
-            ["status", "--out", "out"],
-            ["status", "--out", "out", "--json"],
-            ["explain", f"{inside}/linked", "--out", "out"],
-            ["explain", f"{inside}/linked", "--out", "out", "--json"],
-            ["export", "--out", "out"],
-            ["dead-letters", "--out", "out"],
+            ["crawl", f"{inside}/", *flags, "--dir", "out"],
+            ["crawl", f"{inside}/nowhere", *flags, "--dir", "nothing"],
+            ["status", "--dir", "out"],
+            ["status", "--dir", "out", "--json"],
+            ["explain", f"{inside}/linked", "--dir", "out"],
+            ["explain", f"{inside}/linked", "--dir", "out", "--json"],
+            ["export", "--dir", "out"],
+            ["dead-letters", "--dir", "out"],
             ["config"],
             ["config", "--json"],
             ["config", "--host", f"{inside}/"],
-            ["fetch", f"{inside}/target", "--out", "out", "--json"],
+            ["fetch", f"{inside}/target", "--dir", "out", "--json"],
             ["fetch", f"{inside}/target", "--proxy", f"http://me:{SECRET}@127.0.0.1:1"],
             ["crawl", f"{inside}:badport/"],
             ["crawl", f"gopher://me:{SECRET}@a.example/"],
@@ -195,42 +195,42 @@ async def test_a_password_in_whatever_is_typed_as_a_url_masked_everywhere(tmp_pa
         flags = ["--log-level", "debug"]
         through = ["crawl", site.url("/"), *flags, "--proxy", typed, "--set", "proxy.max_failures=1"]
         commands = [
-            ["crawl", typed, *flags, "--out", "out"],
-            ["crawl", site.url("/"), *flags, "--out", "known"],
-            [*through, "--out", "proxied"],
-            ["crawl", "--out", "proxied"],
-            ["crawl", site.url("/"), "--set", f"proxy.urls={typed},{typed}", "--out", "listed"],
-            ["crawl", site.url("/"), "--include", typed, "--out", "included"],
-            ["crawl", site.url("/"), "--ledger", typed],
-            ["crawl", site.url("/"), "--hosts", typed],
-            ["crawl", site.url("/"), "--set", f"events.kafka={typed}", "--out", "kafka"],
-            ["crawl", site.url("/"), "--set", f"events.redis={typed}", "--out", "redis"],
+            ["crawl", typed, *flags, "--dir", "out"],
+            ["crawl", site.url("/"), *flags, "--dir", "known"],
+            [*through, "--dir", "proxied"],
+            ["crawl", "--dir", "proxied"],
+            ["crawl", site.url("/"), "--set", f"proxy.urls={typed},{typed}", "--dir", "listed"],
+            ["crawl", site.url("/"), "--include", typed, "--dir", "included"],
+            ["crawl", site.url("/"), "--database", typed],
+            ["crawl", site.url("/"), "--redis", typed],
+            ["crawl", site.url("/"), "--set", f"events.kafka={typed}", "--dir", "kafka"],
+            ["crawl", site.url("/"), "--set", f"events.redis={typed}", "--dir", "redis"],
             ["crawl", site.url("/"), "--rate", typed],
             ["crawl", typed, "--no-such-flag", typed],
             ["crawl", "--set", typed],
-            *(["status", "--out", out] for out in ("out", "proxied", "listed", "included")),
-            *(["status", "--json", "--out", out] for out in ("out", "proxied", "listed", "included")),
-            *([verb, typed, "--out", "known"] for verb in ("explain", "fetch", "links", "seed")),
-            *([verb, typed, "--json", "--out", "known"] for verb in ("explain", "fetch", "links")),
+            *(["status", "--dir", out] for out in ("out", "proxied", "listed", "included")),
+            *(["status", "--json", "--dir", out] for out in ("out", "proxied", "listed", "included")),
+            *([verb, typed, "--dir", "known"] for verb in ("explain", "fetch", "links", "seed")),
+            *([verb, typed, "--json", "--dir", "known"] for verb in ("explain", "fetch", "links")),
             *([verb, typed] for verb in ("fetch", "read", "feed", "sitemap")),
             ["read", typed, "--format", "json"],
             ["read", "page.html", "--url", typed],
             ["read", "page.html", "--url", typed, "--format", "json"],
             ["read", "page.html", "--url", typed, "--explain"],
-            ["dead-letters", "list", "--out", typed],
-            ["dead-letters", "replay", typed, "--out", "known"],
-            ["export", "--where", typed, "--out", "known"],
-            ["export", "--where", f"host={typed}", "--out", "known"],
+            ["dead-letters", "list", "--dir", typed],
+            ["dead-letters", "replay", typed, "--dir", "known"],
+            ["export", "--where", typed, "--dir", "known"],
+            ["export", "--where", f"host={typed}", "--dir", "known"],
             ["config", "--host", typed],
             ["config", "--set", f"proxy.urls={typed}"],
             ["config", "--set", f"proxy.urls={typed}", "--json"],
             ["config", "--set", f"crawl.max_depth={typed}"],
-            ["config", "--set", f"ledger.url={typed}"],
+            ["config", "--set", f"database.url={typed}"],
             ["config", "--set", f"page_fetcher.redis_url={typed}", "--json"],
-            ["worker", "--ledger", typed],
+            ["worker", "--database", typed],
             ["page-fetcher", "status", "--redis", typed],
             ["schedule", "seeds.yaml", "--redis", typed],
-            ["ledger", "check", "--ledger", typed],
+            ["db", "check", "--database", typed],
         ]
         (tmp_path / "tenax.toml").write_text(HURRIED, encoding="utf-8")
         (tmp_path / "page.html").write_bytes(page("A page") + b'<a href="/relative">relative</a>')
@@ -257,16 +257,16 @@ async def test_a_password_of_a_server_masked_everywhere(tmp_path: Path, form: st
     (tmp_path / "tenax.toml").write_text(HURRIED, encoding="utf-8")
     (tmp_path / "seeds.yaml").write_text(json.dumps({"seeds": [{"url": seed, "every": "1h"}]}))
     commands = [
-        ["crawl", seed, "--ledger", server],
-        ["crawl", seed, "--hosts", server, "--out", "out"],
-        ["crawl", seed, "--set", f"events.redis={server}", "--out", "out"],
-        *([verb, "--ledger", server] for verb in ("status", "export")),
-        ["explain", seed, "--ledger", server],
-        ["ledger", "check", "--ledger", server],
-        ["ledger", "init", "--ledger", server],
+        ["crawl", seed, "--database", server],
+        ["crawl", seed, "--redis", server, "--dir", "out"],
+        ["crawl", seed, "--set", f"events.redis={server}", "--dir", "out"],
+        *([verb, "--database", server] for verb in ("status", "export")),
+        ["explain", seed, "--database", server],
+        ["db", "check", "--database", server],
+        ["db", "init", "--database", server],
         ["page-fetcher", "status", "--redis", server],
-        ["config", "--set", f"ledger.url={server}"],
-        ["config", "--set", f"hosts.url={server}", "--json"],
+        ["config", "--set", f"database.url={server}"],
+        ["config", "--set", f"redis.url={server}", "--json"],
         ["config", "--set", f"events.redis={server}", "--json"],
     ]
     texts = await said(commands, tmp_path)
@@ -315,9 +315,9 @@ async def test_a_password_in_a_location_or_another_header_masked_everywhere(tmp_
         }
         flags = ["--log-level", "debug", "--set", "fetch.keep_headers=*"]
         commands = [
-            ["crawl", site.url("/"), *flags, "--out", "out", "--set", "reading.keep_links=true"],
-            *([verb, site.url(path), "--out", "out"] for path in manners for verb in ("explain", "fetch")),
-            *([verb, site.url(path), "--json", "--out", "out"] for path in manners for verb in ("explain", "fetch")),
+            ["crawl", site.url("/"), *flags, "--dir", "out", "--set", "extract.keep_links=true"],
+            *([verb, site.url(path), "--dir", "out"] for path in manners for verb in ("explain", "fetch")),
+            *([verb, site.url(path), "--json", "--dir", "out"] for path in manners for verb in ("explain", "fetch")),
             *(["read", site.url(path)] for path in manners),
             ["read", site.url("/"), "--format", "json"],
             ["read", site.url("/"), "--format", "markdown"],
@@ -325,15 +325,15 @@ async def test_a_password_in_a_location_or_another_header_masked_everywhere(tmp_
             ["sitemap", site.url("/"), "--json"],
             ["feed", site.url("/")],
             ["feed", site.url("/"), "--json"],
-            ["links", site.url("/"), "--out", "out"],
-            ["links", "--export", "-", "--out", "out"],
-            ["links", "--top", "50", "--out", "out"],
-            ["status", "--out", "out"],
-            ["status", "--schedule", "--out", "out"],
-            ["export", "--out", "out"],
-            ["export", "--format", "csv", "--out", "out"],
-            ["export", "--format", "markdown", "--out", "out"],
-            ["dead-letters", "list", "--out", "out"],
+            ["links", site.url("/"), "--dir", "out"],
+            ["links", "--export", "-", "--dir", "out"],
+            ["links", "--top", "50", "--dir", "out"],
+            ["status", "--dir", "out"],
+            ["status", "--schedule", "--dir", "out"],
+            ["export", "--dir", "out"],
+            ["export", "--format", "csv", "--dir", "out"],
+            ["export", "--format", "markdown", "--dir", "out"],
+            ["dead-letters", "list", "--dir", "out"],
         ]
         (tmp_path / "tenax.toml").write_text(HURRIED, encoding="utf-8")
         texts = await said(commands, tmp_path)
@@ -351,7 +351,7 @@ from tenax.cli.commands import status
 def run(args):
     raise RuntimeError("cannot visit http://me:{SECRET}@a.example/, Authorization: Basic c2VjcmV0")
 status.run = run
-sys.exit(main(["status", "--out", "http://me:{SECRET}@a.example/", *sys.argv[1:]]))
+sys.exit(main(["status", "--dir", "http://me:{SECRET}@a.example/", *sys.argv[1:]]))
 """
     for more in ([], ["--debug"]):
         running = await asyncio.create_subprocess_exec(

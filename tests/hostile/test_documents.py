@@ -47,7 +47,7 @@ def test_the_worst_documents_take_little(name: str, costs: dict[str, dict[str, A
 
 
 @pytest.mark.parametrize("name", TAGS)
-def test_they_take_little_without_the_kernel(name: str, costs_in_python: dict[str, dict[str, Any]]) -> None:
+def test_they_take_little_without_the_native(name: str, costs_in_python: dict[str, dict[str, Any]]) -> None:
     check(name, costs_in_python)
 
 

@@ -21,7 +21,7 @@ import tenax
 from tenax.config import Config, CrawlConfig
 from tenax.errors import NoSeedReachable
 from tenax.fetch import MAX_CONTENT_TYPE_CHARS
-from tenax.model import Failed, FailureKind, Fetched, Hop, Redirected, Rejected, Unchanged, label
+from tenax.model import Failed, FailureKind, Fetched, Hop, Redirected, Rejected, Unchanged, outcome_label
 from tests.e2e.program import command, environment
 from tests.hostile.asking import explained, outcome_of
 from tests.hostile.crawling import Crawled, Settings, config_for, crawl, crawled
@@ -93,10 +93,10 @@ async def test_gzip_deflate_br_zstd_bombs_stop_at_the_decoded_cap_memory_bounded
     async with Site({"/": hub(*BOMBS), "/calm": serves(page()), **BOMBS}) as site:
 
         def words(path: str, out: str) -> list[str]:
-            knobs = ["politeness.rate_per_second=0", "pool.processes=0", "fetch.max_attempts=1", "fetch.fallbacks="]
-            knobs += ["hosts.budget_failures=1000", "resilience.network_probes="]
-            flags = [word for knob in knobs for word in ("--set", knob)]
-            return ["crawl", site.url(path), "-q", "--out", str(tmp_path / out), *flags]
+            settings = ["politeness.rate_per_second=0", "pool.processes=0", "fetch.max_attempts=1", "fetch.fallbacks="]
+            settings += ["hosts.budget_failures=1000", "resilience.network_probes="]
+            flags = [word for setting in settings for word in ("--set", setting)]
+            return ["crawl", site.url(path), "-q", "--dir", str(tmp_path / out), *flags]
 
         before, after = await memory_bytes_of(words("/calm", "calm"), words("/", "bombs"))
         assert after - before < 50 * MEGABYTE
@@ -118,7 +118,7 @@ async def test_1_byte_per_10_s_headers_dribbled_for_ever_the_total_deadline_ends
         assert set(done.pages) == {site.url("/"), site.url("/page")}, "the rest of the crawl goes on"
         for path in slow:
             assert done.letters[site.url(path)] == "no whole answer within 10 s (tried 1 times)"
-            assert label(await outcome_of(done, site.url(path))) == "failed:timeout_total"
+            assert outcome_label(await outcome_of(done, site.url(path))) == "failed:timeout_total"
 
 
 async def test_200_headers_of_64_kb_clean_error(tmp_path: Path) -> None:
@@ -139,7 +139,7 @@ async def test_content_length_longer_than_the_body_chunked_without_its_end_trunc
         done = await crawl([site.url("/")], tmp_path, HURRIED)
         assert list(done.pages) == [site.url("/")]
         for path in manners:
-            assert label(await outcome_of(done, site.url(path))) == "failed:truncated"
+            assert outcome_label(await outcome_of(done, site.url(path))) == "failed:truncated"
             assert "failed, cut short: the body ends too early" in await explained(done.out, site.url(path))
 
 
@@ -287,7 +287,7 @@ async def test_status_999_empty_reason_folded_headers_no_crash(tmp_path: Path) -
         assert set(done.pages) == {site.url(path) for path in ("/", "/no-reason", "/folded")}
         assert done.pages[site.url("/folded")].charset_source == "header"
         assert done.letters == {site.url("/999"): "HTTP 999"}
-        assert label(await outcome_of(done, site.url("/999"))) == "failed:blocked"
+        assert outcome_label(await outcome_of(done, site.url("/999"))) == "failed:blocked"
 
 
 # ---- a header of 120,000 spaces → read up to a bound, shown at once -----------------------------------------
@@ -353,7 +353,7 @@ async def test_expired_or_self_signed_tls_fails_by_default_per_site_override_rec
 
 
 async def crawl_by(config: Config, url: str, out: Path, *, revisit: bool = False) -> Crawled:
-    async with tenax.Crawl([url], config, out=out, revisit=revisit) as running:
+    async with tenax.Crawl([url], config, directory=out, recrawl=revisit) as running:
         with suppress(NoSeedReachable):
             await running.run()
     return await crawled(out)
@@ -384,7 +384,7 @@ async def test_a_new_connection_closed_by_the_peer_is_not_tried_twice(tmp_path: 
         exchange.hang_up()
 
     async with Site({"/robots.txt": says_close, "/": says_close, "/rude": hangs_up}) as site:
-        settings = {**HURRIED, "crawl.patience_seconds": 0.0, "fetch.retry_base_seconds": 30.0}
+        settings = {**HURRIED, "crawl.max_idle_seconds": 0.0, "fetch.retry_base_seconds": 30.0}
         await crawl([site.url("/")], tmp_path, {**settings, "fetch.retry_max_seconds": 60.0})
         assert [hit.path for hit in site.hits] == ["/robots.txt", "/", "/rude"]
 
@@ -398,7 +398,7 @@ async def test_5xx_with_a_stored_copy_stale_copy_served_and_marked_so(tmp_path: 
         "/": in_turn(serves(page("The first one"), ETag='"1"'), broken, serves(page("The second one"))),
     }
     async with Site(manners) as site:
-        url, config = site.url("/"), config_for([site.url("/")], {**HURRIED, "crawl.patience_seconds": 0.0})
+        url, config = site.url("/"), config_for([site.url("/")], {**HURRIED, "crawl.max_idle_seconds": 0.0})
         first = await crawl_by(config, url, tmp_path)
         assert first.pages[url].stale_since is None
         second = await crawl_by(config, url, tmp_path, revisit=True)

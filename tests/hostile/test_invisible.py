@@ -25,7 +25,7 @@ def test_reading_them_takes_little(text: str, way: tuple[str, ...], tmp_path: Pa
     page.write_text("<meta charset=utf-8><p>word" + text * (CHARS // len(text)), encoding="utf-8")
     with (tmp_path / "out").open("wb") as out:
         ran = subprocess.run(
-            [sys.executable, "-m", "tests.hostile.cost", "read", page, "--set", "reading.max_cpu_seconds=60",
+            [sys.executable, "-m", "tests.hostile.cost", "read", page, "--set", "extract.max_cpu_seconds=60",
              "--format", *way],
             cwd=ROOT, env={**environment(), "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}, stdout=out, stderr=subprocess.PIPE,
         )  # fmt: skip

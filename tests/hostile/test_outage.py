@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tenax.model import Deferred, Ending, HostRecord, Visit, label
+from tenax.model import Deferred, Ending, HostRecord, Visit, outcome_label
 from tests.hostile.by_hand import Days, crawl_by_hand
 from tests.hostile.crawling import Settings, crawled
 from tests.site.politeness import (
@@ -63,7 +63,7 @@ async def test_the_two_hour_outage(tmp_path: Path) -> None:
     fetched = [hit.path for hit in site.hits if hit.method == "GET" and hit.path != "/robots.txt"]
     assert sorted(fetched) == sorted(["/", *PATHS])
     # Five failures, then probes only, ever more seldom.
-    failures = [visit for visit in visits if label(visit.outcome) == "failed:connect"]
+    failures = [visit for visit in visits if outcome_label(visit.outcome) == "failed:connect"]
     assert len(failures) == 5
     probes = times(visits, days, "probe: still down")
     opened_at = failures[-1].finished_at - days.started_at
@@ -132,7 +132,7 @@ async def test_killed_in_the_middle_of_the_outage(tmp_path: Path) -> None:
                 """What kill -9 leaves is what is on the disk at that moment."""
                 await asyncio.to_thread(shutil.copytree, tmp_path / "out", killed)
                 for site in sites:
-                    record = await crawling.ledger.host(site.origin)
+                    record = await crawling.database.host(site.origin)
                     assert record is not None
                     before[site.origin] = record
                 crawling.stop()
@@ -140,12 +140,12 @@ async def test_killed_in_the_middle_of_the_outage(tmp_path: Path) -> None:
             days.at(HOUR, die)
             assert await crawling.run() is Ending.INTERRUPTED
         asked = [len(site.hits) for site in sites]
-        assert (before[down.origin].breaker, before[down.origin].breaker_rest_seconds) == ("open", 300.0)
+        assert (before[down.origin].breaker, before[down.origin].breaker_backoff_seconds) == ("open", 300.0)
         assert before[slow.origin].rate_per_minute == 15.0
-        assert before[away.origin].resting_why == "robots.txt unreachable: HTTP 503"
+        assert before[away.origin].backoff_reason == "robots.txt unreachable: HTTP 503"
         async with crawl_by_hand(seeds, killed, days, PACE) as crawling:
             for site in sites:
-                assert await crawling.ledger.host(site.origin) == before[site.origin]
+                assert await crawling.database.host(site.origin) == before[site.origin]
             assert await crawling.run() is Ending.COMPLETE
             visits = crawling.visits
         for site, number in zip(sites, asked, strict=True):

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from tenax.model import Ending, label
+from tenax.model import Ending, outcome_label
 from tests.e2e.program import ended
 from tests.hostile.by_hand import Days, crawl_by_hand
-from tests.hostile.crawling import crawl, crawled, ledger_in, start_crawl
+from tests.hostile.crawling import crawl, crawled, database_in, start_crawl
 from tests.site.dns import NameServer, says
 from tests.site.politeness import gaps, now_and_then, nth, reopen, shut, slow, too_many_requests, unavailable
 from tests.site.robots import page, pages, rules
@@ -53,9 +53,9 @@ async def until_rested(site: Site, *crawls: Path) -> None:
     async with asyncio.timeout(180):
         while True:
             for out in crawls:
-                async with ledger_in(out) as ledger:
-                    host = await ledger.host(site.origin)
-                if host is not None and host.resting_why:
+                async with database_in(out) as database:
+                    host = await database.host(site.origin)
+                if host is not None and host.backoff_reason:
                     return
             await asyncio.sleep(0.05)
 
@@ -84,12 +84,12 @@ async def test_8_workers_one_host_2_s_delay_across_processes_and_after_a_restart
     }
     settings = {
         "politeness.rate_per_second": 1 / delay,
-        "politeness.address_factor": 10.0,
+        "politeness.per_ip_rate_factor": 10.0,
         "politeness.connections_per_host": connections,
-        "politeness.share_turns": True,
+        "politeness.share_rate_limit": True,
         "crawl.concurrency": 4,
         "fetch.total_timeout_seconds": 5.0,
-        "crawl.patience_seconds": 60.0,
+        "crawl.max_idle_seconds": 60.0,
         "hosts.throttle_factor": 0.99,
     }
     limited = now_and_then(manners, too_many_requests(f"{rest:.0f}"), nth({4}))
@@ -125,8 +125,8 @@ async def test_what_a_429_without_a_time_taught_one_crawl_holds_for_the_other(tm
     manners = {"/robots.txt": rules(""), **dict.fromkeys(paths, page())}
     settings = {
         "politeness.rate_per_second": 1 / delay,
-        "politeness.share_turns": True,
-        "crawl.patience_seconds": 60.0,
+        "politeness.share_rate_limit": True,
+        "crawl.max_idle_seconds": 60.0,
         "hosts.throttle_first_seconds": rest,
         "hosts.throttle_factor": delay / slower,
     }
@@ -262,7 +262,7 @@ async def test_20_connect_errors_in_a_row_open_the_breaker_and_one_probe_per_int
         assert await crawling.run() is Ending.COMPLETE
         visits = crawling.visits
         assert len(crawling.stored) == 1 + len(paths)
-    assert Counter(label(visit.outcome) for visit in visits)["failed:connect"] == 20
+    assert Counter(outcome_label(visit.outcome) for visit in visits)["failed:connect"] == 20
     probes = [hit for hit in site.hits if hit.method == "HEAD"]
     assert {hit.path for hit in probes} == {"/"}
     assert gaps(probes) == pytest.approx([300.0] * (len(probes) - 1), rel=0.01)
@@ -288,7 +288,7 @@ async def test_two_names_on_one_address_share_its_budget(tmp_path: Path) -> None
         settings = {
             "guard.nameservers": (names.address,),
             "politeness.rate_per_second": 20.0,
-            "politeness.address_factor": 0.25,
+            "politeness.per_ip_rate_factor": 0.25,
         }
         async with crawl_by_hand(seeds, tmp_path, days, settings) as crawling:
             assert await crawling.run() is Ending.COMPLETE
@@ -314,7 +314,7 @@ def crowd(port: int) -> list[str]:
 async def test_one_host_with_very_many_urls_does_not_starve_a_hundred_small_ones(tmp_path: Path) -> None:
     """As fast as it goes: when the last small host is done, the large one has had not much more than its turns."""
     async with Site({**pages(*SMALL), **dict.fromkeys(LARGE, page())}, host="0.0.0.0") as site:
-        settings = {"crawl.concurrency": 4, "crawl.max_pages": 700, "ledger.fsync": False}
+        settings = {"crawl.concurrency": 4, "crawl.max_pages": 700, "database.fsync": False}
         await crawl(crowd(site.port), tmp_path, settings)
         hosts = [hit.headers["host"].partition(":")[0] for hit in site.hits if hit.path != "/robots.txt"]
     assert [Counter(hosts)[f"127.0.1.{number}"] for number in range(100)] == [1 + len(SMALL)] * 100
@@ -325,7 +325,7 @@ async def test_one_host_with_very_many_urls_does_not_starve_a_hundred_small_ones
 async def test_nor_does_it_when_the_window_holds_but_ten_hosts(tmp_path: Path) -> None:
     """At one page a second: the small hosts, four pages and a robots.txt each, are done long before the large one."""
     days = Days()
-    settings = {"politeness.rate_per_second": 1.0, "ledger.window_hosts": 10}
+    settings = {"politeness.rate_per_second": 1.0, "database.window_hosts": 10}
     async with Site({**pages(*SMALL), **dict.fromkeys(LARGE, page())}, host="0.0.0.0", now=days.time) as site:
         async with crawl_by_hand(crowd(site.port), tmp_path, days, settings) as crawling:
             days.at(120.0, crawling.stop)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tenax.model import Ending, Refused
-from tenax.trace import Wanted, tried
+from tenax.trace import TraceRequest, trace_url
 from tests.hostile.asking import explained
 from tests.hostile.crawling import Settings, config_for, crawl
 from tests.site.robots import page, pages, rules
@@ -65,7 +65,7 @@ async def test_a_site_with_a_name_of_its_own(tmp_path: Path) -> None:
             **{name: getattr(config, name) for name in config.__struct_fields__},
             "sites": {"127.0.0.1": FOO},
         })  # fmt: skip
-        done = await tried(Wanted(site.url("/foo"), None, False, None), config)
+        done = await trace_url(TraceRequest(site.url("/foo"), None, False, None), config)
         assert isinstance(done.outcome, Refused) and done.outcome.why.startswith("robots:")
         assert [hit.path for hit in site.hits] == ["/robots.txt"]
 
@@ -82,5 +82,5 @@ async def test_a_page_that_asks_us_by_that_name_not_to_be_kept(tmp_path: Path, p
     async with Site(manners) as site:
         done = await crawl([site.url("/")], tmp_path, FOO)
         assert (site.url(path) in done.pages) is is_kept
-        trial = await tried(Wanted(site.url(path), None, False, None), config_for([site.url("/")], FOO))
-        assert ("noindex" not in str(trial.outcome)) is is_kept
+        trace = await trace_url(TraceRequest(site.url(path), None, False, None), config_for([site.url("/")], FOO))
+        assert ("noindex" not in str(trace.outcome)) is is_kept

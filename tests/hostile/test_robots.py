@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tenax.hosts.robots import MAX_ROBOTS_BYTES
-from tenax.model import Ending, HostRecord, RobotsVerdict, label
+from tenax.model import Ending, HostRecord, RobotsVerdict, outcome_label
 from tests.hostile.by_hand import Days, crawl_by_hand
 from tests.hostile.crawling import Crawled, Settings, crawl, crawled
 from tests.loops import reached, rounds
@@ -182,13 +182,13 @@ async def test_tls_disallows_all(tmp_path: Path) -> None:
 
 async def test_dns_disallows_all(tmp_path: Path) -> None:
     """A name that cannot be looked up just now; the other host goes on."""
-    days, patience = Days(), {"crawl.patience_seconds": 2.0}
+    days, patience = Days(), {"crawl.max_idle_seconds": 2.0}
     async with NameServer() as names, Site({"/robots.txt": rules(""), **pages("/a")}) as site:
         names.knows("gone.test", Says(manner="servfail"))
         seeds = [f"http://gone.test:{site.port}/", site.url("/")]
         settings = {"guard.nameservers": (names.address,), **patience, **TRIED_ONCE}
         async with crawl_by_hand(seeds, tmp_path, days, settings) as crawling:
-            assert await crawling.run() is Ending.PATIENCE
+            assert await crawling.run() is Ending.MAX_IDLE
         assert {hit.headers["host"] for hit in site.hits} == {f"127.0.0.1:{site.port}"}
         assert asked(site) == ["/", "/a"]
     await assert_hands_off(await crawled(tmp_path, clock=days.clock), f"http://gone.test:{site.port}")
@@ -258,7 +258,7 @@ async def test_the_last_good_copy_serves_for_24_hours(tmp_path: Path) -> None:
     async with Site(manners, now=days.time) as site, crawl_by_hand([site.url("/")], tmp_path, days, seldom) as crawling:
         days.at(40 * hour, crawling.stop)
         assert await crawling.run() is Ending.INTERRUPTED
-        host = await crawling.ledger.host(site.origin)
+        host = await crawling.database.host(site.origin)
     assert host is not None
     assert robots_of(host)[0] is RobotsVerdict.UNREACHABLE
     fetched_at = {hit.path: hit.at for hit in site.hits if hit.path != "/robots.txt"}
@@ -379,7 +379,7 @@ async def test_rules_that_change_mid_crawl_apply_to_queued_urls(tmp_path: Path) 
     async with Site(manners) as site, crawl_by_hand([site.url("/")], tmp_path, days, slow) as crawling:
         assert await crawling.run() is Ending.COMPLETE
         order = [hit.path for hit in site.hits]
-        refused = [visit for visit in crawling.visits if label(visit.outcome) == "refused:robots"]
+        refused = [visit for visit in crawling.visits if outcome_label(visit.outcome) == "refused:robots"]
     again = order.index("/robots.txt", 1)
     assert 4 <= again <= 7
     assert order[again + 1 :] == []
@@ -397,9 +397,9 @@ async def test_a_redirect_into_a_disallowed_path_is_not_fetched(tmp_path: Path) 
         done = await crawl([site.url("/")], tmp_path)
         assert done.ending is Ending.COMPLETE
         assert sorted(asked(site)) == ["/", "/in", "/open"]
-        life = await done.life(site.url("/private/page"))
-    assert life.page is None
-    assert label(life.visits[-1].outcome) == "refused:robots"
+        history = await done.life(site.url("/private/page"))
+    assert history.page is None
+    assert outcome_label(history.visits[-1].outcome) == "refused:robots"
 
 
 # ---- Crawl-delay 0.5 / 30 / 86400 / −1 / "abc" → used / used / slow lane / ignored / ignored

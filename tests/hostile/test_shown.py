@@ -39,7 +39,7 @@ async def test_pages_jsonl_has_a_line_a_page_for_every_reader_and_says_the_same_
     manners["/plain.txt"] = serves((f"Some words {ACTS}. " * 50).encode(), "text/plain; charset=utf-8")
     async with Site({"/": hub(*paths), **manners}) as site:
         await crawl([site.url("/")], tmp_path / "out")
-        [exported] = await said([["export", "--out", "out"]], tmp_path)
+        [exported] = await said([["export", "--dir", "out"]], tmp_path)
     written = (tmp_path / "out" / "pages.jsonl").read_text(encoding="utf-8")
     lines = written.splitlines()
     assert len(lines) == len(paths) + 1
@@ -57,23 +57,23 @@ async def test_a_directory_that_acts_on_a_terminal_is_inert_wherever_it_is_shown
     async with Site({"/": hub("/a"), "/a": serves(page())}) as site:
         flags = ["--rate", "0", "--set", "pool.processes=0", "--set", "discovery.sources=links"]
         commands = [
-            ["crawl", site.url("/"), *flags, "--out", name, "--max-pages", "1"],
-            ["crawl", "--out", name, "--max-pages", "5"],
-            ["status", "--out", name],
-            ["status", "--schedule", "--out", name],
-            ["explain", site.url("/a"), "--out", name],
-            ["fetch", site.url("/a"), "--out", name],
-            ["export", "--format", "csv", "-o", file, "--out", name],
-            ["export", "--format", "markdown", "--out", name],
-            ["links", "--export", file, "--out", name],
-            ["dead-letters", "list", "--out", name],
+            ["crawl", site.url("/"), *flags, "--dir", name, "--max-pages", "1"],
+            ["crawl", "--dir", name, "--max-pages", "5"],
+            ["status", "--dir", name],
+            ["status", "--schedule", "--dir", name],
+            ["explain", site.url("/a"), "--dir", name],
+            ["fetch", site.url("/a"), "--dir", name],
+            ["export", "--format", "csv", "-o", file, "--dir", name],
+            ["export", "--format", "markdown", "--dir", name],
+            ["links", "--export", file, "--dir", name],
+            ["dead-letters", "list", "--dir", name],
         ]
         texts = await said(commands, tmp_path)
         shown = [text for text in texts if CONTROLS.search(text)]
         assert shown == []
         assert not [text for text in texts if "\nRed:" in text]
         # What is proposed works, typed as it stands.
-        resume = re.search(r"tenax (status --out .*?)  ", texts[0])
+        resume = re.search(r"tenax (status --dir .*?)  ", texts[0])
         assert resume is not None, texts[0]
         asked = await asyncio.to_thread(
             subprocess.run,

@@ -7,15 +7,15 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 
 from tenax.clock import ManualClock
-from tenax.hosts.redis import Reach
+from tenax.hosts.redis import BestEffortRedis
 
 
 @pytest.fixture
-async def reaches() -> AsyncIterator[Callable[[str], Reach]]:
-    opened: list[Reach] = []
+async def reaches() -> AsyncIterator[Callable[[str], BestEffortRedis]]:
+    opened: list[BestEffortRedis] = []
 
-    def reach(url: str) -> Reach:
-        opened.append(Reach(url, ManualClock(), call_seconds=30.0))
+    def reach(url: str) -> BestEffortRedis:
+        opened.append(BestEffortRedis(url, ManualClock(), call_seconds=30.0))
         return opened[-1]
 
     yield reach

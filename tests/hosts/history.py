@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from tenax.config import BrowserConfig, FetchConfig, HostsConfig, PolitenessConfig, SiteConfig
-from tenax.hosts.rules import after_probe, after_visit, must_probe
+from tenax.hosts.rules import host_after_probe, host_after_visit, should_probe
 from tenax.model import (
     Deferred,
     Failed,
@@ -16,8 +16,8 @@ from tenax.model import (
     Redirected,
     Refused,
     Rejected,
+    TransportKind,
     Unchanged,
-    Way,
 )
 
 NOW = 1000.0
@@ -66,10 +66,10 @@ def after(
     requests: int = 1,
     jitter: float = 0.0,
     config: SiteConfig = SITE,
-    way: Way = Way.HTTP,
-    other_way: Way | None = None,
+    way: TransportKind = TransportKind.HTTP,
+    other_way: TransportKind | None = None,
 ) -> HostRecord:
-    return after_visit(record, outcome, now, requests, config, jitter, way, other_way)
+    return host_after_visit(record, outcome, now, requests, config, jitter, way, other_way)
 
 
 def asking_to_wait(failed: Failed, seconds: float) -> Failed:
@@ -89,16 +89,16 @@ class History:
         return round(self.record.next_at - self.now, 3)
 
     def visit(self, outcome: Outcome, jitter: float = 0.5) -> HostRecord:
-        assert not must_probe(self.record), "ask whether it is back first"
+        assert not should_probe(self.record), "ask whether it is back first"
         self._turn()
         self.record = after(self.record, outcome, self.now, jitter=jitter, config=self.config)
         return self.record
 
     def probe(self, is_up: bool, why: str = "connection refused") -> HostRecord:
         """As the loop does: the probe teaches the host, and its visit ends as deferred."""
-        assert must_probe(self.record)
+        assert should_probe(self.record)
         self._turn()
-        record = after_probe(self.record, is_up, why, self.now, self.config, 0.0)
+        record = host_after_probe(self.record, is_up, why, self.now, self.config, 0.0)
         self.record = after(record, Deferred(self.now, "probe"), self.now, config=self.config)
         return self.record
 

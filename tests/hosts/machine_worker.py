@@ -12,17 +12,17 @@ import time
 from pathlib import Path
 
 from tenax.clock import SteadyClock
-from tenax.hosts import Turn
-from tenax.hosts.limiter.machine import MachineTurns
+from tenax.hosts import Permit
+from tenax.hosts.limiter.machine import MachineRateLimiter
 
 
-def request_again_and_again(directory: Path, turn: Turn, most: int, said: list[str]) -> None:
+def request_again_and_again(directory: Path, turn: Permit, most: int, said: list[str]) -> None:
     clock = SteadyClock()
-    turns = MachineTurns(directory, clock)
+    rate_limiter = MachineRateLimiter(directory, clock)
     offset = clock.now() - time.monotonic()
     while len(said) < most:
         now = clock.now()
-        again_at = turns.take([turn], now)
+        again_at = rate_limiter.acquire([turn], now)
         if again_at > now:
             time.sleep(min(again_at - now, 0.01))
             continue
@@ -30,25 +30,25 @@ def request_again_and_again(directory: Path, turn: Turn, most: int, said: list[s
         time.sleep(0.001)
         answered_at = clock.now()
         said.append(f"{started_at!r} {answered_at - offset!r}")
-        turns.end([turn], answered_at)
-    turns.close()
+        rate_limiter.release([turn], answered_at)
+    rate_limiter.close()
 
 
 def main() -> None:
     directory, pace, seconds = Path(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3])
     threads, most = int(sys.argv[4]), int(sys.argv[5])
-    turn = Turn("host http://a.example", pace, busy_seconds=seconds)
+    permit = Permit("host http://a.example", pace, busy_seconds=seconds)
     if threads == 0:
         clock = SteadyClock()
-        turns = MachineTurns(directory, clock)
+        rate_limiter = MachineRateLimiter(directory, clock)
         now = clock.now()
-        assert turns.take([turn], now) == now
+        assert rate_limiter.acquire([permit], now) == now
         sys.stdout.write("taken\n")
         sys.stdout.flush()
         time.sleep(3600)
     said: list[str] = []
     workers = [
-        threading.Thread(target=request_again_and_again, args=(directory, turn, most, said)) for _ in range(threads)
+        threading.Thread(target=request_again_and_again, args=(directory, permit, most, said)) for _ in range(threads)
     ]
     for worker in workers:
         worker.start()

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tenax.config import HostsConfig
-from tenax.hosts.rules import after_probe, must_probe
+from tenax.hosts.rules import host_after_probe, should_probe
 from tenax.model import Deferred, Failed, FailureKind, Fetched, Outcome, Redirected, Refused, Rejected, Unchanged
 from tests.hosts.history import (
     HOST,
@@ -24,7 +24,9 @@ from tests.hosts.history import (
     site,
 )
 
-DOWN = host(breaker="open", breaker_rest_seconds=30.0, failures_in_a_row=5, next_at=NOW + 30, resting_why="down: …")
+DOWN = host(
+    breaker="open", breaker_backoff_seconds=30.0, failures_in_a_row=5, next_at=NOW + 30, backoff_reason="down: …"
+)
 
 
 def failed(kind: FailureKind, is_site_wide: bool = False) -> Failed:
@@ -73,7 +75,7 @@ def test_five_failures_open_it_and_the_waits_before_grow() -> None:
     history, table = History(), []
     for _ in range(5):
         history.visit(REFUSED, jitter=0.0)
-        table.append((history.rest, history.record.breaker, history.record.resting_why))
+        table.append((history.rest, history.record.breaker, history.record.backoff_reason))
     assert table == [
         (1, "closed", "trouble: connection refused"),
         (2, "closed", "trouble: connection refused"),
@@ -81,7 +83,7 @@ def test_five_failures_open_it_and_the_waits_before_grow() -> None:
         (8, "closed", "trouble: connection refused"),
         (30, "open", "down: 5 failures in a row, last: connection refused"),
     ]
-    assert must_probe(history.record)
+    assert should_probe(history.record)
 
 
 def test_an_outage_is_probed_ever_less_often_and_ends_by_itself() -> None:
@@ -91,18 +93,18 @@ def test_an_outage_is_probed_ever_less_often_and_ends_by_itself() -> None:
         rests.append(history.rest)
         assert history.record.breaker == "open"
     assert rests == [60, 120, 240, 300, 300, 300]
-    assert history.record.resting_why == "down: 11 failures in a row, last: connection refused"
+    assert history.record.backoff_reason == "down: 11 failures in a row, last: connection refused"
     history.probe(is_up=True)
-    assert (history.record.breaker, history.rest, history.record.resting_why) == ("closed", 1, "")
-    assert (history.record.failures_in_a_row, history.record.breaker_rest_seconds) == (0, 0)
+    assert (history.record.breaker, history.rest, history.record.backoff_reason) == ("closed", 1, "")
+    assert (history.record.failures_in_a_row, history.record.breaker_backoff_seconds) == (0, 0)
     history.visit(OK)
-    assert not must_probe(history.record)
+    assert not should_probe(history.record)
 
 
 def test_the_two_hour_outage() -> None:
     """The walk-through of the page fetcher: about five URLs fail, then only probes are sent, one every five minutes."""
     history = History()
-    while not must_probe(history.record):
+    while not should_probe(history.record):
         history.visit(REFUSED, jitter=0.0)
     probes = 0
     while history.record.next_at < NOW + 7200:
@@ -120,7 +122,7 @@ def test_the_next_outage_begins_with_a_short_rest_again() -> None:
     history.now += 3600
     for _ in range(5):
         history.visit(REFUSED)
-    assert history.record.breaker_rest_seconds == 30
+    assert history.record.breaker_backoff_seconds == 30
 
 
 def test_as_many_probes_as_configured_must_pass() -> None:
@@ -142,18 +144,18 @@ def test_any_answer_starts_the_count_again(outcome: Outcome) -> None:
 
 
 def test_a_500_rests_the_host_only_as_the_fifth_in_a_row() -> None:
-    assert after(host(failures_in_a_row=3), HTTP_500).resting_why == ""
+    assert after(host(failures_in_a_row=3), HTTP_500).backoff_reason == ""
     fifth = after(host(failures_in_a_row=4), HTTP_500)
     assert (fifth.breaker, fifth.next_at) == ("open", NOW + 30)
-    assert fifth.resting_why == "down: 5 failures in a row, last: HTTP 500"
+    assert fifth.backoff_reason == "down: 5 failures in a row, last: HTTP 500"
 
 
 def test_a_503_that_names_a_time_gets_it() -> None:
     record = after(HOST, asking_to_wait(HTTP_503, 90.0))
-    assert (record.next_at, record.resting_why) == (NOW + 90, "trouble: HTTP 503, asked to wait 90 s")
+    assert (record.next_at, record.backoff_reason) == (NOW + 90, "trouble: HTTP 503, asked to wait 90 s")
     assert after(HOST, asking_to_wait(HTTP_503, 1e9)).next_at == NOW + 3600
     opened = after(host(failures_in_a_row=4), asking_to_wait(HTTP_503, 90.0))
-    assert (opened.breaker, opened.next_at, opened.breaker_rest_seconds) == ("open", NOW + 90, 30)
+    assert (opened.breaker, opened.next_at, opened.breaker_backoff_seconds) == ("open", NOW + 90, 30)
 
 
 def test_late_failures_do_not_lengthen_the_rest() -> None:
@@ -161,13 +163,13 @@ def test_late_failures_do_not_lengthen_the_rest() -> None:
     record = HOST
     for late in range(8):
         record = after(record, HTTP_500, NOW + late / 10)
-    assert (record.breaker, record.breaker_rest_seconds, record.failures_in_a_row) == ("open", 30, 8)
+    assert (record.breaker, record.breaker_backoff_seconds, record.failures_in_a_row) == ("open", 30, 8)
 
 
 def test_a_late_page_neither_wakes_nor_closes() -> None:
     record = after(DOWN, OK, NOW + 1)
     assert (record.breaker, record.next_at, record.failures_in_a_row) == ("open", NOW + 30, 0)
-    assert after_probe(record, False, "no", NOW + 30, SITE, 0.0).next_at == NOW + 90
+    assert host_after_probe(record, False, "no", NOW + 30, SITE, 0.0).next_at == NOW + 90
 
 
 def test_a_page_without_a_probe_is_worth_one() -> None:
@@ -179,13 +181,13 @@ def test_a_page_without_a_probe_is_worth_one() -> None:
 def test_hosts_that_went_down_together_are_not_probed_in_step() -> None:
     five = host(failures_in_a_row=4)
     assert [after(five, REFUSED, jitter=jitter).next_at - NOW for jitter in (0.0, 0.5, 1.0)] == [30, 31.5, 33]
-    long = host(breaker="open", breaker_rest_seconds=300.0)
-    assert after_probe(long, False, "no", NOW, SITE, 1.0).next_at == NOW + 300, "the longest is the longest"
+    long = host(breaker="open", breaker_backoff_seconds=300.0)
+    assert host_after_probe(long, False, "no", NOW, SITE, 1.0).next_at == NOW + 300, "the longest is the longest"
 
 
-def test_the_numbers_are_knobs() -> None:
-    knobs = HostsConfig(breaker_failures=2, breaker_first_seconds=5, breaker_factor=3, breaker_longest_seconds=20)
-    history, rests = History(config=site(hosts=knobs)), []
+def test_the_numbers_are_settings() -> None:
+    settings = HostsConfig(breaker_failures=2, breaker_first_seconds=5, breaker_factor=3, breaker_max_seconds=20)
+    history, rests = History(config=site(hosts=settings)), []
     history.visit(REFUSED)
     history.visit(REFUSED, jitter=0.0)
     rests.append(history.rest)

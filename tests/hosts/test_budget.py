@@ -17,18 +17,18 @@ def over(outcomes: list[tuple[float, Outcome]], record: HostRecord = HOST) -> Ho
 
 def test_six_failures_in_five_minutes_lock_the_host_out_for_two() -> None:
     five = over([(at, TRUNCATED) for at in (0, 50, 100, 150, 200)])
-    assert (five.resting_why, five.recent_failures) == ("", (1000, 1050, 1100, 1150, 1200))
+    assert (five.backoff_reason, five.recent_failures) == ("", (1000, 1050, 1100, 1150, 1200))
     sixth = over([(299, TRUNCATED)], five)
-    assert (sixth.next_at, sixth.resting_why) == (NOW + 299 + 120, "retry budget: 6 failures in 5 min")
+    assert (sixth.next_at, sixth.backoff_reason) == (NOW + 299 + 120, "retry budget: 6 failures in 5 min")
     assert sixth.recent_failures == (), "a new window begins"
 
 
 def test_time_gives_the_budget_back_and_nothing_else_does() -> None:
     five = [(float(at), TRUNCATED) for at in range(5)]
     between: list[tuple[float, Outcome]] = [(100, OK), (110, Unchanged()), (120, Rejected("empty")), (130, HTTP_404)]
-    assert over([*five, *between, (299, TRUNCATED)]).resting_why.startswith("retry budget")
+    assert over([*five, *between, (299, TRUNCATED)]).backoff_reason.startswith("retry budget")
     later = over([*five, *between, (303, TRUNCATED)])
-    assert (later.resting_why, later.recent_failures) == ("", (NOW + 4, NOW + 303))
+    assert (later.backoff_reason, later.recent_failures) == ("", (NOW + 4, NOW + 303))
 
 
 @pytest.mark.parametrize(
@@ -61,9 +61,9 @@ def test_answers_out_of_order_are_kept_in_order() -> None:
     assert over([(2, TRUNCATED), (1, TRUNCATED), (3, TRUNCATED)]).recent_failures == (1001, 1002, 1003)
 
 
-def test_the_numbers_are_knobs() -> None:
-    knobs = site(hosts=HostsConfig(budget_failures=2, budget_window_seconds=30, budget_lockout_seconds=7))
-    record = after(after(HOST, TRUNCATED, config=knobs), TRUNCATED, NOW + 29, config=knobs)
-    assert (record.next_at, record.resting_why) == (NOW + 36, "retry budget: 2 failures in 30 s")
-    smaller = after(host(recent_failures=(990, 991, 992, 993)), TRUNCATED, config=knobs)
-    assert smaller.resting_why == "retry budget: 5 failures in 30 s", "the knob was turned down between two runs"
+def test_the_numbers_are_settings() -> None:
+    settings = site(hosts=HostsConfig(budget_failures=2, budget_window_seconds=30, budget_lockout_seconds=7))
+    record = after(after(HOST, TRUNCATED, config=settings), TRUNCATED, NOW + 29, config=settings)
+    assert (record.next_at, record.backoff_reason) == (NOW + 36, "retry budget: 2 failures in 30 s")
+    smaller = after(host(recent_failures=(990, 991, 992, 993)), TRUNCATED, config=settings)
+    assert smaller.backoff_reason == "retry budget: 5 failures in 30 s", "the setting was turned down between two runs"

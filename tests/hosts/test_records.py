@@ -3,7 +3,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from tenax.hosts.records import MemoryHosts, OwnHosts
+from tenax.hosts.records import MemoryHosts, UnsharedHosts
 from tenax.model import HostRecord, RobotsCopy, RobotsVerdict
 from tests.contracts.hosts import HostsContract, Store
 
@@ -11,7 +11,7 @@ from tests.contracts.hosts import HostsContract, Store
 @pytest.fixture
 def store() -> Store:
     near = MemoryHosts()
-    return Store(OwnHosts(near), near)
+    return Store(UnsharedHosts(near), near)
 
 
 class TestOwnHosts(HostsContract):
@@ -24,10 +24,10 @@ def record(name: str = "a", next_at: float = 0.0, pages: int = 0) -> HostRecord:
 
 def test_a_host_in_flight_is_never_dropped() -> None:
     hosts = MemoryHosts(capacity=2)
-    hosts.adopt(record("busy"))
-    hosts.adopt(record("busy"))
+    hosts.acquire(record("busy"))
+    hosts.acquire(record("busy"))
     for number in range(10):
-        hosts.adopt(record(f"h{number}"))
+        hosts.acquire(record(f"h{number}"))
         hosts.release(f"http://h{number}.example")
     assert len(hosts) == 3
     assert hosts.get("http://h9.example") is not None
@@ -44,7 +44,7 @@ def test_the_host_seen_longest_ago_leaves_first() -> None:
     hosts = MemoryHosts(capacity=2)
     for name in ("a", "b"):
         hosts.put(record(name))
-    hosts.adopt(record("a"))
+    hosts.acquire(record("a"))
     hosts.release("http://a.example")
     hosts.put(record("c"))
     assert [hosts.get(f"http://{name}.example") is not None for name in "abc"] == [True, False, True]
@@ -54,9 +54,9 @@ def test_huge_robots_txts_do_not_fill_the_memory() -> None:
     hosts = MemoryHosts(capacity=1000, robots_chars=10_000)
     for number in range(100):
         robots = RobotsCopy(RobotsVerdict.RULES, 0.0, 1.0, "#" * 3000)
-        hosts.adopt(msgspec.structs.replace(record(f"h{number}"), robots=robots))
+        hosts.acquire(msgspec.structs.replace(record(f"h{number}"), robots=robots))
         hosts.release(f"http://h{number}.example")
-        hosts.adopt(record(f"h{number}"))
+        hosts.acquire(record(f"h{number}"))
         hosts.release(f"http://h{number}.example")
     assert len(hosts) == 3
     for number in range(100):

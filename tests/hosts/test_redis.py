@@ -15,26 +15,26 @@ from hypothesis import strategies as st
 
 from tenax.clock import ManualClock, SteadyClock
 from tenax.config import PageFetcherConfig
-from tenax.errors import ConfigError, ServerAway
-from tenax.hosts import SharedTurns, Turn
-from tenax.hosts.limiter.process import LocalTurns
-from tenax.hosts.redis import Presence, Reach, RedisHosts, RedisTurns, keys
+from tenax.errors import ConfigError, ServerUnavailable
+from tenax.hosts import Permit, RateLimiter
+from tenax.hosts.limiter.process import ProcessRateLimiter
+from tenax.hosts.redis import BestEffortRedis, Presence, RedisHosts, RedisRateLimiter, keys
 from tenax.hosts.redis.limiter import SETTLE_SECONDS
-from tenax.hosts.redis.presence import COUNTED_SECONDS
-from tenax.hosts.redis.reach import CONNECTIONS, REST_SECONDS
+from tenax.hosts.redis.presence import COUNT_DELAY_SECONDS
+from tenax.hosts.redis.reach import CONNECTIONS, RETRY_SECONDS
 from tenax.model import HostRecord, RobotsCopy, RobotsVerdict
 from tenax.services.page_fetcher.redis_queue import RedisQueue
 from tests import loops
-from tests.contracts.turns import TurnsContract
+from tests.contracts.rate_limiter import TurnsContract
 from tests.servers.redis import RedisServer
 
 ORIGIN = "https://a.example"
 T = TypeVar("T")
 
 
-async def as_ever(reach: Reach) -> None:
+async def as_ever(reach: BestEffortRedis) -> None:
     """A Redis that has been up for long: nobody can have come before it began to write turns down."""
-    await reach.client.hset(keys.TURNS_SINCE, mapping={"at": 0, "is_lost": 0})
+    await reach.client.hset(keys.RATE_LIMITS_SINCE, mapping={"at": 0, "is_lost": 0})
 
 
 class Asked:
@@ -42,22 +42,22 @@ class Asked:
 
     def __init__(self, url: str) -> None:
         self._loop = asyncio.new_event_loop()
-        self._reach = Reach(url, SteadyClock())
-        self._turns = RedisTurns(self._reach, "one", lambda: 1)
+        self._reach = BestEffortRedis(url, SteadyClock())
+        self._turns = RedisRateLimiter(self._reach, "one", lambda: 1)
         self._loop.run_until_complete(as_ever(self._reach))
 
-    def take(self, turns: Sequence[Turn], now: float) -> float:
-        return self._loop.run_until_complete(self._turns.take(turns, now))
+    def acquire(self, turns: Sequence[Permit], now: float) -> float:
+        return self._loop.run_until_complete(self._turns.acquire(turns, now))
 
-    def end(self, turns: Sequence[Turn], answered_at: float) -> None:
-        self._loop.run_until_complete(self._turns.end(turns, answered_at))
+    def release(self, turns: Sequence[Permit], answered_at: float) -> None:
+        self._loop.run_until_complete(self._turns.release(turns, answered_at))
 
-    def end_all(self, ended: Sequence[tuple[Turn, float]]) -> None:
-        for turn, answered_at in ended:
-            self.end((turn,), answered_at)
+    def release_all(self, ended: Sequence[tuple[Permit, float]]) -> None:
+        for permit, answered_at in ended:
+            self.release((permit,), answered_at)
 
-    def hold(self, key: str, until: float, now: float, pace_seconds: float = 0.0) -> None:
-        self._loop.run_until_complete(self._turns.hold(key, until, now, pace_seconds))
+    def back_off(self, key: str, until: float, now: float, pace_seconds: float = 0.0) -> None:
+        self._loop.run_until_complete(self._turns.back_off(key, until, now, pace_seconds))
 
     def close(self) -> None:
         self._loop.run_until_complete(self._turns.close())
@@ -66,7 +66,7 @@ class Asked:
 
 
 @pytest.fixture
-def turns(redis: str) -> Iterator[SharedTurns]:
+def turns(redis: str) -> Iterator[RateLimiter]:
     asked = Asked(redis)
     yield asked
     asked.close()
@@ -93,44 +93,44 @@ _steps = st.lists(
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=_steps)
-def test_random_histories_give_the_same_answers_as_turns_at_hand(turns: SharedTurns, steps: list[Step]) -> None:
-    near, prefix = LocalTurns(), f"host https://h{next(_names)}-"
+def test_random_histories_give_the_same_answers_as_turns_at_hand(turns: RateLimiter, steps: list[Step]) -> None:
+    near, prefix = ProcessRateLimiter(), f"host https://h{next(_names)}-"
     now = 1_750_000_000.0
     for what, which, later, pace, busy in steps:
         now += later
-        turn = Turn(f"{prefix}{which}", pace, busy)
+        permit = Permit(f"{prefix}{which}", pace, busy)
         if what == "take":
-            assert turns.take([turn], now) == pytest.approx(near.take([turn], now), abs=1e-5)
+            assert turns.acquire([permit], now) == pytest.approx(near.acquire([permit], now), abs=1e-5)
         elif what == "end":
-            turns.end([turn], now)
-            near.end([turn], now)
+            turns.release([permit], now)
+            near.release([permit], now)
         else:
-            turns.hold(turn.key, now + later, now)
-            near.hold(turn.key, now + later, now)
+            turns.back_off(permit.key, now + later, now)
+            near.back_off(permit.key, now + later, now)
 
 
 # ---- several workers ----------------------------------------------------------------------------------------
 
 
 async def test_a_pace_that_one_worker_has_learned_is_kept_by_the_others(
-    redis: str, reaches: Callable[[str], Reach]
+    redis: str, reaches: Callable[[str], BestEffortRedis]
 ) -> None:
-    one, two = (RedisTurns(reaches(redis), name, lambda: 2) for name in ("one", "two"))
+    one, two = (RedisRateLimiter(reaches(redis), name, lambda: 2) for name in ("one", "two"))
     await as_ever(reaches(redis))
-    turn, now = Turn(f"host {ORIGIN}", 1.0, 30.0), 1_750_000_000.0
-    await one.hold(turn.key, now, now, pace_seconds=10.0)
-    assert await two.take([turn], now + 1) == now + 1
-    await two.end([turn], now + 2)
-    assert await two.take([turn], now + 5) == pytest.approx(now + 12, abs=1e-5)
+    permit, now = Permit(f"host {ORIGIN}", 1.0, 30.0), 1_750_000_000.0
+    await one.back_off(permit.key, now, now, pace_seconds=10.0)
+    assert await two.acquire([permit], now + 1) == now + 1
+    await two.release([permit], now + 2)
+    assert await two.acquire([permit], now + 5) == pytest.approx(now + 12, abs=1e-5)
 
 
-async def test_keys_are_the_ones_that_neighbours_know(redis: str, reaches: Callable[[str], Reach]) -> None:
+async def test_keys_are_the_ones_that_neighbours_know(redis: str, reaches: Callable[[str], BestEffortRedis]) -> None:
     reach = reaches(redis)
-    hosts, turns = RedisHosts(reach), RedisTurns(reach, "worker-1", lambda: 1)
+    hosts, rate_limiter = RedisHosts(reach), RedisRateLimiter(reach, "worker-1", lambda: 1)
     robots = RobotsCopy(RobotsVerdict.RULES, 1.0, 2.0, "User-agent: *\nCrawl-delay: 3", 200)
     record = HostRecord(ORIGIN, "a.example")
-    await hosts.adopt(record)
-    await hosts.learn(
+    await hosts.acquire(record)
+    await hosts.update(
         ORIGIN,
         record,
         lambda host: msgspec.structs.replace(
@@ -139,7 +139,9 @@ async def test_keys_are_the_ones_that_neighbours_know(redis: str, reaches: Calla
         ),
     )  # fmt: skip
     await as_ever(reach)
-    await turns.take([Turn(f"host {ORIGIN}", 1.0, 30.0), Turn("address 93.184.216.34", 0.1)], 1_750_000_000.0)
+    await rate_limiter.acquire(
+        [Permit(f"host {ORIGIN}", 1.0, 30.0), Permit("address 93.184.216.34", 0.1)], 1_750_000_000.0
+    )
     client = reach.client
     assert await client.hmget("circuit:a.example", "state", "failureCount", "successCount", "lastFailureAt") == [
         b"half-open", b"5", b"1", b"7500",
@@ -154,49 +156,49 @@ async def test_keys_are_the_ones_that_neighbours_know(redis: str, reaches: Calla
     assert {name: await client.ttl(name) for name in lives} == pytest.approx(lives, abs=2)
 
 
-async def test_workers_that_stop_are_counted_no_longer(redis: str, reaches: Callable[[str], Reach]) -> None:
+async def test_workers_that_stop_are_counted_no_longer(redis: str, reaches: Callable[[str], BestEffortRedis]) -> None:
     reach, clock = reaches(redis), ManualClock()
     one, two = Presence(reach, "one", clock), Presence(reach, "two", clock)
-    await one.beat()
-    two.note(pages=3, failures=1, downloaded_bytes=500)
-    await two.beat("https://a.example/1")
+    await one.send_heartbeat()
+    two.add_counts(pages=3, failures=1, downloaded_bytes=500)
+    await two.send_heartbeat("https://a.example/1")
     assert await reach.client.hget("crawler:worker:two", "currentUrl") == b"https://a.example/1"
     assert await reach.client.mget("crawler:stats:pages_crawled", "crawler:stats:bytes_downloaded") == [b"3", b"500"]
     assert 110 < await reach.client.ttl("crawler:worker:two") <= 120
-    clock.advance(COUNTED_SECONDS)
+    clock.advance(COUNT_DELAY_SECONDS)
     assert two.workers == 2
     await reach.client.delete("crawler:worker:one")  # as when it has not been heard of for two minutes
     for _ in range(5):
         clock.advance(keys.HEARTBEAT_SECONDS)
-        await two.beat()
+        await two.send_heartbeat()
     assert two.workers == 1
     assert await reach.client.smembers("crawler:active_workers") == {b"two"}
     assert await reach.client.get("crawler:stats:pages_crawled") == b"3"
-    await two.leave()
+    await two.unregister()
     assert await reach.client.keys("crawler:*worker*") == []
 
 
 async def test_how_many_work_is_not_said_before_the_others_know_of_us(
-    redis: str, reaches: Callable[[str], Reach]
+    redis: str, reaches: Callable[[str], BestEffortRedis]
 ) -> None:
     clock = ManualClock()
     presence = Presence(reaches(redis), "one", clock)
     assert presence.workers == 0
-    await presence.beat()
+    await presence.send_heartbeat()
     clock.advance(keys.HEARTBEAT_SECONDS)
     assert presence.workers == 0
-    clock.advance(COUNTED_SECONDS - keys.HEARTBEAT_SECONDS)
+    clock.advance(COUNT_DELAY_SECONDS - keys.HEARTBEAT_SECONDS)
     assert presence.workers == 1
 
 
-async def test_workers_are_not_forgotten_with_a_flush(redis: str, reaches: Callable[[str], Reach]) -> None:
+async def test_workers_are_not_forgotten_with_a_flush(redis: str, reaches: Callable[[str], BestEffortRedis]) -> None:
     reach, clock = reaches(redis), ManualClock()
     crew = [Presence(reach, f"worker-{number}", clock) for number in range(3)]
     for one in crew:
-        await one.beat()
-    clock.advance(COUNTED_SECONDS)
+        await one.send_heartbeat()
+    clock.advance(COUNT_DELAY_SECONDS)
     await reach.client.flushall()
-    await crew[2].beat()
+    await crew[2].send_heartbeat()
     assert crew[2].workers == 3
 
 
@@ -205,48 +207,52 @@ async def test_workers_are_not_forgotten_with_a_flush(redis: str, reaches: Calla
 
 async def test_without_redis_turns_are_slower_and_never_too_early(caplog: pytest.LogCaptureFixture) -> None:
     clock = ManualClock()
-    turn = Turn(f"host {ORIGIN}", 2.0, 30.0)
+    permit = Permit(f"host {ORIGIN}", 2.0, 30.0)
     with RedisServer() as server:
-        reach = Reach(server.url, clock, call_seconds=60.0)
-        turns = RedisTurns(reach, "one", lambda: 3)
+        reach = BestEffortRedis(server.url, clock, call_seconds=60.0)
+        rate_limiter = RedisRateLimiter(reach, "one", lambda: 3)
         await as_ever(reach)
-        assert await turns.take([turn], clock.now()) == clock.now()
-        await turns.end([turn], clock.now())
+        assert await rate_limiter.acquire([permit], clock.now()) == clock.now()
+        await rate_limiter.release([permit], clock.now())
         server.kill()
         with caplog.at_level(logging.WARNING):
             clock.advance(2.0)
             went = clock.now()
-            assert await turns.take([turn], went) >= went + 4.0, "three workers: a third of the pace"
-            stranger = Turn("host https://b.example", 2.0, 30.0)
-            assert await turns.take([stranger], went) == pytest.approx(went + 6.0), "who asked it last, nobody knows"
+            assert await rate_limiter.acquire([permit], went) >= went + 4.0, "three workers: a third of the pace"
+            stranger = Permit("host https://b.example", 2.0, 30.0)
+            assert await rate_limiter.acquire([stranger], went) == pytest.approx(went + 6.0), (
+                "who asked it last, nobody knows"
+            )
             clock.advance(6.0)
-            assert await turns.take([stranger], clock.now()) == clock.now()
-            assert await turns.take([stranger], clock.now()) > clock.now()
+            assert await rate_limiter.acquire([stranger], clock.now()) == clock.now()
+            assert await rate_limiter.acquire([stranger], clock.now()) > clock.now()
         assert caplog.text.count("Redis is away; turns are given out here, slower") == 1
         server.start()
-        clock.advance(REST_SECONDS)
-        await turns.take([stranger], clock.now())
-        assert not reach.is_away
+        clock.advance(RETRY_SECONDS)
+        await rate_limiter.acquire([stranger], clock.now())
+        assert not reach.is_unavailable
         await as_ever(reach)  # as one that keeps its memory on disk
-        late = Turn("host https://c.example", 2.0, 30.0)
-        assert await turns.take([late], clock.now()) == clock.now()
-        await turns.end([late], clock.now())
+        late = Permit("host https://c.example", 2.0, 30.0)
+        assert await rate_limiter.acquire([late], clock.now()) == clock.now()
+        await rate_limiter.release([late], clock.now())
         clock.advance(2.5)
-        assert await turns.take([late], clock.now()) > clock.now(), "not everyone may know yet that it is back"
+        assert await rate_limiter.acquire([late], clock.now()) > clock.now(), (
+            "not everyone may know yet that it is back"
+        )
         clock.advance(SETTLE_SECONDS)
-        assert await turns.take([late], clock.now()) == clock.now()
-        await turns.end([late], clock.now())
+        assert await rate_limiter.acquire([late], clock.now()) == clock.now()
+        await rate_limiter.release([late], clock.now())
         clock.advance(2.0)
-        assert await turns.take([late], clock.now()) == clock.now(), "at the pace they share"
+        assert await rate_limiter.acquire([late], clock.now()) == clock.now(), "at the pace they share"
         await reach.close()
 
 
 async def test_who_does_not_know_how_many_work_gives_out_no_turns() -> None:
     clock = ManualClock()
-    reach = Reach("redis://127.0.0.1:1", clock, call_seconds=60.0)
-    turns, turn = RedisTurns(reach, "one", lambda: 0), Turn(f"host {ORIGIN}", 1.0, 30.0)
+    reach = BestEffortRedis("redis://127.0.0.1:1", clock, call_seconds=60.0)
+    rate_limiter, permit = RedisRateLimiter(reach, "one", lambda: 0), Permit(f"host {ORIGIN}", 1.0, 30.0)
     for _ in range(10):
-        assert await turns.take([turn], clock.now()) > clock.now()
+        assert await rate_limiter.acquire([permit], clock.now()) > clock.now()
         clock.advance(5.0)
     await reach.close()
 
@@ -261,13 +267,13 @@ async def test_nobody_waits_for_a_redis_that_says_nothing() -> None:
         taken.set()
 
     async with await asyncio.start_server(say_nothing, "127.0.0.1", 0) as server:
-        reach = Reach(f"redis://127.0.0.1:{server.sockets[0].getsockname()[1]}", clock, call_seconds=30.0)
+        reach = BestEffortRedis(f"redis://127.0.0.1:{server.sockets[0].getsockname()[1]}", clock, call_seconds=30.0)
 
         async def all_at_once() -> list[object]:
             return await asyncio.gather(*(reach.call(lambda redis: redis.ping()) for _ in range(64)))
 
         assert await loops.outlasted(all_at_once(), 30.0, taken.is_set) == [None] * 64
-        clock.advance(REST_SECONDS)
+        clock.advance(RETRY_SECONDS)
         taken.clear()
         trying = asyncio.ensure_future(reach.call(lambda redis: redis.ping()))
         await taken.wait()
@@ -284,41 +290,48 @@ async def test_nobody_waits_for_a_redis_that_says_nothing() -> None:
             writer.transport.abort()
 
 
-async def test_after_a_flush_nobody_is_too_early(redis: str, reaches: Callable[[str], Reach]) -> None:
+async def test_after_a_flush_nobody_is_too_early(redis: str, reaches: Callable[[str], BestEffortRedis]) -> None:
     """Who was there just before is forgotten, and may still wait for an answer."""
-    one, two, new = (RedisTurns(reaches(redis), name, lambda: 3) for name in ("one", "two", "new"))
-    host, address = Turn(f"host {ORIGIN}", 1.0, 30.0), Turn("address 93.184.216.34", 0.5)
+    one, two, new = (RedisRateLimiter(reaches(redis), name, lambda: 3) for name in ("one", "two", "new"))
+    host, address = Permit(f"host {ORIGIN}", 1.0, 30.0), Permit("address 93.184.216.34", 0.5)
     now, client = 1_750_000_000.0, reaches(redis).client
-    assert await one.take([host, address], now) == now + 1.0, "a Redis that knows nothing may have been flushed"
-    assert await one.take([address], now + 0.5) == now + 0.5
-    assert await one.take([host], now + 1.0) == now + 1.0
+    assert await one.acquire([host, address], now) == now + 1.0, "a Redis that knows nothing may have been flushed"
+    assert await one.acquire([address], now + 0.5) == now + 0.5
+    assert await one.acquire([host], now + 1.0) == now + 1.0
     await client.flushall()
-    assert await two.take([host], now + 1.1) == pytest.approx(now + 2.1, abs=1e-5), "two asks for the first time"
+    assert await two.acquire([host], now + 1.1) == pytest.approx(now + 2.1, abs=1e-5), "two asks for the first time"
     await client.flushall()
-    assert await one.take([Turn("host https://b.example", 1.0, 30.0)], now + 1.3) == pytest.approx(now + 32.3, abs=1e-5)
-    assert await new.take([host], now + 2.4) == pytest.approx(now + 32.3, abs=1e-5)
-    assert await new.take([address], now + 1.4) == pytest.approx(now + 1.8, abs=1e-5)
-    await one.end([host], now + 3.0)
-    assert await new.take([host], now + 4.5) == pytest.approx(now + 32.3, abs=1e-5)
-    assert await new.take([host], now + 32.4) == now + 32.4
+    assert await one.acquire([Permit("host https://b.example", 1.0, 30.0)], now + 1.3) == pytest.approx(
+        now + 32.3, abs=1e-5
+    )
+    assert await new.acquire([host], now + 2.4) == pytest.approx(now + 32.3, abs=1e-5)
+    assert await new.acquire([address], now + 1.4) == pytest.approx(now + 1.8, abs=1e-5)
+    await one.release([host], now + 3.0)
+    assert await new.acquire([host], now + 4.5) == pytest.approx(now + 32.3, abs=1e-5)
+    assert await new.acquire([host], now + 32.4) == now + 32.4
 
 
-async def test_more_calls_than_connections_wait_for_each_other(redis: str, reaches: Callable[[str], Reach]) -> None:
+async def test_more_calls_than_connections_wait_for_each_other(
+    redis: str, reaches: Callable[[str], BestEffortRedis]
+) -> None:
     reach = reaches(redis)
-    turns = RedisTurns(reach, "one", lambda: 4)
+    rate_limiter = RedisRateLimiter(reach, "one", lambda: 4)
     await as_ever(reach)
     taken = await asyncio.gather(
-        *(turns.take([Turn(f"host https://{number}.example", 1.0)], 1000.0) for number in range(CONNECTIONS * 4))
+        *(
+            rate_limiter.acquire([Permit(f"host https://{number}.example", 1.0)], 1000.0)
+            for number in range(CONNECTIONS * 4)
+        )
     )
     assert set(taken) == {1000.0}
-    assert not reach.is_away
+    assert not reach.is_unavailable
 
 
 async def test_of_what_the_server_says_the_time_is_the_quickest_answer_counts(redis: str) -> None:
     clock = SlowOnce()
-    reach = await Reach.open(redis, clock)
+    reach = await BestEffortRedis.open(redis, clock)
     clock.slow_down()
-    assert await reach.ahead_seconds() == pytest.approx(-SlowOnce.SECONDS, abs=SlowOnce.SECONDS / 2)
+    assert await reach.clock_offset_seconds() == pytest.approx(-SlowOnce.SECONDS, abs=SlowOnce.SECONDS / 2)
     await reach.close()
 
 
@@ -350,9 +363,11 @@ class SlowOnce(SteadyClock):
 )
 async def test_a_redis_that_cannot_be_is_one_clear_line(url: str, says: str) -> None:
     with pytest.raises(ConfigError, match=says) as raised:
-        await Reach.open(url, ManualClock())
+        await BestEffortRedis.open(url, ManualClock())
     assert "secret" not in str(raised.value)
-    assert isinstance(raised.value, ServerAway) is (says == "does not answer"), "only that may be cured by waiting"
+    assert isinstance(raised.value, ServerUnavailable) is (says == "does not answer"), (
+        "only that may be cured by waiting"
+    )
 
 
 async def test_another_program_is_not_waited_for() -> None:
@@ -364,15 +379,15 @@ async def test_another_program_is_not_waited_for() -> None:
     async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
         url = f"redis://127.0.0.1:{server.sockets[0].getsockname()[1]}"
         with pytest.raises(ConfigError, match="is no Redis; check the address") as raised:
-            await Reach.open(url, ManualClock())
+            await BestEffortRedis.open(url, ManualClock())
         with pytest.raises(ConfigError, match="Protocol") as refused:
             await RedisQueue.open(PageFetcherConfig(redis_url=url), "me")
-    assert not isinstance(raised.value, ServerAway) and not isinstance(refused.value, ServerAway)
+    assert not isinstance(raised.value, ServerUnavailable) and not isinstance(refused.value, ServerUnavailable)
 
 
 async def test_a_wrong_password_is_one_clear_line() -> None:
     with RedisServer("--requirepass", "right") as server:
         for url in (server.url, server.url.replace("redis://", "redis://:wrong@")):
             with pytest.raises(ConfigError, match=r"does not know this user and password|refuses us") as raised:
-                await Reach.open(url, ManualClock())
+                await BestEffortRedis.open(url, ManualClock())
             assert "wrong@" not in str(raised.value)

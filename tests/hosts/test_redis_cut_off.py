@@ -9,14 +9,20 @@ import pytest
 from redis.asyncio import Redis
 
 from tenax.clock import ManualClock
-from tenax.hosts import Turn
-from tenax.hosts.redis import Reach, RedisTurns, keys
-from tenax.hosts.redis.limiter_shares import HEARD_SECONDS, TOLD_SECONDS, alone, alone_from, together
-from tenax.hosts.redis.reach import CALL_SECONDS, REST_SECONDS
-from tenax.model import Company
+from tenax.hosts import Permit
+from tenax.hosts.redis import BestEffortRedis, RedisRateLimiter, keys
+from tenax.hosts.redis.limiter_shares import (
+    ANNOUNCE_SECONDS,
+    PEERS_TTL_SECONDS,
+    connected_pace_factor,
+    isolated_pace_factor,
+    isolated_start_at,
+)
+from tenax.hosts.redis.reach import CALL_SECONDS, RETRY_SECONDS
+from tenax.model import Peers
 
 NOW = 1_750_000_000.0
-TURN = Turn("address 93.184.216.34", pace_seconds=1.0)
+TURN = Permit("address 93.184.216.34", pace_seconds=1.0)
 STEP_SECONDS = 0.25
 
 
@@ -27,18 +33,18 @@ STEP_SECONDS = 0.25
     ("company", "slower"),
     [
         (None, 1.0),
-        (Company(1, 0, NOW), 1.0),
-        (Company(4, 0, NOW), 1.0),
-        (Company(4, 1, NOW), 4 / 3),
-        (Company(4, 3, NOW), 4.0),
-        (Company(4, 4, NOW), 4.0),
-        (Company(0, 0, NOW), 1.0),
-        (Company(4, 1, NOW - HEARD_SECONDS - 0.1), 4.0),
-        (Company(0, 0, NOW - HEARD_SECONDS - 0.1), 1.0),
+        (Peers(1, 0, NOW), 1.0),
+        (Peers(4, 0, NOW), 1.0),
+        (Peers(4, 1, NOW), 4 / 3),
+        (Peers(4, 3, NOW), 4.0),
+        (Peers(4, 4, NOW), 4.0),
+        (Peers(0, 0, NOW), 1.0),
+        (Peers(4, 1, NOW - PEERS_TTL_SECONDS - 0.1), 4.0),
+        (Peers(0, 0, NOW - PEERS_TTL_SECONDS - 0.1), 1.0),
     ],
 )
-def test_who_reaches_redis_leaves_the_others_their_share(company: Company | None, slower: float) -> None:
-    assert together(company, NOW) == pytest.approx(slower)
+def test_who_reaches_redis_leaves_the_others_their_share(company: Peers | None, slower: float) -> None:
+    assert connected_pace_factor(company, NOW) == pytest.approx(slower)
 
 
 @pytest.mark.parametrize(
@@ -46,37 +52,37 @@ def test_who_reaches_redis_leaves_the_others_their_share(company: Company | None
     [
         (0, None, 0),
         (3, None, 3),
-        (3, Company(2, 0, NOW), 3),
-        (3, Company(5, 0, NOW), 5),
-        (0, Company(5, 0, NOW), 0),
+        (3, Peers(2, 0, NOW), 3),
+        (3, Peers(5, 0, NOW), 5),
+        (0, Peers(5, 0, NOW), 0),
     ],
 )
-def test_who_is_cut_off_reckons_with_all_that_anyone_knows_of(seen: int, company: Company | None, slower: int) -> None:
-    assert alone(seen, company) == slower
+def test_who_is_cut_off_reckons_with_all_that_anyone_knows_of(seen: int, company: Peers | None, slower: int) -> None:
+    assert isolated_pace_factor(seen, company) == slower
 
 
 @pytest.mark.parametrize(
     ("company", "at"),
     [
         (None, float("-inf")),
-        (Company(4, 0, NOW), float("inf")),
-        (Company(4, 0, NOW, told_at=NOW - 3), NOW - 3 + TOLD_SECONDS),
-        (Company(4, 0, NOW - HEARD_SECONDS - 0.1, told_at=NOW - 100), float("inf")),
+        (Peers(4, 0, NOW), float("inf")),
+        (Peers(4, 0, NOW, reported_at=NOW - 3), NOW - 3 + ANNOUNCE_SECONDS),
+        (Peers(4, 0, NOW - PEERS_TTL_SECONDS - 0.1, reported_at=NOW - 100), float("inf")),
     ],
 )
-def test_who_is_cut_off_goes_alone_when_the_others_know(company: Company | None, at: float) -> None:
-    assert alone_from(company, NOW) == at
+def test_who_is_cut_off_goes_alone_when_the_others_know(company: Peers | None, at: float) -> None:
+    assert isolated_start_at(company, NOW) == at
 
 
 def test_nobody_acts_on_older_news_than_what_was_told() -> None:
-    assert TOLD_SECONDS > HEARD_SECONDS + CALL_SECONDS
+    assert ANNOUNCE_SECONDS > PEERS_TTL_SECONDS + CALL_SECONDS
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3, 7])
 def test_all_shares_together_are_one(workers: int) -> None:
     for cut_off in range(workers):
-        reaching = 1 / together(Company(workers, cut_off, NOW), NOW)
-        assert reaching + cut_off / alone(workers, Company(workers, cut_off, NOW)) == pytest.approx(1.0)
+        reaching = 1 / connected_pace_factor(Peers(workers, cut_off, NOW), NOW)
+        assert reaching + cut_off / isolated_pace_factor(workers, Peers(workers, cut_off, NOW)) == pytest.approx(1.0)
 
 
 # ---- turns ----------------------------------------------------------------------------------------------------
@@ -88,26 +94,26 @@ class Notices:
     def __init__(self, workers: int) -> None:
         self.says = [False] * workers
 
-    def meet(self, me: int, is_cut_off: bool, before: Company, now: float) -> Company:
-        told_at = before.told_at if self.says[me] and is_cut_off else None
+    def meet(self, me: int, is_cut_off: bool, before: Peers, now: float) -> Peers:
+        told_at = before.reported_at if self.says[me] and is_cut_off else None
         if is_cut_off and told_at is None:
             told_at = now
         self.says[me] = is_cut_off
-        return Company(len(self.says), sum(self.says) - is_cut_off, now, told_at)
+        return Peers(len(self.says), sum(self.says) - is_cut_off, now, told_at)
 
 
 class Worker:
-    """One of several, each with its own way to Redis and to the ledger."""
+    """One of several, each with its own way to Redis and to the database."""
 
     def __init__(self, url: str, number: int, crew: int, clock: ManualClock, notices: Notices) -> None:
-        self._reach = Reach(url, clock, call_seconds=30.0)
+        self._reach = BestEffortRedis(url, clock, call_seconds=30.0)
         self._there, self._nowhere = self._reach.client, Redis.from_url("redis://127.0.0.1:1")
-        self._turns = RedisTurns(self._reach, f"worker-{number}", lambda: crew, lambda: self.company)
+        self._turns = RedisRateLimiter(self._reach, f"worker-{number}", lambda: crew, lambda: self.company)
         self._number = number
         self._clock = clock
         self._notices = notices
-        self.company = Company(crew, 0, clock.now())
-        self.hears_ledger = True
+        self.company = Peers(crew, 0, clock.now())
+        self.hears_database = True
         self.tries_at = 0.0
 
     @property
@@ -119,16 +125,16 @@ class Worker:
         self._reach.client = self._there if is_so else self._nowhere
 
     def pulse(self) -> None:
-        if self.hears_ledger:
+        if self.hears_database:
             now = self._clock.now()
-            self.company = self._notices.meet(self._number, self._reach.is_away, self.company, now)
+            self.company = self._notices.meet(self._number, self._reach.is_unavailable, self.company, now)
 
     async def goes(self) -> bool:
         """Whether it sends a request now; comes back when it was told to."""
         now = self._clock.now()
         if now < self.tries_at:
             return False
-        self.tries_at = await self._turns.take([TURN], now)
+        self.tries_at = await self._turns.acquire([TURN], now)
         return self.tries_at == now
 
     async def close(self) -> None:
@@ -147,7 +153,7 @@ class Crew:
         self.seen: list[float] = []
 
     async def live(self, seconds: float) -> None:
-        """Each hears the ledger every second, and asks for the turn as soon as it may."""
+        """Each hears the database every second, and asks for the turn as soon as it may."""
         for step in range(int(seconds / STEP_SECONDS)):
             self.clock.advance(STEP_SECONDS)
             for number, worker in enumerate(self.workers):
@@ -170,7 +176,7 @@ class Crew:
 @pytest.fixture
 async def opened(redis: str) -> AsyncIterator[list[Crew]]:
     client = Redis.from_url(redis)
-    await client.hset(keys.TURNS_SINCE, mapping={"at": 0, "is_lost": 0})
+    await client.hset(keys.RATE_LIMITS_SINCE, mapping={"at": 0, "is_lost": 0})
     await client.aclose()
     crews: list[Crew] = []
     yield crews
@@ -186,7 +192,7 @@ async def test_whoever_reaches_redis_the_server_sees_one_pace(redis: str, opened
     for _ in range(5):
         for worker in crew.workers:
             worker.reaches_redis = chance.random() < 0.6
-            worker.hears_ledger = chance.random() < 0.85
+            worker.hears_database = chance.random() < 0.85
         await crew.live(chance.uniform(5, 60))
     assert crew.excess() <= 1 + len(crew.workers)
     assert len(crew.seen) > 20
@@ -198,7 +204,7 @@ async def test_one_that_is_cut_off_has_its_share_and_the_others_theirs(redis: st
     await crew.live(20)
     assert len(crew.seen) == 20
     crew.workers[3].reaches_redis = False
-    await crew.live(TOLD_SECONDS + REST_SECONDS)
+    await crew.live(ANNOUNCE_SECONDS + RETRY_SECONDS)
     crew.seen.clear()
     await crew.live(80)
     assert 70 <= len(crew.seen) <= 85
@@ -214,15 +220,15 @@ async def test_a_pace_that_another_has_learned_is_shared_out_too(redis: str, ope
     crew = Crew(redis, 2)
     opened.append(crew)
     one, two = crew.workers
-    await one._turns.hold(TURN.key, NOW, NOW, pace_seconds=10.0)
-    two.company = Company(2, 1, NOW)
-    assert await two._turns.take([TURN], NOW + 1) == NOW + 1
-    assert await two._turns.take([TURN], NOW + 2) == pytest.approx(NOW + 21)
-    held = Turn("host https://a.example", 1.0, 30.0)
-    await one._turns.hold(held.key, NOW, NOW, pace_seconds=10.0)
-    await two._turns.take([held], NOW + 1)
-    await two._turns.end([held], NOW + 2)
-    assert await two._turns.take([held], NOW + 3) == pytest.approx(NOW + 22)
+    await one._turns.back_off(TURN.key, NOW, NOW, pace_seconds=10.0)
+    two.company = Peers(2, 1, NOW)
+    assert await two._turns.acquire([TURN], NOW + 1) == NOW + 1
+    assert await two._turns.acquire([TURN], NOW + 2) == pytest.approx(NOW + 21)
+    held = Permit("host https://a.example", 1.0, 30.0)
+    await one._turns.back_off(held.key, NOW, NOW, pace_seconds=10.0)
+    await two._turns.acquire([held], NOW + 1)
+    await two._turns.release([held], NOW + 2)
+    assert await two._turns.acquire([held], NOW + 3) == pytest.approx(NOW + 22)
 
 
 async def test_all_are_cut_off_and_go_on_slowly(redis: str, opened: list[Crew]) -> None:
@@ -230,7 +236,7 @@ async def test_all_are_cut_off_and_go_on_slowly(redis: str, opened: list[Crew]) 
     opened.append(crew)
     for worker in crew.workers:
         worker.reaches_redis = False
-    await crew.live(TOLD_SECONDS + REST_SECONDS)
+    await crew.live(ANNOUNCE_SECONDS + RETRY_SECONDS)
     crew.seen.clear()
     await crew.live(60)
     assert len(crew.seen) == pytest.approx(60, abs=4)
@@ -243,12 +249,12 @@ async def test_who_reaches_neither_sends_nothing(redis: str, opened: list[Crew])
     other, crew.workers[:] = crew.workers[0], [lost]
     await crew.live(5)
     lost.reaches_redis = False
-    lost.hears_ledger = False
+    lost.hears_database = False
     await crew.live(1)
     crew.seen.clear()
     await crew.live(120)
     assert crew.seen == []
-    lost.hears_ledger = True
+    lost.hears_database = True
     await crew.live(30)
     assert 5 <= len(crew.seen) <= 15, "half the pace, once the other may know"
     crew.workers.append(other)

@@ -11,8 +11,8 @@ import pytest
 
 from tenax.clock import ManualClock
 from tenax.hosts.records import MemoryHosts
-from tenax.hosts.redis import Reach, RedisHosts
-from tenax.hosts.redis.reach import FAILURES, REST_SECONDS
+from tenax.hosts.redis import BestEffortRedis, RedisHosts
+from tenax.hosts.redis.reach import MAX_FAILURES, RETRY_SECONDS
 from tenax.model import HostRecord
 from tests.contracts.hosts import HostsContract, Store, counted, events, expected, side_by_side, stranger
 from tests.servers.redis import RedisServer
@@ -21,7 +21,7 @@ ORIGIN = "https://a.example"
 
 
 @pytest.fixture
-async def store(redis: str, reaches: Callable[[str], Reach]) -> Store:
+async def store(redis: str, reaches: Callable[[str], BestEffortRedis]) -> Store:
     near = MemoryHosts()
     return Store(RedisHosts(reaches(redis), near), near)
 
@@ -30,7 +30,7 @@ class TestRedisHosts(HostsContract):
     pass
 
 
-async def test_two_workers_learn_as_one_that_saw_it_all(redis: str, reaches: Callable[[str], Reach]) -> None:
+async def test_two_workers_learn_as_one_that_saw_it_all(redis: str, reaches: Callable[[str], BestEffortRedis]) -> None:
     """Their visits overlap: each learns from a record that the other may have changed since it set out."""
     workers = [RedisHosts(reaches(redis)) for _ in range(2)]
 
@@ -42,19 +42,21 @@ async def test_two_workers_learn_as_one_that_saw_it_all(redis: str, reaches: Cal
         for event in history:
             for _ in range(chance.choice((0, 1, 2))):
                 hosts = chance.choice(workers)
-                under_way.append((hosts, await hosts.adopt(record)))
+                under_way.append((hosts, await hosts.acquire(record)))
             hosts, adopted = under_way.pop(chance.randrange(len(under_way))) if under_way else (workers[0], record)
-            known.append(await hosts.learn(record.origin, adopted, event.rule))
+            known.append(await hosts.update(record.origin, adopted, event.rule))
             if chance.random() < 0.7:
                 hosts.release(record.origin)
         assert known == await expected(record, history), f"history {number}: {history}"
-        last = [await hosts.adopt(record) for hosts in workers]
+        last = [await hosts.acquire(record) for hosts in workers]
         assert last == [known[-1]] * 2, f"history {number}: {history}"
 
     await side_by_side(play, 1000)
 
 
-async def test_no_change_is_lost_when_many_make_one_at_once(redis: str, reaches: Callable[[str], Reach]) -> None:
+async def test_no_change_is_lost_when_many_make_one_at_once(
+    redis: str, reaches: Callable[[str], BestEffortRedis]
+) -> None:
     workers = [RedisHosts(reaches(redis)) for _ in range(4)]
     record = HostRecord(ORIGIN, "a.example")
 
@@ -62,13 +64,13 @@ async def test_no_change_is_lost_when_many_make_one_at_once(redis: str, reaches:
         return msgspec.structs.replace(host, page_count=host.page_count + 1, next_at=host.next_at + 1)
 
     async def work(hosts: RedisHosts) -> None:
-        await hosts.adopt(record)
+        await hosts.acquire(record)
         for _ in range(25):
-            await hosts.learn(ORIGIN, record, one_more)
+            await hosts.update(ORIGIN, record, one_more)
             await asyncio.sleep(random.random() / 500)
 
     await asyncio.gather(*map(work, workers))
-    last = await RedisHosts(reaches(redis)).adopt(record)
+    last = await RedisHosts(reaches(redis)).acquire(record)
     assert last.page_count == 100
 
 
@@ -77,50 +79,54 @@ async def test_without_redis_records_come_from_memory_and_go_back_to_it(is_empti
     clock = ManualClock()
     record = HostRecord(ORIGIN, "a.example")
     with RedisServer() as server:
-        reach = Reach(server.url, clock, call_seconds=60.0)
+        reach = BestEffortRedis(server.url, clock, call_seconds=60.0)
         hosts = RedisHosts(reach)
-        await hosts.adopt(record)
-        await hosts.learn(ORIGIN, record, lambda host: msgspec.structs.replace(host, next_at=10.0, page_count=1))
+        await hosts.acquire(record)
+        await hosts.update(ORIGIN, record, lambda host: msgspec.structs.replace(host, next_at=10.0, page_count=1))
         server.kill() if is_emptied else server.stop()
 
         def one_more(host: HostRecord) -> HostRecord:
             return msgspec.structs.replace(host, next_at=host.next_at + 1, page_count=host.page_count + 1)
 
-        for _ in range(FAILURES + 1):
-            learned = await hosts.learn(ORIGIN, record, one_more)
-        assert (learned.page_count, hosts.get(ORIGIN)) == (FAILURES + 2, learned)
+        for _ in range(MAX_FAILURES + 1):
+            learned = await hosts.update(ORIGIN, record, one_more)
+        assert (learned.page_count, hosts.get(ORIGIN)) == (MAX_FAILURES + 2, learned)
         server.start()
-        clock.advance(REST_SECONDS)
-        learned = await hosts.learn(ORIGIN, record, lambda host: msgspec.structs.replace(host, next_at=99.0))
-        assert learned.page_count == FAILURES + 2
-        other = Reach(server.url, clock)
-        assert await RedisHosts(other).adopt(record) == learned
+        clock.advance(RETRY_SECONDS)
+        learned = await hosts.update(ORIGIN, record, lambda host: msgspec.structs.replace(host, next_at=99.0))
+        assert learned.page_count == MAX_FAILURES + 2
+        other = BestEffortRedis(server.url, clock)
+        assert await RedisHosts(other).acquire(record) == learned
         await other.close()
         await reach.close()
 
 
-async def test_a_flushed_redis_forgets_nothing_that_we_know(redis: str, reaches: Callable[[str], Reach]) -> None:
+async def test_a_flushed_redis_forgets_nothing_that_we_know(
+    redis: str, reaches: Callable[[str], BestEffortRedis]
+) -> None:
     reach = reaches(redis)
     hosts, record = RedisHosts(reach), HostRecord(ORIGIN, "a.example")
-    await hosts.adopt(record)
-    await hosts.learn(
+    await hosts.acquire(record)
+    await hosts.update(
         ORIGIN, record, lambda host: msgspec.structs.replace(host, next_at=500.0, breaker="open", page_count=1)
     )
     await reach.client.flushall()
-    learned = await hosts.learn(
+    learned = await hosts.update(
         ORIGIN, record, lambda host: msgspec.structs.replace(host, page_count=host.page_count + 1)
     )
     assert (learned.next_at, learned.breaker, learned.page_count) == (500.0, "open", 2)
-    assert await RedisHosts(reaches(redis)).adopt(record) == learned
+    assert await RedisHosts(reaches(redis)).acquire(record) == learned
 
 
-async def test_what_others_wrote_under_our_keys_is_passed_over(redis: str, reaches: Callable[[str], Reach]) -> None:
+async def test_what_others_wrote_under_our_keys_is_passed_over(
+    redis: str, reaches: Callable[[str], BestEffortRedis]
+) -> None:
     """A neighbour, or another version of us."""
     reach = reaches(redis)
     hosts, record = RedisHosts(reach), HostRecord(ORIGIN, "a.example")
-    await hosts.adopt(record)
-    learned = await hosts.learn(ORIGIN, record, counted)
+    await hosts.acquire(record)
+    learned = await hosts.update(ORIGIN, record, counted)
     await reach.client.hset("robots:a.example", "https", "User-agent: *")
-    assert await RedisHosts(reaches(redis)).adopt(record) == learned
+    assert await RedisHosts(reaches(redis)).acquire(record) == learned
     await reach.client.hset("circuit:a.example", "record:https", "{}")
-    assert await RedisHosts(reaches(redis)).adopt(record) == record
+    assert await RedisHosts(reaches(redis)).acquire(record) == record

@@ -11,18 +11,18 @@ from hypothesis import strategies as st
 from tenax.config import PolitenessConfig
 from tenax.hosts.robots import (
     MAX_ROBOTS_BYTES,
-    AskedRobots,
     Robots,
     RobotsAnswer,
-    RobotsNoAnswer,
-    RobotsRedirectedAway,
-    Shelf,
-    copy_of,
-    matcher,
+    RobotsCache,
+    RobotsRedirectFailed,
+    RobotsResult,
+    RobotsUnreachable,
+    decode_robots,
+    make_robots_copy,
     product_token,
-    readable,
+    robots_rules,
 )
-from tenax.hosts.robots_index import MOST_COMPARISONS
+from tenax.hosts.robots_index import MAX_COMPARISONS
 from tenax.model import RobotsCopy, RobotsVerdict
 
 NOW = 1_000_000.0
@@ -31,9 +31,9 @@ SITE = "https://example.org"
 
 
 def copy(
-    asked: AskedRobots, previous: RobotsCopy | None = None, now: float = NOW, polite: PolitenessConfig = POLITE
+    asked: RobotsResult, previous: RobotsCopy | None = None, now: float = NOW, polite: PolitenessConfig = POLITE
 ) -> RobotsCopy:
-    return copy_of(asked, previous, polite, now)
+    return make_robots_copy(asked, previous, polite, now)
 
 
 # ---- how an answer is read --------------------------------------------------------------------------------
@@ -53,14 +53,16 @@ def copy(
         (RobotsAnswer(500), RobotsVerdict.UNREACHABLE, False, 60),
         (RobotsAnswer(503), RobotsVerdict.UNREACHABLE, False, 60),
         (RobotsAnswer(999), RobotsVerdict.UNREACHABLE, False, 60),
-        (RobotsNoAnswer("connection refused"), RobotsVerdict.UNREACHABLE, False, 60),
-        (RobotsRedirectedAway(301), RobotsVerdict.ALLOW_ALL, True, 3600),
+        (RobotsUnreachable("connection refused"), RobotsVerdict.UNREACHABLE, False, 60),
+        (RobotsRedirectFailed(301), RobotsVerdict.ALLOW_ALL, True, 3600),
     ],
 )
-def test_each_answer_has_its_meaning(asked: AskedRobots, verdict: RobotsVerdict, allows: bool, again_in: float) -> None:
+def test_each_answer_has_its_meaning(
+    asked: RobotsResult, verdict: RobotsVerdict, allows: bool, again_in: float
+) -> None:
     result = copy(asked)
     assert (result.verdict, result.fetched_at, result.expires_at) == (verdict, NOW, NOW + again_in)
-    assert matcher(result).allows(f"{SITE}/page") is allows
+    assert robots_rules(result).can_fetch(f"{SITE}/page") is allows
 
 
 def test_the_last_good_copy_serves_for_a_day() -> None:
@@ -69,9 +71,9 @@ def test_the_last_good_copy_serves_for_a_day() -> None:
     assert (later.verdict, later.text, later.fetched_at) == (RobotsVerdict.RULES, good.text, NOW)
     assert later.expires_at == NOW + 3600 + 60
     assert later.why == "HTTP 503: using the last good copy"
-    at_the_end = copy(RobotsNoAnswer("connection refused"), later, NOW + 86_400)
+    at_the_end = copy(RobotsUnreachable("connection refused"), later, NOW + 86_400)
     assert at_the_end.verdict is RobotsVerdict.RULES
-    over = copy(RobotsNoAnswer("connection refused"), at_the_end, NOW + 86_401)
+    over = copy(RobotsUnreachable("connection refused"), at_the_end, NOW + 86_401)
     assert (over.verdict, over.why) == (RobotsVerdict.UNREACHABLE, "connection refused")
 
 
@@ -108,7 +110,7 @@ def test_an_operator_may_take_silence_for_consent() -> None:
 def test_an_html_page_is_no_robots_txt(body: bytes, content_type: str, is_flagged: bool) -> None:
     result = copy(RobotsAnswer(200, body, content_type))
     assert bool(result.why) is is_flagged
-    assert matcher(result).allows(f"{SITE}/") is (is_flagged or not body)
+    assert robots_rules(result).can_fetch(f"{SITE}/") is (is_flagged or not body)
 
 
 # ---- bytes to text ----------------------------------------------------------------------------------------
@@ -129,27 +131,27 @@ def test_an_html_page_is_no_robots_txt(body: bytes, content_type: str, is_flagge
     ],
 )
 def test_however_it_is_written(body: bytes) -> None:
-    robots = matcher(copy(RobotsAnswer(200, body)))
-    assert (robots.allows(f"{SITE}/x"), robots.allows(f"{SITE}/y")) == (False, True)
+    robots = robots_rules(copy(RobotsAnswer(200, body)))
+    assert (robots.can_fetch(f"{SITE}/x"), robots.can_fetch(f"{SITE}/y")) == (False, True)
 
 
 def test_only_the_first_500_kib_count_and_no_rule_is_cut() -> None:
     filler = b"# filler\n" * 60_000
     body = (b"User-agent: *\nDisallow: /early\n" + filler)[: MAX_ROBOTS_BYTES - 12] + b"\nDisallow: /late\n"
-    text = readable(body)
+    text = decode_robots(body)
     assert len(text.encode()) <= MAX_ROBOTS_BYTES
     robots = Robots(text)
-    assert not robots.allows(f"{SITE}/early")
-    assert robots.allows(f"{SITE}/late")
-    assert robots.allows(f"{SITE}/"), "`Disallow: /` is not what it said"
+    assert not robots.can_fetch(f"{SITE}/early")
+    assert robots.can_fetch(f"{SITE}/late")
+    assert robots.can_fetch(f"{SITE}/"), "`Disallow: /` is not what it said"
 
 
 @given(st.binary(max_size=2000))
 def test_any_bytes_become_text_that_can_be_stored(body: bytes) -> None:
-    text = readable(body)
+    text = decode_robots(body)
     assert "\0" not in text
     assert text.encode().decode() == text
-    Robots(text).allows(f"{SITE}/a?b=c")
+    Robots(text).can_fetch(f"{SITE}/a?b=c")
 
 
 # ---- RFC 9309, section 2.2 --------------------------------------------------------------------------------
@@ -210,8 +212,8 @@ RULES = [
 
 @pytest.mark.parametrize(("rules", "path", "expected"), RULES)
 def test_rules(rules: str, path: str, expected: bool) -> None:
-    text = readable(f"User-agent: tenax\n{rules}\n".encode())
-    assert Robots(text).allows(SITE + path) is expected
+    text = decode_robots(f"User-agent: tenax\n{rules}\n".encode())
+    assert Robots(text).can_fetch(SITE + path) is expected
 
 
 FILLER = "".join(f"Disallow: /nobody/goes/{number}/here*\n" for number in range(200))
@@ -220,9 +222,9 @@ FILLER = "".join(f"Disallow: /nobody/goes/{number}/here*\n" for number in range(
 
 @pytest.mark.parametrize(("rules", "path", "expected"), RULES)
 def test_rules_of_a_long_file(rules: str, path: str, expected: bool) -> None:
-    robots = Robots(readable(f"User-agent: tenax\n{rules}\n{FILLER}".encode()))
+    robots = Robots(decode_robots(f"User-agent: tenax\n{rules}\n{FILLER}".encode()))
     assert robots._index is not None
-    assert robots.allows(SITE + path) is expected
+    assert robots.can_fetch(SITE + path) is expected
 
 
 _PATTERN_SIGNS = st.sampled_from(["a", "b", "ab", "/", "*", "*", "$", "?", "=", ".", "é", "%41", "%2F", "index.html"])
@@ -243,7 +245,7 @@ def test_a_long_file_is_obeyed_as_a_walk_through_its_rules_would(lines: list[str
     assert robots._index is not None
     for path in paths:
         url = f"{SITE}/{path}"
-        assert robots.allows(url) == robots._rules.can_fetch(url, "tenax"), url
+        assert robots.can_fetch(url) == robots._rules.can_fetch(url, "tenax"), url
 
 
 @pytest.mark.parametrize(
@@ -261,7 +263,7 @@ def test_a_url_is_compared_with_few_of_24_000_rules(line: str, most: int) -> Non
     assert robots._index is not None
     for number in range(30):
         url = f"{SITE}/shop/{number * 739}/a{number * 311}-b/page.html?sort={number * 57}&a={number * 613}"
-        assert robots.allows(url) == robots._rules.can_fetch(url, "tenax"), url
+        assert robots.can_fetch(url) == robots._rules.can_fetch(url, "tenax"), url
         assert robots._index.comparisons <= most
 
 
@@ -270,9 +272,9 @@ def test_a_url_that_a_host_makes_costly_is_closed() -> None:
     lines = (f"Disallow: /*{'*'.join(format(number, '017b'))}*2$\n" for number in range(12_000))
     robots = Robots(("User-agent: *\n" + "".join(lines))[:MAX_ROBOTS_BYTES])
     assert robots._index is not None
-    assert not robots.allows(f"{SITE}/" + "01" * 900 + "2x")
-    assert robots._index.comparisons < MOST_COMPARISONS + 1_000
-    assert robots.allows(f"{SITE}/an/honest/page"), "and no other is"
+    assert not robots.can_fetch(f"{SITE}/" + "01" * 900 + "2x")
+    assert robots._index.comparisons < MAX_COMPARISONS + 1_000
+    assert robots.can_fetch(f"{SITE}/an/honest/page"), "and no other is"
 
 
 GROUPS = [
@@ -315,7 +317,7 @@ GROUPS = [
 
 @pytest.mark.parametrize(("text", "expected"), GROUPS)
 def test_groups(text: str, expected: bool) -> None:
-    assert Robots(text).allows(f"{SITE}/page") is expected
+    assert Robots(text).can_fetch(f"{SITE}/page") is expected
 
 
 @pytest.mark.parametrize(
@@ -342,14 +344,14 @@ def test_a_hostile_file_takes_bounded_time() -> None:
         "Disallow" + " " * 500_000,
         ":" * 500_000,
     ):
-        Robots(text[:MAX_ROBOTS_BYTES]).allows(f"{SITE}/" + "ab" * 1000)
+        Robots(text[:MAX_ROBOTS_BYTES]).can_fetch(f"{SITE}/" + "ab" * 1000)
     assert time.process_time() - began < 60, "seconds, or hours"
 
 
 def test_the_same_text_is_parsed_once() -> None:
     first = RobotsCopy(RobotsVerdict.RULES, 0, 1, "User-agent: *\nDisallow: /once")
     second = RobotsCopy(RobotsVerdict.RULES, 5, 6, "User-agent: *\nDisallow: /once")
-    assert matcher(first) is matcher(second)
+    assert robots_rules(first) is robots_rules(second)
 
 
 def test_what_is_not_kept_is_gone_at_once() -> None:
@@ -366,15 +368,15 @@ def test_what_is_not_kept_is_gone_at_once() -> None:
 
 
 def test_what_is_kept_parsed_is_bounded_and_what_was_asked_for_last_stays() -> None:
-    shelf = Shelf(most_chars=1000)
+    shelf = RobotsCache(max_chars=1000)
     texts = [f"User-agent: *\nDisallow: /{number:04}" for number in range(100)]
-    first = shelf.rules_of(texts[0])
+    first = shelf.get(texts[0])
     for text in texts:
-        shelf.rules_of(text)
-        assert shelf.rules_of(texts[0]) is first
+        shelf.get(text)
+        assert shelf.get(texts[0]) is first
         assert shelf.chars <= 1000
     huge = "#" * 5000
-    assert shelf.rules_of(huge) is shelf.rules_of(huge), "one at least is kept, whatever its size"
+    assert shelf.get(huge) is shelf.get(huge), "one at least is kept, whatever its size"
     assert shelf.chars == 5000
 
 
@@ -414,11 +416,11 @@ def test_groups_for_any_of_our_names_hold_together() -> None:
     text += "User-agent: *\nDisallow: /\n"
     for names, closed in [({"foobot2", "tenax"}, "foo tenax"), ({"tenax"}, "tenax"), ({"bar"}, "foo tenax open")]:
         robots = Robots(text, frozenset(names))
-        found = [path for path in ("foo", "tenax", "open") if not robots.allows(f"{SITE}/{path}")]
+        found = [path for path in ("foo", "tenax", "open") if not robots.can_fetch(f"{SITE}/{path}")]
         assert " ".join(found) == closed, names
 
 
 def test_rules_are_kept_apart_by_the_names_they_are_read_for() -> None:
     found = copy(RobotsAnswer(200, b"User-agent: foobot\nDisallow: /\n"))
-    assert matcher(found).allows(f"{SITE}/x")
-    assert not matcher(found, frozenset({"tenax", "foobot"})).allows(f"{SITE}/x")
+    assert robots_rules(found).can_fetch(f"{SITE}/x")
+    assert not robots_rules(found, frozenset({"tenax", "foobot"})).can_fetch(f"{SITE}/x")

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tenax.config import PolitenessConfig, SiteConfig
-from tenax.hosts.rules import after_probe, is_no_host, lasting, must_probe, with_robots
+from tenax.hosts.rules import apply_robots, extend_robots_expiry, host_after_probe, is_unknown_host, should_probe
 from tenax.model import (
     Deferred,
     Failed,
@@ -17,8 +17,8 @@ from tenax.model import (
     Rejected,
     RobotsCopy,
     RobotsVerdict,
+    TransportKind,
     Unchanged,
-    Way,
 )
 from tests.hosts.history import (
     ALL,
@@ -38,7 +38,9 @@ from tests.hosts.history import (
 
 POLITE = SITE.politeness
 SITES = st.sampled_from([SITE, site(PolitenessConfig(rate_per_second=0)), site(PolitenessConfig(rate_per_second=0.1))])
-VISITS = st.tuples(st.sampled_from(ALL), st.floats(0, 1000), st.integers(0, 3), st.floats(0, 1), st.sampled_from(Way))
+VISITS = st.tuples(
+    st.sampled_from(ALL), st.floats(0, 1000), st.integers(0, 3), st.floats(0, 1), st.sampled_from(TransportKind)
+)
 
 
 def test_the_next_turn_counts_from_the_answer_and_every_request() -> None:
@@ -60,7 +62,7 @@ def test_a_turn_of_somebody_else_is_waited_for_by_the_whole_host() -> None:
     resting = after(HOST, HTTP_429, jitter=0.5)
     assert after(resting, Deferred(NOW + 5, "turn: someone else's"), requests=0) == resting
     over = after(resting, Deferred(NOW + 99, "turn: someone else's"), NOW + 60, requests=0)
-    assert (over.next_at, over.resting_why) == (NOW + 99, "")
+    assert (over.next_at, over.backoff_reason) == (NOW + 99, "")
 
 
 def test_what_is_counted() -> None:
@@ -84,26 +86,26 @@ def test_what_is_counted() -> None:
 )
 def test_the_longest_of_several_rests_holds(record: HostRecord, outcome: Outcome, seconds: float, why: str) -> None:
     record = after(record, outcome)
-    assert (record.next_at, record.resting_why) == (NOW + seconds, why)
+    assert (record.next_at, record.backoff_reason) == (NOW + seconds, why)
 
 
 def test_a_late_answer_does_not_end_a_rest() -> None:
     resting = after(HOST, HTTP_429, jitter=0.5)
     late = after(resting, OK, NOW + 1)
-    assert (late.next_at, late.resting_why) == (NOW + 45, "rate limited")
-    assert after(late, OK, NOW + 45).resting_why == ""
+    assert (late.next_at, late.backoff_reason) == (NOW + 45, "rate limited")
+    assert after(late, OK, NOW + 45).backoff_reason == ""
 
 
 def test_an_unreachable_robots_txt_rests_the_host_until_it_is_asked_again() -> None:
     gone = RobotsCopy(RobotsVerdict.UNREACHABLE, NOW, NOW + 60, why="HTTP 503")
-    record = with_robots(HOST, gone, POLITE)
-    assert (record.next_at, record.resting_why) == (NOW + 60, "robots.txt unreachable: HTTP 503")
+    record = apply_robots(HOST, gone, POLITE)
+    assert (record.next_at, record.backoff_reason) == (NOW + 60, "robots.txt unreachable: HTTP 503")
     assert record.is_allowed, "the host has not closed itself to us"
     record = after(record, Deferred(NOW + 60, "robots"))
-    assert (record.next_at, record.resting_why) == (NOW + 60, "robots.txt unreachable: HTTP 503")
+    assert (record.next_at, record.backoff_reason) == (NOW + 60, "robots.txt unreachable: HTTP 503")
     rules = RobotsCopy(RobotsVerdict.RULES, NOW + 60, NOW + 3660)
-    record = after(with_robots(record, rules, POLITE), Deferred(NOW + 60, "asked first"), NOW + 60)
-    assert (record.next_at, record.resting_why) == (NOW + 61, "")
+    record = after(apply_robots(record, rules, POLITE), Deferred(NOW + 60, "asked first"), NOW + 60)
+    assert (record.next_at, record.backoff_reason) == (NOW + 61, "")
 
 
 @pytest.mark.parametrize(
@@ -118,7 +120,7 @@ def test_an_unreachable_robots_txt_rests_the_host_until_it_is_asked_again() -> N
     ],
 )
 def test_what_robots_txt_says_about_the_host(text: str, crawl_delay: float | None, is_allowed: bool) -> None:
-    record = with_robots(HOST, RobotsCopy(RobotsVerdict.RULES, NOW, NOW + 3600, text), POLITE)
+    record = apply_robots(HOST, RobotsCopy(RobotsVerdict.RULES, NOW, NOW + 3600, text), POLITE)
     assert (record.crawl_delay_seconds, record.is_allowed) == (crawl_delay, is_allowed)
 
 
@@ -138,7 +140,7 @@ def test_a_copy_lasts_until_the_page_it_was_asked_for(
 ) -> None:
     """With a day between two requests it must; but a copy that stands in for a missing one not beyond its own day."""
     copy = RobotsCopy(verdict, NOW - age, NOW + 3600, f"User-agent: *\nCrawl-delay: {delay}")
-    assert lasting(copy, HOST, POLITE, NOW, 1).expires_at == NOW + lasts
+    assert extend_robots_expiry(copy, HOST, POLITE, NOW, 1).expires_at == NOW + lasts
 
 
 # ---- whatever happens -------------------------------------------------------------------------------------
@@ -146,20 +148,20 @@ def test_a_copy_lasts_until_the_page_it_was_asked_for(
 
 @given(st.lists(st.tuples(VISITS, st.booleans()), max_size=40), SITES)
 def test_the_next_turn_only_moves_forward(
-    visits: list[tuple[tuple[Outcome, float, int, float, Way], bool]], config: SiteConfig
+    visits: list[tuple[tuple[Outcome, float, int, float, TransportKind], bool]], config: SiteConfig
 ) -> None:
     record, now = HOST, NOW
-    for (outcome, passed, requests, jitter, way), is_up in visits:
+    for (outcome, passed, requests, jitter, transport), is_up in visits:
         now += passed
         before = record
-        if must_probe(record):
-            record = after_probe(record, is_up, "why", now, config, jitter)
-        record = after(record, outcome, now, requests, jitter, config, way)
+        if should_probe(record):
+            record = host_after_probe(record, is_up, "why", now, config, jitter)
+        record = after(record, outcome, now, requests, jitter, config, transport)
         assert record.next_at >= before.next_at
-        sent = requests - is_no_host(outcome)
+        sent = requests - is_unknown_host(outcome)
         assert sent <= 0 or not config.politeness.rate_per_second or record.next_at >= now + sent
-        assert not (before.resting_why and before.next_at > now) or record.resting_why, "a rest keeps its reason"
-        assert (record.breaker == "closed") == (record.breaker_rest_seconds == 0)
+        assert not (before.backoff_reason and before.next_at > now) or record.backoff_reason, "a rest keeps its reason"
+        assert (record.breaker == "closed") == (record.breaker_backoff_seconds == 0)
 
 
 @given(st.lists(st.tuples(st.booleans(), st.floats(0, 100_000), st.none() | st.floats(0, 1e6)), max_size=60))
@@ -177,13 +179,13 @@ def test_no_row_of_429s_opens_the_breaker(visits: list[tuple[bool, float, float 
 @settings(max_examples=10, deadline=None)
 @given(st.lists(VISITS, min_size=1, max_size=30))
 def test_ten_thousand_answers_leave_a_small_record(
-    visits: list[tuple[Outcome, float, int, float, Way]],
+    visits: list[tuple[Outcome, float, int, float, TransportKind]],
 ) -> None:
     record, now = HOST, NOW
     for number in range(10_000):
-        outcome, passed, requests, jitter, way = visits[number % len(visits)]
+        outcome, passed, requests, jitter, transport = visits[number % len(visits)]
         now += passed / 100
-        record = after(record, outcome, now, requests, jitter, way=way)
+        record = after(record, outcome, now, requests, jitter, way=transport)
         assert len(record.recent_failures) < SITE.hosts.budget_failures
     stored = msgspec.json.encode(record)
     assert len(stored) < 1000

@@ -60,7 +60,7 @@ def test_a_429_is_a_blackout(retry_after: float | None, jitter: float, seconds: 
     failed = asking_to_wait(HTTP_429, retry_after) if retry_after else HTTP_429
     record = after(HOST, failed, jitter=jitter)
     assert record.next_at == pytest.approx(NOW + seconds)
-    assert record.resting_why == why
+    assert record.backoff_reason == why
 
 
 @pytest.mark.parametrize("failed", [HTTP_429, asking_to_wait(HTTP_429, 45.0)])
@@ -177,7 +177,7 @@ def test_a_page_that_we_do_not_hold_and_that_has_not_changed_is_a_good_answer() 
     assert after(host(limited_in_a_row=1, rate_per_minute=15.0), not_modified).limited_in_a_row == 0
 
 
-def test_the_numbers_are_knobs() -> None:
+def test_the_numbers_are_settings() -> None:
     config = site(
         PolitenessConfig(rate_per_second=2.0),
         HostsConfig(

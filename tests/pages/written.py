@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from tenax.extract.document import Document, read_document
+from tenax.extract.document import Content, extract_content
 from tests.pages.markdown_parts import lines_of
 
 FOLDER = Path(__file__).parent / "html"
@@ -60,5 +60,5 @@ def written_pages() -> tuple[WrittenPage, ...]:
 
 
 @cache
-def read_written(page: WrittenPage) -> Document:
-    return read_document(page.html.encode(), "text/html; charset=utf-8", url=page.about.url, now=NOW)
+def read_written(page: WrittenPage) -> Content:
+    return extract_content(page.html.encode(), "text/html; charset=utf-8", url=page.about.url, now=NOW)

@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tenax.recrawl.visit_budget import (
-    LEAST_PRICE,
-    MOST_A_DAY,
-    MOST_PRICE,
-    first_price,
+    MAX_FACTOR_PER_DAY,
+    MAX_PRICE,
+    MIN_PRICE,
+    budget_price,
+    initial_price,
     interval_days,
     mean_age_days,
     next_price,
-    price_for,
-    saved_by_a_visit,
+    visit_saving,
 )
 
 rates = st.floats(1e-5, 1e3)
@@ -44,7 +44,7 @@ def test_mean_age_is_the_mean_of_the_age(per_day: float, interval: float) -> Non
 
 @given(rates, prices)
 def test_an_interval_pays_its_price(per_day: float, price: float) -> None:
-    assert saved_by_a_visit(per_day, interval_days(per_day, price)) == pytest.approx(price, rel=1e-3)
+    assert visit_saving(per_day, interval_days(per_day, price)) == pytest.approx(price, rel=1e-3)
 
 
 @given(rates, st.floats(1.01, 100), prices, st.floats(1.01, 100))
@@ -72,13 +72,13 @@ RATES = [0.001, 0.01, 0.05, 0.1, 0.5, 1.0, 4.0]
 
 
 def test_the_price_spends_the_budget() -> None:
-    price = price_for(RATES, 2.0, (0.01, 1000.0))
+    price = budget_price(RATES, 2.0, (0.01, 1000.0))
     assert sum(1 / interval_days(rate, price) for rate in RATES) == pytest.approx(2.0, rel=1e-3)
 
 
 def test_the_price_gives_the_least_mean_age() -> None:
     """Taking visits from any page for any other makes the whole older."""
-    price = price_for(RATES, 2.0, (0.01, 1000.0))
+    price = budget_price(RATES, 2.0, (0.01, 1000.0))
     visits = [1 / interval_days(rate, price) for rate in RATES]
     best = sum(mean_age_days(rate, 1 / often) for rate, often in zip(RATES, visits, strict=True))
     for giving, taking in (*pairwise(range(7)), *pairwise(range(6, -1, -1)), (0, 6), (6, 0)):
@@ -90,8 +90,8 @@ def test_the_price_gives_the_least_mean_age() -> None:
 
 
 def test_the_first_price_is_one_visit_for_each_page_in_turn() -> None:
-    assert interval_days(0.05, first_price(5000, 1000.0)) == pytest.approx(5.0, rel=1e-3)
-    assert first_price(0, 1000.0) > 0
+    assert interval_days(0.05, initial_price(5000, 1000.0)) == pytest.approx(5.0, rel=1e-3)
+    assert initial_price(0, 1000.0) > 0
 
 
 def test_the_price_finds_the_budget() -> None:
@@ -113,15 +113,13 @@ def test_a_price_is_kept_when_nothing_can_be_told(planned: float, overdue: int, 
     assert next_price(3.0, 9.0, 0, 5.0, -1.0) == 3.0
 
 
-@given(
-    st.floats(LEAST_PRICE, MOST_PRICE), st.floats(0, 1e12), st.integers(0, 10**9), st.floats(0, 1e9), st.floats(0, 1e6)
-)
+@given(st.floats(MIN_PRICE, MAX_PRICE), st.floats(0, 1e12), st.integers(0, 10**9), st.floats(0, 1e9), st.floats(0, 1e6))
 def test_a_price_moves_no_faster_than_it_may(
     price: float, planned: float, overdue: int, allowed: float, elapsed: float
 ) -> None:
     after = next_price(price, planned, overdue, allowed, elapsed)
-    assert LEAST_PRICE <= after <= MOST_PRICE
-    assert price / MOST_A_DAY * 0.999 <= after <= price * MOST_A_DAY * 1.001
+    assert MIN_PRICE <= after <= MAX_PRICE
+    assert price / MAX_FACTOR_PER_DAY * 0.999 <= after <= price * MAX_FACTOR_PER_DAY * 1.001
 
 
 def test_what_is_overdue_makes_it_dearer() -> None:

@@ -9,10 +9,10 @@ import pytest
 
 from tenax.clock import SteadyClock
 from tenax.errors import ConfigError
-from tenax.hosts.redis import Reach
+from tenax.hosts.redis import BestEffortRedis
 from tenax.runtime import cancellation
-from tenax.runtime.cancellation import ended, heeding_cancel, unless_set
-from tenax.services.redis_connection import RedisLink, redis_at
+from tenax.runtime.cancellation import cancel_and_wait, preserve_cancellation, run_until_set
+from tenax.services.redis_connection import RedisConnection, create_redis_client
 from tests.servers.redis import RedisServer
 
 ROUNDS = 40
@@ -30,7 +30,7 @@ async def swallowing(trouble: Exception | None = None) -> str:
 
 
 async def heeding(trouble: Exception | None = None) -> None:
-    with heeding_cancel():
+    with preserve_cancellation():
         await swallowing(trouble)
 
 
@@ -44,10 +44,10 @@ async def test_a_call_to_stop_that_was_swallowed_is_raised(trouble: Exception | 
 
 
 async def test_a_timeout_inside_is_no_call_to_stop() -> None:
-    with pytest.raises(TimeoutError), heeding_cancel():
+    with pytest.raises(TimeoutError), preserve_cancellation():
         async with asyncio.timeout(0):
             await asyncio.Event().wait()
-    with heeding_cancel():
+    with preserve_cancellation():
         async with asyncio.timeout(0):
             await swallowing()
 
@@ -57,7 +57,7 @@ async def test_what_was_asked_for_earlier_is_not_raised_again() -> None:
         try:
             await asyncio.Event().wait()
         except asyncio.CancelledError:
-            with heeding_cancel():
+            with preserve_cancellation():
                 await asyncio.sleep(0)
             return "left in order"
         return ""
@@ -71,12 +71,12 @@ async def test_what_was_asked_for_earlier_is_not_raised_again() -> None:
 async def test_redis_calls_heed_every_call_to_stop() -> None:
     """At whichever moment it comes."""
     with RedisServer() as server:
-        reach = await Reach.open(server.url, SteadyClock())
-        client, link = redis_at(server.url, "a.knob"), RedisLink(server.url, "a.knob")
+        reach = await BestEffortRedis.open(server.url, SteadyClock())
+        client, link = create_redis_client(server.url, "a.setting"), RedisConnection(server.url, "a.setting")
         calls: dict[str, Callable[[], Awaitable[object]]] = {
             "reach": lambda: reach.call(lambda redis: redis.ping()),
-            "patiently": lambda: link.patiently(lambda: client.ping()),
-            "first": lambda: link.first(lambda: client.ping()),
+            "patiently": lambda: link.call_with_retry(lambda: client.ping()),
+            "first": lambda: link.call_once(lambda: client.ping()),
         }
         ignored = [
             (name, rounds) for name, call in calls.items() for rounds in range(ROUNDS) if not await heeds(call, rounds)
@@ -103,12 +103,12 @@ async def heeds(call: Callable[[], Awaitable[object]], rounds: int) -> bool:
     others = asyncio.ensure_future(went_on.wait())
     await asyncio.wait((task, others), return_when=asyncio.FIRST_COMPLETED)
     has_heeded = task.done()
-    await ended(task, others)
+    await cancel_and_wait(task, others)
     return has_heeded
 
 
 async def test_tasks_are_called_again_until_they_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cancellation, "AGAIN_SECONDS", 0.001)
+    monkeypatch.setattr(cancellation, "CANCEL_AGAIN_SECONDS", 0.001)
 
     async def deaf() -> None:
         for _ in range(3):
@@ -120,7 +120,7 @@ async def test_tasks_are_called_again_until_they_end(monkeypatch: pytest.MonkeyP
 
     tasks = [asyncio.ensure_future(work) for work in (deaf(), swallowing(), broken())]
     await asyncio.sleep(0)
-    assert await ended(*tasks)
+    assert await cancel_and_wait(*tasks)
     assert tasks[0].cancelled() and tasks[1].done() and isinstance(tasks[2].exception(), ConfigError)
 
 
@@ -133,27 +133,27 @@ async def test_one_that_never_ends_is_left_behind(caplog: pytest.LogCaptureFixtu
 
     task = asyncio.ensure_future(deaf())
     await asyncio.sleep(0)
-    assert not await ended(task, within_seconds=0.01)
+    assert not await cancel_and_wait(task, timeout_seconds=0.01)
     assert [record.message for record in caplog.records] == ["tasks did not end in time, they are left behind"]
     is_over = True
-    assert await ended(task)
+    assert await cancel_and_wait(task)
 
 
 async def test_work_unless_something_happens_first() -> None:
     event = asyncio.Event()
-    assert await unless_set(event, asyncio.sleep(0, "done")) == "done"
+    assert await run_until_set(event, asyncio.sleep(0, "done")) == "done"
     with pytest.raises(ConfigError):
-        await unless_set(event, raising())
+        await run_until_set(event, raising())
     asyncio.get_running_loop().call_soon(event.set)
-    assert await unless_set(event, asyncio.sleep(3600, "never")) is None
+    assert await run_until_set(event, asyncio.sleep(3600, "never")) is None
 
 
 async def test_work_that_came_to_its_end_all_the_same_is_not_lost() -> None:
     """Else nobody would close what it has opened."""
     event = asyncio.Event()
     asyncio.get_running_loop().call_soon(event.set)
-    assert await unless_set(event, swallowing()) == "a result"
-    assert await unless_set(event, swallowing(OSError("of no interest any more"))) is None
+    assert await run_until_set(event, swallowing()) == "a result"
+    assert await run_until_set(event, swallowing(OSError("of no interest any more"))) is None
 
 
 async def raising() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import tenax
-from tenax.runtime.cpu_time import cpu_seconds, cut_off
+from tenax.runtime.cpu_time import cpu_seconds, limit_cpu_time
 
 ENVIRONMENT = {"PYTHONPATH": str(Path(tenax.__file__).parents[1])}
 
@@ -21,7 +21,7 @@ class TimeUp(Exception):
 
 
 def busy(seconds: float) -> None:
-    """Hardly ever in the kernel, where a look at the clock leads: only time outside of it counts for `cut_off`."""
+    """Hardly ever in the kernel, where a look at the clock leads: only time outside of it counts for `limit_cpu_time`."""
     until = cpu_seconds() + seconds
     while cpu_seconds() < until:
         for _ in range(10_000):
@@ -29,12 +29,12 @@ def busy(seconds: float) -> None:
 
 
 def test_python_code_is_interrupted_when_its_time_is_up() -> None:
-    with pytest.raises(TimeUp), cut_off(0.01, TimeUp):
+    with pytest.raises(TimeUp), limit_cpu_time(0.01, TimeUp):
         busy(3600)
 
 
 def test_code_that_ends_in_time_is_left_alone() -> None:
-    with cut_off(3600, TimeUp):
+    with limit_cpu_time(3600, TimeUp):
         busy(0.01)
     assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0, 0)
     busy(0.01)
@@ -42,21 +42,21 @@ def test_code_that_ends_in_time_is_left_alone() -> None:
 
 def test_after_an_interruption_nothing_is_left_of_it() -> None:
     for _ in range(2):
-        with pytest.raises(TimeUp), cut_off(0.01, TimeUp):
+        with pytest.raises(TimeUp), limit_cpu_time(0.01, TimeUp):
             busy(3600)
         assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0, 0)
     busy(0.5)
 
 
 def test_an_error_of_the_code_itself_is_its_own() -> None:
-    with pytest.raises(KeyError), cut_off(3600, TimeUp):
+    with pytest.raises(KeyError), limit_cpu_time(3600, TimeUp):
         raise KeyError
     assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0, 0)
 
 
 def test_other_threads_and_other_users_of_the_signal_are_left_alone() -> None:
     def work() -> None:
-        with cut_off(0.01, TimeUp):
+        with limit_cpu_time(0.01, TimeUp):
             busy(0.5)
         done.append(True)
 
@@ -67,7 +67,7 @@ def test_other_threads_and_other_users_of_the_signal_are_left_alone() -> None:
     assert done == [True]
     before = signal.signal(signal.SIGVTALRM, signal.SIG_IGN)
     try:
-        with cut_off(0.01, TimeUp):
+        with limit_cpu_time(0.01, TimeUp):
             busy(0.5)
         assert signal.getsignal(signal.SIGVTALRM) is signal.SIG_IGN
     finally:

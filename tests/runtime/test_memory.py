@@ -10,18 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from tenax.extract import read_document
-from tenax.runtime.memory import container_limit_bytes, uncollected, used_bytes
+from tenax.extract import extract_content
+from tenax.runtime.memory import container_limit_bytes, pause_collection, used_bytes
 
 
 @pytest.mark.parametrize("is_on", [True, False])
 def test_nothing_is_collected_meanwhile_and_all_is_as_before_afterwards(is_on: bool) -> None:
     (gc.enable if is_on else gc.disable)()
     try:
-        with uncollected():
+        with pause_collection():
             assert not gc.isenabled()
         assert gc.isenabled() is is_on
-        with pytest.raises(ZeroDivisionError), uncollected():
+        with pytest.raises(ZeroDivisionError), pause_collection():
             raise ZeroDivisionError
         assert gc.isenabled() is is_on
     finally:
@@ -31,11 +31,11 @@ def test_nothing_is_collected_meanwhile_and_all_is_as_before_afterwards(is_on: b
 def test_reading_a_page_leaves_nothing_to_collect() -> None:
     """So nothing grows while the collector does not look."""
     page = b"<!doctype html><title>T</title>" + b"<ul><li><a href=/x>one</a><td><p>Some words. <b>More" * 500
-    read_document(page, "text/html", url="https://h.example/", now=1.0)
+    extract_content(page, "text/html", url="https://h.example/", now=1.0)
     gc.collect()
     gc.disable()
     try:
-        read_document(page, "text/html", url="https://h.example/", now=1.0)
+        extract_content(page, "text/html", url="https://h.example/", now=1.0)
         assert gc.collect() < 1000
     finally:
         gc.enable()

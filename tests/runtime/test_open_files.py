@@ -14,19 +14,19 @@ import pytest
 
 from tenax.clock import ManualClock
 from tenax.config import FetchConfig, GuardConfig
-from tenax.crawl.connectivity import look
+from tenax.crawl.connectivity import probe_network
 from tenax.crawl.reader.channel import Channel
 from tenax.fetch import Request
 from tenax.fetch.curl import CurlTransport
-from tenax.fetch.dns import Lookup, ServerLookup, SystemLookup
-from tenax.fetch.failures import tells_of_files
+from tenax.fetch.dns import DnsResolver, Resolver, SystemResolver
+from tenax.fetch.failures import is_file_limit_failure
 from tenax.fetch.guard import Guard
 from tenax.fetch.http import HttpTransport
 from tenax.fetch.target import Origin
-from tenax.fetch.transports import Manners, Transports
-from tenax.hosts.limiter.immediate import AtOnce
-from tenax.hosts.limiter.process import LocalTurns
-from tenax.model import Deferred, Failed, FailureKind, Way
+from tenax.fetch.transports import Pace, Transports
+from tenax.hosts.limiter.immediate import ImmediateRateLimiter
+from tenax.hosts.limiter.process import ProcessRateLimiter
+from tenax.model import Deferred, Failed, FailureKind, TransportKind
 from tenax.runtime.open_files import (
     MAX_FILES,
     FileLimit,
@@ -106,17 +106,17 @@ def test_what_is_allowed_is_shared_out(files: int, share: int) -> None:
 
 async def test_visits_are_fewer_when_files_ran_out_and_come_back(caplog: pytest.LogCaptureFixture) -> None:
     limit = FileLimit(wanted=100)
-    at_first = limit.most_visits(0.0)
+    at_first = limit.max_visits(0.0)
     with caplog.at_level(logging.WARNING):
-        limit.ran_out(visits=40, now=10.0)
-        assert limit.most_visits(11.0) == 30
-        limit.ran_out(visits=12, now=12.0)
-        assert limit.most_visits(12.0) == 9
+        limit.record_exhaustion(visits=40, now=10.0)
+        assert limit.max_visits(11.0) == 30
+        limit.record_exhaustion(visits=12, now=12.0)
+        assert limit.max_visits(12.0) == 9
         for _ in range(20):
-            limit.ran_out(visits=1, now=13.0)
-    assert limit.most_visits(13.0) == 1
-    assert [limit.most_visits(13.0 + 60 * minutes) for minutes in (1, 2, 3)] == [2, 4, 8]
-    assert [limit.most_visits(1000.0 + 60 * minutes) for minutes in range(30)][-1] == at_first
+            limit.record_exhaustion(visits=1, now=13.0)
+    assert limit.max_visits(13.0) == 1
+    assert [limit.max_visits(13.0 + 60 * minutes) for minutes in (1, 2, 3)] == [2, 4, 8]
+    assert [limit.max_visits(1000.0 + 60 * minutes) for minutes in range(30)][-1] == at_first
     [told] = caplog.records
     assert "raise `ulimit -n`" in told.getMessage()
     assert (told.__dict__["wanted"], told.__dict__["enough"]) == (100, 456)
@@ -127,43 +127,50 @@ async def test_a_request_is_put_off_and_nobody_is_blamed(
     clock: ManualClock, caplog: pytest.LogCaptureFixture, made: Made
 ) -> None:
     guard = Guard(OPEN, clock)
-    transports = Transports({Way.HTTP: made(FetchConfig(), guard, clock)}, guard, AtOnce(LocalTurns()), clock)
-    at_first = transports.most_at_once
+    transports = Transports(
+        {TransportKind.HTTP: made(FetchConfig(), guard, clock)},
+        guard,
+        ImmediateRateLimiter(ProcessRateLimiter()),
+        clock,
+    )
+    at_first = transports.max_concurrent_visits
     with socket.create_server(("127.0.0.1", 0)) as taken:
         request = Request(f"http://127.0.0.1:{taken.getsockname()[1]}/", 1_000_000, FAULT_SECONDS)
-    before = await transports.get(Way.HTTP, request, Manners())  # nobody listens there; libraries are loaded by now
+    before = await transports.get(
+        TransportKind.HTTP, request, Pace()
+    )  # nobody listens there; libraries are loaded by now
     assert isinstance(before, Failed) and before.kind is FailureKind.CONNECT
     with files_used_up(), caplog.at_level(logging.WARNING):
         for _ in range(3):
-            answer = await transports.get(Way.HTTP, request, Manners())
+            answer = await transports.get(TransportKind.HTTP, request, Pace())
             assert isinstance(answer, Deferred), answer
             assert answer.until > clock.now()
             assert answer.why.startswith("files: ")
     assert len([record for record in caplog.records if "ulimit" in record.getMessage()]) == 1
-    assert transports.most_at_once < at_first
-    assert await transports.get(Way.HTTP, request, Manners()) == before
+    assert transports.max_concurrent_visits < at_first
+    assert await transports.get(TransportKind.HTTP, request, Pace()) == before
     await transports.close()
 
 
-@pytest.mark.parametrize("lookup", [SystemLookup, lambda: ServerLookup(("127.0.0.1:9",), 0.01, 0.01)])
+@pytest.mark.parametrize("lookup", [SystemResolver, lambda: DnsResolver(("127.0.0.1:9",), 0.01, 0.01)])
 @pytest.mark.parametrize("name", ["localhost", "no-such-name.invalid"])
 async def test_a_name_that_could_not_be_asked_for_is_not_unknown(
-    clock: ManualClock, lookup: type[Lookup], name: str
+    clock: ManualClock, lookup: type[Resolver], name: str
 ) -> None:
-    guard = Guard(GuardConfig(allow_networks=("127.0.0.0/8", "::1/128")), clock, lookup=lookup())
+    guard = Guard(GuardConfig(allow_networks=("127.0.0.0/8", "::1/128")), clock, resolver=lookup())
     origin = Origin("http", name, 80)
     with files_used_up():
         answer = await guard.check(origin, FAULT_SECONDS)
         if name != "localhost" or not isinstance(answer, tuple):  # one may be known without asking
-            assert isinstance(answer, Failed) and tells_of_files(answer), answer
+            assert isinstance(answer, Failed) and is_file_limit_failure(answer), answer
     after = await guard.check(origin, FAULT_SECONDS)
-    assert not (isinstance(after, Failed) and tells_of_files(after)), "it is asked again at once"
+    assert not (isinstance(after, Failed) and is_file_limit_failure(after)), "it is asked again at once"
     await guard.close()
 
 
 async def test_a_probe_of_the_network_proves_nothing() -> None:
     with files_used_up():
-        assert (await look({"one": ("127.0.0.1", 9)})).is_up
+        assert (await probe_network({"one": ("127.0.0.1", 9)})).is_up
 
 
 async def test_a_reader_that_cannot_be_started_leaves_nothing_open() -> None:

@@ -14,8 +14,8 @@ from typing import Any
 from redis import Redis
 
 from tenax.clock import Clock
-from tenax.config import Config, Setting, load
-from tenax.services.page_fetcher.counters import PageFetcherNumbers
+from tenax.config import Config, SettingValue, load_config
+from tenax.services.page_fetcher.counters import PageFetcherMetrics
 from tenax.services.page_fetcher.fetcher import PageFetcher
 from tenax.services.wait import Pause, pause
 from tenax.services.wiring import open_page_fetcher
@@ -60,14 +60,16 @@ class Lab:
             **{f"page_fetcher.{name}": value for name, value in own.items()},
             "guard.allow_networks": ("127.0.0.0/8",),
             "guard.ports": tuple(sorted({80, 443, *(site.port for site in sites)})),
-            "politeness.address_factor": 0.0,
+            "politeness.per_ip_rate_factor": 0.0,
             "fetch.fallbacks": (),
             **(settings or {}),
         }
 
     def config(self, sites: Sequence[Site], settings: Settings | None = None) -> Config:
         flags = self.settings(sites, settings)
-        return load(flags={key: Setting(value, "the test", is_typed=True) for key, value in flags.items()}).config
+        return load_config(
+            flags={key: SettingValue(value, "the test", is_typed=True) for key, value in flags.items()}
+        ).config
 
     def enqueue(self, *items: str | bytes) -> None:
         self.redis.rpush(QUEUE, *items)
@@ -115,7 +117,7 @@ class Lab:
         pause: Pause = pause,
     ) -> AsyncIterator[PageFetcher]:
         """A fetcher that runs until the block ends, and is stopped gently then."""
-        app = await open_page_fetcher(self.config(sites, settings), PageFetcherNumbers(), clock, pause)
+        app = await open_page_fetcher(self.config(sites, settings), PageFetcherMetrics(), clock, pause)
         running = asyncio.ensure_future(app.fetcher.run())
         try:
             yield app.fetcher

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from tenax.services.page_fetcher.counters import PageFetcherNumbers
+from tenax.services.page_fetcher.counters import PageFetcherMetrics
 from tests.hostile.by_hand import Days
 from tests.services.lab import Lab, until
 from tests.services.test_outage import HEALTHY, HOUR, PACE, PATHS, Leaping
@@ -17,7 +17,7 @@ from tests.site.server import Manner, Site
 NAMES = ("state", "consecutive_failures", "current_backoff_seconds", "opened_total")
 
 
-def seen(numbers: PageFetcherNumbers) -> tuple[float, ...]:
+def seen(numbers: PageFetcherMetrics) -> tuple[float, ...]:
     values = numbers.values()
     found = [values[f"page_fetcher_circuit_breaker_{name}"] for name in NAMES]
     return tuple(value for value in found if isinstance(value, (int, float)))
@@ -37,7 +37,7 @@ class Watching(Leaping):
 
     def _note(self) -> None:
         if self.fetcher is not None:
-            now = seen(self.fetcher.numbers)
+            now = seen(self.fetcher.metrics)
             if not self.seen or self.seen[-1] != now:
                 self.seen.append(now)
 
@@ -55,8 +55,8 @@ async def test_it_counts_shows_and_is_said(lab: Lab, trouble: Manner | None, cap
         async with lab.fetching([site], PACE, days.clock, watching) as fetcher:
             watching.fetcher = fetcher
             await until(lambda: days.time() > HOUR / 2)
-            assert (fetcher.numbers.opened, fetcher.numbers.failed) == (1, 0)
-            assert fetcher.numbers.probes["failure"] >= 5
+            assert (fetcher.metrics.breakers_opened, fetcher.metrics.failed) == (1, 0)
+            assert fetcher.metrics.probes["failure"] >= 5
     failures = [failures for _, failures, _, _ in watching.seen]
     assert failures[:6] == sorted(failures[:6]) and {1, 2, 3, 4, 5} <= set(failures), "one after the other"
     assert 30.0 in [backoff for _, failures, backoff, opened in watching.seen if (failures, opened) == (5, 1)]

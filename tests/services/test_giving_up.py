@@ -42,8 +42,8 @@ async def test_urls_that_stay_broken_on_a_host_that_is_up(lab: Lab, trouble: Man
         async with lab.fetching([site], settings, days.clock, leaping) as fetcher:
             leaping.fetcher = fetcher
             await until(lambda: lab.is_settled)
-            assert fetcher.numbers.requeued > 0, "it went back to the queue meanwhile"
-            assert (fetcher.numbers.failed, fetcher.numbers.retries, fetcher.numbers.fetched) == (10, 20, 1)
+            assert fetcher.metrics.requeued > 0, "it went back to the queue meanwhile"
+            assert (fetcher.metrics.failed, fetcher.metrics.retries, fetcher.metrics.fetched) == (10, 20, 1)
     asked = Counter(hit.path for hit in site.hits)
     assert [asked[path] for path in BROKEN] == [3] * 10
     assert sorted(lab.dead) == sorted(url.encode() for url in urls)
@@ -93,7 +93,7 @@ async def test_a_name_that_does_not_exist_is_the_failure_of_its_urls(
         }  # fmt: skip
         async with lab.fetching([site], settings) as fetcher:
             await until(lambda: len(lab.dead) == len(urls))
-            assert (fetcher.numbers.opened, fetcher.numbers.requeued) == (0, 0)
+            assert (fetcher.metrics.breakers_opened, fetcher.metrics.requeued) == (0, 0)
     assert sorted(lab.dead) == sorted(url.encode() for url in urls)
     assert {lab.reason(url)["reason"] for url in urls} == {"no such host (tried 3 times)"}
     told = [record.message for record in caplog.records]
@@ -114,7 +114,7 @@ async def test_an_outage_spends_no_attempt_of_a_url_that_was_not_well_before(lab
         async with lab.fetching([site], PACE, days.clock, leaping) as fetcher:
             leaping.fetcher = fetcher
             await until(lambda: lab.is_settled)
-            assert (fetcher.numbers.fetched, fetcher.numbers.failed) == (10, 0)
+            assert (fetcher.metrics.fetched, fetcher.metrics.failed) == (10, 0)
     assert lab.dead == []
 
 
@@ -122,8 +122,8 @@ async def test_robots_txt_redirected_to_a_name_that_does_not_exist_is_no_failure
     async with Site({"/robots.txt": leads_to("http://nosuch.invalid/robots.txt"), "/a": page("/")}) as site:
         lab.enqueue(site.url("/a"))
         async with lab.fetching([site], SOON) as fetcher:
-            await until(lambda: bool(site.hits) and not fetcher.in_flight and len(fetcher.holdings) > 0)
-            assert (lab.dead, fetcher.numbers.retries) == ([], 0)
+            await until(lambda: bool(site.hits) and not fetcher.in_flight and len(fetcher.in_flight_items) > 0)
+            assert (lab.dead, fetcher.metrics.retries) == ([], 0)
 
 
 async def test_healthy_urls_leave_no_trace_of_attempts(lab: Lab) -> None:
@@ -141,6 +141,6 @@ async def test_a_url_that_always_says_it_has_not_changed_is_given_up(lab: Lab) -
         lab.enqueue(site.url("/same"))
         async with lab.fetching([site], SOON) as fetcher:
             await until(lambda: lab.is_settled or len(site.hits) > 10)
-            assert (fetcher.numbers.failed, fetcher.numbers.retries) == (1, 2)
+            assert (fetcher.metrics.failed, fetcher.metrics.retries) == (1, 2)
     assert lab.reason(site.url("/same"))["attempts"] == 3
     assert [hit.path for hit in site.hits].count("/same") == 3

@@ -7,9 +7,9 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenax.services.page_fetcher.intake import HEAD_WINDOWS, WINDOW, Intake, Origins
+from tenax.services.page_fetcher.intake import HEAD_WINDOWS, WINDOW_SIZE, Intake, OriginCache
 
-HEAD = HEAD_WINDOWS * WINDOW
+HEAD = HEAD_WINDOWS * WINDOW_SIZE
 
 
 def urls(host: str, count: int, first: int = 0) -> list[bytes]:
@@ -23,18 +23,18 @@ def look(intake: Intake, queue: list[bytes], room: Counter[str], most: int = 10*
     def room_of(origin: str) -> int:
         return room[origin.removeprefix("http://").removesuffix(".example")]
 
-    for span in intake.begin():
+    for span in intake.scan_spans():
         first = span.first
         for _ in range(span.windows):
             length = len(queue)
-            window = queue[first : first + WINDOW]
-            chosen = intake.choose(window, span, room_of, most - len(found))
+            window = queue[first : first + WINDOW_SIZE]
+            chosen = intake.select_items(window, span, room_of, most - len(found))
             for raw in chosen.items:
                 del queue[queue.index(raw, first)]
                 room[raw.split(b"/")[2].decode().removesuffix(".example")] -= 1
             found += chosen.items
-            first += chosen.looked - len(chosen.items)
-            intake.looked(span, first, length, len(chosen.items))
+            first += chosen.examined - len(chosen.items)
+            intake.record_window(span, first, length, len(chosen.items))
             if len(found) >= most:
                 return found
             if first >= len(queue):
@@ -46,10 +46,10 @@ def test_it_looks_past_a_host_that_waits() -> None:
     intake, queue = Intake(), urls("dead", 3000) + urls("well", 5)
     assert look(intake, queue, Counter(well=100)) == urls("well", 5)
     assert queue == urls("dead", 3000), "and leaves the others where they are, in their order"
-    ends = [intake.is_through]
+    ends = [intake.is_exhausted]
     assert look(intake, queue, Counter(well=100)) == []
-    assert [*ends, intake.is_through] == [False, True], "the first look took something"
-    assert intake.passed == {"http://dead.example"}
+    assert [*ends, intake.is_exhausted] == [False, True], "the first look took something"
+    assert intake.skipped_hosts == {"http://dead.example"}
 
 
 def test_what_lies_far_behind_is_found_bit_by_bit() -> None:
@@ -66,14 +66,14 @@ def test_a_queue_that_was_looked_through_in_vain_is_looked_at_bit_by_bit_until_s
     ends = []
     for _ in range(6):
         assert look(intake, queue, Counter()) == []
-        ends.append(intake.is_through)
+        ends.append(intake.is_exhausted)
     assert ends == [False, False, False, True, True, True], "no hurry, once it is known"
-    assert "http://back.example" in intake.passed
-    intake.wake()
+    assert "http://back.example" in intake.skipped_hosts
+    intake.resume_scan()
     found, hurried = list[bytes](), list[bool]()
     while not found and len(hurried) < 9:
         found = look(intake, queue, Counter(back=5))
-        hurried.append(not intake.is_through)
+        hurried.append(not intake.is_exhausted)
     assert found == urls("back", 5)
     assert all(hurried)
 
@@ -86,7 +86,7 @@ def test_what_arrives_at_the_end_is_found_at_once() -> None:
 
 
 def test_a_host_that_was_passed_over_is_not_overtaken_by_itself() -> None:
-    intake, queue = Intake(), urls("a", 3) + urls("b", WINDOW) + urls("a", 3, 3)
+    intake, queue = Intake(), urls("a", 3) + urls("b", WINDOW_SIZE) + urls("a", 3, 3)
     assert look(intake, queue, Counter(a=2))[:2] == urls("a", 2)
     room = Counter(a=10)
     assert look(intake, queue, room) == urls("a", 4, 2)
@@ -95,13 +95,13 @@ def test_a_host_that_was_passed_over_is_not_overtaken_by_itself() -> None:
 def test_no_more_is_taken_than_asked_for_and_the_rest_comes_next() -> None:
     intake, queue = Intake(), urls("a", 10)
     assert look(intake, queue, Counter(a=100), most=4) == urls("a", 4)
-    assert not intake.is_through
+    assert not intake.is_exhausted
     assert look(intake, queue, Counter(a=100)) == urls("a", 6, 4)
 
 
 def test_what_is_no_url_is_taken_whoever_waits() -> None:
     intake, queue = Intake(), [*urls("dead", 3), b"no url", b"\xff"]
-    found = [intake.choose(queue, span, lambda origin: 0, 10).items for span in intake.begin()]
+    found = [intake.select_items(queue, span, lambda origin: 0, 10).items for span in intake.scan_spans()]
     assert found == [[b"no url", b"\xff"]]
 
 
@@ -123,7 +123,7 @@ def test_nothing_is_lost_and_every_host_keeps_its_order(hosts: str, rooms: list[
 
 
 def test_origins_are_those_of_the_urls_themselves() -> None:
-    origins = Origins()
+    origins = OriginCache()
     for raw, origin in {
         b"http://A.example:80/x": "http://a.example",
         b"http://a.example:80?x": "http://a.example",
@@ -131,5 +131,5 @@ def test_origins_are_those_of_the_urls_themselves() -> None:
         b"http:///c.example/x": "http://c.example",
         b"https://d.example:8443#x": "https://d.example:8443",
     }.items():
-        assert [origins.of(raw), origins.of(raw)] == [origin, origin]
-    assert origins.of(b"http://") is None
+        assert [origins.find_origin(raw), origins.find_origin(raw)] == [origin, origin]
+    assert origins.find_origin(b"http://") is None

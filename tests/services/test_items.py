@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tenax.model import Hop
-from tenax.services.page_fetcher.items import Bad, Item, elsewhere, read
+from tenax.services.page_fetcher.items import InvalidItem, Item, parse_item, redirect_item
 
 NOW = 1_750_000_000.0
 
@@ -29,7 +29,7 @@ NOW = 1_750_000_000.0
     ],
 )
 def test_a_url_is_asked_for_as_it_is_written(raw: bytes, asked_for: str, origin: str) -> None:
-    item = read(raw, NOW)
+    item = parse_item(raw, NOW)
     assert isinstance(item, Item)
     assert (item.task.url, item.task.origin) == (asked_for, origin)
     assert item.url == raw.decode().strip().replace("user:word@", "***@")
@@ -43,35 +43,35 @@ def test_a_url_is_asked_for_as_it_is_written(raw: bytes, asked_for: str, origin:
 @pytest.mark.parametrize("start", ["http://", "HTTP://", "http:\\\\", "http:/", "http:", "http:////"])
 def test_a_user_and_a_password_are_shown_to_nobody(start: str, userinfo: str) -> None:
     """However they are spelled, as long as a browser would read them as such."""
-    item = read(f"{start}{userinfo}@a.example/b?c=d@e#f".encode(), NOW)
+    item = parse_item(f"{start}{userinfo}@a.example/b?c=d@e#f".encode(), NOW)
     assert isinstance(item, Item)
     assert item.url == "http://***@a.example/b?c=d@e#f"
     assert item.task.url == "http://a.example/b?c=d@e"
 
 
 def test_an_at_sign_elsewhere_is_no_user() -> None:
-    item = read(b"http://a.example/@user:word?to=a@b.example", NOW)
+    item = parse_item(b"http://a.example/@user:word?to=a@b.example", NOW)
     assert isinstance(item, Item)
     assert item.url == "http://a.example/@user:word?to=a@b.example"
 
 
 @given(st.binary(max_size=300) | st.text(max_size=200).map(lambda text: f"http://{text}".encode("utf-8", "replace")))
 def test_whatever_comes_is_an_item_or_a_reason(raw: bytes) -> None:
-    item = read(raw, NOW)
-    if isinstance(item, Bad):
+    item = parse_item(raw, NOW)
+    if isinstance(item, InvalidItem):
         assert item.why.startswith("not a")
         assert len(item.why) < 300
     else:
         assert item.task.url.startswith(item.task.origin)
-        again = read(item.task.url.encode(), NOW)
+        again = parse_item(item.task.url.encode(), NOW)
         assert isinstance(again, Item)
         assert again.task.url == item.task.url
 
 
 def test_an_item_is_led_away_by_a_redirect_to_another_host() -> None:
-    item = read(b"http://a.example/x", 0.0)
-    assert isinstance(item, Item) and not item.is_led_away
+    item = parse_item(b"http://a.example/x", 0.0)
+    assert isinstance(item, Item) and not item.is_redirected_away
     hop = Hop("http://a.example/x", 302)
     for origin, is_away in [("http://a.example", False), ("https://a.example", True), ("http://a.example:81", True)]:
         task = msgspec.structs.replace(item.task, chain=(hop,))
-        assert elsewhere(item, f"{origin}/y", origin, task).is_led_away is is_away
+        assert redirect_item(item, f"{origin}/y", origin, task).is_redirected_away is is_away

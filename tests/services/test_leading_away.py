@@ -26,9 +26,9 @@ async def test_who_leads_to_a_host_that_is_down_is_not_asked_again_and_again(lab
         async with Site(manners, "127.0.0.72") as site:
             lab.enqueue(down.url("/there"))
             async with lab.fetching([site, down], LONG) as fetcher:
-                await until(lambda: fetcher.holdings.is_closed)
+                await until(lambda: fetcher.in_flight_items.is_blocked)
                 lab.enqueue(*[site.url("/away")] * 2, *(site.url(path) for path in PATHS))
-                await until(lambda: fetcher.numbers.fetched == len(PATHS))
+                await until(lambda: fetcher.metrics.fetched == len(PATHS))
                 await asyncio.sleep(1.0)  # there is nothing to wait for: nothing must happen
             asked = Counter(hit.path for hit in site.hits)
     assert [asked[path] for path in PATHS] == [1] * len(PATHS)
@@ -45,7 +45,7 @@ async def test_they_arrive_when_it_is_back(lab: Lab) -> None:
     ):
         lab.enqueue(site.url("/away"))
         async with lab.fetching([site, other], SHORT) as fetcher:
-            await until(lambda: fetcher.numbers.probes["failure"] > 2 or len(site.hits) > 100)
+            await until(lambda: fetcher.metrics.probes["failure"] > 2 or len(site.hits) > 100)
             is_down = False
             await until(lambda: lab.is_settled)
         asked = Counter(hit.path for hit in site.hits)
@@ -61,7 +61,7 @@ async def test_there_is_room_for_others_beside_them(lab: Lab) -> None:
         manners = {"/robots.txt": OPEN, **{path: leads_to(down.url("/there")) for path in away}}
         async with Site(manners, "127.0.0.76") as site, Site({"/robots.txt": OPEN, "/": page("/")}) as well:
             lab.enqueue(down.url("/there"), *(site.url(path) for path in away), well.url("/"))
-            settings = {**LONG, "page_fetcher.rate_limit_per_second": 50.0, "page_fetcher.in_hand": 20}
+            settings = {**LONG, "page_fetcher.rate_limit_per_second": 50.0, "page_fetcher.max_in_flight": 20}
             async with lab.fetching([site, down, well], settings) as fetcher:
-                await until(lambda: fetcher.numbers.fetched == 1)
+                await until(lambda: fetcher.metrics.fetched == 1)
     assert len(lab.queue) == len(away) + 1

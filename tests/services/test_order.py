@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tenax.services.page_fetcher import Letter
+from tenax.services.page_fetcher import DeadLetterItem
 from tenax.services.page_fetcher.redis_queue import RedisQueue
 from tests.servers.processes import free_port
 from tests.services.lab import DLQ, QUEUE, Lab, until
@@ -44,7 +44,7 @@ async def test_a_large_host_is_refilled_in_order(lab: Lab) -> None:
     manners = {"/robots.txt": rules(""), **{path: page("/") for path in paths}}
     async with Site(manners, "127.0.0.60") as large, Site(manners, "127.0.0.61") as small:
         lab.enqueue(*(large.url(path) for path in paths), *(small.url(path) for path in paths[:3]))
-        settings = {"page_fetcher.rate_limit_per_second": 200.0, "page_fetcher.in_hand": 100}
+        settings = {"page_fetcher.rate_limit_per_second": 200.0, "page_fetcher.max_in_flight": 100}
         async with lab.fetching([large, small], settings):
             await until(lambda: lab.is_settled)
     assert [hit.path for hit in large.hits] == ["/robots.txt", *paths]
@@ -59,8 +59,8 @@ async def test_what_goes_back_because_its_host_rests_goes_where_it_came_from(lab
             "page_fetcher.rate_limit_per_second": 50.0, "page_fetcher.circuit_breaker_failure_threshold": 1,
         }  # fmt: skip
         async with lab.fetching([ill], settings) as fetcher:
-            await until(lambda: fetcher.numbers.opened == 1 and lab.queue == urls)
-            await until(lambda: fetcher.holdings.is_closed)
+            await until(lambda: fetcher.metrics.breakers_opened == 1 and lab.queue == urls)
+            await until(lambda: fetcher.in_flight_items.is_blocked)
             assert lab.queue == urls
             assert len(ill.hits) == 1
 
@@ -82,7 +82,7 @@ async def test_items_are_taken_from_the_middle_by_their_places(lab: Lab) -> None
         assert lab.queue == [b"c", b"b", b"a"]
         assert await queue.take(0, 10, [b"x"]) == []
         assert lab.held == [b"a", b"c", b"b", b"c", b"a", b"b"]
-        await queue.settle(front=[b"a", b"b"], back=[b"c"])
+        await queue.settle(to_front=[b"a", b"b"], to_back=[b"c"])
         assert lab.queue == [b"a", b"b", b"c", b"b", b"a", b"c"]
         assert lab.held == [b"c", b"a", b"b"]
     finally:
@@ -100,7 +100,7 @@ async def test_a_list_that_cannot_be_written_to_loses_nothing(lab: Lab, wrong: s
         assert await queue.take(0, 3, [b"a", b"b", b"c"]) == [b"a", b"b", b"c"]
         lab.redis.set(wrong, "something else")
         with pytest.raises(ConfigError, match="WRONGTYPE"):
-            await queue.settle(back=[b"b"], dead=[Letter(b"a", b"{}")], front=[b"c"])
+            await queue.settle(to_back=[b"b"], dead_letters=[DeadLetterItem(b"a", b"{}")], to_front=[b"c"])
         assert {*lab.held, *(lab.queue if wrong != QUEUE else [])} == {b"a", b"b", b"c"}
     finally:
         await queue.close()
@@ -117,7 +117,7 @@ async def test_an_item_stays_in_the_queue_when_our_list_cannot_be_written_to(lab
             await queue.take(0, 2, [b"b"])
         assert lab.queue == [b"a", b"b"]
         with pytest.raises(ConfigError, match="WRONGTYPE"):
-            await queue.leave()
+            await queue.unregister()
         assert lab.queue == [b"a", b"b"]
     finally:
         await queue.close()

@@ -27,7 +27,7 @@ PATIENCE_SECONDS = 10.0
 DOWN_AT, UP_AT = 10.5, 10.5 + 2 * HOUR
 PATHS = [f"/{number}" for number in range(40)]
 HEALTHY: dict[str, Manner] = {"/robots.txt": rules(""), "/": page("/"), **{path: page("/") for path in PATHS}}
-PACE = {"page_fetcher.rate_limit_per_second": 1.0, "politeness.share_turns": False}
+PACE = {"page_fetcher.rate_limit_per_second": 1.0, "politeness.share_rate_limit": False}
 
 
 class Leaping:
@@ -43,7 +43,7 @@ class Leaping:
             if news.is_set():
                 return
         fetcher = self.fetcher
-        if fetcher is not None and not fetcher.in_flight and not fetcher.holdings.is_moving:
+        if fetcher is not None and not fetcher.in_flight and not fetcher.in_flight_items.is_moving:
             await self._days.leap(self._days.clock.now() + seconds)
 
 
@@ -57,7 +57,7 @@ async def test_the_two_hour_outage(lab: Lab) -> None:
         lab.enqueue(*urls)
         async with lab.fetching([site], PACE, days.clock, leaping) as fetcher:
             leaping.fetcher = fetcher
-            numbers = fetcher.numbers
+            numbers = fetcher.metrics
 
             def look() -> None:
                 state = numbers.values()["page_fetcher_circuit_breaker_state"]
@@ -71,7 +71,7 @@ async def test_the_two_hour_outage(lab: Lab) -> None:
             # Before it went away it had been asked for robots.txt and nine pages.
             done = len([hit for hit in site.hits if hit.at < DOWN_AT]) - 1
             assert in_the_middle == [(len(urls) - done, 0, 0, 1)], "the queue is intact, and nothing is held"
-            assert (numbers.opened, numbers.closed, numbers.failed) == (1, 1, 0)
+            assert (numbers.breakers_opened, numbers.breakers_closed, numbers.failed) == (1, 1, 0)
             assert numbers.probes["success"] == 1
             assert 24 <= numbers.probes["failure"] <= 29
             assert numbers.requeued >= 5
@@ -105,7 +105,7 @@ async def test_an_outage_as_the_site_sees_it(lab: Lab, trouble: Manner) -> None:
         async with lab.fetching([site], settings, days.clock, leaping) as fetcher:
             leaping.fetcher = fetcher
             await until(lambda: lab.is_settled)
-            assert fetcher.numbers.fetched == len(PATHS)
+            assert fetcher.metrics.fetched == len(PATHS)
     assert lab.dead == []
     during = [hit for hit in site.hits if DOWN_AT < hit.at < UP_AT]
     first = next(number for number, hit in enumerate(during) if hit.method == "HEAD")
@@ -127,7 +127,7 @@ async def test_a_host_that_is_down_when_it_is_first_met(lab: Lab, trouble: Manne
         async with lab.fetching([site], PACE, days.clock, leaping) as fetcher:
             leaping.fetcher = fetcher
             await until(lambda: lab.is_settled)
-            assert fetcher.numbers.fetched == len(PATHS)
+            assert fetcher.metrics.fetched == len(PATHS)
     assert lab.dead == []
     back_at = next(hit.at for hit in site.hits if hit.at >= 2 * HOUR)
     assert back_at <= 2 * HOUR + 330
@@ -148,7 +148,7 @@ async def test_a_host_beside_the_one_that_is_down_goes_on(lab: Lab) -> None:
             await until(lambda: all(lab.page(well.url(path)) is not None for path in PATHS))
             well_at = days.time()
             await until(lambda: lab.is_settled)
-            assert fetcher.numbers.fetched == 2 * len(PATHS)
+            assert fetcher.metrics.fetched == 2 * len(PATHS)
     assert well_at < 120, "one a second, and not held up by the other"
     assert min(gaps(well.hits)) >= 0.999
     assert lab.dead == []
@@ -178,8 +178,8 @@ async def test_a_host_that_asks_for_a_long_rest_gets_it(lab: Lab) -> None:
         async with lab.fetching([site], PACE, days.clock, leaping) as fetcher:
             leaping.fetcher = fetcher
             await until(lambda: lab.is_settled)
-            assert (fetcher.numbers.opened, fetcher.numbers.failed) == (0, 0)
-            assert fetcher.numbers.fetched == len(PATHS)
+            assert (fetcher.metrics.breakers_opened, fetcher.metrics.failed) == (0, 0)
+            assert fetcher.metrics.fetched == len(PATHS)
     limited = next(number for number, hit in enumerate(site.hits) if hit.at > 5.5)
     assert site.hits[limited + 1].at - site.hits[limited].at >= 1800
     assert min(gaps(site.hits[limited + 1 :])) >= 3.999, "and a quarter of its pace afterwards"

@@ -35,7 +35,7 @@ async def test_a_reader_that_knows_only_the_specification_finds_every_page(lab: 
         async with lab.fetching([site]) as fetcher:
             await until(lambda: lab.is_settled)
             found = await read_webpages(lab.kafka.servers, lab.redis_url, lab.topic, len(urls))
-            assert fetcher.numbers.fetched == len(urls)
+            assert fetcher.metrics.fetched == len(urls)
     assert sorted(webpage.url for webpage in found) == sorted(urls)
     for webpage in found:
         assert (webpage.status_code, webpage.content_type) == (200, "text/html; charset=utf-8")
@@ -45,7 +45,7 @@ async def test_a_reader_that_knows_only_the_specification_finds_every_page(lab: 
 
 
 async def test_the_memory_for_bodies_is_kept_and_given_back(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tenax.fetch.body_intake.PUT_OFF_SECONDS", 0.1)  # what finds no room comes again soon
+    monkeypatch.setattr("tenax.fetch.body_intake.RETRY_SECONDS", 0.1)  # what finds no room comes again soon
     length, limit = 2_000_000, 4 * 1024 * 1024
     paths = [f"/{number}" for number in range(20)]
     body = gzip.compress(b"<!doctype html><title>A page</title><p>Words</p>".ljust(length))
@@ -59,10 +59,10 @@ async def test_the_memory_for_bodies_is_kept_and_given_back(lab: Lab, monkeypatc
         settings = {"crawl.max_body_memory_bytes": limit, "politeness.connections_per_host": 20}
         async with lab.fetching([site], settings) as fetcher:
             await until(lambda: lab.is_settled)
-            assert fetcher.numbers.fetched == len(paths)
+            assert fetcher.metrics.fetched == len(paths)
             bodies = fetcher._bodies
             assert (bodies.used_bytes, bodies.waiting) == (0, 0)
-            assert length < bodies.most_used_bytes < limit + 2 * length
+            assert length < bodies.peak_bytes < limit + 2 * length
     assert [hit.path for hit in site.hits].count(paths[0]) == 1
 
 
@@ -90,7 +90,7 @@ async def test_robots_txt_is_obeyed_for_the_user_agent_that_is_sent(lab: Lab) ->
         lab.enqueue(site.url("/closed"), site.url("/open"))
         async with lab.fetching([site], {"page_fetcher.user_agent": "OttoBot/1.0"}) as fetcher:
             await until(lambda: lab.is_settled)
-            assert (fetcher.numbers.fetched, fetcher.numbers.skipped) == (1, 1)
+            assert (fetcher.metrics.fetched, fetcher.metrics.skipped) == (1, 1)
     assert [hit.path for hit in site.hits] == ["/robots.txt", "/open"]
     assert {hit.headers["user-agent"] for hit in site.hits} == {"OttoBot/1.0"}
 
@@ -113,8 +113,8 @@ async def test_what_is_no_url_goes_to_the_dead_letters_and_stops_nothing(lab: La
         lab.enqueue(*BAD, site.url("/good"))
         async with lab.fetching([site]) as fetcher:
             await until(lambda: lab.is_settled)
-            assert fetcher.numbers.fetched == 1
-            assert fetcher.numbers.dead_letters == len(BAD)
+            assert fetcher.metrics.fetched == 1
+            assert fetcher.metrics.dead_letters == len(BAD)
     assert sorted(lab.dead) == sorted(BAD)
     for item, why in BAD.items():
         reason = lab.reason(item)
@@ -140,8 +140,8 @@ async def test_a_password_in_an_item_stands_nowhere_but_in_the_item(
         lab.enqueue(*fetched, *given_up)
         async with lab.fetching([site], SOON) as fetcher:
             await until(lambda: lab.is_settled)
-            assert fetcher.numbers.fetched == len(fetched)
-            assert fetcher.numbers.dead_letters == len(given_up)
+            assert fetcher.metrics.fetched == len(fetched)
+            assert fetcher.metrics.dead_letters == len(given_up)
     events = read(lab.kafka.servers, lab.topic, len(fetched))
     assert not [event for event in events if b"hunter2" in b"".join(part or b"" for part in event)]
     assert not [item for item in given_up if "hunter2" in str(lab.reason(item.encode()))]
@@ -158,7 +158,7 @@ async def test_a_url_that_fails_by_itself_is_given_up_with_its_reason(lab: Lab, 
         lab.enqueue(site.url("/bad"), site.url("/good"))
         async with lab.fetching([site], SOON) as fetcher:
             await until(lambda: lab.is_settled)
-            numbers = fetcher.numbers
+            numbers = fetcher.metrics
             assert (numbers.failed, numbers.retries, numbers.requeued) == (1, attempts - 1, 0)
     assert [hit.path for hit in site.hits].count("/bad") == attempts
     assert lab.dead == [site.url("/bad").encode()]
@@ -220,7 +220,7 @@ async def test_what_robots_txt_forbids_is_skipped_at_every_hop(lab: Lab) -> None
         lab.enqueue(site.url("/no/1"), site.url("/yes"))
         async with lab.fetching([site]) as fetcher:
             await until(lambda: lab.is_settled)
-            assert fetcher.numbers.skipped == 2
+            assert fetcher.metrics.skipped == 2
     assert lab.dead == []
     assert [hit.path for hit in site.hits] == ["/robots.txt", "/yes"]
 
@@ -230,8 +230,8 @@ async def test_the_same_url_twice_in_the_queue_is_told_twice_and_settled_twice(l
         lab.enqueue(site.url("/a"), site.url("/a"))
         async with lab.fetching([site]) as fetcher:
             await until(lambda: lab.is_settled)
-            assert fetcher.numbers.fetched == 2
-            await until(lambda: len(fetcher.holdings) == 0)
+            assert fetcher.metrics.fetched == 2
+            await until(lambda: len(fetcher.in_flight_items) == 0)
 
 
 async def test_a_429_is_waited_for_and_counts_for_nothing(lab: Lab) -> None:
@@ -246,7 +246,7 @@ async def test_a_429_is_waited_for_and_counts_for_nothing(lab: Lab) -> None:
         lab.enqueue(site.url("/a"))
         async with lab.fetching([site]) as fetcher:
             await until(lambda: lab.is_settled)
-            assert fetcher.numbers.opened == fetcher.numbers.failed == fetcher.numbers.retries == 0
+            assert fetcher.metrics.breakers_opened == fetcher.metrics.failed == fetcher.metrics.retries == 0
     first, second = [hit.at for hit in site.hits if hit.path == "/a"]
     assert second - first >= 1.0
     assert lab.dead == []
@@ -268,7 +268,7 @@ async def test_a_host_with_very_many_urls_does_not_keep_the_others_out(lab: Lab)
         Site({"/robots.txt": OPEN, "/a": page("/")}, "127.0.0.47") as small,
     ):
         lab.enqueue(*(large.url(f"/{number}") for number in range(500)), small.url("/a"))
-        slow = {"page_fetcher.rate_limit_per_second": 1.0, "page_fetcher.in_hand": 100}
+        slow = {"page_fetcher.rate_limit_per_second": 1.0, "page_fetcher.max_in_flight": 100}
         async with lab.fetching([large, small], {**slow, "politeness.connections_per_host": 1}):
             await until(lambda: lab.page(small.url("/a")) is not None)
     assert len(lab.queue) + len(lab.dead) == 500, "all that was not fetched is in the queue"
@@ -278,8 +278,8 @@ async def test_a_url_of_very_many_hosts_is_held_only_up_to_the_bound(lab: Lab) -
     async with Site({"/robots.txt": OPEN, **{f"/{number}": page("/") for number in range(200)}}) as site:
         lab.enqueue(*(site.url(f"/{number}") for number in range(200)))
         most = 0
-        async with lab.fetching([site], {"page_fetcher.in_hand": 10}) as fetcher:
+        async with lab.fetching([site], {"page_fetcher.max_in_flight": 10}) as fetcher:
             while not lab.is_settled:
-                most = max(most, len(lab.held), len(fetcher.holdings))
+                most = max(most, len(lab.held), len(fetcher.in_flight_items))
                 await asyncio.sleep(0)
         assert 0 < most <= 10

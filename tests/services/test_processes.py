@@ -109,7 +109,7 @@ async def test_a_second_signal_ends_at_once_and_the_processing_list_remembers(la
 async def test_two_fetchers_on_one_queue_keep_a_host_at_its_pace(lab: Lab) -> None:
     async with Site({"/robots.txt": rules(""), **{path: page("/") for path in PATHS}}, "127.0.0.55") as site:
         lab.enqueue(*(site.url(path) for path in PATHS[:12]))
-        settings = {"page_fetcher.rate_limit_per_second": 4.0, "page_fetcher.in_hand": 4}
+        settings = {"page_fetcher.rate_limit_per_second": 4.0, "page_fetcher.max_in_flight": 4}
         both = [run(lab, site, settings) for _ in range(2)]
         await until(lambda: lab.is_settled)
         for process in both:

@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from tenax.clock import ManualClock
-from tenax.services.page_fetcher.counters import PageFetcherNumbers
-from tenax.services.page_fetcher.maintenance import Upkeep
+from tenax.services.page_fetcher.counters import PageFetcherMetrics
+from tenax.services.page_fetcher.maintenance import Maintenance
 from tenax.services.page_fetcher.redis_queue import RedisQueue
 from tenax.services.wiring import open_page_fetcher
 from tests.services.lab import QUEUE, Lab, until
@@ -47,12 +47,12 @@ async def test_what_the_dead_held_comes_back_in_the_time_that_is_promised(lab: L
         if clock.now() - killed_at >= own.dead_after_seconds:
             lab.redis.delete("crawler:worker:killed")  # as its time to live says
 
-    app = await open_page_fetcher(config, PageFetcherNumbers(), clock)
+    app = await open_page_fetcher(config, PageFetcherMetrics(), clock)
     queue = await RedisQueue.open(own, "other")
     try:
-        upkeep = Upkeep(queue, app.fetcher.holdings, own, PageFetcherNumbers(), clock, by_hand)
+        maintenance = Maintenance(queue, app.fetcher.in_flight_items, own, PageFetcherMetrics(), clock, by_hand)
         with pytest.raises(Enough):
-            await upkeep.run(lambda: "")
+            await maintenance.run(lambda: "")
     finally:
         await queue.close()
         await app.close()
@@ -62,10 +62,10 @@ async def test_what_the_dead_held_comes_back_in_the_time_that_is_promised(lab: L
 
 
 async def test_the_limiter_in_redis_serves_whatever_is_shared_on_this_machine(lab: Lab) -> None:
-    """`politeness.share_turns` is about other crawls of this machine. Page-fetchers share their turns in Redis."""
+    """`politeness.share_rate_limit` is about other crawls of this machine. Page-fetchers share their turns in Redis."""
     paths = [f"/{number}" for number in range(12)]
     settings = {
-        "politeness.share_turns": False, "page_fetcher.rate_limit_per_second": 10.0, "page_fetcher.in_hand": 4,
+        "politeness.share_rate_limit": False, "page_fetcher.rate_limit_per_second": 10.0, "page_fetcher.max_in_flight": 4,
     }  # fmt: skip
     async with Site({"/robots.txt": rules(""), **{path: page("/") for path in paths}}, "127.0.0.65") as site:
         lab.enqueue(*(site.url(path) for path in paths))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tenax.errors import ConfigError
-from tenax.services.page_fetcher import Letter, Standing
+from tenax.services.page_fetcher import DeadLetterItem, WorkerStatus
 from tenax.services.page_fetcher.redis_queue import RedisQueue
 from tests.services.lab import DLQ, QUEUE, Lab
 
@@ -32,9 +32,9 @@ async def other(lab: Lab) -> AsyncIterator[RedisQueue]:
 
 async def test_waiting_takes_nothing(lab: Lab, queue: RedisQueue) -> None:
     """What is taken by a command that comes late would be in nobody's hands."""
-    assert not await queue.wait(0.01)
+    assert not await queue.wait_for_items(0.01)
     lab.enqueue(A, B)
-    assert await queue.wait(0.01)
+    assert await queue.wait_for_items(0.01)
     assert (lab.queue, lab.held) == ([A, B], [])
 
 
@@ -43,9 +43,9 @@ async def test_what_is_taken_by_a_command_that_came_late_is_found_by_others(
 ) -> None:
     """A Redis that was frozen does what it was asked in any order: also after we have left."""
     lab.enqueue(A, B)
-    await queue.leave()
+    await queue.unregister()
     assert await queue.take(0, 10, [A]) == [A]
-    assert await other.recover() == 1
+    assert await other.recover_dead_workers() == 1
     assert lab.queue == [A, B]
 
 
@@ -64,12 +64,12 @@ async def test_what_is_settled_twice_is_in_the_queue_once(
         return await settle(**what)
 
     monkeypatch.setattr(queue, "_settle", twice)
-    await queue.settle([A], [B], [Letter(C, b"{}")], [D])
+    await queue.settle([A], [B], [DeadLetterItem(C, b"{}")], [D])
     assert calls == 1
     assert (lab.queue, lab.held, lab.dead) == ([D, B], [], [C])
     lab.enqueue(A)
     await queue.take(0, 10, [B])
-    await queue.settle(back=[B])
+    await queue.settle(to_back=[B])
     assert lab.queue == [D, A, B]
 
 
@@ -78,7 +78,7 @@ async def test_what_redis_has_forgotten_is_put_back_all_the_same(lab: Lab, queue
     await queue.take(0, 10, [A, B])
     await queue.settle(done=[B])
     lab.redis.flushall()
-    await queue.settle(back=[A])
+    await queue.settle(to_back=[A])
     assert lab.queue == [A]
 
 
@@ -86,14 +86,14 @@ Call = Callable[[RedisQueue], Awaitable[object]]
 CALLS: dict[str, tuple[Call, list[str]]] = {
     "take": (lambda queue: queue.take(0, 10, [C, E]), [QUEUE, OURS, f"{QUEUE}:processing"]),
     "settle": (
-        lambda queue: queue.settle([A], [B], [Letter(D, b"{}")], [F]),
+        lambda queue: queue.settle([A], [B], [DeadLetterItem(D, b"{}")], [F]),
         [QUEUE, OURS, DLQ, f"{DLQ}:reasons", f"{QUEUE}:attempts", f"{QUEUE}:last_activity", f"{OURS}:settled"],
     ),
     "leave": (
-        lambda queue: queue.leave(),
+        lambda queue: queue.unregister(),
         [QUEUE, OURS, "crawler:worker:me", "crawler:active_workers", f"{QUEUE}:processing"],
     ),
-    "spend": (lambda queue: queue.spend(A, 2), [f"{QUEUE}:attempts"]),
+    "spend": (lambda queue: queue.set_attempts(A, 2), [f"{QUEUE}:attempts"]),
 }
 
 
@@ -101,7 +101,7 @@ CALLS: dict[str, tuple[Call, list[str]]] = {
 async def test_a_key_of_another_type_loses_nothing(lab: Lab, queue: RedisQueue, name: str, key: str) -> None:
     lab.enqueue(A, B, D, F, C, E)
     await queue.take(0, 10, [A, B, D, F])
-    await queue.spend(D, 1)
+    await queue.set_attempts(D, 1)
     await queue.settle(done=[E])
     is_there = bool(lab.redis.exists(key))
     before = held_by(lab)
@@ -134,9 +134,9 @@ async def test_a_key_of_another_type_loses_nothing_of_the_dead(lab: Lab, queue: 
     lab.redis.rename(key, "aside")
     lab.redis.set(key, "a text")
     with pytest.raises(ConfigError, match="WRONGTYPE"):
-        await queue.recover()
+        await queue.recover_dead_workers()
     lab.redis.rename("aside", key)
-    assert await queue.recover() == 2
+    assert await queue.recover_dead_workers() == 2
     assert lab.queue == [A, B, C]
 
 
@@ -144,9 +144,9 @@ async def test_a_fetcher_that_was_given_up_hears_of_it(lab: Lab, queue: RedisQue
     lab.enqueue(A)
     await queue.take(0, 10, [A])
     lab.redis.delete("crawler:worker:me")
-    assert await other.recover() == 1
-    assert await queue.beat("") is Standing.GIVEN_UP
-    assert await queue.beat("") is Standing.KNOWN
+    assert await other.recover_dead_workers() == 1
+    assert await queue.send_heartbeat("") is WorkerStatus.EXPIRED
+    assert await queue.send_heartbeat("") is WorkerStatus.REGISTERED
 
 
 async def test_times_are_those_of_redis(lab: Lab) -> None:

@@ -11,11 +11,11 @@ import yaml
 
 from tenax.clock import ManualClock
 from tenax.errors import ConfigError
-from tenax.services.redis_connection import redis_at
-from tenax.services.scheduler import Seed, Sending
-from tenax.services.scheduler.loop import Agenda
-from tenax.services.scheduler.plan import seconds_of, seeds_of
-from tenax.services.scheduler.redis_store import RedisMarks
+from tenax.services.redis_connection import create_redis_client
+from tenax.services.scheduler import Seed, SendStatus
+from tenax.services.scheduler.loop import SeedScheduler
+from tenax.services.scheduler.plan import parse_interval, parse_schedule
+from tenax.services.scheduler.redis_store import RedisSeedQueue
 from tests.e2e.program import environment, tenax
 from tests.loops import FAULT_SECONDS
 from tests.servers.redis import RedisServer
@@ -33,7 +33,11 @@ def test_a_file_with_both_ways_of_writing() -> None:
         every: 900s
         priority: high
     """
-    assert seeds_of(yaml.safe_load(text), "seeds.yaml") == (Seed(A, 3600.0), Seed(B, 900.0, True), Seed(C, 900.0, True))
+    assert parse_schedule(yaml.safe_load(text), "seeds.yaml") == (
+        Seed(A, 3600.0),
+        Seed(B, 900.0, True),
+        Seed(C, 900.0, True),
+    )
 
 
 @pytest.mark.parametrize(
@@ -49,7 +53,7 @@ def test_a_file_with_both_ways_of_writing() -> None:
     ],
 )
 def test_intervals(text: Any, seconds: float) -> None:
-    assert seconds_of(text, "here") == seconds
+    assert parse_interval(text, "here") == seconds
 
 
 @pytest.mark.parametrize(
@@ -77,25 +81,25 @@ def test_intervals(text: Any, seconds: float) -> None:
 )  # fmt: skip
 def test_a_slip_in_the_file_is_one_sentence(document: Any, why: str) -> None:
     with pytest.raises(ConfigError) as error:
-        seeds_of(document, "seeds.yaml")
+        parse_schedule(document, "seeds.yaml")
     assert str(error.value) == f"seeds.yaml: {why}"
 
 
 async def test_once_an_interval_however_many_schedulers_there_are(lab: Lab) -> None:
     seeds = [Seed(A, 3600.0), Seed(B, 3600.0), Seed(C, 0.2, is_urgent=True)]
     clock = ManualClock()
-    marks = [await RedisMarks.open(lab.redis_url, "crawler_queue") for _ in range(3)]
+    marks = [await RedisSeedQueue.open(lab.redis_url, "crawler_queue") for _ in range(3)]
     try:
-        agendas = [Agenda(seeds, one, clock) for one in marks]
-        counts = await asyncio.gather(*(agenda.send_what_is_due() for agenda in agendas))
+        agendas = [SeedScheduler(seeds, one, clock) for one in marks]
+        counts = await asyncio.gather(*(agenda.send_due_seeds() for agenda in agendas))
         assert lab.queue == [C.encode(), A.encode(), B.encode()], "the urgent one at the head"
-        assert sum(count[Sending.SENT] for count in counts) == 3
-        assert sum(count[Sending.MARKED] + count[Sending.WAITING] for count in counts) == 6
+        assert sum(count[SendStatus.SENT] for count in counts) == 3
+        assert sum(count[SendStatus.ALREADY_SENT] + count[SendStatus.STILL_QUEUED] for count in counts) == 6
         lab.redis.delete("crawler_queue")
-        assert not any([await agenda.send_what_is_due() for agenda in agendas]), "nothing is due"
+        assert not any([await agenda.send_due_seeds() for agenda in agendas]), "nothing is due"
         # As it is after a restart: everything is looked at, and the marks know.
-        again = Agenda(seeds, marks[0], clock)
-        assert (await again.send_what_is_due())[Sending.MARKED] >= 2
+        again = SeedScheduler(seeds, marks[0], clock)
+        assert (await again.send_due_seeds())[SendStatus.ALREADY_SENT] >= 2
     finally:
         for one in marks:
             await one.close()
@@ -103,22 +107,22 @@ async def test_once_an_interval_however_many_schedulers_there_are(lab: Lab) -> N
 
 async def test_what_waits_in_the_queue_is_not_sent_again(lab: Lab) -> None:
     lab.enqueue(A)
-    marks = await RedisMarks.open(lab.redis_url, "crawler_queue")
+    marks = await RedisSeedQueue.open(lab.redis_url, "crawler_queue")
     try:
         [sent] = await marks.send([Seed(A, 3600.0)])
-        assert sent.how is Sending.WAITING
-        assert sent.again_seconds == 60.0
+        assert sent.status is SendStatus.STILL_QUEUED
+        assert sent.next_check_seconds == 60.0
         assert lab.queue == [A.encode()]
         lab.redis.delete("crawler_queue")
         [sent] = await marks.send([Seed(A, 3600.0)])
-        assert (sent.how, sent.again_seconds) == (Sending.SENT, 3600.0)
+        assert (sent.status, sent.next_check_seconds) == (SendStatus.SENT, 3600.0)
         assert 3590 < lab.redis.pttl(next(lab.redis.scan_iter("crawler_scheduler:sent:*"))) / 1000 <= 3600
     finally:
         await marks.close()
 
 
 async def test_it_sends_again_when_the_interval_is_over(lab: Lab) -> None:
-    marks = await RedisMarks.open(lab.redis_url, "crawler_queue")
+    marks = await RedisSeedQueue.open(lab.redis_url, "crawler_queue")
     clock, waits = ManualClock(), list[float]()
 
     async def leap(stopping: asyncio.Event, seconds: float) -> None:
@@ -130,7 +134,7 @@ async def test_it_sends_again_when_the_interval_is_over(lab: Lab) -> None:
         if len(waits) == 3:
             stopping.set()
 
-    agenda = Agenda([Seed(A, 30.0)], marks, clock, leap)
+    agenda = SeedScheduler([Seed(A, 30.0)], marks, clock, leap)
     try:
         await agenda.run()
     finally:
@@ -139,10 +143,10 @@ async def test_it_sends_again_when_the_interval_is_over(lab: Lab) -> None:
 
 
 async def test_who_stops_it_does_not_wait_for_a_redis_that_is_silent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(redis_at, "__defaults__", (2 * FAULT_SECONDS,))  # who waits for an answer is seen
+    monkeypatch.setattr(create_redis_client, "__defaults__", (2 * FAULT_SECONDS,))  # who waits for an answer is seen
     with RedisServer() as server:
-        marks = await RedisMarks.open(server.url, "crawler_queue")
-        agenda = Agenda([Seed(A, 30.0)], marks, ManualClock())
+        marks = await RedisSeedQueue.open(server.url, "crawler_queue")
+        agenda = SeedScheduler([Seed(A, 30.0)], marks, ManualClock())
         server.pause()
         running = asyncio.ensure_future(agenda.run())
         try:

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from tenax.runtime.cancellation import ended
+from tenax.runtime.cancellation import cancel_and_wait
 from tenax.services.page_fetcher import fetcher as fetcher_module
-from tenax.services.page_fetcher.counters import PageFetcherNumbers
+from tenax.services.page_fetcher.counters import PageFetcherMetrics
 from tenax.services.page_fetcher.redis_queue import RedisQueue
-from tenax.services.redis_connection import redis_at
+from tenax.services.redis_connection import create_redis_client
 from tenax.services.wiring import open_page_fetcher
 from tests.hostile.by_hand import Days
 from tests.loops import FAULT_SECONDS
@@ -52,10 +52,10 @@ async def test_kafka_away_and_back(redis: str, own_broker: KafkaBroker, caplog: 
         await until(lambda: not lab.queue and len(site.hits) == len(PATHS) + 1)
         await until(lambda: not fetcher.in_flight)
         assert len(lab.held) == len(PATHS) - 1, "not told, so not settled"
-        assert fetcher.numbers.fetched == 1, "nor counted"
+        assert fetcher.metrics.fetched == 1, "nor counted"
         own_broker.up()
         await until(lambda: lab.is_settled)
-        assert fetcher.numbers.fetched == len(PATHS)
+        assert fetcher.metrics.fetched == len(PATHS)
     assert len(read(own_broker.servers, lab.topic, len(PATHS))) == len(PATHS)
     assert [record.message for record in caplog.records].count(
         "Kafka is in trouble; what it is to be told waits"
@@ -154,7 +154,7 @@ async def test_redis_that_lost_its_memory_loses_nothing_that_is_held(
         async with lab.fetching([site], settings) as fetcher:
             await until(lambda: not lab.queue and len(site.hits) > 3)
             lab.redis.flushall()
-            await until(lambda: len(lab.held) == len(fetcher.holdings) > 0)
+            await until(lambda: len(lab.held) == len(fetcher.in_flight_items) > 0)
         found = len([url for url in urls if lab.page(url) is not None])
         left = {item.decode() for item in lab.queue}
     assert found > 0
@@ -167,13 +167,13 @@ async def test_redis_that_lost_its_memory_loses_nothing_that_is_held(
 async def test_who_stops_it_does_not_wait_for_a_redis_that_is_silent(
     own_redis: RedisServer, kafka: KafkaBroker, monkeypatch: pytest.MonkeyPatch, is_new: bool
 ) -> None:
-    monkeypatch.setattr(fetcher_module, "LEAVE_SECONDS", 0.1)
-    monkeypatch.setattr(redis_at, "__defaults__", (2 * FAULT_SECONDS,))  # who waits for an answer is seen
+    monkeypatch.setattr(fetcher_module, "UNREGISTER_TIMEOUT_SECONDS", 0.1)
+    monkeypatch.setattr(create_redis_client, "__defaults__", (2 * FAULT_SECONDS,))  # who waits for an answer is seen
     lab = Lab(own_redis.url, kafka)
     lab.redis.rpush(f"{QUEUE}:processing:gone", "http://127.0.0.1:1/")
     lab.redis.sadd(f"{QUEUE}:processing", "gone")
     config = lab.config([], {"page_fetcher.grace_seconds": 0.1})
-    app = await open_page_fetcher(config, PageFetcherNumbers())
+    app = await open_page_fetcher(config, PageFetcherMetrics())
     if is_new:
         own_redis.pause()
     running = asyncio.ensure_future(app.fetcher.run())
@@ -189,7 +189,7 @@ async def test_who_stops_it_does_not_wait_for_a_redis_that_is_silent(
             await app.close()
     finally:
         own_redis.go_on()
-        await ended(running)
+        await cancel_and_wait(running)
     lab.redis.close()
 
 
@@ -199,13 +199,13 @@ async def test_a_fetcher_that_counted_as_dead_drops_what_others_have_now(lab: La
         lab.enqueue(*(site.url(path) for path in paths))
         settings = {"page_fetcher.concurrency": 1, "page_fetcher.heartbeat_seconds": 0.2}
         async with lab.fetching([site], settings) as one:
-            await until(lambda: len(one.holdings) == len(paths) and len(site.hits) >= 2)
+            await until(lambda: len(one.in_flight_items) == len(paths) and len(site.hits) >= 2)
             # As if it had been paused for longer than it is believed to be alive, and given up meanwhile.
             [name] = [key.decode() for key in lab.redis.scan_iter("crawler:worker:*")]
             worker = name.removeprefix("crawler:worker:")
             lab.redis.set(f"{QUEUE}:processing:{worker}:given_up", "1")
             lab.redis.rename(f"{QUEUE}:processing:{worker}", "elsewhere")
-            await until(lambda: len(one.holdings) == 0)
+            await until(lambda: len(one.in_flight_items) == 0)
             asked = len(site.hits)
             lab.redis.rename("elsewhere", QUEUE)
             await until(lambda: lab.is_settled)
@@ -220,7 +220,7 @@ async def test_what_it_took_after_it_counted_as_dead_is_fetched(lab: Lab) -> Non
         lab.enqueue(*(site.url(path) for path in paths))
         settings = {"page_fetcher.concurrency": 1, "page_fetcher.heartbeat_seconds": 0.2}
         async with lab.fetching([site], settings) as one:
-            await until(lambda: len(one.holdings) == len(paths) and len(site.hits) >= 2)
+            await until(lambda: len(one.in_flight_items) == len(paths) and len(site.hits) >= 2)
             [name] = [key.decode() for key in lab.redis.scan_iter("crawler:worker:*")]
             tombstone = f"{QUEUE}:processing:{name.removeprefix('crawler:worker:')}:given_up"
             lab.redis.set(tombstone, "1")
@@ -240,13 +240,13 @@ async def test_what_the_dead_held_goes_back_to_the_head_in_its_order(lab: Lab) -
         config = lab.config([site]).page_fetcher
         queue = await RedisQueue.open(config, "me")
         try:
-            assert await queue.recover() == 2
+            assert await queue.recover_dead_workers() == 2
             assert lab.queue == [site.url("/1").encode(), site.url("/2").encode(), b"http://127.0.0.1:1/last"]
             assert lab.held == [site.url("/3").encode()]
             ours = [site.url("/1").encode(), site.url("/2").encode()]
             assert await queue.take(0, 10, ours) == ours
             assert lab.queue == [b"http://127.0.0.1:1/last"]
-            assert await queue.leave() == 2
+            assert await queue.unregister() == 2
         finally:
             await queue.close()
     assert lab.queue[:2] == [site.url("/1").encode(), site.url("/2").encode()]

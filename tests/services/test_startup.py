@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from tenax.errors import ConfigError, LedgerAway, LedgerUnusable, ServerAway, TenaxError
-from tenax.services.startup import PAUSES_SECONDS, SPREAD, Stopping, opened
+from tenax.errors import ConfigError, DatabaseUnavailable, DatabaseUnusable, ServerUnavailable, TenaxError
+from tenax.services.startup import JITTER_SHARE, RETRY_DELAYS_SECONDS, StopSignal, open_when_available
 
 DONE = "a service"
-AWAY = ServerAway("Redis does not answer")
+AWAY = ServerUnavailable("Redis does not answer")
 
 
 class Pauses:
@@ -39,22 +39,22 @@ def after(*troubles: TenaxError) -> Callable[[], Coroutine[Any, Any, str]]:
 
 async def test_who_is_there_is_not_waited_for(caplog: pytest.LogCaptureFixture) -> None:
     pauses = Pauses()
-    assert await opened(after(), Stopping(), pauses) == DONE
+    assert await open_when_available(after(), StopSignal(), pauses) == DONE
     assert pauses.seconds == []
     assert caplog.records == []
 
 
 async def test_who_is_away_is_tried_again_with_longer_pauses() -> None:
     pauses = Pauses()
-    assert await opened(after(*[AWAY] * 10), Stopping(), pauses) == DONE
-    for seconds, pause in zip(pauses.seconds, [*PAUSES_SECONDS, 30.0, 30.0, 30.0], strict=True):
-        assert pause <= seconds <= pause * (1 + SPREAD)
+    assert await open_when_available(after(*[AWAY] * 10), StopSignal(), pauses) == DONE
+    for seconds, pause in zip(pauses.seconds, [*RETRY_DELAYS_SECONDS, 30.0, 30.0, 30.0], strict=True):
+        assert pause <= seconds <= pause * (1 + JITTER_SHARE)
 
 
 async def test_each_server_that_is_away_is_named_once(caplog: pytest.LogCaptureFixture) -> None:
-    postgres = LedgerAway("PostgreSQL does not answer")
+    postgres = DatabaseUnavailable("PostgreSQL does not answer")
     with caplog.at_level(logging.INFO, "tenax"):
-        await opened(after(postgres, postgres, AWAY, AWAY), Stopping(), Pauses())
+        await open_when_available(after(postgres, postgres, AWAY, AWAY), StopSignal(), Pauses())
     assert [record.message for record in caplog.records] == [
         "a server is away, waiting for it",
         "a server is away, waiting for it",
@@ -62,46 +62,46 @@ async def test_each_server_that_is_away_is_named_once(caplog: pytest.LogCaptureF
     ]
 
 
-@pytest.mark.parametrize("trouble", [ConfigError("no such user"), LedgerUnusable("of a newer Tenax")])
+@pytest.mark.parametrize("trouble", [ConfigError("no such user"), DatabaseUnusable("of a newer Tenax")])
 async def test_what_waiting_cannot_cure_is_said_at_once(trouble: TenaxError) -> None:
     pauses = Pauses()
     with pytest.raises(type(trouble), match=str(trouble)):
-        await opened(after(AWAY, trouble), Stopping(), pauses)
+        await open_when_available(after(AWAY, trouble), StopSignal(), pauses)
     assert len(pauses.seconds) == 1
 
 
 async def test_an_end_that_is_asked_for_while_it_waits() -> None:
-    stopping = Stopping()
+    stopping = StopSignal()
 
     async def asked_for(news: asyncio.Event, seconds: float) -> None:
-        stopping.ask()
+        stopping.request()
         assert news.is_set()
 
-    assert await opened(after(AWAY, AWAY), stopping, asked_for) is None
+    assert await open_when_available(after(AWAY, AWAY), stopping, asked_for) is None
 
 
 async def test_an_end_that_is_asked_for_while_it_tries() -> None:
-    stopping, let_go = Stopping(), asyncio.Event()
+    stopping, let_go = StopSignal(), asyncio.Event()
 
     async def open() -> str:
-        stopping.ask()
+        stopping.request()
         try:
             await asyncio.Event().wait()
         finally:
             let_go.set()
         return DONE
 
-    assert await opened(open, stopping) is None
+    assert await open_when_available(open, stopping) is None
     assert let_go.is_set()
 
 
 @pytest.mark.parametrize("is_early", [False, True], ids=["while it runs", "before it ran"])
 def test_a_service_is_told_whenever_an_end_is_asked_for(is_early: bool) -> None:
-    stopping, told = Stopping(), list[str]()
+    stopping, told = StopSignal(), list[str]()
     if is_early:
-        stopping.ask()
-    stopping.hand_over(lambda: told.append("stop"))
+        stopping.request()
+    stopping.set_handler(lambda: told.append("stop"))
     assert told == (["stop"] if is_early else [])
     if not is_early:
-        stopping.ask()
+        stopping.request()
     assert told == ["stop"]

@@ -10,17 +10,17 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tenax.cli.commands.page_fetcher import status_lines
-from tenax.cli.views.tables import Ink
+from tenax.cli.commands.page_fetcher import format_status
+from tenax.cli.views.tables import TextStyle
 from tenax.model import HostRecord
-from tenax.services.page_fetcher.redis_status import MOST_HOSTS, queue_status
+from tenax.services.page_fetcher.redis_status import MAX_HOSTS, read_queue_status
 from tenax.services.page_fetcher.status import (
     FetcherStatus,
     HostStatus,
     QueueStatus,
     host_status,
-    in_order,
-    sentence_of,
+    sort_hosts,
+    summarize_queue,
 )
 from tests.e2e.program import environment, tenax
 from tests.servers.processes import free_port
@@ -87,7 +87,7 @@ def test_one_sentence_answers(
     idle: float | None,
     sentence: str,
 ) -> None:
-    assert sentence_of("q", length, looked_at, fetchers, hosts, idle) == sentence
+    assert summarize_queue("q", length, looked_at, fetchers, hosts, idle) == sentence
 
 
 def test_a_host_is_left_alone_for_its_rest_and_until_a_probe_has_passed() -> None:
@@ -101,12 +101,12 @@ def test_a_host_is_left_alone_for_its_rest_and_until_a_probe_has_passed() -> Non
     assert (resting.why, resting.until, resting.seconds_left) == ("rate limited", "2025-06-15T15:06:49+00:00", 9.0)
     overdue = status(next_at=NOW - 9, resting_why="down: refused", breaker="open")
     assert (overdue.why, overdue.seconds_left) == ("down: refused", 0.0)
-    assert in_order([WELL, DOWN]) == (DOWN, WELL)
+    assert sort_hosts([WELL, DOWN]) == (DOWN, WELL)
 
 
 def test_the_answer_comes_first() -> None:
     status = QueueStatus("Working.", "q", 9000, 7, 12, 3, 1, None, (BUSY, DEAD), (DOWN, WELL))
-    lines = status_lines(status, Ink(False))
+    lines = format_status(status, TextStyle(False))
     assert lines[0] == "Working."
     text = "\n".join(lines)
     for fact in ("9,000 URLs in q", "none yet", "counts as dead", "down: refused", "at its pace", "first 7 URLs"):
@@ -117,24 +117,24 @@ async def test_no_host_is_said_to_wait_that_was_not_looked_at(lab: Lab) -> None:
     """There may be very many, and the one that may be asked has the fewest URLs."""
     lab.redis.sadd(f"{QUEUE}:processing", "one")
     lab.redis.hset("crawler:worker:one", "lastHeartbeat", 1)
-    down = HostRecord("", "", next_at=9e9, resting_why="down: refused", breaker="open")
+    down = HostRecord("", "", next_at=9e9, backoff_reason="down: refused", breaker="open")
     with lab.redis.pipeline(transaction=False) as pipe:
-        for number in range(MOST_HOSTS + 5):
+        for number in range(MAX_HOSTS + 5):
             origin = f"http://h{number}.example"
             record = msgspec.structs.replace(down, origin=origin)
             pipe.hset(f"circuit:h{number}.example", "record:http", msgspec.json.encode(record))
             pipe.rpush(QUEUE, f"{origin}/a", f"{origin}/b")
         pipe.execute()
     config = lab.config([]).page_fetcher
-    status = await queue_status(config)
-    assert status.sentence.startswith("Nothing moves: every host of the queue is backing off.")
+    status = await read_queue_status(config)
+    assert status.summary.startswith("Nothing moves: every host of the queue is backing off.")
     lab.enqueue("http://well.example/")
-    status = await queue_status(config)
-    assert status.sentence == (
+    status = await read_queue_status(config)
+    assert status.summary == (
         "Working: 1 page-fetcher holds 0 URLs; 2,011 wait in crawler_queue, 2,010 of them for 1,005 hosts that are "
         "backing off."
     )
-    assert len(status.hosts) == MOST_HOSTS
+    assert len(status.hosts) == MAX_HOSTS
 
 
 async def test_a_queue_whose_host_is_down_says_so(lab: Lab, tmp_path: Path) -> None:
@@ -152,7 +152,7 @@ async def test_a_queue_whose_host_is_down_says_so(lab: Lab, tmp_path: Path) -> N
             "page_fetcher.rate_limit_per_second": 50.0, "page_fetcher.circuit_breaker_failure_threshold": 1,
         }  # fmt: skip
         async with lab.fetching([ill], settings) as fetcher:
-            await until(lambda: fetcher.holdings.is_closed)
+            await until(lambda: fetcher.in_flight_items.is_blocked)
             status = json.loads(await asyncio.to_thread(asked, "--json"))
             text = await asyncio.to_thread(asked)
     assert status["queue_length"] == 3

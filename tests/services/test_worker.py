@@ -12,13 +12,13 @@ import pytest
 from redis.asyncio import Redis
 
 from tenax.config import Config, WorkerConfig
-from tenax.crawl.location import place_of
-from tenax.crawl.wiring import open_ledger
-from tenax.database import Ledger
+from tenax.crawl.location import crawl_location
+from tenax.crawl.wiring import open_database
+from tenax.database import Database
 from tenax.hosts.redis import keys
 from tenax.services.seeds import add_seeds
 from tenax.services.wiring import open_worker
-from tenax.services.worker import Counting, Worker
+from tenax.services.worker import Worker, WorkerMetrics
 from tests.hostile.crawling import config_for
 from tests.site.hostile import WORDS, in_turn, page, serves
 from tests.site.server import Exchange, Site
@@ -30,14 +30,14 @@ SHELL = f"""<!doctype html><title>App</title><body>
 NO_ROBOTS = serves(b"", status="404 Not Found")
 
 
-def config_of(*sites: Site, ledger: str, redis: str, grace_seconds: float = 30.0) -> Config:
-    config = config_for([site.url("/") for site in sites], {"ledger.url": ledger, "hosts.url": redis})
+def config_of(*sites: Site, database: str, redis: str, grace_seconds: float = 30.0) -> Config:
+    config = config_for([site.url("/") for site in sites], {"database.url": database, "redis.url": redis})
     return msgspec.structs.replace(config, worker=WorkerConfig(grace_seconds=grace_seconds))
 
 
 @asynccontextmanager
-async def at_work(config: Config) -> AsyncIterator[tuple[Worker, Counting, asyncio.Task[None]]]:
-    counting = Counting()
+async def at_work(config: Config) -> AsyncIterator[tuple[Worker, WorkerMetrics, asyncio.Task[None]]]:
+    counting = WorkerMetrics()
     worker = await open_worker(config, counting)
     running = asyncio.get_running_loop().create_task(worker.run())
     try:
@@ -49,27 +49,27 @@ async def at_work(config: Config) -> AsyncIterator[tuple[Worker, Counting, async
 
 
 @asynccontextmanager
-async def asking(config: Config) -> AsyncIterator[Ledger]:
-    ledger = await open_ledger(place_of(config, None), read_only=True, config=config)
+async def asking(config: Config) -> AsyncIterator[Database]:
+    database = await open_database(crawl_location(config, None), read_only=True, config=config)
     try:
-        yield ledger
+        yield database
     finally:
-        await ledger.close()
+        await database.close()
 
 
 async def seed(config: Config, *urls: str) -> None:
-    ledger = await open_ledger(place_of(config, None), read_only=False, config=config)
+    database = await open_database(crawl_location(config, None), read_only=False, config=config)
     try:
-        await add_seeds(ledger, urls, config, 2026, (), is_shared=True)
+        await add_seeds(database, urls, config, 2026, (), is_shared=True)
     finally:
-        await ledger.close()
+        await database.close()
 
 
 def site_of_one() -> Site:
     return Site({"/": serves(page("Alone"))})
 
 
-def pages_of(counting: Counting) -> float:
+def pages_of(counting: WorkerMetrics) -> float:
     pages = counting.metrics.values()["crawler_pages_fetched_total"]
     assert isinstance(pages, int | float)
     return pages
@@ -89,32 +89,32 @@ async def test_it_waits_for_work_and_goes_on_when_there_is_some(postgres: str, r
         Site({"/": serves(page("One", links=["/two"])), "/two": serves(page("Two"))}) as site,
         site_of_one() as new,
     ):
-        config = config_of(site, new, ledger=postgres, redis=redis)
-        async with at_work(config) as (_, counting, running), asking(config) as ledger:
+        config = config_of(site, new, database=postgres, redis=redis)
+        async with at_work(config) as (_, counting, running), asking(config) as database:
             await seed(config, site.url("/"))
             await until(lambda: pages_of(counting) == 2)
             await seed(config, new.url("/"))
             await until(lambda: pages_of(counting) == 3)
-            status = await ledger.status()
+            status = await database.status()
             assert (status.pages, status.waiting, status.workers) == (3, 0, 1)
             assert not running.done()
-        async with asking(config) as ledger:
-            assert (await ledger.status()).workers == 0
+        async with asking(config) as database:
+            assert (await database.status()).workers == 0
 
 
 async def test_what_waits_for_a_browser_is_taken_up_by_a_worker_that_has_one(postgres: str, redis: str) -> None:
     async with Site({"/": serves(SHELL), "/robots.txt": NO_ROBOTS}) as site:
-        config = config_of(site, ledger=postgres, redis=redis)
+        config = config_of(site, database=postgres, redis=redis)
         await seed(config, site.url("/"))
-        async with at_work(config) as (_, counting, _), asking(config) as ledger:
+        async with at_work(config) as (_, counting, _), asking(config) as database:
             await until(lambda: "shell" in str(counting.metrics.values()["crawler_failures_total"]), 60.0)
-            status = await ledger.status()
+            status = await database.status()
             assert (status.pages, status.dead, status.needs_browser) == (0, 1, 1)
         fetch = msgspec.structs.replace(config.fetch, fallbacks=("browser",), total_timeout_seconds=60.0)
         async with at_work(msgspec.structs.replace(config, fetch=fetch)) as (_, counting, _):
             await until(lambda: pages_of(counting) > 0, 60.0)
-        async with asking(config) as ledger:
-            status = await ledger.status()
+        async with asking(config) as database:
+            status = await database.status()
             assert (status.pages, status.dead, status.needs_browser) == (1, 0, 0)
 
 
@@ -127,15 +127,15 @@ async def test_what_is_in_flight_is_finished(postgres: str, redis: str) -> None:
         await serves(page("Late"))(exchange)
 
     async with Site({"/": slowly, "/robots.txt": NO_ROBOTS}) as site:
-        config = config_of(site, ledger=postgres, redis=redis)
+        config = config_of(site, database=postgres, redis=redis)
         await seed(config, site.url("/"))
         async with at_work(config) as (worker, _, running):
             await asyncio.wait_for(asked.wait(), DEADLINE_SECONDS)
             worker.stop()
             answering.set()
             await asyncio.wait_for(running, DEADLINE_SECONDS)
-        async with asking(config) as ledger:
-            status = await ledger.status()
+        async with asking(config) as database:
+            status = await database.status()
             assert (status.pages, status.waiting) == (1, 0)
 
 
@@ -149,7 +149,7 @@ async def test_what_does_not_end_in_time_is_left_to_others_at_once(
         await asyncio.sleep(DEADLINE_SECONDS)
 
     async with Site({"/": in_turn(never, serves(page("At last"))), "/robots.txt": NO_ROBOTS}) as site:
-        config = config_of(site, ledger=postgres, redis=redis, grace_seconds=0.05)
+        config = config_of(site, database=postgres, redis=redis, grace_seconds=0.05)
         await seed(config, site.url("/"))
         async with at_work(config) as (worker, counting, running):
             await asyncio.wait_for(asked.wait(), DEADLINE_SECONDS)
@@ -164,7 +164,7 @@ async def test_what_does_not_end_in_time_is_left_to_others_at_once(
 async def test_it_shows_in_redis_while_it_is_there_and_leaves_its_counts(postgres: str, redis: str) -> None:
     client: Any = Redis.from_url(redis, decode_responses=True)  # its types say bytes or text
     async with site_of_one() as site, client:
-        config = config_of(site, ledger=postgres, redis=redis)
+        config = config_of(site, database=postgres, redis=redis)
         await seed(config, site.url("/"))
         async with at_work(config) as (_, counting, _):
             await until(lambda: pages_of(counting) == 1)

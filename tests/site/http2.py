@@ -17,7 +17,7 @@ from h2.events import ConnectionTerminated, DataReceived, RemoteSettingsChanged,
 from h2.exceptions import ProtocolError, StreamClosedError
 
 from tests.loops import rounds
-from tests.site.manners import BOMBS, PAGE
+from tests.site.behaviours import BOMBS, PAGE
 
 CERTIFICATE = Path(__file__).with_name("self_signed.pem")
 """For `localhost` and 127.0.0.1."""

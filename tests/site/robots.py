@@ -6,7 +6,7 @@ import asyncio
 import gzip
 from collections.abc import Callable
 
-from tests.site.manners import GZIP_HEAD, zeros
+from tests.site.behaviours import GZIP_HEAD, zeros
 from tests.site.server import Exchange, Manner
 
 HTML = {"Content-Type": "text/html; charset=utf-8"}

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tenax import logs
-from tenax.text.escaping import PIECE_BYTES, escape_json, escaped_pieces, shell_word
+from tenax.text.escaping import PIECE_BYTES, escape_json, escape_pieces, quote_shell_word
 
 UNSAFE = "\x7f\x80\x85\x9b\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028\u2029\u202e\u2066\ufeff\ufffb\U000e0041"
 SAFE = "é ñ – “quoted” \u00a0 שלום 👩\u200d🔬 漢字 \u0301"
@@ -23,7 +23,7 @@ def test_escaped_json_means_the_same_on_one_line(document: dict[str, str]) -> No
     written = escape_json(msgspec.json.encode(document))
     assert json.loads(written) == document
     assert len(written.decode().splitlines()) == 1
-    assert logs.plain(written.decode()) == written.decode(), "nothing is left that a terminal would obey"
+    assert logs.sanitize_text(written.decode()) == written.decode(), "nothing is left that a terminal would obey"
 
 
 @pytest.mark.parametrize("char", [*UNSAFE])
@@ -34,19 +34,19 @@ def test_each_unsafe_character_is_escaped(char: str) -> None:
 
 
 def test_every_character_is_escaped_or_left_as_plain_text_is() -> None:
-    """What `plain` takes out is what is escaped here: the two ways to look for it agree on all of Unicode."""
+    """What `sanitize_text` takes out is what is escaped here: the two ways to look for it agree on all of Unicode."""
     for code in range(0x20, 0x110000):
         char = chr(code)
         if not 0xD800 <= code < 0xE000:
             text = f"é{char}ñ"
-            assert (escape_json(text.encode()) != text.encode()) == (logs.plain(text) != text), hex(code)
+            assert (escape_json(text.encode()) != text.encode()) == (logs.sanitize_text(text) != text), hex(code)
 
 
 @pytest.mark.parametrize("before", range(5))
 @pytest.mark.parametrize("char", ["\u200b", "é", "漢", "👩", "\U000e0041"])
 def test_pieces_are_of_whole_characters(char: str, before: int) -> None:
     text = "a" * before + char * PIECE_BYTES
-    pieces = list(escaped_pieces(msgspec.json.encode(text)))
+    pieces = list(escape_pieces(msgspec.json.encode(text)))
     assert len(pieces) > 1
     assert "".join(map(bytes.decode, pieces)) == escape_json(msgspec.json.encode(text)).decode()
     assert json.loads(b"".join(pieces)) == text
@@ -82,13 +82,13 @@ def test_what_is_safe_stays_as_it_is() -> None:
     ],
 )
 def test_a_word_as_a_shell_reads_it(word: str, typed: str) -> None:
-    assert shell_word(word) == typed
+    assert quote_shell_word(word) == typed
 
 
 @settings(max_examples=30, deadline=None)
 @given(st.text(alphabet=st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=40))
 def test_a_shell_reads_it_back(word: str) -> None:
-    typed = shell_word(word)
+    typed = quote_shell_word(word)
     assert not re.search("[\x00-\x1f\x7f-\x9f\u2028-\u202e]", typed)
     command = ["bash", "-c", f"printf %s {typed}"]
     read = subprocess.run(command, capture_output=True, check=True, env={"LC_ALL": "C.UTF-8"})

@@ -9,8 +9,8 @@ import pytest
 from tenax.clock import ManualClock
 from tenax.config import Config, FetchConfig, PolitenessConfig
 from tenax.model import Deferred, Failed, FailureKind, Fetched, Refused, RobotsCopy, RobotsVerdict
-from tenax.trace.fetch_many import errands
-from tenax.urls.normalize import Spelling, WebUrl, normalize
+from tenax.trace.fetch_many import open_url_fetcher
+from tenax.urls.normalize import NormalizeOptions, WebUrl, normalize
 from tests.site.hostile import moves, serves
 from tests.site.server import Manner, Site
 
@@ -39,7 +39,7 @@ async def site() -> AsyncIterator[Site]:
 
 
 def at(site: Site, path: str) -> WebUrl:
-    url = normalize(site.url(path), None, Spelling())
+    url = normalize(site.url(path), None, NormalizeOptions())
     assert url is not None
     return url
 
@@ -49,13 +49,13 @@ def paths(site: Site) -> list[str]:
 
 
 async def test_robots_txt_is_asked_once_and_first(site: Site) -> None:
-    async with errands(at(site, "/a"), config()) as going:
-        robots = await going.robots(at(site, "/a"))
+    async with open_url_fetcher(at(site, "/a"), config()) as going:
+        robots = await going.fetch_robots(at(site, "/a"))
         assert isinstance(robots, RobotsCopy)
         assert (robots.verdict, robots.text) == (RobotsVerdict.RULES, "User-agent: *\nDisallow: /closed")
-        first = await going.bring(at(site, "/a"))
-        second = await going.bring(at(site, "/b"))
-        closed = await going.bring(at(site, "/closed"))
+        first = await going.fetch(at(site, "/a"))
+        second = await going.fetch(at(site, "/b"))
+        closed = await going.fetch(at(site, "/closed"))
     assert (first.body, first.content_type) == (b"first", "text/plain")
     assert (second.body, second.content_type) == (b"second", "application/xml")
     assert isinstance(closed.outcome, Refused)
@@ -63,10 +63,10 @@ async def test_robots_txt_is_asked_once_and_first(site: Site) -> None:
 
 
 async def test_redirects_are_followed_to_their_end(site: Site) -> None:
-    async with errands(at(site, "/moved"), config()) as going:
-        brought = await going.bring(at(site, "/moved"))
-        loop = await going.bring(at(site, "/loop"))
-        closed = await going.bring(at(site, "/to-closed"))
+    async with open_url_fetcher(at(site, "/moved"), config()) as going:
+        brought = await going.fetch(at(site, "/moved"))
+        loop = await going.fetch(at(site, "/loop"))
+        closed = await going.fetch(at(site, "/to-closed"))
     assert (brought.url, brought.body, brought.outcome) == (site.url("/a"), b"first", Fetched(200))
     assert isinstance(loop.outcome, Failed)
     assert loop.outcome.kind is FailureKind.REDIRECT
@@ -76,8 +76,8 @@ async def test_redirects_are_followed_to_their_end(site: Site) -> None:
 
 async def test_a_redirect_to_a_private_address_is_refused(site: Site) -> None:
     async with Site({"/": serves(b"secret")}) as private, Site({"/a": moves(private.url("/"))}) as typed:
-        async with errands(at(typed, "/a"), config()) as going:
-            brought = await going.bring(at(typed, "/a"))
+        async with open_url_fetcher(at(typed, "/a"), config()) as going:
+            brought = await going.fetch(at(typed, "/a"))
         assert isinstance(brought.outcome, Refused)
         assert brought.outcome.why.startswith("guard: ")
         assert private.hits == []
@@ -90,17 +90,17 @@ async def test_each_document_waits_for_the_hosts_turn(site: Site) -> None:
         waits.append(seconds)
         clock.advance(seconds)
 
-    async with errands(at(site, "/a"), config(rate=50), clock, on_wait=wait) as going:
+    async with open_url_fetcher(at(site, "/a"), config(rate=50), clock, on_wait=wait) as going:
         for path in ("/a", "/b"):
-            assert isinstance((await going.bring(at(site, path))).outcome, Fetched)
+            assert isinstance((await going.fetch(at(site, path))).outcome, Fetched)
     assert paths(site) == ["/robots.txt", "/a", "/b"]
     assert sum(waits) == pytest.approx(2 / 50, abs=1e-4), "robots.txt has a turn of its own"
 
 
 async def test_a_host_that_asks_for_rest_is_left_alone(site: Site) -> None:
-    async with errands(at(site, "/429"), config()) as going:
-        asked = await going.bring(at(site, "/429"))
-        later = await going.bring(at(site, "/a"))
+    async with open_url_fetcher(at(site, "/429"), config()) as going:
+        asked = await going.fetch(at(site, "/429"))
+        later = await going.fetch(at(site, "/a"))
     assert isinstance(asked.outcome, Failed)
     assert isinstance(later.outcome, Deferred)
     assert paths(site) == ["/robots.txt", "/429"]
@@ -110,11 +110,11 @@ async def test_a_sitemap_may_be_larger_than_a_page(site: Site) -> None:
     small = Config(
         politeness=PolitenessConfig(rate_per_second=0), fetch=FetchConfig(fallbacks=(), max_body_bytes=1_024)
     )
-    async with errands(at(site, "/large"), small) as going:
-        assert len((await going.bring(at(site, "/large"))).body) == 5_000
+    async with open_url_fetcher(at(site, "/large"), small) as going:
+        assert len((await going.fetch(at(site, "/large"))).body) == 5_000
 
 
 async def test_a_host_that_may_not_be_asked_for_its_robots_txt(site: Site) -> None:
-    async with Site({}) as private, errands(at(site, "/a"), config()) as going:
-        assert isinstance(await going.robots(at(private, "/")), Refused)
+    async with Site({}) as private, open_url_fetcher(at(site, "/a"), config()) as going:
+        assert isinstance(await going.fetch_robots(at(private, "/")), Refused)
         assert private.hits == []

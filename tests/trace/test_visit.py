@@ -11,10 +11,9 @@ import pytest
 
 from tenax.clock import SteadyClock
 from tenax.config import Config, SiteConfig
-from tenax.crawl.location import Place
-from tenax.errors import LedgerMissing, UsageError
+from tenax.crawl.location import Location
+from tenax.errors import DatabaseNotFound, UsageError
 from tenax.model import (
-    Again,
     DeadLetter,
     Deferred,
     Done,
@@ -25,11 +24,12 @@ from tenax.model import (
     Redirected,
     Refused,
     Rejected,
+    Reschedule,
+    TransportKind,
     Unchanged,
-    Way,
 )
-from tenax.trace import Trial, Wanted, tried
-from tenax.trace.describe import of_host, span
+from tenax.trace import Trace, TraceRequest, trace_url
+from tenax.trace.describe import describe_host, format_duration
 from tests.hostile.crawling import Settings, config_for, crawl
 from tests.site.hostile import EVERY_END, in_turn, moves, page, serves
 from tests.site.proxies import LocalProxy
@@ -54,22 +54,22 @@ async def trial(
     path: str,
     settings: Settings | None = None,
     *,
-    way: Way | None = None,
+    way: TransportKind | None = None,
     is_unconditional: bool = False,
     out: Path | None = None,
-) -> Trial:
-    crawl = Place(out) if out else None
-    return await tried(Wanted(site.url(path), way, is_unconditional, crawl), config(site, settings))
+) -> Trace:
+    crawl = Location(out) if out else None
+    return await trace_url(TraceRequest(site.url(path), way, is_unconditional, crawl), config(site, settings))
 
 
-def step(trial: Trial, name: str) -> str:
+def step(trial: Trace, name: str) -> str:
     """What was said at this step, with its mark."""
     (found,) = [step for step in trial.steps if step.name == name]
     return {None: "", True: "✓ ", False: "✗ "}[found.passed] + found.why
 
 
 async def test_each_decision_about_a_page_is_told_in_order(site: Site) -> None:
-    done = await tried(Wanted(f"{site.origin.upper()}/page#top"), config(site))
+    done = await trace_url(TraceRequest(f"{site.origin.upper()}/page#top"), config(site))
     assert [step.name for step in done.steps] == [
         *("normalise", "scope", "guard", "host", "robots", "cache", "network", "validate"),
     ]  # fmt: skip
@@ -81,12 +81,12 @@ async def test_each_decision_about_a_page_is_told_in_order(site: Site) -> None:
     assert step(done, "cache") == "no stored copy"
     assert step(done, "network") == "HTTP/1.1 200 by plain HTTP"
     assert step(done, "validate") == "✓ it reads like a page"
-    assert (done.url, done.outcome, done.plan, done.rest) == (site.url("/page"), Fetched(200), Done(), None)
-    assert (done.title, done.charset, done.links_count, done.offered) == ("A page", "utf-8", 2, 2)
+    assert (done.url, done.outcome, done.plan, done.backoff) == (site.url("/page"), Fetched(200), Done(), None)
+    assert (done.title, done.charset, done.links_count, done.candidate_count) == ("A page", "utf-8", 2, 2)
     assert done.body.startswith(b"<!doctype html>")
     fetch = done.fetch
-    assert (fetch.protocol, fetch.way, fetch.address_class, fetch.charset_source, fetch.validation) == (
-        "HTTP/1.1", Way.HTTP, "typed", "header", "valid",
+    assert (fetch.protocol, fetch.transport, fetch.address_class, fetch.charset_source, fetch.validation) == (
+        "HTTP/1.1", TransportKind.HTTP, "typed", "header", "valid",
     )  # fmt: skip
     assert fetch.wire_bytes == fetch.body_bytes == len(done.body)
     assert 0 < fetch.ttfb_seconds <= fetch.total_seconds
@@ -94,19 +94,19 @@ async def test_each_decision_about_a_page_is_told_in_order(site: Site) -> None:
 
 async def test_steps_are_heard_of_as_they_fall(site: Site) -> None:
     heard: list[str] = []
-    done = await tried(Wanted(site.url("/page")), config(site), on_step=lambda step: heard.append(step.name))
+    done = await trace_url(TraceRequest(site.url("/page")), config(site), on_step=lambda step: heard.append(step.name))
     assert heard == [step.name for step in done.steps]
 
 
 ENDS = [
     ("/nowhere", Failed("HTTP 404", FailureKind.NOT_FOUND, status=404), Done),
     ("/gone", Failed("HTTP 410", FailureKind.GONE, status=410), Done),
-    ("/500", Failed("HTTP 500", FailureKind.SERVER_ERROR, status=500), Again),
+    ("/500", Failed("HTTP 500", FailureKind.SERVER_ERROR, status=500), Reschedule),
     ("/403", Failed("HTTP 403", FailureKind.BLOCKED, status=403), DeadLetter),
     ("/bomb/gzip", Failed("larger than 10485760 bytes (`fetch.max_body_bytes`)", FailureKind.TOO_LARGE), DeadLetter),
-    ("/reset", Failed("the connection was closed before an answer", FailureKind.RESET, is_site_wide=True), Again),
+    ("/reset", Failed("the connection was closed before an answer", FailureKind.RESET, is_site_wide=True), Reschedule),
     ("/wall", Rejected("challenge: the site checks the browser first"), DeadLetter),
-    ("/shut-out", Rejected("blocked: the site shuts us out", is_hard=True), Again),
+    ("/shut-out", Rejected("blocked: the site shuts us out", is_hard=True), Reschedule),
     ("/picture", Rejected("content: PNG image sent as text/html"), Done),
     ("/noindex", Rejected("noindex: the page asks not to be kept"), Done),
     ("/empty", Rejected("empty"), Done),
@@ -153,23 +153,23 @@ async def test_what_robots_txt_closes_is_not_asked_for(site: Site) -> None:
 async def test_a_429_and_the_rest_it_brings(site: Site) -> None:
     before = SteadyClock().now()
     done = await trial(site, "/429")
-    assert isinstance(done.plan, Again)
-    assert done.rest is not None
-    assert done.rest.why == "rate limited: asked to wait 7 s"
-    assert 7 <= done.rest.until - before < 12
-    assert done.plan.at >= done.rest.until
+    assert isinstance(done.plan, Reschedule)
+    assert done.backoff is not None
+    assert done.backoff.why == "rate limited: asked to wait 7 s"
+    assert 7 <= done.backoff.until - before < 12
+    assert done.plan.at >= done.backoff.until
 
 
 async def test_a_wall_sends_it_to_the_browser_where_there_is_one(site: Site) -> None:
     done = await trial(site, "/wall", {"fetch.fallbacks": ("browser",)})
     assert "seen: Cloudflare: _cf_chl_opt" in step(done, "validate")
-    assert isinstance(done.plan, Again)
-    assert done.plan.way is Way.BROWSER
+    assert isinstance(done.plan, Reschedule)
+    assert done.plan.transport is TransportKind.BROWSER
 
 
 async def test_the_host_s_pace_is_kept(site: Site) -> None:
     done = await trial(site, "/page", {"politeness.rate_per_second": 5.0})
-    assert step(done, "turn") == "0.2 s until the host's turn"
+    assert step(done, "wait") == "0.2 s until the next request to the host"
     assert step(done, "host").startswith("✓ one request every 0.2 s")
     assert isinstance(done.outcome, Fetched)
 
@@ -188,15 +188,15 @@ async def test_an_unreachable_robots_txt_closes_the_host() -> None:
         done = await trial(site, "/page")
     assert step(done, "robots") == "✗ robots.txt is unreachable (HTTP 500), so nothing may be fetched; asked now"
     assert isinstance(done.outcome, Deferred)
-    assert done.rest is not None
+    assert done.backoff is not None
     assert len(site.hits) == 1
 
 
 async def test_names_that_do_not_exist_and_ports_where_nobody_listens(site: Site) -> None:
-    done = await tried(Wanted("http://nowhere.invalid/"), config(site))
+    done = await trace_url(TraceRequest("http://nowhere.invalid/"), config(site))
     assert step(done, "guard") == "✗ nowhere.invalid: no such host"
     assert done.outcome == Failed("no such host", FailureKind.DNS)
-    done = await tried(Wanted("http://127.0.0.1:1/"), config(site))
+    done = await trace_url(TraceRequest("http://127.0.0.1:1/"), config(site))
     assert "connection refused" in step(done, "robots")
     assert isinstance(done.outcome, Failed)
     assert done.outcome.kind is FailureKind.CONNECT
@@ -214,12 +214,12 @@ async def test_tls_that_nobody_vouches_for() -> None:
     assert taken.fetch.is_unverified
 
 
-@pytest.mark.parametrize("way", Way)
-async def test_by_a_proxy_whose_password_nobody_sees(site: Site, way: Way) -> None:
+@pytest.mark.parametrize("way", TransportKind)
+async def test_by_a_proxy_whose_password_nobody_sees(site: Site, way: TransportKind) -> None:
     async with LocalProxy("http", user="me", password="hunter2") as proxy:
         done = await trial(site, "/page", {"proxy.urls": (proxy.url("me", "hunter2"),)}, way=way)
         failed = await trial(site, "/page", {"proxy.urls": (proxy.url("me", "hunter3"),)}, way=way)
-    assert done.fetch.way is way
+    assert done.fetch.transport is way
     assert done.fetch.proxy == proxy.name
     assert isinstance(failed.outcome, Failed)
     assert b"hunter" not in msgspec.json.encode((done, failed))
@@ -228,18 +228,18 @@ async def test_by_a_proxy_whose_password_nobody_sees(site: Site, way: Way) -> No
 async def test_a_way_that_cannot_be_gone(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tenax.fetch.curl.transport.find_spec", lambda name: None)
     with pytest.raises(UsageError, match=r"pip install 'tenax\[curl\]'"):
-        await trial(site, "/page", way=Way.CURL)
+        await trial(site, "/page", way=TransportKind.CURL)
     assert site.hits == []
 
 
 async def test_by_curl(site: Site) -> None:
-    done = await trial(site, "/page", way=Way.CURL)
-    assert done.fetch.way is Way.CURL
+    done = await trial(site, "/page", way=TransportKind.CURL)
+    assert done.fetch.transport is TransportKind.CURL
     assert step(done, "network") == "HTTP/1.1 200 by curl"
 
 
 async def test_a_password_in_the_url_is_neither_sent_nor_shown(site: Site) -> None:
-    done = await tried(Wanted(site.url("/page").replace("//", "//me:hunter2@")), config(site))
+    done = await trace_url(TraceRequest(site.url("/page").replace("//", "//me:hunter2@")), config(site))
     assert "hunter2" not in msgspec.json.encode(done).decode()
     assert not any("authorization" in hit.headers for hit in site.hits)
 
@@ -255,7 +255,7 @@ async def crawled(site: Site, tmp_path: Path) -> Path:
 
 
 async def test_a_stored_copy_is_asked_about(site: Site, crawled: Path) -> None:
-    ledger = (crawled / "tenax.db").read_bytes()
+    database = (crawled / "tenax.db").read_bytes()
     done = await trial(site, "/etag", out=crawled)
     assert done.outcome == Unchanged()
     assert done.fetch.saved_bytes > 0
@@ -263,7 +263,7 @@ async def test_a_stored_copy_is_asked_about(site: Site, crawled: Path) -> None:
     assert [hit.path for hit in site.hits] == ["/etag"], "the crawl's robots.txt holds"
     assert step(done, "robots").startswith("✓ robots.txt allows it; asked ")
     assert step(done, "robots").endswith(" ago")
-    assert (crawled / "tenax.db").read_bytes() == ledger, "nothing is written down"
+    assert (crawled / "tenax.db").read_bytes() == database, "nothing is written down"
 
 
 async def test_a_stored_copy_that_is_not_wanted(site: Site, crawled: Path) -> None:
@@ -300,13 +300,15 @@ async def test_a_stored_copy_serves_when_the_network_does_not(tmp_path: Path) ->
         trials = [await trial(site, path, out=tmp_path) for path in broken]
     for done in trials:
         assert step(done, "stale").endswith("old and marked as stale")
-        assert done.stale is not None
-        assert done.stale.title == "Fine"
+        assert done.stale_page is not None
+        assert done.stale_page.title == "Fine"
 
 
 async def test_what_the_crawl_would_not_take_is_said_and_asked_all_the_same(site: Site, crawled: Path) -> None:
     async with Site(EVERY_END) as other:
-        done = await tried(Wanted(other.url("/page"), crawl=Place(crawled)), config(site, {"guard.ports": (80,)}))
+        done = await trace_url(
+            TraceRequest(other.url("/page"), crawl_location=Location(crawled)), config(site, {"guard.ports": (80,)})
+        )
         assert "✗ the crawl in" in step(done, "scope")
         assert step(done, "scope").endswith("; asked all the same")
         assert step(done, "guard") == (
@@ -314,12 +316,14 @@ async def test_what_the_crawl_would_not_take_is_said_and_asked_all_the_same(site
         )
         assert isinstance(done.outcome, Refused)
         assert other.connections == 0
-        found = await tried(Wanted(other.url("/page"), crawl=Place(crawled), is_crawl_given=False), config(site))
+        found = await trace_url(
+            TraceRequest(other.url("/page"), crawl_location=Location(crawled), is_crawl_given=False), config(site)
+        )
         assert isinstance(found.outcome, Fetched), "a crawl that never met the host has nothing to say"
 
 
 async def test_a_directory_without_a_crawl(site: Site, tmp_path: Path) -> None:
-    with pytest.raises(LedgerMissing):
+    with pytest.raises(DatabaseNotFound):
         await trial(site, "/page", out=tmp_path / "nothing")
 
 
@@ -329,16 +333,16 @@ async def test_a_directory_without_a_crawl(site: Site, tmp_path: Path) -> None:
 def test_the_state_of_a_host_in_words() -> None:
     now, at = 1_000_000.0, SiteConfig()
     host = HostRecord("http://a.example", "a.example", page_count=1, error_count=2)
-    resting = msgspec.structs.replace(host, next_at=now + 45, resting_why="rate limited")
+    resting = msgspec.structs.replace(host, next_at=now + 45, backoff_reason="rate limited")
     slowed = msgspec.structs.replace(host, rate_per_minute=15.0)
     down = msgspec.structs.replace(host, breaker="open")
-    learned = msgspec.structs.replace(host, way=Way.BROWSER, way_until=now + 1)
-    assert of_host(resting, at, True, now).why == "it rests for 45 s: rate limited"
-    assert of_host(resting, at, True, now).passed is False
-    assert of_host(host, at, True, now).why == "one request every 1 s; 1 page and 2 failures so far"
-    assert "one request every 4 s; slowed down by a 429 to 15 a minute" in of_host(slowed, at, True, now).why
-    assert "one small request asks first" in of_host(down, at, True, now).why
-    assert of_host(learned, at, True, now).why.endswith("it was found to need the browser")
+    learned = msgspec.structs.replace(host, transport=TransportKind.BROWSER, transport_until=now + 1)
+    assert describe_host(resting, at, True, now).why == "it rests for 45 s: rate limited"
+    assert describe_host(resting, at, True, now).passed is False
+    assert describe_host(host, at, True, now).why == "one request every 1 s; 1 page and 2 failures so far"
+    assert "one request every 4 s; slowed down by a 429 to 15 a minute" in describe_host(slowed, at, True, now).why
+    assert "one small request asks first" in describe_host(down, at, True, now).why
+    assert describe_host(learned, at, True, now).why.endswith("it was found to need the browser")
 
 
 @pytest.mark.parametrize(
@@ -346,4 +350,4 @@ def test_the_state_of_a_host_in_words() -> None:
     [(0.0, "0 s"), (0.2, "0.2 s"), (1.0, "1 s"), (45.4, "45 s"), (90, "90 s"), (300, "5 min"), (86_400, "24 h")],
 )
 def test_spans(seconds: float, words: str) -> None:
-    assert span(seconds) == words
+    assert format_duration(seconds) == words

@@ -10,26 +10,26 @@ from hypothesis import strategies as st
 
 from tenax.config import Config, CrawlConfig, UrlsConfig
 from tenax.errors import ConfigError, UsageError
-from tenax.model import Budget, Offer, Priority, Source
+from tenax.model import Budget, Candidate, Priority, Source
 from tenax.urls import admit
-from tenax.urls.admit import Rules, admit_links, leads_to, refusal, rules_of, seed_offers
-from tenax.urls.describe_admission import verdicts
-from tenax.urls.normalize import normalize, spelling_of
+from tenax.urls.admit import Rules, admit_links, build_rules, link_targets, seed_candidates, url_refusal
+from tenax.urls.describe_admission import rule_verdicts
+from tenax.urls.normalize import normalize, normalize_options
 
 PAGE = "https://example.org/news/today"
-RULES = rules_of(["https://example.org/"], Config(), 2026)
+RULES = build_rules(["https://example.org/"], Config(), 2026)
 
 
 def followed(*hrefs: str) -> list[tuple[str, bool]]:
     return [(href, False) for href in hrefs]
 
 
-def urls(offers: Iterable[Offer]) -> list[str]:
-    return [offer.url for offer in offers]
+def urls(candidates: Iterable[Candidate]) -> list[str]:
+    return [candidate.url for candidate in candidates]
 
 
 def with_crawl(crawl: CrawlConfig, *seeds: str) -> Rules:
-    return rules_of(seeds or ["https://example.org/"], Config(crawl=crawl), 2026)
+    return build_rules(seeds or ["https://example.org/"], Config(crawl=crawl), 2026)
 
 
 # ---- rules ------------------------------------------------------------------------------------------------
@@ -37,7 +37,7 @@ def with_crawl(crawl: CrawlConfig, *seeds: str) -> Rules:
 
 def test_rules_take_everything_from_the_config() -> None:
     crawl = CrawlConfig(scope="domain", max_depth=3, include=("*a*",), exclude=("*b*",), max_links_per_page=7)
-    rules = rules_of(["example.org", "https://example.org/#top", "x.net:8080"], Config(crawl=crawl), 2026)
+    rules = build_rules(["example.org", "https://example.org/#top", "x.net:8080"], Config(crawl=crawl), 2026)
     assert rules.seeds == ("https://example.org/", "http://x.net:8080/")
     assert rules.scope.domains == {"example.org", "x.net"}
     assert (rules.max_depth, rules.include, rules.exclude) == (3, ("*a*",), ("*b*",))
@@ -54,29 +54,29 @@ def test_rules_travel() -> None:
 
 def test_bad_seeds_and_patterns_stop_at_once() -> None:
     with pytest.raises(UsageError, match="not a URL"):
-        rules_of(["https://example.org/", "nonsense"], Config(), 2026)
+        build_rules(["https://example.org/", "nonsense"], Config(), 2026)
     with pytest.raises(UsageError, match="`ftp`"):
-        rules_of(["ftp://example.org/"], Config(), 2026)
+        build_rules(["ftp://example.org/"], Config(), 2026)
     with pytest.raises(ConfigError, match="missing"):
         with_crawl(CrawlConfig(exclude=("/(/",)))
 
 
-def test_seed_offers() -> None:
+def test_seed_candidates() -> None:
     rules = with_crawl(CrawlConfig(exclude=("*",)), "example.org", "https://b.org:8443/archive?page=2")
-    assert seed_offers(rules) == (
-        Offer("https://example.org/", "https://example.org", 0, Priority.HIGH, Source.SEED),
-        Offer("https://b.org:8443/archive?page=2", "https://b.org:8443", 0, Priority.HIGH, Source.SEED),
+    assert seed_candidates(rules) == (
+        Candidate("https://example.org/", "https://example.org", 0, Priority.HIGH, Source.SEED),
+        Candidate("https://b.org:8443/archive?page=2", "https://b.org:8443", 0, Priority.HIGH, Source.SEED),
     )
 
 
 # ---- links ------------------------------------------------------------------------------------------------
 
 
-def test_an_offer_carries_what_the_ledger_needs() -> None:
-    offers, refusals = admit_links(RULES, PAGE, PAGE, 2, followed("/shop?color=red&utm_source=x#top"))
+def test_an_candidate_carries_what_the_database_needs() -> None:
+    candidates, refusals = admit_links(RULES, PAGE, PAGE, 2, followed("/shop?color=red&utm_source=x#top"))
     assert refusals == {}
-    assert offers == (
-        Offer(
+    assert candidates == (
+        Candidate(
             url="https://example.org/shop?color=red",
             origin="https://example.org",
             depth=3,
@@ -92,7 +92,7 @@ def test_an_offer_carries_what_the_ledger_needs() -> None:
 def test_priorities_follow_depth_and_rank() -> None:
     hrefs = followed("/", "/a", "/about", "/news?page=2")
     by_depth = {
-        depth: [offer.priority.name[0] for offer in admit_links(RULES, PAGE, PAGE, depth, hrefs)[0]]
+        depth: [candidate.priority.name[0] for candidate in admit_links(RULES, PAGE, PAGE, depth, hrefs)[0]]
         for depth in (0, 1, 2, 5, 9)
     }
     assert {depth: "".join(letters) for depth, letters in by_depth.items()} == {
@@ -102,34 +102,36 @@ def test_priorities_follow_depth_and_rank() -> None:
 
 def test_a_link_back_to_a_seed_is_high() -> None:
     rules = with_crawl(CrawlConfig(), "https://example.org/archive/")
-    offers, _ = admit_links(rules, PAGE, PAGE, 5, followed("/archive/", "/archive/x"))
-    assert [offer.priority for offer in offers] == [Priority.HIGH, Priority.LOW]
+    candidates, _ = admit_links(rules, PAGE, PAGE, 5, followed("/archive/", "/archive/x"))
+    assert [candidate.priority for candidate in candidates] == [Priority.HIGH, Priority.LOW]
 
 
 def test_each_url_once_and_never_the_page_itself() -> None:
     hrefs = followed("/a", "/a#x", "https://EXAMPLE.org/a", "../a", "#top", "", PAGE, "today?utm_source=x", "/b")
-    offers, refusals = admit_links(RULES, PAGE, PAGE, 0, hrefs)
-    assert urls(offers) == ["https://example.org/a", "https://example.org/b"]
+    candidates, refusals = admit_links(RULES, PAGE, PAGE, 0, hrefs)
+    assert urls(candidates) == ["https://example.org/a", "https://example.org/b"]
     assert refusals == {}
 
 
 def test_links_are_resolved_against_the_base() -> None:
-    offers, _ = admit_links(RULES, PAGE, "https://example.org/x/y/z", 0, followed("a", "../b", "?c", "#d", "//d.org/"))
-    assert urls(offers) == [
+    candidates, _ = admit_links(
+        RULES, PAGE, "https://example.org/x/y/z", 0, followed("a", "../b", "?c", "#d", "//d.org/")
+    )
+    assert urls(candidates) == [
         "https://example.org/x/y/a",
         "https://example.org/x/b",
         "https://example.org/x/y/z?c",
         "https://example.org/x/y/z",
     ]
-    assert {offer.via for offer in offers} == {PAGE}
+    assert {candidate.via for candidate in candidates} == {PAGE}
 
 
 def test_what_a_long_base_makes_of_links_is_not_remembered() -> None:
-    rules = rules_of(["https://example.org/long/"], Config(), 2026)
+    rules = build_rules(["https://example.org/long/"], Config(), 2026)
     base = f"https://example.org/{'b' * 1500}/"
-    offers, _ = admit_links(rules, PAGE, base, 0, followed(*map(str, range(100)), "/short", "/" + "c" * 1100))
-    assert urls(offers)[0] == f"{base}0"
-    kept = admit._judge_of(rules)._links
+    candidates, _ = admit_links(rules, PAGE, base, 0, followed(*map(str, range(100)), "/short", "/" + "c" * 1100))
+    assert urls(candidates)[0] == f"{base}0"
+    kept = admit._rule_checker(rules)._links
     assert sum(len(link.url) for links in kept.values() for link in links.values()) < 100
     assert all(len(place) < 100 for place in kept)
 
@@ -144,8 +146,8 @@ def test_refusals_are_counted_by_reason() -> None:
         ("https://other.org/y", True),
         ("/a", True),
     ]
-    offers, refusals = admit_links(rules, PAGE, PAGE, 0, hrefs)
-    assert urls(offers) == ["https://example.org/a"]
+    candidates, refusals = admit_links(rules, PAGE, PAGE, 0, hrefs)
+    assert urls(candidates) == ["https://example.org/a"]
     assert refusals == {
         "scope": 2,
         "exclude": 1,
@@ -160,24 +162,24 @@ def test_refusals_are_counted_by_reason() -> None:
 
 def test_include_is_a_reason_too() -> None:
     rules = with_crawl(CrawlConfig(include=("*.html", "/page/"), exclude=("*x.html",)))
-    offers, refusals = admit_links(rules, PAGE, PAGE, 0, followed("/a.html", "/x.html", "/page", "/other"))
-    assert urls(offers) == ["https://example.org/a.html", "https://example.org/page"]
+    candidates, refusals = admit_links(rules, PAGE, PAGE, 0, followed("/a.html", "/x.html", "/page", "/other"))
+    assert urls(candidates) == ["https://example.org/a.html", "https://example.org/page"]
     assert refusals == {"exclude": 1, "include": 1}
 
 
 def test_too_deep() -> None:
     rules = with_crawl(CrawlConfig(max_depth=2))
     hrefs = followed("/a", "/b", "https://other.org/", "/x/x/x", "mailto:x")
-    offers, _ = admit_links(rules, PAGE, PAGE, 1, hrefs)
-    assert [offer.depth for offer in offers] == [2, 2]
+    candidates, _ = admit_links(rules, PAGE, PAGE, 1, hrefs)
+    assert [candidate.depth for candidate in candidates] == [2, 2]
     assert admit_links(rules, PAGE, PAGE, 2, hrefs) == ((), {"depth": 3, "scope": 1, "scheme": 1})
 
 
 def test_a_page_gives_so_many_links_and_no_more() -> None:
     rules = with_crawl(CrawlConfig(max_links_per_page=3))
     hrefs = followed(*(f"/{number}" for number in range(10)), "https://other.org/")
-    offers, refusals = admit_links(rules, PAGE, PAGE, 0, hrefs)
-    assert urls(offers) == ["https://example.org/0", "https://example.org/1", "https://example.org/2"]
+    candidates, refusals = admit_links(rules, PAGE, PAGE, 0, hrefs)
+    assert urls(candidates) == ["https://example.org/0", "https://example.org/1", "https://example.org/2"]
     assert refusals == {"max_links_per_page": 7, "scope": 1}
 
 
@@ -189,8 +191,8 @@ def test_a_page_of_foreign_links_is_not_read_to_its_end() -> None:
 
 def test_hosts_below_a_domain_have_a_budget_but_seeds_do_not() -> None:
     rules = with_crawl(CrawlConfig(scope="domain"), "https://www.example.org/")
-    offers, _ = admit_links(rules, PAGE, PAGE, 0, followed("https://a.example.org/", "http://example.org/x"))
-    assert [offer.budgets for offer in offers] == [
+    candidates, _ = admit_links(rules, PAGE, PAGE, 0, followed("https://a.example.org/", "http://example.org/x"))
+    assert [candidate.budgets for candidate in candidates] == [
         (Budget("hosts_per_domain", "example.org", 1000, counts_hosts=True),),
         (),
     ]
@@ -218,27 +220,27 @@ _BASES = [
 @settings(max_examples=200, deadline=None)
 def test_memory_changes_no_answer(pages: list[tuple[str, list[str]]]) -> None:
     """What the memory of earlier pages answers is what fresh rules would."""
-    spelling = spelling_of(RULES.urls)
+    spelling = normalize_options(RULES.urls)
     for base, hrefs in pages:
         page = "https://example.org/elsewhere"
-        offers, refusals = admit_links(RULES, page, base, 0, followed(*hrefs))
+        candidates, refusals = admit_links(RULES, page, base, 0, followed(*hrefs))
         fresh = (normalize(href, base, spelling) for href in hrefs)
-        allowed = (url.url for url in fresh if url is not None and refusal(RULES, url, 1) is None)
-        assert urls(offers) == list(dict.fromkeys(allowed))
-        assert (offers, refusals) == admit_links(RULES, page, base, 0, followed(*hrefs))
+        allowed = (url.url for url in fresh if url is not None and url_refusal(RULES, url, 1) is None)
+        assert urls(candidates) == list(dict.fromkeys(allowed))
+        assert (candidates, refusals) == admit_links(RULES, page, base, 0, followed(*hrefs))
 
 
 @given(st.sampled_from(_BASES), st.lists(st.sampled_from(_HREFS), max_size=8), st.sets(st.sampled_from(_HREFS)))
 @settings(max_examples=200, deadline=None)
 def test_a_link_is_known_by_its_url_however_it_is_written(base: str, hrefs: list[str], before: set[str]) -> None:
     """What is left out is what a fresh look at each link would find in the known URLs: no more, no less."""
-    spelling = spelling_of(RULES.urls)
+    spelling = normalize_options(RULES.urls)
     twins = {"https://example.org//example.org/b", "https://example.org/a/x:y", "https://example.org/https:e"}
     known = {url.url for href in before if (url := normalize(href, base, spelling)) is not None} | twins
-    offers, _ = admit_links(RULES, "https://example.org/elsewhere", base, 0, followed(*hrefs), known)
+    candidates, _ = admit_links(RULES, "https://example.org/elsewhere", base, 0, followed(*hrefs), known)
     fresh = (normalize(href, base, spelling) for href in hrefs)
-    allowed = (url.url for url in fresh if url is not None and refusal(RULES, url, 1) is None)
-    assert urls(offers) == list(dict.fromkeys(url for url in allowed if url not in known))
+    allowed = (url.url for url in fresh if url is not None and url_refusal(RULES, url, 1) is None)
+    assert urls(candidates) == list(dict.fromkeys(url for url in allowed if url not in known))
 
 
 @given(
@@ -251,13 +253,13 @@ def test_a_link_is_known_by_its_url_however_it_is_written(base: str, hrefs: list
     is_judged_before=st.booleans(),
 )
 def test_where_links_lead_whatever_is_remembered(base: str, hrefs: list[str], is_judged_before: bool) -> None:
-    plainly = [normalize(href, base, spelling_of(RULES.urls)) for href in hrefs]
+    plainly = [normalize(href, base, normalize_options(RULES.urls)) for href in hrefs]
     wanted = [url.url if url is not None else None for url in plainly]
     if is_judged_before:
         admit_links(RULES, PAGE, base, 1, followed(*hrefs))
-    assert leads_to(RULES, base, hrefs) == wanted
+    assert link_targets(RULES, base, hrefs) == wanted
     known = {url for url in wanted if url}
-    assert leads_to(RULES, base, hrefs, known) == wanted
+    assert link_targets(RULES, base, hrefs, known) == wanted
     for known_now in (set(), known):
         found: list[str | None] = []
         marked = [(href, number % 3 == 0) for number, href in enumerate(hrefs)]
@@ -276,20 +278,20 @@ def test_known_links_are_left_out_but_count() -> None:
     rules = with_crawl(CrawlConfig(max_links_per_page=3), "https://example.org/")
     known = {PAGE, "https://example.org/a", "https://example.org/b"}
     hrefs = followed(PAGE, "/a", "/a#again", "/c", "/c?", "/b", "/d")
-    offers, refusals = admit_links(rules, PAGE, PAGE, 0, hrefs, known)
-    assert (urls(offers), refusals) == (["https://example.org/c"], {"max_links_per_page": 1})
-    offers, refusals = admit_links(rules, PAGE, PAGE, 0, hrefs, {PAGE}, known)
-    assert (urls(offers), refusals) == (["https://example.org/c"], {"max_links_per_page": 1})
+    candidates, refusals = admit_links(rules, PAGE, PAGE, 0, hrefs, known)
+    assert (urls(candidates), refusals) == (["https://example.org/c"], {"max_links_per_page": 1})
+    candidates, refusals = admit_links(rules, PAGE, PAGE, 0, hrefs, {PAGE}, known)
+    assert (urls(candidates), refusals) == (["https://example.org/c"], {"max_links_per_page": 1})
 
 
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(admit, "MAX_REMEMBERED_LINKS", 50)
     rules = with_crawl(CrawlConfig(), "https://bounded.org/")
-    judge = admit._judge_of(rules)
+    judge = admit._rule_checker(rules)
     for number in range(100):
         page = f"https://bounded.org/{number}/"
-        offers, _ = admit_links(rules, page, page, 0, followed(f"/x{number}", f"y{number}", "/nav", "nav"))
-        assert len(offers) == 4
+        candidates, _ = admit_links(rules, page, page, 0, followed(f"/x{number}", f"y{number}", "/nav", "nav"))
+        assert len(candidates) == 4
         assert sum(1 + len(links) for links in judge._links.values()) <= 56
     huge = "/" + "x" * 1500
     admit_links(rules, page, page, 0, followed(huge))
@@ -303,10 +305,10 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_refusals_agree_with_the_verdicts(path: str, depth: int) -> None:
     rules = with_crawl(CrawlConfig(include=("*.html",), exclude=("*private*",)))
-    url = normalize(path, PAGE, spelling_of(rules.urls))
+    url = normalize(path, PAGE, normalize_options(rules.urls))
     assert url is not None
-    told = next((verdict.rule for verdict in verdicts(rules, url, depth + 1) if not verdict.passed), None)
-    assert refusal(rules, url, depth + 1) == told
-    offers, refusals = admit_links(rules, PAGE, PAGE, depth, followed(path))
+    told = next((verdict.rule for verdict in rule_verdicts(rules, url, depth + 1) if not verdict.passed), None)
+    assert url_refusal(rules, url, depth + 1) == told
+    candidates, refusals = admit_links(rules, PAGE, PAGE, depth, followed(path))
     assert refusals == ({told: 1} if told else {})
-    assert len(offers) == (0 if told else 1)
+    assert len(candidates) == (0 if told else 1)

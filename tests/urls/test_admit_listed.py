@@ -8,52 +8,52 @@ from typing import Any
 import pytest
 
 from tenax.config import Config, CrawlConfig
-from tenax.model import Budget, Offer, Priority, Source
+from tenax.model import Budget, Candidate, Priority, Source
 from tenax.urls.admit import (
-    CATALOGUE_LEAD_SECONDS,
-    Listed,
+    URL_LIST_LEAD_SECONDS,
+    ListedUrl,
     Rules,
-    admit_listed,
-    catalogue_offer,
-    guess_offer,
-    is_of_seeds,
-    rules_of,
+    admit_url_list,
+    build_rules,
+    guess_candidate,
+    is_seed_host,
+    url_list_candidate,
 )
-from tenax.urls.normalize import normalize, spelling_of
+from tenax.urls.normalize import normalize, normalize_options
 
 PAGE = "https://example.org/news/today"
-RULES = rules_of(["https://example.org/"], Config(), 2026)
+RULES = build_rules(["https://example.org/"], Config(), 2026)
 MAP = "https://example.org/sitemap.xml"
 NOW = 1_772_000_000.0
 DAY = 86_400.0
 BUDGET = Budget("max_sitemaps", "", 10)
 
 
-def urls(offers: Iterable[Offer]) -> list[str]:
-    return [offer.url for offer in offers]
+def urls(candidates: Iterable[Candidate]) -> list[str]:
+    return [candidate.url for candidate in candidates]
 
 
 def with_crawl(crawl: CrawlConfig, seed: str = "https://example.org/") -> Rules:
-    return rules_of([seed], Config(crawl=crawl), 2026)
+    return build_rules([seed], Config(crawl=crawl), 2026)
 
 
-def test_what_is_listed_becomes_an_offer_with_its_hints() -> None:
-    entries = [Listed("/a", None, "daily"), Listed("https://example.org/a#x"), Listed("/about", NOW - DAY)]
-    offers, refusals = admit_listed(RULES, MAP, 1, entries, Source.SITEMAP, NOW)
-    assert urls(offers) == ["https://example.org/a", "https://example.org/about"]
-    plain, new = offers
+def test_what_is_listed_becomes_an_candidate_with_its_hints() -> None:
+    entries = [ListedUrl("/a", None, "daily"), ListedUrl("https://example.org/a#x"), ListedUrl("/about", NOW - DAY)]
+    candidates, refusals = admit_url_list(RULES, MAP, 1, entries, Source.SITEMAP, NOW)
+    assert urls(candidates) == ["https://example.org/a", "https://example.org/about"]
+    plain, new = candidates
     assert (plain.depth, plain.source, plain.via, plain.changefreq) == (2, Source.SITEMAP, MAP, "daily")
-    assert (plain.priority, plain.is_catalogue, refusals) == (Priority.HIGH, False, {})
+    assert (plain.priority, plain.is_url_list, refusals) == (Priority.HIGH, False, {})
     assert plain.lead_seconds == (72 - 4 - 67) * 60.0
     assert new.lead_seconds == (72 - 4 + 6 - 67) * 60.0
 
 
 def test_new_comes_before_old_and_a_feed_before_a_sitemap() -> None:
     ages = [0.0, 10.0, 100.0, 5000.0, -3.0]
-    entries = [Listed(f"/{place}", NOW - age * DAY) for place, age in enumerate(ages)]
-    told, _ = admit_listed(RULES, MAP, 2, entries, Source.FEED, NOW)
-    listed, _ = admit_listed(RULES, MAP, 2, entries, Source.SITEMAP, NOW)
-    new, month, year, old, ahead = (offer.lead_seconds for offer in told)
+    entries = [ListedUrl(f"/{place}", NOW - age * DAY) for place, age in enumerate(ages)]
+    told, _ = admit_url_list(RULES, MAP, 2, entries, Source.FEED, NOW)
+    listed, _ = admit_url_list(RULES, MAP, 2, entries, Source.SITEMAP, NOW)
+    new, month, year, old, ahead = (candidate.lead_seconds for candidate in told)
     assert new == ahead > month > year > old, "a date ahead of now is as good as new"
     assert all(one.lead_seconds > other.lead_seconds for one, other in zip(told, listed, strict=True))
 
@@ -61,19 +61,21 @@ def test_new_comes_before_old_and_a_feed_before_a_sitemap() -> None:
 def test_what_is_listed_is_judged_like_links_each_url_once() -> None:
     rules = with_crawl(CrawlConfig(exclude=("*/private/*",)))
     entries = [
-        Listed("https://other.test/"), Listed("/private/x"), Listed("mailto:a@b.test"), Listed("http://["),
-        Listed("/known"), Listed("/before"), Listed("/2999/calendar"), Listed("/ok"),
+        ListedUrl("https://other.test/"), ListedUrl("/private/x"), ListedUrl("mailto:a@b.test"), ListedUrl("http://["),
+        ListedUrl("/known"), ListedUrl("/before"), ListedUrl("/2999/calendar"), ListedUrl("/ok"),
     ]  # fmt: skip
     known, before = {"https://example.org/known"}, {"https://example.org/before"}
-    offers, refusals = admit_listed(rules, MAP, 0, entries, Source.FEED, NOW, known, before)
-    assert urls(offers) == ["https://example.org/ok"]
+    candidates, refusals = admit_url_list(rules, MAP, 0, entries, Source.FEED, NOW, known, before)
+    assert urls(candidates) == ["https://example.org/ok"]
     assert refusals == {"scope": 1, "exclude": 1, "scheme": 1, "invalid": 1, "trap:calendar_years": 1}
 
 
 def test_what_is_listed_too_deep_is_refused_for_that() -> None:
     rules = with_crawl(CrawlConfig(max_depth=2))
-    offers, refusals = admit_listed(rules, MAP, 2, [Listed("/a"), Listed("https://other.test/")], Source.FEED, NOW)
-    assert (offers, refusals) == ((), {"depth": 1, "scope": 1})
+    candidates, refusals = admit_url_list(
+        rules, MAP, 2, [ListedUrl("/a"), ListedUrl("https://other.test/")], Source.FEED, NOW
+    )
+    assert (candidates, refusals) == ((), {"depth": 1, "scope": 1})
 
 
 @pytest.mark.parametrize(
@@ -93,16 +95,27 @@ def test_what_is_listed_too_deep_is_refused_for_that() -> None:
 )
 def test_where_a_sitemap_or_a_feed_may_be(scope: Any, href: str, is_named: bool, is_offered: bool) -> None:
     rules = with_crawl(CrawlConfig(scope=scope, include=("*/news/*",)), "https://example.org/docs/")
-    offer = catalogue_offer(rules, href, MAP, 3, Source.SITEMAP, PAGE, BUDGET, is_named=is_named)
-    assert (offer is not None) is is_offered
+    candidate = url_list_candidate(rules, href, MAP, 3, Source.SITEMAP, PAGE, BUDGET, is_named=is_named)
+    assert (candidate is not None) is is_offered
 
 
-def test_a_catalogue_goes_before_pages_of_its_level_and_has_its_own_budget_only() -> None:
-    offer = catalogue_offer(with_crawl(CrawlConfig(max_depth=2)), "/a.xml?x=1", MAP, 5, Source.FEED, PAGE, BUDGET)
-    assert offer is not None
-    assert (offer.url, offer.origin, offer.depth) == ("https://example.org/a.xml?x=1", "https://example.org", 5)
-    assert (offer.priority, offer.lead_seconds) == (Priority.MEDIUM, CATALOGUE_LEAD_SECONDS)
-    assert (offer.source, offer.via, offer.is_catalogue, offer.budgets) == (Source.FEED, PAGE, True, (BUDGET,))
+def test_a_url_list_goes_before_pages_of_its_level_and_has_its_own_budget_only() -> None:
+    candidate = url_list_candidate(
+        with_crawl(CrawlConfig(max_depth=2)), "/a.xml?x=1", MAP, 5, Source.FEED, PAGE, BUDGET
+    )
+    assert candidate is not None
+    assert (candidate.url, candidate.origin, candidate.depth) == (
+        "https://example.org/a.xml?x=1",
+        "https://example.org",
+        5,
+    )
+    assert (candidate.priority, candidate.lead_seconds) == (Priority.MEDIUM, URL_LIST_LEAD_SECONDS)
+    assert (candidate.source, candidate.via, candidate.is_url_list, candidate.budgets) == (
+        Source.FEED,
+        PAGE,
+        True,
+        (BUDGET,),
+    )
 
 
 @pytest.mark.parametrize(
@@ -120,10 +133,10 @@ def test_a_guess_is_offered_last_and_only_where_the_rules_let_it(
     crawl: CrawlConfig, guess: str, depth: int, is_offered: bool
 ) -> None:
     rules = with_crawl(crawl, "https://example.org/news/")
-    offer = guess_offer(rules, guess, depth, Source.PAGINATION, PAGE)
-    assert (offer is not None) is is_offered
-    if offer is not None:
-        assert (offer.priority, offer.source, offer.via, offer.depth) == (
+    candidate = guess_candidate(rules, guess, depth, Source.PAGINATION, PAGE)
+    assert (candidate is not None) is is_offered
+    if candidate is not None:
+        assert (candidate.priority, candidate.source, candidate.via, candidate.depth) == (
             Priority.DISCOVERY, Source.PAGINATION, PAGE, depth,
         )  # fmt: skip
 
@@ -139,6 +152,6 @@ def test_a_guess_is_offered_last_and_only_where_the_rules_let_it(
 )  # fmt: skip
 def test_which_hosts_the_seeds_name(scope: Any, url: str, is_theirs: bool) -> None:
     rules = with_crawl(CrawlConfig(scope=scope), "https://example.org/docs/")
-    target = normalize(url, None, spelling_of(rules.urls))
+    target = normalize(url, None, normalize_options(rules.urls))
     assert target is not None
-    assert is_of_seeds(rules, target) is is_theirs
+    assert is_seed_host(rules, target) is is_theirs

@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 
 import tenax.urls.normalize as normalize_module
 from tenax.config import UrlsConfig
-from tenax.urls.normalize import MAX_HREF_CHARS, Spelling, WebUrl, normalize, place_of, spelling_of
+from tenax.urls.normalize import MAX_HREF_CHARS, NormalizeOptions, WebUrl, normalize, normalize_options, split_base
 
-SPELLING = spelling_of(UrlsConfig())
-NO_SLASH = spelling_of(UrlsConfig(strip_trailing_slash=True))
+SPELLING = normalize_options(UrlsConfig())
+NO_SLASH = normalize_options(UrlsConfig(strip_trailing_slash=True))
 BASE = "https://example.org/a/b?c=d"
 
 ONE_SPELLING = [
@@ -163,25 +163,25 @@ def test_eight_kilobytes() -> None:
 
 
 def test_params_of_the_config() -> None:
-    spelling = spelling_of(UrlsConfig(tracking_params=("Track*", "a[b]"), session_params=("s",)))
+    spelling = normalize_options(UrlsConfig(tracking_params=("Track*", "a[b]"), session_params=("s",)))
     url = normalize("/x;s=1?tracker=1&utm_source=2&a%5Bb%5D=3&S=4", BASE, spelling)
     assert url is not None
     assert url.url == "https://example.org/x?utm_source=2"
 
 
 def test_place_of_a_base() -> None:
-    assert place_of("https://u@example.org:8080/a/b?c/d#e/f") == (
+    assert split_base("https://u@example.org:8080/a/b?c/d#e/f") == (
         "https://example.org:8080",
         "https://example.org:8080/a/",
     )
-    assert place_of("https://example.org") == ("https://example.org", "https://example.org/")
-    assert place_of("nonsense") is None
+    assert split_base("https://example.org") == ("https://example.org", "https://example.org/")
+    assert split_base("nonsense") is None
 
 
 @pytest.mark.parametrize("path", ["/", "/a", "/a/", "/a/b.html", "//a//b", "/a~b/c-d_e.f/g"])
 def test_a_plain_base_is_taken_apart_as_the_parser_would(path: str) -> None:
     for origin in ("https://example.org", "http://127.0.0.1:8080"):
-        assert place_of(origin + path) == place_of(f"{origin}{path}?x/y") != place_of(f"{origin}{path}/x/")
+        assert split_base(origin + path) == split_base(f"{origin}{path}?x/y") != split_base(f"{origin}{path}/x/")
 
 
 # ---- whatever the web sends -------------------------------------------------------------------------------
@@ -209,7 +209,7 @@ _HREFS = st.one_of(
 @example(href="http://0x7f.1../", has_base=False)
 @example(href="/..;sid=1", has_base=True)
 @example(href="/%%32e/", has_base=True)
-def test_normalising_twice_changes_nothing(spelling: Spelling, href: str, has_base: bool) -> None:
+def test_normalising_twice_changes_nothing(spelling: NormalizeOptions, href: str, has_base: bool) -> None:
     url = normalize(href, BASE if has_base else None, spelling)
     if url is None:
         return

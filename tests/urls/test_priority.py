@@ -6,26 +6,26 @@ from hypothesis import strategies as st
 
 from tenax.config import UrlsConfig
 from tenax.model import SECONDS_PER_POINT, Priority, Source
-from tenax.urls.normalize import normalize, spelling_of
+from tenax.urls.normalize import normalize, normalize_options
 from tenax.urls.priority import (
-    FLOORS,
-    GUESSES,
+    GUESS_SOURCES,
+    MIN_SCORES,
+    QueuePosition,
     Rank,
-    Standing,
-    level_of,
-    priority_of,
-    score_of,
-    standing_of,
-    standings_at,
+    queue_position,
+    queue_positions,
+    score_priority,
+    url_priority,
+    url_score,
 )
 
 HIGH, MEDIUM, LOW = Priority.HIGH, Priority.MEDIUM, Priority.LOW
 
 
 def priority(path: str, depth: int, is_seed: bool = False) -> Priority:
-    url = normalize(path, "https://example.org/", spelling_of(UrlsConfig()))
+    url = normalize(path, "https://example.org/", normalize_options(UrlsConfig()))
     assert url is not None
-    return priority_of(url, depth, is_seed)
+    return url_priority(url, depth, is_seed)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_a_seed_is_high_whatever_it_looks_like() -> None:
 
 # ---- the score ----------------------------------------------------------------------------------------------
 
-NAMED = [source for source in Source if source not in GUESSES]
+NAMED = [source for source in Source if source not in GUESS_SOURCES]
 DEPTHS = st.integers(0, 100)
 AGES = st.none() | st.floats(0, 10_000)
 LINKS = st.integers(0, 10**9)
@@ -75,7 +75,7 @@ LINKS = st.integers(0, 10**9)
     ],
 )  # fmt: skip
 def test_what_a_url_is_worth_by_itself(rank: Rank, depth: int, score: float) -> None:
-    assert score_of(rank, depth) == score
+    assert url_score(rank, depth) == score
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_what_a_url_is_worth_by_itself(rank: Rank, depth: int, score: float) -> 
     ],
 )  # fmt: skip
 def test_what_is_said_of_it_moves_it(source: Source, age_days: float | None, in_links: int, points: float) -> None:
-    assert score_of(Rank.ORDINARY, 1, source, age_days, in_links) == 76 + points
+    assert url_score(Rank.ORDINARY, 1, source, age_days, in_links) == 76 + points
 
 
 @pytest.mark.parametrize(
@@ -100,44 +100,50 @@ def test_what_is_said_of_it_moves_it(source: Source, age_days: float | None, in_
     ],
 )  # fmt: skip
 def test_the_bounds_of_levels(score: float, level: Priority) -> None:
-    assert level_of(score) is level
+    assert score_priority(score) is level
 
 
 def test_a_standing_is_a_level_and_a_lead_of_a_minute_a_point() -> None:
-    assert standing_of(34.0) == Standing(Priority.MEDIUM, 0.0)
-    assert standing_of(40.5) == Standing(Priority.MEDIUM, 6.5 * SECONDS_PER_POINT)
-    assert standings_at(3) == tuple(standing_of(score_of(rank, 3)) for rank in Rank)
+    assert queue_position(34.0) == QueuePosition(Priority.MEDIUM, 0.0)
+    assert queue_position(40.5) == QueuePosition(Priority.MEDIUM, 6.5 * SECONDS_PER_POINT)
+    assert queue_positions(3) == tuple(queue_position(url_score(rank, 3)) for rank in Rank)
 
 
 @given(rank=st.sampled_from(Rank), depth=DEPTHS, source=st.sampled_from(NAMED), age_days=AGES, in_links=LINKS)
 def test_whatever_is_said_a_url_stays_within_the_band_of_its_level(
     rank: Rank, depth: int, source: Source, age_days: float | None, in_links: int
 ) -> None:
-    level = level_of(score_of(rank, depth))
-    score = score_of(rank, depth, source, age_days, in_links)
-    assert level_of(score) is level is not Priority.DISCOVERY
-    assert FLOORS[level] <= score <= 100
-    assert 0 <= standing_of(score).lead_seconds < 34 * SECONDS_PER_POINT
+    level = score_priority(url_score(rank, depth))
+    score = url_score(rank, depth, source, age_days, in_links)
+    assert score_priority(score) is level is not Priority.DISCOVERY
+    assert MIN_SCORES[level] <= score <= 100
+    assert 0 <= queue_position(score).lead_seconds < 34 * SECONDS_PER_POINT
 
 
-@given(rank=st.sampled_from(Rank), depth=DEPTHS, source=st.sampled_from(sorted(GUESSES)), age_days=AGES, in_links=LINKS)
+@given(
+    rank=st.sampled_from(Rank),
+    depth=DEPTHS,
+    source=st.sampled_from(sorted(GUESS_SOURCES)),
+    age_days=AGES,
+    in_links=LINKS,
+)
 def test_a_guess_comes_last_whatever_it_looks_like(
     rank: Rank, depth: int, source: Source, age_days: float | None, in_links: int
 ) -> None:
-    assert standing_of(score_of(rank, depth, source, age_days, in_links)) == Standing(Priority.DISCOVERY, 0.0)
+    assert queue_position(url_score(rank, depth, source, age_days, in_links)) == QueuePosition(Priority.DISCOVERY, 0.0)
 
 
 @given(rank=st.sampled_from(Rank), depth=DEPTHS, age_days=st.floats(0, 10_000), later=st.floats(0, 10_000))
 def test_deeper_older_and_less_linked_is_never_worth_more(
     rank: Rank, depth: int, age_days: float, later: float
 ) -> None:
-    assert score_of(rank, depth + 1) <= score_of(rank, depth)
-    assert score_of(rank, depth, Source.FEED, age_days + later) <= score_of(rank, depth, Source.FEED, age_days)
-    assert score_of(rank, depth, in_links=3) <= score_of(rank, depth, in_links=4)
-    assert score_of(rank, depth, Source.SITEMAP) <= score_of(rank, depth) <= score_of(rank, depth, Source.FEED)
+    assert url_score(rank, depth + 1) <= url_score(rank, depth)
+    assert url_score(rank, depth, Source.FEED, age_days + later) <= url_score(rank, depth, Source.FEED, age_days)
+    assert url_score(rank, depth, in_links=3) <= url_score(rank, depth, in_links=4)
+    assert url_score(rank, depth, Source.SITEMAP) <= url_score(rank, depth) <= url_score(rank, depth, Source.FEED)
 
 
 @given(depth=DEPTHS)
 def test_priorities_of_pages_are_those_of_their_scores(depth: int) -> None:
     for path, rank in (("/a", Rank.ORDINARY), ("/about", Rank.LANDMARK), ("/archive", Rank.LISTING), ("/", Rank.TOP)):
-        assert priority(path, depth) is level_of(score_of(rank, depth))
+        assert priority(path, depth) is score_priority(url_score(rank, depth))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tenax.urls.resolve import MAX_RESOLVED_CHARS, base_of, resolvable, resolver
+from tenax.urls.resolve import MAX_RESOLVED_CHARS, count_resolvable, make_link_resolver, resolve_base
 
 PAGE = "https://example.org/a/page"
 LONG = "https://example.org/" + "b" * 1980
@@ -22,15 +22,15 @@ LONG = "https://example.org/" + "b" * 1980
     ],
 )
 def test_the_base_of_a_page(base_href: str | None, base: str) -> None:
-    assert base_of(base_href, PAGE) == base
+    assert resolve_base(base_href, PAGE) == base
 
 
 def test_how_long_a_base_may_be_is_up_to_who_asks() -> None:
-    assert base_of("/" + "b" * 5000 + "/", PAGE, 6000).endswith("b/")
+    assert resolve_base("/" + "b" * 5000 + "/", PAGE, 6000).endswith("b/")
 
 
 def test_relative_links_are_resolved_until_they_come_to_too_much() -> None:
-    resolve = resolver(LONG)
+    resolve = make_link_resolver(LONG)
     found = [resolve("x") for _ in range(10_000)]
     count = found.index("x")
     assert set(found[:count]) == {"https://example.org/x"}
@@ -39,8 +39,8 @@ def test_relative_links_are_resolved_until_they_come_to_too_much() -> None:
 
 
 def test_what_leads_nowhere_stays_as_it_is() -> None:
-    assert resolver(PAGE)("mailto:a@b.test") == "mailto:a@b.test"
-    assert resolver(PAGE)("b?x=1#part") == "https://example.org/a/b?x=1"
+    assert make_link_resolver(PAGE)("mailto:a@b.test") == "mailto:a@b.test"
+    assert make_link_resolver(PAGE)("b?x=1#part") == "https://example.org/a/b?x=1"
 
 
 @pytest.mark.parametrize(
@@ -53,4 +53,4 @@ def test_what_leads_nowhere_stays_as_it_is() -> None:
     ],
 )
 def test_how_many_links_can_be_resolved(href: str, base: str, count: int) -> None:
-    assert resolvable([href] * 50_000, base) == count
+    assert count_resolvable([href] * 50_000, base) == count

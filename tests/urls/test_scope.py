@@ -4,12 +4,12 @@ import msgspec
 import pytest
 
 from tenax.config import ScopeName, UrlsConfig
-from tenax.urls.normalize import WebUrl, normalize, spelling_of
-from tenax.urls.scope import Scope, in_scope, registered_domain, scope_of, site_of, widen
+from tenax.urls.normalize import WebUrl, normalize, normalize_options
+from tenax.urls.scope import Scope, build_scope, is_in_scope, registered_domain, site_key, widen_scope
 
 
 def web(text: str) -> WebUrl:
-    url = normalize(text, None, spelling_of(UrlsConfig()))
+    url = normalize(text, None, normalize_options(UrlsConfig()))
     assert url is not None
     return url
 
@@ -54,28 +54,28 @@ def web(text: str) -> WebUrl:
     ],
 )
 def test_in_scope(name: ScopeName, seed: str, url: str, is_inside: bool) -> None:
-    scope = scope_of([web(seed)], name)
-    assert in_scope(scope, web(url)) is is_inside
-    assert in_scope(scope, web(seed))
+    scope = build_scope([web(seed)], name)
+    assert is_in_scope(scope, web(url)) is is_inside
+    assert is_in_scope(scope, web(seed))
 
 
 @pytest.mark.parametrize("name", ["host", "domain", "prefix", "any"])
 def test_widen_lets_a_redirected_seed_in(name: ScopeName) -> None:
-    scope = scope_of([web("https://old.org/a/"), web("https://second.org/")], name)
-    wider = widen(scope, web("https://new.net/b/"))
+    scope = build_scope([web("https://old.org/a/"), web("https://second.org/")], name)
+    wider = widen_scope(scope, web("https://new.net/b/"))
     for inside in ("https://old.org/a/x", "https://second.org/y", "https://new.net/b/x"):
-        assert in_scope(wider, web(inside))
-    assert in_scope(wider, web("https://other.com/")) is (name == "any")
-    assert widen(wider, web("https://new.net/b/")) == wider
+        assert is_in_scope(wider, web(inside))
+    assert is_in_scope(wider, web("https://other.com/")) is (name == "any")
+    assert widen_scope(wider, web("https://new.net/b/")) == wider
 
 
 def test_a_scope_is_kept_as_json() -> None:
-    scope = scope_of([web("https://a.org/x/"), web("https://b.org/y/")], "prefix")
+    scope = build_scope([web("https://a.org/x/"), web("https://b.org/y/")], "prefix")
     assert msgspec.json.decode(msgspec.json.encode(scope), type=Scope) == scope
 
 
 def test_no_seeds_no_scope() -> None:
-    assert not in_scope(scope_of([], "host"), web("https://example.org/"))
+    assert not is_in_scope(build_scope([], "host"), web("https://example.org/"))
 
 
 @pytest.mark.parametrize(
@@ -109,4 +109,4 @@ def test_registered_domain(host: str, domain: str) -> None:
     ],
 )
 def test_site_of(url: str, site: str) -> None:
-    assert site_of(web(url)) == site
+    assert site_key(web(url)) == site

@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 
 from tenax.config import UrlsConfig
 from tenax.errors import UsageError
-from tenax.urls.normalize import spelling_of
-from tenax.urls.seeds import seed_url
+from tenax.urls.normalize import normalize_options
+from tenax.urls.seeds import parse_seed
 
-SPELLING = spelling_of(UrlsConfig())
+SPELLING = normalize_options(UrlsConfig())
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ SPELLING = spelling_of(UrlsConfig())
     ],
 )
 def test_what_was_meant(text: str, url: str) -> None:
-    assert seed_url(text, SPELLING).url == url
+    assert parse_seed(text, SPELLING).url == url
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_what_was_meant(text: str, url: str) -> None:
 )
 def test_anything_else_is_one_clear_line(text: str, says: str) -> None:
     with pytest.raises(UsageError) as raised:
-        seed_url(text, SPELLING)
+        parse_seed(text, SPELLING)
     message = str(raised.value)
     assert says in message
     assert "\n" not in message
@@ -80,7 +80,7 @@ def test_anything_else_is_one_clear_line(text: str, says: str) -> None:
 @pytest.mark.parametrize("text", ["https://me:hunter2@[bad/", "me:hunter2@example.org", "//me:hunter2@"])
 def test_a_password_is_not_shown(text: str) -> None:
     with pytest.raises(UsageError) as raised:
-        seed_url(text, SPELLING)
+        parse_seed(text, SPELLING)
     assert "hunter2" not in str(raised.value)
 
 
@@ -88,7 +88,7 @@ def test_a_password_is_not_shown(text: str) -> None:
 @settings(max_examples=500, deadline=None)
 def test_any_text_is_a_url_or_a_usage_error(text: str) -> None:
     try:
-        url = seed_url(text, SPELLING)
+        url = parse_seed(text, SPELLING)
     except UsageError as error:
         assert str(error).isprintable()
     else:

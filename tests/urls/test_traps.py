@@ -6,21 +6,21 @@ from hypothesis import strategies as st
 
 from tenax.config import UrlsConfig
 from tenax.model import Budget
-from tenax.urls.normalize import WebUrl, normalize, spelling_of
-from tenax.urls.traps import budgets_of, trap
+from tenax.urls.normalize import WebUrl, normalize, normalize_options
+from tenax.urls.traps import find_trap, required_budgets
 
 YEAR = 2026
 CONFIG = UrlsConfig()
 
 
 def web(text: str) -> WebUrl:
-    url = normalize(text, "https://example.org/", spelling_of(CONFIG))
+    url = normalize(text, "https://example.org/", normalize_options(CONFIG))
     assert url is not None
     return url
 
 
 @pytest.mark.parametrize(
-    ("href", "knob"),
+    ("href", "setting"),
     [
         ("/" + "a" * 2048, "max_length"),
         ("/?q=" + "ü" * 400, "max_length"),
@@ -64,8 +64,8 @@ def web(text: str) -> WebUrl:
         ("/x?week=2090-W05", "calendar_years"),
     ],
 )
-def test_a_trap_is_named_by_its_knob(href: str, knob: str) -> None:
-    assert trap(web(href), CONFIG, YEAR) == knob
+def test_a_trap_is_named_by_its_setting(href: str, setting: str) -> None:
+    assert find_trap(web(href), CONFIG, YEAR) == setting
 
 
 ORDINARY = [
@@ -166,42 +166,44 @@ ORDINARY = [
 
 @pytest.mark.parametrize("text", ORDINARY)
 def test_an_ordinary_url_is_no_trap(text: str) -> None:
-    assert trap(web(text), CONFIG, YEAR) is None
+    assert find_trap(web(text), CONFIG, YEAR) is None
 
 
 def test_each_limit_is_the_last_that_passes() -> None:
     config = UrlsConfig(max_length=64, max_path_segments=3, max_repeated_segments=1, max_query_params=2)
     base = "https://example.org/"
-    assert trap(web("a" * (64 - len(base))), config, YEAR) is None
-    assert trap(web("a" * (65 - len(base))), config, YEAR) == "max_length"
-    assert trap(web("/a/b/c/"), config, YEAR) is None
-    assert trap(web("/a/b/c/d"), config, YEAR) == "max_path_segments"
-    assert trap(web("/a/b/a"), config, YEAR) is None
-    assert trap(web("/a/a"), config, YEAR) == "max_repeated_segments"
-    assert trap(web("/?a&b"), config, YEAR) is None
-    assert trap(web("/?a&b&c"), config, YEAR) == "max_query_params"
-    assert trap(web("/?a"), UrlsConfig(max_query_params=0), YEAR) == "max_query_params"
-    assert trap(web("/"), UrlsConfig(max_query_params=0), YEAR) is None
-    assert trap(web("/?year=2027"), UrlsConfig(calendar_years=0), YEAR) == "calendar_years"
-    assert trap(web("/?year=2036"), UrlsConfig(calendar_years=10), YEAR) is None
+    assert find_trap(web("a" * (64 - len(base))), config, YEAR) is None
+    assert find_trap(web("a" * (65 - len(base))), config, YEAR) == "max_length"
+    assert find_trap(web("/a/b/c/"), config, YEAR) is None
+    assert find_trap(web("/a/b/c/d"), config, YEAR) == "max_path_segments"
+    assert find_trap(web("/a/b/a"), config, YEAR) is None
+    assert find_trap(web("/a/a"), config, YEAR) == "max_repeated_segments"
+    assert find_trap(web("/?a&b"), config, YEAR) is None
+    assert find_trap(web("/?a&b&c"), config, YEAR) == "max_query_params"
+    assert find_trap(web("/?a"), UrlsConfig(max_query_params=0), YEAR) == "max_query_params"
+    assert find_trap(web("/"), UrlsConfig(max_query_params=0), YEAR) is None
+    assert find_trap(web("/?year=2027"), UrlsConfig(calendar_years=0), YEAR) == "calendar_years"
+    assert find_trap(web("/?year=2036"), UrlsConfig(calendar_years=10), YEAR) is None
 
 
 @given(st.text("/ab1?=&:-;%20", max_size=80), st.integers(0, 9999))
 @settings(max_examples=300, deadline=None)
-def test_any_url_gets_an_answer_that_names_a_knob(text: str, year: int) -> None:
-    url = normalize("/" + text, "https://example.org/", spelling_of(CONFIG))
+def test_any_url_gets_an_answer_that_names_a_setting(text: str, year: int) -> None:
+    url = normalize("/" + text, "https://example.org/", normalize_options(CONFIG))
     if url is not None:
-        knob = trap(url, CONFIG, year)
-        assert knob is None or hasattr(CONFIG, knob)
+        setting = find_trap(url, CONFIG, year)
+        assert setting is None or hasattr(CONFIG, setting)
 
 
 def test_budgets() -> None:
     plain = web("https://example.org/a")
     faceted = web("https://shop.example.co.uk/list?color=red")
-    assert budgets_of(plain, CONFIG, True) == ()
-    assert budgets_of(plain, CONFIG, False) == (Budget("hosts_per_domain", "example.org", 1000, counts_hosts=True),)
-    assert budgets_of(faceted, CONFIG, True) == (Budget("facets_per_path", "/list", 500),)
-    assert budgets_of(faceted, UrlsConfig(facets_per_path=3, hosts_per_domain=4), False) == (
+    assert required_budgets(plain, CONFIG, True) == ()
+    assert required_budgets(plain, CONFIG, False) == (
+        Budget("hosts_per_domain", "example.org", 1000, counts_hosts=True),
+    )
+    assert required_budgets(faceted, CONFIG, True) == (Budget("facets_per_path", "/list", 500),)
+    assert required_budgets(faceted, UrlsConfig(facets_per_path=3, hosts_per_domain=4), False) == (
         Budget("facets_per_path", "/list", 3),
         Budget("hosts_per_domain", "example.co.uk", 4, counts_hosts=True),
     )

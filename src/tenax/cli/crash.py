@@ -7,14 +7,14 @@ import sys
 import tempfile
 import traceback
 
-from tenax.logs import plain
+from tenax.logs import sanitize_text
 from tenax.text.masking import mask_text
 from tenax.version import __version__
 
 
-def report(error: BaseException, *, shows_traceback: bool) -> str:
+def write_crash_report(error: BaseException, *, shows_traceback: bool) -> str:
     """Keep the traceback, secrets masked; what to tell the person."""
-    story = plain(mask_text("".join(traceback.format_exception(error))), keep_lines=True)
+    story = sanitize_text(mask_text("".join(traceback.format_exception(error))), keep_lines=True)
     headline = f"internal error: {type(error).__name__}: {error}; what was committed is safe"
     if shows_traceback:
         sys.stderr.write(story)

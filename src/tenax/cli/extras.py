@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tenax.config import Loaded
+    from tenax.config import LoadedConfig
 
 LIBRARIES = {
     "browser": "playwright",
@@ -30,32 +30,32 @@ LIBRARIES = {
 }
 """What each extra of pyproject.toml is there for."""
 
-_ALONE = frozenset({"config", "demo"})
+_VERBS_WITHOUT_EXTRAS = frozenset({"config", "demo"})
 """Verbs that use no server and no extra, whatever is set."""
-_SERVICES = {"page-fetcher": ("redis", "kafka"), "schedule": ("redis", "schedule")}
-_CRAWLING = frozenset({"crawl", "worker"})
-_FETCHING = _CRAWLING | {"page-fetcher", "fetch", "read", "sitemap", "feed"}
-_PIP = re.compile(r"""pip install (["'])tenax\[([a-z,]+)\]\1""")
+_SERVICE_EXTRAS = {"page-fetcher": ("redis", "kafka"), "schedule": ("redis", "schedule")}
+_CRAWL_VERBS = frozenset({"crawl", "worker"})
+_FETCH_VERBS = _CRAWL_VERBS | {"page-fetcher", "fetch", "read", "sitemap", "feed"}
+_PIP_COMMAND = re.compile(r"""pip install (["'])tenax\[([a-z,]+)\]\1""")
 
 
-def needed(args: argparse.Namespace, loaded: Loaded) -> tuple[str, ...]:
+def required_extras(args: argparse.Namespace, loaded: LoadedConfig) -> tuple[str, ...]:
     """The extras that this command is about to use, by its verb, its flags and its settings.
 
     A way to fetch that is only tried when it is installed counts when somebody set it.
     """
     verb = args.verb
-    if verb in _ALONE:
+    if verb in _VERBS_WITHOUT_EXTRAS:
         return ()
-    config, found = loaded.config, list(_SERVICES.get(verb, ()))
-    if verb not in _SERVICES:
+    config, found = loaded.config, list(_SERVICE_EXTRAS.get(verb, ()))
+    if verb not in _SERVICE_EXTRAS:
         # Whoever names a directory asks nothing of a server, but for a crawl, which writes files there.
-        if config.ledger.url and (verb == "crawl" or getattr(args, "out", None) is None):
+        if config.database.url and (verb == "crawl" or getattr(args, "dir", None) is None):
             found.append("postgres")
-        if config.hosts.url:
+        if config.redis.url:
             found.append("redis")
-    if verb in _CRAWLING:
+    if verb in _CRAWL_VERBS:
         found += ["kafka"] * bool(config.events.kafka) + ["redis"] * bool(config.events.redis)
-    if verb in _FETCHING:
+    if verb in _FETCH_VERBS:
         found += ["dns"] * bool(config.guard.nameservers)
         found += config.fetch.fallbacks if loaded.sources["fetch.fallbacks"] != "default" else ()
     found += [name for name in ("browser", "curl") if getattr(args, name, False)]
@@ -64,7 +64,7 @@ def needed(args: argparse.Namespace, loaded: Loaded) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def provide(extras: Iterable[str], argv: Sequence[str], environment: Mapping[str, str] = os.environ) -> None:
+def install_extras(extras: Iterable[str], argv: Sequence[str], environment: Mapping[str, str] = os.environ) -> None:
     """In a clone, install what is missing and begin anew; elsewhere nothing. Does not return when it begins anew."""
     script = environment.get("PROVIDED_BY")
     tried = environment.get("EXTRAS_TRIED", "").split()
@@ -74,8 +74,8 @@ def provide(extras: Iterable[str], argv: Sequence[str], environment: Mapping[str
         os.execve(script, [script, *argv], {**environment, "WITH_EXTRAS": " ".join(missing)})
 
 
-def advice(text: str, environment: Mapping[str, str] = os.environ) -> str:
+def adapt_install_hint(text: str, environment: Mapping[str, str] = os.environ) -> str:
     """A message that names a command of pip, with what works where this program runs."""
     if environment.get("INSTALLED_AS") != "image":
         return text
-    return _PIP.sub(r"build the image with the argument EXTRAS=\2, see deploy/Dockerfile", text)
+    return _PIP_COMMAND.sub(r"build the image with the argument EXTRAS=\2, see deploy/Dockerfile", text)

@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from tenax.config import Sites
-from tenax.crawl.limit_check import FROM_LINKS, OF_FEEDS, limit_of, list_limit_of
-from tenax.database import Ledger
-from tenax.database.links import links_to
-from tenax.database.rows import origin_of
-from tenax.discovery.pending_guesses import is_owed
+from tenax.crawl.limit_check import FEED_LIMITS, LINK_LIMITS, feed_limit, link_limit
+from tenax.database import Database
+from tenax.database.links import find_links
+from tenax.database.rows import url_origin
+from tenax.discovery.pending_guesses import is_pending_guess
 from tenax.discovery.sitemaps.read import sitemaps_in_robots
-from tenax.model import OF_GUESSES, Value, setting_of
-from tenax.urls.admit import Rules, is_of_seeds
-from tenax.urls.normalize import normalize, spelling_of
+from tenax.model import GUESS_LIMITS, Value, limit_setting
+from tenax.urls.admit import Rules, is_seed_host
+from tenax.urls.normalize import normalize, normalize_options
 
-MOST_SHOWN = 10
+MAX_SHOWN = 10
 
 
 class LinkingPage(Value, frozen=True):
@@ -24,7 +24,7 @@ class LinkingPage(Value, frozen=True):
 
     url: str
     is_nofollow: bool = False
-    catalogue: str = ""
+    url_list_kind: str = ""
     is_url_list: bool = False
     """It names it as a feed or a sitemap."""
 
@@ -40,7 +40,7 @@ class CutOff(Value, frozen=True):
     """How many were cut off there, where it is not known whether this one is among them."""
 
 
-Unfollowed = Literal["", "nofollow", "sources", "host", "duplicate"]
+UnfollowedReason = Literal["", "nofollow", "sources", "host", "duplicate"]
 """`nofollow`: the link says so. `sources`: links, feeds or sitemaps are not in `discovery.sources`. `host`: a URL list
 on a host that the seeds do not name. `duplicate`: the page is one, and `duplicates.follow` is off."""
 
@@ -55,9 +55,9 @@ class LinkSearch(Value, frozen=True):
     depth: int | None = None
     """The least depth that they give it; None when none of them does."""
     cut_off: tuple[CutOff, ...] = ()
-    maybe: tuple[CutOff, ...] = ()
+    possible_cut_offs: tuple[CutOff, ...] = ()
     """Documents that were not read to their end: it may stand in the rest of one of them."""
-    unfollowed: Unfollowed = ""
+    unfollowed_reason: UnfollowedReason = ""
     """Why what leads there is not followed, where no rule refuses the URL and no limit cut it off."""
     pages_without_links: int = 0
     """Documents with links that were not followed and are not kept."""
@@ -68,17 +68,17 @@ class LinkSearch(Value, frozen=True):
         return bool(self.pages) and all(page.is_url_list for page in self.pages)
 
 
-class _Cut(NamedTuple):
+class _CutPage(NamedTuple):
     """A document that something was cut off of."""
 
     record_id: int
     url: str
-    cut: dict[str, int]
-    is_kept: bool
+    cut_counts: dict[str, int]
+    has_stored_links: bool
     """Whether its links are."""
 
 
-class _Found(NamedTuple):
+class _FollowedLink(NamedTuple):
     """A link that is to be followed."""
 
     depth: int
@@ -88,92 +88,104 @@ class _Found(NamedTuple):
     is_url_list: bool
 
 
-async def search_links(ledger: Ledger, rules: Rules, sites: Sites, url: str) -> LinkSearch:
+async def search_links(database: Database, rules: Rules, sites: Sites, url: str) -> LinkSearch:
     """Look through all links that are kept. For a URL that was never admitted; `sites` as in the last run."""
-    cut = [_Cut(page.record_id, page.url, page.cut, page.packed is not None) async for page in ledger.cut_offs.pages()]
+    cut = [
+        _CutPage(page.record_id, page.url, page.cut_off_counts, page.packed is not None)
+        async for page in database.cut_offs.pages()
+    ]
     pages: list[LinkingPage] = []
-    followed: list[_Found] = []
-    async for one in ledger.links.all(with_lists=True):
-        for link in links_to(url, one.origin, one.packed):
-            pages.append(LinkingPage(one.url, link.is_nofollow, one.catalogue, link.is_url_list))
+    followed: list[_FollowedLink] = []
+    async for one in database.links.read_all(with_url_lists=True):
+        for link in find_links(url, one.origin, one.packed):
+            pages.append(LinkingPage(one.url, link.is_nofollow, one.url_list, link.is_url_list))
             if not link.is_nofollow:
-                followed.append(_Found(one.depth + 1, one.record_id, one.url, link.is_url_list))
+                followed.append(_FollowedLink(one.depth + 1, one.record_id, one.url, link.is_url_list))
     followed.sort()
-    limits = _limits(rules, url, followed, {page.record_id: page.cut for page in cut})
-    if await _is_named_by_robots(ledger, url):
-        robots = f"{origin_of(url)}/robots.txt"
+    limits = _link_limits(rules, url, followed, {page.record_id: page.cut_counts for page in cut})
+    if await _is_named_by_robots(database, url):
+        robots = f"{url_origin(url)}/robots.txt"
         pages.append(LinkingPage(robots, is_url_list=True))
-        if not limits and any("max_sitemaps" in page.cut for page in cut):
-            limits = (CutOff(setting_of("max_sitemaps"), robots),)
+        if not limits and any("max_sitemaps" in page.cut_counts for page in cut):
+            limits = (CutOff(limit_setting("max_sitemaps"), robots),)
     if not limits:
-        limits = await _guess_limits(ledger, url, cut)
+        limits = await _guess_limits(database, url, cut)
     pages.sort(key=lambda page: (page.is_nofollow, page.is_url_list))
-    unfollowed = await _unfollowed(ledger, rules, sites, url, pages) if not limits else ""
+    unfollowed = await _shared_unfollowed_reason(database, rules, sites, url, pages) if not limits else ""
     return LinkSearch(
-        tuple(pages[:MOST_SHOWN]),
+        tuple(pages[:MAX_SHOWN]),
         len(pages),
         next((one.depth for one in followed if not one.is_url_list), None),
-        limits[:MOST_SHOWN],
+        limits[:MAX_SHOWN],
         tuple(
-            CutOff(setting_of(name), page.url, links)
+            CutOff(limit_setting(name), page.url, links)
             for page in cut
-            for name, links in page.cut.items()
-            if (name not in FROM_LINKS or name in OF_FEEDS) and setting_of(name)
-        )[:MOST_SHOWN],
+            for name, links in page.cut_counts.items()
+            if (name not in LINK_LIMITS or name in FEED_LIMITS) and limit_setting(name)
+        )[:MAX_SHOWN],
         unfollowed,
-        sum(not page.is_kept for page in cut),
+        sum(not page.has_stored_links for page in cut),
     )
 
 
-async def _unfollowed(ledger: Ledger, rules: Rules, sites: Sites, url: str, pages: Sequence[LinkingPage]) -> Unfollowed:
+async def _shared_unfollowed_reason(
+    database: Database, rules: Rules, sites: Sites, url: str, pages: Sequence[LinkingPage]
+) -> UnfollowedReason:
     """The reason that holds for all that lead there; none when one of them is followed."""
-    reasons = [await _why_unfollowed(ledger, rules, sites, url, page) for page in pages[:MOST_SHOWN]]
+    reasons = [await _unfollowed_reason(database, rules, sites, url, page) for page in pages[:MAX_SHOWN]]
     return reasons[0] if reasons and all(reasons) else ""
 
 
-async def _why_unfollowed(ledger: Ledger, rules: Rules, sites: Sites, url: str, page: LinkingPage) -> Unfollowed:
+async def _unfollowed_reason(
+    database: Database, rules: Rules, sites: Sites, url: str, page: LinkingPage
+) -> UnfollowedReason:
     if page.is_nofollow:
         return "nofollow"
-    site = sites.of_origin(origin_of(page.url))
+    site = sites.for_origin(url_origin(page.url))
     if page.is_url_list:
-        is_sitemap = page.catalogue == "sitemap" or page.url.endswith("/robots.txt")
-        target = normalize(url, None, spelling_of(rules.urls))
-        if not site.discovery.finds_by("sitemaps" if is_sitemap else "feeds"):
+        is_sitemap = page.url_list_kind == "sitemap" or page.url.endswith("/robots.txt")
+        target = normalize(url, None, normalize_options(rules.urls))
+        if not site.discovery.has_source("sitemaps" if is_sitemap else "feeds"):
             return "sources"
-        return "" if target is None or is_of_seeds(rules, target) else "host"
-    if not page.catalogue and not site.discovery.finds_by("links"):
+        return "" if target is None or is_seed_host(rules, target) else "host"
+    if not page.url_list_kind and not site.discovery.has_source("links"):
         return "sources"
-    if site.duplicates.follow or (life := await ledger.life(page.url)) is None or life.page is None:
+    if site.duplicates.follow or (history := await database.url_history(page.url)) is None or history.page is None:
         return ""
-    return "duplicate" if life.page.duplicate_of is not None else ""
+    return "duplicate" if history.page.duplicate_of is not None else ""
 
 
-async def _guess_limits(ledger: Ledger, url: str, cut: Sequence[_Cut]) -> tuple[CutOff, ...]:
+async def _guess_limits(database: Database, url: str, cut_pages: Sequence[_CutPage]) -> tuple[CutOff, ...]:
     """What keeps this URL from being guessed, where it is the next one to guess of a list or an archive."""
-    origin = origin_of(url)
+    origin = url_origin(url)
     found = [
-        (page.url, name) for page in cut if origin_of(page.url) == origin for name in OF_GUESSES.intersection(page.cut)
+        (page.url, name)
+        for page in cut_pages
+        if url_origin(page.url) == origin
+        for name in GUESS_LIMITS.intersection(page.cut_counts)
     ]
-    host = await ledger.host(origin) if found else None
-    if host is None or not is_owed(host.finds, url):
+    host = await database.host(origin) if found else None
+    if host is None or not is_pending_guess(host.guess_state, url):
         return ()
-    return tuple(CutOff(setting_of(name), via) for via, name in sorted(found))
+    return tuple(CutOff(limit_setting(name), via) for via, name in sorted(found))
 
 
-async def _is_named_by_robots(ledger: Ledger, url: str) -> bool:
+async def _is_named_by_robots(database: Database, url: str) -> bool:
     """Whether the robots.txt of its host names it as a sitemap."""
-    host = await ledger.host(origin_of(url))
+    host = await database.host(url_origin(url))
     return host is not None and host.robots is not None and url in sitemaps_in_robots(host.robots.text)
 
 
-def _limits(rules: Rules, url: str, followed: list[_Found], cut: dict[int, dict[str, int]]) -> tuple[CutOff, ...]:
+def _link_limits(
+    rules: Rules, url: str, followed: list[_FollowedLink], cut_counts: dict[int, dict[str, int]]
+) -> tuple[CutOff, ...]:
     found = []
     for one in followed:
-        names = cut.get(one.record_id, {})
+        names = cut_counts.get(one.record_id, {})
         if one.is_url_list:
-            name = list_limit_of(names) or ("max_sitemaps" if "max_sitemaps" in names else "")
+            name = feed_limit(names) or ("max_sitemaps" if "max_sitemaps" in names else "")
         else:
-            name = "depth" if one.depth > rules.max_depth else limit_of(rules, url, names)
+            name = "depth" if one.depth > rules.max_depth else link_limit(rules, url, names)
         if name:
-            found.append(CutOff(setting_of(name), one.via))
+            found.append(CutOff(limit_setting(name), one.via))
     return tuple(found)

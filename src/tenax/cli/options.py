@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from tenax.crawl.location import Place
+from tenax.crawl.location import Location
 from tenax.model import Value
 
 
-class Orders(Value, frozen=True):
+class CrawlOptions(Value, frozen=True):
     """What to crawl, and how to speak of it."""
 
     seeds: tuple[str, ...]
-    place: Place
-    is_fresh: bool = False
-    is_revisit: bool = False
+    location: Location
+    is_restart: bool = False
+    is_recrawl: bool = False
     is_quiet: bool = False
     program: str = "tenax"
     """How a person calls us."""
-    resume: str = ""
+    resume_command: str = ""
     """The command that goes on with this crawl; empty when it cannot be resumed."""
     examples: tuple[tuple[str, str], ...] = ()
     """URLs worth explaining, each with what one would see."""
@@ -24,7 +24,7 @@ class Orders(Value, frozen=True):
     """What to say at the start, before what the crawl itself says."""
     settings: bytes | None = None
     """What is kept with the crawl for the next command; None: nothing."""
-    is_typed: bool = True
+    has_typed_seeds: bool = True
     """A person typed the seeds, now or for an earlier run: private ones are allowed."""
-    opening: tuple[str, ...] = ()
+    opening_notices: tuple[str, ...] = ()
     """What to say at the start instead of what the crawl would."""

@@ -12,11 +12,11 @@ from typing import TextIO
 from tenax.errors import SinkError, StorageFull
 
 STANDARD_OUTPUT = "standard output"
-ANOTHER = "; choose another with -o"
+DEFAULT_ADVICE = "; choose another with -o"
 
 
 @contextmanager
-def told_plainly(target: str, advice: str = "") -> Iterator[None]:
+def translate_os_errors(target: str, advice: str = "") -> Iterator[None]:
     """Trouble with this output as one line; a reader that went away is no trouble."""
     try:
         yield
@@ -29,17 +29,17 @@ def told_plainly(target: str, advice: str = "") -> Iterator[None]:
 
 
 @contextmanager
-def opened(output: str | None, advice: str = ANOTHER) -> Iterator[TextIO]:
+def open_output(output: str | None, advice: str = DEFAULT_ADVICE) -> Iterator[TextIO]:
     """The file that a person chose, or standard output; `advice` says how to choose another."""
     if output is None:
         if hasattr(sys.stdout, "reconfigure"):
             sys.stdout.reconfigure(encoding="utf-8", errors="replace")
         yield sys.stdout
         return
-    with plainly(output, advice), Path(output).open("w", encoding="utf-8", newline="") as file:
+    with translate_output_errors(output, advice), Path(output).open("w", encoding="utf-8", newline="") as file:
         yield file
 
 
-def plainly(output: str | None, advice: str = ANOTHER) -> AbstractContextManager[None]:
+def translate_output_errors(output: str | None, advice: str = DEFAULT_ADVICE) -> AbstractContextManager[None]:
     """Trouble with an output that a person chose, as one line."""
-    return told_plainly(output or STANDARD_OUTPUT, advice)
+    return translate_os_errors(output or STANDARD_OUTPUT, advice)

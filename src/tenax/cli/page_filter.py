@@ -14,7 +14,7 @@ from tenax.model import PageKind
 FIELDS = ("host", "status", "kind", "language", "url", "since")
 
 
-def page_filter(conditions: Iterable[str]) -> PageFilter:
+def parse_page_filter(conditions: Iterable[str]) -> PageFilter:
     """Everything given must hold; a field may be given once."""
     values: dict[str, Any] = {}
     for condition in conditions:
@@ -28,11 +28,11 @@ def page_filter(conditions: Iterable[str]) -> PageFilter:
         name = "url_glob" if field == "url" else field
         if name in values:
             raise UsageError(f"--where {condition}: `{field}` is given twice; all conditions must hold at once")
-        values[name] = _read(field, value)
+        values[name] = _parse_field(field, value)
     return PageFilter(**values)
 
 
-def _read(field: str, value: str) -> str | int | float:
+def _parse_field(field: str, value: str) -> str | int | float:
     if field == "status":
         if not (value.isascii() and value.isdigit()):
             raise UsageError(f"--where status={value}: give a number, such as status=200")

@@ -19,7 +19,7 @@ class Verb(Protocol):
     """What a verb's module holds; importing it must stay cheap, its work imports what it needs."""
 
     NAME: str
-    SENTENCE: str
+    DESCRIPTION: str
     EXAMPLES: str
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None: ...
@@ -33,16 +33,16 @@ exit codes:
     1  internal error
     2  wrong usage or configuration, or no crawl there
     3  no seed could be reached, or no page came of the one URL that was asked for
-    4  the ledger is in use by another process
-    5  the ledger cannot be used: corrupt, not ours, not writable
+    4  the database is in use by another process
+    5  the database cannot be used: corrupt, not ours, not writable
     6  the disk is full
     7  trouble with an output file
-    8  the network stayed away for longer than resilience.network_patience_seconds
-    9  the ledger does not answer any more
+    8  the network stayed away for longer than resilience.max_network_outage_seconds
+    9  the database does not answer any more
    10  the crawl stood still, and nothing explained it
    11  nothing was stored: every page failed, was refused or was rejected
    12  more memory was used than is allowed
-   13  the ledger's file was deleted, moved or replaced while the crawl ran
+   13  the database's file was deleted, moved or replaced while the crawl ran
   130  interrupted; the same command resumes
 """
 
@@ -54,25 +54,25 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(f"{message}; see `{self.prog} --help`")
 
 
-def parse(verbs: Sequence[Verb], argv: Sequence[str]) -> argparse.Namespace:
+def parse_arguments(verbs: Sequence[Verb], argv: Sequence[str]) -> argparse.Namespace:
     """The arguments, with `run` set to the verb's function. Raises `UsageError`; --help and --version exit."""
-    parser, parsers = _build(verbs)
+    parser, parsers = _build_parser(verbs)
     _check_verb(argv, parsers)
     args, rest = parser.parse_known_args(argv)
     if rest:
-        raise UsageError(_unknown(rest, parsers[args.verb], args.verb))
+        raise UsageError(_unknown_argument_message(rest, parsers[args.verb], args.verb))
     args.argv = list(argv)
     return args
 
 
-def _build(verbs: Iterable[Verb]) -> tuple[Parser, dict[str, Parser]]:
+def _build_parser(verbs: Iterable[Verb]) -> tuple[Parser, dict[str, Parser]]:
     parser = Parser(
         prog="tenax",
         description="A web crawler that holds fast: polite, fast, crash-proof, and able to say why about every URL.",
         epilog="first steps:\n"
         "  tenax demo                        crawl a built-in website; needs no internet\n"
         "  tenax crawl https://example.org   crawl a site; the same command resumes it\n\n" + EXIT_CODES,
-        formatter_class=_Layout,
+        formatter_class=_HelpFormatter,
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"tenax {__version__}")
@@ -82,10 +82,10 @@ def _build(verbs: Iterable[Verb]) -> tuple[Parser, dict[str, Parser]]:
     for verb in verbs:
         one = choices.add_parser(
             verb.NAME,
-            help=verb.SENTENCE.split(". ")[0].rstrip("."),
-            description=verb.SENTENCE,
+            help=verb.DESCRIPTION.split(". ")[0].rstrip("."),
+            description=verb.DESCRIPTION,
             epilog=f"examples:\n{verb.EXAMPLES}",
-            formatter_class=_Layout,
+            formatter_class=_HelpFormatter,
             allow_abbrev=False,
         )
         verb.add_arguments(one)
@@ -95,7 +95,7 @@ def _build(verbs: Iterable[Verb]) -> tuple[Parser, dict[str, Parser]]:
     return parser, parsers
 
 
-class _Layout(argparse.RawDescriptionHelpFormatter):
+class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
     """Help with room for the longest flag, and examples printed as they are written."""
 
     def __init__(self, prog: str) -> None:
@@ -109,15 +109,17 @@ class _Layout(argparse.RawDescriptionHelpFormatter):
         return super()._format_action(action)
 
 
-def add_out(parser: argparse.ArgumentParser, meaning: str = "directory of the crawl; found when there is one") -> None:
-    parser.add_argument("--out", metavar="DIR", help=meaning)
+def add_directory_argument(
+    parser: argparse.ArgumentParser, help_text: str = "directory of the crawl; found when there is one"
+) -> None:
+    parser.add_argument("-C", "--dir", metavar="DIR", help=help_text)
 
 
-def add_json(parser: argparse.ArgumentParser) -> None:
+def add_json_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON, for programs")
 
 
-def program() -> str:
+def program_name() -> str:
     """How a person calls this program from where they are, so that a printed command can be pasted."""
     script = os.environ.get("CALLED_AS")
     if script:
@@ -142,7 +144,7 @@ def _check_verb(argv: Sequence[str], parsers: dict[str, Parser]) -> None:
     raise UsageError(f"unknown verb `{first}`; {advice}")
 
 
-def _unknown(rest: Sequence[str], parser: Parser, verb: str) -> str:
+def _unknown_argument_message(rest: Sequence[str], parser: Parser, verb: str) -> str:
     flag = next((word for word in rest if word.startswith("-")), None)
     if flag is None:
         return f"`{' '.join(rest)}` is more than `tenax {verb}` takes; see `tenax {verb} --help`"

@@ -12,17 +12,17 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from tenax import logs
-from tenax.cli.options import Orders
-from tenax.cli.signals import INTERRUPTED, LEAVE_SECONDS, Deadline, at_once
+from tenax.cli.options import CrawlOptions
+from tenax.cli.signals import EXIT_INTERRUPTED, SHUTDOWN_SECONDS, Deadline, exit_immediately
 from tenax.cli.views import format_values
-from tenax.errors import LedgerSilent, NothingStored
+from tenax.errors import DatabaseTimeout, NoPagesStored
 from tenax.model import Ending, Progress
 from tenax.text.masking import mask_url
 
 if TYPE_CHECKING:
     from types import FrameType
 
-    from tenax.config import Loaded
+    from tenax.config import LoadedConfig
     from tenax.crawl.library import Crawl
     from tenax.database import Status
 
@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 _log = logs.logger("tenax.cli")
-STATUS_SECONDS = 5.0
+STATUS_TIMEOUT_SECONDS = 5.0
 
 
 class View(Protocol):
@@ -42,7 +42,7 @@ class View(Protocol):
 
     def draw(self, progress: Progress) -> None: ...
 
-    def stopping(self) -> None:
+    def on_stopping(self) -> None:
         """The person asked to stop; what is in flight is being finished."""
 
     def finish(self, progress: Progress) -> None:
@@ -52,35 +52,37 @@ class View(Protocol):
         """Leave the terminal as it was. May be called twice."""
 
 
-def view_for(loaded: Loaded, orders: Orders) -> View:
+def choose_view(loaded: LoadedConfig, options: CrawlOptions) -> View:
     """A live picture on a terminal, lines elsewhere, silence when asked; logging is set up to go with it."""
-    log, is_quiet = loaded.config.log, orders.is_quiet
+    log, is_quiet = loaded.config.log, options.is_quiet
     is_live = not is_quiet and log.format != "json" and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
     # The picture already shows what an info line would say.
     level_was_chosen = loaded.sources["log.level"] != "default"
     logs.configure(log.level if level_was_chosen or not (is_live or is_quiet) else "warning", log.format)
     if is_quiet:
-        return Silence()
+        return SilentView()
     if is_live:
-        from tenax.cli.views.progress import Picture
+        from tenax.cli.views.progress import LiveView
 
-        return Picture(tuple(map(mask_url, orders.seeds)), orders.place.name, max_pages=loaded.config.crawl.max_pages)
-    return Lines(orders.place.name)
+        return LiveView(
+            tuple(map(mask_url, options.seeds)), options.location.name, max_pages=loaded.config.crawl.max_pages
+        )
+    return LogView(options.location.name)
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
     """Run to the end on the fastest event loop there is."""
-    from tenax.runtime.memory import leave_memory, settle_memory
+    from tenax.runtime.memory import configure_memory, skip_final_collection
 
-    settle_memory()
+    configure_memory()
     try:
-        with asyncio.Runner(loop_factory=_fastest_loop()) as runner:
+        with asyncio.Runner(loop_factory=_event_loop_factory()) as runner:
             return runner.run(work)
     finally:
-        leave_memory()
+        skip_final_collection()
 
 
-def _fastest_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
+def _event_loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     try:
         import uvloop
     except ImportError:  # not made for every platform
@@ -88,71 +90,74 @@ def _fastest_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
     return uvloop.new_event_loop
 
 
-async def crawl_and_tell(orders: Orders, loaded: Loaded) -> int:
+async def run_and_report(options: CrawlOptions, loaded: LoadedConfig) -> int:
     """Crawl with a view fit for the reader, then tell how it went; the exit code."""
-    from tenax.cli.views.summary import Report, brief, summary
-    from tenax.cli.views.tables import Ink, show
+    from tenax.cli.views.summary import Report, format_brief_summary, format_summary
+    from tenax.cli.views.tables import TextStyle, print_lines
     from tenax.crawl.library import Crawl
 
     crawl = Crawl(
-        orders.seeds,
+        options.seeds,
         loaded.config,
-        out=orders.place.out,
-        fresh=orders.is_fresh,
-        revisit=orders.is_revisit,
-        typed_by_person=orders.is_typed,
-        command=orders.resume,
-        settings=orders.settings,
+        directory=options.location.directory,
+        restart=options.is_restart,
+        recrawl=options.is_recrawl,
+        typed_by_person=options.has_typed_seeds,
+        command=options.resume_command,
+        settings=options.settings,
     )
-    ending, progress, status = await watched(crawl, view_for(loaded, orders), orders)
-    report = Report(orders, ending, progress, status, loaded.config.events.jsonl)
-    tell = brief if orders.is_quiet else summary
-    show(tell(report, Ink.on(sys.stdout)))
+    ending, progress, status = await crawl_with_view(crawl, choose_view(loaded, options), options)
+    report = Report(options, ending, progress, status, loaded.config.events.jsonl)
+    tell = format_brief_summary if options.is_quiet else format_summary
+    print_lines(tell(report, TextStyle.for_stream(sys.stdout)))
     return exit_code(ending, status)
 
 
 def exit_code(ending: Ending, status: Status) -> int:
     """0 only when the crawl has something to show: who runs it from a script looks at nothing else."""
     if ending is Ending.INTERRUPTED:
-        return INTERRUPTED
-    return 0 if status.pages else NothingStored.exit_code
+        return EXIT_INTERRUPTED
+    return 0 if status.pages else NoPagesStored.exit_code
 
 
-async def watched(crawl: Crawl, view: View, orders: Orders) -> tuple[Ending, Progress, Status]:
+async def crawl_with_view(crawl: Crawl, view: View, options: CrawlOptions) -> tuple[Ending, Progress, Status]:
     """Crawl to the end with someone looking on."""
-    with Deadline(deadline_seconds(crawl), _consequence(orders.resume)) as deadline:
+    with Deadline(deadline_seconds(crawl), _resume_hint(options.resume_command)) as deadline:
         async with crawl:
-            crawl.own_process(os._exit)
+            crawl.set_exit_handler(os._exit)
             try:
-                view.begin(orders.opening or (*orders.notices, *crawl.notices))
-                with _stopped_by_signals(crawl.stop, view, orders.resume, deadline), _drawn(crawl.progress, view):
+                view.begin(options.opening_notices or (*options.notices, *crawl.notices))
+                with (
+                    _stop_on_signals(crawl.stop, view, options.resume_command, deadline),
+                    _redraw_periodically(crawl.progress, view),
+                ):
                     ending = await crawl.run()
                 progress = crawl.progress()
                 view.finish(progress)
             finally:
                 view.end()
-            return ending, progress, await _last_status(crawl, ending)
+            return ending, progress, await _final_status(crawl, ending)
 
 
-async def _last_status(crawl: Crawl, ending: Ending) -> Status:
+async def _final_status(crawl: Crawl, ending: Ending) -> Status:
     """Who stops a crawl does not wait for a server that is away only to hear how it stands."""
     try:
-        async with asyncio.timeout(STATUS_SECONDS if ending is Ending.INTERRUPTED else None):
+        async with asyncio.timeout(STATUS_TIMEOUT_SECONDS if ending is Ending.INTERRUPTED else None):
             return await crawl.status()
     except TimeoutError:
-        raise LedgerSilent(
-            "the ledger does not answer, so there is no summary; everything committed is safe: run the same command "
+        raise DatabaseTimeout(
+            "the database does not answer, so there is no summary; everything committed is safe: run the same command "
             "again"
         ) from None
 
 
 def deadline_seconds(crawl: Crawl) -> float:
     """After a signal. With a file of its own a crawl waits for nobody but hosts, and finishes what is in flight."""
-    return crawl.grace_seconds + LEAVE_SECONDS if crawl.grace_seconds is not None else threading.TIMEOUT_MAX
+    return crawl.grace_seconds + SHUTDOWN_SECONDS if crawl.grace_seconds is not None else threading.TIMEOUT_MAX
 
 
 @contextmanager
-def _drawn(progress: Callable[[], Progress], view: View) -> Iterator[None]:
+def _redraw_periodically(progress: Callable[[], Progress], view: View) -> Iterator[None]:
     """Draw at the view's own pace, from the event loop: progress is read where it is written."""
     loop = asyncio.get_running_loop()
     handle: asyncio.TimerHandle | None = None
@@ -171,7 +176,7 @@ def _drawn(progress: Callable[[], Progress], view: View) -> Iterator[None]:
 
 
 @contextmanager
-def _stopped_by_signals(stop: Callable[[], None], view: View, resume: str, deadline: Deadline) -> Iterator[None]:
+def _stop_on_signals(stop: Callable[[], None], view: View, resume: str, deadline: Deadline) -> Iterator[None]:
     """The first Ctrl-C or SIGTERM asks to stop; the second stops at once, even if the loop is stuck.
 
     A plain signal handler, not the loop's own: it runs between two instructions of whatever is going on.
@@ -183,11 +188,11 @@ def _stopped_by_signals(stop: Callable[[], None], view: View, resume: str, deadl
         nonlocal asked
         if asked:
             view.end()
-            at_once(_consequence(resume))
+            exit_immediately(_resume_hint(resume))
         asked = True
-        deadline.begin()
+        deadline.start()
         loop.call_soon_threadsafe(stop)
-        loop.call_soon_threadsafe(view.stopping)
+        loop.call_soon_threadsafe(view.on_stopping)
 
     numbers = (signal.SIGINT, signal.SIGTERM)
     before = [signal.signal(number, answer) for number in numbers]
@@ -198,14 +203,14 @@ def _stopped_by_signals(stop: Callable[[], None], view: View, resume: str, deadl
             signal.signal(number, handler)
 
 
-def _consequence(resume: str) -> str:
+def _resume_hint(resume: str) -> str:
     return "everything committed is safe" + (f"; resume with:  {resume}" if resume else "")
 
 
-STOPPING = "finishing what is in flight; press Ctrl-C again to stop at once"
+STOPPING_MESSAGE = "finishing what is in flight; press Ctrl-C again to stop at once"
 
 
-class Silence:
+class SilentView:
     """Says nothing but problems."""
 
     interval_seconds = 60.0
@@ -214,14 +219,14 @@ class Silence:
 
     def draw(self, progress: Progress) -> None: ...
 
-    def stopping(self) -> None: ...
+    def on_stopping(self) -> None: ...
 
     def finish(self, progress: Progress) -> None: ...
 
     def end(self) -> None: ...
 
 
-class Lines:
+class LogView:
     """A log line every few seconds, for files and pipes."""
 
     interval_seconds = 5.0
@@ -235,30 +240,30 @@ class Lines:
         _log.info("crawl started", out=self._name)
 
     def draw(self, progress: Progress) -> None:
-        _log.info("crawling", **_facts(progress))
+        _log.info("crawling", **_progress_fields(progress))
 
-    def stopping(self) -> None:
-        _log.info(STOPPING)
+    def on_stopping(self) -> None:
+        _log.info(STOPPING_MESSAGE)
 
     def finish(self, progress: Progress) -> None:
-        _log.info("crawl ended", **_facts(progress))
+        _log.info("crawl ended", **_progress_fields(progress))
 
     def end(self) -> None: ...
 
 
-def _facts(progress: Progress) -> dict[str, object]:
+def _progress_fields(progress: Progress) -> dict[str, object]:
     facts: dict[str, object] = {
         "pages": progress.pages,
         "per_second": round(progress.pages_per_second, 1),
         "waiting": progress.waiting,
         "in_flight": progress.in_flight,
         "hosts_active": progress.hosts_active,
-        "hosts_resting": progress.hosts_resting,
+        "hosts_resting": progress.hosts_backing_off,
         "received_bytes": progress.wire_bytes,
         "elapsed_seconds": round(progress.elapsed_seconds, 1),
     }
     if progress.failures:
         facts["failures"] = dict(progress.failures)
-    for rest in progress.resting[:1]:
-        facts["resting"] = f"{rest.origin} for {format_values.duration(rest.until - progress.now)}: {rest.why}"
+    for rest in progress.backing_off[:1]:
+        facts["resting"] = f"{rest.origin} for {format_values.format_duration(rest.until - progress.now)}: {rest.why}"
     return facts

@@ -12,11 +12,11 @@ from tenax.cli import extras
 from tenax.errors import UsageError
 
 if TYPE_CHECKING:
-    from tenax.config import Knob, Loaded, Setting
+    from tenax.config import LoadedConfig, Setting, SettingValue
 
-FILE = "tenax.toml"
+CONFIG_FILE = "tenax.toml"
 
-# Which knob each flag turns. Values stay text: `tenax.config` reads and checks them, wherever they come from.
+# Which setting each flag turns. Values stay text: `tenax.config` reads and checks them, wherever they come from.
 FLAGS = {
     "scope": "crawl.scope",
     "max_pages": "crawl.max_pages",
@@ -24,31 +24,38 @@ FLAGS = {
     "include": "crawl.include",
     "exclude": "crawl.exclude",
     "discover": "discovery.sources",
-    "keep_fresh": "freshness.keep",
+    "continuous": "recrawl.continuous",
     "concurrency": "crawl.concurrency",
     "rate": "politeness.rate_per_second",
     "per_host": "politeness.connections_per_host",
     "proxy": "proxy.urls",
-    "ledger": "ledger.url",
-    "hosts": "hosts.url",
+    "database": "database.url",
+    "redis": "redis.url",
     "metrics_port": "metrics.port",
-    "redis": "page_fetcher.redis_url",
+    "queue_redis": "page_fetcher.redis_url",
     "kafka": "page_fetcher.kafka_bootstrap_servers",
     "log_format": "log.format",
     "log_level": "log.level",
 }
 
+_SPELLINGS = {"queue_redis": "--redis"}
 
-def add_source_arguments(parser: argparse.ArgumentParser) -> None:
+
+def flag_spelling(name: str) -> str:
+    """How the flag of a key of `FLAGS` is typed."""
+    return _SPELLINGS.get(name) or f"--{name.replace('_', '-')}"
+
+
+def add_config_arguments(parser: argparse.ArgumentParser) -> None:
     """The flags every verb that reads a config has."""
     group = parser.add_argument_group("configuration")
-    group.add_argument("--config", metavar="FILE", help=f"TOML file; {FILE} in this directory when there is one")
+    group.add_argument("--config", metavar="FILE", help=f"TOML file; {CONFIG_FILE} in this directory when there is one")
     group.add_argument(
         "--set",
         metavar="SECTION.KEY=VALUE",
         action="append",
         default=[],
-        help="set any knob; `tenax config` lists them",
+        help="set any setting; `tenax config` lists them",
     )
 
 
@@ -58,45 +65,48 @@ def add_log_arguments(parser: argparse._ActionsContainer) -> None:
     parser.add_argument("--log-level", metavar="debug|info|warning|error", help="least important message shown")
 
 
-def add_watching_arguments(parser: argparse._ActionsContainer) -> None:
+def add_monitoring_arguments(parser: argparse._ActionsContainer) -> None:
     """The flags of a verb that runs for long, and is watched by people and by Prometheus."""
     parser.add_argument("--metrics-port", metavar="P", help="serve Prometheus metrics on this port of 127.0.0.1")
     add_log_arguments(parser)
 
 
 def load(
-    args: argparse.Namespace, *, beneath: dict[str, Setting] | None = None, flags: dict[str, Setting] | None = None
-) -> Loaded:
-    """The config of this command: defaults, `beneath`, file, environment, single sites, flags; the later wins.
+    args: argparse.Namespace,
+    *,
+    default_overrides: dict[str, SettingValue] | None = None,
+    flags: dict[str, SettingValue] | None = None,
+) -> LoadedConfig:
+    """The config of this command: defaults, `default_overrides`, file, environment, single sites, flags; the later wins.
 
     `flags` are taken instead of those that were typed. Extras that they need are installed, in a clone.
     """
     from tenax import config
 
-    file = Path(args.config) if args.config else Path(FILE) if Path(FILE).is_file() else None
-    loaded = config.load(file, os.environ, flags_of(args) if flags is None else flags, beneath)
+    file = Path(args.config) if args.config else Path(CONFIG_FILE) if Path(CONFIG_FILE).is_file() else None
+    loaded = config.load_config(file, os.environ, flag_settings(args) if flags is None else flags, default_overrides)
     # Here, because every verb loads its settings before it does anything else.
-    extras.provide(extras.needed(args, loaded), args.argv)
+    extras.install_extras(extras.required_extras(args, loaded), args.argv)
     return loaded
 
 
-def flags_of(args: argparse.Namespace) -> dict[str, Setting]:
-    """What the flags of this command set, by knob; a named flag is stronger than `--set`."""
-    from tenax.config import Setting, knobs
+def flag_settings(args: argparse.Namespace) -> dict[str, SettingValue]:
+    """What the flags of this command set, by setting; a named flag is stronger than `--set`."""
+    from tenax.config import SettingValue, all_settings
 
-    known = {knob.key: knob for knob in knobs()}
-    settings = dict(_assigned(text, known) for text in args.set)
+    known = {setting.key: setting for setting in all_settings()}
+    settings = dict(_parse_assignment(text, known) for text in args.set)
     for name, key in FLAGS.items():
         value = getattr(args, name, None)
         if value is not None:
-            if isinstance(value, str) and known[key].takes_a_list:
+            if isinstance(value, str) and known[key].is_list:
                 value = [part.strip() for part in value.split(",") if part.strip()]
-            settings[key] = Setting(tuple(value) if isinstance(value, list) else value, f"--{name.replace('_', '-')}")
+            settings[key] = SettingValue(tuple(value) if isinstance(value, list) else value, flag_spelling(name))
     return settings
 
 
-def _assigned(text: str, known: dict[str, Knob]) -> tuple[str, Setting]:
-    from tenax.config import Setting
+def _parse_assignment(text: str, known: dict[str, Setting]) -> tuple[str, SettingValue]:
+    from tenax.config import SettingValue
 
     key, sign, value = text.partition("=")
     key = key.strip()
@@ -106,6 +116,6 @@ def _assigned(text: str, known: dict[str, Knob]) -> tuple[str, Setting]:
         close = difflib.get_close_matches(key, known, n=1)
         advice = f"did you mean `{close[0]}`?" if close else "`tenax config` lists them all"
         raise UsageError(f"--set: unknown key `{key}`; {advice}")
-    if known[key].takes_a_list:
-        return key, Setting(tuple(part.strip() for part in value.split(",") if part.strip()), f"--set {key}")
-    return key, Setting(value.strip(), f"--set {key}")
+    if known[key].is_list:
+        return key, SettingValue(tuple(part.strip() for part in value.split(",") if part.strip()), f"--set {key}")
+    return key, SettingValue(value.strip(), f"--set {key}")

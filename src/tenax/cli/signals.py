@@ -16,8 +16,8 @@ from tenax import logs
 if TYPE_CHECKING:
     from types import FrameType
 
-INTERRUPTED = 130
-LEAVE_SECONDS = 20.0
+EXIT_INTERRUPTED = 130
+SHUTDOWN_SECONDS = 20.0
 """How long a service may take to let go of its servers, beyond the grace that its visits have."""
 _log = logs.logger("tenax.cli")
 
@@ -29,40 +29,40 @@ class Deadline:
     come in the middle of anything, also of the start of another thread.
     """
 
-    def __init__(self, seconds: float, consequence: str, end: Callable[[int], None] = os._exit) -> None:
+    def __init__(self, seconds: float, consequence: str, exit_process: Callable[[int], None] = os._exit) -> None:
         self._seconds = seconds
         self._consequence = consequence
-        self._end = end
-        self._is_asked = threading.Event()
-        self._is_over = threading.Event()
+        self._exit_process = exit_process
+        self._start_event = threading.Event()
+        self._end_event = threading.Event()
 
-    def begin(self) -> None:
+    def start(self) -> None:
         """From now on the time counts. May be called by a signal handler."""
-        self._is_asked.set()
+        self._start_event.set()
 
     def __enter__(self) -> Deadline:
         threading.Thread(target=self._watch, name="deadline", daemon=True).start()
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self._is_over.set()
-        self._is_asked.set()
+        self._end_event.set()
+        self._start_event.set()
 
     def _watch(self) -> None:
-        self._is_asked.wait()
-        if self._is_over.wait(self._seconds):
+        self._start_event.wait()
+        if self._end_event.wait(self._seconds):
             return
-        at_once(f"it did not end within {self._seconds:g} seconds; {self._consequence}", self._end)
+        exit_immediately(f"it did not end within {self._seconds:g} seconds; {self._consequence}", self._exit_process)
 
 
-def at_once(why: str, end: Callable[[int], None] = os._exit) -> None:
+def exit_immediately(why: str, exit_process: Callable[[int], None] = os._exit) -> None:
     sys.stderr.write(f"tenax: stopped at once; {why}\n")
     sys.stderr.flush()
-    end(INTERRUPTED)
+    exit_process(EXIT_INTERRUPTED)
 
 
 @contextmanager
-def stopped_by_signals(stop: Callable[[], None], consequence: str, grace_seconds: float = 0.0) -> Iterator[None]:
+def stop_on_signals(stop: Callable[[], None], consequence: str, grace_seconds: float = 0.0) -> Iterator[None]:
     """A plain signal handler, not the loop's own: it runs between two instructions of whatever is going on.
 
     What does not end within the grace and some seconds more is stopped at once.
@@ -73,14 +73,14 @@ def stopped_by_signals(stop: Callable[[], None], consequence: str, grace_seconds
     def answer(number: int, frame: FrameType | None) -> None:
         nonlocal asked
         if asked:
-            at_once(consequence)
+            exit_immediately(consequence)
         asked = True
-        deadline.begin()
+        deadline.start()
         loop.call_soon_threadsafe(stop)
         loop.call_soon_threadsafe(_log.info, "finishing what is in flight; a second signal stops at once")
 
     numbers = (signal.SIGINT, signal.SIGTERM)
-    with Deadline(grace_seconds + LEAVE_SECONDS, consequence) as deadline:
+    with Deadline(grace_seconds + SHUTDOWN_SECONDS, consequence) as deadline:
         before = [signal.signal(number, answer) for number in numbers]
         try:
             yield

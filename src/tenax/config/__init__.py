@@ -1,15 +1,15 @@
 """Configuration: every setting with its default, and how files, variables and flags are combined.
 
-`sections`, `fetching`, `discovery`, `extract` and `services` declare the settings. `load` combines their sources,
+`sections`, `fetching`, `discovery`, `extract` and `services` declare the settings. `load_config` combines their sources,
 `checks` checks a config that a program made, and `sites` gives what holds for one host. `schema` lists every setting,
 for the documents and the error messages.
 """
 
 from __future__ import annotations
 
-from tenax.config.checks import checked_config
-from tenax.config.discovery import DiscoveryConfig, FreshnessConfig
-from tenax.config.extract import DuplicatesConfig, ReadingConfig
+from tenax.config.checks import validate_config
+from tenax.config.discovery import DiscoveryConfig, RecrawlConfig
+from tenax.config.extract import DuplicatesConfig, ExtractConfig
 from tenax.config.fetching import (
     BrowserConfig,
     CacheConfig,
@@ -18,16 +18,17 @@ from tenax.config.fetching import (
     HostsConfig,
     PolitenessConfig,
     ProxyConfig,
+    RedisConfig,
     Section,
     ValidationConfig,
 )
-from tenax.config.load import Loaded, load
-from tenax.config.schema import Knob, Setting, knobs, sections
+from tenax.config.load import LoadedConfig, load_config
+from tenax.config.schema import Setting, SettingValue, all_settings, sections
 from tenax.config.sections import (
     Config,
     CrawlConfig,
+    DatabaseConfig,
     EventsConfig,
-    LedgerConfig,
     LogConfig,
     MetricsConfig,
     PoolConfig,
@@ -43,34 +44,35 @@ __all__ = [
     "CacheConfig",
     "Config",
     "CrawlConfig",
+    "DatabaseConfig",
     "DiscoveryConfig",
     "DuplicatesConfig",
     "EventsConfig",
+    "ExtractConfig",
     "FetchConfig",
-    "FreshnessConfig",
     "GuardConfig",
     "HostsConfig",
-    "Knob",
-    "LedgerConfig",
-    "Loaded",
+    "LoadedConfig",
     "LogConfig",
     "MetricsConfig",
     "PageFetcherConfig",
     "PolitenessConfig",
     "PoolConfig",
     "ProxyConfig",
-    "ReadingConfig",
+    "RecrawlConfig",
+    "RedisConfig",
     "ResilienceConfig",
     "ScopeName",
     "Section",
     "Setting",
+    "SettingValue",
     "SiteConfig",
     "Sites",
     "UrlsConfig",
     "ValidationConfig",
     "WorkerConfig",
-    "checked_config",
-    "knobs",
-    "load",
+    "all_settings",
+    "load_config",
     "sections",
+    "validate_config",
 ]

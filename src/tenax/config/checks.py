@@ -7,16 +7,16 @@ from typing import Any
 
 import msgspec
 
-from tenax.config.schema import Setting, checked, knobs, sections
+from tenax.config.schema import SettingValue, all_settings, sections, validate_value
 from tenax.config.sections import Config
-from tenax.config.sites import checked_sites
+from tenax.config.sites import validate_sites
 from tenax.errors import ConfigError
 
-SOURCE = "tenax.Config"
+PROGRAM_SOURCE = "tenax.Config"
 """Where a value came from that no file, variable or flag has set."""
 
 
-def checked_config(config: Config) -> Config:
+def validate_config(config: Config) -> Config:
     """The config with every value of its setting's type and within its bounds. Raises `ConfigError` at the first slip.
 
     A frozen struct takes any value when it is made; `load` checks what it reads, this checks what a program made.
@@ -25,21 +25,23 @@ def checked_config(config: Config) -> Config:
         raise ConfigError(f"config must be a tenax.Config, not {type(config).__name__}")
     for name, kind in sections().items():
         if not isinstance(getattr(config, name), kind):
-            raise ConfigError(f"{SOURCE}: `{name}` must be a {kind.__name__}")
+            raise ConfigError(f"{PROGRAM_SOURCE}: `{name}` must be a {kind.__name__}")
     values: dict[str, dict[str, Any]] = {}
-    for knob in knobs():
-        value = getattr(getattr(config, knob.section), knob.name)
-        values.setdefault(knob.section, {})[knob.name] = checked(knob, Setting(value, SOURCE, is_typed=True))
+    for setting in all_settings():
+        value = getattr(getattr(config, setting.section), setting.name)
+        values.setdefault(setting.section, {})[setting.name] = validate_value(
+            setting, SettingValue(value, PROGRAM_SOURCE, is_typed=True)
+        )
     replaced = {name: msgspec.structs.replace(getattr(config, name), **own) for name, own in values.items()}
-    result = msgspec.structs.replace(config, **replaced, sites=checked_sites(config.sites))
-    check_together(result, {})
+    result = msgspec.structs.replace(config, **replaced, sites=validate_sites(config.sites))
+    check_combinations(result, {})
     return result
 
 
-def check_together(config: Config, sources: Mapping[str, str]) -> None:
+def check_combinations(config: Config, sources: Mapping[str, str]) -> None:
     """Raises `ConfigError` for values that are right alone and wrong together; `sources` says where each came from."""
     key = "discovery.sources"
-    said = {sources.get(key, SOURCE): config.discovery.sources}
+    said = {sources.get(key, PROGRAM_SOURCE): config.discovery.sources}
     said |= {f'[site."{site}"]': own[key] for site, own in config.sites.items() if key in own}
     for where, ways in said.items():
         if not ways or ("none" in ways and len(ways) > 1):

@@ -8,11 +8,11 @@ from msgspec import Meta
 
 from tenax.config.fetching import Section
 
-WayToFind = Literal["links", "sitemaps", "feeds", "archives", "pagination", "none"]
+DiscoverySource = Literal["links", "sitemaps", "feeds", "archives", "pagination", "none"]
 GuessSetting = Literal["auto", "always", "never"]
 
 
-def names_guesses(sources: object) -> bool:
+def has_guess_source(sources: object) -> bool:
     """Whether a list of sources, as somebody wrote it, has a way of guessing."""
     return isinstance(sources, (tuple, list)) and not {"archives", "pagination"}.isdisjoint(map(str, sources))
 
@@ -21,7 +21,7 @@ class DiscoveryConfig(Section, frozen=True):
     """Where pages are looked for, on the hosts that the seeds name."""
 
     sources: Annotated[
-        tuple[WayToFind, ...],
+        tuple[DiscoverySource, ...],
         Meta(
             description="Where pages are found: `links`, `sitemaps`, `feeds`, and by guessing `archives` and "
             "`pagination`; `none`: only the seeds are visited."
@@ -45,7 +45,7 @@ class DiscoveryConfig(Section, frozen=True):
         1000
     )
     max_feeds: Annotated[int, Meta(ge=0, description="Feeds read on one host at most.")] = 100
-    guess_share: Annotated[
+    guess_ratio: Annotated[
         float,
         Meta(
             ge=0,
@@ -54,7 +54,7 @@ class DiscoveryConfig(Section, frozen=True):
             "is for archives, half for next pages.",
         ),
     ] = 0.02
-    guess_least: Annotated[
+    min_guesses: Annotated[
         int,
         Meta(
             ge=0,
@@ -70,29 +70,29 @@ class DiscoveryConfig(Section, frozen=True):
         int,
         Meta(ge=0, description="Archives are guessed at whenever fewer URLs than this wait at the host."),
     ] = 20
-    max_pages_guessed: Annotated[
+    max_guessed_pages: Annotated[
         int, Meta(ge=0, description="Pages of one list that are guessed at beyond those linked, at most.")
     ] = 500
-    barren_pages: Annotated[
+    max_empty_pages: Annotated[
         int, Meta(ge=1, description="Guessed pages of a list in a row that bring nothing new before it is left alone.")
     ] = 2
 
-    def finds_by(self, way: WayToFind) -> bool:
-        return way in self.sources
+    def has_source(self, source: DiscoverySource) -> bool:
+        return source in self.sources
 
 
-class FreshnessConfig(Section, frozen=True):
+class RecrawlConfig(Section, frozen=True):
     """How pages are kept up with: each is visited again at its own pace, learned from how often it changes."""
 
-    keep: Annotated[
+    continuous: Annotated[
         bool, Meta(description="Visit pages again, each at its own pace; the crawl goes on until it is stopped.")
     ] = False
     visits_per_day: Annotated[
         float, Meta(gt=0, description="Visits a day that the pages of one host may ask for together.")
     ] = 2000.0
-    shortest_seconds: Annotated[
+    min_interval_seconds: Annotated[
         float, Meta(ge=1, description="No page is visited again sooner, however often it changes.")
     ] = 3600.0
-    longest_seconds: Annotated[
+    max_interval_seconds: Annotated[
         float, Meta(ge=1, description="No page is visited again later, however seldom it changes.")
     ] = 90 * 86_400.0

@@ -9,7 +9,7 @@ from msgspec import Meta
 from tenax.config.fetching import Section
 
 
-class ReadingConfig(Section, frozen=True):
+class ExtractConfig(Section, frozen=True):
     """What is read in a page, and kept of it."""
 
     articles: Annotated[
@@ -33,7 +33,7 @@ class ReadingConfig(Section, frozen=True):
             "rules or limits, which otherwise fetches pages again. Not in events."
         ),
     ] = True
-    kernel: Annotated[
+    native: Annotated[
         bool,
         Meta(description="Let the kernel in C read, where it was built; off: Python reads, alike but slower."),
     ] = True
@@ -62,7 +62,7 @@ class DuplicatesConfig(Section, frozen=True):
     follow: Annotated[
         bool, Meta(description="Follow the links of a duplicate; off: they are counted as refused, by `duplicate`.")
     ] = True
-    likeness: Annotated[
+    min_similarity: Annotated[
         float,
         Meta(
             gt=0, le=1, description="Share of their windows of letters that two texts have in common to be duplicates."

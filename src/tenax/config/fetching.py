@@ -1,4 +1,4 @@
-"""The knobs of fetching and of manners; each of them may be set for single sites too."""
+"""The settings of fetching and of manners; each of them may be set for single sites too."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from msgspec import Meta
 
 
 class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A group of knobs; a part of the program gets its own section, never all of them."""
+    """A group of settings; a part of the program gets its own section, never all of them."""
 
 
 class PolitenessConfig(Section, frozen=True):
@@ -18,7 +18,7 @@ class PolitenessConfig(Section, frozen=True):
     rate_per_second: Annotated[
         float, Meta(ge=0, description="Requests per second to one host; 0 lifts the limit, for sites of your own.")
     ] = 1.0
-    address_factor: Annotated[
+    per_ip_rate_factor: Annotated[
         float,
         Meta(
             ge=0,
@@ -26,7 +26,7 @@ class PolitenessConfig(Section, frozen=True):
             "the hosts that share it; 0 lifts the limit.",
         ),
     ] = 10.0
-    share_turns: Annotated[
+    share_rate_limit: Annotated[
         bool,
         Meta(
             description="Take turns with the other crawls of this user on this machine: "
@@ -59,9 +59,9 @@ class PolitenessConfig(Section, frozen=True):
             "fail are retried sooner, as those of pages.",
         ),
     ] = 60.0
-    robots_longest_retry_seconds: Annotated[
-        float, Meta(ge=1, description="That wait doubles each time, up to this.")
-    ] = 3600.0
+    robots_max_retry_seconds: Annotated[float, Meta(ge=1, description="That wait doubles each time, up to this.")] = (
+        3600.0
+    )
     robots_on_unreachable: Annotated[
         Literal["disallow", "allow"],
         Meta(description="What an unreachable robots.txt means; RFC 9309 says disallow."),
@@ -71,13 +71,6 @@ class PolitenessConfig(Section, frozen=True):
 class HostsConfig(Section, frozen=True):
     """What a host's answers teach us about it: when it is slowed down, left alone, or given up for a while."""
 
-    url: Annotated[
-        str,
-        Meta(
-            description="Redis that workers share records and turns of hosts through: "
-            "`redis://user:password@host:port/number`; empty: this machine keeps them."
-        ),
-    ] = ""
     throttle_first_seconds: Annotated[
         float, Meta(gt=0, description="Rest after a 429 that names no time, give or take a tenth.")
     ] = 45.0
@@ -98,7 +91,7 @@ class HostsConfig(Section, frozen=True):
         int, Meta(ge=1, description="Site-wide failures in a row that mean an outage: the breaker opens.")
     ] = 5
     breaker_first_seconds: Annotated[float, Meta(gt=0, description="First rest of an open breaker.")] = 30.0
-    breaker_longest_seconds: Annotated[float, Meta(gt=0, description="Longest rest of an open breaker.")] = 300.0
+    breaker_max_seconds: Annotated[float, Meta(gt=0, description="Longest rest of an open breaker.")] = 300.0
     breaker_factor: Annotated[float, Meta(ge=1, description="Each failed probe makes the next rest longer.")] = 2.0
     half_open_successes: Annotated[
         int, Meta(ge=1, description="Probes that must succeed before an open breaker closes.")
@@ -123,6 +116,18 @@ class HostsConfig(Section, frozen=True):
         int, Meta(ge=1, description="Pages too costly to read within the window before a host is left alone.")
     ] = 3
     unreadable_window_seconds: Annotated[float, Meta(gt=0, description="The window for them.")] = 3600.0
+
+
+class RedisConfig(Section, frozen=True):
+    """Redis, for rate limits and host records shared by several machines."""
+
+    url: Annotated[
+        str,
+        Meta(
+            description="Redis that shares rate limits and host records between machines: "
+            "`redis://user:password@host:port/number`; empty: not shared beyond this machine."
+        ),
+    ] = ""
 
 
 class FetchConfig(Section, frozen=True):

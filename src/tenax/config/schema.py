@@ -1,4 +1,4 @@
-"""Every knob as the documents and the error messages see it, and how a value given for one is checked."""
+"""Every setting as the documents and the error messages see it, and how a value given for one is checked."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tenax.config.sections import Config
 from tenax.errors import ConfigError
 from tenax.text.masking import MASK, mask_text
 
-_SECRETS = frozenset({"proxy.urls", "ledger.url", "hosts.url", "events.redis", "page_fetcher.redis_url"})
-_KINDS = {
+_SECRET_KEYS = frozenset({"proxy.urls", "database.url", "redis.url", "events.redis", "page_fetcher.redis_url"})
+_TYPE_NAMES = {
     int: ("a whole number", "whole numbers"),
     float: ("a number", "numbers"),
     bool: ("true or false", "truth values"),
@@ -23,8 +23,8 @@ _KINDS = {
 }
 
 
-class Knob(msgspec.Struct, frozen=True):
-    """One knob: where it stands, what it takes, what it means."""
+class Setting(msgspec.Struct, frozen=True):
+    """One setting: where it stands, what it takes, what it means."""
 
     section: str
     name: str
@@ -49,16 +49,16 @@ class Knob(msgspec.Struct, frozen=True):
         return (self.variable, own) if self.section == "page_fetcher" else (self.variable,)
 
     @property
-    def takes_a_list(self) -> bool:
+    def is_list(self) -> bool:
         return get_origin(self.type) is tuple
 
     @property
     def is_secret(self) -> bool:
         """Whether its values hold passwords, and are never shown whole."""
-        return self.key in _SECRETS
+        return self.key in _SECRET_KEYS
 
 
-class Setting(msgspec.Struct, frozen=True):
+class SettingValue(msgspec.Struct, frozen=True):
     """A value and where it came from."""
 
     value: Any
@@ -77,54 +77,60 @@ def _is_section(kind: Any) -> bool:
 
 
 @cache
-def knobs() -> tuple[Knob, ...]:
-    """Every knob, in the order it is declared."""
-    return tuple(_declared())
+def all_settings() -> tuple[Setting, ...]:
+    """Every setting, in the order it is declared."""
+    return tuple(_declared_settings())
 
 
-def _declared() -> Iterator[Knob]:
+def _declared_settings() -> Iterator[Setting]:
     for section, section_type in sections().items():
         defaults = section_type()
         for name, hint in get_type_hints(section_type, include_extras=True).items():
             base, *notes = get_args(hint)
-            yield Knob(section, name, base, getattr(defaults, name), notes[0].description or "", hint)
+            yield Setting(section, name, base, getattr(defaults, name), notes[0].description or "", hint)
 
 
-def checked(knob: Knob, setting: Setting) -> Any:
-    """The value, of the knob's type and within its bounds. Text is read as numbers and truth values."""
-    is_text = isinstance(setting.value, (str, tuple)) and not setting.is_typed
+def validate_value(setting: Setting, setting_value: SettingValue) -> Any:
+    """The value, of the setting's type and within its bounds. Text is read as numbers and truth values."""
+    is_text = isinstance(setting_value.value, (str, tuple)) and not setting_value.is_typed
     try:
-        value = msgspec.convert(setting.value, knob.hint, strict=not is_text)
+        value = msgspec.convert(setting_value.value, setting.hint, strict=not is_text)
     except msgspec.ValidationError:
-        raise _bad_value(knob, setting) from None
+        raise _bad_value(setting, setting_value) from None
     if isinstance(value, float) and not math.isfinite(value):
-        raise _bad_value(knob, setting)
+        raise _bad_value(setting, setting_value)
     return value
 
 
-def _bad_value(knob: Knob, setting: Setting) -> ConfigError:
-    value = MASK if knob.is_secret else mask_text(repr(setting.value))
-    return ConfigError(f"{setting.source}: bad value {value} for `{knob.key}`: it takes {_wanted(knob)}")
+def _bad_value(setting: Setting, setting_value: SettingValue) -> ConfigError:
+    value = MASK if setting.is_secret else mask_text(repr(setting_value.value))
+    return ConfigError(
+        f"{setting_value.source}: bad value {value} for `{setting.key}`: it takes {_describe_type(setting)}"
+    )
 
 
-def _wanted(knob: Knob) -> str:
-    """What the knob takes, for whoever gave something else."""
-    if knob.takes_a_list:
-        item = get_args(knob.type)[0]
-        return f"a list of {_either(item)}" if get_origin(item) is Literal else f"a list of {_KINDS[item][1]}"
-    if get_origin(knob.type) is Literal:
-        return _either(knob.type)
-    _, meta = get_args(knob.hint)
+def _describe_type(setting: Setting) -> str:
+    """What the setting takes, for whoever gave something else."""
+    if setting.is_list:
+        item = get_args(setting.type)[0]
+        return (
+            f"a list of {_join_choices(item)}" if get_origin(item) is Literal else f"a list of {_TYPE_NAMES[item][1]}"
+        )
+    if get_origin(setting.type) is Literal:
+        return _join_choices(setting.type)
+    _, meta = get_args(setting.hint)
     bounds = [(meta.ge, "{} or more"), (meta.gt, "more than {}"), (meta.le, "at most {}"), (meta.lt, "less than {}")]
-    return ", ".join([_KINDS[knob.type][0], *(words.format(bound) for bound, words in bounds if bound is not None)])
+    return ", ".join(
+        [_TYPE_NAMES[setting.type][0], *(words.format(bound) for bound, words in bounds if bound is not None)]
+    )
 
 
-def _either(kind: Any) -> str:
+def _join_choices(kind: Any) -> str:
     *first, last = get_args(kind)
     return f"{', '.join(first)} or {last}"
 
 
-def nearest(word: str, known: Mapping[str, Any]) -> str:
+def suggest_name(word: str, known: Mapping[str, Any]) -> str:
     """How the sentence about an unknown word ends."""
     import difflib
 

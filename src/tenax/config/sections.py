@@ -1,4 +1,4 @@
-"""Every knob, once: its name with its unit, its default, its bounds and its meaning. Those of fetching stand apart."""
+"""Every setting, once: its name with its unit, its default, its bounds and its meaning. Those of fetching stand apart."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from tenax.config.discovery import DiscoveryConfig, FreshnessConfig
-from tenax.config.extract import DuplicatesConfig, ReadingConfig
+from tenax.config.discovery import DiscoveryConfig, RecrawlConfig
+from tenax.config.extract import DuplicatesConfig, ExtractConfig
 from tenax.config.fetching import (
     BrowserConfig,
     CacheConfig,
@@ -16,6 +16,7 @@ from tenax.config.fetching import (
     HostsConfig,
     PolitenessConfig,
     ProxyConfig,
+    RedisConfig,
     Section,
     ValidationConfig,
 )
@@ -87,7 +88,7 @@ class CrawlConfig(Section, frozen=True):
             "are lost. 0 means no limit, and so does `politeness.rate_per_second = 0`.",
         ),
     ] = 100.0
-    patience_seconds: Annotated[
+    max_idle_seconds: Annotated[
         float,
         Meta(
             ge=0,
@@ -128,7 +129,7 @@ class UrlsConfig(Section, frozen=True):
     facets_per_path: Annotated[int, Meta(ge=1, description="Different query strings taken for one path of a host.")] = (
         500
     )
-    facets_tried: Annotated[
+    facet_samples: Annotated[
         int,
         Meta(
             ge=0,
@@ -174,12 +175,12 @@ class ResilienceConfig(Section, frozen=True):
     network_failures: Annotated[
         int, Meta(ge=1, description="Hosts in a row that cannot be reached before the network is looked at.")
     ] = 10
-    network_patience_seconds: Annotated[
+    max_network_outage_seconds: Annotated[
         float, Meta(ge=0, description="A crawl ends, to be resumed, when the network was down for this long; 0: never.")
     ] = 0.0
 
 
-class LedgerConfig(Section, frozen=True):
+class DatabaseConfig(Section, frozen=True):
     """The database that holds everything."""
 
     url: Annotated[
@@ -198,8 +199,8 @@ class LedgerConfig(Section, frozen=True):
     visited_filter: Annotated[
         bool,
         Meta(
-            description="Ask the Redis of `hosts.url` which links are known before PostgreSQL is asked; after an older "
-            "copy of the ledger was put back, see `tenax ledger rebuild-visited`."
+            description="Ask the Redis of `redis.url` which links are known before PostgreSQL is asked; after an older "
+            "copy of the database was put back, see `tenax db rebuild-visited`."
         ),
     ] = False
     fsync: Annotated[
@@ -216,7 +217,7 @@ class LedgerConfig(Section, frozen=True):
     ] = 0.01
     group_visits: Annotated[int, Meta(ge=1, description="Most visits in one transaction.")] = 400
     window_hosts: Annotated[int, Meta(ge=1, description="Hosts whose next tasks are held in memory.")] = 2000
-    look_ahead: Annotated[int, Meta(ge=1, description="Tasks held in memory for each of those hosts.")] = 16
+    tasks_per_host: Annotated[int, Meta(ge=1, description="Tasks held in memory for each of those hosts.")] = 16
     lease_seconds: Annotated[
         float, Meta(gt=0, description="A claimed task not committed within this time may be claimed by another.")
     ] = 300.0
@@ -286,16 +287,17 @@ class Config(Section, frozen=True):
     fetch: FetchConfig = FetchConfig()
     guard: GuardConfig = GuardConfig()
     hosts: HostsConfig = HostsConfig()
+    redis: RedisConfig = RedisConfig()
     cache: CacheConfig = CacheConfig()
     proxy: ProxyConfig = ProxyConfig()
     browser: BrowserConfig = BrowserConfig()
     validation: ValidationConfig = ValidationConfig()
     discovery: DiscoveryConfig = DiscoveryConfig()
-    freshness: FreshnessConfig = FreshnessConfig()
-    reading: ReadingConfig = ReadingConfig()
+    recrawl: RecrawlConfig = RecrawlConfig()
+    extract: ExtractConfig = ExtractConfig()
     duplicates: DuplicatesConfig = DuplicatesConfig()
     resilience: ResilienceConfig = ResilienceConfig()
-    ledger: LedgerConfig = LedgerConfig()
+    database: DatabaseConfig = DatabaseConfig()
     pool: PoolConfig = PoolConfig()
     events: EventsConfig = EventsConfig()
     log: LogConfig = LogConfig()
@@ -303,4 +305,4 @@ class Config(Section, frozen=True):
     worker: WorkerConfig = WorkerConfig()
     page_fetcher: PageFetcherConfig = PageFetcherConfig()
     sites: dict[str, dict[str, Any]] = {}
-    """What differs for single sites: knobs by `section.name` under a host's name or `*.name`; see `Sites`."""
+    """What differs for single sites: settings by `section.name` under a host's name or `*.name`; see `Sites`."""

@@ -1,4 +1,4 @@
-"""The knobs of the services: long-running jobs beside the crawl. Their names are those their neighbours know."""
+"""The settings of the services: long-running jobs beside the crawl. Their names are those their neighbours know."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tenax.config.fetching import Section
 
 
 class WorkerConfig(Section, frozen=True):
-    """A worker: one of many that crawl into the same ledger."""
+    """A worker: one of many that crawl into the same database."""
 
     grace_seconds: Annotated[
         float, Meta(ge=0, description="How long visits in flight may take to end after SIGTERM or Ctrl-C.")
@@ -77,7 +77,7 @@ class PageFetcherConfig(Section, frozen=True):
     concurrency: Annotated[
         int, Meta(ge=1, le=10_000, description="Visits in flight at the same time, all hosts together.")
     ] = 64
-    in_hand: Annotated[
+    max_in_flight: Annotated[
         int, Meta(ge=1, le=100_000, description="URLs taken from the queue and not settled yet, at most.")
     ] = 1000
     grace_seconds: Annotated[

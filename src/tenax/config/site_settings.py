@@ -13,23 +13,23 @@ SITE_SETTINGS = "site settings"
 _KEYS = ("fetch.user_agent", "fetch.profile", "discovery.sources", "duplicates.follow")
 
 
-class _Remembered(msgspec.Struct, frozen=True):
-    everywhere: dict[str, Any] = {}
+class _StoredSettings(msgspec.Struct, frozen=True):
+    defaults: dict[str, Any] = {}
     sites: dict[str, dict[str, Any]] = {}
 
 
 def encode_site_settings(config: Config) -> bytes:
     """How the crawl names itself and which ways of discovery it uses, for all sites and for single ones."""
-    everywhere = {key: _value(config, key) for key in _KEYS}
+    everywhere = {key: _setting_value(config, key) for key in _KEYS}
     sites = {site: {key: own[key] for key in _KEYS if key in own} for site, own in config.sites.items()}
-    return msgspec.json.encode(_Remembered(everywhere, {site: own for site, own in sites.items() if own}))
+    return msgspec.json.encode(_StoredSettings(everywhere, {site: own for site, own in sites.items() if own}))
 
 
-def decode_site_settings(remembered: bytes | None) -> Sites:
+def decode_site_settings(stored: bytes | None) -> Sites:
     """The same settings, and defaults for all others."""
-    kept = msgspec.json.decode(remembered, type=_Remembered) if remembered else _Remembered()
+    kept = msgspec.json.decode(stored, type=_StoredSettings) if stored else _StoredSettings()
     sections: dict[str, dict[str, Any]] = {}
-    for key, value in kept.everywhere.items():
+    for key, value in kept.defaults.items():
         section, _, name = key.partition(".")
         sections.setdefault(section, {})[name] = tuple(value) if isinstance(value, list) else value
     defaults = Config()
@@ -37,6 +37,6 @@ def decode_site_settings(remembered: bytes | None) -> Sites:
     return Sites(msgspec.structs.replace(defaults, **changed, sites=kept.sites))
 
 
-def _value(config: Config, key: str) -> Any:
+def _setting_value(config: Config, key: str) -> Any:
     section, _, name = key.partition(".")
     return getattr(getattr(config, section), name)

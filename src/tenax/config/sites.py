@@ -1,7 +1,7 @@
 """What holds for one site: the sections of fetching and manners, with what the config says about that host.
 
 A site is named by its host (`example.org`) or as everything below a name (`*.example.org`, which is not example.org
-itself). Where several fit, each knob is taken from the most specific one that sets it: the longer name before the
+itself). Where several fit, each setting is taken from the most specific one that sets it: the longer name before the
 shorter, the host's own before them all.
 """
 
@@ -15,8 +15,8 @@ from typing import Any
 
 import msgspec
 
-from tenax.config.discovery import DiscoveryConfig, FreshnessConfig, names_guesses
-from tenax.config.extract import DuplicatesConfig, ReadingConfig
+from tenax.config.discovery import DiscoveryConfig, RecrawlConfig, has_guess_source
+from tenax.config.extract import DuplicatesConfig, ExtractConfig
 from tenax.config.fetching import (
     BrowserConfig,
     CacheConfig,
@@ -27,21 +27,21 @@ from tenax.config.fetching import (
     Section,
     ValidationConfig,
 )
-from tenax.config.schema import Knob, Setting, checked, knobs, nearest
+from tenax.config.schema import Setting, SettingValue, all_settings, suggest_name, validate_value
 from tenax.config.sections import Config
 from tenax.errors import ConfigError
 
-_NAME = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*")
-# One browser and one Redis serve all sites; a site cannot have its own.
-_OF_THE_WHOLE_CRAWL = frozenset({
-    "hosts.url", "freshness.keep",
+_HOST_NAME = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*")
+# One browser serves all sites; a site cannot have its own.
+_GLOBAL_KEYS = frozenset({
+    "recrawl.continuous",
     "browser.executable", "browser.pages", "browser.max_pages_per_session", "browser.max_session_seconds",
     "browser.health_check_seconds", "browser.max_consecutive_errors",
 })  # fmt: skip
 
 
 class SiteConfig(Section, frozen=True):
-    """The knobs as they hold for one host."""
+    """The settings as they hold for one host."""
 
     politeness: PolitenessConfig = PolitenessConfig()
     fetch: FetchConfig = FetchConfig()
@@ -51,12 +51,12 @@ class SiteConfig(Section, frozen=True):
     browser: BrowserConfig = BrowserConfig()
     validation: ValidationConfig = ValidationConfig()
     discovery: DiscoveryConfig = DiscoveryConfig()
-    freshness: FreshnessConfig = FreshnessConfig()
-    reading: ReadingConfig = ReadingConfig()
+    recrawl: RecrawlConfig = RecrawlConfig()
+    extract: ExtractConfig = ExtractConfig()
     duplicates: DuplicatesConfig = DuplicatesConfig()
 
 
-def host_of(origin: str) -> str:
+def origin_host(origin: str) -> str:
     """The name in `scheme://host` with or without a port, as a site is called; an IPv6 address keeps its brackets."""
     authority = origin.partition("://")[2]
     address, bracket, _ = authority.partition("]")
@@ -66,82 +66,84 @@ def host_of(origin: str) -> str:
 class _Site(msgspec.Struct, frozen=True):
     config: SiteConfig
     patterns: dict[str, str] = {}
-    """The knobs that differ from the rest of the crawl, and the pattern that says so."""
+    """The settings that differ from the rest of the crawl, and the pattern that says so."""
 
 
 class Sites:
     """Every site of a config, worked out once: asking costs a look-up for each dot of the name, and keeps nothing."""
 
     def __init__(self, config: Config) -> None:
-        self._everywhere = _Site(SiteConfig(**{name: getattr(config, name) for name in SiteConfig.__struct_fields__}))
-        self._hosts: dict[str, _Site] = {}
-        self._below: dict[str, _Site] = {}
-        overrides = checked_sites(config.sites)
+        self._default_site = _Site(SiteConfig(**{name: getattr(config, name) for name in SiteConfig.__struct_fields__}))
+        self._host_sites: dict[str, _Site] = {}
+        self._subdomain_sites: dict[str, _Site] = {}
+        overrides = validate_sites(config.sites)
         # Shorter names first: a site is built on the next wider one that holds it.
         for pattern in sorted(overrides, key=lambda pattern: (not pattern.startswith("*."), pattern.count("."))):
             name = pattern.removeprefix("*.")
-            site = _changed(self._around(name), pattern, overrides[pattern])
-            (self._hosts if name == pattern else self._below)[name] = site
+            site = _override_site(self._enclosing_site(name), pattern, overrides[pattern])
+            (self._host_sites if name == pattern else self._subdomain_sites)[name] = site
 
-    def of(self, host: str) -> SiteConfig:
+    def for_host(self, host: str) -> SiteConfig:
         """`host` is a name without its port, in lower case; an IPv6 address stands in brackets."""
-        return self._at(host).config
+        return self._site_for_host(host).config
 
-    def of_origin(self, origin: str) -> SiteConfig:
+    def for_origin(self, origin: str) -> SiteConfig:
         """The same for `scheme://host` with or without a port."""
-        if not self._hosts and not self._below:
-            return self._everywhere.config
-        return self.of(host_of(origin))
+        if not self._host_sites and not self._subdomain_sites:
+            return self._default_site.config
+        return self.for_host(origin_host(origin))
 
     def __iter__(self) -> Iterator[SiteConfig]:
         """All that differ, the one for hosts that nothing is said about first; to check values that only a user of
         them understands."""
-        yield from (site.config for site in (self._everywhere, *self._below.values(), *self._hosts.values()))
+        yield from (
+            site.config for site in (self._default_site, *self._subdomain_sites.values(), *self._host_sites.values())
+        )
 
-    def patterns(self, host: str) -> Mapping[str, str]:
-        """The knobs that are set for this host, and the pattern that each of them comes from."""
-        return self._at(host).patterns
+    def setting_patterns(self, host: str) -> Mapping[str, str]:
+        """The settings that are set for this host, and the pattern that each of them comes from."""
+        return self._site_for_host(host).patterns
 
-    def _at(self, host: str) -> _Site:
-        return self._hosts.get(host) or self._around(host)
+    def _site_for_host(self, host: str) -> _Site:
+        return self._host_sites.get(host) or self._enclosing_site(host)
 
-    def _around(self, name: str) -> _Site:
+    def _enclosing_site(self, name: str) -> _Site:
         """The most specific `*.` pattern that this name is below of."""
-        while self._below and name:
+        while self._subdomain_sites and name:
             name = name.partition(".")[2]
-            if name in self._below:
-                return self._below[name]
-        return self._everywhere
+            if name in self._subdomain_sites:
+                return self._subdomain_sites[name]
+        return self._default_site
 
 
-def _changed(wider: _Site, pattern: str, changes: Mapping[str, Any]) -> _Site:
-    if names_guesses(changes.get("discovery.sources")):  # whoever names them asks for them
+def _override_site(parent: _Site, pattern: str, changes: Mapping[str, Any]) -> _Site:
+    if has_guess_source(changes.get("discovery.sources")):  # whoever names them asks for them
         changes = {"discovery.guesses": "always", **changes}
     sections: dict[str, dict[str, Any]] = {}
     for key, value in changes.items():
         section, name = key.split(".")
         sections.setdefault(section, {})[name] = value
-    changed = {name: msgspec.structs.replace(getattr(wider.config, name), **new) for name, new in sections.items()}
-    patterns = {**wider.patterns, **dict.fromkeys(changes, pattern)}
-    return _Site(msgspec.structs.replace(wider.config, **changed), patterns)
+    changed = {name: msgspec.structs.replace(getattr(parent.config, name), **new) for name, new in sections.items()}
+    patterns = {**parent.patterns, **dict.fromkeys(changes, pattern)}
+    return _Site(msgspec.structs.replace(parent.config, **changed), patterns)
 
 
-def checked_sites(tables: Mapping[str, Any], file: str = "") -> dict[str, dict[str, Any]]:
-    """The overrides of each site by `section.name`, each of its knob's type. Raises `ConfigError` at the first slip."""
+def validate_sites(tables: Mapping[str, Any], file: str = "") -> dict[str, dict[str, Any]]:
+    """The overrides of each site by `section.name`, each of its setting's type. Raises `ConfigError` at the first slip."""
     if not tables:
         return {}
-    known = {knob.key: knob for knob in knobs() if knob.section in SiteConfig.__struct_fields__}
+    known = {setting.key: setting for setting in all_settings() if setting.section in SiteConfig.__struct_fields__}
     start = f"{file}: " if file else ""
     sites: dict[str, dict[str, Any]] = {}
     for written, table in tables.items():
         source = f'{start}[site."{written}"]'
-        pattern = _spelled(written, source)
+        pattern = _normalize_pattern(written, source)
         if not isinstance(table, Mapping):
             raise ConfigError(f"{source}: `{written}` must be a table of settings")
         if pattern in sites:
             raise ConfigError(f"{source}: this site is named twice; put its settings together")
         sites[pattern] = {
-            key: _checked(key, value, source, pattern, known) for key, value in _by_key(table).items()
+            key: _validate_override(key, value, source, pattern, known) for key, value in _flatten_table(table).items()
         }  # fmt: skip
     return sites
 
@@ -151,7 +153,7 @@ def source_name(file: str, pattern: str) -> str:
     return f'{file} [site."{pattern}"]'.strip()
 
 
-def _by_key(table: Mapping[str, Any]) -> dict[str, Any]:
+def _flatten_table(table: Mapping[str, Any]) -> dict[str, Any]:
     """`politeness.rate_per_second = 1` and a table [….politeness] are the same to TOML; a quoted key means it too."""
     flat: dict[str, Any] = {}
     for section, inner in table.items():
@@ -162,31 +164,31 @@ def _by_key(table: Mapping[str, Any]) -> dict[str, Any]:
     return flat
 
 
-def _checked(key: str, value: Any, source: str, pattern: str, known: Mapping[str, Knob]) -> Any:
-    if key not in known or key in _OF_THE_WHOLE_CRAWL:
-        raise ConfigError(f"{source}: {_why_unknown(key, pattern, known)}")
-    setting = Setting(tuple(value) if isinstance(value, list) else value, source, is_typed=True)
-    return checked(known[key], setting)
+def _validate_override(key: str, value: Any, source: str, pattern: str, known: Mapping[str, Setting]) -> Any:
+    if key not in known or key in _GLOBAL_KEYS:
+        raise ConfigError(f"{source}: {_unknown_key_reason(key, pattern, known)}")
+    setting = SettingValue(tuple(value) if isinstance(value, list) else value, source, is_typed=True)
+    return validate_value(known[key], setting)
 
 
-def _why_unknown(key: str, pattern: str, known: Mapping[str, Knob]) -> str:
-    if any(knob.key == key for knob in knobs()):
+def _unknown_key_reason(key: str, pattern: str, known: Mapping[str, Setting]) -> str:
+    if any(setting.key == key for setting in all_settings()):
         return f"`{key}` holds for the whole crawl and cannot be set for one site"
     if "." not in pattern and key.partition(".")[0] not in Config.__struct_fields__:
         return f'unknown key `{key}`; a name with dots stands in quotes, as in [site."example.org"]'
-    return f"unknown key `{key}`{nearest(key, known)}"
+    return f"unknown key `{key}`{suggest_name(key, known)}"
 
 
-def _spelled(written: str, source: str) -> str:
+def _normalize_pattern(written: str, source: str) -> str:
     """The pattern as hosts are written: lower case, punycode, an IPv6 address in brackets."""
     below, name = ("*.", written[2:]) if written.startswith("*.") else ("", written)
-    name = ".".join(_ascii(label) for label in unicodedata.normalize("NFKC", name.lower()).rstrip(".").split("."))
+    name = ".".join(_to_punycode(label) for label in unicodedata.normalize("NFKC", name.lower()).rstrip(".").split("."))
     if not below and ":" in name:
         try:
             return f"[{ipaddress.IPv6Address(name.strip('[]'))}]"
         except ValueError:
             pass
-    if not _NAME.fullmatch(name):
+    if not _HOST_NAME.fullmatch(name):
         raise ConfigError(
             f"{source}: a site is a host name such as example.org, or *.example.org for every host below it, "
             "without scheme, port or path"
@@ -194,5 +196,5 @@ def _spelled(written: str, source: str) -> str:
     return below + name
 
 
-def _ascii(label: str) -> str:
+def _to_punycode(label: str) -> str:
     return label if label.isascii() else f"xn--{label.encode('punycode').decode()}"

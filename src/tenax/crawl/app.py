@@ -7,22 +7,22 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, Protocol
 
 from tenax.crawl.engine import Engine
-from tenax.crawl.rules import Rulebook
+from tenax.crawl.rules import CrawlRules
 from tenax.crawl.supervisor import Supervisor
-from tenax.database import Ledger
-from tenax.errors import LedgerLost, StorageFull, TenaxError
+from tenax.database import Database
+from tenax.errors import DatabaseLost, StorageFull, TenaxError
 from tenax.events.relay import Relay
 from tenax.hosts.records import MemoryHosts
 from tenax.logs import logger
-from tenax.model import Ending, Way
-from tenax.runtime.cancellation import ended
+from tenax.model import Ending, TransportKind
+from tenax.runtime.cancellation import cancel_and_wait
 
 log = logger(__name__)
 
-Background = Callable[[], Coroutine[Any, Any, None]]
+BackgroundTask = Callable[[], Coroutine[Any, Any, None]]
 
 
-class Closing(Protocol):
+class Closable(Protocol):
     def close(self) -> Awaitable[None]: ...
 
 
@@ -31,62 +31,66 @@ class App:
 
     def __init__(
         self,
-        ledger: Ledger,
+        database: Database,
         hosts: MemoryHosts,
         engine: Engine,
-        rulebook: Rulebook,
+        crawl_rules: CrawlRules,
         relays: tuple[Relay, ...],
         supervisor: Supervisor,
-        background: Sequence[Background],
-        parts: Sequence[Closing],
+        background: Sequence[BackgroundTask],
+        parts: Sequence[Closable],
     ) -> None:
-        """`background` runs until the crawl ends; `parts` are closed in their order, then the ledger."""
-        self.ledger = ledger
+        """`background` runs until the crawl ends; `parts` are closed in their order, then the database."""
+        self.database = database
         self.hosts = hosts
         self.engine = engine
-        self.rulebook = rulebook
+        self.crawl_rules = crawl_rules
         self.relays = relays
         self.supervisor = supervisor
         self._background = background
         self._parts = parts
-        self._is_asked = asyncio.Event()
+        self._stop_requested = asyncio.Event()
 
-    async def take_up(self) -> int:
+    async def requeue_browser_tasks(self) -> int:
         """What was put aside for want of a browser waits for a visit, if there is one now; how many URLs."""
-        is_used = any(Way.BROWSER in site.fetch.fallbacks for site in self.engine.sites)
-        if Way.BROWSER not in self.engine.pipeline.ways or not is_used or not self.ledger.counts().needs_browser:
+        is_used = any(TransportKind.BROWSER in site.fetch.fallbacks for site in self.engine.sites)
+        if (
+            TransportKind.BROWSER not in self.engine.pipeline.available_transports
+            or not is_used
+            or not self.database.counts().needs_browser
+        ):
             return 0
-        return await self.ledger.replay(None, needs_browser=True)
+        return await self.database.replay(None, needs_browser=True)
 
     def stop(self) -> None:
         """Claim no more; what is in flight is finished and committed, then `run` ends."""
         self.engine.stop()
-        self._is_asked.set()
+        self._stop_requested.set()
 
     async def abandon_after(self, grace_seconds: float) -> None:
         """To be run beside the crawl: what is in flight so long after `stop` is left for others to visit."""
-        await self._is_asked.wait()
+        await self._stop_requested.wait()
         await asyncio.sleep(grace_seconds)
         count = self.engine.abandon()
         log.warning("visits did not end in time, others will make them", count=count)
 
-    async def run(self, *others: Background) -> Ending:
-        """Crawl to an end, with `others` beside it."""
+    async def run(self, *extra_tasks: BackgroundTask) -> Ending:
+        """Crawl to an end, with `extra_tasks` beside it."""
         try:
-            return await self._run(others)
+            return await self._run(extra_tasks)
         except BaseExceptionGroup as troubles:
-            raise _first(troubles) or troubles from None
+            raise _first_error(troubles) or troubles from None
 
-    async def _run(self, others: Sequence[Background]) -> Ending:
+    async def _run(self, extra_tasks: Sequence[BackgroundTask]) -> Ending:
         async with asyncio.TaskGroup() as group:
-            watching = [group.create_task(work()) for work in (self.supervisor.run, *self._background, *others)]
+            watching = [group.create_task(work()) for work in (self.supervisor.run, *self._background, *extra_tasks)]
             relaying = [group.create_task(relay.run()) for relay in self.relays]
             try:
                 ending = await self.engine.run()
             finally:
-                await ended(*watching)
+                await cancel_and_wait(*watching)
                 for relay in self.relays:
-                    relay.end()
+                    relay.stop()
             await asyncio.gather(*relaying)
         await self.supervisor.check_files()  # what was stored must be where we say it is
         if self.supervisor.error is not None:
@@ -94,19 +98,19 @@ class App:
         return ending
 
     async def close(self) -> None:
-        for part in (*self._parts, *self.relays, self.ledger):
+        for part in (*self._parts, *self.relays, self.database):
             await part.close()
 
 
-def _first(troubles: BaseExceptionGroup[BaseException]) -> TenaxError | None:
+def _first_error(group: BaseExceptionGroup[BaseException]) -> TenaxError | None:
     """Many visits may meet the same trouble; a person needs to hear of it once. A full disk and a lost file are said
     first."""
     found: list[TenaxError] = []
-    pending: list[BaseException] = [troubles]
+    pending: list[BaseException] = [group]
     while pending:
         one = pending.pop()
         if isinstance(one, BaseExceptionGroup):
             pending.extend(one.exceptions)
         elif isinstance(one, TenaxError):
             found.append(one)
-    return next((one for one in found if isinstance(one, (StorageFull, LedgerLost))), found[0] if found else None)
+    return next((one for one in found if isinstance(one, (StorageFull, DatabaseLost))), found[0] if found else None)

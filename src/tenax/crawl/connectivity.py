@@ -1,7 +1,7 @@
 """Is the network there? When it is not, the crawl waits for it instead of blaming the hosts.
 
-`NetworkWatch` is pure: it is told how visits ended and what a look at the network found, and says when to look and
-whether the network is down. `look` connects to the probes. `Network` brings the two together and holds the crawl.
+`NetworkState` is pure: it is told how visits ended and what a look at the network found, and says when to look and
+whether the network is down. `look` connects to the probes. `NetworkMonitor` brings the two together and holds the crawl.
 """
 
 from __future__ import annotations
@@ -19,38 +19,38 @@ from tenax.runtime.open_files import is_out_of_files
 
 log = logging.getLogger(__name__)
 
-HOLD = "network"
+PAUSE_REASON = "network"
 """The reason that claiming is held for."""
 CONNECT_SECONDS = 3.0
-SOONEST_LOOK_SECONDS = 5.0
+MIN_PROBE_INTERVAL_SECONDS = 5.0
 """Least time between two looks while the network is there."""
-MOST_DOUBLINGS = 10
-FEWEST_FAILURES = 3
+MAX_DOUBLINGS = 10
+MIN_FAILURES = 3
 """One host, or two, prove little by failing once."""
 
 # Nobody was reached.
-_UNREACHED = frozenset({FailureKind.DNS, FailureKind.CONNECT, FailureKind.TIMEOUT_CONNECT, FailureKind.PROXY})
+_UNREACHABLE_KINDS = frozenset({FailureKind.DNS, FailureKind.CONNECT, FailureKind.TIMEOUT_CONNECT, FailureKind.PROXY})
 # What a connection dies of when the network goes away under it. It may as well be the host's doing.
-_CUT_OFF = frozenset({
+_INTERRUPTED_KINDS = frozenset({
     FailureKind.RESET, FailureKind.TIMEOUT_HEADERS, FailureKind.TIMEOUT_BODY, FailureKind.TIMEOUT_TOTAL,
     FailureKind.TRUNCATED, FailureKind.TLS,
 })  # fmt: skip
 
 
-class Look(Value, frozen=True):
+class ProbeResult(Value, frozen=True):
     """What one look at the network found."""
 
-    answered: str = ""
+    reachable_probe: str = ""
     """The probe that could be connected to first; empty: none."""
-    troubles: dict[str, str] = {}
+    errors: dict[str, str] = {}
     """Why each of the others could not be, as far as known by then."""
 
     @property
     def is_up(self) -> bool:
-        return bool(self.answered)
+        return bool(self.reachable_probe)
 
 
-class NetworkWatch:
+class NetworkState:
     """Suspects the network when hosts in a row cannot be reached, and believes a look at the probes.
 
     A probe that never answered proves nothing by its silence: it may be out of reach here at all times. So the probes
@@ -59,16 +59,18 @@ class NetworkWatch:
     """
 
     def __init__(self, resilience: ResilienceConfig) -> None:
-        self._most_hosts = resilience.network_failures
+        self._max_hosts = resilience.network_failures
         self._check_seconds = resilience.network_check_seconds
         self._has_probes = bool(resilience.network_probes)
-        self._answering: set[str] = set()  # hosts that have answered, as many as are needed to call a crawl broad
-        self._unreached: set[str] = set()  # since any host last answered
+        self._reachable_hosts: set[str] = set()  # hosts that have answered, as many as are needed to call a crawl broad
+        self._unreachable_hosts: set[str] = set()  # since any host last answered
         self._failures = 0
-        self._wrongly = 0  # suspicions in a row that a look found to be wrong; any answer of a host ends the row
-        self._is_public_reached = False
-        self._is_proven = False
-        self._looked_at: float | None = None
+        self._false_suspicions = (
+            0  # suspicions in a row that a look found to be wrong; any answer of a host ends the row
+        )
+        self._has_reached_public_host = False
+        self._has_working_probe = False
+        self._probed_at: float | None = None
         self.down_since: float | None = None
 
     @property
@@ -82,58 +84,58 @@ class NetworkWatch:
         Each time that proves wrong, twice as many failures are needed for the next time. Else a crawl that is left with
         nothing but dead hosts would suspect the network for ever, and never give one of them up.
         """
-        enough = min(self._most_hosts, max(len(self._answering), 1))
-        failures = min(FEWEST_FAILURES, self._most_hosts)
-        if self._wrongly:
-            failures = max(failures, enough) << min(self._wrongly, MOST_DOUBLINGS)
-        return self._failures >= failures and len(self._unreached) >= enough
+        enough = min(self._max_hosts, max(len(self._reachable_hosts), 1))
+        failures = min(MIN_FAILURES, self._max_hosts)
+        if self._false_suspicions:
+            failures = max(failures, enough) << min(self._false_suspicions, MAX_DOUBLINGS)
+        return self._failures >= failures and len(self._unreachable_hosts) >= enough
 
     @property
-    def may_look(self) -> bool:
+    def can_probe(self) -> bool:
         """A crawl that stays within this machine or a private network has nothing to ask of the world outside."""
-        return self._has_probes and self._is_public_reached
+        return self._has_probes and self._has_reached_public_host
 
-    def note(self, outcome: Outcome, origin: str, is_public: bool = True) -> None:
+    def record_outcome(self, outcome: Outcome, origin: str, is_public: bool = True) -> None:
         """A visit ended. `is_public`: the host's address is one that anyone can reach, so its answers prove a network.
 
         Outcomes that say nothing about the network, such as a timeout while reading, change nothing.
         """
-        if isinstance(outcome, Failed) and outcome.kind in _UNREACHED:
+        if isinstance(outcome, Failed) and outcome.kind in _UNREACHABLE_KINDS:
             self._failures += 1
-            if len(self._unreached) < self._most_hosts:
-                self._unreached.add(origin)
+            if len(self._unreachable_hosts) < self._max_hosts:
+                self._unreachable_hosts.add(origin)
         elif _is_answer(outcome):
-            self._failures = self._wrongly = 0
-            self._unreached.clear()
-            if len(self._answering) < self._most_hosts:
-                self._answering.add(origin)
+            self._failures = self._false_suspicions = 0
+            self._unreachable_hosts.clear()
+            if len(self._reachable_hosts) < self._max_hosts:
+                self._reachable_hosts.add(origin)
             if is_public:
-                self._is_public_reached = True
+                self._has_reached_public_host = True
                 self.down_since = None
 
-    def is_ours(self, outcome: Outcome) -> bool:
+    def is_network_failure(self, outcome: Outcome) -> bool:
         """True when this failure may well be our network's, not the host's: it must teach us nothing about the host."""
-        if not (isinstance(outcome, Failed) and outcome.kind in _UNREACHED | _CUT_OFF):
+        if not (isinstance(outcome, Failed) and outcome.kind in _UNREACHABLE_KINDS | _INTERRUPTED_KINDS):
             return False
-        return self.is_down or (self._is_proven and self.is_suspect)
+        return self.is_down or (self._has_working_probe and self.is_suspect)
 
-    def is_look_due(self, now: float) -> bool:
-        if not self.may_look:
+    def is_probe_due(self, now: float) -> bool:
+        if not self.can_probe:
             return False
-        if self._looked_at is None:
+        if self._probed_at is None:
             return True
         if self.is_down:
-            return now - self._looked_at >= self._check_seconds
-        return self.is_suspect and now - self._looked_at >= SOONEST_LOOK_SECONDS
+            return now - self._probed_at >= self._check_seconds
+        return self.is_suspect and now - self._probed_at >= MIN_PROBE_INTERVAL_SECONDS
 
-    def looked(self, is_up: bool, now: float) -> None:
+    def record_probe(self, is_up: bool, now: float) -> None:
         """What a look at the probes found. A suspicion that was looked into is settled, either way."""
-        self._wrongly += self.is_suspect and is_up
-        self._looked_at = now
-        self._is_proven |= is_up
+        self._false_suspicions += self.is_suspect and is_up
+        self._probed_at = now
+        self._has_working_probe |= is_up
         self._failures = 0
-        self._unreached.clear()
-        if is_up or not self._is_proven:
+        self._unreachable_hosts.clear()
+        if is_up or not self._has_working_probe:
             self.down_since = None
         elif self.down_since is None:
             self.down_since = now
@@ -152,70 +154,74 @@ def _is_answer(outcome: Outcome) -> bool:
             return False
 
 
-class Network:
+class NetworkMonitor:
     """Looks when there is reason to; while the network is down, holds the crawl and looks again and again."""
 
     def __init__(
         self,
-        watch: NetworkWatch,
+        state: NetworkState,
         resilience: ResilienceConfig,
         clock: Clock,
-        hold: Callable[[str, bool], None],
+        set_pause: Callable[[str, bool], None],
         poll_seconds: float = 1.0,
     ) -> None:
-        """`hold(reason, is_held)` stops and restarts claiming."""
-        self.watch = watch
-        self._probes = {text: probe_address(text) for text in resilience.network_probes}
-        self._patience_seconds = resilience.network_patience_seconds
+        """`set_pause(reason, is_held)` stops and restarts claiming."""
+        self.state = state
+        self._probes = {text: parse_probe_address(text) for text in resilience.network_probes}
+        self._max_down_seconds = resilience.max_network_outage_seconds
         self._clock = clock
-        self._hold = hold
+        self._set_pause = set_pause
         self._poll_seconds = poll_seconds
-        self._held_since: float | None = None
-        self._last = Look()
+        self._paused_since: float | None = None
+        self._last_result = ProbeResult()
 
     async def run(self) -> None:
         """Ends when cancelled, or with `NetworkLost` when patience does."""
         try:
             while True:
-                if self.watch.is_look_due(self._clock.now()):
-                    await self.look()
-                self._settle()
+                if self.state.is_probe_due(self._clock.now()):
+                    await self.probe()
+                self._update_pause()
                 await asyncio.sleep(self._poll_seconds)
         finally:
-            if self._held_since is not None:
-                self._hold(HOLD, False)
+            if self._paused_since is not None:
+                self._set_pause(PAUSE_REASON, False)
 
-    async def look(self) -> Look:
+    async def probe(self) -> ProbeResult:
         """Look now, whatever the reason; the crawl is held or let go accordingly."""
-        if not self.watch.may_look:
-            return Look()
-        self._last = await look(self._probes)
-        self.watch.looked(self._last.is_up, self._clock.now())
-        log.debug("looked at the network", extra={"answered": self._last.answered, "troubles": self._last.troubles})
-        self._settle()
-        return self._last
+        if not self.state.can_probe:
+            return ProbeResult()
+        self._last_result = await probe_network(self._probes)
+        self.state.record_probe(self._last_result.is_up, self._clock.now())
+        log.debug(
+            "looked at the network",
+            extra={"answered": self._last_result.reachable_probe, "troubles": self._last_result.errors},
+        )
+        self._update_pause()
+        return self._last_result
 
-    def _settle(self) -> None:
+    def _update_pause(self) -> None:
         now = self._clock.now()
-        if self.watch.down_since is not None and self._held_since is None:
-            self._held_since = self.watch.down_since
-            self._hold(HOLD, True)
+        if self.state.down_since is not None and self._paused_since is None:
+            self._paused_since = self.state.down_since
+            self._set_pause(PAUSE_REASON, True)
             log.warning(
-                "the network is down, so nothing is visited until it is back", extra={"probes": self._last.troubles}
+                "the network is down, so nothing is visited until it is back",
+                extra={"probes": self._last_result.errors},
             )
-        elif self.watch.down_since is None and self._held_since is not None:
-            log.warning("the network is back", extra={"down_seconds": round(now - self._held_since)})
-            self._held_since = None
-            self._hold(HOLD, False)
-        elif self._held_since is not None and 0 < self._patience_seconds <= now - self._held_since:
-            minutes = (now - self._held_since) / 60
+        elif self.state.down_since is None and self._paused_since is not None:
+            log.warning("the network is back", extra={"down_seconds": round(now - self._paused_since)})
+            self._paused_since = None
+            self._set_pause(PAUSE_REASON, False)
+        elif self._paused_since is not None and 0 < self._max_down_seconds <= now - self._paused_since:
+            minutes = (now - self._paused_since) / 60
             raise NetworkLost(
                 f"the network has been down for {minutes:.0f} minutes; everything committed is safe: "
                 "run the same command again when it is back"
             )
 
 
-def probe_address(text: str) -> tuple[str, int]:
+def parse_probe_address(text: str) -> tuple[str, int]:
     """`1.1.1.1:443`, `[2001:db8::1]:443` or `name:port`. Raises `ConfigError`."""
     host, _, port = text.strip().rpartition(":")
     is_bare_v6 = ":" in host and not (host.startswith("[") and host.endswith("]"))
@@ -226,16 +232,16 @@ def probe_address(text: str) -> tuple[str, int]:
     return host.strip("[]"), int(port)
 
 
-async def look(probes: Mapping[str, tuple[str, int]], timeout_seconds: float = CONNECT_SECONDS) -> Look:
+async def probe_network(probes: Mapping[str, tuple[str, int]], timeout_seconds: float = CONNECT_SECONDS) -> ProbeResult:
     """Connect to all of them at once, send nothing, and be content with the first that takes the connection."""
     troubles: dict[str, str] = {}
-    attempts = {asyncio.ensure_future(_trouble(name, *address)): name for name, address in probes.items()}
+    attempts = {asyncio.ensure_future(_probe_error(name, *address)): name for name, address in probes.items()}
     try:
         async with asyncio.timeout(timeout_seconds):
             for attempt in asyncio.as_completed(attempts):
                 name, trouble = await attempt
                 if trouble is None:
-                    return Look(name, troubles)
+                    return ProbeResult(name, troubles)
                 troubles[name] = trouble
     except TimeoutError:
         for name in attempts.values():
@@ -244,10 +250,10 @@ async def look(probes: Mapping[str, tuple[str, int]], timeout_seconds: float = C
         for one in attempts:
             one.cancel()
         await asyncio.gather(*attempts, return_exceptions=True)
-    return Look("", troubles)
+    return ProbeResult("", troubles)
 
 
-async def _trouble(name: str, host: str, port: int) -> tuple[str, str | None]:
+async def _probe_error(name: str, host: str, port: int) -> tuple[str, str | None]:
     """The probe's name, and why it cannot be connected to; None when it can."""
     try:
         _, writer = await asyncio.open_connection(host, port)

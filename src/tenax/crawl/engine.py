@@ -12,28 +12,29 @@ import msgspec
 
 from tenax.clock import Clock
 from tenax.config import CrawlConfig, SiteConfig, Sites
-from tenax.crawl.after_visit import Lesson, lesson_of
-from tenax.crawl.connectivity import HOLD as NETWORK
-from tenax.crawl.connectivity import NetworkWatch
-from tenax.crawl.discovery_candidates import why_repeated
-from tenax.crawl.duplicates import likeness_of
+from tenax.crawl.after_visit import VisitUpdate, apply_visit
+from tenax.crawl.connectivity import PAUSE_REASON as NETWORK
+from tenax.crawl.connectivity import NetworkState
+from tenax.crawl.discovery_candidates import repeat_reason
+from tenax.crawl.duplicates import page_similarity
 from tenax.crawl.open_visits import OpenVisits
-from tenax.crawl.page_record import job_of, page_of, record_of, validators_of, visit_bytes
-from tenax.crawl.reader.messages import Reading, unreadable
-from tenax.crawl.reader.pool import ReaderFailed, Readers
-from tenax.crawl.rules import Rulebook
-from tenax.crawl.skip_rules import spared, waits_for_others
-from tenax.database import Admission, Ledger
+from tenax.crawl.page_record import build_extract_job, build_fetch_record, build_page, response_validators, visit_bytes
+from tenax.crawl.reader.messages import ExtractedPage, unreadable_page
+from tenax.crawl.reader.pool import ReaderFailed, ReaderPool
+from tenax.crawl.rules import CrawlRules
+from tenax.crawl.skip_rules import skip_outcome, waits_for_others
+from tenax.database import Admission, Database
 from tenax.errors import CommitUnknown, LeaseLost, NoSeedReachable, TenaxError
-from tenax.fetch.answer import Answer
-from tenax.fetch.body_budget import BodyBudget, Room
-from tenax.fetch.cache import is_sought_by_canonical
+from tenax.fetch.answer import FetchResult
+from tenax.fetch.body_budget import BodyBudget, MemoryReservation
+from tenax.fetch.cache import may_use_canonical_copy
 from tenax.fetch.pipeline import Pipeline
-from tenax.fetch.redirects import Elsewhere
-from tenax.fetch.retry import plan_for
+from tenax.fetch.redirects import RedirectTarget
+from tenax.fetch.retry import plan_task
 from tenax.hosts import Hosts
 from tenax.hosts.rules import pace_seconds
 from tenax.model import (
+    Candidate,
     CanonicalCopy,
     Claim,
     Deferred,
@@ -42,7 +43,6 @@ from tenax.model import (
     FailureKind,
     Fetched,
     HostRecord,
-    Offer,
     Outcome,
     Page,
     Redirected,
@@ -52,12 +52,12 @@ from tenax.model import (
     Visit,
 )
 from tenax.runtime.open_files import is_out_of_files
-from tenax.urls.admit import budgets_at
+from tenax.urls.admit import url_budgets
 
 log = logging.getLogger(__name__)
 
-LONGEST_WAIT_SECONDS = 1.0
-HOPELESS_REST_SECONDS = 10.0
+MAX_WAIT_SECONDS = 1.0
+MAX_UNANSWERED_BACKOFF_SECONDS = 10.0
 """A crawl that never got an answer from anyone does not wait for rests longer than this."""
 
 
@@ -66,25 +66,25 @@ class Engine:
 
     def __init__(
         self,
-        ledger: Ledger,
+        database: Database,
         hosts: Hosts,
         pipeline: Pipeline,
-        readers: Readers,
-        rulebook: Rulebook,
+        reader_pool: ReaderPool,
+        crawl_rules: CrawlRules,
         clock: Clock,
         crawl: CrawlConfig,
         sites: Sites,
-        network: NetworkWatch,
+        network: NetworkState,
         on_visit: Callable[[Visit, Admission], None],
         *,
         is_endless: bool = False,
     ) -> None:
         """One that `is_endless` ends only when it is stopped: others may bring it work at any time."""
-        self.ledger = ledger
+        self.database = database
         self.hosts = hosts
         self.pipeline = pipeline
-        self.readers = readers
-        self.rulebook = rulebook
+        self.reader_pool = reader_pool
+        self.crawl_rules = crawl_rules
         self.clock = clock
         self.crawl = crawl
         self.sites = sites
@@ -94,22 +94,22 @@ class Engine:
         self.in_flight: dict[int, tuple[str, float]] = {}
         """What is being visited, and since when, by the number of its lease: a URL may be claimed again before the
         visit that put it off has ended here."""
-        self.last_activity = self.last_turn = clock.now()
+        self.last_activity = self.last_claim_attempt = clock.now()
         """When a visit last ended, and when the loop last looked for work."""
         self._last_failure = "all of them rest after earlier failures"
-        self._unasked = 0
+        self._unsent_visits = 0
         """Visits that were put off before anything was sent: another crawl on this machine had the turn, say."""
         self._is_endless = is_endless
         self._visits: set[asyncio.Task[None]] = set()
         self._open = OpenVisits()
-        self._stopping = False
-        self._holds: set[str] = set()
-        self._finished = asyncio.Event()
+        self._is_stopping = False
+        self._pause_reasons: set[str] = set()
+        self._state_changed = asyncio.Event()
 
     def stop(self) -> None:
         """Claim no more; what is in flight is finished and committed."""
-        self._stopping = True
-        self._finished.set()
+        self._is_stopping = True
+        self._state_changed.set()
 
     def abandon(self) -> int:
         """Give up what is in flight: nothing of it is committed, and it is waiting again; how many visits that were."""
@@ -117,54 +117,54 @@ class Engine:
             visit.cancel()
         return len(self._visits)
 
-    def hold(self, reason: str, is_held: bool) -> None:
+    def set_pause(self, reason: str, is_paused: bool) -> None:
         """Claim nothing while there is a reason: someone downstream is behind, or the network is away."""
-        (self._holds.add if is_held else self._holds.discard)(reason)
-        self._finished.set()
+        (self._pause_reasons.add if is_paused else self._pause_reasons.discard)(reason)
+        self._state_changed.set()
 
     @property
     def is_stopping(self) -> bool:
-        return self._stopping
+        return self._is_stopping
 
     async def run(self) -> Ending:
         """Crawl until there is a reason to end; every visit begun is committed by then."""
         async with asyncio.TaskGroup() as visits:
             while (ending := self._ending()) is None:
-                self.last_turn = self.clock.now()
-                claim = await self.ledger.claim() if self._may_claim() else None
+                self.last_claim_attempt = self.clock.now()
+                claim = await self.database.claim() if self._may_claim() else None
                 if claim is not None:
                     self.in_flight[claim.lease.number] = (claim.task.url, self.clock.now())
                     self._open.begin(claim)
-                    visit = visits.create_task(self.work(claim))
+                    visit = visits.create_task(self.process_claim(claim))
                     self._visits.add(visit)
                     visit.add_done_callback(self._visits.discard)
                 elif self._may_claim():
                     if self._ending() is None:  # the claim may have found out that there is nothing to wait for
-                        await self.ledger.wait_for_work(LONGEST_WAIT_SECONDS)
+                        await self.database.wait_for_work(MAX_WAIT_SECONDS)
                 else:
                     with suppress(TimeoutError):
-                        async with asyncio.timeout(LONGEST_WAIT_SECONDS):
-                            await self._finished.wait()
-                    self._finished.clear()
+                        async with asyncio.timeout(MAX_WAIT_SECONDS):
+                            await self._state_changed.wait()
+                    self._state_changed.clear()
         return ending
 
-    async def work(self, claim: Claim) -> None:
+    async def process_claim(self, claim: Claim) -> None:
         """One task: visit it and commit what came of it."""
-        room = self.bodies.room()
+        room = self.bodies.open_reservation()
         try:
             visit = await self.visit(claim, room)
-            room.hold(visit_bytes(visit))
-            admission = await self.ledger.commit(visit)
-            if admission.are_offers_known:
-                self.readers.committed(claim.lease.number)
+            room.resize(visit_bytes(visit))
+            admission = await self.database.commit(visit)
+            if admission.are_candidates_accepted:
+                self.reader_pool.mark_committed(claim.lease.number)
             self.on_visit(visit, admission)
         except LeaseLost:
             log.warning("visit came too late", extra={"url": claim.task.url})
         except CommitUnknown:
-            # It counts with the ledger, should it prove to be written; here nobody waits for that.
-            log.warning("the ledger went away during the commit of a visit", extra={"url": claim.task.url})
+            # It counts with the database, should it prove to be written; here nobody waits for that.
+            log.warning("the database went away during the commit of a visit", extra={"url": claim.task.url})
         except asyncio.CancelledError:
-            await self.ledger.release(claim)  # unless its commit is on its way: that is written, or fails with others
+            await self.database.release(claim)  # unless its commit is on its way: that is written, or fails with others
             raise
         finally:
             room.close()
@@ -172,225 +172,244 @@ class Engine:
             self.in_flight.pop(claim.lease.number, None)
             self._open.end(claim)
             self.last_activity = self.clock.now()
-            self._finished.set()
+            self._state_changed.set()
 
-    async def visit(self, claim: Claim, room: Room) -> Visit:
+    async def visit(self, claim: Claim, room: MemoryReservation) -> Visit:
         """One attempt at a task. Whatever goes wrong in here becomes an outcome: no page may stop the crawl."""
         started_at = self.clock.now()
-        host = await self.hosts.adopt(claim.host)
+        host = await self.hosts.acquire(claim.host)
         try:
-            answer = await self._spared(claim, host) or await self.pipeline.fetch(
-                claim.task, host, claim.held, claim.lease.host_until, await self._canonical_copy(claim), room
+            answer = await self._skip_answer(claim, host) or await self.pipeline.fetch(
+                claim.task, host, claim.stored_copy, claim.lease.host_until, await self._canonical_copy(claim), room
             )
-            reading = await self._read(claim, answer, room)
-            return await self._settled(claim, answer, reading, started_at)
+            extracted = await self._extract_page(claim, answer, room)
+            return await self._build_visit(claim, answer, extracted, started_at)
         except TenaxError:
             raise
         except Exception as error:
             if is_out_of_files(error):
-                answer = Answer(self.pipeline.out_of_files(), self.clock.now())
-                return await self._settled(claim, answer, None, started_at)
+                answer = FetchResult(self.pipeline.defer_for_file_limit(), self.clock.now())
+                return await self._build_visit(claim, answer, None, started_at)
             log.exception("visit failed inside", extra={"url": claim.task.url})
-            return await self._given_up(claim, error, started_at)
+            return await self._failed_visit(claim, error, started_at)
 
-    async def _spared(self, claim: Claim, host: HostRecord) -> Answer | None:
+    async def _skip_answer(self, claim: Claim, host: HostRecord) -> FetchResult | None:
         """What is not asked for, or not before others like it were answered: those that were claimed earlier."""
-        rules, now = await self.rulebook.current(), self.clock.now()
-        why = spared(claim, host.finds, rules) or waits_for_others(claim, host.finds, rules, self.in_flight, now)
-        return Answer(why, now) if why is not None else None
+        rules, now = await self.crawl_rules.current(), self.clock.now()
+        why = skip_outcome(claim, host.guess_state, rules) or waits_for_others(
+            claim, host.guess_state, rules, self.in_flight, now
+        )
+        return FetchResult(why, now) if why is not None else None
 
     async def _canonical_copy(self, claim: Claim) -> CanonicalCopy | None:
         """A page that names this URL as its canonical one; only looked for where it could serve."""
-        cache = self.sites.of_origin(claim.host.origin).cache
-        if not is_sought_by_canonical(claim.task, claim.held, cache):
+        cache = self.sites.for_origin(claim.host.origin).cache
+        if not may_use_canonical_copy(claim.task, claim.stored_copy, cache):
             return None
-        return await self.ledger.canonical_copy(claim.task.url)
+        return await self.database.canonical_copy(claim.task.url)
 
-    async def _given_up(self, claim: Claim, error: Exception, started_at: float) -> Visit:
+    async def _failed_visit(self, claim: Claim, error: Exception, started_at: float) -> Visit:
         """A visit that broke us: the host is left as it was, but for a pause, and the task tries again a few times."""
         now = self.clock.now()
-        site = self.sites.of_origin(claim.host.origin)
+        site = self.sites.for_origin(claim.host.origin)
         outcome = Failed(why=f"{type(error).__name__} in Tenax itself", kind=FailureKind.INTERNAL)
-        host = await self._paused(claim, now, site)
+        host = await self._delay_host(claim, now, site)
         return Visit(
             claim=claim,
             outcome=outcome,
-            plan=plan_for(outcome, claim.task, now, site, random.random(), host.next_at, self.pipeline.ways),
+            plan=plan_task(
+                outcome, claim.task, now, site, random.random(), host.next_at, self.pipeline.available_transports
+            ),
             host=host,
             started_at=started_at,
             finished_at=now,
         )
 
-    async def _read(self, claim: Claim, answer: Answer, room: Room) -> Reading | None:
+    async def _extract_page(self, claim: Claim, answer: FetchResult, room: MemoryReservation) -> ExtractedPage | None:
         response = answer.response
         if not isinstance(answer.outcome, Fetched) or response is None:
             return None
-        await room.hand_on()
-        job = job_of(claim, response, self.sites.of_origin(claim.host.origin), self.clock.now())
+        await room.start_processing()
+        job = build_extract_job(claim, response, self.sites.for_origin(claim.host.origin), self.clock.now())
         try:
-            return await self.readers.read(job, await self.rulebook.current(), len(self.in_flight) - 1)
+            return await self.reader_pool.extract(job, await self.crawl_rules.current(), len(self.in_flight) - 1)
         except ReaderFailed as error:
-            return unreadable(str(error))
+            return unreadable_page(str(error))
 
-    async def _settled(self, claim: Claim, answer: Answer, reading: Reading | None, started_at: float) -> Visit:
+    async def _build_visit(
+        self, claim: Claim, answer: FetchResult, extracted: ExtractedPage | None, started_at: float
+    ) -> Visit:
         """The whole effect of the visit: what is learned about the host, what is planned, what is offered."""
-        outcome, offers = await self._outcome(claim, answer, reading)
-        if reading is not None and reading.failed is not None:
-            reading = None
+        outcome, candidates = await self._resolve_outcome(claim, answer, extracted)
+        if extracted is not None and extracted.failure is not None:
+            extracted = None
         if isinstance(outcome, Failed):
             self._last_failure = f"{claim.task.origin}: {outcome.why}"
         elif isinstance(outcome, Deferred) and not answer.requests:
-            self._unasked += 1
-        site = self.sites.of_origin(claim.host.origin)
-        self.network.note(outcome, claim.host.origin, answer.record.address_class == "public")
-        if isinstance(outcome, Failed) and self.network.is_ours(outcome):
+            self._unsent_visits += 1
+        site = self.sites.for_origin(claim.host.origin)
+        self.network.record_outcome(outcome, claim.host.origin, answer.record.address_class == "public")
+        if isinstance(outcome, Failed) and self.network.is_network_failure(outcome):
             # Neither the host nor the URL pays for our own network: both only wait for their turn.
             outcome = msgspec.structs.replace(outcome, is_site_wide=True)
-            lesson = Lesson(await self._paused(claim, answer.answered_at, site))
+            visit_update = VisitUpdate(await self._delay_host(claim, answer.answered_at, site))
         else:
-            lesson = await self._learned(claim, answer, outcome, site, reading, offers)
-        host, now = lesson.host, self.clock.now()
-        held_etag, held_date = validators_of(outcome, answer)
-        plan = plan_for(outcome, claim.task, now, site, random.random(), host.next_at, self.pipeline.ways, answer.way)
+            visit_update = await self._apply_visit(claim, answer, outcome, site, extracted, candidates)
+        host, now = visit_update.host, self.clock.now()
+        held_etag, held_date = response_validators(outcome, answer)
+        plan = plan_task(
+            outcome,
+            claim.task,
+            now,
+            site,
+            random.random(),
+            host.next_at,
+            self.pipeline.available_transports,
+            answer.transport,
+        )
         return Visit(
             claim=claim,
             outcome=outcome,
-            plan=lesson.plan(plan),
+            plan=visit_update.adjust_plan(plan),
             host=host,
             started_at=started_at,
             finished_at=now,
-            page=_page(claim.task, answer, reading, now - started_at) if isinstance(outcome, Fetched) else None,
-            offers=offers + lesson.offers,
-            refusals={**(reading.refusals if reading is not None else {}), **lesson.cut_off},
-            linked=reading.linked if reading is not None else {},
-            fetch=record_of(answer, reading),
+            page=_fetched_page(claim.task, answer, extracted, now - started_at)
+            if isinstance(outcome, Fetched)
+            else None,
+            candidates=candidates + visit_update.candidates,
+            refusals={**(extracted.refusals if extracted is not None else {}), **visit_update.cut_off},
+            new_in_links=extracted.new_in_links if extracted is not None else {},
+            fetch=build_fetch_record(answer, extracted),
             etag=held_etag,
             last_modified=held_date,
-            tidings=reading.tidings if reading is not None else (),
-            freshness=lesson.freshness,
-            leads_to=reading.leads_to if reading is not None else None,
+            change_notices=extracted.change_notices if extracted is not None else (),
+            change_history=visit_update.change_history,
+            link_targets=extracted.link_targets if extracted is not None else None,
         )
 
-    async def _paused(self, claim: Claim, since: float, site: SiteConfig) -> HostRecord:
+    async def _delay_host(self, claim: Claim, since: float, site: SiteConfig) -> HostRecord:
         """What went wrong is not the host's doing: it waits for its next turn, and nothing else changes."""
 
         def rule(host: HostRecord) -> HostRecord:
             turn = since + pace_seconds(host, site.politeness)
             return msgspec.structs.replace(host, next_at=max(host.next_at, turn))
 
-        return await self.hosts.learn(claim.host.origin, claim.host, rule)
+        return await self.hosts.update(claim.host.origin, claim.host, rule)
 
-    async def _learned(
+    async def _apply_visit(
         self,
         claim: Claim,
-        answer: Answer,
+        answer: FetchResult,
         outcome: Outcome,
         site: SiteConfig,
-        reading: Reading | None,
-        new: tuple[Offer, ...],
-    ) -> Lesson:
+        extracted: ExtractedPage | None,
+        new_candidates: tuple[Candidate, ...],
+    ) -> VisitUpdate:
         """What is known after this visit: of the host as it is now, not as it was when we set out."""
-        now, jitter, ways = self.clock.now(), random.random(), self.pipeline.ways
-        rules = await self.rulebook.current()
-        before, lesson = claim.host, Lesson(claim.host)
-        asked = msgspec.structs.replace(claim, waiting=self._open.answered(claim))
+        now, jitter, ways = self.clock.now(), random.random(), self.pipeline.available_transports
+        rules = await self.crawl_rules.current()
+        before, visit_update = claim.host, VisitUpdate(claim.host)
+        asked = msgspec.structs.replace(claim, waiting=self._open.record_answer(claim))
 
         def rule(host: HostRecord) -> HostRecord:
-            nonlocal before, lesson
+            nonlocal before, visit_update
             before = host
-            lesson = lesson_of(host, asked, answer, outcome, reading, new, now, jitter, ways, rules, site)
-            return lesson.host
+            visit_update = apply_visit(
+                host, asked, answer, outcome, extracted, new_candidates, now, jitter, ways, rules, site
+            )
+            return visit_update.host
 
-        host = await self.hosts.learn(claim.host.origin, claim.host, rule)
-        await self.pipeline.tell_others(host, site)
-        _tell_change(before, host, now)
+        host = await self.hosts.update(claim.host.origin, claim.host, rule)
+        await self.pipeline.share_backoff(host, site)
+        _log_host_change(before, host, now)
         # Other visits may have taught us more meanwhile; what is committed last must not be the older.
-        return lesson._replace(host=self.hosts.get(claim.host.origin) or host)
+        return visit_update._replace(host=self.hosts.get(claim.host.origin) or host)
 
-    async def _outcome(
-        self, claim: Claim, answer: Answer, reading: Reading | None
-    ) -> tuple[Outcome, tuple[Offer, ...]]:
-        if reading is not None:
-            if reading.failed is not None:
-                return reading.failed, ()
-            if reading.rejected is not None:
-                return reading.rejected, reading.offers
-            if reading.catalogue and isinstance(answer.outcome, Fetched):
-                return msgspec.structs.replace(answer.outcome, catalogue=reading.catalogue), reading.offers
-            if reading.is_noindex:
-                return Rejected(why="noindex: the page asks not to be kept"), reading.offers
-            finds = (self.hosts.get(claim.host.origin) or claim.host).finds
-            if why := why_repeated(claim.task, reading, finds, likeness_of):
-                return Rejected(f"guess: {why}"), reading.offers
-            return answer.outcome, reading.offers
-        if not isinstance(answer.outcome, Redirected) or answer.elsewhere is None:
+    async def _resolve_outcome(
+        self, claim: Claim, answer: FetchResult, extracted: ExtractedPage | None
+    ) -> tuple[Outcome, tuple[Candidate, ...]]:
+        if extracted is not None:
+            if extracted.failure is not None:
+                return extracted.failure, ()
+            if extracted.rejection is not None:
+                return extracted.rejection, extracted.candidates
+            if extracted.url_list and isinstance(answer.outcome, Fetched):
+                return msgspec.structs.replace(answer.outcome, url_list=extracted.url_list), extracted.candidates
+            if extracted.is_noindex:
+                return Rejected(why="noindex: the page asks not to be kept"), extracted.candidates
+            guess_state = (self.hosts.get(claim.host.origin) or claim.host).guess_state
+            if why := repeat_reason(claim.task, extracted, guess_state, page_similarity):
+                return Rejected(f"guess: {why}"), extracted.candidates
+            return answer.outcome, extracted.candidates
+        if not isinstance(answer.outcome, Redirected) or answer.redirect_target is None:
             return answer.outcome, ()
-        return await self._redirected(claim.task, answer.outcome, answer.elsewhere)
+        return await self._follow_redirect(claim.task, answer.outcome, answer.redirect_target)
 
-    async def _redirected(
-        self, task: Task, outcome: Redirected, elsewhere: Elsewhere
-    ) -> tuple[Outcome, tuple[Offer, ...]]:
+    async def _follow_redirect(
+        self, task: Task, outcome: Redirected, target: RedirectTarget
+    ) -> tuple[Outcome, tuple[Candidate, ...]]:
         """The target becomes a task of its own, unless the rules refuse it."""
-        why = await self.rulebook.redirect_refusal(elsewhere.url, task)
+        why = await self.crawl_rules.redirect_refusal(target.url, task)
         if why is not None:
             return msgspec.structs.replace(outcome, why=why), ()
-        offer = Offer(
-            url=elsewhere.url,
-            origin=elsewhere.origin,
+        candidate = Candidate(
+            url=target.url,
+            origin=target.origin,
             depth=task.depth,
             priority=task.priority,
             source=Source.REDIRECT,
             via=task.url,
-            chain=elsewhere.chain,
-            budgets=() if task.is_catalogue else budgets_at(self.rulebook.rules, elsewhere.url),
-            is_catalogue=task.is_catalogue,
+            chain=target.chain,
+            budgets=() if task.is_url_list else url_budgets(self.crawl_rules.rules, target.url),
+            is_url_list=task.is_url_list,
         )
-        return outcome, (offer,)
+        return outcome, (candidate,)
 
     def _may_claim(self) -> bool:
         flying = len(self.in_flight)
-        if flying >= min(self.crawl.concurrency, self.pipeline.most_at_once) or self._holds:
+        if flying >= min(self.crawl.concurrency, self.pipeline.max_concurrent_visits) or self._pause_reasons:
             return False
-        return not self.crawl.max_pages or self.ledger.counts().pages_this_round + flying < self.crawl.max_pages
+        return not self.crawl.max_pages or self.database.counts().pages_this_round + flying < self.crawl.max_pages
 
     def _ending(self) -> Ending | None:
         """Why to end now, if there is a reason."""
-        if self._stopping:
+        if self._is_stopping:
             return Ending.INTERRUPTED
-        if self._is_endless or self.in_flight or NETWORK in self._holds:
+        if self._is_endless or self.in_flight or NETWORK in self._pause_reasons:
             return None
-        counts = self.ledger.counts()
+        counts = self.database.counts()
         if counts.waiting == 0:
             return Ending.COMPLETE
         if self.crawl.max_pages and counts.pages_this_round >= self.crawl.max_pages:
             return Ending.PAGE_LIMIT
-        turn = self.ledger.next_turn()
+        turn = self.database.next_claim_at()
         rest_seconds = turn - self.clock.now() if turn is not None else 0.0
-        if rest_seconds > HOPELESS_REST_SECONDS and self._is_unanswered(counts.outcomes):
+        if rest_seconds > MAX_UNANSWERED_BACKOFF_SECONDS and self._has_only_failures(counts.outcomes):
             raise NoSeedReachable(f"no seed answers: {self._last_failure}; check the URL, or run it again later")
-        return Ending.PATIENCE if rest_seconds > self.crawl.patience_seconds else None
+        return Ending.MAX_IDLE if rest_seconds > self.crawl.max_idle_seconds else None
 
-    def _is_unanswered(self, outcomes: Mapping[str, int]) -> bool:
+    def _has_only_failures(self, outcomes: Mapping[str, int]) -> bool:
         """Whether whoever was asked failed; not so when nobody was asked because all were put off."""
-        asked = [name for name, count in outcomes.items() if name != "deferred" or count > self._unasked]
+        asked = [name for name, count in outcomes.items() if name != "deferred" or count > self._unsent_visits]
         return all(name.startswith("failed:") for name in asked) and (bool(asked) or not outcomes)
 
 
-def _page(task: Task, answer: Answer, reading: Reading | None, seconds: float) -> Page | None:
-    if reading is None or reading.catalogue or answer.response is None:
+def _fetched_page(task: Task, answer: FetchResult, extracted: ExtractedPage | None, seconds: float) -> Page | None:
+    if extracted is None or extracted.url_list or answer.response is None:
         return None
-    return page_of(task, answer.response, answer.chain, reading, seconds)
+    return build_page(task, answer.response, answer.chain, extracted, seconds)
 
 
-def _tell_change(before: HostRecord, host: HostRecord, now: float) -> None:
+def _log_host_change(before: HostRecord, host: HostRecord, now: float) -> None:
     """An outage, its end, and being shut out are worth a line; that an outage goes on is not."""
     if (before.breaker == "closed") != (host.breaker == "closed"):
         log.info(
             "the host is back" if host.breaker == "closed" else "the host is down, and is probed until it is back",
-            extra={"host": host.origin, "why": host.resting_why, "rest_seconds": round(max(host.next_at - now, 0))},
+            extra={"host": host.origin, "why": host.backoff_reason, "rest_seconds": round(max(host.next_at - now, 0))},
         )
-    elif host.next_at > before.next_at and host.resting_why.startswith("cooldown"):
+    elif host.next_at > before.next_at and host.backoff_reason.startswith("cooldown"):
         log.info(
             "the host is left alone for a while",
-            extra={"host": host.origin, "why": host.resting_why, "rest_seconds": round(host.next_at - now)},
+            extra={"host": host.origin, "why": host.backoff_reason, "rest_seconds": round(host.next_at - now)},
         )

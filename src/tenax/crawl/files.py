@@ -1,3 +1,3 @@
 """The names of a crawl's files in its directory."""
 
-LEDGER_FILE = "tenax.db"
+DATABASE_FILE = "tenax.db"

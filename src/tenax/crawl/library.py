@@ -17,40 +17,40 @@ from types import TracebackType
 import msgspec
 
 from tenax.clock import Clock, SteadyClock
-from tenax.config import Config, checked_config
-from tenax.crawl.app import App, Background
-from tenax.crawl.limit_check import reckon
-from tenax.crawl.location import Place, place_of
+from tenax.config import Config, validate_config
+from tenax.crawl.app import App, BackgroundTask
+from tenax.crawl.limit_check import recount_cut_offs
+from tenax.crawl.location import Location, crawl_location
 from tenax.crawl.progress import Meter
-from tenax.crawl.readmission import PARKED_CAUSES, bounds_of, readmit
-from tenax.crawl.rules import agreed, kept_rules, with_seeds
-from tenax.crawl.seed_check import Surveyed, allow, survey
-from tenax.crawl.wiring import build, clock_of, open_ledger, set_aside
-from tenax.database import Admission, Ledger, Status
-from tenax.errors import NoSeedReachable, NothingStored, UsageError
+from tenax.crawl.readmission import PARKED_CAUSES, admission_bounds, readmit
+from tenax.crawl.rules import extend_rules, load_rules, resume_rules
+from tenax.crawl.seed_check import SeedCheck, check_seeds, store_allowed
+from tenax.crawl.wiring import build_app, move_crawl_aside, open_clock, open_database
+from tenax.database import Admission, Database, Status
+from tenax.errors import NoPagesStored, NoSeedReachable, UsageError
 from tenax.metrics import Metrics, MetricsServer
-from tenax.model import Ending, Page, Progress, Visit, setting_of
+from tenax.model import Ending, Page, Progress, Visit, limit_setting
 from tenax.text.masking import mask_text, mask_url
-from tenax.urls.admit import Rules, rules_of, seed_offers
-from tenax.urls.normalize import WebUrl, normalize, spelling_of
+from tenax.urls.admit import Rules, build_rules, seed_candidates
+from tenax.urls.normalize import WebUrl, normalize, normalize_options
 
-MOST_UNREAD_PAGES = 200
-MOST_UNREAD_BYTES = 64 * 1024 * 1024
+MAX_UNREAD_PAGES = 200
+MAX_UNREAD_BYTES = 64 * 1024 * 1024
 """Of the texts of pages that were not taken."""
-KEPT_FRESH = "kept_fresh"
-"""The name under which a ledger remembers that its pages are kept up with."""
-SETTINGS = "settings"
-"""The name under which a ledger remembers what a person set for this crawl, as JSON."""
-MOST_NAMED = 3
+CONTINUOUS_KEY = "continuous"
+"""The name under which a database remembers that its pages are kept up with."""
+SETTINGS_KEY = "settings"
+"""The name under which a database remembers what a person set for this crawl, as JSON."""
+MAX_LISTED = 3
 """Of seeds, or of outcomes, that there is something to say about."""
 
 
 class Crawl:
-    """One crawl in one directory, or on the server that `ledger.url` names: new, or the one that is there already.
+    """One crawl in one directory, or on the server that `database.url` names: new, or the one that is there already.
 
-    Everything is in `out` (by default `tenax-HOST` of the first seed): leave at any time, by `break`, an exception or
+    Everything is in `database_directory` (by default `tenax-HOST` of the first seed): leave at any time, by `break`, an exception or
     kill -9, and the same call goes on from there. Pages that an earlier run stored are not given again. On a server,
-    `out` is for the files of `events` alone; without it none are written.
+    `database_directory` is for the files of `events` alone; without it none are written.
     """
 
     def __init__(
@@ -58,15 +58,15 @@ class Crawl:
         seeds: Sequence[str],
         config: Config | None = None,
         *,
-        out: Path | str | None = None,
-        fresh: bool = False,
-        revisit: bool = False,
+        directory: Path | str | None = None,
+        restart: bool = False,
+        recrawl: bool = False,
         typed_by_person: bool = False,
         command: str = "",
         settings: bytes | None = None,
         clock: Clock | None = None,
     ) -> None:
-        """`fresh` sets an earlier crawl in `out` aside, `revisit` visits its pages again.
+        """`restart` sets an earlier crawl in `database_directory` aside, `revisit` visits its pages again.
 
         `typed_by_person` allows a seed at a private address. `command` is what a person would type to go on with this
         crawl; it is kept with it and shown by `tenax status`. `settings` is what a person set for it, kept with it for
@@ -78,125 +78,137 @@ class Crawl:
             raise UsageError(f"seeds must be a list of URLs; write [{mask_url(seeds)[:200]!r}]")
         if not seeds:
             raise UsageError("there is nothing to crawl; give at least one URL")
-        self._config = checked_config(config or Config())
+        self._config = validate_config(config or Config())
         self._own_clock = clock
         self._clock = clock or SteadyClock()
         year = datetime.fromtimestamp(self._clock.now(), UTC).year
-        self._rules = rules_of(seeds, self._config, year)
-        self.place = place_of(self._config, Path(out) if out is not None else None)
-        if not self.place.server and out is None:
-            self.place = place_of(self._config, default_directory(self._rules.seeds[0]))
-        if self.place.server and fresh:
-            raise UsageError("a crawl on a server cannot be set aside; give another ledger.schema")
-        self.out = self.place.out
+        self._rules = build_rules(seeds, self._config, year)
+        self.location = crawl_location(self._config, Path(directory) if directory is not None else None)
+        if not self.location.server and directory is None:
+            self.location = crawl_location(self._config, default_directory(self._rules.seeds[0]))
+        if self.location.server and restart:
+            raise UsageError("a crawl on a server cannot be set aside; give another database.schema")
+        self.directory = self.location.directory
         """Its directory; None when it is on a server and writes no files."""
-        self._fresh = fresh
-        self._revisit = revisit
+        self._restart = restart
+        self._recrawl = recrawl
         self._typed_by_person = typed_by_person
         self._command = command
         self._settings = settings
         self.notices: list[str] = []
         """What a person should be told before it starts."""
         self._app: App | None = None
-        self._unread: deque[Page] | None = None
+        self._unread_pages: deque[Page] | None = None
         self._unread_bytes = 0
-        self._arrived = asyncio.Event()
-        self._running: asyncio.Task[Ending] | None = None
+        self._page_ready = asyncio.Event()
+        self._run_task: asyncio.Task[Ending] | None = None
         self._metrics = Metrics()
         self._metrics_server: MetricsServer | None = None
 
     async def __aenter__(self) -> Crawl:
         config = self._config
-        spelling = spelling_of(config.urls)
+        spelling = normalize_options(config.urls)
         urls = [url for seed in self._rules.seeds if (url := normalize(seed, None, spelling)) is not None]
-        surveyed = await self._survey(urls)
-        place = self.place
-        if self._fresh and (aside := set_aside(place.directory, config, self._clock.now())) is not None:
+        surveyed = await self._check_seeds(urls)
+        location = self.location
+        if (
+            self._restart
+            and (aside := move_crawl_aside(location.database_directory, config, self._clock.now())) is not None
+        ):
             self.notices.append(f"the earlier crawl was moved to {aside}")
-        self._clock = self._own_clock or await clock_of(place, config)
-        ledger = await open_ledger(place, read_only=False, config=config, clock=self._clock)
+        self._clock = self._own_clock or await open_clock(location, config)
+        database = await open_database(location, read_only=False, config=config, clock=self._clock)
         try:
-            rules = self._agreed(await kept_rules(ledger))
-            typed = (await allow(ledger, surveyed.allowed_origins, config.guard)).origins
-            self._app = await build(
-                place, ledger, rules, config, self._clock, typed, self._visited, is_endless=config.freshness.keep
+            rules = self._resume_rules(await load_rules(database))
+            typed = (await store_allowed(database, surveyed.allowed_origins, config.guard)).origins
+            self._app = await build_app(
+                location,
+                database,
+                rules,
+                config,
+                self._clock,
+                typed,
+                self._on_visit,
+                is_endless=config.recrawl.continuous,
             )
-            await self._app.rulebook.change(self._beside_others if place.server else lambda _: rules)
-            await self._readmit(ledger, typed)
-            seeds = seed_offers(self._rules)
-            await ledger.admit(seeds)
-            await ledger.requeue(seeds)
-            await self._app.take_up()
-            await ledger.remember("command", mask_text(self._command).encode())
+            await self._app.crawl_rules.change(self._extend_rules if location.server else lambda _: rules)
+            await self._readmit(database, typed)
+            seeds = seed_candidates(self._rules)
+            await database.admit(seeds)
+            await database.requeue(seeds)
+            await self._app.requeue_browser_tasks()
+            await database.set_meta("command", mask_text(self._command).encode())
             if self._settings is not None:
-                await ledger.remember(SETTINGS, self._settings)
-            revisited = await self._brought_back(ledger)
-            self._meter = Meter(self._clock, ledger, self._app.hosts, self._app.engine)
-            await self._note_resumption(ledger, revisited)
+                await database.set_meta(SETTINGS_KEY, self._settings)
+            revisited = await self._requeue_pages(database)
+            self._meter = Meter(self._clock, database, self._app.hosts, self._app.engine)
+            await self._add_resume_notice(database, revisited)
             if config.metrics.port:
                 self._metrics_server = self._metrics.serve(config.metrics.port, config.metrics.host)
         except BaseException:
-            await (self._app.close() if self._app is not None else ledger.close())
+            await (self._app.close() if self._app is not None else database.close())
             raise
         return self
 
-    async def _readmit(self, ledger: Ledger, typed: Sequence[str]) -> None:
+    async def _readmit(self, database: Database, typed_origins: Sequence[str]) -> None:
         """What earlier runs left out and this one allows."""
-        rules = self._parts.rulebook.rules
-        done = await readmit(ledger, rules, self._config, bounds_of(rules, self._config, typed))
+        rules = self._entered_app.crawl_rules.rules
+        done = await readmit(database, rules, self._config, admission_bounds(rules, self._config, typed_origins))
         if taken_up := done.admitted + done.unparked:
             self.notices.append(f"{taken_up:,} URLs that earlier runs left out are taken up now")
-        if done.asked_again:
-            self.notices.append(f"{done.asked_again:,} documents are fetched again for what a limit cut off")
+        if done.refetched:
+            self.notices.append(f"{done.refetched:,} documents are fetched again for what a limit cut off")
 
-    async def _brought_back(self, ledger: Ledger) -> int:
+    async def _requeue_pages(self, database: Database) -> int:
         """How many URLs wait again. What was visited before anyone kept up with it has no time to come back at: when
         that begins, it comes back at once."""
-        begins = self._config.freshness.keep and await ledger.recall(KEPT_FRESH) is None
+        begins = self._config.recrawl.continuous and await database.get_meta(CONTINUOUS_KEY) is None
         revisited = 0
-        if self._revisit or begins:
-            revisited = await ledger.revisit(self._clock.now()) + await ledger.replay(None, needs_browser=True)
-        if self._revisit:
-            revisited += await ledger.unpark(PARKED_CAUSES)
+        if self._recrawl or begins:
+            revisited = await database.start_recrawl(self._clock.now()) + await database.replay(
+                None, needs_browser=True
+            )
+        if self._recrawl:
+            revisited += await database.unpark(PARKED_CAUSES)
         if begins:
-            await ledger.remember(KEPT_FRESH, b"1")
+            await database.set_meta(CONTINUOUS_KEY, b"1")
         return revisited
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         try:
-            if self._running is not None and not self._running.done():
+            if self._run_task is not None and not self._run_task.done():
                 self.stop()
-                await self._running
+                await self._run_task
         finally:
             if self._metrics_server is not None:
                 self._metrics_server.close()
             if self._app is not None:
                 await self._app.close()
 
-    async def _survey(self, urls: Sequence[WebUrl]) -> Surveyed:
+    async def _check_seeds(self, urls: Sequence[WebUrl]) -> SeedCheck:
         """What is known about the seeds' hosts, with notices of what the guard refuses.
 
         Raises `NoSeedReachable` when none of them can be found, or the guard refuses every one.
         """
         guard = self._config.guard
-        surveyed = await survey(urls, guard, self._typed_by_person)
+        surveyed = await check_seeds(urls, guard, self._typed_by_person)
         self.notices.extend(surveyed.notices)
         if self._typed_by_person:
             return surveyed
         # What a person would have to type is what a program may not connect to.
-        closed = frozenset((await survey(urls, guard, typed_by_person=True)).allowed_origins)
+        closed = frozenset((await check_seeds(urls, guard, typed_by_person=True)).allowed_origins)
         if closed and closed == {url.origin for url in urls}:
-            raise NoSeedReachable(_closed(urls, closed, guard.ports))
+            raise NoSeedReachable(_format_refused_seeds(urls, closed, guard.ports))
         if closed:
-            self.notices.append(_closed(urls, closed, guard.ports))
+            self.notices.append(_format_refused_seeds(urls, closed, guard.ports))
         return surveyed
 
     async def run(self) -> Ending:
-        """Crawl to an end; pages go to the ledger and the sinks only."""
-        parts, grace_seconds = self._parts, self.grace_seconds
-        others: list[Background] = [self._measure]
+        """Crawl to an end; pages go to the database and the sinks only."""
+        parts, grace_seconds = self._entered_app, self.grace_seconds
+        others: list[BackgroundTask] = [self._update_metrics]
         if grace_seconds is not None:
             others.append(lambda: parts.abandon_after(grace_seconds))
         ending = await parts.run(*others)
@@ -212,93 +224,93 @@ class Crawl:
 
         None: as long as they take, for nobody else has the file.
         """
-        return self._config.worker.grace_seconds if self.place.server else None
+        return self._config.worker.grace_seconds if self.location.server else None
 
     async def _is_limited(self) -> bool:
         """Whether a limit keeps out what the rules allow."""
-        app = self._parts
-        is_cut_off = await reckon(app.ledger, app.rulebook.rules, self._config)
-        return is_cut_off or any(setting_of(cause) for cause in (await app.ledger.status()).parked)
+        app = self._entered_app
+        is_cut_off = await recount_cut_offs(app.database, app.crawl_rules.rules, self._config)
+        return is_cut_off or any(limit_setting(cause) for cause in (await app.database.status()).parked)
 
     async def __aiter__(self) -> AsyncIterator[Page]:
         """Pages as they are committed. The crawl waits when they are not taken, and stops when the loop is left.
 
-        Raises `NothingStored` at the end of a crawl that has no page at all: a loop cannot return an `Ending`.
+        Raises `NoPagesStored` at the end of a crawl that has no page at all: a loop cannot return an `Ending`.
         """
-        self._unread = deque()
+        self._unread_pages = deque()
         # Kept, because a loop that is left early does not end this generator at once; `__aexit__` waits for it.
-        running = self._running = asyncio.get_running_loop().create_task(self.run())
-        running.add_done_callback(lambda _: self._arrived.set())
-        while not running.done() or self._unread:
-            while self._unread:
-                page = self._unread.popleft()
+        running = self._run_task = asyncio.get_running_loop().create_task(self.run())
+        running.add_done_callback(lambda _: self._page_ready.set())
+        while not running.done() or self._unread_pages:
+            while self._unread_pages:
+                page = self._unread_pages.popleft()
                 self._unread_bytes -= page.text_bytes
-                if len(self._unread) < MOST_UNREAD_PAGES // 2 and self._unread_bytes < MOST_UNREAD_BYTES // 2:
-                    self._parts.engine.hold("unread", False)
+                if len(self._unread_pages) < MAX_UNREAD_PAGES // 2 and self._unread_bytes < MAX_UNREAD_BYTES // 2:
+                    self._entered_app.engine.set_pause("unread", False)
                 yield page
             if not running.done():
-                self._arrived.clear()
-                await self._arrived.wait()
+                self._page_ready.clear()
+                await self._page_ready.wait()
         if await running is not Ending.INTERRUPTED and not (status := await self.status()).pages:
-            raise NothingStored(_nothing_stored(status, self.place))
+            raise NoPagesStored(_format_nothing_stored(status, self.location))
 
     def stop(self) -> None:
         """Claim no more; what is in flight is finished and committed, then `run` ends."""
-        self._parts.stop()
+        self._entered_app.stop()
 
-    def own_process(self, end: Callable[[int], None]) -> None:
-        """Say that this process has nothing to do but this crawl. `end` is called with an exit code when the crawl has
+    def set_exit_handler(self, exit_process: Callable[[int], None]) -> None:
+        """Say that this process has nothing to do but this crawl. `exit_process` is called with an exit code when the crawl has
         given up and does not come to its end by itself; call it once the crawl is entered."""
-        self._parts.supervisor.end_process = end
+        self._entered_app.supervisor.exit_process = exit_process
 
     def progress(self) -> Progress:
         return self._meter.progress()
 
     async def status(self) -> Status:
-        return await self._parts.ledger.status()
+        return await self._entered_app.database.status()
 
     @property
-    def _parts(self) -> App:
+    def _entered_app(self) -> App:
         if self._app is None:
             raise RuntimeError("enter the crawl first: `async with tenax.Crawl(...) as crawl:`")
         return self._app
 
-    def _visited(self, visit: Visit, admission: Admission) -> None:
-        self._metrics.visit(visit, admission.duplicate_of is not None)
-        self._meter.visited(visit)
-        if self._unread is not None and visit.page is not None:
+    def _on_visit(self, visit: Visit, admission: Admission) -> None:
+        self._metrics.count_visit(visit, admission.duplicate_of is not None)
+        self._meter.record_visit(visit)
+        if self._unread_pages is not None and visit.page is not None:
             page, twin = visit.page, admission.duplicate_of
-            self._unread.append(
-                msgspec.structs.replace(page, duplicate_of=twin, likeness=admission.likeness) if twin else page
+            self._unread_pages.append(
+                msgspec.structs.replace(page, duplicate_of=twin, similarity=admission.similarity) if twin else page
             )
             self._unread_bytes += page.text_bytes
-            if len(self._unread) >= MOST_UNREAD_PAGES or self._unread_bytes >= MOST_UNREAD_BYTES:
-                self._parts.engine.hold("unread", True)
-            self._arrived.set()
+            if len(self._unread_pages) >= MAX_UNREAD_PAGES or self._unread_bytes >= MAX_UNREAD_BYTES:
+                self._entered_app.engine.set_pause("unread", True)
+            self._page_ready.set()
 
-    async def _measure(self) -> None:
+    async def _update_metrics(self) -> None:
         while True:
-            self._metrics.scrape(self._meter.progress())
+            self._metrics.update_progress(self._meter.progress())
             await asyncio.sleep(1)
 
-    def _beside_others(self, kept: Rules) -> Rules:
+    def _extend_rules(self, stored: Rules) -> Rules:
         """Seeds of earlier runs, and on a server those of others, are crawled too."""
-        return with_seeds(kept, self._rules.seeds, self._config, self._rules.year)
+        return extend_rules(stored, self._rules.seeds, self._config, self._rules.year)
 
-    def _agreed(self, kept: Rules | None) -> Rules:
-        rules, changed = agreed(self._beside_others(kept) if kept is not None else self._rules, kept)
-        if changed and kept is not None:
-            texts = ", ".join(_change(name, kept, rules) for name in changed)
+    def _resume_rules(self, stored: Rules | None) -> Rules:
+        rules, changed = resume_rules(self._extend_rules(stored) if stored is not None else self._rules, stored)
+        if changed and stored is not None:
+            texts = ", ".join(_format_change(name, stored, rules) for name in changed)
             self.notices.append(f"changed since the last run: {texts}")
         return rules
 
-    async def _note_resumption(self, ledger: Ledger, revisited: int) -> None:
-        counts = ledger.counts()
+    async def _add_resume_notice(self, database: Database, requeued: int) -> None:
+        counts = database.counts()
         if not counts.pages and not counts.outcomes:
             return
-        if revisited:
-            rest = f", {counts.waiting - revisited:,} others waiting" if counts.waiting > revisited else ""
-            self.notices.append(f"visiting {revisited:,} URLs again: {counts.pages:,} pages stored{rest}")
+        if requeued:
+            rest = f", {counts.waiting - requeued:,} others waiting" if counts.waiting > requeued else ""
+            self.notices.append(f"visiting {requeued:,} URLs again: {counts.pages:,} pages stored{rest}")
         elif counts.waiting:
             self.notices.append(f"resuming: {counts.pages:,} pages stored, {counts.waiting:,} URLs waiting")
         else:
@@ -306,8 +318,8 @@ class Crawl:
             state = "nothing waits, but limits cut something off" if is_limited else "this crawl is complete"
             rest = f", {counts.needs_browser:,} URLs need a browser" if counts.needs_browser else ""
             self.notices.append(
-                f"{state}: {counts.pages:,} pages stored{rest}; --fresh starts it over, "
-                "--revisit visits every page again"
+                f"{state}: {counts.pages:,} pages stored{rest}; --restart starts it over, "
+                "--recrawl visits every page again"
             )
 
 
@@ -317,41 +329,41 @@ def default_directory(seed: str) -> Path:
     return Path("tenax-" + "".join(mark if mark.isalnum() or mark in ".-" else "-" for mark in host))
 
 
-def _change(name: str, kept: Rules, rules: Rules) -> str:
+def _format_change(name: str, stored: Rules, rules: Rules) -> str:
     """One rule that is another now, short enough for a line: `max_depth 3 → 5`."""
     if name == "seeds":
-        before, after = set(kept.seeds), set(rules.seeds)
+        before, after = set(stored.seeds), set(rules.seeds)
         numbers = [f"{len(some)} {word}" for some, word in ((after - before, "new"), (before - after, "gone")) if some]
         return f"seeds ({', '.join(numbers) or 'in another order'})"
     if name == "urls":
         return name
-    texts = [_rule_text(name, one) for one in (kept, rules)]
+    texts = [_format_rule(name, one) for one in (stored, rules)]
     return f"{name} {texts[0]} → {texts[1]}" if texts[0] != texts[1] else name
 
 
-def _rule_text(name: str, rules: Rules) -> str:
+def _format_rule(name: str, rules: Rules) -> str:
     if name == "scope":
         return rules.scope.name
     value = getattr(rules, name)
     return (" ".join(value) or "none") if isinstance(value, tuple) else str(value)
 
 
-def _closed(urls: Sequence[WebUrl], closed: Collection[str], ports: Collection[int]) -> str:
+def _format_refused_seeds(urls: Sequence[WebUrl], refused_origins: Collection[str], ports: Collection[int]) -> str:
     """Seeds that a program may not connect to, and what allows them."""
-    by_origin = {url.origin: url for url in urls if url.origin in closed}
+    by_origin = {url.origin: url for url in urls if url.origin in refused_origins}
     reasons = [
         f"{origin} is not a public address" if url.port in ports else f"{origin} is not a public address or port"
         for origin, url in by_origin.items()
     ]
-    more = f" and {len(reasons) - MOST_NAMED:,} more" if len(reasons) > MOST_NAMED else ""
+    more = f" and {len(reasons) - MAX_LISTED:,} more" if len(reasons) > MAX_LISTED else ""
     return (
-        f"{', '.join(reasons[:MOST_NAMED])}{more}: refused; allow it with guard.allow_networks and guard.ports, or "
+        f"{', '.join(reasons[:MAX_LISTED])}{more}: refused; allow it with guard.allow_networks and guard.ports, or "
         "with typed_by_person=True if a person typed it"
     )
 
 
-def _nothing_stored(status: Status, place: Place) -> str:
+def _format_nothing_stored(status: Status, location: Location) -> str:
     troubles = [(name, number) for name, number in status.outcomes.items() if ":" in name]
-    most = sorted(troubles, key=lambda item: -item[1])[:MOST_NAMED]
+    most = sorted(troubles, key=lambda item: -item[1])[:MAX_LISTED]
     outcomes = ", ".join(f"{number:,} {name}" for name, number in most)
-    return f"nothing was stored ({outcomes or 'no visit ended'}); `tenax explain URL {place.flags}` says why"
+    return f"nothing was stored ({outcomes or 'no visit ended'}); `tenax explain URL {location.flags}` says why"

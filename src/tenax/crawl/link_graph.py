@@ -36,7 +36,7 @@ class Measure(StrEnum):
     """The chance to meet someone there who follows links at random; of all URLs together it is 1."""
 
 
-class Ranked(NamedTuple):
+class RankedUrl(NamedTuple):
     """One of the best."""
 
     number: int
@@ -44,7 +44,7 @@ class Ranked(NamedTuple):
     in_links: int
 
 
-class Cuts(NamedTuple):
+class ScoreThresholds(NamedTuple):
     """What a score must be above to be of a level."""
 
     high: float
@@ -71,16 +71,16 @@ class Graph:
         return len(self._targets)
 
     def add(self, page: PageLinks) -> None:
-        source = self._number(page.url)
+        source = self._url_number(page.url)
         self._is_page[source] = True
         for target in followed_targets(page.origin, page.packed):
-            number = self._number(target)
+            number = self._url_number(target)
             if number != source:
                 self._sources.append(source)
                 self._targets.append(number)
                 self._in_links[number] += 1
 
-    def _number(self, url: str) -> int:
+    def _url_number(self, url: str) -> int:
         number = self._numbers.setdefault(hash(url), len(self._in_links))
         if number == len(self._in_links):
             self._in_links.append(0)
@@ -93,12 +93,12 @@ class Graph:
             return self._in_links
         return pagerank(len(self._in_links), zip(self._sources, self._targets, strict=True))
 
-    def top(self, most: int, scores: Sequence[float]) -> list[Ranked]:
+    def top(self, limit: int, scores: Sequence[float]) -> list[RankedUrl]:
         """The best, best first; of equals the one that was met first."""
-        best = nlargest(most, ((score, -number) for number, score in enumerate(scores) if self._in_links[number]))
-        return [Ranked(-number, score, self._in_links[-number]) for score, number in best]
+        best = nlargest(limit, ((score, -number) for number, score in enumerate(scores) if self._in_links[number]))
+        return [RankedUrl(-number, score, self._in_links[-number]) for score, number in best]
 
-    def recognise(self, page: PageLinks, missing: set[int]) -> dict[int, str]:
+    def find_urls(self, page: PageLinks, missing: set[int]) -> dict[int, str]:
         """The names of those of the missing numbers that this page, or a link on it, has; missing no longer."""
         found: dict[int, str] = {}
         for url in (page.url, *followed_targets(page.origin, page.packed)):
@@ -108,34 +108,34 @@ class Graph:
                 found[number] = url
         return found
 
-    def level_of(self, scores: Sequence[float]) -> Callable[[str, Source, Priority], Priority]:
+    def make_prioritizer(self, scores: Sequence[float]) -> Callable[[str, Source, Priority], Priority]:
         """The level a waiting URL should have by its score, among all that are linked to and were not visited yet.
 
         What no link leads to stays where it is, and a seed is never lowered.
         """
-        cuts = cuts_of([score for score, is_page in zip(scores, self._is_page, strict=True) if not is_page])
+        cuts = score_thresholds([score for score, is_page in zip(scores, self._is_page, strict=True) if not is_page])
 
         def level(url: str, source: Source, now: Priority) -> Priority:
             number = self._numbers.get(hash(url))
             if number is None or not self._in_links[number]:
                 return now
-            return leveled(scores[number], cuts, source, now)
+            return score_priority(scores[number], cuts, source, now)
 
         return level
 
 
-def leveled(score: float, cuts: Cuts, source: Source, now: Priority) -> Priority:
-    level = Priority.HIGH if score > cuts.high else Priority.MEDIUM if score > cuts.medium else Priority.LOW
-    return max(level, now) if source is Source.SEED else level
+def score_priority(score: float, thresholds: ScoreThresholds, source: Source, current: Priority) -> Priority:
+    level = Priority.HIGH if score > thresholds.high else Priority.MEDIUM if score > thresholds.medium else Priority.LOW
+    return max(level, current) if source is Source.SEED else level
 
 
-def cuts_of(scores: Sequence[float]) -> Cuts:
+def score_thresholds(scores: Sequence[float]) -> ScoreThresholds:
     """A tenth of the scores is above the first cut at most, a half above the second: equals are never told apart."""
     if not scores:
-        return Cuts(0.0, 0.0)
+        return ScoreThresholds(0.0, 0.0)
     best_first = sorted(scores, reverse=True)
     high, medium = (best_first[int(len(best_first) * share)] for share in (HIGH_SHARE, MEDIUM_SHARE))
-    return Cuts(high, medium)
+    return ScoreThresholds(high, medium)
 
 
 def check_measure(measure: Measure) -> None:

@@ -5,20 +5,20 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from tenax.config import Config, LedgerConfig
-from tenax.logs import plain
+from tenax.config import Config, DatabaseConfig
+from tenax.logs import sanitize_text
 from tenax.model import Value
-from tenax.text.escaping import shell_word
+from tenax.text.escaping import quote_shell_word
 from tenax.text.masking import mask_server_url
 
 
-class Place(Value, frozen=True):
-    """One of both, or both: a server that holds the ledger, and a directory for files that are written."""
+class Location(Value, frozen=True):
+    """One of both, or both: a server that holds the database, and a directory for files that are written."""
 
-    out: Path | None = None
+    directory: Path | None = None
     server: str = ""
-    """The URL of the server, its password included; empty: the ledger is a file in `out`."""
-    schema: str = LedgerConfig().schema
+    """The URL of the server, its password included; empty: the database is a file in `database_directory`."""
+    schema: str = DatabaseConfig().schema
     is_named: bool = True
     """A command has to name it; else a file or a variable does."""
 
@@ -26,28 +26,28 @@ class Place(Value, frozen=True):
     def name(self) -> str:
         """How it is called to a person: inert, and without secrets."""
         if not self.server:
-            return plain(os.fspath(self.directory))
-        is_usual = self.schema == LedgerConfig().schema
+            return sanitize_text(os.fspath(self.database_directory))
+        is_usual = self.schema == DatabaseConfig().schema
         server = mask_server_url(self.server, hides_user=True)
         return server if is_usual else f"{server}, schema {self.schema}"
 
     @property
-    def directory(self) -> Path:
-        assert self.out is not None, "a crawl that is on no server is in a directory"
-        return self.out
+    def database_directory(self) -> Path:
+        assert self.directory is not None, "a crawl that is on no server is in a directory"
+        return self.directory
 
     @property
     def flags(self) -> str:
         """What a command needs to mean this crawl, as a shell reads it; inert on a terminal."""
         if not self.server:
-            return f"--out {shell_word(os.fspath(self.directory))}"
+            return f"--dir {quote_shell_word(os.fspath(self.database_directory))}"
         if not self.is_named:
             return ""
-        is_usual = self.schema == LedgerConfig().schema
-        schema = "" if is_usual else f" --set {shell_word(f'ledger.schema={self.schema}')}"
-        return f"--ledger {shell_word(mask_server_url(self.server))}{schema}"
+        is_usual = self.schema == DatabaseConfig().schema
+        schema = "" if is_usual else f" --set {quote_shell_word(f'database.schema={self.schema}')}"
+        return f"--database {quote_shell_word(mask_server_url(self.server))}{schema}"
 
 
-def place_of(config: Config, out: Path | None, *, is_named: bool = True) -> Place:
-    """Where this config keeps a crawl; `out` is the directory for its files."""
-    return Place(out, config.ledger.url, config.ledger.schema, is_named)
+def crawl_location(config: Config, directory: Path | None, *, is_named: bool = True) -> Location:
+    """Where this config keeps a crawl; `database_directory` is the directory for its files."""
+    return Location(directory, config.database.url, config.database.schema, is_named)

@@ -21,7 +21,7 @@ class OpenVisits:
         self._open[origin] += 1
         self._waiting[origin] = claim.waiting
 
-    def answered(self, claim: Claim) -> int | None:
+    def record_answer(self, claim: Claim) -> int | None:
         """How many tasks its host has left: those that wait, and those without an answer; None: many, or not counted.
 
         What waits is known from the last claim of the host, which may have been a later one than this.

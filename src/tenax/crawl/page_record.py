@@ -5,105 +5,107 @@ from __future__ import annotations
 import msgspec
 
 from tenax.config import SiteConfig
-from tenax.crawl.reader.messages import Job, Reading
+from tenax.crawl.reader.messages import ExtractedPage, ExtractJob
 from tenax.fetch import Response
-from tenax.fetch.answer import Answer
-from tenax.fetch.headers import robot_names, validator
+from tenax.fetch.answer import FetchResult
+from tenax.fetch.headers import robot_names, usable_validator
 from tenax.model import Claim, Fetched, FetchRecord, Hop, Outcome, Page, Task, Unchanged, Visit
 
-OFFER_BYTES = 512
-"""What a link on its way to the ledger takes, its URL and all."""
+CANDIDATE_BYTES = 512
+"""What a link on its way to the database takes, its URL and all."""
 
 
-def job_of(claim: Claim, response: Response, site: SiteConfig, now: float) -> Job:
+def build_extract_job(claim: Claim, response: Response, site: SiteConfig, now: float) -> ExtractJob:
     """What a reader is to do with an answer."""
     task = claim.task
-    return Job(
+    return ExtractJob(
         number=claim.lease.number,
         url=task.url,
         fetched_url=response.url,
         depth=task.depth,
         body=response.body,
         content_type=response.content_type,
-        robots_header="\n".join(response.headers.all("X-Robots-Tag")) or None,
+        robots_header="\n".join(response.headers.get_all("X-Robots-Tag")) or None,
         robot_names=tuple(sorted(robot_names(site.fetch))),
         status=response.status,
-        way=response.way,
+        transport=response.transport,
         validation=site.validation,
-        reading=site.reading,
+        extract=site.extract,
         discovery=site.discovery,
         source=task.source,
-        is_catalogue=task.is_catalogue,
-        is_first=claim.held is None,
-        is_kept_fresh=site.freshness.keep,
+        is_url_list=task.is_url_list,
+        is_first=claim.stored_copy is None,
+        is_continuous=site.recrawl.continuous,
         now=now,
     )
 
 
-def page_of(task: Task, response: Response, chain: tuple[Hop, ...], reading: Reading, seconds: float) -> Page:
-    """`seconds` is how long the visit took. Whether it is a duplicate the ledger knows."""
+def build_page(
+    task: Task, response: Response, chain: tuple[Hop, ...], extracted: ExtractedPage, duration_seconds: float
+) -> Page:
+    """`duration_seconds` is how long the visit took. Whether it is a duplicate the database knows."""
     return Page(
         url=task.url,
         status=response.status,
         content_type=response.content_type,
-        content_hash=reading.content_hash,
+        content_hash=extracted.content_hash,
         content_length=len(response.body),
         fetched_at=response.finished_at,
-        title=reading.title,
-        description=reading.description,
-        canonical=reading.canonical,
-        language=reading.language,
-        kind=reading.kind,
-        charset=reading.charset,
-        charset_source=reading.charset_source,
-        headline=reading.headline,
-        language_confidence=reading.language_confidence,
-        authors=reading.authors,
-        published=reading.published,
-        modified=reading.modified,
-        site_name=reading.site_name,
-        section=reading.section,
-        keywords=reading.keywords,
-        image=reading.image,
-        text=reading.text,
-        article=reading.article,
-        markdown=reading.markdown,
-        abstract=reading.abstract,
-        words=reading.words,
-        fingerprint=reading.fingerprint,
-        links=reading.links,
-        links_count=reading.links_count,
+        title=extracted.title,
+        description=extracted.description,
+        canonical=extracted.canonical,
+        language=extracted.language,
+        kind=extracted.kind,
+        charset=extracted.charset,
+        charset_source=extracted.charset_source,
+        headline=extracted.headline,
+        language_confidence=extracted.language_confidence,
+        authors=extracted.authors,
+        published=extracted.published,
+        modified=extracted.modified,
+        site_name=extracted.site_name,
+        section=extracted.section,
+        keywords=extracted.keywords,
+        image=extracted.image,
+        text=extracted.text,
+        article=extracted.article,
+        markdown=extracted.markdown,
+        abstract=extracted.abstract,
+        words=extracted.words,
+        fingerprint=extracted.fingerprint,
+        links=extracted.links,
+        links_count=extracted.links_count,
         depth=task.depth,
         via=task.via,
-        duration_ms=int(seconds * 1000),
+        duration_ms=int(duration_seconds * 1000),
         chain=chain,
-        etag=validator(response.headers.get("ETag")),
-        last_modified=validator(response.headers.get("Last-Modified")),
+        etag=usable_validator(response.headers.get("ETag")),
+        last_modified=usable_validator(response.headers.get("Last-Modified")),
     )
 
 
-def record_of(answer: Answer, reading: Reading | None) -> FetchRecord:
+def build_fetch_record(answer: FetchResult, extracted: ExtractedPage | None) -> FetchRecord:
     """The measurements of the fetch, and what the reader thought of it."""
-    if reading is None:
+    if extracted is None:
         return answer.record
     return msgspec.structs.replace(
         answer.record,
-        charset_source=reading.charset_source,
-        validation=reading.validation,
-        evidence=reading.evidence,
+        charset_source=extracted.charset_source,
+        validation=extracted.validation,
+        evidence=extracted.evidence,
     )
 
 
 def visit_bytes(visit: Visit) -> int:
     """About how much memory a visit takes until it is committed: its texts, and its links."""
     text_bytes = visit.page.text_bytes if visit.page is not None else 0
-    return text_bytes + len(visit.leads_to or b"") + OFFER_BYTES * len(visit.offers)
+    return text_bytes + len(visit.link_targets or b"") + CANDIDATE_BYTES * len(visit.candidates)
 
 
-def validators_of(outcome: Outcome, answer: Answer) -> tuple[str | None, str | None]:
+def response_validators(outcome: Outcome, answer: FetchResult) -> tuple[str | None, str | None]:
     """What a 304 says of the copy that we hold, or what came with a list of URLs: its ETag and its date."""
-    is_list = isinstance(outcome, Fetched) and bool(outcome.catalogue)
+    is_list = isinstance(outcome, Fetched) and bool(outcome.url_list)
     if not (is_list or isinstance(outcome, Unchanged)) or answer.response is None:
         return None, None
     headers = answer.response.headers
-    return validator(headers.get("ETag")), validator(headers.get("Last-Modified"))
+    return usable_validator(headers.get("ETag")), usable_validator(headers.get("Last-Modified"))

@@ -6,70 +6,70 @@ from collections import deque
 
 from tenax.clock import Clock
 from tenax.crawl.engine import Engine
-from tenax.database import Ledger
+from tenax.database import Database
 from tenax.hosts.records import MemoryHosts
-from tenax.model import Progress, Resting, Unchanged, Visit
+from tenax.model import HostBackoff, Progress, Unchanged, Visit
 
 RATE_WINDOW_SECONDS = 10.0
-SHOWN_RESTING = 5
+MAX_SHOWN_BACKOFFS = 5
 
 
 class Meter:
-    """Counts what the ledger does not: this run, and the last seconds of it."""
+    """Counts what the database does not: this run, and the last seconds of it."""
 
-    def __init__(self, clock: Clock, ledger: Ledger, hosts: MemoryHosts, engine: Engine) -> None:
+    def __init__(self, clock: Clock, database: Database, hosts: MemoryHosts, engine: Engine) -> None:
         self._clock = clock
-        self._ledger = ledger
+        self._database = database
         self._hosts = hosts
         self._engine = engine
-        self._began_at = clock.now()
+        self._started_at = clock.now()
         self._pages = 0
-        self._lately: deque[float] = deque()
+        self._recent_page_times: deque[float] = deque()
 
-    def visited(self, visit: Visit) -> None:
+    def record_visit(self, visit: Visit) -> None:
         if visit.page is not None or isinstance(visit.outcome, Unchanged):
             self._pages += 1
-            self._lately.append(visit.finished_at)
+            self._recent_page_times.append(visit.finished_at)
 
     def progress(self) -> Progress:
         now = self._clock.now()
-        counts = self._ledger.counts()
-        resting, active = self._hosts_now(now)
+        counts = self._database.counts()
+        resting, active = self._host_activity(now)
         return Progress(
             now=now,
-            elapsed_seconds=now - self._began_at,
+            elapsed_seconds=now - self._started_at,
             pages=counts.pages,
             articles=counts.articles,
             pages_this_run=self._pages,
-            pages_per_second=self._rate(now),
+            pages_per_second=self._pages_per_second(now),
             waiting=counts.waiting,
             in_flight=len(self._engine.in_flight),
             hosts_active=active,
-            resting=tuple(resting[:SHOWN_RESTING]),
-            hosts_resting=len(resting),
-            failures=_troubles(counts.outcomes),
+            backing_off=tuple(resting[:MAX_SHOWN_BACKOFFS]),
+            hosts_backing_off=len(resting),
+            failures=_failure_counts(counts.outcomes),
             wire_bytes=counts.wire_bytes,
             is_stopping=self._engine.is_stopping,
         )
 
-    def _rate(self, now: float) -> float:
-        while self._lately and self._lately[0] < now - RATE_WINDOW_SECONDS:
-            self._lately.popleft()
-        return len(self._lately) / max(min(RATE_WINDOW_SECONDS, now - self._began_at), 0.001)
+    def _pages_per_second(self, now: float) -> float:
+        while self._recent_page_times and self._recent_page_times[0] < now - RATE_WINDOW_SECONDS:
+            self._recent_page_times.popleft()
+        return len(self._recent_page_times) / max(min(RATE_WINDOW_SECONDS, now - self._started_at), 0.001)
 
-    def _hosts_now(self, now: float) -> tuple[list[Resting], int]:
+    def _host_activity(self, now: float) -> tuple[list[HostBackoff], int]:
         """Who rests, the longest first, and how many hosts had a turn lately."""
         resting, active = [], 0
         for record in self._hosts.records():
-            if record.resting_why and record.next_at > now:
-                resting.append(Resting(origin=record.origin, until=record.next_at, why=record.resting_why))
+            if record.backoff_reason and record.next_at > now:
+                resting.append(HostBackoff(origin=record.origin, until=record.next_at, why=record.backoff_reason))
             elif self._hosts.is_busy(record.origin) or record.next_at > now - RATE_WINDOW_SECONDS:
                 active += 1
         resting.sort(key=lambda one: -one.until)
         return resting, active
 
 
-def _troubles(outcomes: dict[str, int]) -> dict[str, int]:
+def _failure_counts(outcomes: dict[str, int]) -> dict[str, int]:
     """Visits that gave no page, by what was in the way: `timeout_total`, `robots`, `empty`."""
     troubles: dict[str, int] = {}
     for outcome, count in outcomes.items():

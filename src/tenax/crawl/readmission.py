@@ -17,40 +17,40 @@ import msgspec
 
 from tenax import logs
 from tenax.config import Config, DiscoveryConfig, Sites
-from tenax.crawl.discovery_candidates import FEED_PATHS, due, of_robots
-from tenax.crawl.limit_check import OF_ROBOTS, PAGES_AT_ONCE, STAYING, in_parts, is_kept
-from tenax.database import CutPage, Ledger, PageLinks
+from tenax.crawl.discovery_candidates import FEED_PATHS, due_candidates, robots_sitemap_candidates
+from tenax.crawl.limit_check import NON_LINK_LIMITS, PAGE_BATCH_SIZE, SITEMAP_LIMIT, has_stored_links, iterate_batches
+from tenax.database import CutOffPage, Database, PageLinks
 from tenax.database.links import unpack_links
 from tenax.model import (
+    GUESS_LIMITS,
     LINKS_NOT_KEPT,
-    OF_GUESSES,
     Budget,
-    Offer,
+    Candidate,
     PageLink,
     Source,
     Value,
-    cut_off_by_limits,
-    limits_in,
+    limit_names,
+    limit_refusals,
 )
 from tenax.urls.admit import (
-    Listed,
+    ListedUrl,
     Rules,
     admit_links,
-    admit_listed,
-    budgets_at,
-    catalogue_offer,
+    admit_url_list,
     redirect_refusal,
+    url_budgets,
+    url_list_candidate,
 )
-from tenax.urls.normalize import normalize, spelling_of
+from tenax.urls.normalize import normalize, normalize_options
 
 log = logs.logger(__name__)
 
-_NAME = "bounds"
-_GUESSING = ("guess_least", "guess_share", "max_pages_guessed", "guesses_allowed")
+_BOUNDS_KEY = "bounds"
+_GUESS_LIMITS = ("min_guesses", "guess_ratio", "max_guessed_pages", "guesses_allowed")
 """What lets more be guessed when it is higher."""
-_GUESSES_ALLOWED = ("never", "auto", "always")
-_BUDGETS = ("facets_per_path", "facets_tried", "max_same_in_series", "hosts_per_domain")
-_OF_RULES = ("depth", "feeds_too_deep", "max_links_per_page", *_BUDGETS)
+_GUESS_LEVELS = ("never", "auto", "always")
+_URL_BUDGETS = ("facets_per_path", "facet_samples", "max_same_in_series", "hosts_per_domain")
+_RULE_LIMITS = ("depth", "feeds_too_deep", "max_links_per_page", *_URL_BUDGETS)
 """Limits that are kept with the rules of a crawl; the others are settings of each worker."""
 PARKED_CAUSES = ("guard", "robots", "rules", "facets", "series", "redirect")
 
@@ -67,28 +67,28 @@ class Bounds(Value, frozen=True):
     """A digest of how robots.txt is asked and read."""
 
 
-class Readmitted(Value, frozen=True):
+class ReadmissionResult(Value, frozen=True):
     """What came of a change."""
 
     admitted: int = 0
     """URLs that wait now, of links that were kept."""
-    asked_again: int = 0
+    refetched: int = 0
     """Documents that are fetched again, because their links are not kept."""
     unparked: int = 0
     """Tasks that a setting had kept back."""
 
 
-def bounds_of(rules: Rules, config: Config, typed_origins: Iterable[str]) -> Bounds:
+def admission_bounds(rules: Rules, config: Config, typed_origins: Iterable[str]) -> Bounds:
     """What keeps URLs out of a crawl with these settings."""
     urls = msgspec.structs.asdict(rules.urls)
-    limits: dict[str, float] = {name: urls.pop(name) for name in _BUDGETS}
+    limits: dict[str, float] = {name: urls.pop(name) for name in _URL_BUDGETS}
     discovery = config.discovery
     limits |= {"depth": rules.max_depth, "feeds_too_deep": rules.max_depth}
     limits |= {"max_links_per_page": rules.max_links_per_page}
     limits |= {name: getattr(discovery, name) for name in ("max_sitemaps", "max_feeds")}
     limits |= {name: getattr(discovery, name) for name in ("max_sitemap_urls", "max_sitemap_bytes")}
-    limits |= {name: getattr(discovery, name) for name in _GUESSING[:3]}
-    limits["guesses_allowed"] = max(_GUESSES_ALLOWED.index(one.discovery.guesses) for one in Sites(config))
+    limits |= {name: getattr(discovery, name) for name in _GUESS_LIMITS[:3]}
+    limits["guesses_allowed"] = max(_GUESS_LEVELS.index(one.discovery.guesses) for one in Sites(config))
     sites = [(one.discovery.sources, one.duplicates.follow) for one in Sites(config)]
     said = (sorted(rules.seeds), rules.scope.name, sorted(rules.scope.hosts | rules.scope.domains))
     scope = (*said, sorted(rules.scope.prefixes), rules.include, rules.exclude)
@@ -98,38 +98,38 @@ def bounds_of(rules: Rules, config: Config, typed_origins: Iterable[str]) -> Bou
     return Bounds(_digest((scope, urls, sites)), limits, guard, _digest(agents))
 
 
-async def bounds_with(ledger: Ledger, rules: Rules, config: Config) -> Bounds:
+async def updated_bounds(database: Database, rules: Rules, config: Config) -> Bounds:
     """The same after a change of the rules alone: guard, robots.txt and the other limits are as they were."""
-    new, kept = bounds_of(rules, config, ()), await ledger.recall(_NAME)
+    new, kept = admission_bounds(rules, config, ()), await database.get_meta(_BOUNDS_KEY)
     if kept is None:
         return new
     before = msgspec.json.decode(kept, type=Bounds)
-    own = {name: new.limits[name] for name in _OF_RULES}
+    own = {name: new.limits[name] for name in _RULE_LIMITS}
     return msgspec.structs.replace(new, limits=before.limits | own, guard=before.guard, robots=before.robots)
 
 
-async def readmit(ledger: Ledger, rules: Rules, config: Config, bounds: Bounds) -> Readmitted:
+async def readmit(database: Database, rules: Rules, config: Config, bounds: Bounds) -> ReadmissionResult:
     """Admit what these rules and limits allow and those before did not. Durable on return."""
-    kept = await ledger.recall(_NAME)
+    kept = await database.get_meta(_BOUNDS_KEY)
     before = msgspec.json.decode(kept, type=Bounds) if kept is not None else None
-    done = Readmitted()
+    done = ReadmissionResult()
     if before is not None and before != bounds:
-        done = await _Pass(ledger, rules, config).run(before, bounds)
-        log.info("rules or limits changed", admitted=done.admitted, asked_again=done.asked_again, freed=done.unparked)
+        done = await _Readmission(database, rules, config).run(before, bounds)
+        log.info("rules or limits changed", admitted=done.admitted, asked_again=done.refetched, freed=done.unparked)
     if before != bounds:
-        await ledger.remember(_NAME, msgspec.json.encode(bounds))
+        await database.set_meta(_BOUNDS_KEY, msgspec.json.encode(bounds))
     return done
 
 
-class _Pass:
+class _Readmission:
     """Goes through what is stored, once."""
 
-    def __init__(self, ledger: Ledger, rules: Rules, config: Config) -> None:
-        self._ledger = ledger
+    def __init__(self, database: Database, rules: Rules, config: Config) -> None:
+        self._database = database
         self._rules = rules
         self._sites = Sites(config)
 
-    async def run(self, before: Bounds, after: Bounds) -> Readmitted:
+    async def run(self, before: Bounds, after: Bounds) -> ReadmissionResult:
         has_other_rules = before.rules != after.rules
         raised = {name for name, limit in after.limits.items() if limit > before.limits.get(name, 0)}
         causes = [name for name in ("guard", "robots") if getattr(before, name) != getattr(after, name)]
@@ -137,145 +137,161 @@ class _Pass:
             causes += ["rules", "facets", "series"]
         admitted = again = 0
         if has_other_rules:
-            admitted = await self._all_links()
+            admitted = await self._readmit_links()
         if has_other_rules or raised:
-            admitted += await self._sitemaps_of_seeds()
-            more, again = await self._cut_off(raised, has_other_rules)
-            admitted += more + await self._redirects()
-        if has_other_rules or raised.intersection(_GUESSING):
-            admitted += await self._guesses()
-        return Readmitted(admitted, again, await self._ledger.unpark(causes) if causes else 0)
+            admitted += await self._admit_seed_sitemaps()
+            more, again = await self._readmit_cut_off(raised, has_other_rules)
+            admitted += more + await self._admit_redirects()
+        if has_other_rules or raised.intersection(_GUESS_LIMITS):
+            admitted += await self._admit_guesses()
+        return ReadmissionResult(admitted, again, await self._database.unpark(causes) if causes else 0)
 
-    async def _all_links(self) -> int:
+    async def _readmit_links(self) -> int:
         """Everything that a stored page, sitemap or feed leads to. What is refused of it is counted anew."""
         admitted, refused = 0, Counter[str]()
-        async for pages in in_parts(self._ledger.links.all(with_lists=True), PAGES_AT_ONCE):
-            for count, refusals in await asyncio.gather(*(self._offer(page) for page in pages)):
+        async for pages in iterate_batches(self._database.links.read_all(with_url_lists=True), PAGE_BATCH_SIZE):
+            for count, refusals in await asyncio.gather(*(self._admit_page_links(page) for page in pages)):
                 admitted += count
                 refused.update(refusals)
-        await self._ledger.cut_offs.restate(refused)
+        await self._database.cut_offs.replace_refusals(refused)
         return admitted
 
-    async def _offer(self, page: PageLinks) -> tuple[int, dict[str, int]]:
-        offers, refusals = self._offers(page)
-        admission = await self._ledger.admit(offers, via=page.record_id)
-        if left := cut_off_by_limits(refusals):
-            await self._ledger.cut_offs.put({page.record_id: Counter(left) + Counter(admission.refusals)})
+    async def _admit_page_links(self, page: PageLinks) -> tuple[int, dict[str, int]]:
+        candidates, refusals = self._page_candidates(page)
+        admission = await self._database.admit(candidates, via=page.record_id)
+        if left := limit_refusals(refusals):
+            await self._database.cut_offs.replace({page.record_id: Counter(left) + Counter(admission.refusals)})
         return admission.admitted, refusals
 
-    def _offers(self, page: PageLinks | CutPage) -> tuple[tuple[Offer, ...], dict[str, int]]:
+    def _page_candidates(self, page: PageLinks | CutOffPage) -> tuple[tuple[Candidate, ...], dict[str, int]]:
         links = unpack_links(page.origin, page.packed or b"")
-        discovery = self._sites.of_origin(page.origin).discovery
-        most = discovery.max_sitemap_urls if page.catalogue else len(links)
+        discovery = self._sites.for_origin(page.origin).discovery
+        most = discovery.max_sitemap_urls if page.url_list else len(links)
         pages = [link for link in links[:most] if not link.is_url_list]
-        offers, refusals = self._pages(page, pages, discovery)
-        lists, too_deep = self._lists(page, [link for link in links[:most] if link.is_url_list], discovery)
+        candidates, refusals = self._link_candidates(page, pages, discovery)
+        lists, too_deep = self._url_list_candidates(
+            page, [link for link in links[:most] if link.is_url_list], discovery
+        )
         beyond = {"max_sitemap_urls": len(links) - most} if len(links) > most else {}
-        return offers + lists, refusals | too_deep | beyond
+        return candidates + lists, refusals | too_deep | beyond
 
-    def _pages(
-        self, page: PageLinks | CutPage, links: Sequence[PageLink], discovery: DiscoveryConfig
-    ) -> tuple[tuple[Offer, ...], dict[str, int]]:
+    def _link_candidates(
+        self, page: PageLinks | CutOffPage, links: Sequence[PageLink], discovery: DiscoveryConfig
+    ) -> tuple[tuple[Candidate, ...], dict[str, int]]:
         """What a page links to, or a sitemap or a feed lists."""
-        if page.catalogue:
-            source = Source.SITEMAP if page.catalogue == "sitemap" else Source.FEED
-            listed = [Listed(link.url) for link in links]
-            return admit_listed(self._rules, page.url, page.depth, listed, source, 0.0)
-        if not discovery.finds_by("links"):
+        if page.url_list:
+            source = Source.SITEMAP if page.url_list == "sitemap" else Source.FEED
+            listed = [ListedUrl(link.url) for link in links]
+            return admit_url_list(self._rules, page.url, page.depth, listed, source, 0.0)
+        if not discovery.has_source("links"):
             return (), {}
         hrefs = [(link.url, link.is_nofollow) for link in links]
         return admit_links(self._rules, page.url, page.url, page.depth, hrefs)
 
-    def _lists(
-        self, page: PageLinks | CutPage, links: Sequence[PageLink], discovery: DiscoveryConfig
-    ) -> tuple[tuple[Offer, ...], dict[str, int]]:
+    def _url_list_candidates(
+        self, page: PageLinks | CutOffPage, links: Sequence[PageLink], discovery: DiscoveryConfig
+    ) -> tuple[tuple[Candidate, ...], dict[str, int]]:
         """The sitemaps of an index, the older part of a feed, the feeds that a page names."""
-        source, is_wanted = Source.FEED, discovery.finds_by("feeds")
+        source, is_wanted = Source.FEED, discovery.has_source("feeds")
         budget = Budget("max_feeds", "", discovery.max_feeds)
-        if page.catalogue == "sitemap":
-            source, is_wanted = Source.SITEMAP, discovery.finds_by("sitemaps")
+        if page.url_list == "sitemap":
+            source, is_wanted = Source.SITEMAP, discovery.has_source("sitemaps")
             budget = Budget("max_sitemaps", "", discovery.max_sitemaps)
         if not is_wanted:
             return (), {}
         named = (
-            catalogue_offer(self._rules, link.url, page.url, page.depth, source, page.url, budget)
+            url_list_candidate(self._rules, link.url, page.url, page.depth, source, page.url, budget)
             for link in links
             if not link.is_nofollow
         )
-        offers = tuple(offer for offer in named if offer is not None)
-        if offers and not page.catalogue and page.depth >= self._rules.max_depth:
-            return (), {"feeds_too_deep": len(offers)}
-        return offers, {}
+        candidates = tuple(candidate for candidate in named if candidate is not None)
+        if candidates and not page.url_list and page.depth >= self._rules.max_depth:
+            return (), {"feeds_too_deep": len(candidates)}
+        return candidates, {}
 
-    async def _cut_off(self, raised: set[str], has_other_rules: bool) -> tuple[int, int]:
+    async def _readmit_cut_off(self, raised: set[str], has_other_rules: bool) -> tuple[int, int]:
         """Of pages that limits cut off: those with limits that are higher now; under other rules, all with links."""
         admitted, unkept = 0, list[int]()
-        async for pages in in_parts(self._ledger.cut_offs.pages(), PAGES_AT_ONCE):
-            wanted = [page for page in pages if raised & limits_in(page.cut)]
-            unkept += [page.record_id for page in wanted if not is_kept(page)]
+        async for pages in iterate_batches(self._database.cut_offs.pages(), PAGE_BATCH_SIZE):
+            wanted = [page for page in pages if raised & limit_names(page.cut_off_counts)]
+            unkept += [page.record_id for page in wanted if not has_stored_links(page)]
             if has_other_rules:
-                unkept += [page.record_id for page in pages if LINKS_NOT_KEPT in page.cut and page not in wanted]
-            found = [page for page in (pages if has_other_rules else wanted) if is_kept(page)]
-            admitted += sum(await asyncio.gather(*(self._take_up(page) for page in found)))
-        return admitted, await self._ledger.cut_offs.ask_again(unkept)
+                unkept += [
+                    page.record_id for page in pages if LINKS_NOT_KEPT in page.cut_off_counts and page not in wanted
+                ]
+            found = [page for page in (pages if has_other_rules else wanted) if has_stored_links(page)]
+            admitted += sum(await asyncio.gather(*(self._readmit_page(page) for page in found)))
+        return admitted, await self._database.cut_offs.refetch(unkept)
 
-    async def _take_up(self, page: CutPage) -> int:
-        offers, refusals = self._offers(page)
-        if OF_ROBOTS in page.cut and not page.catalogue:
-            offers += await self._sitemaps(page.origin)
-        admission = await self._ledger.admit(offers, via=page.record_id)
-        left = Counter(cut_off_by_limits(refusals)) + Counter(cut_off_by_limits(admission.refusals))
-        left += Counter({name: page.cut[name] for name in STAYING - {OF_ROBOTS} if name in page.cut})
-        await self._ledger.cut_offs.put({page.record_id: left})
+    async def _readmit_page(self, page: CutOffPage) -> int:
+        candidates, refusals = self._page_candidates(page)
+        if SITEMAP_LIMIT in page.cut_off_counts and not page.url_list:
+            candidates += await self._robots_sitemaps(page.origin)
+        admission = await self._database.admit(candidates, via=page.record_id)
+        left = Counter(limit_refusals(refusals)) + Counter(limit_refusals(admission.refusals))
+        left += Counter(
+            {
+                name: page.cut_off_counts[name]
+                for name in NON_LINK_LIMITS - {SITEMAP_LIMIT}
+                if name in page.cut_off_counts
+            }
+        )
+        await self._database.cut_offs.replace({page.record_id: left})
         return admission.admitted
 
-    async def _guesses(self) -> int:
+    async def _admit_guesses(self) -> int:
         """Guesses that the limits leave room for now, on hosts that owe some and on those of the seeds."""
-        origins = {page.origin async for page in self._ledger.cut_offs.pages() if not OF_GUESSES.isdisjoint(page.cut)}
-        now, admitted = (await self._ledger.status()).now, 0
+        origins = {
+            page.origin
+            async for page in self._database.cut_offs.pages()
+            if not GUESS_LIMITS.isdisjoint(page.cut_off_counts)
+        }
+        now, admitted = (await self._database.status()).now, 0
         for origin in sorted(origins.union(self._seed_origins())):
-            host = await self._ledger.host(origin)
-            if host is None or not host.finds.requests:
+            host = await self._database.host(origin)
+            if host is None or not host.guess_state.requests:
                 continue
-            known = await self._ledger.links.states([origin + path for path in FEED_PATHS])
-            offers = due(host.finds, origin, now, self._rules, self._sites.of_origin(origin), known)
-            admitted += (await self._ledger.admit(offers)).admitted
+            known = await self._database.links.states([origin + path for path in FEED_PATHS])
+            candidates = due_candidates(
+                host.guess_state, origin, now, self._rules, self._sites.for_origin(origin), known
+            )
+            admitted += (await self._database.admit(candidates)).admitted
         return admitted
 
-    async def _redirects(self) -> int:
+    async def _admit_redirects(self) -> int:
         """Where URLs lead that the rules refused; those that they allow now. Nothing is asked for again."""
         admitted, followed = 0, []
-        spelling = spelling_of(self._rules.urls)
-        async for one in self._ledger.cut_offs.redirects():
+        spelling = normalize_options(self._rules.urls)
+        async for one in self._database.cut_offs.redirects():
             target = normalize(one.to, None, spelling)
             if target is not None and redirect_refusal(self._rules, target, one.depth) is None:
-                budgets = budgets_at(self._rules, target.url)
-                offer = Offer(
+                budgets = url_budgets(self._rules, target.url)
+                candidate = Candidate(
                     target.url, target.origin, one.depth, source=Source.REDIRECT, via=one.url, budgets=budgets
                 )
-                admitted += (await self._ledger.admit([offer], via=one.record_id)).admitted
+                admitted += (await self._database.admit([candidate], via=one.record_id)).admitted
                 followed.append(one.record_id)
-        await self._ledger.cut_offs.followed(followed)
+        await self._database.cut_offs.settle_redirects(followed)
         return admitted
 
-    async def _sitemaps_of_seeds(self) -> int:
+    async def _admit_seed_sitemaps(self) -> int:
         """Those that robots.txt names, as it was last seen."""
         admitted = 0
         for origin in self._seed_origins():
-            if found := await self._sitemaps(origin):
-                admitted += (await self._ledger.admit(found)).admitted
+            if found := await self._robots_sitemaps(origin):
+                admitted += (await self._database.admit(found)).admitted
         return admitted
 
     def _seed_origins(self) -> list[str]:
-        spelling = spelling_of(self._rules.urls)
+        spelling = normalize_options(self._rules.urls)
         seeds = (normalize(url, None, spelling) for url in (*self._rules.seeds, *self._rules.moved_to))
         return list(dict.fromkeys(seed.origin for seed in seeds if seed is not None))
 
-    async def _sitemaps(self, origin: str) -> tuple[Offer, ...]:
-        host = await self._ledger.host(origin)
+    async def _robots_sitemaps(self, origin: str) -> tuple[Candidate, ...]:
+        host = await self._database.host(origin)
         if host is None or host.robots is None:
             return ()
-        return of_robots(origin, host.robots, self._rules, self._sites.of_origin(origin).discovery)
+        return robots_sitemap_candidates(origin, host.robots, self._rules, self._sites.for_origin(origin).discovery)
 
 
 def _digest(value: object) -> str:

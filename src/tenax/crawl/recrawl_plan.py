@@ -11,173 +11,194 @@ from email.utils import parsedate_to_datetime
 
 import msgspec
 
-from tenax.config import FreshnessConfig
-from tenax.crawl.reader.messages import Reading
-from tenax.fetch.answer import Answer
+from tenax.config import RecrawlConfig
+from tenax.crawl.reader.messages import ExtractedPage
+from tenax.fetch.answer import FetchResult
 from tenax.model import (
+    ChangeHistory,
     Claim,
     Failed,
     FailureKind,
     Fetched,
-    Freshness,
-    Held,
     Outcome,
     PageKind,
+    RecrawlCost,
     Rejected,
+    StoredCopy,
     Task,
     Unchanged,
-    Upkeep,
     Value,
 )
-from tenax.recrawl.change_rates import Tally, prior
-from tenax.recrawl.intervals import FreshnessBounds, Seen, Sight, after_visit, kin, next_visit_at, taught
-from tenax.recrawl.visit_budget import first_price, next_price
+from tenax.recrawl.change_rates import Tally, prior_belief
+from tenax.recrawl.intervals import (
+    ChangeStatus,
+    IntervalBounds,
+    Observation,
+    next_visit_at,
+    prior_kind,
+    update_history,
+    update_prior,
+)
+from tenax.recrawl.visit_budget import initial_price, next_price
 
 DAY_SECONDS = 86_400.0
-LEAST_PRICE = 0.02
+MIN_PRICE = 0.02
 """However few pages a host has, none is asked for again and again to save it a few minutes of age: at this price a page
 that changes daily is visited two or three times a day, one that changes once a year every few days."""
-SAME_LIKENESS = 0.98
+SAME_TEXT_SIMILARITY = 0.98
 """Texts as alike as this are the same: a counter or an advertisement differs."""
-LISTED_CHARS = 16
-_NOT_THERE = frozenset({FailureKind.NOT_FOUND, FailureKind.GONE})
+LIST_HASH_CHARS = 16
+_GONE_KINDS = frozenset({FailureKind.NOT_FOUND, FailureKind.GONE})
 
 
-class Kept(Value, frozen=True):
+class RecrawlPlan(Value, frozen=True):
     """What came of a visit for keeping up."""
 
-    upkeep: Upkeep
-    freshness: Freshness | None = None
-    at: float | None = None
+    recrawl_cost: RecrawlCost
+    change_history: ChangeHistory | None = None
+    next_visit_at: float | None = None
     """When the page is to be visited again; None: not for its freshness."""
     why: str = ""
 
 
-def kept_up(
-    upkeep: Upkeep,
+def plan_recrawl(
+    recrawl_cost: RecrawlCost,
     claim: Claim,
-    answer: Answer,
+    answer: FetchResult,
     outcome: Outcome,
-    reading: Reading | None,
+    extracted: ExtractedPage | None,
     now: float,
-    config: FreshnessConfig,
-    likeness: float | None,
-) -> Kept:
-    """`likeness` is that of the page's text to the one we held; None when they were not compared."""
-    held = claim.held
-    before = held.freshness if held is not None else None
-    sight = _sight(outcome, held, reading, likeness)
+    config: RecrawlConfig,
+    similarity: float | None,
+) -> RecrawlPlan:
+    """`similarity` is that of the page's text to the one we held; None when they were not compared."""
+    stored_copy = claim.stored_copy
+    before = stored_copy.change_history if stored_copy is not None else None
+    sight = _change_status(outcome, stored_copy, extracted, similarity)
     if sight is None:
-        return _not_seen(upkeep, before, claim.task, outcome, now, config)
-    seen = _seen(sight, answer, reading, claim, now)
-    bounds = _bounds(config)
-    kind = kin(seen, now)
-    tally = Tally(upkeep.taught.get(kind, ()))
-    after = after_visit(before, seen, now, bounds, prior(kind, tally))
+        return _plan_after_failure(recrawl_cost, before, claim.task, outcome, now, config)
+    seen = _build_observation(sight, answer, extracted, claim, now)
+    bounds = _interval_bounds(config)
+    kind = prior_kind(seen, now)
+    tally = Tally(recrawl_cost.priors.get(kind, ()))
+    after = update_history(before, seen, now, bounds, prior_belief(kind, tally))
     if after is None:
-        return Kept(upkeep)
-    if reading is not None and reading.catalogue:
-        after = msgspec.structs.replace(after, listed=reading.content_hash[:LISTED_CHARS])
-    upkeep = _taught(upkeep, kind, taught(tally, before, after))
-    price = max(upkeep.price, LEAST_PRICE)
-    if sight is Sight.FIRST:  # while pages are still found, they must not ask for more than they can get
-        price = max(price, first_price(claim.host.page_count, config.visits_per_day))
+        return RecrawlPlan(recrawl_cost)
+    if extracted is not None and extracted.url_list:
+        after = msgspec.structs.replace(after, list_hash=extracted.content_hash[:LIST_HASH_CHARS])
+    recrawl_cost = _store_tally(recrawl_cost, kind, update_prior(tally, before, after))
+    price = max(recrawl_cost.price, MIN_PRICE)
+    if sight is ChangeStatus.FIRST:  # while pages are still found, they must not ask for more than they can get
+        price = max(price, initial_price(claim.host.page_count, config.visits_per_day))
     at, why = next_visit_at(after, now, bounds, price)
-    upkeep = _planned(upkeep, claim, before, at - now, now, config, price)
-    return Kept(upkeep, msgspec.structs.replace(after, planned_seconds=round(at - now)), at, why)
+    recrawl_cost = _update_price(recrawl_cost, claim, before, at - now, now, config, price)
+    return RecrawlPlan(recrawl_cost, msgspec.structs.replace(after, planned_seconds=round(at - now)), at, why)
 
 
-def _not_seen(
-    upkeep: Upkeep, before: Freshness | None, task: Task, outcome: Outcome, now: float, config: FreshnessConfig
-) -> Kept:
+def _plan_after_failure(
+    recrawl_cost: RecrawlCost,
+    before: ChangeHistory | None,
+    task: Task,
+    outcome: Outcome,
+    now: float,
+    config: RecrawlConfig,
+) -> RecrawlPlan:
     """A page that was there and could not be seen: nothing is learned, but for one bad day it is not given up."""
-    if before is None or not _is_of_page(outcome):
-        return Kept(upkeep, before)
+    if before is None or not _is_page_failure(outcome):
+        return RecrawlPlan(recrawl_cost, before)
     # Attempts that follow one another closely are one failure.
     after = msgspec.structs.replace(
         before, tried_at=now, misses=before.misses + (not task.attempt or not before.misses)
     )
-    at, why = next_visit_at(after, now, _bounds(config), max(upkeep.price, LEAST_PRICE))
-    return Kept(upkeep, after, at, why)
+    at, why = next_visit_at(after, now, _interval_bounds(config), max(recrawl_cost.price, MIN_PRICE))
+    return RecrawlPlan(recrawl_cost, after, at, why)
 
 
-def _is_of_page(outcome: Outcome) -> bool:
+def _is_page_failure(outcome: Outcome) -> bool:
     """Whether it is this page that failed, and not its host or our pace."""
     if isinstance(outcome, Failed):
         return not outcome.is_site_wide and outcome.kind is not FailureKind.RATE_LIMITED
     return isinstance(outcome, Rejected)
 
 
-def _sight(outcome: Outcome, held: Held | None, reading: Reading | None, likeness: float | None) -> Sight | None:
+def _change_status(
+    outcome: Outcome, stored_copy: StoredCopy | None, extracted: ExtractedPage | None, similarity: float | None
+) -> ChangeStatus | None:
     """What the visit found; None when nothing was looked at."""
     match outcome:
-        case Fetched() if held is None or held.freshness is None:
-            return Sight.FIRST
-        case Fetched(catalogue=catalogue) if catalogue and reading is not None:
-            known = held.freshness.listed if held is not None and held.freshness is not None else ""
-            return Sight.UNCHANGED if known == reading.content_hash[:LISTED_CHARS] else Sight.CHANGED
-        case Fetched() if reading is not None and held is not None:
-            is_same = reading.content_hash == held.content_hash or (likeness or 0.0) >= SAME_LIKENESS
-            return Sight.UNCHANGED if is_same else Sight.CHANGED
+        case Fetched() if stored_copy is None or stored_copy.change_history is None:
+            return ChangeStatus.FIRST
+        case Fetched(url_list=url_list) if url_list and extracted is not None:
+            known = (
+                stored_copy.change_history.list_hash
+                if stored_copy is not None and stored_copy.change_history is not None
+                else ""
+            )
+            return ChangeStatus.UNCHANGED if known == extracted.content_hash[:LIST_HASH_CHARS] else ChangeStatus.CHANGED
+        case Fetched() if extracted is not None and stored_copy is not None:
+            is_same = extracted.content_hash == stored_copy.content_hash or (similarity or 0.0) >= SAME_TEXT_SIMILARITY
+            return ChangeStatus.UNCHANGED if is_same else ChangeStatus.CHANGED
         case Unchanged(why=""):
-            return Sight.UNCHANGED
-        case Failed(kind=kind) if kind in _NOT_THERE:
-            return Sight.GONE
+            return ChangeStatus.UNCHANGED
+        case Failed(kind=kind) if kind in _GONE_KINDS:
+            return ChangeStatus.GONE
         case _:
             return None
 
 
-def _seen(sight: Sight, answer: Answer, reading: Reading | None, claim: Claim, now: float) -> Seen:
-    held, task = claim.held, claim.task
+def _build_observation(
+    status: ChangeStatus, answer: FetchResult, extracted: ExtractedPage | None, claim: Claim, now: float
+) -> Observation:
+    stored_copy, task = claim.stored_copy, claim.task
     announced_at = now if task.is_announced else None
     headers = answer.response.headers if answer.response is not None else None
-    changed_at = http_time(headers.get("Last-Modified")) if headers is not None else None
-    if reading is None:
-        kind = (held.kind if held is not None else None) or PageKind.OTHER
-        return Seen(sight, kind, changed_at, lastmod_at=announced_at, has_validator=True)
-    return Seen(
-        sight,
-        PageKind.HUB if reading.catalogue else reading.kind,
-        iso_time(reading.modified) or changed_at,
-        iso_time(reading.published),
+    changed_at = parse_http_time(headers.get("Last-Modified")) if headers is not None else None
+    if extracted is None:
+        kind = (stored_copy.kind if stored_copy is not None else None) or PageKind.OTHER
+        return Observation(status, kind, changed_at, lastmod_at=announced_at, has_validator=True)
+    return Observation(
+        status,
+        PageKind.HUB if extracted.url_list else extracted.kind,
+        parse_iso_time(extracted.modified) or changed_at,
+        parse_iso_time(extracted.published),
         announced_at,
         task.changefreq,
         has_validator=headers is not None and bool(headers.get("ETag") or headers.get("Last-Modified")),
     )
 
 
-def _taught(upkeep: Upkeep, kind: PageKind, tally: Tally) -> Upkeep:
+def _store_tally(recrawl_cost: RecrawlCost, kind: PageKind, tally: Tally) -> RecrawlCost:
     if not tally.weights:
-        return upkeep
+        return recrawl_cost
     sums = tuple(float(f"{weight:.5g}") for weight in tally.weights)  # more digits than are known
-    return msgspec.structs.replace(upkeep, taught={**upkeep.taught, kind: sums})
+    return msgspec.structs.replace(recrawl_cost, priors={**recrawl_cost.priors, kind: sums})
 
 
-def _planned(
-    upkeep: Upkeep,
+def _update_price(
+    recrawl_cost: RecrawlCost,
     claim: Claim,
-    before: Freshness | None,
+    before: ChangeHistory | None,
     seconds: float,
     now: float,
-    config: FreshnessConfig,
+    config: RecrawlConfig,
     price: float,
-) -> Upkeep:
+) -> RecrawlCost:
     """The host's budget after one of its pages was planned anew, and the price that follows."""
-    planned = upkeep.planned_per_day + DAY_SECONDS / max(seconds, 1.0)
+    planned = recrawl_cost.planned_per_day + DAY_SECONDS / max(seconds, 1.0)
     if before is not None and before.planned_seconds:
         planned -= DAY_SECONDS / before.planned_seconds
-    elapsed = (now - upkeep.priced_at) / DAY_SECONDS if upkeep.priced_at else 0.0
+    elapsed = (now - recrawl_cost.priced_at) / DAY_SECONDS if recrawl_cost.priced_at else 0.0
     priced = next_price(price, max(planned, 0.0), claim.waiting or 0, config.visits_per_day, elapsed)
     return msgspec.structs.replace(
-        upkeep, price=max(priced, LEAST_PRICE), priced_at=now, planned_per_day=max(planned, 0.0)
+        recrawl_cost, price=max(priced, MIN_PRICE), priced_at=now, planned_per_day=max(planned, 0.0)
     )
 
 
-def _bounds(config: FreshnessConfig) -> FreshnessBounds:
-    return FreshnessBounds(config.shortest_seconds, config.longest_seconds)
+def _interval_bounds(config: RecrawlConfig) -> IntervalBounds:
+    return IntervalBounds(config.min_interval_seconds, config.max_interval_seconds)
 
 
-def http_time(text: str | None) -> float | None:
+def parse_http_time(text: str | None) -> float | None:
     """A date of HTTP as seconds since 1970; None for what is none."""
     try:
         return parsedate_to_datetime(text).timestamp() if text else None
@@ -185,7 +206,7 @@ def http_time(text: str | None) -> float | None:
         return None
 
 
-def iso_time(text: str | None) -> float | None:
+def parse_iso_time(text: str | None) -> float | None:
     """A date or a moment of ISO 8601; one without a zone is taken for UTC."""
     try:
         at = datetime.fromisoformat(text) if text else None

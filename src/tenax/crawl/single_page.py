@@ -12,32 +12,32 @@ from functools import partial
 import msgspec
 
 from tenax.clock import SteadyClock
-from tenax.config import ReadingConfig
+from tenax.config import ExtractConfig
 from tenax.errors import UsageError
 from tenax.extract.article.blocks import Blocks
-from tenax.extract.article.explain import whys_of
-from tenax.extract.article.features import features_of
-from tenax.extract.article.hints import hints_of
-from tenax.extract.article.layout import Outline
-from tenax.extract.article.page_type import page_kind
-from tenax.extract.article.select import read_article
-from tenax.extract.budget import CpuBudget, TooCostly
-from tenax.extract.document import Document, read_with_dom, unread
+from tenax.extract.article.explain import explain_blocks
+from tenax.extract.article.features import compute_features
+from tenax.extract.article.hints import read_page_hints
+from tenax.extract.article.layout import PageLayout
+from tenax.extract.article.page_type import classify_page
+from tenax.extract.article.select import select_article
+from tenax.extract.budget import CpuBudget, ExtractLimitExceeded
+from tenax.extract.document import Content, empty_content, extract_with_dom
 from tenax.extract.html.dom import Dom
 from tenax.extract.html.head import read_head
 from tenax.model import Value
 from tenax.runtime.cpu_time import cpu_seconds
-from tenax.runtime.memory import uncollected
+from tenax.runtime.memory import pause_collection
 from tenax.text.masking import mask_url
-from tenax.urls.normalize import Spelling, normalize
-from tenax.urls.resolve import base_of, resolvable, resolver
+from tenax.urls.normalize import NormalizeOptions, normalize
+from tenax.urls.resolve import count_resolvable, make_link_resolver, resolve_base
 
-MAX_CPU_SECONDS = ReadingConfig().max_cpu_seconds
-GIVEN = "given"
+MAX_CPU_SECONDS = ExtractConfig().max_cpu_seconds
+CHARSET_GIVEN = "given"
 """The source of the charset of a page that came as text: there was nothing to find out."""
 
 
-class Explained(Value, frozen=True, omit_defaults=False):
+class ExplainedBlock(Value, frozen=True, omit_defaults=False):
     """One block of a page, and what was decided about it."""
 
     is_kept: bool
@@ -53,7 +53,7 @@ def read(
     *,
     content_type: str | None = None,
     max_cpu_seconds: float = MAX_CPU_SECONDS,
-) -> Document:
+) -> Content:
     """All that can be read in one page. Nothing is fetched, and no page makes it raise.
 
     With `url`, the page's own, every address in the answer is absolute: hrefs of links, in the Markdown too,
@@ -72,71 +72,71 @@ def read(
     now = SteadyClock().now()
     budget = CpuBudget(cpu_seconds, max_cpu_seconds)
     try:
-        with uncollected():
-            document, _ = read_with_dom(
-                *_as_body(html, content_type), url=where, now=now, resolver=from_base, budget=budget
+        with pause_collection():
+            content, _ = extract_with_dom(
+                *_encode_body(html, content_type), url=where, now=now, resolver=from_base, budget=budget
             )
             budget.check("reading it")
-    except TooCostly as error:
-        return unread(str(error))
-    if isinstance(html, str) and document.charset:
-        document = msgspec.structs.replace(document, charset="", charset_source=GIVEN)
-    return document if where is None else resolved(document, where)
+    except ExtractLimitExceeded as error:
+        return empty_content(str(error))
+    if isinstance(html, str) and content.charset:
+        content = msgspec.structs.replace(content, charset="", charset_source=CHARSET_GIVEN)
+    return content if where is None else resolve_urls(content, where)
 
 
-def explained(
+def explain_page(
     html: str | bytes,
     url: str | None = None,
     *,
     content_type: str | None = None,
     max_cpu_seconds: float = MAX_CPU_SECONDS,
-) -> list[Explained]:
+) -> list[ExplainedBlock]:
     """Every block of the page in order, kept or dropped, and why; none when it is not HTML, or too costly to read.
 
     Arguments as of `read`.
     """
     where = _page_url(url)
     try:
-        _, dom = read_with_dom(*_as_body(html, content_type), budget=CpuBudget(cpu_seconds, max_cpu_seconds))
-        return _explained(dom, where) if dom is not None else []
-    except TooCostly:
+        _, dom = extract_with_dom(*_encode_body(html, content_type), budget=CpuBudget(cpu_seconds, max_cpu_seconds))
+        return _explain_dom(dom, where) if dom is not None else []
+    except ExtractLimitExceeded:
         return []
 
 
-def _explained(dom: Dom, url: str | None) -> list[Explained]:
-    """Raises `TooCostly`."""
+def _explain_dom(dom: Dom, url: str | None) -> list[ExplainedBlock]:
+    """Raises `ExtractLimitExceeded`."""
     blocks = Blocks(dom.walk)
-    dom.check("parting it into blocks")
-    outline = Outline(blocks, hints_of(read_head(dom), url))
-    judgement = read_article(blocks, outline, page_kind(outline))
-    dom.check("judging its blocks")
-    features = features_of(blocks, outline)  # of every block, where judging passes over some
-    dom.check("judging all of its blocks")
-    whys = whys_of(blocks, features, judgement.kept)
+    dom.check_budget("parting it into blocks")
+    outline = PageLayout(blocks, read_page_hints(read_head(dom), url))
+    judgement = select_article(blocks, outline, classify_page(outline))
+    dom.check_budget("judging its blocks")
+    features = compute_features(blocks, outline)  # of every block, where judging passes over some
+    dom.check_budget("judging all of its blocks")
+    whys = explain_blocks(blocks, features, judgement.kept)
     return [
-        Explained(is_kept, score, why, text)
+        ExplainedBlock(is_kept, score, why, text)
         for is_kept, score, why, text in zip(judgement.kept, judgement.scores, whys, blocks.texts, strict=True)
     ]
 
 
-def resolved(document: Document, url: str) -> Document:
+def resolve_urls(content: Content, url: str) -> Content:
     """The document with absolute addresses, spelled as a crawl would give them."""
-    base = base_of(document.base_href, url)
-    most = resolvable((link.href for link in document.links), base)
-    cut_why = f"read to link {most:,}, for its base is so long" if most < len(document.links) else ""
-    links = [(link, _web_url(link.href, base)) for link in document.links[:most]]
+    base = resolve_base(content.base_href, url)
+    most = count_resolvable((link.href for link in content.links), base)
+    cut_why = f"read to link {most:,}, for its base is so long" if most < len(content.links) else ""
+    links = [(link, _web_url(link.href, base)) for link in content.links[:most]]
     return msgspec.structs.replace(
-        document,
-        cut_why=document.cut_why or cut_why,
+        content,
+        truncated_reason=content.truncated_reason or cut_why,
         links=tuple(msgspec.structs.replace(link, href=href) for link, href in links if href is not None),
-        canonical=_web_url(document.canonical, base) if document.canonical else None,
-        image=_web_url(document.image, base) if document.image else None,
-        base_href=base if document.base_href else None,
+        canonical=_web_url(content.canonical, base) if content.canonical else None,
+        image=_web_url(content.image, base) if content.image else None,
+        base_href=base if content.base_href else None,
     )
 
 
 def _resolver(url: str, base_href: str | None) -> Callable[[str], str]:
-    return resolver(base_of(base_href, url))
+    return make_link_resolver(resolve_base(base_href, url))
 
 
 def _page_url(url: str | None) -> str | None:
@@ -147,11 +147,11 @@ def _page_url(url: str | None) -> str | None:
 
 
 def _web_url(href: str, base: str | None) -> str | None:
-    found = normalize(href, base, Spelling())
+    found = normalize(href, base, NormalizeOptions())
     return found.url if found is not None else None
 
 
-def _as_body(html: str | bytes, content_type: str | None) -> tuple[bytes, str]:
+def _encode_body(html: str | bytes, content_type: str | None) -> tuple[bytes, str]:
     """The page as a server would send it: a body and its type."""
     declared = "text/html" if content_type is None else content_type
     if isinstance(html, bytes):

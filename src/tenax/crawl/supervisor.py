@@ -2,10 +2,10 @@
 
 Two kinds of standstill. The event loop itself is blocked (something computes or waits where it must not): a thread
 watches for that. Or the loop runs, but no visit ends though some are in flight, or the engine no longer takes its
-turns: then the network and the ledger are looked at. A network that is down is waited for (`connectivity`), and so is
-a server that the ledger knows to be away, however long it takes. A ledger that does not answer for no such reason, and
+turns: then the network and the database are looked at. A network that is down is waited for (`connectivity`), and so is
+a server that the database knows to be away, however long it takes. A database that does not answer for no such reason, and
 a standstill that nothing explains, end the run with an error of their own: what was committed is safe, and whoever
-started us may start us again. So does a run whose ledger's file was deleted or replaced, and one that uses too much
+started us may start us again. So does a run whose database's file was deleted or replaced, and one that uses too much
 memory, after it has finished what is in flight.
 """
 
@@ -20,25 +20,25 @@ from collections.abc import Awaitable, Callable, Collection
 
 from tenax.clock import Clock
 from tenax.config import ResilienceConfig
-from tenax.crawl.connectivity import Network
-from tenax.errors import LedgerError, LedgerLost, LedgerSilent, MemoryExceeded, Stalled, TenaxError
+from tenax.crawl.connectivity import NetworkMonitor
+from tenax.errors import CrawlStalled, DatabaseError, DatabaseLost, DatabaseTimeout, MemoryExceeded, TenaxError
 from tenax.runtime.memory import container_limit_bytes, release_memory, used_bytes
 
 log = logging.getLogger(__name__)
 
 BLOCKED_SECONDS = 10.0
-LEDGER_SECONDS = 10.0
-"""How long a ledger may take for its smallest answer, on a crawl that stands still already."""
-LEDGER_CHECKS = 3
-DIAGNOSES = 3
+DATABASE_TIMEOUT_SECONDS = 10.0
+"""How long a database may take for its smallest answer, on a crawl that stands still already."""
+MAX_DATABASE_CHECKS = 3
+MAX_DIAGNOSES = 3
 """A standstill that outlasts this many is hopeless."""
-PARTING_SECONDS = 30.0
+EXIT_GRACE_SECONDS = 30.0
 """How long a run that gave up may take to end by itself."""
-LEAVING_SECONDS = 120.0
+DRAIN_GRACE_SECONDS = 120.0
 """The same when it first finishes what is in flight."""
-CONTAINER_SHARE = 0.9
+CONTAINER_MEMORY_SHARE = 0.9
 """Of the memory that a container may use: above, the system would soon kill us in the middle of something."""
-SHOWN = 10
+MAX_SHOWN = 10
 
 
 class Supervisor:
@@ -51,21 +51,21 @@ class Supervisor:
         last_activity: Callable[[], float],
         resilience: ResilienceConfig | None = None,
         *,
-        last_turn: Callable[[], float] | None = None,
-        network: Network | None = None,
-        ask_ledger: Callable[[], Awaitable[object]] | None = None,
-        is_ledger_away: Callable[[], bool] = lambda: False,
+        last_claim_attempt: Callable[[], float] | None = None,
+        network: NetworkMonitor | None = None,
+        ping_database: Callable[[], Awaitable[object]] | None = None,
+        is_database_away: Callable[[], bool] = lambda: False,
         lost_file: Callable[[], str] = lambda: "",
         stop: Callable[[], None] | None = None,
         used_memory: Callable[[], int] = used_bytes,
         blocked_seconds: float = BLOCKED_SECONDS,
-        ledger_seconds: float = LEDGER_SECONDS,
+        database_timeout_seconds: float = DATABASE_TIMEOUT_SECONDS,
         check_seconds: float = 1.0,
     ) -> None:
-        """`in_flight`: the URLs being visited, and since when. `last_activity`: when a visit last ended. `last_turn`:
+        """`in_flight`: the URLs being visited, and since when. `last_activity`: when a visit last ended. `last_claim_attempt`:
         when the loop last looked for work.
 
-        `ask_ledger` is a cheap question to the ledger; only whether it is answered matters. `is_ledger_away`: whether
+        `ping_database` is a cheap question to the database; only whether it is answered matters. `is_database_away`: whether
         it knows by itself that it cannot answer, and comes back by itself. `lost_file`: a file of it that is no longer
         where it was; asked in a thread. `stop` ends the run when what is in flight
         is committed; without it memory is not watched.
@@ -74,22 +74,22 @@ class Supervisor:
         self._clock = clock
         self._in_flight = in_flight
         self._last_activity = last_activity
-        self._last_turn = last_turn
+        self._last_claim_attempt = last_claim_attempt
         self._stall_seconds = resilience.stall_seconds
         self._max_memory_bytes = _memory_limit(resilience.max_memory_bytes)
         self._used_memory = used_memory
         self._stop = stop
         self._network = network
-        self._ask_ledger = ask_ledger
-        self._is_ledger_away = is_ledger_away
+        self._ping_database = ping_database
+        self._is_database_away = is_database_away
         self._lost_file = lost_file
         self._blocked_seconds = blocked_seconds
-        self._ledger_seconds = ledger_seconds
+        self._database_timeout_seconds = database_timeout_seconds
         self._check_seconds = check_seconds
-        self._beat = clock.now()
-        self._ended = threading.Event()
+        self._heartbeat_at = clock.now()
+        self._has_ended = threading.Event()
         self._loop_thread = 0
-        self.end_process: Callable[[int], None] | None = None
+        self.exit_process: Callable[[int], None] | None = None
         """The last resort when the loop is blocked for good, or will not end: `os._exit`, where the process is ours."""
         self.error: TenaxError | None = None
         """Why the run was stopped; it is raised when the run has ended."""
@@ -97,42 +97,42 @@ class Supervisor:
         self.blocks = 0
 
     async def run(self) -> None:
-        """Watch until cancelled, or until there is no hope: then raises `NetworkLost`, `LedgerSilent`, `LedgerLost` or
-        `Stalled`."""
+        """Watch until cancelled, or until there is no hope: then raises `NetworkLost`, `DatabaseTimeout`, `DatabaseLost` or
+        `CrawlStalled`."""
         self._loop_thread = threading.get_ident()
-        self._beat = self._clock.now()
+        self._heartbeat_at = self._clock.now()
         watcher = threading.Thread(target=self._watch_loop, name="supervisor", daemon=True)
         watcher.start()
         try:
             async with asyncio.TaskGroup() as group:
-                group.create_task(self._keep_beating())
+                group.create_task(self._run_heartbeat())
                 group.create_task(self._watch_visits())
                 group.create_task(self._watch_memory())
                 group.create_task(self._watch_files())
                 if self._network is not None:
                     group.create_task(self._network.run())
         finally:
-            self._ended.set()
+            self._has_ended.set()
             watcher.join()
 
-    async def _keep_beating(self) -> None:
+    async def _run_heartbeat(self) -> None:
         while True:
-            self._beat = self._clock.now()
+            self._heartbeat_at = self._clock.now()
             await asyncio.sleep(self._check_seconds)
 
     # -- the visits -----------------------------------------------------------------------------------------
 
     async def _watch_visits(self) -> None:
-        moved_at, looked_at, diagnoses = self._moved_at(), 0.0, 0
+        moved_at, looked_at, diagnoses = self._last_progress_at(), 0.0, 0
         while True:
-            if self._moved_at() > moved_at:
-                moved_at, looked_at, diagnoses = self._moved_at(), 0.0, 0
+            if self._last_progress_at() > moved_at:
+                moved_at, looked_at, diagnoses = self._last_progress_at(), 0.0, 0
             if self._clock.now() - max(moved_at, looked_at) > self._stall_seconds:
-                if diagnoses == DIAGNOSES:
+                if diagnoses == MAX_DIAGNOSES:
                     minutes = (self._clock.now() - moved_at) / 60
-                    raise self._parting(
-                        Stalled(
-                            f"nothing has moved for {minutes:.0f} minutes, and neither the network nor the ledger is "
+                    raise self._schedule_exit(
+                        CrawlStalled(
+                            f"nothing has moved for {minutes:.0f} minutes, and neither the network nor the database is "
                             "the reason; everything committed is safe: run the same command again"
                         )
                     )
@@ -141,51 +141,53 @@ class Supervisor:
                 await self._diagnose(moved_at)
             await asyncio.sleep(self._check_seconds)
 
-    def _moved_at(self) -> float:
+    def _last_progress_at(self) -> float:
         """When the crawl last did something; now, when there is nothing that it could do."""
-        if self._is_ledger_away() or (self._network is not None and self._network.watch.is_down):
+        if self._is_database_away() or (self._network is not None and self._network.state.is_down):
             return self._clock.now()
         if self._in_flight:
             return self._last_activity()
-        return self._last_turn() if self._last_turn is not None else self._clock.now()
+        return self._last_claim_attempt() if self._last_claim_attempt is not None else self._clock.now()
 
-    async def _diagnose(self, moved_at: float) -> None:
+    async def _diagnose(self, last_progress_at: float) -> None:
         self.stalls += 1
-        oldest = sorted(self._in_flight, key=lambda visit: visit[1])[:SHOWN]
+        oldest = sorted(self._in_flight, key=lambda visit: visit[1])[:MAX_SHOWN]
         log.error(
             "the crawl has stalled",
             extra={
-                "silent_seconds": round(self._clock.now() - moved_at),
+                "silent_seconds": round(self._clock.now() - last_progress_at),
                 "in_flight": len(self._in_flight),
                 "oldest": [url for url, _ in oldest],
             },
         )
-        look = await self._network.look() if self._network is not None else None
-        await self._check_ledger()
+        look = await self._network.probe() if self._network is not None else None
+        await self._check_database()
         log.info(
             "looked for the cause of the stall",
-            extra={"network": look.answered or look.troubles if look else "not asked", "ledger": "answers"},
+            extra={"network": look.reachable_probe or look.errors if look else "not asked", "database": "answers"},
         )
 
-    async def _check_ledger(self) -> None:
-        """Raises `LedgerSilent` when it does not answer; it reconnects by itself, so it is asked more than once."""
-        if self._ask_ledger is None:
+    async def _check_database(self) -> None:
+        """Raises `DatabaseTimeout` when it does not answer; it reconnects by itself, so it is asked more than once."""
+        if self._ping_database is None:
             return
-        for _ in range(LEDGER_CHECKS):
+        for _ in range(MAX_DATABASE_CHECKS):
             try:
-                async with asyncio.timeout(self._ledger_seconds):
-                    await self._ask_ledger()
+                async with asyncio.timeout(self._database_timeout_seconds):
+                    await self._ping_database()
                 return
             except TimeoutError:
-                if self._is_ledger_away():
+                if self._is_database_away():
                     return  # it has just noticed, and is waited for
-                why = f"no answer within {self._ledger_seconds:g} s"
-            except LedgerError as error:
+                why = f"no answer within {self._database_timeout_seconds:g} s"
+            except DatabaseError as error:
                 why = str(error)
                 await asyncio.sleep(self._check_seconds)
-            log.warning("the ledger does not answer", extra={"why": why})
-        raise self._parting(
-            LedgerSilent(f"the ledger does not answer: {why}; everything committed is safe: run the same command again")
+            log.warning("the database does not answer", extra={"why": why})
+        raise self._schedule_exit(
+            DatabaseTimeout(
+                f"the database does not answer: {why}; everything committed is safe: run the same command again"
+            )
         )
 
     # -- the files ------------------------------------------------------------------------------------------
@@ -196,10 +198,10 @@ class Supervisor:
             await self.check_files()
 
     async def check_files(self) -> None:
-        """Raises `LedgerLost` when what is committed from here on would be in a file that nobody can find."""
+        """Raises `DatabaseLost` when what is committed from here on would be in a file that nobody can find."""
         if lost := await asyncio.to_thread(self._lost_file):
-            raise self._parting(
-                LedgerLost(
+            raise self._schedule_exit(
+                DatabaseLost(
                     f"{lost} was deleted, moved or replaced while the crawl ran; nothing more is written: put it back "
                     "and run the same command again, or start anew"
                 )
@@ -224,15 +226,15 @@ class Supervisor:
             f"{used / 1e6:,.0f} MB of memory are used, and {limit / 1e6:,.0f} MB are allowed "
             "(`resilience.max_memory_bytes`); everything committed is safe: run the same command again"
         )
-        self.error = self._parting(error, LEAVING_SECONDS)
+        self.error = self._schedule_exit(error, DRAIN_GRACE_SECONDS)
         stop()
 
     # -- the end --------------------------------------------------------------------------------------------
 
-    def _parting(self, error: TenaxError, seconds: float = PARTING_SECONDS) -> TenaxError:
+    def _schedule_exit(self, error: TenaxError, seconds: float = EXIT_GRACE_SECONDS) -> TenaxError:
         """Whatever stands still may also stand in the way of ending; then the process ends without it."""
-        if self.end_process is not None:
-            last_resort = threading.Timer(seconds, self.end_process, [error.exit_code])
+        if self.exit_process is not None:
+            last_resort = threading.Timer(seconds, self.exit_process, [error.exit_code])
             last_resort.daemon = True
             last_resort.start()
         return error
@@ -241,28 +243,30 @@ class Supervisor:
 
     def _watch_loop(self) -> None:
         told_beat = 0.0
-        while not self._ended.wait(self._check_seconds):
-            beat = self._beat
+        while not self._has_ended.wait(self._check_seconds):
+            beat = self._heartbeat_at
             blocked_seconds = self._clock.now() - beat
             if blocked_seconds > self._blocked_seconds and beat != told_beat:
                 told_beat = beat
                 self.blocks += 1
-                self._tell_block("the event loop is blocked", blocked_seconds)
-            if blocked_seconds > DIAGNOSES * self._stall_seconds and self.end_process is not None:
-                self._tell_block("the event loop stays blocked, so this process ends", blocked_seconds)
-                self.end_process(Stalled.exit_code)
+                self._log_block("the event loop is blocked", blocked_seconds)
+            if blocked_seconds > MAX_DIAGNOSES * self._stall_seconds and self.exit_process is not None:
+                self._log_block("the event loop stays blocked, so this process ends", blocked_seconds)
+                self.exit_process(CrawlStalled.exit_code)
                 return
 
-    def _tell_block(self, sentence: str, seconds: float) -> None:
-        log.error(sentence, extra={"seconds": round(seconds), "at": self._where_the_loop_is()})
+    def _log_block(self, message: str, seconds: float) -> None:
+        log.error(message, extra={"seconds": round(seconds), "at": self._loop_stack()})
 
-    def _where_the_loop_is(self) -> list[str]:
+    def _loop_stack(self) -> list[str]:
         frame = sys._current_frames().get(self._loop_thread)
-        return [line.strip().replace("\n", ": ") for line in traceback.format_stack(frame)[-SHOWN:]] if frame else []
+        return (
+            [line.strip().replace("\n", ": ") for line in traceback.format_stack(frame)[-MAX_SHOWN:]] if frame else []
+        )
 
 
 def _memory_limit(max_memory_bytes: int) -> int:
     """0: none."""
     if max_memory_bytes >= 0:
         return max_memory_bytes
-    return int((container_limit_bytes() or 0) * CONTAINER_SHARE)
+    return int((container_limit_bytes() or 0) * CONTAINER_MEMORY_SHARE)

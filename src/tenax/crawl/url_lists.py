@@ -7,71 +7,79 @@ from typing import TypeVar
 
 import msgspec
 
-from tenax.crawl.reader.messages import Job, Reading
+from tenax.crawl.reader.messages import ExtractedPage, ExtractJob
 from tenax.database.links import FEED, SITEMAP, pack_urls
 from tenax.discovery.feeds.read import Feed, looks_like_feed, read_feed
 from tenax.discovery.sitemaps.read import Sitemap, SitemapEntry, SitemapLimits, looks_like_sitemap, read_sitemap
 from tenax.extract.text.fingerprint import content_hash
-from tenax.model import LINKS_NOT_KEPT, Budget, Catalogue, Offer, Rejected, Source, Tiding, refused_by_rules
-from tenax.urls.admit import Listed, Rules, admit_listed, catalogue_offer, leads_to
-from tenax.urls.normalize import place_of
+from tenax.model import LINKS_NOT_KEPT, Budget, Candidate, ChangeNotice, Rejected, Source, UrlList, count_rule_refusals
+from tenax.urls.admit import ListedUrl, Rules, admit_url_list, link_targets, url_list_candidate
+from tenax.urls.normalize import split_base
 from tenax.urls.resolve import MAX_RESOLVED_CHARS
 
 T = TypeVar("T")
 
 MAX_EVIDENCE_CHARS = 200
-OLD_NEWS_SECONDS = 90 * 86_400.0
+MAX_NOTICE_AGE_SECONDS = 90 * 86_400.0
 """A change that is told of so late was seen by our own visits, or is none."""
-MOST_TIDINGS = 5_000
-MOST_READ = 100_000
+MAX_CHANGE_NOTICES = 5_000
+MAX_URLS_READ = 100_000
 """URLs read in one sitemap, however few are taken: what a limit cuts off is kept, for a run with a higher one."""
 
 
-def catalogue_in(body: bytes, content_type: str | None) -> Catalogue:
+def detect_url_list(body: bytes, content_type: str | None) -> UrlList:
     """Which of them this is; neither, when it does not begin like one."""
     if looks_like_sitemap(body):
         return "sitemap"
     return "feed" if looks_like_feed(body, content_type) else ""
 
 
-def read_catalogue(job: Job, rules: Rules, known: Container[str] = (), known_before: Container[str] = ()) -> Reading:
+def extract_url_list(
+    job: ExtractJob, rules: Rules, known: Container[str] = (), known_before: Container[str] = ()
+) -> ExtractedPage:
     """What a sitemap or a feed offers; rejected when it is neither.
 
     One that is said to be a sitemap may be one in any form, plain text or a feed too.
     """
-    form = catalogue_in(job.body, job.content_type)
-    if form == "feed" and not (job.is_catalogue and job.source is Source.SITEMAP):
+    form = detect_url_list(job.body, job.content_type)
+    if form == "feed" and not (job.is_url_list and job.source is Source.SITEMAP):
         feed = read_feed(job.body, job.content_type, job.fetched_url, job.now)
-        return _of_feed(job, rules, feed, known, known_before)
-    most = max(job.discovery.max_sitemap_urls, MOST_READ)
+        return _extract_feed(job, rules, feed, known, known_before)
+    most = max(job.discovery.max_sitemap_urls, MAX_URLS_READ)
     limits = SitemapLimits(
         max_urls=most,
         max_decoded_bytes=job.discovery.max_sitemap_bytes,
         max_relative_urls=MAX_RESOLVED_CHARS // len(job.fetched_url),
     )
-    return _of_sitemap(job, rules, read_sitemap(job.body, job.content_type, limits), known, known_before)
+    return _extract_sitemap(job, rules, read_sitemap(job.body, job.content_type, limits), known, known_before)
 
 
-def _of_sitemap(
-    job: Job, rules: Rules, sitemap: Sitemap, known: Container[str], known_before: Container[str]
-) -> Reading:
+def _extract_sitemap(
+    job: ExtractJob, rules: Rules, sitemap: Sitemap, known: Container[str], known_before: Container[str]
+) -> ExtractedPage:
     if sitemap.form == "none" or (sitemap.form == "text" and not sitemap.entries):
-        return Reading(rejected=Rejected(f"catalogue: {_said(sitemap.problems) or 'it is no sitemap'}"))
+        return ExtractedPage(
+            rejection=Rejected(f"url_list: {_format_problems(sitemap.problems) or 'it is no sitemap'}")
+        )
     refusals: dict[str, int] = {}
-    tidings: tuple[Tiding, ...] = ()
-    taken, beyond = _parted(sitemap.entries, job.discovery.max_sitemap_urls)
+    change_notices: tuple[ChangeNotice, ...] = ()
+    taken, beyond = _split_at_limit(sitemap.entries, job.discovery.max_sitemap_urls)
     if sitemap.form == "index":
         budget = Budget("max_sitemaps", "", job.discovery.max_sitemaps)
         found = (
-            catalogue_offer(rules, entry.url, job.fetched_url, job.depth, Source.SITEMAP, job.url, budget)
+            url_list_candidate(rules, entry.url, job.fetched_url, job.depth, Source.SITEMAP, job.url, budget)
             for entry in taken
         )
-        offers = tuple({offer.url: offer for offer in found if offer is not None and offer.url != job.url}.values())
-    else:
-        offers, refusals = admit_listed(
-            rules, job.url, job.depth, _listed(taken), Source.SITEMAP, job.now, known, known_before
+        candidates = tuple(
+            {
+                candidate.url: candidate for candidate in found if candidate is not None and candidate.url != job.url
+            }.values()
         )
-        tidings = _tidings(job, rules, _listed(taken))
+    else:
+        candidates, refusals = admit_url_list(
+            rules, job.url, job.depth, _iterate_entries(taken), Source.SITEMAP, job.now, known, known_before
+        )
+        change_notices = _recent_changes(job, rules, _iterate_entries(taken))
     refusals |= {
         name: count
         for name, count in {
@@ -82,103 +90,115 @@ def _of_sitemap(
         }.items()
         if count
     }
-    listed = _hash_of((entry.url, entry.lastmod) for entry in taken)
+    listed = _hash_entries((entry.url, entry.lastmod) for entry in taken)
     problems = sitemap.problems
     if beyond:
         problems += (f"{len(beyond):,} entries were left out: more than {job.discovery.max_sitemap_urls:,}",)
-    urls = [entry.url for entry in _listed(sitemap.entries)]
-    kept = _packed(job, rules, [], urls, SITEMAP) if sitemap.form == "index" else _packed(job, rules, urls)
-    reading = _reading("sitemap", len(taken), listed, offers, _with_unkept(kept, refusals), problems, tidings)
-    return msgspec.structs.replace(reading, leads_to=kept)
+    urls = [entry.url for entry in _iterate_entries(sitemap.entries)]
+    kept = (
+        _pack_listed_urls(job, rules, [], urls, SITEMAP)
+        if sitemap.form == "index"
+        else _pack_listed_urls(job, rules, urls)
+    )
+    extracted = _build_result(
+        "sitemap", len(taken), listed, candidates, _add_unstored_count(kept, refusals), problems, change_notices
+    )
+    return msgspec.structs.replace(extracted, link_targets=kept)
 
 
-def _parted(entries: Sequence[T], most: int) -> tuple[Sequence[T], Sequence[T]]:
+def _split_at_limit(entries: Sequence[T], limit: int) -> tuple[Sequence[T], Sequence[T]]:
     """Those that are taken, and those beyond the limit."""
-    return entries[:most], entries[most:]
+    return entries[:limit], entries[limit:]
 
 
-def _listed(entries: Sequence[SitemapEntry]) -> Iterator[Listed]:
+def _iterate_entries(entries: Sequence[SitemapEntry]) -> Iterator[ListedUrl]:
     for entry in entries:
-        yield Listed(entry.url, entry.lastmod, entry.changefreq)
+        yield ListedUrl(entry.url, entry.lastmod, entry.changefreq)
         for alternate in entry.alternates:
-            yield Listed(alternate, entry.lastmod)
+            yield ListedUrl(alternate, entry.lastmod)
 
 
-def _of_feed(job: Job, rules: Rules, feed: Feed, known: Container[str], known_before: Container[str]) -> Reading:
+def _extract_feed(
+    job: ExtractJob, rules: Rules, feed: Feed, known: Container[str], known_before: Container[str]
+) -> ExtractedPage:
     if not feed.format:
-        return Reading(rejected=Rejected(f"catalogue: {_said(feed.problems) or 'it is no feed'}"))
-    named = [Listed(entry.link, entry.updated or entry.published) for entry in feed.entries if entry.link]
-    entries, beyond = _parted(named, job.discovery.max_sitemap_urls)
-    offers, refusals = admit_listed(rules, job.url, job.depth, entries, Source.FEED, job.now, known, known_before)
+        return ExtractedPage(rejection=Rejected(f"url_list: {_format_problems(feed.problems) or 'it is no feed'}"))
+    named = [ListedUrl(entry.link, entry.updated or entry.published) for entry in feed.entries if entry.link]
+    entries, beyond = _split_at_limit(named, job.discovery.max_sitemap_urls)
+    candidates, refusals = admit_url_list(rules, job.url, job.depth, entries, Source.FEED, job.now, known, known_before)
     if feed.next_link:
         budget = Budget("max_feeds", "", job.discovery.max_feeds)
-        older = catalogue_offer(rules, feed.next_link, job.fetched_url, job.depth, Source.FEED, job.url, budget)
-        offers += (older,) if older is not None else ()
+        older = url_list_candidate(rules, feed.next_link, job.fetched_url, job.depth, Source.FEED, job.url, budget)
+        candidates += (older,) if older is not None else ()
     if beyond:
         refusals["max_sitemap_urls"] = len(beyond)
-    listed = _hash_of((entry.url, entry.at) for entry in entries)
+    listed = _hash_entries((entry.url, entry.at) for entry in entries)
     older_feeds = [feed.next_link] if feed.next_link else []
-    kept = _packed(job, rules, [entry.url for entry in named], older_feeds, FEED)
-    refusals = _with_unkept(kept, refusals)
-    tidings = _tidings(job, rules, entries)
-    reading = _reading("feed", len(feed.entries), listed, offers, refusals, feed.problems, tidings)
-    return msgspec.structs.replace(reading, leads_to=kept)
+    kept = _pack_listed_urls(job, rules, [entry.url for entry in named], older_feeds, FEED)
+    refusals = _add_unstored_count(kept, refusals)
+    change_notices = _recent_changes(job, rules, entries)
+    extracted = _build_result("feed", len(feed.entries), listed, candidates, refusals, feed.problems, change_notices)
+    return msgspec.structs.replace(extracted, link_targets=kept)
 
 
-def _packed(job: Job, rules: Rules, urls: Sequence[str], lists: Sequence[str] = (), rel: str = "") -> bytes | None:
+def _pack_listed_urls(
+    job: ExtractJob, rules: Rules, urls: Sequence[str], lists: Sequence[str] = (), rel: str = ""
+) -> bytes | None:
     """What is listed, as it is kept where links are: a run with other rules or limits takes it from here."""
-    if not job.reading.link_graph:
+    if not job.extract.link_graph:
         return None
-    pages, named = (leads_to(rules, job.fetched_url, some) for some in (urls, lists))
-    return pack_urls(_origin(job.url), pages, named, rel)
+    pages, named = (link_targets(rules, job.fetched_url, some) for some in (urls, lists))
+    return pack_urls(_url_origin(job.url), pages, named, rel)
 
 
-def _with_unkept(kept: bytes | None, refusals: dict[str, int]) -> dict[str, int]:
+def _add_unstored_count(packed: bytes | None, refusals: dict[str, int]) -> dict[str, int]:
     """The refusals, and how many of them other rules may allow, where what is listed is not kept."""
-    count = refused_by_rules(refusals) if kept is None else 0
+    count = count_rule_refusals(refusals) if packed is None else 0
     return {**refusals, LINKS_NOT_KEPT: count} if count else refusals
 
 
-def _tidings(job: Job, rules: Rules, entries: Iterable[Listed]) -> tuple[Tiding, ...]:
+def _recent_changes(job: ExtractJob, rules: Rules, entries: Iterable[ListedUrl]) -> tuple[ChangeNotice, ...]:
     """The latest changes that are told of, where anyone wants to know."""
-    if not job.is_kept_fresh:
+    if not job.is_continuous:
         return ()
-    lately = [entry for entry in entries if entry.at is not None and job.now - OLD_NEWS_SECONDS < entry.at <= job.now]
+    lately = [
+        entry for entry in entries if entry.at is not None and job.now - MAX_NOTICE_AGE_SECONDS < entry.at <= job.now
+    ]
     lately.sort(key=lambda entry: -(entry.at or 0.0))
-    urls = leads_to(rules, job.fetched_url, [entry.url for entry in lately[:MOST_TIDINGS]])
+    urls = link_targets(rules, job.fetched_url, [entry.url for entry in lately[:MAX_CHANGE_NOTICES]])
     pairs = zip(urls, lately, strict=False)
-    return tuple(Tiding(url, _origin(url), entry.at or 0.0) for url, entry in pairs if url is not None)
+    return tuple(ChangeNotice(url, _url_origin(url), entry.at or 0.0) for url, entry in pairs if url is not None)
 
 
-def _reading(
-    form: Catalogue,
+def _build_result(
+    form: UrlList,
     entries: int,
-    listed: str,
-    offers: tuple[Offer, ...],
+    list_hash: str,
+    candidates: tuple[Candidate, ...],
     refusals: dict[str, int],
     problems: tuple[str, ...],
-    tidings: tuple[Tiding, ...],
-) -> Reading:
-    return Reading(
-        catalogue=form,
+    change_notices: tuple[ChangeNotice, ...],
+) -> ExtractedPage:
+    return ExtractedPage(
+        url_list=form,
         links_count=entries,
-        content_hash=listed,
-        offers=offers,
+        content_hash=list_hash,
+        candidates=candidates,
         refusals=refusals,
-        evidence=_said(problems),
-        tidings=tidings,
+        evidence=_format_problems(problems),
+        change_notices=change_notices,
     )
 
 
-def _hash_of(entries: Iterable[tuple[str, float | None]]) -> str:
+def _hash_entries(entries: Iterable[tuple[str, float | None]]) -> str:
     """Of what is listed, whatever else differs: many a feed says when it was made."""
     return content_hash("\n".join(f"{url} {at}" for url, at in entries))
 
 
-def _said(problems: tuple[str, ...]) -> str:
+def _format_problems(problems: tuple[str, ...]) -> str:
     return "; ".join(problems)[:MAX_EVIDENCE_CHARS]
 
 
-def _origin(url: str) -> str:
-    origin, _ = place_of(url) or ("", "")
+def _url_origin(url: str) -> str:
+    origin, _ = split_base(url) or ("", "")
     return origin

@@ -1,4 +1,4 @@
-"""The ledger: frontier, page records, host records, dead letters and the outbox, in one database.
+"""The database: frontier, page records, host records, dead letters and the outbox, in one database.
 
 The states of a task, and what moves it:
 
@@ -13,15 +13,15 @@ The states of a task, and what moves it:
                             ├──requeue───────── dead, or settled without a page
                             └──revisit───────── settled                with a page, or by a 404 or 410
 
-What every backend promises, and `tests/contracts/ledger.py` checks:
+What every backend promises, and `tests/contracts/database.py` checks:
 
 - **Once.** A URL is admitted at most once, however often and by however many pages it is offered. Admission is exact.
 - **All or nothing.** `commit` writes a visit's whole effect (page, links, plan, host, dead letter, events) in one
   transaction and returns when it is durable. Kill the process at any instruction: the visit happened or it did not.
 - **Nothing claimed is lost.** A claim is a lease. When its holder dies the task is given back: at the next `open`, or,
   where many work at once, when no sign of life came in time. When its time runs out, another claim may take it, and the
-  late holder's commit raises `LeaseLost` and writes nothing. A commit that was sent to a ledger which then went away,
-  and stayed away until the lease was over, raises `CommitUnknown`: it was made or it was not, and the ledger finds out
+  late holder's commit raises `LeaseLost` and writes nothing. A commit that was sent to a database which then went away,
+  and stayed away until the lease was over, raises `CommitUnknown`: it was made or it was not, and the database finds out
   when it is back. Until then this process does not claim the task again. It is never written twice.
 - **Fair.** Hosts take turns: the one whose turn came first is served first, and no host is claimed before its
   `next_at` or beyond its connections. Within a host: higher priority first, then the earlier due time.
@@ -50,30 +50,30 @@ from typing import Protocol
 
 from tenax.config import DuplicatesConfig
 from tenax.database.reports import (
-    Agenda,
-    AgendaLine,
     Counts,
-    CutCount,
-    HostLine,
-    LetterRecord,
-    Life,
+    CutOffCount,
+    DeadLetterRecord,
+    DueTask,
+    DueTasks,
+    HostStatus,
     PageFilter,
     Status,
     TaskState,
+    UrlHistory,
     VisitRecord,
 )
 from tenax.model import (
+    Candidate,
     CanonicalCopy,
-    Catalogue,
     Claim,
     Cursor,
     Event,
     HostRecord,
-    Offer,
     Page,
     Priority,
     Source,
     Task,
+    UrlList,
     Value,
     Visit,
 )
@@ -88,9 +88,9 @@ class Admission(Value, frozen=True):
     """Offers over a budget, counted by the budget's name."""
     duplicate_of: str | None = None
     """The earlier page with the same or nearly the same text as the one that the visit brought."""
-    likeness: float = 0.0
+    similarity: float = 0.0
     """To that page."""
-    are_offers_known: bool = True
+    are_candidates_accepted: bool = True
     """False: nothing of what the visit offered was taken, because its page is a duplicate."""
 
 
@@ -102,11 +102,11 @@ class PageLinks(Value, frozen=True):
     packed: bytes
     record_id: int = 0
     depth: int = 0
-    catalogue: Catalogue = ""
+    url_list: UrlList = ""
     """Set for a sitemap or a feed: what it lists."""
 
 
-class CutPage(Value, frozen=True):
+class CutOffPage(Value, frozen=True):
     """A page that limits cut something off of."""
 
     url: str
@@ -115,17 +115,17 @@ class CutPage(Value, frozen=True):
     """Its links; None when they are not kept."""
     record_id: int
     depth: int
-    catalogue: Catalogue
-    cut: dict[str, int]
+    url_list: UrlList
+    cut_off_counts: dict[str, int]
     """Links that were not followed, by the name of the limit."""
 
 
-LevelOf = Callable[[str, Source, Priority], Priority]
+PriorityFunction = Callable[[str, Source, Priority], Priority]
 """The level that a waiting URL should have, of how it was found and the level it has. Asked twice it says the same."""
 
 
-class Turns(Protocol):
-    """What the ledger must know of manners to give hosts their turns; the rules themselves live in `hosts`."""
+class PaceRules(Protocol):
+    """What the database must know of manners to give hosts their turns; the rules themselves live in `hosts`."""
 
     def pace_seconds(self, host: HostRecord) -> float:
         """Least time between the starts of two requests to this host."""
@@ -134,8 +134,8 @@ class Turns(Protocol):
         """Most visits of this host in flight at the same time."""
 
 
-class Likeness(Protocol):
-    """What the ledger must know to find duplicates; how fingerprints are made and compared is known to `parse`."""
+class Similarity(Protocol):
+    """What the database must know to find duplicates; how fingerprints are made and compared is known to `parse`."""
 
     def rules(self, origin: str) -> DuplicatesConfig:
         """As they hold for this site."""
@@ -143,23 +143,23 @@ class Likeness(Protocol):
     def bands(self, fingerprint: bytes) -> tuple[int, ...]:
         """Numbers of 64 bits with a sign: whoever shares one may be a near-duplicate. None for an empty one."""
 
-    def likeness(self, one: bytes, other: bytes) -> float:
+    def similarity(self, one: bytes, other: bytes) -> float:
         """From 0 to 1."""
 
 
 class Links(Protocol):
     """The link graph: a row for each page that was stored while it was kept, replaced when the page comes again."""
 
-    def all(self, *, with_lists: bool = False) -> AsyncIterator[PageLinks]:
+    def read_all(self, *, with_url_lists: bool = False) -> AsyncIterator[PageLinks]:
         """Every row, in the order the pages were first visited; with those of sitemaps and feeds, when asked for."""
 
-    async def of(self, url: str) -> PageLinks | None:
+    async def get(self, url: str) -> PageLinks | None:
         """The row of one page; None when nothing is kept of it."""
 
     async def states(self, urls: Sequence[str]) -> dict[str, TaskState]:
         """What became of these URLs, those left out that were never admitted; asked for many at once."""
 
-    async def prioritize(self, level_of: LevelOf) -> int:
+    async def prioritize(self, choose_priority: PriorityFunction) -> int:
         """Give every waiting task the level that is said; how many have another one by now.
 
         Written in parts. Tasks of hosts that are being visited at the time stay as they are.
@@ -178,31 +178,31 @@ class ParkedRedirect(Value, frozen=True):
 class CutOffs(Protocol):
     """What limits cut off, by page and limit: written with the visit, replaced when the page comes again."""
 
-    def pages(self) -> AsyncIterator[CutPage]:
+    def pages(self) -> AsyncIterator[CutOffPage]:
         """Every page that something of was cut off, in the order they were first visited."""
 
-    async def put(self, left: Mapping[int, Mapping[str, int]]) -> None:
+    async def replace(self, remaining: Mapping[int, Mapping[str, int]]) -> None:
         """Replace what is said of some pages, by their records; nothing of it is left where it is empty."""
 
     def redirects(self) -> AsyncIterator[ParkedRedirect]:
         """Redirects that are parked because of the rules."""
 
-    async def followed(self, record_ids: Sequence[int]) -> None:
+    async def settle_redirects(self, record_ids: Sequence[int]) -> None:
         """Those are settled: where they lead is in the crawl."""
 
-    async def restate(self, refusals: Mapping[str, int]) -> None:
+    async def replace_refusals(self, refusals: Mapping[str, int]) -> None:
         """Replace the counts of refused links by these: all stored pages were judged again."""
 
-    async def ask_again(self, record_ids: Sequence[int]) -> int:
+    async def refetch(self, record_ids: Sequence[int]) -> int:
         """Settled pages wait for another visit that asks for the whole document; how many."""
 
 
-class Ledger(Protocol):
+class Database(Protocol):
     """The one database. Every method may be called from any task of one event loop."""
 
     # -- the frontier
 
-    async def admit(self, offers: Sequence[Offer], via: int | None = None) -> Admission:
+    async def admit(self, candidates: Sequence[Candidate], via: int | None = None) -> Admission:
         """Offer URLs outside of a visit: seeds, or links of a page stored before, by its record. Durable on return."""
 
     async def claim(self) -> Claim | None:
@@ -215,13 +215,13 @@ class Ledger(Protocol):
         """Write a visit's whole effect; durable on return.
 
         Raises `LeaseLost` when the claim is void: nothing was written. Raises `CommitUnknown` when it waited for an
-        answer until its lease was over: whether it was written will be known when the ledger is back.
+        answer until its lease was over: whether it was written will be known when the database is back.
         """
 
     async def release(self, claim: Claim) -> None:
         """Give a task back untouched."""
 
-    def next_turn(self) -> float | None:
+    def next_claim_at(self) -> float | None:
         """When the next claim may succeed, as far as known; None when nothing waits and nothing is claimed."""
 
     def counts(self) -> Counts: ...
@@ -238,8 +238,8 @@ class Ledger(Protocol):
     async def advance(self, sink: str, cursor: Cursor) -> None:
         """Durably remember how far a sink has come; a cursor never goes back."""
 
-    async def lead(self, sink: str) -> bool:
-        """Whether this process may carry events to this sink now: one at a time may, of all that share the ledger.
+    async def is_leader(self, sink: str) -> bool:
+        """Whether this process may carry events to this sink now: one at a time may, of all that share the database.
 
         Asking again is cheap. What was true is over when it was said to be false; another may lead from then on.
         """
@@ -248,11 +248,11 @@ class Ledger(Protocol):
 
     async def status(self) -> Status: ...
 
-    async def life(self, url: str) -> Life | None: ...
+    async def url_history(self, url: str) -> UrlHistory | None: ...
 
     async def host(self, origin: str) -> HostRecord | None: ...
 
-    async def agenda(self, limit: int) -> Agenda:
+    async def due_tasks(self, limit: int) -> DueTasks:
         """What is due when, and the first tasks of all hosts. Looks at every waiting task."""
 
     async def canonical_copy(self, url: str) -> CanonicalCopy | None:
@@ -261,10 +261,10 @@ class Ledger(Protocol):
         Only pages of the same host name and port are believed, whatever their scheme and with or without `www.`.
         """
 
-    def pages(self, where: PageFilter) -> AsyncIterator[Page]:
+    def pages(self, page_filter: PageFilter) -> AsyncIterator[Page]:
         """Pages in the order they were stored, text included."""
 
-    def dead_letters(self) -> AsyncIterator[LetterRecord]: ...
+    def dead_letters(self) -> AsyncIterator[DeadLetterRecord]: ...
 
     async def replay(self, urls: Sequence[str] | None, *, needs_browser: bool = False) -> int:
         """Make dead letters waiting again, all of them when `urls` is None; how many came back.
@@ -272,7 +272,7 @@ class Ledger(Protocol):
         With `needs_browser`, only those that wait for a run with a browser.
         """
 
-    async def requeue(self, offers: Sequence[Offer]) -> int:
+    async def requeue(self, candidates: Sequence[Candidate]) -> int:
         """Make URLs that a person names again waiting: dead letters, and what was settled without a page because it
         was refused, rejected or failed. How many came back.
 
@@ -282,7 +282,7 @@ class Ledger(Protocol):
     async def unpark(self, causes: Sequence[str]) -> int:
         """Make tasks waiting again that are parked for one of these causes; how many came back."""
 
-    async def revisit(self, now: float) -> int:
+    async def start_recrawl(self, now: float) -> int:
         """Make every settled task waiting again that has a page or ended 404 or 410, and begin a new round.
 
         They are due at once, in the order they were found and so before what was found later; depth, priority and
@@ -303,24 +303,24 @@ class Ledger(Protocol):
         system, so not on the event loop."""
 
     @property
-    def is_away(self) -> bool:
+    def is_unavailable(self) -> bool:
         """It is known not to answer now, and is waited for: claims give nothing, and whoever asks it waits."""
 
-    async def remember(self, name: str, value: bytes) -> None:
+    async def set_meta(self, name: str, value: bytes) -> None:
         """Keep a small named value with the crawl, such as its rules."""
 
-    async def remember_if(self, name: str, expected: bytes | None, value: bytes) -> bool:
+    async def compare_and_set_meta(self, name: str, expected: bytes | None, value: bytes) -> bool:
         """Keep it if what is kept is as expected, None for nothing; whether it was. Two at once never both succeed.
 
         False may also come after it was kept, when the answer was lost on the way: look what is there.
         """
 
-    async def recall(self, name: str) -> bytes | None: ...
+    async def get_meta(self, name: str) -> bytes | None: ...
 
     async def recover(self) -> int:
         """Free what workers held that gave no sign of life in time; how many of them there were."""
 
-    async def problems(self) -> list[str]:
+    async def find_problems(self) -> list[str]:
         """What contradicts itself, in words; empty when all is well. Reads everything."""
 
     async def close(self) -> None: ...
@@ -328,26 +328,26 @@ class Ledger(Protocol):
 
 __all__ = [
     "Admission",
-    "Agenda",
-    "AgendaLine",
     "Counts",
     "Cursor",
-    "CutCount",
+    "CutOffCount",
+    "CutOffPage",
     "CutOffs",
-    "CutPage",
-    "HostLine",
-    "Ledger",
-    "LetterRecord",
-    "LevelOf",
-    "Life",
-    "Likeness",
+    "Database",
+    "DeadLetterRecord",
+    "DueTask",
+    "DueTasks",
+    "HostStatus",
     "Links",
+    "PaceRules",
     "PageFilter",
     "PageLinks",
     "ParkedRedirect",
+    "PriorityFunction",
+    "Similarity",
     "Status",
     "Task",
     "TaskState",
-    "Turns",
+    "UrlHistory",
     "VisitRecord",
 ]

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 
-class Inflow:
+class AdmissionRate:
     """Gives new URLs their earliest time, at most `per_second` of them for each source and second."""
 
-    def __init__(self, per_second: float, sources_kept: int = 10_000) -> None:
+    def __init__(self, per_second: float, max_sources: int = 10_000) -> None:
         self._gap_seconds = 1 / per_second if per_second else 0.0
-        self._sources_kept = self._look_at_size = sources_kept
+        self._max_sources = self._prune_size = max_sources
         self._free_at: dict[int, float] = {}
 
-    def due(self, source: int, now: float) -> float:
+    def due_time(self, source: int, now: float) -> float:
         if not self._gap_seconds:
             return now
         # A second's worth may come at once; after that, one every gap.
         due = max(self._free_at.get(source, 0.0), now - 1.0) + self._gap_seconds
-        if source not in self._free_at and len(self._free_at) >= self._look_at_size:
+        if source not in self._free_at and len(self._free_at) >= self._prune_size:
             self._free_at = {kept: at for kept, at in self._free_at.items() if at > now}
             # Those that are left say something yet. Not to look through them all at every new one:
-            self._look_at_size = max(self._sources_kept, 2 * len(self._free_at))
+            self._prune_size = max(self._max_sources, 2 * len(self._free_at))
         self._free_at[source] = due
         return max(due, now)

@@ -1,4 +1,4 @@
-"""Offers on their way into the queue, as every ledger takes them in."""
+"""Offers on their way into the queue, as every database takes them in."""
 
 from __future__ import annotations
 
@@ -8,45 +8,47 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from tenax.database import rows
-from tenax.database.admission_rate import Inflow
-from tenax.database.in_links import lead_of
+from tenax.database.admission_rate import AdmissionRate
+from tenax.database.in_links import link_lead_ms
 from tenax.database.rows import milliseconds
 from tenax.database.schedule import Entry
-from tenax.model import Offer, cut_off_by_limits
+from tenax.model import Candidate, limit_refusals
 
-KNOWN_KEPT = 250_000
+MAX_KNOWN_URLS = 250_000
 """URLs remembered as known, twice at most: most links of a site stand on every page of it."""
-HOST_IDS_KEPT = 200_000
+MAX_HOST_IDS = 200_000
 HOSTS_BUDGET = "hosts_per_domain"
 
 
 class Batch(NamedTuple):
     """Offers made together: by a visit, or outside of any."""
 
-    offers: Sequence[Offer]
+    candidates: Sequence[Candidate]
     via: int | None
     """The record of the page they stand on."""
     source_host: int
     """The host of that page; 0 outside of a visit."""
-    are_first: bool = False
+    is_first_visit: bool = False
     """The page was not visited before: its links were not counted yet."""
-    linked: Mapping[str, int] = MappingProxyType({})
+    link_counts: Mapping[str, int] = MappingProxyType({})
     """URLs that are known, and how many more links they were found to have."""
 
 
-NO_OFFERS = Batch((), None, 0)
+EMPTY_BATCH = Batch((), None, 0)
 
 
-def entry_of(offer: Offer, key: int, batch: Batch, inflow: Inflow, now: float, in_links: int = 0) -> Entry:
+def build_entry(
+    candidate: Candidate, key: int, batch: Batch, admission_rate: AdmissionRate, now: float, in_links: int = 0
+) -> Entry:
     """A new task, as the queue holds it; due later where its source is too fast."""
-    lead = offer.lead_seconds + lead_of(in_links) / 1000
-    due = (inflow.due(batch.source_host, now) if batch.source_host else now) - lead
-    if offer.due is not None:
-        due = max(due, offer.due)
+    lead = candidate.lead_seconds + link_lead_ms(in_links) / 1000
+    due = (admission_rate.due_time(batch.source_host, now) if batch.source_host else now) - lead
+    if candidate.due is not None:
+        due = max(due, candidate.due)
     return Entry(
-        3 - offer.priority, milliseconds(due), key, offer.url[len(offer.origin) :], offer.depth,
-        rows.SOURCE_NUMBER[offer.source], milliseconds(now), batch.via, 0, None, rows.chain_blob(offer.chain),
-        rows.hint_for(offer), offer.via,
+        3 - candidate.priority, milliseconds(due), key, candidate.url[len(candidate.origin) :], candidate.depth,
+        rows.SOURCE_NUMBER[candidate.source], milliseconds(now), batch.via, 0, None, rows.encode_chain(candidate.chain),
+        rows.candidate_hint(candidate), candidate.via,
     )  # fmt: skip
 
 
@@ -56,14 +58,14 @@ def cut_off_rows(batches: Sequence[Batch], refused: Sequence[Mapping[str, int]])
         (batch.via, name, count)
         for batch, reasons in zip(batches, refused, strict=True)
         if batch.via is not None and reasons
-        for name, count in cut_off_by_limits(reasons).items()
+        for name, count in limit_refusals(reasons).items()
     ]
 
 
-def found_by(entries: Iterable[Entry]) -> Counter[str]:
+def count_by_source(entries: Iterable[Entry]) -> Counter[str]:
     """How many tasks each source brought, by the names of the tally; sitemaps and feeds themselves stand apart."""
     counted = Counter(
-        "catalogue" if entry.hint and entry.hint & rows.CATALOGUE else str(rows.SOURCES[entry.source])
+        "url_list" if entry.hint and entry.hint & rows.HINT_URL_LIST else str(rows.SOURCES[entry.source])
         for entry in entries
     )
     return Counter({f"found:{source}": count for source, count in counted.items()})

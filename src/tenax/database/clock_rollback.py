@@ -7,11 +7,11 @@ import msgspec
 from tenax.model import HostRecord
 
 
-def earlier(record: HostRecord, ahead: float, now: float) -> HostRecord:
+def shift_host_times(record: HostRecord, offset_seconds: float, now: float) -> HostRecord:
     """The record with every time that lies ahead of now brought back by so many seconds; no rest is shortened by it."""
 
     def back(at: float) -> float:
-        return at - ahead if at > now else at
+        return at - offset_seconds if at > now else at
 
     robots = record.robots
     if robots is not None:
@@ -20,7 +20,7 @@ def earlier(record: HostRecord, ahead: float, now: float) -> HostRecord:
         record,
         robots=robots,
         next_at=back(record.next_at),
-        way_until=back(record.way_until),
+        transport_until=back(record.transport_until),
         recent_failures=tuple(map(back, record.recent_failures)),
         unreadable_pages=tuple(map(back, record.unreadable_pages)),
     )

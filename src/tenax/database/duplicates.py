@@ -12,22 +12,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from tenax.config import DuplicatesConfig
-from tenax.database import Likeness
+from tenax.database import Similarity
 from tenax.model import Page
 
-MOST_HOLDERS = 8
+MAX_PAGES_PER_KEY = 8
 """Pages under one key."""
-MOST_COMPARED = 32
+MAX_COMPARED_PAGES = 32
 """Pages that one is compared with: those with which it shares the most keys."""
 
 
-class Print(NamedTuple):
+class DuplicateKeys(NamedTuple):
     """What a page is compared by."""
 
     keys: tuple[int, ...]
     content_hash: bytes
     fingerprint: bytes
-    """Empty when it is too short to be compared by likeness."""
+    """Empty when it is too short to be compared by similarity."""
     rules: DuplicatesConfig
 
 
@@ -40,118 +40,118 @@ class Original(NamedTuple):
     fingerprint: bytes
 
 
-class Twin(NamedTuple):
+class DuplicateMatch(NamedTuple):
     """The page that one is a duplicate of."""
 
     record_id: int
     url: str
-    likeness: float
+    similarity: float
 
 
-def print_of(page: Page, origin: str, likeness: Likeness | None) -> Print | None:
+def make_duplicate_keys(page: Page, origin: str, similarity: Similarity | None) -> DuplicateKeys | None:
     """None when it is not to be compared: nobody wants it, or it has no text, as so many others."""
-    if likeness is None or not page.text:
+    if similarity is None or not page.text:
         return None
-    rules = likeness.rules(origin)
+    rules = similarity.rules(origin)
     if not rules.find:
         return None
     fingerprint = page.fingerprint if page.words >= rules.min_words else b""
     content_hash = bytes.fromhex(page.content_hash)
-    return Print(keys_of(content_hash, fingerprint, likeness), content_hash, fingerprint, rules)
+    return DuplicateKeys(index_keys(content_hash, fingerprint, similarity), content_hash, fingerprint, rules)
 
 
-def keys_of(content_hash: bytes, fingerprint: bytes, likeness: Likeness) -> tuple[int, ...]:
+def index_keys(content_hash: bytes, fingerprint: bytes, similarity: Similarity) -> tuple[int, ...]:
     """What a page stands under in the index: 64 bits each, with a sign."""
-    return (int.from_bytes(content_hash[:8], signed=True), *likeness.bands(fingerprint))
+    return (int.from_bytes(content_hash[:8], signed=True), *similarity.bands(fingerprint))
 
 
-class Duplicates:
+class DuplicateSearch:
     """The pages of one group, in the order they ended, against those stored before and against each other."""
 
-    def __init__(self, likeness: Likeness | None, prints: Sequence[Print | None] = ()) -> None:
-        """`prints` has one for each visit of the group, None for those that are not looked up."""
-        self._likeness = likeness
-        self._prints = prints
-        self._holders: dict[int, list[int]] = {}
+    def __init__(self, similarity: Similarity | None, page_keys: Sequence[DuplicateKeys | None] = ()) -> None:
+        """`page_keys` has one for each visit of the group, None for those that are not looked up."""
+        self._similarity = similarity
+        self._page_keys = page_keys
+        self._pages_by_key: dict[int, list[int]] = {}
         self._originals: dict[int, Original] = {}
 
     @property
     def keys(self) -> list[int]:
         """What to look up in the index; in no order, as they lie all over it anyway."""
-        return [key for one in self._prints if one is not None for key in one.keys]
+        return [key for one in self._page_keys if one is not None for key in one.keys]
 
-    def found(self, holders: Iterable[tuple[int, int]]) -> list[int]:
+    def load_index_rows(self, index_rows: Iterable[tuple[int, int]]) -> list[int]:
         """Take in what the index holds, keys with the pages under them; which of those pages to fetch."""
-        for key, record_id in holders:
-            self._holders.setdefault(key, []).append(record_id)
-        if not self._holders:
+        for key, record_id in index_rows:
+            self._pages_by_key.setdefault(key, []).append(record_id)
+        if not self._pages_by_key:
             return []
-        wanted = {record_id for one in self._prints if one is not None for record_id in self._nearest(one)}
+        wanted = {record_id for one in self._page_keys if one is not None for record_id in self._most_similar_ids(one)}
         return sorted(wanted)
 
-    def fetched(self, originals: Iterable[Original]) -> None:
+    def load_originals(self, originals: Iterable[Original]) -> None:
         self._originals.update((one.record_id, one) for one in originals)
 
-    def twin_of(self, number: int, record_id: int) -> Twin | None:
+    def find_match(self, number: int, record_id: int) -> DuplicateMatch | None:
         """Of the page of that visit: the earliest that is the same or nearly so."""
-        mine = self._prints[number] if self._prints else None
-        if mine is None or not self._holders or self._likeness is None:
+        mine = self._page_keys[number] if self._page_keys else None
+        if mine is None or not self._pages_by_key or self._similarity is None:
             return None
-        for candidate in sorted(self._nearest(mine)):
+        for candidate in sorted(self._most_similar_ids(mine)):
             other = self._originals.get(candidate)
             if other is None or candidate == record_id:
                 continue
             if other.content_hash == mine.content_hash:
-                return Twin(candidate, other.url, 1.0)
+                return DuplicateMatch(candidate, other.url, 1.0)
             if not mine.fingerprint:
                 continue
-            likeness = self._likeness.likeness(mine.fingerprint, other.fingerprint)
-            if likeness >= mine.rules.likeness:
-                return Twin(candidate, other.url, likeness)
+            similarity = self._similarity.similarity(mine.fingerprint, other.fingerprint)
+            if similarity >= mine.rules.min_similarity:
+                return DuplicateMatch(candidate, other.url, similarity)
         return None
 
-    def leaves(self, record_id: int, content_hash: bytes, fingerprint: bytes) -> list[tuple[int, int]]:
+    def remove_original(self, record_id: int, content_hash: bytes, fingerprint: bytes) -> list[tuple[int, int]]:
         """The page that was stored there is an original no more: the rows that leave the index."""
-        assert self._likeness is not None
+        assert self._similarity is not None
         self._originals.pop(record_id, None)
-        keys = keys_of(content_hash, fingerprint, self._likeness)
+        keys = index_keys(content_hash, fingerprint, self._similarity)
         for key in keys:
-            if record_id in (holders := self._holders.get(key, [])):
+            if record_id in (holders := self._pages_by_key.get(key, [])):
                 holders.remove(record_id)
         return [(key, record_id) for key in keys]
 
-    def enters(self, number: int, record_id: int, url: str) -> list[tuple[int, int]]:
+    def add_original(self, number: int, record_id: int, url: str) -> list[tuple[int, int]]:
         """The page of that visit is an original: the rows that enter the index."""
-        mine = self._prints[number]
+        mine = self._page_keys[number]
         assert mine is not None
         self._originals[record_id] = Original(record_id, url, mine.content_hash, mine.fingerprint)
         entered = []
         for key in mine.keys:
-            holders = self._holders.get(key)
+            holders = self._pages_by_key.get(key)
             if holders is None:
-                self._holders[key] = [record_id]
-            elif len(holders) < MOST_HOLDERS and record_id not in holders:
+                self._pages_by_key[key] = [record_id]
+            elif len(holders) < MAX_PAGES_PER_KEY and record_id not in holders:
                 holders.append(record_id)
             else:
                 continue
             entered.append((key, record_id))
         return entered
 
-    def rules_of(self, number: int) -> DuplicatesConfig | None:
-        mine = self._prints[number] if self._prints else None
+    def page_rules(self, number: int) -> DuplicatesConfig | None:
+        mine = self._page_keys[number] if self._page_keys else None
         return mine.rules if mine is not None else None
 
-    def _nearest(self, mine: Print) -> Sequence[int]:
+    def _most_similar_ids(self, mine: DuplicateKeys) -> Sequence[int]:
         """Who shares keys with it, those that share the most."""
         shared: dict[int, int] = {}
-        for holders in filter(None, map(self._holders.get, mine.keys)):
+        for holders in filter(None, map(self._pages_by_key.get, mine.keys)):
             for record_id in holders:
                 shared[record_id] = shared.get(record_id, 0) + 1
-        if len(shared) <= MOST_COMPARED:
+        if len(shared) <= MAX_COMPARED_PAGES:
             return list(shared)
-        return _most(shared, MOST_COMPARED)
+        return _top_by_count(shared, MAX_COMPARED_PAGES)
 
 
-def _most(shared: Mapping[int, int], count: int) -> list[int]:
+def _top_by_count(shared: Mapping[int, int], count: int) -> list[int]:
     """Those with the highest numbers, of equals the earliest."""
     return sorted(shared, key=lambda record_id: (-shared[record_id], record_id))[:count]

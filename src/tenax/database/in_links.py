@@ -10,20 +10,20 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import chain
 from typing import NamedTuple
 
-from tenax.database.rows import milliseconds, origin_of
+from tenax.database.rows import milliseconds, url_origin
 from tenax.database.schedule import Entry
-from tenax.model import LINK_STEPS, SECONDS_PER_POINT, points_of_links
+from tenax.model import LINK_STEPS, SECONDS_PER_POINT, in_link_points
 
-KEPT = 50_000
+MAX_COUNTED_TASKS = 50_000
 """Tasks whose links are counted, twice at most."""
 
-Linked = dict[str, int]
+LinkCounts = dict[str, int]
 """URLs, and how many more links they have by what one transaction tells."""
-InHand = Mapping[int, Collection[int]]
+LoadedKeys = Mapping[int, Collection[int]]
 """Hosts whose tasks may be moved, each with the keys of those that may not: they are known by their place."""
 
 
-class Waits:
+class QueuedTask:
     """A task in the queue, and its links."""
 
     __slots__ = ("due", "in_links", "lead_ms", "rank")
@@ -33,7 +33,7 @@ class Waits:
         self.due = due
         """Milliseconds since the epoch, with what its links are worth so far."""
         self.in_links = in_links
-        self.lead_ms = lead_of(in_links)
+        self.lead_ms = link_lead_ms(in_links)
         """What they are worth so far."""
 
 
@@ -49,81 +49,81 @@ class Move(NamedTuple):
 
 
 class InLinks:
-    """The counts. What is asked in a transaction changes nothing: `written` does, when it is committed."""
+    """The counts. What is asked in a transaction changes nothing: `on_commit` does, when it is committed."""
 
-    def __init__(self, kept: int = KEPT) -> None:
-        self._kept = kept
-        self._waits: dict[str, Waits] = {}
-        self._waits_before: dict[str, Waits] = {}
+    def __init__(self, max_tasks: int = MAX_COUNTED_TASKS) -> None:
+        self._max_tasks = max_tasks
+        self._tasks: dict[str, QueuedTask] = {}
+        self._older_tasks: dict[str, QueuedTask] = {}
 
     def __contains__(self, url: str) -> bool:
-        return url in self._waits or url in self._waits_before
+        return url in self._tasks or url in self._older_tasks
 
-    def told(self, told: Iterable[Mapping[str, int]]) -> Linked:
+    def sum_link_counts(self, link_counts: Iterable[Mapping[str, int]]) -> LinkCounts:
         """What visits tell of links to tasks that wait."""
-        found: Linked = {}
-        for url, more in chain.from_iterable(map(Mapping.items, told)):
+        found: LinkCounts = {}
+        for url, more in chain.from_iterable(map(Mapping.items, link_counts)):
             if url in self:
                 found[url] = found.get(url, 0) + more
         return found
 
-    def moves(
+    def plan_moves(
         self,
-        linked: Linked,
+        link_counts: LinkCounts,
         host_ids: Mapping[str, int],
         url_key: Callable[[str], int],
-        in_hand: InHand,
+        loaded_keys: LoadedKeys,
         now: float,
     ) -> list[Move]:
         """Whom these links bring ahead, where nobody holds it."""
         found: list[Move] = []
         now_ms = milliseconds(now)
-        for url, more in linked.items():
-            waits = self._of(url)
-            if waits is None or (lead_ms := lead_of(waits.in_links + more)) == waits.lead_ms or waits.due > now_ms:
+        for url, more in link_counts.items():
+            waits = self._get_task(url)
+            if waits is None or (lead_ms := link_lead_ms(waits.in_links + more)) == waits.lead_ms or waits.due > now_ms:
                 continue
-            host_id = host_ids.get(origin_of(url))
-            if host_id is not None and host_id in in_hand and (key := url_key(url)) not in in_hand[host_id]:
+            host_id = host_ids.get(url_origin(url))
+            if host_id is not None and host_id in loaded_keys and (key := url_key(url)) not in loaded_keys[host_id]:
                 due = waits.due + waits.lead_ms - lead_ms
                 found.append(Move(due, host_id, waits.rank, waits.due, key, url))
         return found
 
-    def written(
+    def on_commit(
         self,
-        linked: Linked,
+        link_counts: LinkCounts,
         moves: Iterable[Move],
         moved: Collection[tuple[int, int]],
-        new: Iterable[tuple[str, Entry]],
+        new_entries: Iterable[tuple[str, Entry]],
     ) -> None:
         """A transaction is committed. `moved`: hosts and keys of those that were still there to be moved."""
-        for url, more in linked.items():
-            if (waits := self._of(url)) is not None:
+        for url, more in link_counts.items():
+            if (waits := self._get_task(url)) is not None:
                 waits.in_links += more
         for move in moves:
-            waits = self._of(move.url)
+            waits = self._get_task(move.url)
             if (move.host_id, move.key) not in moved:
                 self.forget(move.url)
             elif waits is not None:
                 waits.lead_ms += waits.due - move.due
                 waits.due = move.due
-        if len(self._waits) > self._kept:
-            self._waits_before, self._waits = self._waits, {}
-        for url, entry in new:
-            self._waits[url] = Waits(entry.rank, entry.due, linked.get(url, 0))
+        if len(self._tasks) > self._max_tasks:
+            self._older_tasks, self._tasks = self._tasks, {}
+        for url, entry in new_entries:
+            self._tasks[url] = QueuedTask(entry.rank, entry.due, link_counts.get(url, 0))
 
     def forget(self, url: str) -> None:
         """It waits no longer."""
-        self._waits.pop(url, None)
-        self._waits_before.pop(url, None)
+        self._tasks.pop(url, None)
+        self._older_tasks.pop(url, None)
 
-    def _of(self, url: str) -> Waits | None:
-        return self._waits.get(url) or self._waits_before.get(url)
-
-
-_MOST_LINKS = max(LINK_STEPS)
-_LEADS = tuple(milliseconds(points_of_links(number) * SECONDS_PER_POINT) for number in range(_MOST_LINKS + 1))
+    def _get_task(self, url: str) -> QueuedTask | None:
+        return self._tasks.get(url) or self._older_tasks.get(url)
 
 
-def lead_of(in_links: int) -> int:
+_MAX_LINKS = max(LINK_STEPS)
+_LEADS_MS = tuple(milliseconds(in_link_points(number) * SECONDS_PER_POINT) for number in range(_MAX_LINKS + 1))
+
+
+def link_lead_ms(in_links: int) -> int:
     """How far ahead so many links bring a task, in milliseconds."""
-    return _LEADS[in_links if in_links < _MOST_LINKS else _MOST_LINKS]
+    return _LEADS_MS[in_links if in_links < _MAX_LINKS else _MAX_LINKS]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tenax.model import NEEDS_BROWSER
 
-WRONG = {
+CHECKS = {
     "waiting tasks that were never admitted":
         "SELECT count(*) FROM queue q WHERE NOT EXISTS "
         "(SELECT 1 FROM seen s WHERE s.host_id = q.host_id AND s.key = q.key)",
@@ -29,12 +29,12 @@ WRONG = {
     "links of URLs that are not there":
         "SELECT count(*) FROM link l WHERE NOT EXISTS (SELECT 1 FROM record r WHERE r.id = l.record_id)",
     "places in the index of originals that lead to a duplicate or to no page":
-        "SELECT count(*) FROM likeness l WHERE NOT EXISTS (SELECT 1 FROM record r WHERE r.id = l.record_id "
+        "SELECT count(*) FROM duplicate_index l WHERE NOT EXISTS (SELECT 1 FROM record r WHERE r.id = l.record_id "
         "AND r.content_id IS NOT NULL AND r.duplicate_of IS NULL)",
 }  # fmt: skip
 """What is wrong, and how many rows are."""
 
-COUNTED = {
+COUNT_QUERIES = {
     "waiting": "SELECT count(*) FROM queue",
     "settled": "SELECT count(*) FROM record WHERE state = 'settled'",
     "dead": "SELECT count(*) FROM record WHERE state = 'dead'",
@@ -47,5 +47,5 @@ COUNTED = {
 """What the tally must say."""
 
 
-def miscounted(name: str, told: int, counted: int) -> str:
-    return f"the tally says {name}: {told}, there are {counted}"
+def describe_miscount(name: str, recorded: int, counted: int) -> str:
+    return f"the tally says {name}: {recorded}, there are {counted}"

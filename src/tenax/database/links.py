@@ -17,12 +17,12 @@ from tenax.model import PageLink
 
 FEED, SITEMAP = "feed", "sitemap"
 """The `rel` of URL lists that a document names."""
-_COLUMN = "\0"
-_LINE = "\n"
+_COLUMN_SEPARATOR = "\0"
+_LINE_SEPARATOR = "\n"
 _NOFOLLOW, _IN_ARTICLE, _URL_LIST = 1, 2, 4
-_MARKS = "01234567"
-_FOLLOWED = "02"
-_LEVEL = 0
+_FLAG_DIGITS = "01234567"
+_FOLLOWED_FLAGS = "02"
+_COMPRESSION_LEVEL = 0
 """The quickest. The next one is a fifth smaller, and costs a crawl another half percent."""
 
 
@@ -42,10 +42,10 @@ class Anchor(Protocol):
 def pack_links(
     origin: str,
     targets: Sequence[str | None],
-    said: Sequence[Anchor],
+    link_anchors: Sequence[Anchor],
     *,
     feeds: Iterable[str | None] = (),
-    but: str = "",
+    excluded_url: str = "",
     is_nofollow: bool = False,
 ) -> bytes:
     """Of a page at this origin: where links lead, and what is said there; `is_nofollow` when the page says it of all.
@@ -53,47 +53,49 @@ def pack_links(
     Of links to the same place one is kept, and none that leads nowhere, or to the one place that is left out. `feeds`
     are those that the page names. Nothing at all is kept of a page without any of them.
     """
-    found = dict(zip(targets, said, strict=False))
-    if len(found) < min(len(targets), len(said)):
-        found = _each_once(zip(targets, said, strict=False))
+    found = dict(zip(targets, link_anchors, strict=False))
+    if len(found) < min(len(targets), len(link_anchors)):
+        found = _deduplicate_links(zip(targets, link_anchors, strict=False))
     found.pop(None, None)
-    found.pop(but, None)
+    found.pop(excluded_url, None)
     anchors = found.values()
     urls = list(filter(None, found))
     texts = [anchor.text for anchor in anchors]
-    marks = [_MARKS[_IN_ARTICLE * anchor.is_in_article + (is_nofollow or anchor.is_nofollow)] for anchor in anchors]
+    marks = [
+        _FLAG_DIGITS[_IN_ARTICLE * anchor.is_in_article + (is_nofollow or anchor.is_nofollow)] for anchor in anchors
+    ]
     rels = [anchor.rel for anchor in anchors]
     for feed in dict.fromkeys(filter(None, feeds)):
         urls.append(feed)
         texts.append("")
-        marks.append(_MARKS[_URL_LIST + is_nofollow])
+        marks.append(_FLAG_DIGITS[_URL_LIST + is_nofollow])
         rels.append(FEED)
-    return _packed(origin, urls, texts, marks, rels)
+    return _pack_columns(origin, urls, texts, marks, rels)
 
 
-def pack_urls(origin: str, urls: Iterable[str | None], lists: Iterable[str | None] = (), rel: str = "") -> bytes:
+def pack_urls(origin: str, urls: Iterable[str | None], url_lists: Iterable[str | None] = (), rel: str = "") -> bytes:
     """What a sitemap or a feed at this origin lists, as the links of a page are packed; then the URL lists that it
     names, each with this `rel`."""
-    found, named = (list(dict.fromkeys(filter(None, some))) for some in (urls, lists))
-    marks = [_MARKS[0]] * len(found) + [_MARKS[_URL_LIST]] * len(named)
-    return _packed(origin, found + named, [], marks, [""] * len(found) + [rel] * len(named))
+    found, named = (list(dict.fromkeys(filter(None, some))) for some in (urls, url_lists))
+    marks = [_FLAG_DIGITS[0]] * len(found) + [_FLAG_DIGITS[_URL_LIST]] * len(named)
+    return _pack_columns(origin, found + named, [], marks, [""] * len(found) + [rel] * len(named))
 
 
-def _packed(origin: str, urls: list[str], texts: list[str], marks: list[str], rels: list[str]) -> bytes:
+def _pack_columns(origin: str, urls: list[str], texts: list[str], flags: list[str], rels: list[str]) -> bytes:
     if not urls:
         return b""
     # No URL has a line break in it, or a NUL.
-    paths = _LINE.join(["", *urls]).replace(f"{_LINE}{origin}/", f"{_LINE}/")[1:]
-    columns = (paths, _column(texts), "".join(marks), _column(rels))
-    return isal_zlib.compress(_COLUMN.join(columns).encode("utf-8", "replace"), _LEVEL)
+    paths = _LINE_SEPARATOR.join(["", *urls]).replace(f"{_LINE_SEPARATOR}{origin}/", f"{_LINE_SEPARATOR}/")[1:]
+    columns = (paths, _join_column(texts), "".join(flags), _join_column(rels))
+    return isal_zlib.compress(_COLUMN_SEPARATOR.join(columns).encode("utf-8", "replace"), _COMPRESSION_LEVEL)
 
 
 def unpack_links(origin: str, packed: bytes) -> tuple[PageLink, ...]:
     if not packed:
         return ()
-    paths, texts, marks, rels = _columns(packed)
-    urls = [origin + path if path[:1] == "/" else path for path in paths.split(_LINE)]
-    said = zip(urls, _lines(texts, len(urls)), _lines(rels, len(urls)), map(int, marks), strict=True)
+    paths, texts, marks, rels = _split_columns(packed)
+    urls = [origin + path if path[:1] == "/" else path for path in paths.split(_LINE_SEPARATOR)]
+    said = zip(urls, _split_column(texts, len(urls)), _split_column(rels, len(urls)), map(int, marks), strict=True)
     return tuple(
         PageLink(url, text, rel, bool(mark & _NOFOLLOW), bool(mark & _IN_ARTICLE), bool(mark & _URL_LIST))
         for url, text, rel, mark in said
@@ -104,15 +106,15 @@ def followed_targets(origin: str, packed: bytes) -> list[str]:
     """Where links lead that are not marked nofollow, URL lists left out; quicker than to unpack all that is kept."""
     if not packed:
         return []
-    paths, _, marks, _ = _columns(packed)
+    paths, _, marks, _ = _split_columns(packed)
     return [
         origin + path if path[:1] == "/" else path
-        for path, mark in zip(paths.split(_LINE), marks, strict=True)
-        if mark in _FOLLOWED
+        for path, mark in zip(paths.split(_LINE_SEPARATOR), marks, strict=True)
+        if mark in _FOLLOWED_FLAGS
     ]
 
 
-def links_to(target: str, origin: str, packed: bytes) -> list[PageLink]:
+def find_links(target: str, origin: str, packed: bytes) -> list[PageLink]:
     """The link that leads there, and the mark that it is a URL list. Most pages have neither, and are only looked
     through."""
     if not packed:
@@ -123,15 +125,15 @@ def links_to(target: str, origin: str, packed: bytes) -> list[PageLink]:
     return [link for link in unpack_links(origin, packed) if link.url == target]
 
 
-def _each_once(links: Iterable[tuple[str | None, Anchor]]) -> dict[str | None, Anchor]:
+def _deduplicate_links(links: Iterable[tuple[str | None, Anchor]]) -> dict[str | None, Anchor]:
     found: dict[str | None, Anchor] = {}
     for url, anchor in links:
         known = found.get(url)
-        found[url] = anchor if known is None or url is None else _merged(url, known, anchor)
+        found[url] = anchor if known is None or url is None else _merge_anchors(url, known, anchor)
     return found
 
 
-def _merged(url: str, one: Anchor, other: Anchor) -> PageLink:
+def _merge_anchors(url: str, one: Anchor, other: Anchor) -> PageLink:
     """As a page with both of them treats the place: what the first says, followed if any is, in the article if any."""
     return PageLink(
         url,
@@ -142,19 +144,19 @@ def _merged(url: str, one: Anchor, other: Anchor) -> PageLink:
     )
 
 
-def _column(values: list[str]) -> str:
+def _join_column(values: list[str]) -> str:
     """A line to each; nothing when all are empty."""
     if not any(values):
         return ""
-    column = _LINE.join(values)
-    if column.count(_LINE) == len(values) - 1 and _COLUMN not in column:
+    column = _LINE_SEPARATOR.join(values)
+    if column.count(_LINE_SEPARATOR) == len(values) - 1 and _COLUMN_SEPARATOR not in column:
         return column
-    return _LINE.join([" ".join(value.replace(_COLUMN, " ").split()) for value in values])
+    return _LINE_SEPARATOR.join([" ".join(value.replace(_COLUMN_SEPARATOR, " ").split()) for value in values])
 
 
-def _columns(packed: bytes) -> list[str]:
-    return isal_zlib.decompress(packed).decode("utf-8").split(_COLUMN)
+def _split_columns(packed: bytes) -> list[str]:
+    return isal_zlib.decompress(packed).decode("utf-8").split(_COLUMN_SEPARATOR)
 
 
-def _lines(column: str, count: int) -> list[str]:
-    return column.split(_LINE) if column else [""] * count
+def _split_column(column: str, count: int) -> list[str]:
+    return column.split(_LINE_SEPARATOR) if column else [""] * count

@@ -12,18 +12,18 @@ from collections.abc import Iterable
 import msgspec
 from isal import isal_zlib
 
-from tenax.database.rows import Row, chain_of, decode_authors, encode
+from tenax.database.rows import Row, decode_authors, decode_chain, encode
 from tenax.model import Event, Page, PageKind, PageLink, Value
 
-EVENTS_BYTES = 16 * 1024 * 1024
+MAX_EVENT_BYTES = 16 * 1024 * 1024
 """Texts of events that are in memory together, for one who asks for many; but for the last of them."""
 _SEPARATOR = "\0"
-_PARTS = 4
+_PART_COUNT = 4
 _decode_page = msgspec.json.Decoder(Page).decode
 _decode_links = msgspec.json.Decoder(tuple[PageLink, ...]).decode
 
 
-class _About(Value, frozen=True):
+class _PageMetadata(Value, frozen=True):
     """What is kept of a page, and not in its record."""
 
     language_confidence: float = 0.0
@@ -35,10 +35,10 @@ class _About(Value, frozen=True):
     abstract: str = ""
 
 
-_decode_about = msgspec.json.Decoder(_About).decode
+_decode_metadata = msgspec.json.Decoder(_PageMetadata).decode
 
 
-class Texts(Value, frozen=True):
+class PageTexts(Value, frozen=True):
     """The long parts of a page."""
 
     text: str = ""
@@ -47,13 +47,13 @@ class Texts(Value, frozen=True):
     links: tuple[PageLink, ...] = ()
 
 
-def content_of(page: Page) -> tuple[bytes, bytes]:
+def encode_content(page: Page) -> tuple[bytes, bytes]:
     """The page without its texts, and its texts."""
     about = msgspec.structs.replace(page, text="", article="", markdown="", links=())
-    return encode(about), pack(page.text, page.article, page.markdown, page.links)
+    return encode(about), pack_texts(page.text, page.article, page.markdown, page.links)
 
 
-def pack(text: str, article: str = "", markdown: str = "", links: tuple[PageLink, ...] = ()) -> bytes:
+def pack_texts(text: str, article: str = "", markdown: str = "", links: tuple[PageLink, ...] = ()) -> bytes:
     """Deflated, so that anything can read it; by a library that does it in half the time of the usual one."""
     parts = [text, article, markdown, encode(links).decode() if links else ""]
     if any(_SEPARATOR in part for part in parts):  # our own readers leave none in a text
@@ -63,38 +63,38 @@ def pack(text: str, article: str = "", markdown: str = "", links: tuple[PageLink
     return isal_zlib.compress(_SEPARATOR.join(parts).encode("utf-8", "replace"), 0)
 
 
-def unpack(body: bytes | None) -> Texts:
+def unpack_texts(body: bytes | None) -> PageTexts:
     if body is None:
-        return Texts()
+        return PageTexts()
     parts = isal_zlib.decompress(body).decode("utf-8").split(_SEPARATOR)
-    text, article, markdown, links = parts + [""] * (_PARTS - len(parts))
-    return Texts(text, article, markdown, _decode_links(links) if links else ())
+    text, article, markdown, links = parts + [""] * (_PART_COUNT - len(parts))
+    return PageTexts(text, article, markdown, _decode_links(links) if links else ())
 
 
-def events_of(rows: Iterable[tuple[int, float, bytes, bytes | None]]) -> list[Event]:
+def decode_events(rows: Iterable[tuple[int, float, bytes, bytes | None]]) -> list[Event]:
     """The events of these rows, as many as are not too long together; at least the first."""
     events: list[Event] = []
     text_bytes = 0
     for seq, at, about, body in rows:
-        events.append(Event(seq=seq, at=at, page=event_page(about, body)))
+        events.append(Event(seq=seq, at=at, page=decode_event_page(about, body)))
         text_bytes += events[-1].page.text_bytes
-        if text_bytes > EVENTS_BYTES:
+        if text_bytes > MAX_EVENT_BYTES:
             break
     return events
 
 
-def event_page(about: bytes, body: bytes | None) -> Page:
+def decode_event_page(page_json: bytes, body: bytes | None) -> Page:
     """The page of an event, its texts put back."""
-    texts = unpack(body)
+    texts = unpack_texts(body)
     return msgspec.structs.replace(
-        _decode_page(about), text=texts.text, article=texts.article, markdown=texts.markdown, links=texts.links
+        _decode_page(page_json), text=texts.text, article=texts.article, markdown=texts.markdown, links=texts.links
     )
 
 
-def page_of(row: Row, content: tuple[bytes, bytes] | None, via: str | None, duplicate_of: str | None) -> Page:
+def page_from_row(row: Row, content: tuple[bytes, bytes] | None, via: str | None, duplicate_of: str | None) -> Page:
     """A page as it stands: its record, which is renewed when it comes again the same, and its content."""
-    about = _decode_about(content[0]) if content is not None else _About()
-    texts = unpack(content[1] if content is not None else None)
+    about = _decode_metadata(content[0]) if content is not None else _PageMetadata()
+    texts = unpack_texts(content[1] if content is not None else None)
     return Page(
         url=row["origin"] + row["path"],
         status=row["page_status"],
@@ -125,13 +125,13 @@ def page_of(row: Row, content: tuple[bytes, bytes] | None, via: str | None, dupl
         words=row["words"] or 0,
         fingerprint=row["fingerprint"] or b"",
         duplicate_of=duplicate_of,
-        likeness=row["likeness"] or 0.0,
+        similarity=row["similarity"] or 0.0,
         links=texts.links,
         links_count=row["links_count"],
         depth=row["depth"],
         via=via,
         duration_ms=row["duration_ms"],
-        chain=chain_of(row["chain"]),
+        chain=decode_chain(row["chain"]),
         etag=row["etag"],
         last_modified=row["last_modified"],
         stale_since=row["stale_since"] / 1000 if row["stale_since"] is not None else None,

@@ -1,4 +1,4 @@
-"""What people are told of a ledger, put together from its rows: the life of a URL, dead letters, the status."""
+"""What people are told of a database, put together from its rows: the life of a URL, dead letters, the status."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from typing import Any
 import msgspec
 
 from tenax.database import (
-    Agenda,
-    AgendaLine,
-    CutCount,
-    CutPage,
-    HostLine,
-    LetterRecord,
-    Life,
+    CutOffCount,
+    CutOffPage,
+    DeadLetterRecord,
+    DueTask,
+    DueTasks,
+    HostStatus,
     ParkedRedirect,
     Status,
     TaskState,
+    UrlHistory,
     rows,
 )
 from tenax.database.rows import Row
 from tenax.database.schedule import Entry
-from tenax.model import Again, Cursor, HostRecord, Page, Priority, setting_of
+from tenax.model import Cursor, HostRecord, Page, Priority, Reschedule, limit_setting
 
-PAGES_AT_ONCE = 200
-BUSIEST = 20
+PAGE_BATCH_SIZE = 200
+BUSIEST_HOSTS = 20
 
 
-def life_of_task(url: str, entry: Entry, host: HostRecord, via: str | None) -> Life:
+def history_from_entry(url: str, entry: Entry, host: HostRecord, via: str | None) -> UrlHistory:
     """Of a URL that was never visited; `via` is where it was found."""
-    return Life(
+    return UrlHistory(
         url=url,
         state=TaskState.WAITING,
         discovered_at=entry.found / 1000,
@@ -38,18 +38,18 @@ def life_of_task(url: str, entry: Entry, host: HostRecord, via: str | None) -> L
         depth=entry.depth,
         priority=Priority(3 - entry.rank),
         via=via,
-        chain=rows.chain_of(entry.chain),
+        chain=rows.decode_chain(entry.chain),
         due=entry.due / 1000,
         attempt=entry.attempt,
         host=host,
     )
 
 
-def life_of_record(
+def history_from_record(
     row: Row, entry: Entry | None, host: HostRecord, via: str | None, page: Page | None, visits: Iterable[bytes]
-) -> Life:
+) -> UrlHistory:
     """Of a URL that was visited; `entry` is its task when it waits again, `page` what it brought."""
-    return Life(
+    return UrlHistory(
         url=row["origin"] + row["path"],
         state=TaskState(row["state"]),
         discovered_at=row["discovered_at"] / 1000,
@@ -57,18 +57,18 @@ def life_of_record(
         depth=row["depth"],
         priority=Priority(row["priority"]),
         via=via,
-        chain=rows.chain_of(row["chain"]),
+        chain=rows.decode_chain(row["chain"]),
         due=entry.due / 1000 if entry else None,
         attempt=row["attempt"],
         cause=row["error_message"] if row["state"] in (TaskState.DEAD, TaskState.PARKED) else None,
         page=page,
-        visits=tuple(map(rows.visit_record, visits)),
+        visits=tuple(map(rows.decode_visit, visits)),
         host=host,
     )
 
 
-def letter_of(row: Row) -> LetterRecord:
-    return LetterRecord(
+def dead_letter_from_row(row: Row) -> DeadLetterRecord:
+    return DeadLetterRecord(
         url=row["origin"] + row["path"],
         cause=row["error_message"] or "",
         at=row["last_visit_at"] / 1000,
@@ -81,14 +81,14 @@ def letter_of(row: Row) -> LetterRecord:
     )
 
 
-def status_of(
+def build_status(
     tally: dict[str, int],
     now: float,
     *,
     created: bytes | None,
     hosts: int,
     events: int,
-    busiest: Iterable[HostLine],
+    busiest: Iterable[HostStatus],
     due_now: int,
     next_due: float | None,
     cursors: dict[str, Cursor],
@@ -96,7 +96,7 @@ def status_of(
     cut_off: Iterable[tuple[str, int, int]],
     parked: Iterable[tuple[str, int]],
 ) -> Status:
-    """`created` as the ledger remembers it; `workers`: others that crawl into it now."""
+    """`created` as the database remembers it; `workers`: others that crawl into it now."""
     return Status(
         created_at=float(created) if created else now,
         now=now,
@@ -112,11 +112,11 @@ def status_of(
         wire_bytes=tally.get("wire_bytes", 0),
         saved_bytes=tally.get("saved_bytes", 0),
         events=events,
-        outcomes=rows.with_prefix(tally, "outcome:"),
-        refusals=rows.with_prefix(tally, "refusal:"),
-        cut_off={name: CutCount(links, pages) for name, links, pages in cut_off if setting_of(name)},
+        outcomes=rows.select_prefix(tally, "outcome:"),
+        refusals=rows.select_prefix(tally, "refusal:"),
+        cut_off={name: CutOffCount(links, pages) for name, links, pages in cut_off if limit_setting(name)},
         parked=dict(parked),
-        found=rows.with_prefix(tally, "found:"),
+        found=rows.select_prefix(tally, "found:"),
         busiest=tuple(busiest),
         due_now=due_now,
         next_due=next_due,
@@ -126,47 +126,47 @@ def status_of(
     )
 
 
-def cut_page_of(row: Sequence[Any]) -> CutPage:
+def cut_off_page_from_row(row: Sequence[Any]) -> CutOffPage:
     """Of a row of `cut_off_after`."""
-    url, origin, packed, record_id, depth, catalogue, cut = row
-    return CutPage(url, origin, packed, record_id, depth, catalogue, _decode_cut(cut))
+    url, origin, packed, record_id, depth, url_list, cut = row
+    return CutOffPage(url, origin, packed, record_id, depth, url_list, _decode_cut_off_counts(cut))
 
 
-def redirect_of(row: Sequence[Any]) -> ParkedRedirect:
+def redirect_from_row(row: Sequence[Any]) -> ParkedRedirect:
     """Of a row of `redirects_after`."""
     record_id, url, depth, cause = row
     return ParkedRedirect(record_id, url, depth, cause.rpartition(" to ")[2])
 
 
-_decode_cut = msgspec.json.Decoder(dict[str, int]).decode
+_decode_cut_off_counts = msgspec.json.Decoder(dict[str, int]).decode
 
 HORIZONS = {"now": 0, "hour": 3_600_000, "day": 86_400_000, "week": 604_800_000}
 """Until when a task is due, in milliseconds from now; what comes after is `later`."""
 
 
-def horizons(now: float) -> list[int]:
+def horizon_ends(now: float) -> list[int]:
     """The ends of the horizons, in milliseconds since 1970."""
     return [rows.milliseconds(now) + ahead for ahead in HORIZONS.values()]
 
 
-def agenda_of(
+def build_due_tasks(
     now: float, counts: Iterable[int | None], tasks: Iterable[tuple[str, int, int, int, bytes | None]]
-) -> Agenda:
+) -> DueTasks:
     """`counts`: what is due until each horizon, and in all; of tasks their URL, time, rank, source and last visit."""
     *until, _ = totals = [count or 0 for count in counts]
     within = [total - before for total, before in zip(totals, [0, *until], strict=True)]
     lines = tuple(
-        AgendaLine(url, due / 1000, Priority(3 - rank), rows.SOURCES[source], _why(visit), visit is None)
+        DueTask(url, due / 1000, Priority(3 - rank), rows.SOURCES[source], _wait_reason(visit), visit is None)
         for url, due, rank, source, visit in tasks
     )
-    return Agenda(now, dict(zip((*HORIZONS, "later"), within, strict=True)), lines)
+    return DueTasks(now, dict(zip((*HORIZONS, "later"), within, strict=True)), lines)
 
 
-def _why(visit: bytes | None) -> str:
+def _wait_reason(visit: bytes | None) -> str:
     """Why a task waits again, by its last visit."""
     if visit is None:
         return ""
-    record = rows.visit_record(visit)
-    if isinstance(record.plan, Again) and record.plan.why:
+    record = rows.decode_visit(visit)
+    if isinstance(record.plan, Reschedule) and record.plan.why:
         return record.plan.why
-    return rows.trouble_in(record.outcome) or ""
+    return rows.outcome_error(record.outcome) or ""

@@ -1,4 +1,4 @@
-"""What the ledger tells of itself: the life of a URL, the whole crawl at a glance, what is due when."""
+"""What the database tells of itself: the life of a URL, the whole crawl at a glance, what is due when."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ class TaskState(StrEnum):
 
 
 class VisitRecord(Value, frozen=True):
-    """One visit as the ledger remembers it."""
+    """One visit as the database remembers it."""
 
     at: float
     outcome: Outcome
     plan: Plan
     attempt: int = 0
     fetch: FetchRecord = FetchRecord()
-    offered: int = 0
-    """Links it offered; those it knew to be in the ledger were left out."""
+    candidate_count: int = 0
+    """Links it offered; those it knew to be in the database were left out."""
     refusals: dict[str, int] = {}
     is_conditional: bool = False
     """It asked for the page only if that had changed."""
 
 
-class Life(Value, frozen=True):
-    """Everything the ledger knows about one URL."""
+class UrlHistory(Value, frozen=True):
+    """Everything the database knows about one URL."""
 
     url: str
     state: TaskState
@@ -52,7 +52,7 @@ class Life(Value, frozen=True):
     host: HostRecord | None = None
 
 
-class LetterRecord(Value, frozen=True):
+class DeadLetterRecord(Value, frozen=True):
     """A dead letter."""
 
     url: str
@@ -68,7 +68,7 @@ class LetterRecord(Value, frozen=True):
     """Why the last answer was not kept."""
 
 
-class HostLine(Value, frozen=True):
+class HostStatus(Value, frozen=True):
     """A host in the status: its record and what waits there."""
 
     host: HostRecord
@@ -76,7 +76,7 @@ class HostLine(Value, frozen=True):
     next_due: float | None = None
 
 
-class CutCount(Value, frozen=True):
+class CutOffCount(Value, frozen=True):
     """What one limit cut off."""
 
     links: int
@@ -107,14 +107,14 @@ class Status(Value, frozen=True):
     """Visits by outcome, such as `fetched`, `failed:dns`, `refused:robots`."""
     refusals: dict[str, int] = {}
     """Links never admitted, by rule."""
-    cut_off: dict[str, CutCount] = {}
+    cut_off: dict[str, CutOffCount] = {}
     """Links that the rules allow and a limit kept out, by the limit's name; see `model.limits`."""
     parked: dict[str, int] = {}
     """Tasks that a setting keeps back, by cause: `guard`, `rules`, `facets`."""
     found: dict[str, int] = {}
-    """URLs that were admitted, by how they came to us: `link`, `sitemap`, `feed`; `catalogue` are sitemaps and feeds
+    """URLs that were admitted, by how they came to us: `link`, `sitemap`, `feed`; `URL list` are sitemaps and feeds
     themselves, and the usual places where one was looked for."""
-    busiest: tuple[HostLine, ...] = ()
+    busiest: tuple[HostStatus, ...] = ()
     """Hosts with the most waiting tasks, most first."""
     due_now: int = 0
     next_due: float | None = None
@@ -126,7 +126,7 @@ class Status(Value, frozen=True):
     """How many do: on a server, those that gave a sign of life in time."""
 
 
-class AgendaLine(Value, frozen=True):
+class DueTask(Value, frozen=True):
     """A waiting task, as the schedule shows it."""
 
     url: str
@@ -138,13 +138,13 @@ class AgendaLine(Value, frozen=True):
     is_new: bool = False
 
 
-class Agenda(Value, frozen=True):
+class DueTasks(Value, frozen=True):
     """What is due when."""
 
     now: float
     due_within: dict[str, int] = {}
     """How many tasks are due within `now`, `hour`, `day`, `week` and `later`; each in one of them."""
-    lines: tuple[AgendaLine, ...] = ()
+    tasks: tuple[DueTask, ...] = ()
     """The first ones, in the order of their times."""
 
 

@@ -6,7 +6,7 @@ import re
 from pkgutil import get_data
 
 
-def statements_of(package: str) -> dict[str, str]:
+def load_statements(package: str) -> dict[str, str]:
     """The statements of the package's `queries.sql` by name; each begins with a line `-- name: …`."""
     text = get_data(package, "queries.sql")
     assert text is not None, "it comes with the package"

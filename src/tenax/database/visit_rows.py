@@ -9,37 +9,37 @@ from typing import NamedTuple
 import msgspec
 
 from tenax.config import DuplicatesConfig
-from tenax.database import Admission, Likeness, rows
-from tenax.database.duplicates import Duplicates, Print, Twin, print_of
-from tenax.database.page_codec import content_of
+from tenax.database import Admission, Similarity, rows
+from tenax.database.duplicates import DuplicateKeys, DuplicateMatch, DuplicateSearch, make_duplicate_keys
+from tenax.database.page_codec import encode_content
 from tenax.database.rows import milliseconds
 from tenax.database.schedule import Entry
 from tenax.model import (
     LINKS_NOT_KEPT,
-    Again,
+    Candidate,
+    ChangeNotice,
     DeadLetter,
     Fetched,
-    Held,
     HostRecord,
-    Offer,
     Page,
     PageKind,
     Park,
     Redirected,
     Rejected,
-    Tiding,
+    Reschedule,
+    StoredCopy,
     Unchanged,
     Visit,
-    cut_off_by_limits,
+    limit_refusals,
 )
 
-Values = tuple[object, ...]
+RowValues = tuple[object, ...]
 
 DUPLICATE = "duplicate"
 """The reason why links of a duplicate are refused, where they are."""
 
 
-class Settling(NamedTuple):
+class PendingVisit(NamedTuple):
     """A visit about to be written, with its task as the queue holds it."""
 
     visit: Visit
@@ -47,35 +47,35 @@ class Settling(NamedTuple):
     entry: Entry
 
 
-class Stored(NamedTuple):
+class StoredPage(NamedTuple):
     """A page as it is stored."""
 
     content_id: int
     is_of_this_round: bool
     kind: str
-    told: Values
+    version: RowValues
     """What makes another version of it news."""
     content_hash: bytes = b""
     fingerprint: bytes | None = None
     """None when it was never compared with others."""
-    twin: int | None = None
+    duplicate_of: int | None = None
     """The record that it is a duplicate of."""
 
     def is_original(self, page: Page) -> bool:
         """Whether the page that came again is in the index as it is."""
         is_same = self.fingerprint == page.fingerprint and self.content_hash.hex() == page.content_hash
-        return is_same and self.twin is None
+        return is_same and self.duplicate_of is None
 
 
-class Kept(NamedTuple):
+class PageToStore(NamedTuple):
     """A page as it is to be kept."""
 
     page: Page
     fingerprint: bytes | None = None
-    twin: Twin | None = None
+    duplicate: DuplicateMatch | None = None
 
 
-class Numbers(NamedTuple):
+class NewIds(NamedTuple):
     """Where the numbers of new rows come from."""
 
     record: Callable[[], int]
@@ -83,7 +83,7 @@ class Numbers(NamedTuple):
     content: Callable[[], int]
 
 
-class News(NamedTuple):
+class NewEvent(NamedTuple):
     """A content that is to be told."""
 
     content_id: int
@@ -95,42 +95,42 @@ class Effects:
     """The rows of some visits, by table, and what they add to the tally."""
 
     def __init__(self) -> None:
-        self.records: list[int] = []
+        self.record_ids: list[int] = []
         """One for each visit."""
-        self.visits: list[Values] = []
-        self.bare: list[Values] = []
+        self.visits: list[RowValues] = []
+        self.records_without_page: list[RowValues] = []
         """Records of visits without a page."""
-        self.confirmed: list[Values] = []
+        self.confirmed: list[RowValues] = []
         """Records of pages that still stand."""
-        self.pages: list[Values] = []
-        self.contents: list[Values] = []
-        self.catalogues: list[Values] = []
+        self.pages: list[RowValues] = []
+        self.contents: list[RowValues] = []
+        self.url_lists: list[RowValues] = []
         """What is kept of documents that list URLs: which kind, when it came, validators, record."""
-        self.awaited: list[Values] = []
+        self.missing_url_lists: list[RowValues] = []
         """Records of tasks that are said to be such documents, and were none this time."""
-        self.freshness: list[Values] = []
+        self.change_histories: list[RowValues] = []
         """How pages were seen to change, by record."""
-        self.links: list[Values] = []
+        self.links: list[RowValues] = []
         """Where pages lead, by record."""
-        self.cut: list[tuple[int, str, int]] = []
+        self.cut_offs: list[tuple[int, str, int]] = []
         """What limits cut off: record, name of the limit, links."""
-        self.read_again: list[tuple[int, bool]] = []
+        self.refetched: list[tuple[int, bool]] = []
         """Records of documents that came again, and whether they are lists: what was cut off of them before is not said
         any more. The sitemaps of a robots.txt that were cut off stay with the page that it was asked for."""
-        self.offers: list[tuple[Offer, ...]] = []
+        self.candidates: list[tuple[Candidate, ...]] = []
         """What each visit offers, if its page is followed."""
-        self.linked: list[Mapping[str, int]] = []
+        self.link_counts: list[Mapping[str, int]] = []
         """What it says of links to what is known."""
-        self.twins: dict[int, Twin] = {}
+        self.duplicates: dict[int, DuplicateMatch] = {}
         """Which visits, by their place in the group, brought duplicates, and of what."""
-        self.left: list[tuple[int, int]] = []
+        self.index_removals: list[tuple[int, int]] = []
         """Keys and records that leave the index of originals."""
-        self.entered: list[tuple[int, int]] = []
+        self.index_additions: list[tuple[int, int]] = []
         """Those that enter it then."""
-        self.news: list[News] = []
-        self.removed: list[tuple[int, int, int, int]] = []
+        self.events: list[NewEvent] = []
+        self.removed_from_queue: list[tuple[int, int, int, int]] = []
         """Places in the queue that tasks leave: host, rank, due time and key."""
-        self.again: list[Values] = []
+        self.rescheduled: list[RowValues] = []
         """Places whose tasks wait again, and what is different then."""
         self.arrivals: list[tuple[int, Entry]] = []
         """Tasks that wait again, by host."""
@@ -139,198 +139,207 @@ class Effects:
         self.tally: Counter[str] = Counter()
 
 
-def to_look_up(settlings: Sequence[Settling]) -> list[int]:
+def known_record_ids(visits: Sequence[PendingVisit]) -> list[int]:
     """The records whose stored pages matter: of pages that came again or were found to stand."""
     return [
         one.entry.record_id
-        for one in settlings
+        for one in visits
         if one.entry.record_id is not None and (one.visit.page is not None or isinstance(one.visit.outcome, Unchanged))
     ]
 
 
-def prints_of(
-    settlings: Sequence[Settling], stored: Mapping[int, Stored], likeness: Likeness | None
-) -> list[Print | None]:
+def build_duplicate_keys(
+    visits: Sequence[PendingVisit], stored: Mapping[int, StoredPage], similarity: Similarity | None
+) -> list[DuplicateKeys | None]:
     """What the pages are compared by; None for visits without one, and for originals that came again as they were."""
-    if likeness is None:
+    if similarity is None:
         return []
-    found: list[Print | None] = []
-    for one in settlings:
+    found: list[DuplicateKeys | None] = []
+    for one in visits:
         page, before = one.visit.page, stored.get(one.entry.record_id or 0)
         is_compared = page is not None and (before is None or not before.is_original(page))
-        found.append(print_of(page, one.visit.host.origin, likeness) if page is not None and is_compared else None)
+        found.append(
+            make_duplicate_keys(page, one.visit.host.origin, similarity) if page is not None and is_compared else None
+        )
     return found
 
 
-def effects_of(
-    settlings: Sequence[Settling], stored: Mapping[int, Stored], numbers: Numbers, duplicates: Duplicates
+def compute_effects(
+    visits: Sequence[PendingVisit], stored: Mapping[int, StoredPage], new_ids: NewIds, duplicates: DuplicateSearch
 ) -> Effects:
     """Of visits in the order they ended; `stored` are the pages of the records to look up."""
     found = Effects()
-    for number, one in enumerate(settlings):
-        record_id = one.entry.record_id or numbers.record()
+    for number, one in enumerate(visits):
+        record_id = one.entry.record_id or new_ids.record()
         before = stored.get(record_id)
-        found.records.append(record_id)
-        kept = _kept(number, one.visit, record_id, before, duplicates, found)
-        visit = _followed(one.visit, kept, duplicates.rules_of(number))
-        found.offers.append(visit.offers)
-        found.linked.append(visit.linked)
-        _settle(one._replace(visit=visit), record_id, before, kept, numbers, found)
-        _replan(one, record_id, found)
+        found.record_ids.append(record_id)
+        kept = _prepare_page(number, one.visit, record_id, before, duplicates, found)
+        visit = _drop_duplicate_links(one.visit, kept, duplicates.page_rules(number))
+        found.candidates.append(visit.candidates)
+        found.link_counts.append(visit.new_in_links)
+        _add_visit_rows(one._replace(visit=visit), record_id, before, kept, new_ids, found)
+        _update_queue(one, record_id, found)
         found.hosts[one.host_id] = one.visit.host
     return found
 
 
-def _kept(
-    number: int, visit: Visit, record_id: int, stored: Stored | None, duplicates: Duplicates, found: Effects
-) -> Kept | None:
+def _prepare_page(
+    number: int, visit: Visit, record_id: int, stored: StoredPage | None, duplicates: DuplicateSearch, effects: Effects
+) -> PageToStore | None:
     """The page as it is kept, compared with those before; its places in the index change with it."""
     page = visit.page
     if page is None:
         return None
     if stored is not None and stored.is_original(page):
-        return Kept(page, page.fingerprint)
-    if stored is not None and stored.fingerprint is not None and stored.twin is None:
-        found.left += duplicates.leaves(record_id, stored.content_hash, stored.fingerprint)
-    rules = duplicates.rules_of(number)
+        return PageToStore(page, page.fingerprint)
+    if stored is not None and stored.fingerprint is not None and stored.duplicate_of is None:
+        effects.index_removals += duplicates.remove_original(record_id, stored.content_hash, stored.fingerprint)
+    rules = duplicates.page_rules(number)
     if rules is None:
-        return Kept(page)
-    twin = duplicates.twin_of(number, record_id)
-    if twin is None:
-        found.entered += duplicates.enters(number, record_id, page.url)
-        return Kept(page, page.fingerprint)
-    found.twins[number] = twin
+        return PageToStore(page)
+    match = duplicates.find_match(number, record_id)
+    if match is None:
+        effects.index_additions += duplicates.add_original(number, record_id, page.url)
+        return PageToStore(page, page.fingerprint)
+    effects.duplicates[number] = match
     texts = {} if rules.store else {"text": "", "article": "", "markdown": ""}
-    page = msgspec.structs.replace(page, duplicate_of=twin.url, likeness=twin.likeness, **texts)
-    return Kept(page, page.fingerprint, twin)
+    page = msgspec.structs.replace(page, duplicate_of=match.url, similarity=match.similarity, **texts)
+    return PageToStore(page, page.fingerprint, match)
 
 
-def _followed(visit: Visit, kept: Kept | None, rules: DuplicatesConfig | None) -> Visit:
+def _drop_duplicate_links(visit: Visit, kept: PageToStore | None, rules: DuplicatesConfig | None) -> Visit:
     """The visit without its links, where those of duplicates are not followed."""
-    if kept is None or kept.twin is None or rules is None or rules.follow or not visit.offers:
+    if kept is None or kept.duplicate is None or rules is None or rules.follow or not visit.candidates:
         return visit
     return msgspec.structs.replace(
-        visit, offers=(), linked={}, refusals={**visit.refusals, DUPLICATE: len(visit.offers)}
+        visit, candidates=(), new_in_links={}, refusals={**visit.refusals, DUPLICATE: len(visit.candidates)}
     )
 
 
-def with_twins(admissions: Sequence[Admission], found: Effects, settlings: Sequence[Settling]) -> list[Admission]:
+def mark_duplicates(
+    admissions: Sequence[Admission], effects: Effects, visits: Sequence[PendingVisit]
+) -> list[Admission]:
     """What became of the offers of some visits, with what their pages are duplicates of."""
     told = list(admissions)
-    for number, twin in found.twins.items():
-        is_taken = len(found.offers[number]) == len(settlings[number].visit.offers)
+    for number, match in effects.duplicates.items():
+        is_taken = len(effects.candidates[number]) == len(visits[number].visit.candidates)
         told[number] = msgspec.structs.replace(
-            told[number], duplicate_of=twin.url, likeness=twin.likeness, are_offers_known=is_taken
+            told[number], duplicate_of=match.url, similarity=match.similarity, are_candidates_known=is_taken
         )
     return told
 
 
-def _settle(
-    one: Settling, record_id: int, stored: Stored | None, kept: Kept | None, numbers: Numbers, found: Effects
+def _add_visit_rows(
+    one: PendingVisit,
+    record_id: int,
+    stored: StoredPage | None,
+    kept: PageToStore | None,
+    new_ids: NewIds,
+    effects: Effects,
 ) -> None:
     """The rows of one visit, its record and its page."""
-    visit, number = one.visit, numbers.visit()
+    visit, number = one.visit, new_ids.visit()
     at = milliseconds(visit.finished_at)
-    found.visits.append((number, record_id, one.entry.record_id, at, rows.visit_detail(visit)))
-    if kept is not None and stored is not None and not _is_news(kept, stored):
-        found.pages.append(_page_row(one, kept, record_id, number, stored.content_id))
+    effects.visits.append((number, record_id, one.entry.record_id, at, rows.encode_visit(visit)))
+    if kept is not None and stored is not None and not _is_changed(kept, stored):
+        effects.pages.append(_page_row(one, kept, record_id, number, stored.content_id))
     elif kept is not None:
-        content_id = numbers.content()
+        content_id = new_ids.content()
         told = msgspec.structs.replace(kept.page, fingerprint=b"") if kept.page.fingerprint else kept.page
-        found.contents.append((content_id, visit.finished_at, *content_of(told)))
-        found.pages.append(_page_row(one, kept, record_id, number, content_id))
-        found.news.append(News(content_id, visit.finished_at, told))
-    elif rows.is_confirmed(visit.outcome) and (stored is not None or _is_list(one.entry.held)):
-        found.confirmed.append(_confirmed_row(visit, record_id, number))
+        effects.contents.append((content_id, visit.finished_at, *encode_content(told)))
+        effects.pages.append(_page_row(one, kept, record_id, number, content_id))
+        effects.events.append(NewEvent(content_id, visit.finished_at, told))
+    elif rows.is_confirmed(visit.outcome) and (stored is not None or _is_url_list(one.entry.stored_copy)):
+        effects.confirmed.append(_confirmed_row(visit, record_id, number))
     else:
-        found.bare.append(_bare_row(one, record_id, number))
-        if isinstance(visit.outcome, Fetched) and visit.outcome.catalogue:
-            found.catalogues.append((visit.outcome.catalogue, at, visit.etag, visit.last_modified, record_id))
-        elif visit.claim.task.is_catalogue:
-            found.awaited.append((record_id,))
-    is_list = isinstance(visit.outcome, Fetched) and bool(visit.outcome.catalogue)
+        effects.records_without_page.append(_record_row(one, record_id, number))
+        if isinstance(visit.outcome, Fetched) and visit.outcome.url_list:
+            effects.url_lists.append((visit.outcome.url_list, at, visit.etag, visit.last_modified, record_id))
+        elif visit.claim.task.is_url_list:
+            effects.missing_url_lists.append((record_id,))
+    is_list = isinstance(visit.outcome, Fetched) and bool(visit.outcome.url_list)
     is_read = kept is not None or is_list
-    if visit.leads_to is not None:
-        found.links.append((record_id, visit.leads_to))
+    if visit.link_targets is not None:
+        effects.links.append((record_id, visit.link_targets))
     if (is_read or isinstance(visit.outcome, (Redirected, Rejected))) and one.entry.record_id is not None:
-        found.read_again.append((record_id, is_list))
+        effects.refetched.append((record_id, is_list))
     if visit.refusals:
-        found.cut += [(record_id, name, count) for name, count in cut_off_by_limits(visit.refusals).items()]
-    if visit.freshness is not None:
-        found.freshness.append((rows.encode(visit.freshness), record_id))
-    _count(visit, stored, kept, found.tally)
+        effects.cut_offs += [(record_id, name, count) for name, count in limit_refusals(visit.refusals).items()]
+    if visit.change_history is not None:
+        effects.change_histories.append((rows.encode(visit.change_history), record_id))
+    _count_visit(visit, stored, kept, effects.tally)
 
 
-def _is_list(held: Held | None) -> bool:
-    return held is not None and bool(held.catalogue)
+def _is_url_list(stored_copy: StoredCopy | None) -> bool:
+    return stored_copy is not None and bool(stored_copy.url_list)
 
 
-def _is_news(kept: Kept, stored: Stored) -> bool:
-    twin = kept.twin.record_id if kept.twin is not None else None
-    return stored.told != rows.told_of(kept.page) or stored.twin != twin
+def _is_changed(kept: PageToStore, stored: StoredPage) -> bool:
+    twin = kept.duplicate.record_id if kept.duplicate is not None else None
+    return stored.version != rows.page_version(kept.page) or stored.duplicate_of != twin
 
 
-def _replan(one: Settling, record_id: int, found: Effects) -> None:
+def _update_queue(one: PendingVisit, record_id: int, effects: Effects) -> None:
     """A task that is planned again stays in the queue with another time; the others leave it."""
     place, plan = (one.host_id, *one.entry[:3]), one.visit.plan
-    if not isinstance(plan, Again):
-        found.removed.append(place)
-        found.tally["waiting"] -= 1
+    if not isinstance(plan, Reschedule):
+        effects.removed_from_queue.append(place)
+        effects.tally["waiting"] -= 1
         return
     entry = one.entry._replace(
         due=milliseconds(plan.at),
-        attempt=_attempts(one.visit),
+        attempt=_attempt_count(one.visit),
         record_id=record_id,
-        hint=rows.hint_of(plan, one.entry.hint),
+        hint=rows.plan_hint(plan, one.entry.hint),
     )
-    found.again.append((*place, entry.due, entry.attempt, record_id, entry.hint))
-    found.arrivals.append((one.host_id, entry))
+    effects.rescheduled.append((*place, entry.due, entry.attempt, record_id, entry.hint))
+    effects.arrivals.append((one.host_id, entry))
 
 
-def _common(one: Settling, record_id: int) -> Values:
+def _common_columns(one: PendingVisit, record_id: int) -> RowValues:
     visit, entry = one.visit, one.entry
     return (
-        record_id, one.host_id, entry.key, entry.path, rows.state_after(visit), rows.status_after(visit.outcome),
-        rows.http_status_after(visit), entry.depth, 3 - entry.rank, entry.source, entry.via, entry.found,
-        milliseconds(visit.finished_at), _next_at(visit),
+        record_id, one.host_id, entry.key, entry.path, rows.task_state(visit), rows.url_status(visit.outcome),
+        rows.visit_http_status(visit), entry.depth, 3 - entry.rank, entry.source, entry.via, entry.found,
+        milliseconds(visit.finished_at), _next_visit_ms(visit),
     )  # fmt: skip
 
 
-def _bare_row(one: Settling, record_id: int, number: int) -> Values:
+def _record_row(one: PendingVisit, record_id: int, number: int) -> RowValues:
     visit = one.visit
-    trouble = visit.plan.cause if isinstance(visit.plan, (DeadLetter, Park)) else rows.trouble_of(visit)
-    failed = rows.status_after(visit.outcome) in ("failed", "rejected")
+    trouble = visit.plan.cause if isinstance(visit.plan, (DeadLetter, Park)) else rows.visit_error(visit)
+    failed = rows.url_status(visit.outcome) in ("failed", "rejected")
     return (
-        *_common(one, record_id), int(failed), trouble, _attempts(visit), _duration_ms(visit), number,
-        one.entry.chain, milliseconds(visit.finished_at) if rows.asks_site(visit.outcome) else None,
-        rows.stale_why(visit.outcome) if one.entry.record_id is not None else None,
-        visit.fetch.validation or None, rows.rejection_of(visit.outcome),
+        *_common_columns(one, record_id), int(failed), trouble, _attempt_count(visit), _duration_ms(visit), number,
+        one.entry.chain, milliseconds(visit.finished_at) if rows.is_page_requested(visit.outcome) else None,
+        rows.stale_reason(visit.outcome) if one.entry.record_id is not None else None,
+        visit.fetch.validation or None, rows.rejection_reason(visit.outcome),
     )  # fmt: skip
 
 
-def _confirmed_row(visit: Visit, record_id: int, number: int) -> Values:
+def _confirmed_row(visit: Visit, record_id: int, number: int) -> RowValues:
     at = milliseconds(visit.finished_at)
     return (
-        record_id, rows.state_after(visit), at, _next_at(visit), _attempts(visit), number, visit.etag,
+        record_id, rows.task_state(visit), at, _next_visit_ms(visit), _attempt_count(visit), number, visit.etag,
         visit.last_modified,
     )  # fmt: skip
 
 
-def _page_row(one: Settling, kept: Kept, record_id: int, number: int, content_id: int) -> Values:
-    visit, page, twin = one.visit, kept.page, kept.twin
+def _page_row(one: PendingVisit, kept: PageToStore, record_id: int, number: int, content_id: int) -> RowValues:
+    visit, page, match = one.visit, kept.page, kept.duplicate
     return (
-        *_common(one, record_id), _attempts(visit), _duration_ms(visit), number,
-        rows.chain_blob(page.chain), content_id, page.content_type, page.content_length,
+        *_common_columns(one, record_id), _attempt_count(visit), _duration_ms(visit), number,
+        rows.encode_chain(page.chain), content_id, page.content_type, page.content_length,
         bytes.fromhex(page.content_hash), page.title, page.description, page.canonical, page.language,
         page.kind, page.charset, page.charset_source, page.links_count, milliseconds(page.fetched_at),
         page.status, page.etag, page.last_modified,
-        page.headline, rows.authors_text(page.authors), page.published, page.words,
-        twin.record_id if twin is not None else None, twin.likeness if twin is not None else None, kept.fingerprint,
+        page.headline, rows.encode_authors(page.authors), page.published, page.words,
+        match.record_id if match is not None else None, match.similarity if match is not None else None, kept.fingerprint,
         visit.fetch.validation or None, rows.canonical_key(page),
     )  # fmt: skip
 
 
-def _count(visit: Visit, stored: Stored | None, kept: Kept | None, tally: Counter[str]) -> None:
+def _count_visit(visit: Visit, stored: StoredPage | None, kept: PageToStore | None, tally: Counter[str]) -> None:
     tally["outcome:" + visit.label] += 1
     tally["wire_bytes"] += visit.fetch.wire_bytes
     tally["body_bytes"] += visit.fetch.body_bytes
@@ -339,12 +348,12 @@ def _count(visit: Visit, stored: Stored | None, kept: Kept | None, tally: Counte
         tally["pages"] += stored is None
         was_article = stored is not None and stored.kind == PageKind.ARTICLE
         tally["articles"] += (visit.page.kind is PageKind.ARTICLE) - was_article
-        was_duplicate = stored is not None and stored.twin is not None
-        tally["duplicates"] += (kept is not None and kept.twin is not None) - was_duplicate
+        was_duplicate = stored is not None and stored.duplicate_of is not None
+        tally["duplicates"] += (kept is not None and kept.duplicate is not None) - was_duplicate
         tally["pages_this_round"] += stored is None or not stored.is_of_this_round
     elif stored is not None:
         tally["pages_this_round"] += not stored.is_of_this_round
-    state = rows.state_after(visit)
+    state = rows.task_state(visit)
     if state != "waiting":
         tally[state] += 1
     if isinstance(visit.plan, DeadLetter) and visit.plan.needs_browser:
@@ -354,13 +363,13 @@ def _count(visit: Visit, stored: Stored | None, kept: Kept | None, tally: Counte
             tally[f"refusal:{reason}"] += count
 
 
-def _next_at(visit: Visit) -> int | None:
-    return milliseconds(visit.plan.at) if isinstance(visit.plan, Again) else None
+def _next_visit_ms(visit: Visit) -> int | None:
+    return milliseconds(visit.plan.at) if isinstance(visit.plan, Reschedule) else None
 
 
-def _attempts(visit: Visit) -> int:
+def _attempt_count(visit: Visit) -> int:
     plan = visit.plan
-    if not isinstance(plan, Again):
+    if not isinstance(plan, Reschedule):
         return visit.claim.task.attempt
     return 0 if plan.why else visit.claim.task.attempt + plan.spends_attempt
 
@@ -369,9 +378,9 @@ def _duration_ms(visit: Visit) -> int:
     return int((visit.finished_at - visit.started_at) * 1000)
 
 
-def tidings_in(settlings: Iterable[Settling]) -> Iterator[tuple[Settling, Tiding]]:
+def iter_change_notices(visits: Iterable[PendingVisit]) -> Iterator[tuple[PendingVisit, ChangeNotice]]:
     """What visits tell of pages of their own hosts: those are in the same hands."""
-    for one in settlings:
-        for tiding in one.visit.tidings:
-            if tiding.origin == one.visit.host.origin:
-                yield one, tiding
+    for one in visits:
+        for change_notice in one.visit.change_notices:
+            if change_notice.origin == one.visit.host.origin:
+                yield one, change_notice

@@ -1,4 +1,4 @@
-"""A small county on loopback: websites to crawl without the internet, some of them with bad manners.
+"""A small county on loopback: websites to crawl without the internet, some of them with bad behaviour.
 
 Each host (127.0.0.1, 127.0.0.2, …) is one website with its own name, language and theme: a newspaper, a museum, a
 shop, a weather station, a library and a council, then the same again in other towns. Everything is computed from a
@@ -55,7 +55,7 @@ from typing import Literal
 from tenax.errors import UsageError
 from tenax.model import Value
 
-Manners = Literal["all", "quick", "none"]
+BehaviourSet = Literal["all", "quick", "none"]
 
 MIN_PAGES_PER_HOST = 24
 MAX_HOSTS = 250
@@ -66,9 +66,9 @@ class Site(Value, frozen=True):
 
     hosts: int = 6
     pages_per_host: int = 64
-    """Pages of each host, bad manners not counted."""
+    """Pages of each host, bad behaviour not counted."""
     seed: int = 1
-    manners: Manners = "all"
+    behaviours: BehaviourSet = "all"
 
     def __post_init__(self) -> None:
         if not 1 <= self.hosts <= MAX_HOSTS:
@@ -101,8 +101,8 @@ class Answer(Value, frozen=True):
     """Announce the whole body, send this much of it, and hang up."""
     drip_seconds: float = 0.0
     """After the body, go on for ever: one more byte each time this has passed."""
-    is_steady: bool = True
+    is_cacheable: bool = True
     """The same request always gets this answer; it may be kept."""
 
 
-__all__ = ["Answer", "Manners", "Request", "Site"]
+__all__ = ["Answer", "BehaviourSet", "Request", "Site"]

@@ -14,26 +14,26 @@ from typing import get_args
 
 import msgspec
 
-from tenax.demo import Manners, Site
+from tenax.demo import BehaviourSet, Site
 from tenax.demo.server import serve
 from tenax.errors import TenaxError
 
 
 def main() -> int:
-    options = _parser().parse_args()
+    options = _build_parser().parse_args()
     try:
-        site = Site(options.hosts, options.pages, options.seed, "none" if options.no_manners else options.manners)
-        _run(_serve(site, options))
+        site = Site(options.hosts, options.pages, options.seed, "none" if options.no_behaviours else options.behaviours)
+        _run_event_loop(_serve_site(site, options))
     except (TenaxError, OSError) as error:
         sys.stderr.write(f"tenax.demo: {error}\n")
         return error.exit_code if isinstance(error, TenaxError) else 1
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
+def _build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m tenax.demo",
-        description="A website with bad manners on loopback. Prints one line of JSON with the addresses of its hosts, "
+        description="A website with bad behaviour on loopback. Prints one line of JSON with the addresses of its hosts, "
         "then serves until its standard input closes.",
     )
     plain = Site()
@@ -41,23 +41,25 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--pages", type=int, default=plain.pages_per_host, metavar="N", help="pages each (%(default)s)")
     parser.add_argument("--seed", type=int, default=plain.seed, metavar="N", help="another county (%(default)s)")
     parser.add_argument("--port", type=int, default=0, metavar="P", help="port on every host; 0: any free one")
-    parser.add_argument("--manners", choices=get_args(Manners), default=plain.manners, help="bad ones (%(default)s)")
-    parser.add_argument("--no-manners", action="store_true", help="the same as --manners none")
+    parser.add_argument(
+        "--behaviours", choices=get_args(BehaviourSet), default=plain.behaviours, help="bad ones (%(default)s)"
+    )
+    parser.add_argument("--no-behaviours", action="store_true", help="the same as --behaviours none")
     parser.add_argument("--log", type=Path, metavar="FILE", help="append a line of JSON for every request")
     parser.add_argument("--warm", action="store_true", help="render every page before serving the first")
     return parser
 
 
-def _run(serving: Coroutine[None, None, None]) -> None:
+def _run_event_loop(coroutine: Coroutine[None, None, None]) -> None:
     try:
         import uvloop
     except ImportError:
-        asyncio.run(serving)
+        asyncio.run(coroutine)
     else:
-        uvloop.run(serving)
+        uvloop.run(coroutine)
 
 
-async def _serve(site: Site, options: argparse.Namespace) -> None:
+async def _serve_site(site: Site, options: argparse.Namespace) -> None:
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -1,4 +1,4 @@
-"""What a host with bad manners sends: one function for each habit that has an address of its own."""
+"""What a host with bad behaviour sends: one function for each habit that has an address of its own."""
 
 from __future__ import annotations
 
@@ -13,84 +13,93 @@ from urllib.parse import parse_qsl
 import msgspec
 
 from tenax.demo import Answer, Request
-from tenax.demo.behaviours import CALENDAR_YEAR, CHAIN, FACETS, LOOP, Manner, manners_of
-from tenax.demo.pages import loose_page
-from tenax.demo.prose import paragraph, story
-from tenax.demo.render import Sheet, Stage, content_type, encoded, items, link, page, paragraphs
+from tenax.demo.behaviours import CALENDAR_YEAR, FACETS, REDIRECT_CHAIN, REDIRECT_LOOP, Behaviour, host_behaviours
+from tenax.demo.pages import standalone_page
+from tenax.demo.prose import write_article, write_paragraph
+from tenax.demo.render import (
+    PageContent,
+    PageContext,
+    encode_html,
+    page_content_type,
+    render_items,
+    render_link,
+    render_page,
+    render_paragraphs,
+)
 
 SLOW_SECONDS = 2.0
 DRIP_SECONDS = 0.5
 BOMB_BYTES = 32 * 1024 * 1024
-ALMANAC_LINKS = 1500
+MANY_LINKS_COUNT = 1500
 
-Habit = Callable[[Stage, Request], Answer]
+BehaviourHandler = Callable[[PageContext, Request], Answer]
 
 
-def rude_answer(stage: Stage, request: Request) -> Answer | None:
-    """The answer of one of this host's bad manners; None when the path is none of theirs."""
-    manners = manners_of(stage.site, stage.place.index)
+def behaviour_answer(context: PageContext, request: Request) -> Answer | None:
+    """The answer of one of this host's bad behaviour; None when the path is none of theirs."""
+    manners = host_behaviours(context.site, context.host.index)
     if not manners:
         return None
     if request.path == "/curiosities":
-        return _curiosities(stage, manners)
+        return _curiosities_page(context, manners)
     if request.path.startswith("/echo/") and "echo" in manners:
-        return _echo(stage, request)
-    name, habit = _HABITS.get(request.path, ("", None))
-    return habit(stage, request) if habit is not None and name in manners else None
+        return _echo_page(context, request)
+    name, habit = _HANDLERS.get(request.path, ("", None))
+    return habit(context, request) if habit is not None and name in manners else None
 
 
-def _curiosities(stage: Stage, manners: dict[str, Manner]) -> Answer:
+def _curiosities_page(context: PageContext, behaviours: dict[str, Behaviour]) -> Answer:
     """The page that links to every manner of the host; the footer of every page links to it."""
     parts, head = [], ""
-    for manner in manners.values():
-        links = [link(href, href) for href in manner.links]
+    for manner in behaviours.values():
+        links = [render_link(href, href) for href in manner.links]
         if manner.name == "nofollow-links":
-            links.append(link("/quiet/nook", "/quiet/nook", ' rel="nofollow"'))
+            links.append(render_link("/quiet/nook", "/quiet/nook", ' rel="nofollow"'))
         if manner.name == "feed":
             head = '\n<link rel="alternate" type="application/rss+xml" href="/feed.xml">'
-        parts.append(f"\n  <h2>{manner.name}</h2>\n  <ul>{items(links)}\n  </ul>")
-    title = stage.place.theme.labels.curiosities
-    return loose_page(stage, "/curiosities", title, extra="".join(parts), head=head)
+        parts.append(f"\n  <h2>{manner.name}</h2>\n  <ul>{render_items(links)}\n  </ul>")
+    title = context.host.theme.labels.curiosities
+    return standalone_page(context, "/curiosities", title, extra="".join(parts), head=head)
 
 
-def _plain(stage: Stage, request: Request, extra: str = "", head: str = "", query: str = "") -> Answer:
-    title = f"{stage.place.theme.labels.curiosities}: {request.path.strip('/')}"
-    return loose_page(stage, request.path, title, extra, head, query)
+def _plain_page(context: PageContext, request: Request, extra: str = "", head: str = "", query: str = "") -> Answer:
+    title = f"{context.host.theme.labels.curiosities}: {request.path.strip('/')}"
+    return standalone_page(context, request.path, title, extra, head, query)
 
 
-def _pointing_to(*paths: str) -> str:
-    return f"\n  <ul>{items(link(path, path) for path in paths)}\n  </ul>"
+def _render_link_list(*paths: str) -> str:
+    return f"\n  <ul>{render_items(render_link(path, path) for path in paths)}\n  </ul>"
 
 
 # ---- pages that are pages ---------------------------------------------------------------------------------
 
 
-def _headline(stage: Stage, request: Request) -> Answer:
-    sound = _plain(stage, request)
+def _hostile_title_page(context: PageContext, request: Request) -> Answer:
+    sound = _plain_page(context, request)
     hostile = '<title><script>alert("title")</script> \x1b[31mRed\x1b[0m \x1b]0;owned\x07 \u202eevil "quoted" \'title\''
-    body = sound.body.replace(b"<title>", encoded(stage.place, hostile), 1)
+    body = sound.body.replace(b"<title>", encode_html(context.host, hostile), 1)
     return msgspec.structs.replace(sound, body=body)
 
 
-def _patience(stage: Stage, request: Request) -> Answer:
-    return msgspec.structs.replace(_plain(stage, request), delay_seconds=SLOW_SECONDS)
+def _slow_page(context: PageContext, request: Request) -> Answer:
+    return msgspec.structs.replace(_plain_page(context, request), delay_seconds=SLOW_SECONDS)
 
 
-def _unlisted(stage: Stage, request: Request) -> Answer:
-    return _plain(stage, request, _pointing_to("/quiet/garden"), '\n<meta name="robots" content="noindex">')
+def _noindex_page(context: PageContext, request: Request) -> Answer:
+    return _plain_page(context, request, _render_link_list("/quiet/garden"), '\n<meta name="robots" content="noindex">')
 
 
-def _no_further(stage: Stage, request: Request) -> Answer:
-    return _plain(stage, request, _pointing_to("/quiet/room"), '\n<meta name="robots" content="nofollow">')
+def _nofollow_page(context: PageContext, request: Request) -> Answer:
+    return _plain_page(context, request, _render_link_list("/quiet/room"), '\n<meta name="robots" content="nofollow">')
 
 
-def _moody(stage: Stage, request: Request) -> Answer:
+def _flaky_page(context: PageContext, request: Request) -> Answer:
     if request.path_requests <= 2:
-        return Answer(500, b"Something went wrong. Please try again.", "text/plain", is_steady=False)
-    return msgspec.structs.replace(_plain(stage, request), is_steady=False)
+        return Answer(500, b"Something went wrong. Please try again.", "text/plain", is_cacheable=False)
+    return msgspec.structs.replace(_plain_page(context, request), is_cacheable=False)
 
 
-def _finder(stage: Stage, request: Request) -> Answer:
+def _facets_page(context: PageContext, request: Request) -> Answer:
     """A list with two filters. Each choice is linked with its parameters in both orders."""
     chosen = {name: value for name, value in parse_qsl(request.query) if value in FACETS.get(name, ())}
     query = "&".join(f"{name}={value}" for name, value in sorted(chosen.items()))
@@ -98,95 +107,103 @@ def _finder(stage: Stage, request: Request) -> Answer:
     for colour, size in product(("", *FACETS["colour"]), ("", *FACETS["size"])):
         pairs = [f"{name}={value}" for name, value in (("size", size), ("colour", colour)) if value]
         turned = pairs if (colour, size) > (chosen.get("colour", ""), chosen.get("size", "")) else pairs[::-1]
-        links.append(link("/finder" + ("?" + "&".join(turned) if turned else ""), f"{colour} {size}".strip() or "all"))
-    dice = stage.place.dice(f"/finder?{query}")
-    found = paragraphs([paragraph(stage.place.theme, dice) for _ in range(3)])
-    return _plain(stage, request, f"\n  <ul>{items(links)}\n  </ul>{found}", query=query)
+        links.append(
+            render_link("/finder" + ("?" + "&".join(turned) if turned else ""), f"{colour} {size}".strip() or "all")
+        )
+    dice = context.host.page_rng(f"/finder?{query}")
+    found = render_paragraphs([write_paragraph(context.host.theme, dice) for _ in range(3)])
+    return _plain_page(context, request, f"\n  <ul>{render_items(links)}\n  </ul>{found}", query=query)
 
 
-def _echo(stage: Stage, request: Request) -> Answer:
-    return _plain(stage, request, _pointing_to("a/b/"))
+def _echo_page(context: PageContext, request: Request) -> Answer:
+    return _plain_page(context, request, _render_link_list("a/b/"))
 
 
-def _calendar(stage: Stage, request: Request) -> Answer:
+def _calendar_page(context: PageContext, request: Request) -> Answer:
     """A month; the next one is always only a link away."""
     asked = dict(parse_qsl(request.query))
-    year, month = _number(asked.get("year"), CALENDAR_YEAR), _number(asked.get("month"), 0)
+    year, month = _parse_number(asked.get("year"), CALENDAR_YEAR), _parse_number(asked.get("month"), 0)
     later = (year, month + 1) if month < 12 else (year + 1, 1)
     earlier = (year, month - 1) if month > 1 else (year - 1, 12)
-    months = _pointing_to(*(f"/calendar?year={year}&month={month}" for year, month in (later, earlier)))
-    return msgspec.structs.replace(_plain(stage, request, months, query=request.query), is_steady=not request.query)
+    months = _render_link_list(*(f"/calendar?year={year}&month={month}" for year, month in (later, earlier)))
+    return msgspec.structs.replace(
+        _plain_page(context, request, months, query=request.query), is_cacheable=not request.query
+    )
 
 
-def _number(text: str | None, otherwise: int) -> int:
-    return int(text) if text is not None and text.isdecimal() and len(text) < 6 else otherwise
+def _parse_number(text: str | None, default: int) -> int:
+    return int(text) if text is not None and text.isdecimal() and len(text) < 6 else default
 
 
-def _almanac(stage: Stage, request: Request) -> Answer:
+def _many_links_page(context: PageContext, request: Request) -> Answer:
     """Every day of some far years: more links than anyone takes. Into the calendar, so that none costs a visit."""
     days = product(range(CALENDAR_YEAR, CALENDAR_YEAR + 6), range(1, 13), range(1, 29))
-    links = (f"/calendar?year={y}&month={m}&day={d}" for y, m, d in islice(days, ALMANAC_LINKS))
-    body = "".join(f"\n  {link(href, href[-8:])}" for href in links)
-    theme, dice = stage.place.theme, stage.place.dice(request.path)
-    return page(stage, Sheet(request.path, "Almanac", paragraphs([paragraph(theme, dice)]) + body))
+    links = (f"/calendar?year={y}&month={m}&day={d}" for y, m, d in islice(days, MANY_LINKS_COUNT))
+    body = "".join(f"\n  {render_link(href, href[-8:])}" for href in links)
+    theme, dice = context.host.theme, context.host.page_rng(request.path)
+    return render_page(
+        context, PageContent(request.path, "Almanac", render_paragraphs([write_paragraph(theme, dice)]) + body)
+    )
 
 
-def _soup(stage: Stage, request: Request) -> Answer:
+def _tag_soup_page(context: PageContext, request: Request) -> Answer:
     """Markup that no parser was promised: nothing closed, nothing nested right, attributes as they fell."""
-    theme, dice = stage.place.theme, stage.place.dice(request.path)
-    texts = story(theme, paragraph(theme, dice), dice) + story(theme, paragraph(theme, dice), dice)
+    theme, dice = context.host.theme, context.host.page_rng(request.path)
+    texts = write_article(theme, write_paragraph(theme, dice), dice) + write_article(
+        theme, write_paragraph(theme, dice), dice
+    )
     lines = "".join(f"<p><b><i>{escape(text, quote=False)}</b></div><td><p" for text in texts)
     links = "<A HREF=/soup/spoon>spoon<a href = '/soup/bowl' href=/lost title=\"a > b\">bowl</p></table>"
     text = f"<html><title>Soup</title><body bgcolor=#fff><table><tr>{links}<!-- > -->{lines}><li><ul></html>"
-    return Answer(200, encoded(stage.place, text), content_type(stage.place))
+    return Answer(200, encode_html(context.host, text), page_content_type(context.host))
 
 
 # ---- answers that are not pages ---------------------------------------------------------------------------
 
 
-def _elsewhere(stage: Stage, request: Request) -> Answer:
+def _redirect_answer(context: PageContext, request: Request) -> Answer:
     """A redirect: some say it with a path, some with a whole URL, to places good and bad."""
     path = request.path
-    to = {**CHAIN, **LOOP, "/side-door": "/private/accounts"}.get(path)
+    to = {**REDIRECT_CHAIN, **REDIRECT_LOOP, "/side-door": "/private/accounts"}.get(path)
     if to is None:
         to = {"/cloud": "http://169.254.169.254/latest/meta-data/", "/passwords": "file:///etc/passwd"}[path]
     elif path in ("/old-address", "/round"):
-        to = stage.origin + to
-    return Answer(301 if path in CHAIN else 302, b"Moved.", "text/plain", (("Location", to),))
+        to = context.origin + to
+    return Answer(301 if path in REDIRECT_CHAIN else 302, b"Moved.", "text/plain", (("Location", to),))
 
 
-def _gone(stage: Stage, request: Request) -> Answer:
+def _gone_answer(context: PageContext, request: Request) -> Answer:
     return Answer(410, b"This page has been closed for ever.", "text/plain")
 
 
-def _private(stage: Stage, request: Request) -> Answer:
-    return _plain(stage, request)
+def _private_page(context: PageContext, request: Request) -> Answer:
+    return _plain_page(context, request)
 
 
-def _cut_short(stage: Stage, request: Request) -> Answer:
-    whole = _plain(stage, request)
+def _truncated_page(context: PageContext, request: Request) -> Answer:
+    whole = _plain_page(context, request)
     return msgspec.structs.replace(whole, cut_after_bytes=len(whole.body) // 2)
 
 
-def _drip(stage: Stage, request: Request) -> Answer:
-    return msgspec.structs.replace(_plain(stage, request), drip_seconds=DRIP_SECONDS)
+def _drip_page(context: PageContext, request: Request) -> Answer:
+    return msgspec.structs.replace(_plain_page(context, request), drip_seconds=DRIP_SECONDS)
 
 
-def _empty(stage: Stage, request: Request) -> Answer:
+def _empty_answer(context: PageContext, request: Request) -> Answer:
     return Answer(200, b"")
 
 
-def _feed(stage: Stage, request: Request) -> Answer:
+def _rss_feed(context: PageContext, request: Request) -> Answer:
     entries = "".join(
-        f"<item><title>{escape(article.title)}</title><link>{stage.origin}{article.path}</link></item>"
-        for article in stage.place.articles[:15]
+        f"<item><title>{escape(article.title)}</title><link>{context.origin}{article.path}</link></item>"
+        for article in context.host.articles[:15]
     )
-    channel = f"<title>{escape(stage.place.name)}</title><link>{stage.origin}/</link>{entries}"
+    channel = f"<title>{escape(context.host.name)}</title><link>{context.origin}/</link>{entries}"
     text = f'<?xml version="1.0" encoding="utf-8"?><rss version="2.0"><channel>{channel}</channel></rss>'
     return Answer(200, text.encode(), "application/rss+xml; charset=utf-8")
 
 
-def _bomb(stage: Stage, request: Request) -> Answer:
+def _gzip_bomb_answer(context: PageContext, request: Request) -> Answer:
     return Answer(200, _gzip_bomb(), "text/html", (("Content-Encoding", "gzip"),))
 
 
@@ -199,7 +216,7 @@ def _gzip_bomb() -> bytes:
     return b"".join([*parts, squeeze.flush()])
 
 
-def _picture(stage: Stage, request: Request) -> Answer:
+def _picture_as_html(context: PageContext, request: Request) -> Answer:
     return Answer(200, _png(64), "text/html")
 
 
@@ -214,35 +231,35 @@ def _png(side: int) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
 
 
-_HABITS: dict[str, tuple[str, Habit]] = {
-    "/private/accounts": ("disallowed", _private),
-    "/private/letters": ("disallowed", _private),
-    "/side-door": ("redirect-disallowed", _elsewhere),
-    "/closed-for-ever": ("gone", _gone),
-    "/headline": ("title", _headline),
-    "/patience": ("slow", _patience),
-    "/unlisted": ("noindex", _unlisted),
-    "/quiet/garden": ("noindex", _plain),
-    "/no-further": ("nofollow", _no_further),
-    "/quiet/room": ("nofollow", _plain),
-    "/quiet/nook": ("nofollow-links", _plain),
-    "/moody": ("flaky", _moody),
-    "/visit": ("spellings", _plain),
-    "/finder": ("facets", _finder),
-    "/cut-short": ("truncated", _cut_short),
-    "/picture": ("picture", _picture),
-    "/empty": ("empty", _empty),
-    "/soup": ("tag-soup", _soup),
-    "/soup/spoon": ("tag-soup", _plain),
-    "/soup/bowl": ("tag-soup", _plain),
-    "/bomb": ("bomb", _bomb),
-    "/feed.xml": ("feed", _feed),
-    "/drip": ("drip", _drip),
-    **dict.fromkeys(CHAIN, ("redirect-chain", _elsewhere)),
-    "/found-at-last": ("redirect-chain", _plain),
-    **dict.fromkeys(LOOP, ("redirect-loop", _elsewhere)),
-    "/cloud": ("redirect-inside", _elsewhere),
-    "/passwords": ("redirect-file", _elsewhere),
-    "/calendar": ("calendar", _calendar),
-    "/almanac": ("many-links", _almanac),
+_HANDLERS: dict[str, tuple[str, BehaviourHandler]] = {
+    "/private/accounts": ("disallowed", _private_page),
+    "/private/letters": ("disallowed", _private_page),
+    "/side-door": ("redirect-disallowed", _redirect_answer),
+    "/closed-for-ever": ("gone", _gone_answer),
+    "/headline": ("title", _hostile_title_page),
+    "/patience": ("slow", _slow_page),
+    "/unlisted": ("noindex", _noindex_page),
+    "/quiet/garden": ("noindex", _plain_page),
+    "/no-further": ("nofollow", _nofollow_page),
+    "/quiet/room": ("nofollow", _plain_page),
+    "/quiet/nook": ("nofollow-links", _plain_page),
+    "/moody": ("flaky", _flaky_page),
+    "/visit": ("spellings", _plain_page),
+    "/finder": ("facets", _facets_page),
+    "/cut-short": ("truncated", _truncated_page),
+    "/picture": ("picture", _picture_as_html),
+    "/empty": ("empty", _empty_answer),
+    "/soup": ("tag-soup", _tag_soup_page),
+    "/soup/spoon": ("tag-soup", _plain_page),
+    "/soup/bowl": ("tag-soup", _plain_page),
+    "/bomb": ("bomb", _gzip_bomb_answer),
+    "/feed.xml": ("feed", _rss_feed),
+    "/drip": ("drip", _drip_page),
+    **dict.fromkeys(REDIRECT_CHAIN, ("redirect-chain", _redirect_answer)),
+    "/found-at-last": ("redirect-chain", _plain_page),
+    **dict.fromkeys(REDIRECT_LOOP, ("redirect-loop", _redirect_answer)),
+    "/cloud": ("redirect-inside", _redirect_answer),
+    "/passwords": ("redirect-file", _redirect_answer),
+    "/calendar": ("calendar", _calendar_page),
+    "/almanac": ("many-links", _many_links_page),
 }

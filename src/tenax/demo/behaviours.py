@@ -1,4 +1,4 @@
-"""The county's bad manners: their names, where they live, and what a crawl must make of them."""
+"""The county's bad behaviour: their names, where they live, and what a crawl must make of them."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from tenax.model import Value
 
 CALENDAR_YEAR = 2061
 """Where the endless calendar begins: further ahead than anyone plans."""
-TURNED_AWAY_AT = 40
+RATE_LIMITED_REQUEST = 40
 FACETS = {"colour": ("blue", "green", "red"), "size": ("large", "medium", "small")}
 
 COUNTED_PATHS = frozenset({"/moody"})
 """Paths whose answer depends on how often they were asked for."""
-CHAIN = {"/old-address": "/older-address", "/older-address": "/found-at-last"}
-LOOP = {"/round": "/and-round", "/and-round": "/round"}
+REDIRECT_CHAIN = {"/old-address": "/older-address", "/older-address": "/found-at-last"}
+REDIRECT_LOOP = {"/round": "/and-round", "/and-round": "/round"}
 
 
-class Manner(Value, frozen=True):
+class Behaviour(Value, frozen=True):
     """One habit of one host."""
 
     name: str
-    home: int
+    home_host: int
     links: tuple[str, ...] = ()
     """What the curiosities page of its host links to."""
-    stored: tuple[str, ...] = ()
+    expected_paths: tuple[str, ...] = ()
     """Paths, with their query, that a correct crawl stores because of it."""
     is_slow: bool = False
 
@@ -37,20 +37,22 @@ def _facet_paths() -> tuple[str, ...]:
     return tuple(f"/finder?{query}" if query else "/finder" for query in queries)
 
 
-MANNERS = (
-    Manner("disallowed", 0, ("/private/accounts", "/private/letters")),
-    Manner("redirect-disallowed", 0, ("/side-door",)),
-    Manner("missing", 0, ("/lost", "/lost/and-not-found")),
-    Manner("gone", 0, ("/closed-for-ever",)),
-    Manner("schemes", 0, ("mailto:editor@example.org", "javascript:void(0)", "tel:+441632960001", "data:text/html,hi")),
-    Manner("title", 0, ("/headline",), ("/headline",)),
-    Manner("slow", 0, ("/patience",), ("/patience",), is_slow=True),
-    Manner("crawl-delay", 1),
-    Manner("noindex", 1, ("/unlisted",), ("/quiet/garden",)),
-    Manner("nofollow", 1, ("/no-further",), ("/no-further",)),
-    Manner("nofollow-links", 1),
-    Manner("flaky", 2, ("/moody",), ("/moody",)),
-    Manner(
+BEHAVIOURS = (
+    Behaviour("disallowed", 0, ("/private/accounts", "/private/letters")),
+    Behaviour("redirect-disallowed", 0, ("/side-door",)),
+    Behaviour("missing", 0, ("/lost", "/lost/and-not-found")),
+    Behaviour("gone", 0, ("/closed-for-ever",)),
+    Behaviour(
+        "schemes", 0, ("mailto:editor@example.org", "javascript:void(0)", "tel:+441632960001", "data:text/html,hi")
+    ),
+    Behaviour("title", 0, ("/headline",), ("/headline",)),
+    Behaviour("slow", 0, ("/patience",), ("/patience",), is_slow=True),
+    Behaviour("crawl-delay", 1),
+    Behaviour("noindex", 1, ("/unlisted",), ("/quiet/garden",)),
+    Behaviour("nofollow", 1, ("/no-further",), ("/no-further",)),
+    Behaviour("nofollow-links", 1),
+    Behaviour("flaky", 2, ("/moody",), ("/moody",)),
+    Behaviour(
         "spellings",
         2,
         (
@@ -66,46 +68,46 @@ MANNERS = (
         ),
         ("/visit",),
     ),
-    Manner("facets", 2, ("/finder",), _facet_paths()),
-    Manner("truncated", 2, ("/cut-short",)),
-    Manner("rate-limited", 3),
-    Manner("picture", 3, ("/picture",)),
-    Manner("empty", 3, ("/empty",)),
-    Manner("tag-soup", 3, ("/soup",), ("/soup", "/soup/spoon", "/soup/bowl")),
-    Manner("echo", 4, ("/echo/",), ("/echo/", "/echo/a/b/", "/echo/a/b/a/b/")),
-    Manner("bomb", 4, ("/bomb",)),
-    Manner("feed", 4, ("/feed.xml",)),
-    Manner("drip", 4, ("/drip",), is_slow=True),
-    Manner("redirect-chain", 5, ("/old-address",), ("/found-at-last",)),
-    Manner("redirect-loop", 5, ("/round",)),
-    Manner("redirect-inside", 5, ("/cloud",)),
-    Manner("redirect-file", 5, ("/passwords",)),
-    Manner("calendar", 5, ("/calendar",), ("/calendar",)),
-    Manner("many-links", 5, ("/almanac",), ("/almanac",)),
+    Behaviour("facets", 2, ("/finder",), _facet_paths()),
+    Behaviour("truncated", 2, ("/cut-short",)),
+    Behaviour("rate-limited", 3),
+    Behaviour("picture", 3, ("/picture",)),
+    Behaviour("empty", 3, ("/empty",)),
+    Behaviour("tag-soup", 3, ("/soup",), ("/soup", "/soup/spoon", "/soup/bowl")),
+    Behaviour("echo", 4, ("/echo/",), ("/echo/", "/echo/a/b/", "/echo/a/b/a/b/")),
+    Behaviour("bomb", 4, ("/bomb",)),
+    Behaviour("feed", 4, ("/feed.xml",)),
+    Behaviour("drip", 4, ("/drip",), is_slow=True),
+    Behaviour("redirect-chain", 5, ("/old-address",), ("/found-at-last",)),
+    Behaviour("redirect-loop", 5, ("/round",)),
+    Behaviour("redirect-inside", 5, ("/cloud",)),
+    Behaviour("redirect-file", 5, ("/passwords",)),
+    Behaviour("calendar", 5, ("/calendar",), ("/calendar",)),
+    Behaviour("many-links", 5, ("/almanac",), ("/almanac",)),
 )
 
-HOMES = 1 + max(manner.home for manner in MANNERS)
+BEHAVIOUR_HOSTS = 1 + max(manner.home_host for manner in BEHAVIOURS)
 """With so many hosts each manner has the home it was made for; with fewer, one host has those of several."""
 
 
 @lru_cache(maxsize=1024)
-def manners_of(site: Site, index: int) -> dict[str, Manner]:
+def host_behaviours(site: Site, index: int) -> dict[str, Behaviour]:
     """The manners of this host, by name."""
-    if site.manners == "none":
+    if site.behaviours == "none":
         return {}
-    wanted = (manner for manner in MANNERS if site.manners == "all" or not manner.is_slow)
-    return {manner.name: manner for manner in wanted if manner.home % site.hosts == index}
+    wanted = (manner for manner in BEHAVIOURS if site.behaviours == "all" or not manner.is_slow)
+    return {manner.name: manner for manner in wanted if manner.home_host % site.hosts == index}
 
 
 def stored_paths(site: Site, index: int) -> set[str]:
     """What a correct crawl stores of this host because of its manners."""
-    manners = manners_of(site, index)
-    paths = {path for manner in manners.values() for path in manner.stored}
+    manners = host_behaviours(site, index)
+    paths = {path for manner in manners.values() for path in manner.expected_paths}
     return paths | {"/curiosities"} if manners else paths
 
 
 def robots_txt(site: Site, index: int) -> str:
-    manners = manners_of(site, index)
+    manners = host_behaviours(site, index)
     lines = ["# Welcome, and mind the steps.", "User-agent: *"]
     lines.append("Disallow: /private/" if "disallowed" in manners else "Disallow:")
     if "crawl-delay" in manners:
@@ -115,13 +117,13 @@ def robots_txt(site: Site, index: int) -> str:
 
 def crawl_delay_seconds(site: Site) -> float:
     """Shorter when quick, for hosts with many pages."""
-    return 0.2 if site.manners == "all" else 0.05
+    return 0.2 if site.behaviours == "all" else 0.05
 
 
-def is_turned_away(site: Site, index: int, path: str, host_requests: int) -> bool:
+def is_rate_limited(site: Site, index: int, path: str, host_requests: int) -> bool:
     """Whether this request gets a 429. The front page never does: everything hangs on it."""
     return (
-        host_requests == TURNED_AWAY_AT
+        host_requests == RATE_LIMITED_REQUEST
         and path not in ("/", "/robots.txt")
-        and "rate-limited" in manners_of(site, index)
+        and "rate-limited" in host_behaviours(site, index)
     )

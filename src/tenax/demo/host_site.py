@@ -7,14 +7,14 @@ from functools import lru_cache
 from random import Random
 
 from tenax.demo import Site
-from tenax.demo.prose import Theme, say, theme_of
+from tenax.demo.prose import Theme, fill_template, load_theme
 from tenax.model import Value
 
-PER_LISTING = 15
-PER_TAG = 30
-NEWEST = date(2025, 6, 27)
+ARTICLES_PER_LISTING = 15
+ARTICLES_PER_TAG = 30
+NEWEST_DATE = date(2025, 6, 27)
 """The day of the newest article. Fixed: a page must be the same tomorrow."""
-STANDING_PAGES = ("/", "/about", "/contact", "/join", "/tags/")
+FIXED_PATHS = ("/", "/about", "/contact", "/join", "/tags/")
 
 
 class Article(Value, frozen=True):
@@ -29,7 +29,7 @@ class Article(Value, frozen=True):
     tags: tuple[int, ...]
 
 
-class Place(Value, frozen=True):
+class HostSite(Value, frozen=True):
     """One host of the site, complete but for the prose."""
 
     index: int
@@ -39,43 +39,43 @@ class Place(Value, frozen=True):
     tagline: str
     articles: tuple[Article, ...]
     """Newest first."""
-    has_privacy: bool
+    has_privacy_page: bool
     """An odd page out, so that the number of pages comes out exactly."""
 
-    def dice(self, path: str) -> Random:
+    def page_rng(self, path: str) -> Random:
         """Chance that is always the same for one page."""
         return Random(f"{self.seed}/{self.index}{path}")
 
 
 @lru_cache(maxsize=512)
-def place_of(site: Site, index: int) -> Place:
-    theme = theme_of(index)
+def build_host_site(site: Site, index: int) -> HostSite:
+    theme = load_theme(index)
     dice = Random(f"{site.seed}/{index}")
     town = theme.towns[(site.seed + index + index // 6) % len(theme.towns)]
     articles, left_over = _article_count(site.pages_per_host, theme)
-    return Place(
+    return HostSite(
         index=index,
         seed=site.seed,
         theme=theme,
         name=dice.choice(theme.names).format(town=town),
         tagline=theme.tagline.format(town=town),
-        articles=tuple(_article(theme, number, dice) for number in range(articles)),
-        has_privacy=left_over > 0,
+        articles=tuple(_make_article(theme, number, dice) for number in range(articles)),
+        has_privacy_page=left_over > 0,
     )
 
 
-def section_articles(place: Place, section: int) -> tuple[Article, ...]:
-    return place.articles[section :: len(place.theme.sections)]
+def section_articles(host: HostSite, section: int) -> tuple[Article, ...]:
+    return host.articles[section :: len(host.theme.sections)]
 
 
-def tag_articles(place: Place, tag: int) -> tuple[Article, ...]:
+def tag_articles(host: HostSite, tag: int) -> tuple[Article, ...]:
     """The newest articles with this tag; the sections list the rest."""
-    return tuple(article for article in place.articles if tag in article.tags)[:PER_TAG]
+    return tuple(article for article in host.articles if tag in article.tags)[:ARTICLES_PER_TAG]
 
 
 def listing_count(articles: int) -> int:
     """How many listing pages hold this many articles; an empty section still has its page."""
-    return max(1, -(-articles // PER_LISTING))
+    return max(1, -(-articles // ARTICLES_PER_LISTING))
 
 
 def listing_path(theme: Theme, section: int, number: int) -> str:
@@ -83,9 +83,9 @@ def listing_path(theme: Theme, section: int, number: int) -> str:
     return head if number == 1 else f"{head}page/{number}"
 
 
-def listing_paths(place: Place, section: int) -> list[str]:
-    count = listing_count(len(section_articles(place, section)))
-    return [listing_path(place.theme, section, number) for number in range(1, count + 1)]
+def listing_paths(host: HostSite, section: int) -> list[str]:
+    count = listing_count(len(section_articles(host, section)))
+    return [listing_path(host.theme, section, number) for number in range(1, count + 1)]
 
 
 def tag_path(theme: Theme, tag: int) -> str:
@@ -93,41 +93,41 @@ def tag_path(theme: Theme, tag: int) -> str:
 
 
 @lru_cache(maxsize=512)
-def pages_of(site: Site, index: int) -> frozenset[str]:
+def page_paths(site: Site, index: int) -> frozenset[str]:
     """The paths of all well-behaved pages of this host."""
-    place = place_of(site, index)
+    place = build_host_site(site, index)
     theme = place.theme
-    paths = {*STANDING_PAGES, *(article.path for article in place.articles)}
+    paths = {*FIXED_PATHS, *(article.path for article in place.articles)}
     paths.update(tag_path(theme, tag) for tag in range(len(theme.tags)))
     for section in range(len(theme.sections)):
         paths.update(listing_paths(place, section))
-    if place.has_privacy:
+    if place.has_privacy_page:
         paths.add("/privacy")
     return frozenset(paths)
 
 
 def _article_count(pages: int, theme: Theme) -> tuple[int, int]:
     """The most articles that fit in `pages` with the pages that list them, and how many pages are left over."""
-    room = pages - len(STANDING_PAGES) - len(theme.tags)
+    room = pages - len(FIXED_PATHS) - len(theme.tags)
     count = room
-    while (used := count + _listings(count, len(theme.sections))) > room:
+    while (used := count + _listing_total(count, len(theme.sections))) > room:
         count -= 1
     return count, room - used
 
 
-def _listings(articles: int, sections: int) -> int:
+def _listing_total(articles: int, sections: int) -> int:
     return sum(listing_count(len(range(section, articles, sections))) for section in range(sections))
 
 
-def _article(theme: Theme, number: int, dice: Random) -> Article:
+def _make_article(theme: Theme, number: int, rng: Random) -> Article:
     section = number % len(theme.sections)
-    first, second = dice.sample(theme.slugs, 2)
+    first, second = rng.sample(theme.slugs, 2)
     return Article(
         path=f"/{theme.sections[section].path}/{first}-{second}-{number + 1}",
-        title=say(theme, theme.titles, dice),
-        lead=say(theme, theme.leads, dice),
-        author=dice.choice(theme.authors),
-        day=(NEWEST - timedelta(days=2 * number + dice.randint(0, 1))).isoformat(),
+        title=fill_template(theme, theme.titles, rng),
+        lead=fill_template(theme, theme.leads, rng),
+        author=rng.choice(theme.authors),
+        day=(NEWEST_DATE - timedelta(days=2 * number + rng.randint(0, 1))).isoformat(),
         section=section,
         tags=tuple(sorted({number % len(theme.tags), (number * 5 + 2) // 7 % len(theme.tags)})),
     )

@@ -6,135 +6,150 @@ from random import Random
 
 from tenax.demo import Answer
 from tenax.demo.host_site import (
-    PER_LISTING,
+    ARTICLES_PER_LISTING,
     Article,
+    build_host_site,
     listing_path,
     listing_paths,
-    pages_of,
-    place_of,
+    page_paths,
     section_articles,
     tag_articles,
     tag_path,
 )
-from tenax.demo.prose import date_line, paragraph, say, story
-from tenax.demo.render import Sheet, Stage, items, link, page, paragraphs, teaser
+from tenax.demo.prose import fill_template, format_date, write_article, write_paragraph
+from tenax.demo.render import (
+    PageContent,
+    PageContext,
+    render_items,
+    render_link,
+    render_page,
+    render_paragraphs,
+    render_teaser,
+)
 
 FRONT_TEASERS = 12
-RELATED = 6
-FOREIGN = 3
+RELATED_ARTICLES = 6
+FOREIGN_LINKS = 3
 
 
-def ordinary_page(stage: Stage, path: str) -> Answer | None:
+def ordinary_page(context: PageContext, path: str) -> Answer | None:
     """The page at this path; None when there is none."""
-    if path not in pages_of(stage.site, stage.place.index):
+    if path not in page_paths(context.site, context.host.index):
         return None
     if path == "/":
-        return _front(stage)
+        return _front_page(context)
     if path == "/tags/":
-        return _tag_index(stage)
+        return _tag_index_page(context)
     if path.startswith("/tags/"):
-        return _tag(stage, path)
+        return _tag_page(context, path)
     if path in ("/about", "/contact", "/join", "/privacy"):
-        title: str = getattr(stage.place.theme.labels, path[1:])
-        return loose_page(stage, path, title)
-    return _in_section(stage, path)
+        title: str = getattr(context.host.theme.labels, path[1:])
+        return standalone_page(context, path, title)
+    return _section_page(context, path)
 
 
-def loose_page(stage: Stage, path: str, title: str, extra: str = "", head: str = "", query: str = "") -> Answer:
+def standalone_page(
+    context: PageContext, path: str, title: str, extra: str = "", head: str = "", query: str = ""
+) -> Answer:
     """A page outside of the sections: some prose, what it has to say (`extra`, HTML), and some articles."""
-    theme, dice = stage.place.theme, stage.place.dice(path)
-    prose = paragraphs(story(theme, say(theme, theme.leads, dice), dice))
-    body = prose + extra + _aside(stage, theme.labels.latest, stage.place.articles[:RELATED])
-    description = say(theme, theme.leads, dice)
-    return page(stage, Sheet(path, title, body, description, head=head, query=query))
+    theme, dice = context.host.theme, context.host.page_rng(path)
+    prose = render_paragraphs(write_article(theme, fill_template(theme, theme.leads, dice), dice))
+    body = prose + extra + _render_aside(context, theme.labels.latest, context.host.articles[:RELATED_ARTICLES])
+    description = fill_template(theme, theme.leads, dice)
+    return render_page(context, PageContent(path, title, body, description, head=head, query=query))
 
 
-def _front(stage: Stage) -> Answer:
-    theme, dice = stage.place.theme, stage.place.dice("/")
-    teasers = "".join(teaser(stage.place, article) for article in stage.place.articles[:FRONT_TEASERS])
-    body = paragraphs([paragraph(theme, dice)]) + f"\n  <h2>{theme.labels.latest}</h2>" + teasers
-    return page(stage, Sheet("/", stage.place.tagline, body + _foreign(stage, dice), stage.place.tagline))
+def _front_page(context: PageContext) -> Answer:
+    theme, dice = context.host.theme, context.host.page_rng("/")
+    teasers = "".join(render_teaser(context.host, article) for article in context.host.articles[:FRONT_TEASERS])
+    body = render_paragraphs([write_paragraph(theme, dice)]) + f"\n  <h2>{theme.labels.latest}</h2>" + teasers
+    return render_page(
+        context,
+        PageContent("/", context.host.tagline, body + _render_foreign_links(context, dice), context.host.tagline),
+    )
 
 
-def _tag_index(stage: Stage) -> Answer:
-    theme, dice = stage.place.theme, stage.place.dice("/tags/")
+def _tag_index_page(context: PageContext) -> Answer:
+    theme, dice = context.host.theme, context.host.page_rng("/tags/")
     parts = []
     for number, tag in enumerate(theme.tags):
-        newest = items(link(article.path, article.title) for article in tag_articles(stage.place, number)[:4])
+        newest = render_items(
+            render_link(article.path, article.title) for article in tag_articles(context.host, number)[:4]
+        )
         parts.append(
-            f"\n  <h2>{link(tag_path(theme, number), tag.title)}</h2>"
-            + paragraphs([paragraph(theme, dice)])
+            f"\n  <h2>{render_link(tag_path(theme, number), tag.title)}</h2>"
+            + render_paragraphs([write_paragraph(theme, dice)])
             + f"\n  <ul>{newest}\n  </ul>"
         )
-    return page(stage, Sheet("/tags/", theme.labels.tags, "".join(parts)))
+    return render_page(context, PageContent("/tags/", theme.labels.tags, "".join(parts)))
 
 
-def _tag(stage: Stage, path: str) -> Answer:
-    theme, dice = stage.place.theme, stage.place.dice(path)
+def _tag_page(context: PageContext, path: str) -> Answer:
+    theme, dice = context.host.theme, context.host.page_rng(path)
     number = next(number for number in range(len(theme.tags)) if tag_path(theme, number) == path)
-    teasers = "".join(teaser(stage.place, article) for article in tag_articles(stage.place, number))
-    body = paragraphs([paragraph(theme, dice), paragraph(theme, dice)]) + teasers
-    return page(stage, Sheet(path, theme.tags[number].title, body))
+    teasers = "".join(render_teaser(context.host, article) for article in tag_articles(context.host, number))
+    body = render_paragraphs([write_paragraph(theme, dice), write_paragraph(theme, dice)]) + teasers
+    return render_page(context, PageContent(path, theme.tags[number].title, body))
 
 
-def _in_section(stage: Stage, path: str) -> Answer:
-    theme = stage.place.theme
+def _section_page(context: PageContext, path: str) -> Answer:
+    theme = context.host.theme
     head = path.split("/")[1]
     section = next(number for number, heading in enumerate(theme.sections) if heading.path == head)
-    paths = listing_paths(stage.place, section)
+    paths = listing_paths(context.host, section)
     if path in paths:
-        return _listing(stage, section, paths.index(path) + 1, paths)
-    articles = section_articles(stage.place, section)
+        return _listing_page(context, section, paths.index(path) + 1, paths)
+    articles = section_articles(context.host, section)
     position = next(place for place, article in enumerate(articles) if article.path == path)
-    return _article(stage, articles, position)
+    return _article_page(context, articles, position)
 
 
-def _listing(stage: Stage, section: int, number: int, paths: list[str]) -> Answer:
+def _listing_page(context: PageContext, section: int, number: int, paths: list[str]) -> Answer:
     """One page of a section. It links to all the others, so that none is further than two links from the front."""
-    theme, labels = stage.place.theme, stage.place.theme.labels
+    theme, labels = context.host.theme, context.host.theme.labels
     heading, path = theme.sections[section], paths[number - 1]
-    shown = section_articles(stage.place, section)[(number - 1) * PER_LISTING : number * PER_LISTING]
-    dice = stage.place.dice(path)
-    intro = paragraphs([paragraph(theme, dice), paragraph(theme, dice)])
-    pager = f'\n  <ul class="pages">{items(link(other, str(place)) for place, other in enumerate(paths, 1))}\n  </ul>'
+    shown = section_articles(context.host, section)[(number - 1) * ARTICLES_PER_LISTING : number * ARTICLES_PER_LISTING]
+    dice = context.host.page_rng(path)
+    intro = render_paragraphs([write_paragraph(theme, dice), write_paragraph(theme, dice)])
+    pager = f'\n  <ul class="pages">{render_items(render_link(other, str(place)) for place, other in enumerate(paths, 1))}\n  </ul>'
     title = heading.title if number == 1 else f"{heading.title}, {labels.page} {number}"
-    body = intro + "".join(teaser(stage.place, article) for article in shown) + pager
-    return page(stage, Sheet(path, title, body + _foreign(stage, dice)))
+    body = intro + "".join(render_teaser(context.host, article) for article in shown) + pager
+    return render_page(context, PageContent(path, title, body + _render_foreign_links(context, dice)))
 
 
-def _article(stage: Stage, articles: tuple[Article, ...], position: int) -> Answer:
-    article, theme, labels = articles[position], stage.place.theme, stage.place.theme.labels
-    dice = stage.place.dice(article.path)
+def _article_page(context: PageContext, articles: tuple[Article, ...], position: int) -> Answer:
+    article, theme, labels = articles[position], context.host.theme, context.host.theme.labels
+    dice = context.host.page_rng(article.path)
     section = listing_path(theme, article.section, 1)
-    crumbs = f"{link('/', labels.home)} › {link(section, theme.sections[article.section].title)}"
-    byline = f"{labels.by} {article.author}, {date_line(theme, article.day)}"
-    tags = items(link(tag_path(theme, tag), theme.tags[tag].title, ' rel="tag"') for tag in article.tags)
+    crumbs = f"{render_link('/', labels.home)} › {render_link(section, theme.sections[article.section].title)}"
+    byline = f"{labels.by} {article.author}, {format_date(theme, article.day)}"
+    tags = render_items(render_link(tag_path(theme, tag), theme.tags[tag].title, ' rel="tag"') for tag in article.tags)
     later, earlier = articles[position - 1], articles[(position + 1) % len(articles)]
     body = f"""
   <p class="crumbs">{crumbs}</p>
   <article>
-  <p class="byline">{byline}</p>{paragraphs(story(theme, article.lead, dice))}
+  <p class="byline">{byline}</p>{render_paragraphs(write_article(theme, article.lead, dice))}
   </article>
   <ul>{tags}
   </ul>
-  <p>{labels.previous}: {link(earlier.path, earlier.title)} · {labels.next}: {link(later.path, later.title)}</p>"""
-    related = dice.sample(articles, min(RELATED, len(articles)))
-    body += _aside(stage, labels.related, tuple(related)) + _foreign(stage, dice)
+  <p>{labels.previous}: {render_link(earlier.path, earlier.title)} · {labels.next}: {render_link(later.path, later.title)}</p>"""
+    related = dice.sample(articles, min(RELATED_ARTICLES, len(articles)))
+    body += _render_aside(context, labels.related, tuple(related)) + _render_foreign_links(context, dice)
     kind = "product" if theme.schema == "Product" else "article"
-    return page(stage, Sheet(article.path, article.title, body, article.lead, kind, article))
+    return render_page(context, PageContent(article.path, article.title, body, article.lead, kind, article))
 
 
-def _aside(stage: Stage, title: str, articles: tuple[Article, ...]) -> str:
-    links = items(link(article.path, article.title) for article in articles)
+def _render_aside(context: PageContext, title: str, articles: tuple[Article, ...]) -> str:
+    links = render_items(render_link(article.path, article.title) for article in articles)
     return f"\n  <aside><h2>{title}</h2><ul>{links}\n  </ul></aside>"
 
 
-def _foreign(stage: Stage, dice: Random) -> str:
+def _render_foreign_links(context: PageContext, rng: Random) -> str:
     """Links to articles of other hosts. To articles only: a listing found deep, by chance, would hide what it lists."""
-    others = [index for index in range(stage.site.hosts) if index != stage.place.index]
+    others = [index for index in range(context.site.hosts) if index != context.host.index]
     links = []
-    for index in dice.sample(others, min(FOREIGN, len(others))):
-        other = place_of(stage.site, index)
-        article = dice.choice(other.articles)
-        links.append(link(stage.origins[index] + article.path, f"{other.name}: {article.title}"))
-    return f"\n  <aside><h2>{stage.place.theme.labels.neighbours}</h2><ul>{items(links)}\n  </ul></aside>"
+    for index in rng.sample(others, min(FOREIGN_LINKS, len(others))):
+        other = build_host_site(context.site, index)
+        article = rng.choice(other.articles)
+        links.append(render_link(context.origins[index] + article.path, f"{other.name}: {article.title}"))
+    return f"\n  <aside><h2>{context.host.theme.labels.neighbours}</h2><ul>{render_items(links)}\n  </ul></aside>"

@@ -14,7 +14,7 @@ import msgspec
 from tenax.demo import Site
 from tenax.errors import UsageError
 
-STOP_SECONDS = 5.0
+STOP_TIMEOUT_SECONDS = 5.0
 
 
 class DemoProcess:
@@ -31,7 +31,7 @@ class DemoProcess:
             *("--hosts", str(site.hosts)),
             *("--pages", str(site.pages_per_host)),
             *("--seed", str(site.seed)),
-            *("--manners", site.manners),
+            *("--behaviours", site.behaviours),
             *("--port", str(port)),
             *(() if log is None else ("--log", str(log))),
             *(("--warm",) if is_warm else ()),
@@ -47,17 +47,17 @@ class DemoProcess:
             *(sys.executable, "-m", "tenax.demo", *self._options),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
-            env=_environment(),
+            env=_child_environment(),
             start_new_session=True,
         )
         assert self._process.stdout is not None
         try:
             line = await self._process.stdout.readline()
         except BaseException:
-            await self._end(self._process)
+            await self._stop_process(self._process)
             raise
         if not line:
-            await self._end(self._process)
+            await self._stop_process(self._process)
             raise UsageError("the demo site could not start; its own message stands above")
         self.origins = tuple(msgspec.json.decode(line, type=dict[str, list[str]])["origins"])
         return self
@@ -66,22 +66,22 @@ class DemoProcess:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         if self._process is not None:
-            await self._end(self._process)
+            await self._stop_process(self._process)
             self._process = None
 
-    async def _end(self, process: asyncio.subprocess.Process) -> None:
+    async def _stop_process(self, process: asyncio.subprocess.Process) -> None:
         """Close its stdin, wait, and if it does not listen, kill it."""
         assert process.stdin is not None
         process.stdin.close()
         try:
-            async with asyncio.timeout(STOP_SECONDS):
+            async with asyncio.timeout(STOP_TIMEOUT_SECONDS):
                 await process.communicate()
         except TimeoutError:
             process.kill()
             await process.communicate()
 
 
-def _environment() -> dict[str, str]:
+def _child_environment() -> dict[str, str]:
     """Ours, with the place this very package was imported from first on the child's path."""
     here = str(Path(__file__).parents[2])
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [here, os.environ.get("PYTHONPATH")]))}

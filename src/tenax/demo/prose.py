@@ -80,46 +80,46 @@ class Theme(Value, frozen=True):
 
 
 @lru_cache
-def theme_of(host_index: int) -> Theme:
+def load_theme(host_index: int) -> Theme:
     """The theme of this host; there are more hosts than themes, so they come round again."""
     name = THEMES[host_index % len(THEMES)]
     file = resources.files("tenax.demo") / "words" / f"{name}.toml"
     return msgspec.toml.decode(file.read_bytes(), type=Theme)
 
 
-def say(theme: Theme, templates: Sequence[str], dice: Random, slots: Slots | None = None) -> str:
+def fill_template(theme: Theme, templates: Sequence[str], rng: Random, slots: Slots | None = None) -> str:
     """One of these templates with its slots filled."""
     phrases = theme.slots if slots is None else slots
 
     def fill(match: re.Match[str]) -> str:
-        phrase = dice.choice(phrases[match[2]])
+        phrase = rng.choice(phrases[match[2]])
         return phrase[0].upper() + phrase[1:] if match[1] else phrase
 
-    return _SLOT.sub(fill, dice.choice(templates))
+    return _SLOT.sub(fill, rng.choice(templates))
 
 
-def paragraph(theme: Theme, dice: Random) -> str:
+def write_paragraph(theme: Theme, rng: Random) -> str:
     """Three to five different sentences."""
-    chosen = dice.sample(theme.sentences, dice.randint(3, 5))
-    return theme.joiner.join(say(theme, (sentence,), dice) for sentence in chosen)
+    chosen = rng.sample(theme.sentences, rng.randint(3, 5))
+    return theme.joiner.join(fill_template(theme, (sentence,), rng) for sentence in chosen)
 
 
-def story(theme: Theme, lead: str, dice: Random) -> list[str]:
+def write_article(theme: Theme, lead: str, rng: Random) -> list[str]:
     """A text of several paragraphs that opens with `lead`. A small cast and no sentence twice in a row keep it sane."""
-    cast = {slot: dice.sample(phrases, min(4, len(phrases))) for slot, phrases in theme.slots.items()}
+    cast = {slot: rng.sample(phrases, min(4, len(phrases))) for slot, phrases in theme.slots.items()}
     deck: list[str] = []
     texts = []
-    for _ in range(dice.randint(5, 8)):
+    for _ in range(rng.randint(5, 8)):
         if len(deck) < 5:
-            deck = dice.sample(theme.sentences, len(theme.sentences)) + deck
-        count = dice.randint(3, 5)
+            deck = rng.sample(theme.sentences, len(theme.sentences)) + deck
+        count = rng.randint(3, 5)
         deck, hand = deck[:-count], deck[-count:]
-        texts.append(theme.joiner.join(say(theme, (sentence,), dice, cast) for sentence in hand))
+        texts.append(theme.joiner.join(fill_template(theme, (sentence,), rng, cast) for sentence in hand))
     texts[0] = lead + theme.joiner + texts[0]
-    return [*texts, say(theme, theme.closings, dice, cast)]
+    return [*texts, fill_template(theme, theme.closings, rng, cast)]
 
 
-def date_line(theme: Theme, iso_date: str) -> str:
+def format_date(theme: Theme, iso_date: str) -> str:
     """A date as this theme's readers write it."""
     year, month, day = iso_date.split("-")
     return theme.date.format(year=int(year), month=theme.months[int(month) - 1], day=int(day))

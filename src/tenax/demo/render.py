@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 from tenax.demo import Answer, Site
-from tenax.demo.host_site import Article, Place, listing_path, place_of, tag_path
-from tenax.demo.prose import date_line
+from tenax.demo.host_site import Article, HostSite, build_host_site, listing_path, tag_path
+from tenax.demo.prose import format_date
 from tenax.model import Value
 
 FOOTER_NEIGHBOURS = 5
@@ -31,21 +31,21 @@ _STYLE = """
 """
 
 
-class Stage(Value, frozen=True):
+class PageContext(Value, frozen=True):
     """Where a page is shown: the whole site, one of its hosts, and the addresses all hosts answer at."""
 
     site: Site
-    place: Place
+    host: HostSite
     origins: tuple[str, ...]
     footer_links: tuple[tuple[str, str], ...] = ()
     """Path and text of what this host adds at the foot of its pages."""
 
     @property
     def origin(self) -> str:
-        return self.origins[self.place.index]
+        return self.origins[self.host.index]
 
 
-class Sheet(Value, frozen=True):
+class PageContent(Value, frozen=True):
     """One page before it is framed."""
 
     path: str
@@ -61,124 +61,130 @@ class Sheet(Value, frozen=True):
     query: str = ""
 
 
-def link(href: str, text: str, attributes: str = "") -> str:
+def render_link(href: str, text: str, attributes: str = "") -> str:
     return f'<a href="{escape(href)}"{attributes}>{escape(text)}</a>'
 
 
-def items(links: Iterable[str]) -> str:
+def render_items(links: Iterable[str]) -> str:
     return "".join(f"\n    <li>{one}</li>" for one in links)
 
 
-def teaser(place: Place, article: Article) -> str:
+def render_teaser(host: HostSite, article: Article) -> str:
     """An article as a list shows it."""
-    tags = ", ".join(link(tag_path(place.theme, tag), place.theme.tags[tag].title) for tag in article.tags)
+    tags = ", ".join(render_link(tag_path(host.theme, tag), host.theme.tags[tag].title) for tag in article.tags)
     return f"""
   <div class="teaser">
-    <h2>{link(article.path, article.title)}</h2>
-    <p>{escape(article.lead)} {link(article.path, place.theme.labels.read)}</p>
-    <time datetime="{article.day}">{date_line(place.theme, article.day)}</time> · {tags}
+    <h2>{render_link(article.path, article.title)}</h2>
+    <p>{escape(article.lead)} {render_link(article.path, host.theme.labels.read)}</p>
+    <time datetime="{article.day}">{format_date(host.theme, article.day)}</time> · {tags}
   </div>"""
 
 
-def paragraphs(texts: Sequence[str]) -> str:
+def render_paragraphs(texts: Sequence[str]) -> str:
     return "".join(f"\n  <p>{escape(text, quote=False)}</p>" for text in texts)
 
 
-def page(stage: Stage, sheet: Sheet) -> Answer:
+def render_page(context: PageContext, content: PageContent) -> Answer:
     """The sheet in the host's frame, in the host's charset."""
-    theme = stage.place.theme
+    theme = context.host.theme
     text = f"""<!DOCTYPE html>
 <html lang="{theme.language}">
-<head>{_declaration(stage.place)}
-<title>{escape(sheet.title, quote=False)} | {escape(stage.place.name)}</title>
-<meta name="viewport" content="width=device-width, initial-scale=1">{_meta(stage, sheet)}{sheet.head}
+<head>{_render_charset(context.host)}
+<title>{escape(content.title, quote=False)} | {escape(context.host.name)}</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">{_render_meta(context, content)}{content.head}
 <style>{_STYLE.replace("COLOUR", theme.colour)}</style>
 </head>
-<body>{_masthead(stage.place)}
+<body>{_render_header(context.host)}
 <main>
-  <h1>{escape(sheet.title, quote=False)}</h1>{sheet.body}
-</main>{_footer(stage)}
+  <h1>{escape(content.title, quote=False)}</h1>{content.body}
+</main>{_render_footer(context)}
 </body>
 </html>
 """
-    return Answer(200, encoded(stage.place, text), content_type=content_type(stage.place))
+    return Answer(200, encode_html(context.host, text), content_type=page_content_type(context.host))
 
 
-def content_type(place: Place) -> str:
-    return f"text/html; charset={place.theme.charset}" if place.theme.declared_in == "header" else "text/html"
+def page_content_type(host: HostSite) -> str:
+    return f"text/html; charset={host.theme.charset}" if host.theme.declared_in == "header" else "text/html"
 
 
-def encoded(place: Place, text: str) -> bytes:
+def encode_html(host: HostSite, text: str) -> bytes:
     """What the charset lacks, such as a neighbour's name in another script, is written as a reference."""
-    return text.encode(place.theme.charset, "xmlcharrefreplace")
+    return text.encode(host.theme.charset, "xmlcharrefreplace")
 
 
-def _declaration(place: Place) -> str:
-    return f'\n<meta charset="{place.theme.charset}">' if place.theme.declared_in == "meta" else ""
+def _render_charset(host: HostSite) -> str:
+    return f'\n<meta charset="{host.theme.charset}">' if host.theme.declared_in == "meta" else ""
 
 
-def _meta(stage: Stage, sheet: Sheet) -> str:
-    url = stage.origin + sheet.path + (f"?{sheet.query}" if sheet.query else "")
-    title, description = escape(sheet.title), escape(sheet.description or stage.place.tagline)
+def _render_meta(context: PageContext, content: PageContent) -> str:
+    url = context.origin + content.path + (f"?{content.query}" if content.query else "")
+    title, description = escape(content.title), escape(content.description or context.host.tagline)
     lines = [
         f'<meta name="description" content="{description}">',
         f'<link rel="canonical" href="{escape(url)}">',
         f'<meta property="og:title" content="{title}">',
         f'<meta property="og:description" content="{description}">',
-        f'<meta property="og:type" content="{sheet.kind}">',
+        f'<meta property="og:type" content="{content.kind}">',
         f'<meta property="og:url" content="{escape(url)}">',
-        f'<meta property="og:site_name" content="{escape(stage.place.name)}">',
+        f'<meta property="og:site_name" content="{escape(context.host.name)}">',
     ]
-    if sheet.article is not None:
-        lines.append(f'<meta name="author" content="{escape(sheet.article.author)}">')
-        lines.append(f'<meta property="article:published_time" content="{sheet.article.day}T08:00:00Z">')
-        lines.append(f'<script type="application/ld+json">{_json_ld(stage, sheet.article, url)}</script>')
+    if content.article is not None:
+        lines.append(f'<meta name="author" content="{escape(content.article.author)}">')
+        lines.append(f'<meta property="article:published_time" content="{content.article.day}T08:00:00Z">')
+        lines.append(f'<script type="application/ld+json">{_render_json_ld(context, content.article, url)}</script>')
     return "\n" + "\n".join(lines)
 
 
-def _json_ld(stage: Stage, article: Article, url: str) -> str:
-    theme = stage.place.theme
+def _render_json_ld(context: PageContext, article: Article, url: str) -> str:
+    theme = context.host.theme
     facts: dict[str, object] = {"@context": "https://schema.org", "@type": theme.schema, "url": url}
     if theme.schema == "Product":
-        price = f"{stage.place.dice(article.path).randint(490, 9900) / 100:.2f}"
-        offer = {"@type": "Offer", "price": price, "priceCurrency": "EUR"}
-        facts |= {"name": article.title, "description": article.lead, "offers": offer}
+        price = f"{context.host.page_rng(article.path).randint(490, 9900) / 100:.2f}"
+        candidate = {"@type": "Offer", "price": price, "priceCurrency": "EUR"}
+        facts |= {"name": article.title, "description": article.lead, "offers": candidate}
     else:
         facts |= {"headline": article.title, "description": article.lead, "inLanguage": theme.language}
     facts |= {
         "datePublished": f"{article.day}T08:00:00Z",
         "author": {"@type": "Person", "name": article.author},
-        "publisher": {"@type": "Organization", "name": stage.place.name},
+        "publisher": {"@type": "Organization", "name": context.host.name},
     }
     return json.dumps(facts, ensure_ascii=False).replace("<", "\\u003c")
 
 
-def _masthead(place: Place) -> str:
-    theme, labels = place.theme, place.theme.labels
-    links = [link("/", labels.home)]
-    links += [link(listing_path(theme, number, 1), section.title) for number, section in enumerate(theme.sections)]
-    links += [link("/tags/", labels.tags), link("/about", labels.about), link("/contact", labels.contact)]
+def _render_header(host: HostSite) -> str:
+    theme, labels = host.theme, host.theme.labels
+    links = [render_link("/", labels.home)]
+    links += [
+        render_link(listing_path(theme, number, 1), section.title) for number, section in enumerate(theme.sections)
+    ]
+    links += [
+        render_link("/tags/", labels.tags),
+        render_link("/about", labels.about),
+        render_link("/contact", labels.contact),
+    ]
     return f"""
 <header>
-  <a class="name" href="/">{escape(place.name)}</a>
-  <p>{escape(place.tagline)}</p>
-  <nav><ul>{items(links)}
+  <a class="name" href="/">{escape(host.name)}</a>
+  <p>{escape(host.tagline)}</p>
+  <nav><ul>{render_items(links)}
   </ul></nav>
 </header>"""
 
 
-def _footer(stage: Stage) -> str:
-    labels = stage.place.theme.labels
-    own = [link("/join", labels.join)]
-    if stage.place.has_privacy:
-        own.append(link("/privacy", labels.privacy))
-    own += [link(path, text) for path, text in stage.footer_links]
-    steps = range(1, min(FOOTER_NEIGHBOURS + 1, stage.site.hosts))
-    others = [place_of(stage.site, (stage.place.index + step) % stage.site.hosts) for step in steps]
-    near = [link(stage.origins[other.index] + "/", other.name) for other in others]
+def _render_footer(context: PageContext) -> str:
+    labels = context.host.theme.labels
+    own = [render_link("/join", labels.join)]
+    if context.host.has_privacy_page:
+        own.append(render_link("/privacy", labels.privacy))
+    own += [render_link(path, text) for path, text in context.footer_links]
+    steps = range(1, min(FOOTER_NEIGHBOURS + 1, context.site.hosts))
+    others = [build_host_site(context.site, (context.host.index + step) % context.site.hosts) for step in steps]
+    near = [render_link(context.origins[other.index] + "/", other.name) for other in others]
     return f"""
 <footer>
   <p>{" · ".join(own)}</p>
   <p>{escape(labels.neighbours)}: {" · ".join(near)}</p>
-  <p>© {escape(stage.place.name)}</p>
+  <p>© {escape(context.host.name)}</p>
 </footer>"""

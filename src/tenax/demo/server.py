@@ -15,18 +15,18 @@ import msgspec
 
 from tenax.clock import SteadyClock
 from tenax.demo import Answer, Request, Site
-from tenax.demo.behaviours import COUNTED_PATHS, is_turned_away
-from tenax.demo.host_site import pages_of
+from tenax.demo.behaviours import COUNTED_PATHS, is_rate_limited
+from tenax.demo.host_site import page_paths
 from tenax.demo.process import DemoProcess
 from tenax.demo.site import respond
-from tenax.demo.wire import MAX_HEAD_BYTES, Asked, answer_bytes, read_request, send
+from tenax.demo.wire import MAX_HEAD_BYTES, ParsedRequest, encode_answer, parse_request, send_answer
 from tenax.errors import UsageError
 from tenax.model import Value
 
 FIRST_ADDRESS = IPv4Address("127.0.0.1")
-MAX_KEPT = 20_000
+MAX_CACHED_ANSWERS = 20_000
 """Rendered answers held in memory; beyond that they are rendered anew."""
-PORT_TRIES = 20
+MAX_PORT_ATTEMPTS = 20
 
 
 class LogLine(Value, frozen=True):
@@ -48,11 +48,11 @@ async def serve(
     asked for; `is_warm` renders them all before (about 0.7 ms each), so that a fast crawl measures itself only.
     """
     file = log.open("ab", buffering=0) if log is not None else None
-    desk = _Desk(site, file)
+    desk = _RequestHandler(site, file)
     try:
         servers = await _listen(desk, port)
         if is_warm:
-            desk.warm()
+            desk.warm_cache()
         try:
             yield desk.origins
         finally:
@@ -64,27 +64,27 @@ async def serve(
             file.close()
 
 
-async def _listen(desk: _Desk, port: int) -> list[asyncio.Server]:
+async def _listen(handler: _RequestHandler, port: int) -> list[asyncio.Server]:
     """The same port on every address. One that is free on the first may be taken on another: then choose again."""
-    addresses = [str(FIRST_ADDRESS + index) for index in range(desk.site.hosts)]
-    for _ in range(PORT_TRIES if port == 0 else 1):
+    addresses = [str(FIRST_ADDRESS + index) for index in range(handler.site.hosts)]
+    for _ in range(MAX_PORT_ATTEMPTS if port == 0 else 1):
         servers: list[asyncio.Server] = []
         chosen = port
         try:
             for index, address in enumerate(addresses):
-                talk = partial(desk.talk, index)
+                talk = partial(handler.handle_connection, index)
                 servers.append(await asyncio.start_server(talk, address, chosen, limit=MAX_HEAD_BYTES, backlog=512))
                 chosen = servers[0].sockets[0].getsockname()[1]
         except OSError:
             for server in servers:
                 server.close()
             continue
-        desk.origins = tuple(f"http://{address}:{chosen}" for address in addresses)
+        handler.origins = tuple(f"http://{address}:{chosen}" for address in addresses)
         return servers
     raise UsageError(f"port {port} of 127.0.0.1 and its neighbours is taken; choose another, or 0 for any free one")
 
 
-class _Desk:
+class _RequestHandler:
     """Takes requests for all hosts. It holds what `respond` may not: counts, kept answers and open connections."""
 
     def __init__(self, site: Site, log: BinaryIO | None) -> None:
@@ -92,18 +92,18 @@ class _Desk:
         self.origins: tuple[str, ...] = ()
         self._log = log
         self._clock = SteadyClock()
-        self._requests: Counter[tuple[int, str]] = Counter()
+        self._request_counts: Counter[tuple[int, str]] = Counter()
         """By host and path; the path is empty for the whole host."""
-        self._kept: dict[tuple[int, str, bool], bytes] = {}
-        self._talks: set[asyncio.Task[None]] = set()
+        self._cache: dict[tuple[int, str, bool], bytes] = {}
+        self._connections: set[asyncio.Task[None]] = set()
 
-    async def talk(self, index: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def handle_connection(self, index: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One connection, request by request. Whatever the peer does to it ends this connection and nothing else."""
         task = asyncio.current_task()
         assert task is not None
-        self._talks.add(task)
+        self._connections.add(task)
         try:
-            while await self._exchange(index, reader, writer):
+            while await self._handle_request(index, reader, writer):
                 pass
             writer.close()
             await writer.wait_closed()
@@ -112,69 +112,69 @@ class _Desk:
         except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             writer.close()
         finally:
-            self._talks.discard(task)
+            self._connections.discard(task)
 
-    def warm(self) -> None:
+    def warm_cache(self) -> None:
         """Render every well-behaved page, squeezed as most clients ask for it."""
         for index in range(self.site.hosts):
-            for path in pages_of(self.site, index):
-                asked = Asked("GET", path, takes_gzip=True, is_last=False)
-                self._keep(index, asked, respond(self.site, index, Request(path), self.origins))
+            for path in page_paths(self.site, index):
+                asked = ParsedRequest("GET", path, accepts_gzip=True, should_close=False)
+                self._cache_answer(index, asked, respond(self.site, index, Request(path), self.origins))
 
     async def close(self) -> None:
-        talks = list(self._talks)
+        talks = list(self._connections)
         for talk in talks:
             talk.cancel()
         await asyncio.gather(*talks)
         await asyncio.sleep(0)  # an aborted transport lets go of its socket in the next round of the loop
 
-    async def _exchange(self, index: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+    async def _handle_request(self, index: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         """One request and its answer; False when the connection is at its end."""
-        asked = read_request(await reader.readuntil(b"\r\n\r\n"))
+        asked = parse_request(await reader.readuntil(b"\r\n\r\n"))
         arrived = self._clock.now()
         if asked is None:
             refusal = Answer(400, b"That was not HTTP.", "text/plain", cut_after_bytes=99)
-            return await send(writer, refusal, answer_bytes(refusal, None))
-        request = self._counted(index, asked.target)
-        kept = self._kept.get((index, asked.target, asked.takes_gzip)) if asked.method == "GET" else None
-        if kept is not None and not is_turned_away(self.site, index, request.path, request.host_requests):
-            self._note(arrived, index, asked.target, 200)
+            return await send_answer(writer, refusal, encode_answer(refusal, None))
+        request = self._count_request(index, asked.target)
+        kept = self._cache.get((index, asked.target, asked.accepts_gzip)) if asked.method == "GET" else None
+        if kept is not None and not is_rate_limited(self.site, index, request.path, request.host_requests):
+            self._log_request(arrived, index, asked.target, 200)
             writer.write(kept)
             await writer.drain()
-            return not asked.is_last
-        answer = self._answer(index, asked, request)
-        self._note(arrived, index, asked.target, answer.status)
-        return await send(writer, answer, self._keep(index, asked, answer)) and not asked.is_last
+            return not asked.should_close
+        answer = self._build_answer(index, asked, request)
+        self._log_request(arrived, index, asked.target, answer.status)
+        return await send_answer(writer, answer, self._cache_answer(index, asked, answer)) and not asked.should_close
 
-    def _keep(self, index: int, asked: Asked, answer: Answer) -> bytes:
+    def _cache_answer(self, index: int, parsed: ParsedRequest, answer: Answer) -> bytes:
         """The answer as bytes, remembered when the next one to ask may have the same."""
-        data = answer_bytes(answer, asked)
-        if _may_keep(answer, asked) and len(self._kept) < MAX_KEPT:
-            self._kept[index, asked.target, asked.takes_gzip] = data
+        data = encode_answer(answer, parsed)
+        if _is_cacheable(answer, parsed) and len(self._cache) < MAX_CACHED_ANSWERS:
+            self._cache[index, parsed.target, parsed.accepts_gzip] = data
         return data
 
-    def _answer(self, index: int, asked: Asked, request: Request) -> Answer:
-        if asked.method not in ("GET", "HEAD"):
-            return Answer(405, b"Only GET and HEAD here.", "text/plain", (("Allow", "GET, HEAD"),), is_steady=False)
+    def _build_answer(self, index: int, parsed: ParsedRequest, request: Request) -> Answer:
+        if parsed.method not in ("GET", "HEAD"):
+            return Answer(405, b"Only GET and HEAD here.", "text/plain", (("Allow", "GET, HEAD"),), is_cacheable=False)
         return respond(self.site, index, request, self.origins)
 
-    def _counted(self, index: int, target: str) -> Request:
+    def _count_request(self, index: int, target: str) -> Request:
         path, _, query = target.partition("?")
         if path != "/robots.txt":
-            self._requests[index, ""] += 1
+            self._request_counts[index, ""] += 1
         if path in COUNTED_PATHS:
-            self._requests[index, path] += 1
-        return Request(path, query, self._requests[index, ""], self._requests[index, path])
+            self._request_counts[index, path] += 1
+        return Request(path, query, self._request_counts[index, ""], self._request_counts[index, path])
 
-    def _note(self, arrived: float, index: int, target: str, status: int) -> None:
+    def _log_request(self, arrived: float, index: int, target: str, status: int) -> None:
         if self._log is not None:
             line = LogLine(arrived, self.origins[index].partition("://")[2], target, status)
             self._log.write(msgspec.json.encode(line) + b"\n")
 
 
-def _may_keep(answer: Answer, asked: Asked) -> bool:
+def _is_cacheable(answer: Answer, parsed: ParsedRequest) -> bool:
     is_sent_plainly = answer.cut_after_bytes is None and not answer.drip_seconds and not answer.delay_seconds
-    return asked.method == "GET" and answer.status == 200 and answer.is_steady and is_sent_plainly
+    return parsed.method == "GET" and answer.status == 200 and answer.is_cacheable and is_sent_plainly
 
 
 __all__ = ["DemoProcess", "LogLine", "serve"]

@@ -5,25 +5,25 @@ from __future__ import annotations
 import re
 
 from tenax.demo import Answer, Request, Site
-from tenax.demo.bad_behaviours import rude_answer
-from tenax.demo.behaviours import is_turned_away, manners_of, robots_txt, stored_paths
-from tenax.demo.host_site import pages_of, place_of
+from tenax.demo.bad_behaviours import behaviour_answer
+from tenax.demo.behaviours import host_behaviours, is_rate_limited, robots_txt, stored_paths
+from tenax.demo.host_site import build_host_site, page_paths
 from tenax.demo.pages import ordinary_page
-from tenax.demo.render import Stage
+from tenax.demo.render import PageContext
 
-_SESSION = re.compile(r";jsessionid=[^/]*$")
+_SESSION_ID = re.compile(r";jsessionid=[^/]*$")
 
 
 def respond(site: Site, host_index: int, request: Request, origins: tuple[str, ...]) -> Answer:
     """What this host answers. `origins` are the addresses of all hosts, in order, such as `http://127.0.0.1:8000`."""
     if request.path == "/robots.txt":
         return Answer(200, robots_txt(site, host_index).encode(), "text/plain; charset=utf-8")
-    if is_turned_away(site, host_index, request.path, request.host_requests):
-        return Answer(429, b"Too many requests.", "text/plain", (("Retry-After", "1"),), is_steady=False)
-    stage = _stage(site, host_index, origins)
-    path = _SESSION.sub("", request.path)
-    answer = ordinary_page(stage, path) or rude_answer(stage, _at(request, path))
-    return answer or Answer(404, b"There is no such page here.", "text/plain", is_steady=False)
+    if is_rate_limited(site, host_index, request.path, request.host_requests):
+        return Answer(429, b"Too many requests.", "text/plain", (("Retry-After", "1"),), is_cacheable=False)
+    stage = _page_context(site, host_index, origins)
+    path = _SESSION_ID.sub("", request.path)
+    answer = ordinary_page(stage, path) or behaviour_answer(stage, _with_path(request, path))
+    return answer or Answer(404, b"There is no such page here.", "text/plain", is_cacheable=False)
 
 
 def expected_pages(site: Site, origins: tuple[str, ...]) -> set[str]:
@@ -31,20 +31,20 @@ def expected_pages(site: Site, origins: tuple[str, ...]) -> set[str]:
     return {
         origins[index] + path
         for index in range(site.hosts)
-        for path in pages_of(site, index) | stored_paths(site, index)
+        for path in page_paths(site, index) | stored_paths(site, index)
     }
 
 
-def _stage(site: Site, index: int, origins: tuple[str, ...]) -> Stage:
-    place = place_of(site, index)
-    manners = manners_of(site, index)
+def _page_context(site: Site, index: int, origins: tuple[str, ...]) -> PageContext:
+    place = build_host_site(site, index)
+    manners = host_behaviours(site, index)
     footer = [("/curiosities", place.theme.labels.curiosities)] if manners else []
     if "disallowed" in manners:
         footer.append(("/private/accounts", "Accounts"))
-    return Stage(site, place, origins, tuple(footer))
+    return PageContext(site, place, origins, tuple(footer))
 
 
-def _at(request: Request, path: str) -> Request:
+def _with_path(request: Request, path: str) -> Request:
     return Request(path, request.query, request.host_requests, request.path_requests)
 
 

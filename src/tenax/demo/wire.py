@@ -20,43 +20,43 @@ _HAS_BODY = re.compile(rb"\r\n(?:content-length: *[1-9]|transfer-encoding:)", re
 _REQUEST_LINE = re.compile(rb"([A-Z]{1,20}) ([!-~]+) HTTP/1\.[01]\r\n")
 
 
-class Asked(Value, frozen=True):
+class ParsedRequest(Value, frozen=True):
     """A request as far as this site cares about it."""
 
     method: str
     target: str
     """Path and query."""
-    takes_gzip: bool
-    is_last: bool
+    accepts_gzip: bool
+    should_close: bool
     """The connection ends after the answer. So it does after a request with a body, which we do not read."""
 
 
-def read_request(head: bytes) -> Asked | None:
+def parse_request(head: bytes) -> ParsedRequest | None:
     """The request in these bytes, up to its empty line; None when they are no HTTP/1 request."""
     match = _REQUEST_LINE.match(head)
-    target = _target(match[2].decode("ascii")) if match is not None else None
+    target = _parse_target(match[2].decode("ascii")) if match is not None else None
     if match is None or target is None:
         return None
     is_last = _WANTS_CLOSE.search(head) is not None or _HAS_BODY.search(head) is not None
-    return Asked(match[1].decode("ascii"), target, _ACCEPTS_GZIP.search(head) is not None, is_last)
+    return ParsedRequest(match[1].decode("ascii"), target, _ACCEPTS_GZIP.search(head) is not None, is_last)
 
 
-def answer_bytes(answer: Answer, asked: Asked | None) -> bytes:
+def encode_answer(answer: Answer, parsed: ParsedRequest | None) -> bytes:
     """Head and body; for a body that is to be cut, the head announces all of it."""
     body, headers = answer.body, [*answer.headers, ("Content-Type", answer.content_type)]
-    if _may_squeeze(answer) and asked is not None and asked.takes_gzip:
+    if _may_compress(answer) and parsed is not None and parsed.accepts_gzip:
         body = gzip.compress(body, mtime=0)
         headers.append(("Content-Encoding", "gzip"))
     headers.append(("Connection", "close") if answer.drip_seconds else ("Content-Length", str(len(body))))
     lines = [f"HTTP/1.1 {answer.status} {HTTPStatus(answer.status).phrase}", "Server: tenax-demo"]
     lines += [f"{name}: {value}" for name, value in headers]
     head = "\r\n".join(lines).encode("latin-1") + b"\r\n\r\n"
-    if asked is not None and asked.method == "HEAD":
+    if parsed is not None and parsed.method == "HEAD":
         return head
     return head + body[: answer.cut_after_bytes]
 
 
-async def send(writer: asyncio.StreamWriter, answer: Answer, data: bytes) -> bool:
+async def send_answer(writer: asyncio.StreamWriter, answer: Answer, data: bytes) -> bool:
     """Send it the way the answer says; False when the connection cannot be used after it."""
     if answer.delay_seconds:
         await asyncio.sleep(answer.delay_seconds)
@@ -69,7 +69,7 @@ async def send(writer: asyncio.StreamWriter, answer: Answer, data: bytes) -> boo
     return answer.cut_after_bytes is None
 
 
-def _target(text: str) -> str | None:
+def _parse_target(text: str) -> str | None:
     """Path and query of a request target; a proxy's whole URL is cut down to them."""
     if text.startswith("/"):
         return text
@@ -82,7 +82,7 @@ def _target(text: str) -> str | None:
     return (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
 
 
-def _may_squeeze(answer: Answer) -> bool:
+def _may_compress(answer: Answer) -> bool:
     is_sent_plainly = answer.cut_after_bytes is None and not answer.drip_seconds
     has_coding = any(name == "Content-Encoding" for name, _ in answer.headers)
     return is_sent_plainly and not has_coding and len(answer.body) >= MIN_GZIP_BYTES

@@ -1,6 +1,6 @@
 """What to guess after a visit: further pages of lists and archives, within what the host's budget allows.
 
-`after_visit` is the one door. It first learns from the visit, then makes the guesses that are owed, as far as there is
+`update_guesses` is the one door. It first learns from the visit, then makes the guesses that are owed, as far as there is
 room (`guess_budget`); the others stay owed until more was visited. All of it follows from what it is given, the time
 included.
 """
@@ -18,52 +18,52 @@ import msgspec
 from tenax.discovery.archives import (
     NO_PAGE,
     NOTHING_NEW,
-    after_archive,
-    archive_at,
+    archive_pattern,
     archives_to_try,
-    is_archive_time,
+    fill_pattern,
     is_first_year,
-    is_worth,
+    is_worth_trying,
     next_period,
-    place_at,
-    rule_to_ask,
-    with_archive,
+    record_archive_result,
+    rule_to_guess,
+    should_try_archives,
+    store_archive_rule,
 )
-from tenax.discovery.guess_budget import GuessRoom, guess_room, with_made, with_success
-from tenax.discovery.linked_archives import REDIRECTED, after_linked, with_months
+from tenax.discovery.guess_budget import GuessBudget, count_guess, count_success, remaining_guess_budget
+from tenax.discovery.linked_archives import REDIRECTED, update_from_linked_archive, update_months
 from tenax.discovery.listing import Listing
-from tenax.discovery.page_numbers import Numbering, Paged, paged, place_of
+from tenax.discovery.page_numbers import Numbering, PagedUrl, parse_paged_url, to_relative_url
 from tenax.discovery.pagination import (
     HASH_CHARS,
-    Likeness,
     ListLimits,
     ListPage,
-    after_guess,
-    as_others,
-    asked_list,
-    owed_lists,
-    owing,
-    prospect_of,
-    read_list,
-    why_not_on,
-    without_owed,
+    SimilarityFunction,
+    add_pending,
+    adopt_host_style,
+    guess_prospect,
+    list_end_reason,
+    pending_lists,
+    record_guess_result,
+    record_list_guess,
+    record_list_page,
+    remove_pending,
 )
-from tenax.model import ArchiveRule, Finds, GuessState, ListRule, Owed, Source, Value
+from tenax.model import ArchiveRule, GuessState, ListRule, PendingGuess, RuleState, Source, Value
 
-MOST_SECTIONS = 16
-LOOKED_AT = 16
+MAX_SECTIONS = 16
+MAX_PENDING_CHECKED = 16
 """Owed guesses at a time; those that cannot be made yet go to the end."""
-LOOK_EVERY = 8
+CHECK_EVERY_VISITS = 8
 """Visits between two looks at what is owed, where nothing happened that could change it."""
 
 _TO_SLASH = f"{REDIRECTED} to its slash"
 _FOLLOWED_WITHIN_SECONDS = 60.0
 """So long an archive that was redirected to its slash is waited for, before another one is asked for."""
-_GUESSED = (Source.ARCHIVE, Source.PAGINATION)
+_GUESS_SOURCES = (Source.ARCHIVE, Source.PAGINATION)
 _SECTION = re.compile(r"/([A-Za-z%][A-Za-z%0-9_-]{1,40})(?=/|$)")
 
 
-class Answer(StrEnum):
+class VisitResult(StrEnum):
     """How a visit ended, as far as guesses are concerned."""
 
     PAGE = "page"
@@ -79,7 +79,7 @@ class VisitFacts(Value, frozen=True):
 
     url: str
     source: Source
-    answer: Answer
+    result: VisitResult
     listing: Listing | None = None
     """Of a page that is a list, and of every guessed page; None for all others."""
     content_hash: str = ""
@@ -93,7 +93,7 @@ class VisitFacts(Value, frozen=True):
     words: int = 0
     is_to_slash: bool = False
     """It was redirected, to the same address with a slash at its end."""
-    was_asked: bool = True
+    was_requested: bool = True
     waiting_high: int | None = None
     """Tasks of high priority that wait for this host, those of this page included; None: not known."""
     waiting: int = 0
@@ -103,10 +103,10 @@ class VisitFacts(Value, frozen=True):
 class GuessLimits(Value, frozen=True):
     """How much may be guessed."""
 
-    is_on: bool = True
+    is_enabled: bool = True
     """False: nothing is guessed, but the visit is learned from, for guesses may be made later."""
-    share: float = 0.03
-    least: int = 7
+    ratio: float = 0.03
+    min_guesses: int = 7
     """Misses of each kind that a host gets in any case."""
     with_lists: bool = True
     with_archives: bool = True
@@ -131,241 +131,294 @@ class Guess(Value, frozen=True):
     """Of a page of a list, that of the list."""
 
 
-def not_asked(finds: Finds, guesses: Iterable[Guess]) -> Finds:
+def discard_guesses(guess_state: GuessState, guesses: Iterable[Guess]) -> GuessState:
     """These guesses were not let into the crawl after all, and cost no request."""
     archives = sum(guess.source is Source.ARCHIVE for guess in guesses)
     lists = sum(guess.source is Source.PAGINATION for guess in guesses)
     return msgspec.structs.replace(
-        finds,
-        made=max(finds.succeeded, finds.made - archives - lists),
-        archives_made=max(finds.archives_succeeded, finds.archives_made - archives),
+        guess_state,
+        guesses_made=max(guess_state.guesses_succeeded, guess_state.guesses_made - archives - lists),
+        archives_made=max(guess_state.archives_succeeded, guess_state.archives_made - archives),
     )
 
 
-def after_visit(
-    finds: Finds, facts: VisitFacts, now: float, limits: GuessLimits, likeness: Likeness
-) -> tuple[Finds, tuple[Guess, ...]]:
+def update_guesses(
+    guess_state: GuessState, facts: VisitFacts, now: float, limits: GuessLimits, similarity: SimilarityFunction
+) -> tuple[GuessState, tuple[Guess, ...]]:
     """What is known of the host after this visit, and what to ask it for besides what its pages name."""
-    before = finds
-    finds = msgspec.structs.replace(finds, requests=finds.requests + 1) if facts.was_asked else finds
-    if facts.answer is not Answer.OTHER and (
-        facts.listing is not None or facts.answer is not Answer.PAGE or facts.source in _GUESSED
+    before = guess_state
+    guess_state = (
+        msgspec.structs.replace(guess_state, requests=guess_state.requests + 1) if facts.was_requested else guess_state
+    )
+    if facts.result is not VisitResult.OTHER and (
+        facts.listing is not None or facts.result is not VisitResult.PAGE or facts.source in _GUESS_SOURCES
     ):
-        finds = _learned(finds, facts, now, limits, likeness)
-    if not limits.is_on:
-        return finds, ()
-    room = guess_room(finds, limits.share, limits.least, facts.waiting)
-    finds = _with_archives_owed(finds, facts.waiting_high, now, limits, room) if limits.with_archives else finds
-    if not finds.owed or room.is_empty:
-        return finds, ()
+        guess_state = _learn_from_visit(guess_state, facts, now, limits, similarity)
+    if not limits.is_enabled:
+        return guess_state, ()
+    room = remaining_guess_budget(guess_state, limits.ratio, limits.min_guesses, facts.waiting)
+    guess_state = (
+        _add_pending_archives(guess_state, facts.waiting_high, now, limits, room)
+        if limits.with_archives
+        else guess_state
+    )
+    if not guess_state.pending or room.is_empty:
+        return guess_state, ()
     # What is owed and was not guessed waits for an answer, or for more room: looked at when either may have come.
-    is_news = finds.owed is not before.owed or finds.styles is not before.styles
-    if is_news or not facts.waiting or finds.requests % LOOK_EVERY == 0:
+    is_news = guess_state.pending is not before.pending or guess_state.styles is not before.styles
+    if is_news or not facts.waiting or guess_state.requests % CHECK_EVERY_VISITS == 0:
         is_dry = facts.waiting_high is not None and facts.waiting_high < limits.archives_below
-        return _guessed(finds, facts.url, now, limits, facts.waiting, room, is_dry)
-    return finds, ()
+        return _make_guesses(guess_state, facts.url, now, limits, facts.waiting, room, is_dry)
+    return guess_state, ()
 
 
-def guesses_due(finds: Finds, home: str, now: float, limits: GuessLimits) -> tuple[Guess, ...]:
+def due_guesses(guess_state: GuessState, home: str, now: float, limits: GuessLimits) -> tuple[Guess, ...]:
     """What to ask a host for where no visit is left to guess after: its limits were raised.
 
     Nothing is counted until the answers come, so to ask twice is to ask for the same.
     """
-    room = guess_room(finds, limits.share, limits.least)
-    if not limits.is_on or room.is_empty:
+    room = remaining_guess_budget(guess_state, limits.ratio, limits.min_guesses)
+    if not limits.is_enabled or room.is_empty:
         return ()
-    finds = _with_archives_owed(finds, 0, now, limits, room) if limits.with_archives else finds
-    return _guessed(finds, home, now, limits, 0, room, is_dry=True)[1]
+    guess_state = _add_pending_archives(guess_state, 0, now, limits, room) if limits.with_archives else guess_state
+    return _make_guesses(guess_state, home, now, limits, 0, room, is_running_out=True)[1]
 
 
-def _learned(finds: Finds, facts: VisitFacts, now: float, limits: GuessLimits, likeness: Likeness) -> Finds:
+def _learn_from_visit(
+    guess_state: GuessState, facts: VisitFacts, now: float, limits: GuessLimits, similarity: SimilarityFunction
+) -> GuessState:
     """An answer to a guess is one however its URL came to us: it may have been linked meanwhile."""
-    finds = _adopted(finds, facts, now) if facts.source in _GUESSED else finds
-    own = paged(facts.url) if finds.lists else None
-    rule = finds.lists.get(own.pattern) if own is not None else None
-    if own is not None and rule is not None and rule.asked == own.number:
-        return _after_list_guess(finds, facts, own, rule, now, limits, likeness)
-    pattern, period = archive_at(facts.url, finds.archives)
-    archive = finds.archives.get(pattern)
-    if archive is not None and archive.asked == (period or 0):
-        finds = _after_archive_guess(finds, facts, pattern, archive, now)
-        if finds.archives[pattern].missed:
-            return finds
-    if facts.listing is None or facts.answer is not Answer.PAGE:
-        return finds
+    guess_state = _adopt_guess(guess_state, facts, now) if facts.source in _GUESS_SOURCES else guess_state
+    own = parse_paged_url(facts.url) if guess_state.lists else None
+    rule = guess_state.lists.get(own.pattern) if own is not None else None
+    if own is not None and rule is not None and rule.guessed_number == own.number:
+        return _apply_list_result(guess_state, facts, own, rule, now, limits, similarity)
+    pattern, period = archive_pattern(facts.url, guess_state.archives)
+    archive = guess_state.archives.get(pattern)
+    if archive is not None and archive.guessed_period == (period or 0):
+        guess_state = _apply_archive_result(guess_state, facts, pattern, archive, now)
+        if guess_state.archives[pattern].missed:
+            return guess_state
+    if facts.listing is None or facts.result is not VisitResult.PAGE:
+        return guess_state
     if facts.source is Source.PAGINATION and not facts.new_urls:
-        return finds  # the rule it was guessed by is forgotten: no other page to compare it with
-    return _after_list(finds, facts, facts.listing, now, limits)
+        return guess_state  # the rule it was guessed by is forgotten: no other page to compare it with
+    return _apply_list(guess_state, facts, facts.listing, now, limits)
 
 
-def _adopted(finds: Finds, facts: VisitFacts, now: float) -> Finds:
+def _adopt_guess(guess_state: GuessState, facts: VisitFacts, now: float) -> GuessState:
     """A guess that was made outside of a visit is counted with its answer."""
     if facts.source is Source.ARCHIVE:
-        pattern, period = archive_at(facts.url, finds.archives)
-        rule = finds.archives.get(pattern)
-        if rule is not None and (rule.asked is not None or period is None or period >= (rule.reached or period + 1)):
-            return finds  # it was counted when it was made
+        pattern, period = archive_pattern(facts.url, guess_state.archives)
+        rule = guess_state.archives.get(pattern)
+        if rule is not None and (
+            rule.guessed_period is not None or period is None or period >= (rule.earliest_period or period + 1)
+        ):
+            return guess_state  # it was counted when it was made
         rule = rule or ArchiveRule(at=now)
-        asked = msgspec.structs.replace(rule, reached=period, asked=period or 0)
-        return with_made(with_archive(without_owed(finds, pattern), pattern, asked), is_archive=True)
-    own = paged(facts.url)
-    owed = finds.owed.get(own.pattern) if own is not None else None
-    if own is None or owed is None or owed.known + owed.step != own.number:
-        return finds
-    return with_made(asked_list(without_owed(finds, own.pattern), own.pattern, owed, now), is_archive=False)
+        asked = msgspec.structs.replace(rule, earliest_period=period, guessed_period=period or 0)
+        return count_guess(store_archive_rule(remove_pending(guess_state, pattern), pattern, asked), is_archive=True)
+    own = parse_paged_url(facts.url)
+    pending_guess = guess_state.pending.get(own.pattern) if own is not None else None
+    if own is None or pending_guess is None or pending_guess.last_known + pending_guess.step != own.number:
+        return guess_state
+    return count_guess(
+        record_list_guess(remove_pending(guess_state, own.pattern), own.pattern, pending_guess, now), is_archive=False
+    )
 
 
-def _after_list_guess(
-    finds: Finds, facts: VisitFacts, own: Paged, rule: ListRule, now: float, limits: GuessLimits, likeness: Likeness
-) -> Finds:
+def _apply_list_result(
+    guess_state: GuessState,
+    facts: VisitFacts,
+    own: PagedUrl,
+    rule: ListRule,
+    now: float,
+    limits: GuessLimits,
+    similarity: SimilarityFunction,
+) -> GuessState:
     told = facts.listing.numbering if facts.listing is not None else None
     if told is None or told.pattern != own.pattern:
         told = Numbering(own.pattern, own.number, own.number, rule.step)
-    page = _page_of(facts)
-    why_not = _why_no_page(facts) or why_not_on(rule, page, limits.lists, likeness)
+    page = _to_list_page(facts)
+    why_not = _missing_page_reason(facts) or list_end_reason(rule, page, limits.lists, similarity)
     if not why_not and page.new_urls:
-        finds = with_success(finds, is_archive=False)
-    return after_guess(finds, rule, told, page, why_not, now, limits.lists)
+        guess_state = count_success(guess_state, is_archive=False)
+    return record_guess_result(guess_state, rule, told, page, why_not, now, limits.lists)
 
 
-def _after_archive_guess(finds: Finds, facts: VisitFacts, pattern: str, rule: ArchiveRule, now: float) -> Finds:
+def _apply_archive_result(
+    guess_state: GuessState, facts: VisitFacts, pattern: str, rule: ArchiveRule, now: float
+) -> GuessState:
     seen = facts.content_hash[:HASH_CHARS]
-    why_not = _why_no_page(facts)
-    if not why_not and seen and seen == finds.archive_hash:
+    why_not = _missing_page_reason(facts)
+    if not why_not and seen and seen == guess_state.archive_hash:
         why_not = "the same as another guess"
     elif not why_not and not facts.new_urls:
         why_not = NOTHING_NEW
-    if facts.answer is Answer.PAGE:
-        finds = msgspec.structs.replace(finds, archive_hash=seen)
+    if facts.result is VisitResult.PAGE:
+        guess_state = msgspec.structs.replace(guess_state, archive_hash=seen)
     if not why_not:
-        finds = with_success(finds, is_archive=True)
-    rule = after_archive(rule, why_not, now, is_year="{m" not in pattern)
-    finds = with_archive(finds, pattern, rule)
-    if why_not or rule.reached is None:
-        return owing(finds, pattern, Owed()) if rule.state == "valid" and rule.reached is not None else finds
-    if is_first_year(pattern, rule.reached, facts.listing.dated if facts.listing is not None else {}, finds.archives):
+        guess_state = count_success(guess_state, is_archive=True)
+    rule = record_archive_result(rule, why_not, now, is_year="{m" not in pattern)
+    guess_state = store_archive_rule(guess_state, pattern, rule)
+    if why_not or rule.earliest_period is None:
+        return (
+            add_pending(guess_state, pattern, PendingGuess())
+            if rule.state == "valid" and rule.earliest_period is not None
+            else guess_state
+        )
+    if is_first_year(
+        pattern,
+        rule.earliest_period,
+        facts.listing.earliest_periods if facts.listing is not None else {},
+        guess_state.archives,
+    ):
         ended = msgspec.structs.replace(rule, state="invalid", why="it begins within this year")
-        return with_archive(finds, pattern, ended)
-    return owing(with_months(finds, pattern, rule.reached, facts.listing), pattern, Owed())
+        return store_archive_rule(guess_state, pattern, ended)
+    return add_pending(
+        update_months(guess_state, pattern, rule.earliest_period, facts.listing), pattern, PendingGuess()
+    )
 
 
-def _after_list(finds: Finds, facts: VisitFacts, listing: Listing, now: float, limits: GuessLimits) -> Finds:
-    place = place_of(facts.url)
-    finds = _with_section(finds, place)
+def _apply_list(
+    guess_state: GuessState, facts: VisitFacts, listing: Listing, now: float, limits: GuessLimits
+) -> GuessState:
+    place = to_relative_url(facts.url)
+    guess_state = _count_section(guess_state, place)
     if limits.with_archives:
-        finds = after_linked(finds, facts.url, listing, facts.new_urls, now)
+        guess_state = update_from_linked_archive(guess_state, facts.url, listing, facts.new_urls, now)
     # The list of a month goes on with the month before it, unless it says otherwise.
-    if limits.with_lists and (listing.numbering is not None or archive_at(facts.url, finds.archives)[1] is None):
-        finds = read_list(finds, place, listing.numbering, _page_of(facts), now)
-    return finds
+    if limits.with_lists and (
+        listing.numbering is not None or archive_pattern(facts.url, guess_state.archives)[1] is None
+    ):
+        guess_state = record_list_page(guess_state, place, listing.numbering, _to_list_page(facts), now)
+    return guess_state
 
 
-def _with_archives_owed(
-    finds: Finds, waiting_high: int | None, now: float, limits: GuessLimits, room: GuessRoom
-) -> Finds:
-    if not finds.archives_at:
-        finds = msgspec.structs.replace(finds, archives_at=now)  # the first day begins
-    if not is_archive_time(finds, now, waiting_high, limits.archives_below, limits.archives_every_seconds):
-        return finds
-    at_a_time = limits.archives_at_a_time if room.has_share else 1
-    if now >= finds.archives_at + limits.archives_every_seconds:
-        finds, at_a_time = msgspec.structs.replace(finds, archives_at=now), limits.archives_a_day
-    unanswered = sum(_is_unanswered(rule, now) for rule in finds.archives.values())
-    most = min(room.archives, at_a_time - unanswered)
+def _add_pending_archives(
+    guess_state: GuessState, waiting_high: int | None, now: float, limits: GuessLimits, budget: GuessBudget
+) -> GuessState:
+    if not guess_state.archives_at:
+        guess_state = msgspec.structs.replace(guess_state, archives_at=now)  # the first day begins
+    if not should_try_archives(guess_state, now, waiting_high, limits.archives_below, limits.archives_every_seconds):
+        return guess_state
+    at_a_time = limits.archives_at_a_time if budget.has_ratio_budget else 1
+    if now >= guess_state.archives_at + limits.archives_every_seconds:
+        guess_state, at_a_time = msgspec.structs.replace(guess_state, archives_at=now), limits.archives_a_day
+    unanswered = sum(_is_unanswered(rule, now) for rule in guess_state.archives.values())
+    most = min(budget.archives, at_a_time - unanswered)
     if most <= 0:
-        return finds
-    for pattern in archives_to_try(finds, now, most, with_further=room.has_share):
-        finds = owing(finds, pattern, Owed()) if pattern not in finds.owed else finds
-    return finds
+        return guess_state
+    for pattern in archives_to_try(guess_state, now, most, with_further=budget.has_ratio_budget):
+        guess_state = (
+            add_pending(guess_state, pattern, PendingGuess()) if pattern not in guess_state.pending else guess_state
+        )
+    return guess_state
 
 
 def _is_unanswered(rule: ArchiveRule, now: float) -> bool:
     is_led_on = rule.why == _TO_SLASH and now < rule.at + _FOLLOWED_WITHIN_SECONDS
-    return is_led_on or (rule.asked is not None and not is_worth(rule, now))
+    return is_led_on or (rule.guessed_period is not None and not is_worth_trying(rule, now))
 
 
-def _guessed(
-    finds: Finds, url: str, now: float, limits: GuessLimits, waiting: int, room: GuessRoom, is_dry: bool
-) -> tuple[Finds, tuple[Guess, ...]]:
+def _make_guesses(
+    guess_state: GuessState,
+    url: str,
+    now: float,
+    limits: GuessLimits,
+    waiting: int,
+    budget: GuessBudget,
+    is_running_out: bool,
+) -> tuple[GuessState, tuple[Guess, ...]]:
     """As many of the owed guesses as there is room for; a few of each kind are looked at each time.
 
     Lists that show no further page wait until the host runs dry: guesses come last anyway, and by then the host has
     shown how it numbers its lists.
     """
-    origin = url[: len(url) - len(place_of(url))]
+    origin = url[: len(url) - len(to_relative_url(url))]
     guesses: list[Guess] = []
-    kept: dict[str, Owed] = {}
-    archives = [*islice((pattern for pattern in finds.owed if "{n}" not in pattern), LOOKED_AT)]
+    kept: dict[str, PendingGuess] = {}
+    archives = [*islice((pattern for pattern in guess_state.pending if "{n}" not in pattern), MAX_PENDING_CHECKED)]
     for pattern in archives:
-        rule = finds.archives.get(pattern)
-        if len(guesses) >= (room.archives_at_all if rule is not None and rule.worked else room.archives):
+        rule = guess_state.archives.get(pattern)
+        if len(guesses) >= (budget.max_archives if rule is not None and rule.worked else budget.archives):
             continue
-        finds, guess = _archive_guess(without_owed(finds, pattern), origin, pattern, now)
+        guess_state, guess = _make_archive_guess(remove_pending(guess_state, pattern), origin, pattern, now)
         guesses += () if guess is None else (guess,)
     made = len(guesses)
-    for pattern, owed in owed_lists(finds, is_dry, limits.lists.pages, LOOKED_AT):
-        kept_rule = finds.lists.get(pattern)
+    for pattern, pending_guess in pending_lists(
+        guess_state, is_running_out, limits.lists.max_pages, MAX_PENDING_CHECKED
+    ):
+        kept_rule = guess_state.lists.get(pattern)
         is_going_on = kept_rule is not None and kept_rule.state == "valid"
-        if len(guesses) - made >= (room.lists_at_all if is_going_on else room.lists):
+        if len(guesses) - made >= (budget.max_lists if is_going_on else budget.lists):
             continue
-        finds, pattern, owed = as_others(without_owed(finds, pattern), pattern, owed)
-        prospect = prospect_of(finds, pattern, owed, now, limits.share, waiting)
+        guess_state, pattern, pending_guess = adopt_host_style(
+            remove_pending(guess_state, pattern), pattern, pending_guess
+        )
+        prospect = guess_prospect(guess_state, pattern, pending_guess, now, limits.ratio, waiting)
         if prospect == "open":
-            kept[pattern] = owed
+            kept[pattern] = pending_guess
         elif prospect == "good":
-            finds, one = _list_guess(finds, origin, pattern, owed, now)
+            guess_state, one = _make_list_guess(guess_state, origin, pattern, pending_guess, now)
             guesses.append(one)
-    finds = msgspec.structs.replace(
-        finds,
-        made=finds.made + len(guesses),
-        archives_made=finds.archives_made + made,
-        owed={**finds.owed, **kept},
+    guess_state = msgspec.structs.replace(
+        guess_state,
+        guesses_made=guess_state.guesses_made + len(guesses),
+        archives_made=guess_state.archives_made + made,
+        pending={**guess_state.pending, **kept},
     )
-    return finds, tuple(guesses)
+    return guess_state, tuple(guesses)
 
 
-def _list_guess(finds: Finds, origin: str, pattern: str, owed: Owed, now: float) -> tuple[Finds, Guess]:
-    url = origin + pattern.replace("{n}", str(owed.known + owed.step))
-    why = "no further page is linked" if owed.is_blank else f"{owed.known} is the last one known"
-    guess = Guess(url, Source.PAGINATION, f"{pattern}: {why}", owed.depth)
-    return asked_list(finds, pattern, owed, now), guess
+def _make_list_guess(
+    guess_state: GuessState, origin: str, pattern: str, pending: PendingGuess, now: float
+) -> tuple[GuessState, Guess]:
+    url = origin + pattern.replace("{n}", str(pending.last_known + pending.step))
+    why = "no further page is linked" if pending.is_unnumbered else f"{pending.last_known} is the last one known"
+    guess = Guess(url, Source.PAGINATION, f"{pattern}: {why}", pending.depth)
+    return record_list_guess(guess_state, pattern, pending, now), guess
 
 
-def _archive_guess(finds: Finds, origin: str, pattern: str, now: float) -> tuple[Finds, Guess | None]:
-    rule = rule_to_ask(pattern, finds.archives.get(pattern), now)
+def _make_archive_guess(
+    guess_state: GuessState, origin: str, pattern: str, now: float
+) -> tuple[GuessState, Guess | None]:
+    rule = rule_to_guess(pattern, guess_state.archives.get(pattern), now)
     if rule is None:
-        return finds, None
-    period = next_period(pattern, rule, now, finds.signs.newest)
+        return guess_state, None
+    period = next_period(pattern, rule, now, guess_state.signs.newest)
     if period is None and "{" in pattern:
-        return finds, None
+        return guess_state, None
     why = f"{pattern} has worked" if rule.worked else "a usual place"
-    state: GuessState = "valid" if rule.worked else "tried"
-    asked = msgspec.structs.replace(rule, state=state, reached=period, asked=period or 0, at=now)
-    return with_archive(finds, pattern, asked), Guess(origin + place_at(pattern, period), Source.ARCHIVE, why)
+    state: RuleState = "valid" if rule.worked else "tried"
+    asked = msgspec.structs.replace(rule, state=state, earliest_period=period, guessed_period=period or 0, at=now)
+    return store_archive_rule(guess_state, pattern, asked), Guess(
+        origin + fill_pattern(pattern, period), Source.ARCHIVE, why
+    )
 
 
-def _with_section(finds: Finds, place: str) -> Finds:
-    found = _SECTION.match(place.partition("?")[0])
+def _count_section(guess_state: GuessState, relative_url: str) -> GuessState:
+    found = _SECTION.match(relative_url.partition("?")[0])
     if found is None:
-        return finds
-    counts = dict(finds.sections)
+        return guess_state
+    counts = dict(guess_state.sections)
     counts[found[1]] = counts.get(found[1], 0) + 1
-    if len(counts) > MOST_SECTIONS:
+    if len(counts) > MAX_SECTIONS:
         del counts[min(counts, key=lambda name: (counts[name], name == found[1], name))]
-    return msgspec.structs.replace(finds, sections=counts)
+    return msgspec.structs.replace(guess_state, sections=counts)
 
 
-def _page_of(facts: VisitFacts) -> ListPage:
-    trace = facts.listing.trace if facts.listing is not None else b""
+def _to_list_page(facts: VisitFacts) -> ListPage:
+    trace = facts.listing.link_fingerprint if facts.listing is not None else b""
     links = facts.listing.links if facts.listing is not None else 0
     return ListPage(
         facts.content_hash, facts.fingerprint, trace, facts.new_urls, facts.depth, links, facts.words, facts.is_hub
     )
 
 
-def _why_no_page(facts: VisitFacts) -> str:
-    if facts.answer is Answer.NO_PAGE:
+def _missing_page_reason(facts: VisitFacts) -> str:
+    if facts.result is VisitResult.NO_PAGE:
         return NO_PAGE
-    if facts.answer is not Answer.REDIRECTED:
+    if facts.result is not VisitResult.REDIRECTED:
         return ""
     return _TO_SLASH if facts.is_to_slash else REDIRECTED

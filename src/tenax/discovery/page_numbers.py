@@ -21,10 +21,10 @@ _PAGE_NAMES = frozenset(
 )
 _OFFSET_NAMES = frozenset({"offset", "start", "skip", "from", "startrow", "startindex", "start_index", "limitstart"})
 _WEAK_NAMES = frozenset({"p", "pag", "pn"})  # `p=` is a post's id in WordPress
-_LONGEST_PAGE = 5
-_LONGEST_OFFSET = 6  # more digits are a date or a timestamp
-_MOST_WEAK = 999
-_LONGEST_STEP = 1000
+_MAX_PAGE_DIGITS = 5
+_MAX_OFFSET_DIGITS = 6  # more digits are a date or a timestamp
+_MAX_WEAK_NUMBER = 999
+_MAX_STEP = 1000
 
 _PAGE_WORDS = frozenset(
     {"page", "paged", "seite", "pagina", "p%C3%A1gina", "pagine", "strona", "sida", "sivu", "sayfa", "stranka"}
@@ -33,16 +33,16 @@ _LAST_NUMBER = re.compile(r"(?<!\d)(\d{1,5})((?:\.[a-z]{3,5})?/?)$")
 _ENDS_IN_DATE = re.compile(r"(?:^|\D)(?:19|20)\d\d(?:[-_/]\d\d?)?$")
 _INDEX_NAME = re.compile(r"/(?:index\.(?:s?html?|php))?$")
 
-_TRACE_BITS = 512
+_LINK_FINGERPRINT_BITS = 512
 
 
-class Paged(Value, frozen=True):
+class PagedUrl(Value, frozen=True):
     """A URL that is, or may be, one page of a list. Places are path and query: a host's rules need no host."""
 
     pattern: str
     """The place with `{n}` for the number."""
     number: int
-    first: str
+    first_page: str
     """The place of the first page, as sites usually write it."""
     is_offset: bool = False
     """The number counts entries; how many make a page, only other pages tell."""
@@ -56,102 +56,104 @@ class Numbering(Value, frozen=True):
     pattern: str
     number: int
     """Of the page itself: 1, or 0 for entries, where its URL has none."""
-    known: int
+    last_known: int
     """The highest number that it is or links to."""
     step: int = 1
     """0: it could not be told."""
 
 
-def place_of(url: str) -> str:
+def to_relative_url(url: str) -> str:
     """Path and query of a normalised URL."""
     return url[url.index("/", url.index("//") + 2) :]
 
 
-def paged(url: str) -> Paged | None:
+def parse_paged_url(url: str) -> PagedUrl | None:
     """What the URL itself says, sure or not."""
-    place = place_of(url)
+    place = to_relative_url(url)
     if "{n}" in place:
         return None  # it would be taken for a pattern
     path, _, query = place.partition("?")
-    in_query = _in_query(path, query) if query else None
+    in_query = _parse_query(path, query) if query else None
     if in_query is not None and in_query.is_sure:
         return in_query
-    return _in_path(path, place[len(path) :]) or in_query
+    return _parse_path(path, place[len(path) :]) or in_query
 
 
-def stem_of(url: str) -> str:
+def page_url_prefix(url: str) -> str:
     """If this is a page of a list, the URLs of all its others begin so; a quick way to leave out most links."""
-    own, place = paged(url), place_of(url)
+    own, place = parse_paged_url(url), to_relative_url(url)
     before = own.pattern.partition("{n}")[0] if own is not None else place
-    stem = _key(before.partition("?")[0])
+    stem = _first_page_key(before.partition("?")[0])
     name, dot, ending = stem.rpartition(".")
     return url[: len(url) - len(place)] + (name if dot and "/" not in ending else stem)
 
 
-def numbering_of(url: str, links: Iterable[str], rel_next: str | None = None) -> Numbering | None:
+def find_numbering(url: str, links: Iterable[str], rel_next: str | None = None) -> Numbering | None:
     """How the list goes on of which this URL is a page; None when there is no sign that it does.
 
     `links` are those of the page to its own host; without a digit they tell nothing. What the page calls its next one
     is believed before everything else.
     """
-    return numbering_among(url, map(paged, links), paged(rel_next) if rel_next else None)
+    return find_numbering_among(url, map(parse_paged_url, links), parse_paged_url(rel_next) if rel_next else None)
 
 
-def numbering_among(url: str, others: Iterable[Paged | None], following: Paged | None) -> Numbering | None:
-    """The same, of what `paged` said of the links."""
-    own, here = paged(url), _key(place_of(url))
-    linked: dict[str, list[Paged]] = {}
+def find_numbering_among(url: str, others: Iterable[PagedUrl | None], following: PagedUrl | None) -> Numbering | None:
+    """The same, of what `parse_paged_url` said of the links."""
+    own, here = parse_paged_url(url), _first_page_key(to_relative_url(url))
+    linked: dict[str, list[PagedUrl]] = {}
     for other in (following, *others):
-        if other is not None and ((own is not None and other.pattern == own.pattern) or _key(other.first) == here):
+        if other is not None and (
+            (own is not None and other.pattern == own.pattern) or _first_page_key(other.first_page) == here
+        ):
             linked.setdefault(other.pattern, []).append(other)
     if own is not None and own.is_sure:
         linked.setdefault(own.pattern, [])
     believed = following.pattern if following is not None else None
     for pattern in sorted(linked, key=lambda pattern: (pattern != believed, -len(linked[pattern]))):
         same = own if own is not None and own.pattern == pattern else None
-        found = _numbering(pattern, same, linked[pattern], pattern == believed)
+        found = _build_numbering(pattern, same, linked[pattern], pattern == believed)
         if found is not None:
             return found
     return None
 
 
-def trace_of(links: Iterable[str]) -> bytes:
-    """A small imprint of where a list leads to, for `fresh_links`. Leave out its other pages: they tell nothing."""
+def link_fingerprint(links: Iterable[str]) -> bytes:
+    """A small imprint of where a list leads to, for `count_new_links`. Leave out its other pages: they tell nothing."""
     bits = 0
     for link in links:
-        bits |= 1 << crc32(link.encode()) % _TRACE_BITS
-    return bits.to_bytes(_TRACE_BITS // 8, "little")
+        bits |= 1 << crc32(link.encode()) % _LINK_FINGERPRINT_BITS
+    return bits.to_bytes(_LINK_FINGERPRINT_BITS // 8, "little")
 
 
-def fresh_links(before: bytes, after: bytes) -> int:
+def count_new_links(before: bytes, after: bytes) -> int:
     """About how many links the second page has that the first had not; never more than there are."""
     return (int.from_bytes(after, "little") & ~int.from_bytes(before, "little")).bit_count()
 
 
-def _in_query(path: str, query: str) -> Paged | None:
+def _parse_query(path: str, query: str) -> PagedUrl | None:
     params = query.split("&")
-    possible: list[Paged] = []
+    possible: list[PagedUrl] = []
     for place, param in enumerate(params):
         name, _, value = param.partition("=")
         name = name.lower()
-        if not (value.isascii() and value.isdecimal() and len(value) <= _LONGEST_OFFSET):
+        if not (value.isascii() and value.isdecimal() and len(value) <= _MAX_OFFSET_DIGITS):
             continue
         is_offset = name in _OFFSET_NAMES
         is_sure = is_offset or name in _PAGE_NAMES
-        if not is_sure and (name not in _WEAK_NAMES or int(value) > _MOST_WEAK):
+        if not is_sure and (name not in _WEAK_NAMES or int(value) > _MAX_WEAK_NUMBER):
             continue
-        if _is_padded(value) or (not is_offset and len(value) > _LONGEST_PAGE):
+        if _has_leading_zero(value) or (not is_offset and len(value) > _MAX_PAGE_DIGITS):
             continue
         numbered = "&".join((*params[:place], f"{param[: len(param) - len(value)]}{{n}}", *params[place + 1 :]))
         others = "&".join((*params[:place], *params[place + 1 :]))
         first = f"{path}?{others}" if others else path
-        possible.append(Paged(f"{path}?{numbered}", int(value), first, is_offset, is_sure))
+        possible.append(PagedUrl(f"{path}?{numbered}", int(value), first, is_offset, is_sure))
     return min(possible, key=lambda found: (not found.is_sure, found.is_offset), default=None)
 
 
-def _in_path(path: str, tail: str) -> Paged | None:
+def _parse_path(path: str, tail: str) -> PagedUrl | None:
     found = _LAST_NUMBER.search(path)
-    if found is None or _is_padded(found[1]):
+    if found is None or _has_leading_zero(found[1]):
         return None
     before, number, after = path[: found.start()], found[1], found[2]
     mark = before[-1] if before[-1] in "/-_" else ""
@@ -161,39 +163,39 @@ def _in_path(path: str, tail: str) -> Paged | None:
         is_sure = True
     elif word == "index" and mark != "/" and after.startswith("."):
         first, is_sure = f"{before.removesuffix(mark)}{after}", True
-    elif _may_count(before, mark, word, number, after):
+    elif _may_be_page_number(before, mark, word, number, after):
         first = (before.removesuffix(mark).removesuffix("/p") if word == "p" else before.removesuffix(mark)) + after
         is_sure = False
     else:
         return None
-    return Paged(f"{before}{{n}}{after}{tail}", int(number), (first or "/") + tail, is_sure=is_sure)
+    return PagedUrl(f"{before}{{n}}{after}{tail}", int(number), (first or "/") + tail, is_sure=is_sure)
 
 
-def _may_count(before: str, mark: str, word: str, number: str, after: str) -> bool:
+def _may_be_page_number(before: str, mark: str, word: str, number: str, after: str) -> bool:
     """/2/, /p2 or -2.html, and no date."""
-    if int(number) > _MOST_WEAK or number == "0" or _ENDS_IN_DATE.search(before.removesuffix(mark)):
+    if int(number) > _MAX_WEAK_NUMBER or number == "0" or _ENDS_IN_DATE.search(before.removesuffix(mark)):
         return False
     return mark == "/" or (word == "p" and mark != "_") or (mark != "" and after.startswith("."))
 
 
-def _is_padded(number: str) -> bool:
+def _has_leading_zero(number: str) -> bool:
     """Whoever writes 07 does not count on from there as we would."""
     return len(number) > 1 and number.startswith("0")
 
 
-def _numbering(pattern: str, own: Paged | None, linked: list[Paged], is_next: bool) -> Numbering | None:
+def _build_numbering(pattern: str, own: PagedUrl | None, linked: list[PagedUrl], is_next: bool) -> Numbering | None:
     """`own` is the page itself, where it is of this pattern; `is_next`: one of the linked is its rel=next."""
     is_offset = any(other.is_offset for other in linked) or (own is not None and own.is_offset)
     is_sure = is_next or any(other.is_sure for other in linked) or (own is not None and own.is_sure)
     number = own.number if own is not None else 0 if is_offset else 1
     numbers = {other.number for other in linked}
-    if not is_sure and not _bears_out(numbers, number, own is None):
+    if not is_sure and not _is_confirmed(numbers, number, own is None):
         return None
-    step = _step(sorted({number, *numbers})) if is_offset else 1
+    step = _page_step(sorted({number, *numbers})) if is_offset else 1
     return Numbering(pattern, number, max(number, *numbers) if numbers else number, step)
 
 
-def _bears_out(numbers: set[int], number: int, is_first: bool) -> bool:
+def _is_confirmed(numbers: set[int], number: int, is_first: bool) -> bool:
     """Three pages in a row, this one among them. Who links to a 1 from above it lists things, not its own pages."""
     if is_first and 1 in numbers:
         return False
@@ -201,13 +203,13 @@ def _bears_out(numbers: set[int], number: int, is_first: bool) -> bool:
     return any({start, start + 1, start + 2} <= together for start in (number - 2, number - 1, number))
 
 
-def _step(numbers: list[int]) -> int:
+def _page_step(numbers: list[int]) -> int:
     gaps = [after - before for before, after in pairwise(numbers)]
     step = min(gaps, default=0)
-    return step if 0 < step <= _LONGEST_STEP and all(gap % step == 0 for gap in gaps) else 0
+    return step if 0 < step <= _MAX_STEP and all(gap % step == 0 for gap in gaps) else 0
 
 
-def _key(place: str) -> str:
+def _first_page_key(relative_url: str) -> str:
     """First pages are written with and without their slash, or as index.html."""
-    path, mark, query = place.partition("?")
+    path, mark, query = relative_url.partition("?")
     return _INDEX_NAME.sub("", path) + mark + query

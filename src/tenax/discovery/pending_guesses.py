@@ -7,21 +7,21 @@ tried as far as the budget goes, and none of them is owed: there is always one m
 
 from __future__ import annotations
 
-from tenax.discovery.archives import archive_at, next_period, place_at, rule_to_ask
-from tenax.discovery.guess_budget import GuessRoom, guess_room
+from tenax.discovery.archives import archive_pattern, fill_pattern, next_period, rule_to_guess
+from tenax.discovery.guess_budget import GuessBudget, remaining_guess_budget
 from tenax.discovery.guesses import GuessLimits
-from tenax.discovery.page_numbers import paged, place_of
-from tenax.discovery.pagination import is_blank, is_full, prospect_of
-from tenax.model import Finds, Owed, Value
+from tenax.discovery.page_numbers import parse_paged_url, to_relative_url
+from tenax.discovery.pagination import guess_prospect, has_max_guesses, is_unnumbered_list
+from tenax.model import GuessState, PendingGuess, Value
 
-BUDGET, PAGES_OF_LIST = "guesses", "pages_guessed"
+BUDGET, LIST_PAGES = "guesses", "pages_guessed"
 """The names of the limits, as they are counted with the page."""
 
 
-class PendingGuess(Value, frozen=True):
+class LimitedGuess(Value, frozen=True):
     """A guess that is owed."""
 
-    place: str
+    relative_url: str
     """Path and query."""
     limit: str
     """What keeps it from being made."""
@@ -29,70 +29,88 @@ class PendingGuess(Value, frozen=True):
     depth: int = 1
 
 
-def pending_guesses(finds: Finds, now: float, limits: GuessLimits) -> dict[str, PendingGuess]:
+def limited_guesses(guess_state: GuessState, now: float, limits: GuessLimits) -> dict[str, LimitedGuess]:
     """Every guess that is owed and has evidence, by its pattern, whether there is room for it or not."""
-    if not limits.is_on:
+    if not limits.is_enabled:
         return {}
-    found = ((pattern, _pending(finds, pattern, owed, now, limits)) for pattern, owed in finds.owed.items())
+    found = (
+        (pattern, _limited_guess(guess_state, pattern, pending_guess, now, limits))
+        for pattern, pending_guess in guess_state.pending.items()
+    )
     return {pattern: one for pattern, one in found if one is not None}
 
 
-def held_back_by(before: Finds, after: Finds, url: str, now: float, limits: GuessLimits) -> dict[str, int]:
+def count_limited_guesses(
+    before: GuessState, after: GuessState, url: str, now: float, limits: GuessLimits
+) -> dict[str, int]:
     """How many guesses that the page of this visit speaks for were not made, by the limit that kept them back."""
-    if not limits.is_on or not after.owed:
+    if not limits.is_enabled or not after.pending:
         return {}
-    own = _owed_by(after, url)
-    patterns = [pattern for pattern in after.owed if pattern in own or pattern not in before.owed]
-    room = guess_room(after, limits.share, limits.least) if patterns else None
+    own = _pending_patterns(after, url)
+    patterns = [pattern for pattern in after.pending if pattern in own or pattern not in before.pending]
+    room = remaining_guess_budget(after, limits.ratio, limits.min_guesses) if patterns else None
     counts: dict[str, int] = {}
     for pattern in patterns:
-        one = _pending(after, pattern, after.owed[pattern], now, limits)
-        if one is not None and room is not None and (one.limit != BUDGET or not _has_room(after, pattern, room)):
+        one = _limited_guess(after, pattern, after.pending[pattern], now, limits)
+        if one is not None and room is not None and (one.limit != BUDGET or not _has_budget(after, pattern, room)):
             counts[one.limit] = counts.get(one.limit, 0) + 1
     return counts
 
 
-def is_owed(finds: Finds, url: str) -> bool:
+def is_pending_guess(guess_state: GuessState, url: str) -> bool:
     """Whether this very page of a list, or of an archive that has worked, is owed."""
-    if not finds.owed:
+    if not guess_state.pending:
         return False
-    own = paged(url)
-    owed = finds.owed.get(own.pattern) if own is not None else None
-    if own is not None and owed is not None:
-        return owed.known + owed.step == own.number
-    pattern, period = archive_at(url, finds.archives)
-    rule = finds.archives.get(pattern) if pattern in finds.owed else None
-    return rule is not None and period is not None and rule.reached is not None and period == rule.reached - 1
+    own = parse_paged_url(url)
+    pending_guess = guess_state.pending.get(own.pattern) if own is not None else None
+    if own is not None and pending_guess is not None:
+        return pending_guess.last_known + pending_guess.step == own.number
+    pattern, period = archive_pattern(url, guess_state.archives)
+    rule = guess_state.archives.get(pattern) if pattern in guess_state.pending else None
+    return (
+        rule is not None
+        and period is not None
+        and rule.earliest_period is not None
+        and period == rule.earliest_period - 1
+    )
 
 
-def _owed_by(finds: Finds, url: str) -> set[str]:
-    own, place = paged(url), place_of(url)
-    of_place = {pattern for pattern, owed in finds.owed.items() if owed.place and owed.place == place}
-    return of_place | {archive_at(url, finds.archives)[0]} | ({own.pattern} if own is not None else set())
+def _pending_patterns(guess_state: GuessState, url: str) -> set[str]:
+    own, place = parse_paged_url(url), to_relative_url(url)
+    of_place = {
+        pattern
+        for pattern, pending_guess in guess_state.pending.items()
+        if pending_guess.relative_url and pending_guess.relative_url == place
+    }
+    return of_place | {archive_pattern(url, guess_state.archives)[0]} | ({own.pattern} if own is not None else set())
 
 
-def _pending(finds: Finds, pattern: str, owed: Owed, now: float, limits: GuessLimits) -> PendingGuess | None:
+def _limited_guess(
+    guess_state: GuessState, pattern: str, pending: PendingGuess, now: float, limits: GuessLimits
+) -> LimitedGuess | None:
     if "{n}" in pattern:
-        return _pending_page(finds, pattern, owed, now, limits) if limits.with_lists else None
-    rule = finds.archives.get(pattern)
-    if not limits.with_archives or rule is None or not rule.worked or rule_to_ask(pattern, rule, now) is None:
+        return _limited_page_guess(guess_state, pattern, pending, now, limits) if limits.with_lists else None
+    rule = guess_state.archives.get(pattern)
+    if not limits.with_archives or rule is None or not rule.worked or rule_to_guess(pattern, rule, now) is None:
         return None
-    period = next_period(pattern, rule, now, finds.signs.newest)
-    return PendingGuess(place_at(pattern, period), BUDGET, is_archive=True) if period is not None else None
+    period = next_period(pattern, rule, now, guess_state.signs.newest)
+    return LimitedGuess(fill_pattern(pattern, period), BUDGET, is_archive=True) if period is not None else None
 
 
-def _pending_page(finds: Finds, pattern: str, owed: Owed, now: float, limits: GuessLimits) -> PendingGuess | None:
-    rule = finds.lists.get(pattern)
-    if is_blank(owed, rule) or (rule is not None and rule.asked is not None):
+def _limited_page_guess(
+    guess_state: GuessState, pattern: str, pending: PendingGuess, now: float, limits: GuessLimits
+) -> LimitedGuess | None:
+    rule = guess_state.lists.get(pattern)
+    if is_unnumbered_list(pending, rule) or (rule is not None and rule.guessed_number is not None):
         return None
-    if prospect_of(finds, pattern, owed, now, limits.share) == "hopeless":
+    if guess_prospect(guess_state, pattern, pending, now, limits.ratio) == "hopeless":
         return None
-    limit = PAGES_OF_LIST if is_full(rule, limits.lists.pages) else BUDGET
-    return PendingGuess(pattern.replace("{n}", str(owed.known + owed.step)), limit, depth=owed.depth)
+    limit = LIST_PAGES if has_max_guesses(rule, limits.lists.max_pages) else BUDGET
+    return LimitedGuess(pattern.replace("{n}", str(pending.last_known + pending.step)), limit, depth=pending.depth)
 
 
-def _has_room(finds: Finds, pattern: str, room: GuessRoom) -> bool:
+def _has_budget(guess_state: GuessState, pattern: str, budget: GuessBudget) -> bool:
     if "{n}" not in pattern:
-        return room.archives_at_all > 0
-    rule = finds.lists.get(pattern)
-    return (room.lists_at_all if rule is not None and rule.state == "valid" else room.lists) > 0
+        return budget.max_archives > 0
+    rule = guess_state.lists.get(pattern)
+    return (budget.max_lists if rule is not None and rule.state == "valid" else budget.lists) > 0

@@ -9,15 +9,15 @@ import re
 
 import msgspec
 
-from tenax.discovery.pagination import shows_numbers
-from tenax.model import Finds, GuessVerdict, SiteSigns, Value
+from tenax.discovery.pagination import has_numbered_lists
+from tenax.model import GuessState, GuessVerdict, SiteSigns, Value
 
-ENOUGH = 3
+MIN_DATED_PAGES = 3
 """Pages with a date, of one kind, that are no accident."""
-ENOUGH_ARTICLES = 5
-SIGNS_NEEDED = 2
-MOST_DATED_PATHS = 3
-ON: frozenset[GuessVerdict] = frozenset({"asked", "news"})
+MIN_ARTICLES = 5
+MIN_SIGNS = 2
+MAX_DATED_PATHS = 3
+GUESSING_VERDICTS: frozenset[GuessVerdict] = frozenset({"asked", "news"})
 
 NEWS_SECTIONS = frozenset(
     {"news", "blog", "blogs", "stories", "story", "articles", "article", "posts", "post", "press", "magazine"}
@@ -34,7 +34,7 @@ _DATED_PATH = re.compile(
 class PageSigns(Value, frozen=True):
     """What one page of a host shows."""
 
-    place: str
+    relative_url: str
     """Its path and query."""
     is_article: bool = False
     published: str | None = None
@@ -45,15 +45,15 @@ class PageSigns(Value, frozen=True):
     """It is no page, but a sitemap that names something."""
 
 
-def with_page(signs: SiteSigns, page: PageSigns) -> SiteSigns:
+def add_page_signs(signs: SiteSigns, page: PageSigns) -> SiteSigns:
     """The signs of a host after one more of its pages was read."""
-    month = _month(page.published) if page.published else 0
-    dated = _DATED_PATH.match(page.place)
+    month = _parse_month(page.published) if page.published else 0
+    dated = _DATED_PATH.match(page.relative_url)
     paths = signs.dated_paths
     if dated is not None:
         pattern = f"{dated['before']}/{{yyyy}}/" + ("{mm}/" if dated["month"] else "")
         month = month or 12 * int(dated["year"]) + int(dated["month"] or 1) - 1
-        if paths.get(pattern, 0) < ENOUGH and (pattern in paths or len(paths) < MOST_DATED_PATHS):
+        if paths.get(pattern, 0) < MIN_DATED_PAGES and (pattern in paths or len(paths) < MAX_DATED_PATHS):
             paths = {**paths, pattern: paths.get(pattern, 0) + 1}
     return msgspec.structs.replace(
         signs,
@@ -61,38 +61,40 @@ def with_page(signs: SiteSigns, page: PageSigns) -> SiteSigns:
         dated_articles=signs.dated_articles + (page.is_article and bool(page.published)),
         dated_paths=paths,
         newest=max(signs.newest, month),
-        has_home=signs.has_home or page.place == "/",
+        has_home=signs.has_home or page.relative_url == "/",
         has_feed=signs.has_feed or page.has_feed,
         has_sitemap=signs.has_sitemap or page.is_sitemap,
     )
 
 
-def news_signs(finds: Finds) -> tuple[str, ...]:
+def news_signs(guess_state: GuessState) -> tuple[str, ...]:
     """What says that the host is a news site or a blog, in words; the first two kinds say it by themselves."""
-    signs = finds.signs
+    signs = guess_state.signs
     found = []
-    if signs.dated_articles >= ENOUGH:
+    if signs.dated_articles >= MIN_DATED_PAGES:
         found.append("articles with dates")
-    if any(count >= ENOUGH for count in signs.dated_paths.values()):
+    if any(count >= MIN_DATED_PAGES for count in signs.dated_paths.values()):
         found.append("dates in the paths of pages")
     if signs.has_feed:
         found.append("a feed")
-    if signs.articles >= ENOUGH_ARTICLES and 2 * signs.articles >= finds.requests:
+    if signs.articles >= MIN_ARTICLES and 2 * signs.articles >= guess_state.requests:
         found.append("mostly articles")
-    if any(section.lower() in NEWS_SECTIONS for section in finds.sections):
+    if any(section.lower() in NEWS_SECTIONS for section in guess_state.sections):
         found.append("a section for news")
-    if shows_numbers(finds):
+    if has_numbered_lists(guess_state):
         found.append("lists with page numbers")
     return tuple(found)
 
 
-def is_news(finds: Finds) -> bool:
-    signs = finds.signs
-    is_dated = signs.dated_articles >= ENOUGH or any(count >= ENOUGH for count in signs.dated_paths.values())
-    return is_dated or len(news_signs(finds)) >= SIGNS_NEEDED
+def is_news_site(guess_state: GuessState) -> bool:
+    signs = guess_state.signs
+    is_dated = signs.dated_articles >= MIN_DATED_PAGES or any(
+        count >= MIN_DATED_PAGES for count in signs.dated_paths.values()
+    )
+    return is_dated or len(news_signs(guess_state)) >= MIN_SIGNS
 
 
-def verdict_of(finds: Finds, setting: str, rate_per_second: float) -> GuessVerdict:
+def guess_verdict(guess_state: GuessState, setting: str, rate_per_second: float) -> GuessVerdict:
     """Whether guesses are made on this host, and why.
 
     A host without a rate limit is somebody's own site, unless they asked for guesses. What was once found to be a news
@@ -104,10 +106,10 @@ def verdict_of(finds: Finds, setting: str, rate_per_second: float) -> GuessVerdi
         return "asked"
     if rate_per_second == 0:
         return "own_site"
-    return "news" if finds.verdict == "news" or is_news(finds) else "no_signs"
+    return "news" if guess_state.verdict == "news" or is_news_site(guess_state) else "no_signs"
 
 
-def _month(day: str) -> int:
+def _parse_month(day: str) -> int:
     year, month = day[:4], day[5:7]
     is_date = year.isdecimal() and month.isdecimal() and 1 <= int(month) <= 12
     return 12 * int(year) + int(month) - 1 if is_date else 0

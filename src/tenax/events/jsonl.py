@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import IO
 
 from tenax.errors import SinkError, StorageFull
-from tenax.events.page_line import line_of
+from tenax.events.page_line import encode_page_line
 from tenax.model import Cursor, Event
 
-LOCK_SECONDS = 5.0
+LOCK_TIMEOUT_SECONDS = 5.0
 """How long whoever wrote the file before us may take to notice that we do now."""
-LOOK_SECONDS = 0.05
-WRITTEN_BYTES = 256 * 1024
+POLL_SECONDS = 0.05
+WRITE_CHUNK_BYTES = 256 * 1024
 """About so much is written at once, for which the same memory is used each time."""
 
 
@@ -29,7 +29,7 @@ class JsonlSink:
     """Appends to one file, as long as nobody else does."""
 
     def __init__(self, file: Path, with_text: bool, name: str = "jsonl") -> None:
-        """A ledger that several machines share needs a `name` that says which of their files it is."""
+        """A database that several machines share needs a `name` that says which of their files it is."""
         self.name = name
         self._path = file
         self._with_text = with_text
@@ -66,7 +66,7 @@ class JsonlSink:
 
     def _lock(self, file: IO[bytes]) -> None:
         """In a thread of its own: the kernel has no lock that is waited for, but not for ever."""
-        end = time.monotonic() + LOCK_SECONDS
+        end = time.monotonic() + LOCK_TIMEOUT_SECONDS
         while True:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -74,7 +74,7 @@ class JsonlSink:
             except BlockingIOError:
                 if time.monotonic() > end:
                     raise SinkError(f"{self._path} is being written by another crawl; use another file") from None
-            time.sleep(LOOK_SECONDS)
+            time.sleep(POLL_SECONDS)
 
     def _append(self, events: Sequence[Event]) -> Cursor:
         assert self._file is not None
@@ -82,12 +82,12 @@ class JsonlSink:
             lines: list[bytes] = []
             length = 0
             for event in events:
-                lines.append(line_of(event.page, event.seq, self._with_text))
+                lines.append(encode_page_line(event.page, event.seq, self._with_text))
                 length += len(lines[-1])
-                if length > WRITTEN_BYTES:
-                    _write(self._file, lines)
+                if length > WRITE_CHUNK_BYTES:
+                    _write_lines(self._file, lines)
                     lines, length = [], 0
-            _write(self._file, lines)
+            _write_lines(self._file, lines)
             os.fsync(self._file.fileno())
         except OSError as error:
             raise StorageFull(
@@ -97,7 +97,7 @@ class JsonlSink:
         return Cursor(seq=events[-1].seq, position=os.fstat(self._file.fileno()).st_size)
 
 
-def _write(file: IO[bytes], lines: Sequence[bytes]) -> None:
+def _write_lines(file: IO[bytes], lines: Sequence[bytes]) -> None:
     rest = memoryview(b"\n".join([*lines, b""]))
     while rest:
         rest = rest[file.write(rest) :]

@@ -1,7 +1,7 @@
 """Events to Kafka: acknowledged by every replica, in order for each URL, at least once.
 
 The producer is librdkafka's, idempotent: what it sends again after an error is neither doubled nor overtaken. A broker
-that is away is waited for as long as it takes; meanwhile events stay in the ledger. What a run that was killed had sent
+that is away is waited for as long as it takes; meanwhile events stay in the database. What a run that was killed had sent
 without moving its cursor is sent again by the next one: `seq` tells a reader what it has already.
 
 Batches are compressed by gzip: it is the one codec that every Kafka client brings along, in any language. It costs more
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from tenax.errors import ConfigError
-from tenax.events.page_line import line_of, url_hash
+from tenax.events.page_line import encode_page_line, url_hash
 from tenax.logs import logger
 from tenax.model import Cursor, Event, Page
 from tenax.text.masking import mask_text, mask_url
@@ -33,16 +33,16 @@ if TYPE_CHECKING:
 log = logger(__name__)
 
 POLL_SECONDS = 0.1
-LOOK_SECONDS = 5.0
-PAUSES_SECONDS = (1.0, 2.0, 5.0, 10.0, 30.0)
+METADATA_TIMEOUT_SECONDS = 5.0
+RETRY_DELAYS_SECONDS = (1.0, 2.0, 5.0, 10.0, 30.0)
 """Between tries of what Kafka refused for a reason that a person may cure."""
 MAX_MESSAGE_BYTES = 1_000_000
 """What brokers take by default; the rest of a megabyte is for the headers."""
 GZIP_LEVEL = 1
 """The quickest: what the usual level saves beyond it is not worth three times the work."""
-SMALL_TEXT = 1000
+MAX_SMALL_TEXT_CHARS = 1000
 """Characters of title and description that are told of a page too large for Kafka."""
-_SERVERS = re.compile(r"[\w.\[\]:-]+:[0-9]{1,5}(,[\w.\[\]:-]+:[0-9]{1,5})*")
+_SERVERS_PATTERN = re.compile(r"[\w.\[\]:-]+:[0-9]{1,5}(,[\w.\[\]:-]+:[0-9]{1,5})*")
 
 
 class Message(NamedTuple):
@@ -55,7 +55,7 @@ class KafkaProducer:
 
     def __init__(self, servers: str, max_message_bytes: int = MAX_MESSAGE_BYTES, compression: str = "gzip") -> None:
         """`compression` is a codec that every reader must have: not all of them bring more than gzip."""
-        _check(servers)
+        _check_servers(servers)
         from confluent_kafka import KafkaException, Producer
 
         self.servers = servers
@@ -73,25 +73,25 @@ class KafkaProducer:
             "allow.auto.create.topics": True,
         }
         try:
-            self._producer: Producer = Producer({**settings, "error_cb": self._troubled, "logger": _QUIET})
+            self._producer: Producer = Producer({**settings, "error_cb": self._on_error, "logger": _NULL_LOGGER})
         except KafkaException as error:
             raise ConfigError(
                 f"Kafka cannot be used as {mask_url(servers)!r}: {mask_text(error.args[0].str())}"
             ) from None
-        self._ending = threading.Event()
+        self._stop_requested = threading.Event()
         self._thread = threading.Thread(target=self._poll, name="kafka", daemon=True)
-        self._is_troubled = False
-        self._saying = threading.Lock()
+        self._is_unavailable = False
+        self._error_lock = threading.Lock()
         self._thread.start()
 
-    async def look(self) -> bool:
+    async def check_broker(self) -> bool:
         """Whether a broker answers now; says so when none does, because everything else only waits."""
         from confluent_kafka import KafkaException
 
         try:
-            await asyncio.to_thread(self._producer.list_topics, None, LOOK_SECONDS)
+            await asyncio.to_thread(self._producer.list_topics, None, METADATA_TIMEOUT_SECONDS)
         except KafkaException as error:
-            self._troubled(error.args[0])
+            self._on_error(error.args[0])
             return False
         return True
 
@@ -106,10 +106,10 @@ class KafkaProducer:
         from confluent_kafka import KafkaException
 
         def delivered(error: KafkaError | None, message: Delivered) -> None:
-            if error is None and self._is_troubled:
-                self._is_troubled = False
+            if error is None and self._is_unavailable:
+                self._is_unavailable = False
                 log.info("Kafka is back", servers=self.servers)
-            batch.settle(number, error)
+            batch.record_delivery(number, error)
 
         while True:
             try:
@@ -119,26 +119,26 @@ class KafkaProducer:
                 # librdkafka holds all it may: Kafka is slower than we are, or away.
                 await asyncio.sleep(POLL_SECONDS)
             except KafkaException as error:
-                batch.settle(number, error.args[0])
+                batch.record_delivery(number, error.args[0])
                 return
 
     async def close(self) -> None:
         """End now; what was not acknowledged may or may not arrive."""
-        self._ending.set()
+        self._stop_requested.set()
         await asyncio.to_thread(self._thread.join)
         self._producer.purge()
         await asyncio.to_thread(self._producer.flush, 1.0)
 
     def _poll(self) -> None:
-        while not self._ending.is_set():
+        while not self._stop_requested.is_set():
             self._producer.poll(POLL_SECONDS)
 
-    def _troubled(self, error: KafkaError) -> None:
+    def _on_error(self, error: KafkaError) -> None:
         """Called from the thread too, for every connection that breaks; a person hears of it once."""
-        with self._saying:
-            if self._is_troubled:
+        with self._error_lock:
+            if self._is_unavailable:
                 return
-            self._is_troubled = True
+            self._is_unavailable = True
         log.warning("Kafka is in trouble; what it is to be told waits", servers=self.servers, why=error.str())
 
 
@@ -147,18 +147,18 @@ class _Batch:
 
     def __init__(self, loop: asyncio.AbstractEventLoop, count: int) -> None:
         self._loop = loop
-        self._open = count
+        self._pending_count = count
         self._lock = threading.Lock()
         self._errors: list[KafkaError | None] = [None] * count
         self.done: asyncio.Future[list[KafkaError | None]] = loop.create_future()
         if not count:
             self.done.set_result([])
 
-    def settle(self, number: int, error: KafkaError | None) -> None:
+    def record_delivery(self, number: int, error: KafkaError | None) -> None:
         with self._lock:
             self._errors[number] = error
-            self._open -= 1
-            is_last = self._open == 0
+            self._pending_count -= 1
+            is_last = self._pending_count == 0
         if is_last and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._finish)
 
@@ -181,7 +181,7 @@ class KafkaSink:
         compression: str = "gzip",
     ) -> None:
         """Raises `ConfigError` at once when these servers cannot be, also for someone who never opens it."""
-        _check(servers)
+        _check_servers(servers)
         self._compression = compression
         self._servers = servers
         self._topic = topic
@@ -191,13 +191,13 @@ class KafkaSink:
 
     async def open(self, cursor: Cursor, is_behind: bool) -> None:
         self._producer = KafkaProducer(self._servers, self._max_message_bytes, self._compression)
-        await self._producer.look()
+        await self._producer.check_broker()
 
     async def write(self, events: Sequence[Event]) -> Cursor:
         assert self._producer is not None
-        messages = [self._message(event.page, event.seq, self._with_text) for event in events]
+        messages = [self._build_message(event.page, event.seq, self._with_text) for event in events]
         tries = 0
-        while failed := await self._failed(messages):
+        while failed := await self._first_failure(messages):
             number, error = failed
             if _is_too_large(error):
                 log.warning(
@@ -205,10 +205,12 @@ class KafkaSink:
                     url=events[number].page.url,
                     bytes=len(messages[number].value),
                 )
-                messages[number] = self._message(_small(events[number].page), events[number].seq, with_text=False)
+                messages[number] = self._build_message(
+                    _truncate_page(events[number].page), events[number].seq, with_text=False
+                )
             else:
                 log.error("Kafka refuses an event, it is sent again later", topic=self._topic, why=error.str())
-                await asyncio.sleep(PAUSES_SECONDS[min(tries, len(PAUSES_SECONDS) - 1)])
+                await asyncio.sleep(RETRY_DELAYS_SECONDS[min(tries, len(RETRY_DELAYS_SECONDS) - 1)])
                 tries += 1
             # From the first that failed on, so that a later event of the same URL is not the last one told.
             messages, events = messages[number:], events[number:]
@@ -219,20 +221,20 @@ class KafkaSink:
             await self._producer.close()
             self._producer = None
 
-    async def _failed(self, messages: Sequence[Message]) -> tuple[int, KafkaError] | None:
+    async def _first_failure(self, messages: Sequence[Message]) -> tuple[int, KafkaError] | None:
         """The first message that was not taken, and why."""
         assert self._producer is not None
         errors = await self._producer.send(self._topic, messages)
         return next(((number, error) for number, error in enumerate(errors) if error is not None), None)
 
-    def _message(self, page: Page, seq: int, with_text: bool) -> Message:
-        return Message(url_hash(page.url).encode(), line_of(page, seq, with_text))
+    def _build_message(self, page: Page, seq: int, with_text: bool) -> Message:
+        return Message(url_hash(page.url).encode(), encode_page_line(page, seq, with_text))
 
 
-def _check(servers: str) -> None:
+def _check_servers(servers: str) -> None:
     if find_spec("confluent_kafka") is None:
         raise ConfigError('Kafka needs an extra: pip install "tenax[kafka]"')
-    if not _SERVERS.fullmatch(servers):
+    if not _SERVERS_PATTERN.fullmatch(servers):
         raise ConfigError(
             f"Kafka cannot be at {mask_url(servers)!r}: name brokers as host:port, with commas between them"
         )
@@ -244,15 +246,15 @@ def _is_too_large(error: KafkaError) -> bool:
     return error.code() == Codes.MSG_SIZE_TOO_LARGE
 
 
-def _small(page: Page) -> Page:
+def _truncate_page(page: Page) -> Page:
     """What any broker takes: the page without its texts, and no more of the rest than a reader needs to find it."""
     return msgspec.structs.replace(
         page,
         text="",
-        title=page.title[:SMALL_TEXT],
-        description=page.description[:SMALL_TEXT],
-        headline=page.headline[:SMALL_TEXT],
-        abstract=page.abstract[:SMALL_TEXT],
+        title=page.title[:MAX_SMALL_TEXT_CHARS],
+        description=page.description[:MAX_SMALL_TEXT_CHARS],
+        headline=page.headline[:MAX_SMALL_TEXT_CHARS],
+        abstract=page.abstract[:MAX_SMALL_TEXT_CHARS],
         authors=(),
         keywords=(),
         links=(),
@@ -260,9 +262,9 @@ def _small(page: Page) -> Page:
     )
 
 
-# librdkafka tells of every broken connection, in its own words; what a person must know comes through `_troubled`.
-_QUIET = logging.getLogger("tenax.kafka.librdkafka")
-_QUIET.addHandler(logging.NullHandler())
-_QUIET.propagate = False
+# librdkafka tells of every broken connection, in its own words; what a person must know comes through `_on_error`.
+_NULL_LOGGER = logging.getLogger("tenax.kafka.librdkafka")
+_NULL_LOGGER.addHandler(logging.NullHandler())
+_NULL_LOGGER.propagate = False
 
 __all__ = ["KafkaProducer", "KafkaSink", "Message"]

@@ -45,7 +45,7 @@ class Line(msgspec.Struct):
     abstract: str
     words: int
     duplicate_of: str | None
-    likeness: float
+    similarity: float
     canonical: str | None
     content_type: str
     content_length: int
@@ -66,12 +66,12 @@ class Line(msgspec.Struct):
     markdown: str | msgspec.UnsetType = msgspec.UNSET
 
 
-def line_of(page: Page, seq: int | None, with_text: bool = True) -> bytes:
+def encode_page_line(page: Page, seq: int | None, with_text: bool = True) -> bytes:
     """One line, without its end: for every reader, and inert on a terminal."""
-    return escape_json(_encode(_line(page, seq, with_text)))
+    return escape_json(_encode(_build_line(page, seq, with_text)))
 
 
-def _line(page: Page, seq: int | None, with_text: bool) -> Line:
+def _build_line(page: Page, seq: int | None, with_text: bool) -> Line:
     return Line(
         url=page.url,
         url_hash=url_hash(page.url),
@@ -92,21 +92,21 @@ def _line(page: Page, seq: int | None, with_text: bool) -> Line:
         abstract=page.abstract,
         words=page.words,
         duplicate_of=page.duplicate_of,
-        likeness=page.likeness,
+        similarity=page.similarity,
         canonical=page.canonical,
         content_type=page.content_type,
         content_length=page.content_length,
         content_hash=page.content_hash,
         charset=page.charset,
         links_count=page.links_count,
-        links=tuple(map(_link, page.links)),
+        links=tuple(map(_build_link, page.links)),
         depth=page.depth,
         via=page.via,
         redirects=page.chain,
-        fetched_at=_time(page.fetched_at),
+        fetched_at=_format_time(page.fetched_at),
         duration_ms=page.duration_ms,
         seq=seq,
-        stale_since=_time(page.stale_since) if page.stale_since is not None else msgspec.UNSET,
+        stale_since=_format_time(page.stale_since) if page.stale_since is not None else msgspec.UNSET,
         stale_why=page.stale_why if page.stale_since is not None else msgspec.UNSET,
         text=page.text if with_text else msgspec.UNSET,
         article=page.article if with_text else msgspec.UNSET,
@@ -114,11 +114,11 @@ def _line(page: Page, seq: int | None, with_text: bool) -> Line:
     )
 
 
-def _link(link: PageLink) -> _Link:
+def _build_link(link: PageLink) -> _Link:
     return _Link(link.url, link.text, link.rel, link.is_nofollow, link.is_in_article)
 
 
-def _time(at: float) -> str:
+def _format_time(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
 
 

@@ -1,7 +1,7 @@
 """Events to a Redis stream: in order, at least once.
 
 Each entry has the fields `seq`, `url` and `event`, which is the page as a line of JSON. A Redis that is away, full or
-starting is waited for as long as it takes; meanwhile events stay in the ledger.
+starting is waited for as long as it takes; meanwhile events stay in the database.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from tenax.errors import ConfigError, SinkError
-from tenax.events.page_line import line_of
+from tenax.events.page_line import encode_page_line
 from tenax.logs import logger
 from tenax.model import Cursor, Event
-from tenax.runtime.cancellation import heeding_cancel
+from tenax.runtime.cancellation import preserve_cancellation
 from tenax.text.masking import mask_server_url, mask_text
 
 if TYPE_CHECKING:
@@ -25,9 +25,9 @@ log = logger(__name__)
 
 ANSWER_SECONDS = 15.0
 CONNECT_SECONDS = 5.0
-PAUSES_SECONDS = (0.1, 0.5, 1.0, 2.0, 5.0)
+RETRY_DELAYS_SECONDS = (0.1, 0.5, 1.0, 2.0, 5.0)
 """Between tries of what Redis did not take."""
-MOST_BYTES = 4 * 1024 * 1024
+MAX_BATCH_BYTES = 4 * 1024 * 1024
 """About how much is sent at once: Redis holds it twice, and serves nobody else meanwhile."""
 
 Entry = dict[bytes | bytearray | memoryview | str | int | float, bytes | bytearray | memoryview | str | int | float]
@@ -39,38 +39,38 @@ class RedisSink:
 
     name = "redis"
 
-    def __init__(self, url: str, stream: str, with_text: bool, most_entries: int = 0) -> None:
-        """`most_entries`: about how many the stream keeps; 0: all. Raises `ConfigError` when the URL cannot be."""
-        self._redis = _client(url)
-        self._where = mask_server_url(url, hides_user=True)
+    def __init__(self, url: str, stream: str, with_text: bool, max_entries: int = 0) -> None:
+        """`max_entries`: about how many the stream keeps; 0: all. Raises `ConfigError` when the URL cannot be."""
+        self._redis = _create_client(url)
+        self._masked_url = mask_server_url(url, hides_user=True)
         self._stream = stream
         self._with_text = with_text
-        self._most_entries = most_entries or None
+        self._max_entries = max_entries or None
         self._is_away = False
 
     async def open(self, cursor: Cursor, is_behind: bool) -> None:
         from redis.exceptions import AuthenticationError, RedisError
 
         try:
-            with heeding_cancel():
+            with preserve_cancellation():
                 kind = await self._redis.type(self._stream)
         except AuthenticationError as error:
             raise ConfigError(
-                f"Redis at {self._where} does not let us in: {_why(error)}; check `events.redis`"
+                f"Redis at {self._masked_url} does not let us in: {_error_text(error)}; check `events.redis`"
             ) from None
         except (RedisError, OSError) as error:
-            self._troubled(error)
+            self._log_unavailable(error)
             return
         kind = kind.decode() if isinstance(kind, bytes) else kind
         if kind not in ("stream", "none"):
             raise SinkError(
-                f"{self._stream!r} in Redis at {self._where} is no stream but a {kind}; "
+                f"{self._stream!r} in Redis at {self._masked_url} is no stream but a {kind}; "
                 "give another events.redis_stream"
             )
 
     async def write(self, events: Sequence[Event]) -> Cursor:
-        for portion in _portions([self._entry(event) for event in events]):
-            await self._add(portion)
+        for portion in _split_batches([self._build_entry(event) for event in events]):
+            await self._add_entries(portion)
         return Cursor(seq=events[-1].seq)
 
     async def close(self) -> None:
@@ -79,48 +79,48 @@ class RedisSink:
         with suppress(RedisError, OSError):  # it may not even take a goodbye
             await self._redis.aclose()
 
-    async def _add(self, entries: Sequence[Entry]) -> None:
+    async def _add_entries(self, entries: Sequence[Entry]) -> None:
         """All of them at once, or none; again and again until Redis says that it has them."""
         from redis.exceptions import RedisError
 
         tries = 0
         while True:
             try:
-                with heeding_cancel():
+                with preserve_cancellation():
                     async with self._redis.pipeline(transaction=True) as told:
                         for entry in entries:
-                            told.xadd(self._stream, entry, maxlen=self._most_entries, approximate=True)
+                            told.xadd(self._stream, entry, maxlen=self._max_entries, approximate=True)
                         await told.execute()
             except (RedisError, OSError) as error:
                 if tries:  # the first time it may only be a connection that was closed while nobody used it
-                    self._troubled(error)
-                await asyncio.sleep(PAUSES_SECONDS[min(tries, len(PAUSES_SECONDS) - 1)])
+                    self._log_unavailable(error)
+                await asyncio.sleep(RETRY_DELAYS_SECONDS[min(tries, len(RETRY_DELAYS_SECONDS) - 1)])
                 tries += 1
             else:
                 if self._is_away:
                     self._is_away = False
-                    log.info("Redis is back and takes events", redis=self._where)
+                    log.info("Redis is back and takes events", redis=self._masked_url)
                 return
 
-    def _entry(self, event: Event) -> Entry:
-        line = line_of(event.page, event.seq, self._with_text)
+    def _build_entry(self, event: Event) -> Entry:
+        line = encode_page_line(event.page, event.seq, self._with_text)
         return {"seq": event.seq, "url": event.page.url.encode("utf-8", "surrogatepass"), "event": line}
 
-    def _troubled(self, error: Exception) -> None:
+    def _log_unavailable(self, error: Exception) -> None:
         """A person hears of it once."""
         if not self._is_away:
             self._is_away = True
-            log.warning("Redis does not take events, they wait", redis=self._where, why=_why(error))
+            log.warning("Redis does not take events, they wait", redis=self._masked_url, why=_error_text(error))
 
 
-def _portions(entries: Sequence[Entry]) -> Iterator[list[Entry]]:
+def _split_batches(entries: Sequence[Entry]) -> Iterator[list[Entry]]:
     """In their order, about as many at a time as Redis takes well."""
     portion: list[Entry] = []
     size = 0
     for entry in entries:
         line = entry["event"]
         assert isinstance(line, bytes)
-        if portion and size + len(line) > MOST_BYTES:
+        if portion and size + len(line) > MAX_BATCH_BYTES:
             yield portion
             portion, size = [], 0
         portion.append(entry)
@@ -129,7 +129,7 @@ def _portions(entries: Sequence[Entry]) -> Iterator[list[Entry]]:
         yield portion
 
 
-def _client(url: str) -> Redis:
+def _create_client(url: str) -> Redis:
     try:
         from redis.asyncio import Redis
         from redis.asyncio.retry import Retry
@@ -150,6 +150,6 @@ def _client(url: str) -> Redis:
         ) from None
 
 
-def _why(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     """In one line."""
     return mask_text(str(error) or type(error).__name__).splitlines()[0].rstrip(".")

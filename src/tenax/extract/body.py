@@ -8,11 +8,11 @@ from typing import TypeAlias
 from tenax.extract.html.links import Link
 from tenax.model import PageKind, Value
 
-Resolve: TypeAlias = Callable[[str], str]
+ResolveUrl: TypeAlias = Callable[[str], str]
 """Makes an address of the page absolute."""
 
 
-class Body(Value, frozen=True):
+class PageBody(Value, frozen=True):
     text: str
     """Everything that is seen."""
     links: tuple[Link, ...]
@@ -23,5 +23,5 @@ class Body(Value, frozen=True):
     """The first kept paragraph that says something."""
     words: int = 0
     fingerprint: bytes = b""
-    cut_at: int | None = None
+    truncated_at_block: int | None = None
     """How many blocks were judged, if not all of them."""

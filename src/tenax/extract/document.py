@@ -8,35 +8,35 @@ from typing import TypeAlias
 
 from msgspec import structs
 
-from tenax.extract.article.hints import hints_of
-from tenax.extract.budget import CpuBudget, TooCostly
+from tenax.extract.article.hints import read_page_hints
+from tenax.extract.budget import CpuBudget, ExtractLimitExceeded
 from tenax.extract.html.charset import decode
 from tenax.extract.html.dom import Dom
 from tenax.extract.html.head import read_head
 from tenax.extract.html.links import Link, read_base_href
-from tenax.extract.html.media_type import Media, kind_of
-from tenax.extract.html.text_limit import LEAST_CHARS, LONG_BYTES, shorten
-from tenax.extract.language.detect import Language, language_of
-from tenax.extract.metadata.read import read_metadata, robots_hints, skim_metadata
-from tenax.extract.native.binding import GaveUp, Sheet, open_sheet
+from tenax.extract.html.media_type import MediaKind, sniff_media
+from tenax.extract.html.text_limit import LONG_PAGE_BYTES, MIN_TEXT_CHARS, truncate_text
+from tenax.extract.language.detect import Language, detect_language
+from tenax.extract.metadata.read import parse_robots_hints, read_metadata, skim_metadata
+from tenax.extract.native.binding import NativePage, Unsupported, open_page
 from tenax.extract.native_body import read_body, skim_body
 from tenax.extract.text.fingerprint import content_hash
 from tenax.extract.text.visible import MAX_TEXT_CHARS, plain_text
 from tenax.model import PageKind, Value
 
-_MOST_NULS = 10_000
+_MAX_NULS = 10_000
 """Of a long page. The parser takes 17 bytes for each; with more of them it is no page that anybody wrote."""
 
-Resolver: TypeAlias = Callable[[str | None], Callable[[str], str]]
+ResolverFactory: TypeAlias = Callable[[str | None], Callable[[str], str]]
 """Given the `<base href>` of the page, a function that makes an address of the page absolute."""
 
 
-class Document(Value, frozen=True):
+class Content(Value, frozen=True):
     """What a body yields. Hrefs are as written: the caller resolves them against the URL and `base_href`."""
 
-    media: Media
-    """`other`: nothing was read, and `media_why` says why."""
-    media_why: str = ""
+    media: MediaKind
+    """`other`: nothing was read, and `media_reason` says why."""
+    media_reason: str = ""
     title: str = ""
     description: str = ""
     canonical: str | None = None
@@ -78,12 +78,12 @@ class Document(Value, frozen=True):
     is_nofollow: bool = False
     content_hash: str = ""
     """SHA-256 of the text, hex; that of nothing when there is no text."""
-    cut_why: str = ""
+    truncated_reason: str = ""
     """Set when the page has more elements than are parsed, or more blocks than are judged: how far it was read. The
     rest of it is missing here."""
 
 
-def read_document(
+def extract_content(
     body: bytes,
     content_type: str | None,
     robots_header: str | None = None,
@@ -91,85 +91,87 @@ def read_document(
     url: str | None = None,
     now: float | None = None,
     budget: CpuBudget | None = None,
-) -> Document:
+) -> Content:
     """Read a body of any size and manners; never raises. `robots_header` is X-Robots-Tag, lines joined by newlines.
 
     `url` is the page's own: it helps to date it and to tell what it is. Without `now` it has no dates, for none may lie
     in the future. Of a page that costs more than it may, nothing is read. Without a budget only its memory is bounded.
     """
     try:
-        return read_with_dom(body, content_type, robots_header, url=url, now=now, budget=budget)[0]
-    except TooCostly as error:
-        return unread(str(error))
+        return extract_with_dom(body, content_type, robots_header, url=url, now=now, budget=budget)[0]
+    except ExtractLimitExceeded as error:
+        return empty_content(str(error))
 
 
-def unread(why: str) -> Document:
+def empty_content(reason: str) -> Content:
     """A document of which nothing was read."""
-    return Document("other", why, content_hash=content_hash(""))
+    return Content("other", reason, content_hash=content_hash(""))
 
 
-def read_with_dom(
+def extract_with_dom(
     body: bytes,
     content_type: str | None,
     robots_header: str | None = None,
     *,
     url: str | None = None,
     now: float | None = None,
-    resolver: Resolver | None = None,
+    resolver: ResolverFactory | None = None,
     with_article: bool = True,
     with_markdown: bool = True,
-    with_kernel: bool = True,
+    with_native: bool = True,
     robot_names: Sequence[str] = (),
     budget: CpuBudget | None = None,
-) -> tuple[Document, Dom | None]:
+) -> tuple[Content, Dom | None]:
     """The same, with the tree it was read from, for those who must look closer: a page is parsed once.
 
     `resolver` makes the addresses in the Markdown absolute; without one they are as written. Without the article there
     is title, description, language as declared, text and links, and nothing that takes longer. Without the kernel
     all is read in Python, as it is where there is none. `robot_names` are further names that rules for robots may mean
-    us by, in lower case. Raises `TooCostly` for a page that costs more than it may.
+    us by, in lower case. Raises `ExtractLimitExceeded` for a page that costs more than it may.
     """
-    sniffed = kind_of(body, content_type)
+    sniffed = sniff_media(body, content_type)
     if sniffed.kind == "html":
         decoded = decode(body, content_type)
         charset, charset_source = decoded.charset, decoded.source
         html = decoded.utf_8 if decoded.utf_8 is not None else decoded.text.encode("utf-8", "replace")
         del decoded  # as text it may take four times as much as the page
-        if len(html) > MAX_TEXT_CHARS and html.count(b"\0") > _MOST_NULS:
+        if len(html) > MAX_TEXT_CHARS and html.count(b"\0") > _MAX_NULS:
             html = html.translate(None, b"\0")
         dom, html_bytes = Dom(html, budget), len(html)
         del html
-        is_long = html_bytes > LONG_BYTES and dom.root is not None and shorten(dom.root, with_kernel=with_kernel)
-        sheet = None
-        if with_kernel and dom.root is not None:
-            sheet = open_sheet(dom.root.mem_id, is_skimmed=not with_article)
-        dom.seen, dom.searcher = (sheet.seen, sheet) if sheet is not None else (None, None)
+        is_long = (
+            html_bytes > LONG_PAGE_BYTES and dom.root is not None and truncate_text(dom.root, with_native=with_native)
+        )
+        native_page = None
+        if with_native and dom.root is not None:
+            native_page = open_page(dom.root.mem_id, is_skimmed=not with_article)
+        dom.scan, dom.searcher = (native_page.scan, native_page) if native_page is not None else (None, None)
         try:
             if with_article:
-                read = _read(dom, sheet, robots_header, url, now, resolver, with_markdown, robot_names)
+                read = _read_content(dom, native_page, robots_header, url, now, resolver, with_markdown, robot_names)
             else:
-                read = _skimmed(dom, sheet, robots_header, robot_names)
+                read = _skim_content(dom, native_page, robots_header, robot_names)
         finally:
             dom.searcher = None
-            if sheet is not None:
-                sheet.close()
+            if native_page is not None:
+                native_page.close()
         return structs.replace(
             read,
-            media_why=sniffed.why,
+            media_reason=sniffed.reason,
             charset=charset,
             charset_source=charset_source,
-            cut_why=read.cut_why or _cut_why(dom, html_bytes, is_long),
+            truncated_reason=read.truncated_reason or _truncation_reason(dom, html_bytes, is_long),
         ), dom
-    is_noindex, is_nofollow = robots_hints((), robots_header, robot_names)
+    is_noindex, is_nofollow = parse_robots_hints((), robots_header, robot_names)
     if sniffed.kind == "other":
-        return Document(
-            "other", sniffed.why, is_noindex=is_noindex, is_nofollow=is_nofollow, content_hash=content_hash("")
+        return Content(
+            "other", sniffed.reason, is_noindex=is_noindex, is_nofollow=is_nofollow, content_hash=content_hash("")
         ), None
     decoded = decode(body, content_type)
     text = plain_text(decoded.text)
-    return Document(
+    return Content(
         "text",
-        sniffed.why,
+        sniffed.reason,
         charset=decoded.charset,
         charset_source=decoded.source,
         text=text,
@@ -179,27 +181,31 @@ def read_with_dom(
     ), None
 
 
-def _cut_why(dom: Dom, html_bytes: int, is_long: bool) -> str:
-    if is_long:
-        return f"read to character {MAX_TEXT_CHARS:,}, each text counted as {LEAST_CHARS} at least"
-    return f"read to byte {dom.cut_at:,} of {html_bytes:,}, for it has so many elements" if dom.cut_at else ""
+def _truncation_reason(dom: Dom, html_bytes: int, is_truncated_text: bool) -> str:
+    if is_truncated_text:
+        return f"read to character {MAX_TEXT_CHARS:,}, each text counted as {MIN_TEXT_CHARS} at least"
+    return (
+        f"read to byte {dom.truncated_at:,} of {html_bytes:,}, for it has so many elements" if dom.truncated_at else ""
+    )
 
 
-def _language(sheet: Sheet | None, text: str, declared: str | None) -> Language:
-    if sheet is not None:
-        with suppress(GaveUp):
-            return language_of(text, declared, sheet.language)
-    return language_of(text, declared)
+def _detect_language(native_page: NativePage | None, text: str, declared: str | None) -> Language:
+    if native_page is not None:
+        with suppress(Unsupported):
+            return detect_language(text, declared, native_page.detect_language)
+    return detect_language(text, declared)
 
 
-def _skimmed(dom: Dom, sheet: Sheet | None, robots_header: str | None, robot_names: Sequence[str]) -> Document:
+def _skim_content(
+    dom: Dom, native_page: NativePage | None, robots_header: str | None, robot_names: Sequence[str]
+) -> Content:
     """What can be had without a second look."""
-    body = skim_body(dom, sheet)
-    dom.check("reading its text")
+    body = skim_body(dom, native_page)
+    dom.check_budget("reading its text")
     about = skim_metadata(dom, robots_header, robot_names)
-    return Document(
+    return Content(
         "html",
-        title=about.window_title,
+        title=about.document_title,
         description=about.description,
         canonical=about.canonical,
         language=about.language,
@@ -214,28 +220,28 @@ def _skimmed(dom: Dom, sheet: Sheet | None, robots_header: str | None, robot_nam
     )
 
 
-def _read(
+def _read_content(
     dom: Dom,
-    sheet: Sheet | None,
+    native_page: NativePage | None,
     robots_header: str | None,
     url: str | None,
     now: float | None,
-    resolver: Resolver | None,
+    resolver: ResolverFactory | None,
     with_markdown: bool,
     robot_names: Sequence[str],
-) -> Document:
+) -> Content:
     """Everything but how the page came."""
     head = read_head(dom)
     base_href = read_base_href(dom)
     resolve = resolver(base_href) if resolver is not None else None
-    body = read_body(dom, sheet, hints_of(head, url), resolve, with_markdown=with_markdown)
-    dom.check("reading its text")
+    body = read_body(dom, native_page, read_page_hints(head, url), resolve, with_markdown=with_markdown)
+    dom.check_budget("reading its text")
     about = read_metadata(dom, robots_header, url=url, now=now, text=body.text, head=head, robot_names=robot_names)
-    dom.check("reading what it says about itself")
-    language = _language(sheet, body.article or body.text, about.language)
-    return Document(
+    dom.check_budget("reading what it says about itself")
+    language = _detect_language(native_page, body.article or body.text, about.language)
+    return Content(
         "html",
-        title=about.window_title,
+        title=about.document_title,
         description=about.description,
         canonical=about.canonical,
         language=language.tag or None,
@@ -262,5 +268,5 @@ def _read(
         is_noindex=about.is_noindex,
         is_nofollow=about.is_nofollow,
         content_hash=content_hash(body.text),
-        cut_why=f"read to block {body.cut_at:,}" if body.cut_at is not None else "",
+        truncated_reason=f"read to block {body.truncated_at_block:,}" if body.truncated_at_block is not None else "",
     )

@@ -3,46 +3,48 @@
 from __future__ import annotations
 
 from tenax.extract.article.blocks import Blocks
-from tenax.extract.article.hints import Hints
-from tenax.extract.article.layout import Outline
-from tenax.extract.article.page_type import page_kind
-from tenax.extract.article.select import abstract_of, article_text, kept_runs, read_article, words_of
-from tenax.extract.body import Body, Resolve
+from tenax.extract.article.hints import PageHints
+from tenax.extract.article.layout import PageLayout
+from tenax.extract.article.page_type import classify_page
+from tenax.extract.article.select import article_text, count_words, first_paragraph, kept_runs, select_article
+from tenax.extract.body import PageBody, ResolveUrl
 from tenax.extract.html.dom import Dom
 from tenax.extract.html.links import read_links
-from tenax.extract.markdown.render import markdown_of
+from tenax.extract.markdown.render import render_markdown
 from tenax.extract.text.fingerprint import near_fingerprint
-from tenax.extract.text.visible import MAX_TEXT_CHARS, inert
+from tenax.extract.text.visible import MAX_TEXT_CHARS, strip_controls
 
 
-def read_in_python(dom: Dom, hints: Hints, resolve: Resolve | None = None, *, with_markdown: bool = True) -> Body:
+def read_body_in_python(
+    dom: Dom, hints: PageHints, resolve: ResolveUrl | None = None, *, with_markdown: bool = True
+) -> PageBody:
     """See `quick_body.read_body`. No step looks at the page's time, so that is looked at between them."""
     walk = dom.walk
-    dom.check("walking through it")
+    dom.check_budget("walking through it")
     blocks = Blocks(walk)
-    dom.check("parting it into blocks")
-    text = inert(blocks.marked)
+    dom.check_budget("parting it into blocks")
+    text = strip_controls(blocks.marked)
     # Where nothing but our own marks was taken out, there is nothing to take out of its parts.
-    is_clean = len(text) + blocks.marks == len(blocks.marked)
-    outline = Outline(blocks, hints)
-    kind = page_kind(outline)
-    dom.check("outlining it")
-    kept = read_article(blocks, outline, kind).kept
-    dom.check("judging its blocks")
+    is_clean = len(text) + blocks.mark_count == len(blocks.marked)
+    layout = PageLayout(blocks, hints)
+    kind = classify_page(layout)
+    dom.check_budget("outlining it")
+    kept = select_article(blocks, layout, kind).kept
+    dom.check_budget("judging its blocks")
     article = article_text(blocks, kept)
-    article = article if is_clean else inert(article)
-    markdown = markdown_of(blocks, kept, resolve) if with_markdown else ""
-    dom.check("writing its Markdown")
+    article = article if is_clean else strip_controls(article)
+    markdown = render_markdown(blocks, kept, resolve) if with_markdown else ""
+    dom.check_budget("writing its Markdown")
     links = read_links(dom, kept_runs(blocks, kept))
-    dom.check("reading its links")
-    return Body(
+    dom.check_budget("reading its links")
+    return PageBody(
         text[:MAX_TEXT_CHARS],
         links,
         kind,
         article,
-        markdown if is_clean else inert(markdown),
-        abstract_of(blocks, outline.tags, kept),
-        words_of(blocks, kept),
+        markdown if is_clean else strip_controls(markdown),
+        first_paragraph(blocks, layout.block_tags, kept),
+        count_words(blocks, kept),
         near_fingerprint(article),
-        len(blocks) if blocks.is_cut else None,
+        len(blocks) if blocks.is_truncated else None,
     )

@@ -11,7 +11,7 @@ What this room promises:
 - **Nothing is sent too late.** Right before the first byte the time is looked at once more: a process that was put to
   sleep in between may have lost its turn to others.
 - **Everything ends.** One deadline covers look-up, connection, headers and body; a body stops at its cap, decoded.
-- **Bounded together.** The bodies of all visits share one budget of bytes (`room`); one that finds no room waits.
+- **Bounded together.** The bodies of all visits share one budget of bytes (`reservation`); one that finds no room waits.
 - **Whole or not at all.** A body cut short is a failure, never a page. Only of a robots.txt or a list of URLs that is
   larger than it may be the beginning is taken.
 - **Only checked addresses are connected to**, for pages, redirects and robots.txt alike, and by tunnels through
@@ -26,10 +26,10 @@ import math
 from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 from tenax.fetch.headers import Headers, Profile
-from tenax.model import AddressClass, Deferred, Failed, FetchRecord, Refused, Value, Way
+from tenax.model import AddressClass, Deferred, Failed, FetchRecord, Refused, TransportKind, Value
 
 if TYPE_CHECKING:
-    from tenax.fetch.body_budget import Room  # readers do without asyncio
+    from tenax.fetch.body_budget import MemoryReservation  # readers do without asyncio
 
 MAX_CONTENT_TYPE_CHARS: Final = 1000
 """Kept of a Content-Type, as of any other header."""
@@ -52,7 +52,7 @@ class Request(Value, frozen=True):
     method: Literal["GET", "HEAD"] = "GET"
     verify_tls: bool = True
     """False: any certificate will do, and the answer says so."""
-    standing: tuple[tuple[str, str], ...] = ()
+    default_headers: tuple[tuple[str, str], ...] = ()
     """Headers of this site instead of those that every request of the transport carries."""
     profile: Profile | None = None
     """Whose handshake goes with them, of this site instead of the transport's."""
@@ -62,11 +62,11 @@ class Request(Value, frozen=True):
     """How long a rendered page may go on changing, of this site instead of the browser's."""
     max_subrequests: int | None = None
     """What a rendered page may ask for besides itself, of this site instead of the browser's."""
-    takes_beginning: bool = False
+    may_truncate: bool = False
     """Of a body that is too large, as much as it may have is taken. A bomb fails all the same."""
     send_by: float = math.inf
     """Nothing is sent from this time on: the host may be somebody else's by then."""
-    room: Room | None = None
+    reservation: MemoryReservation | None = None
     """The memory that its body may take; None: as much as it likes."""
 
 
@@ -85,7 +85,7 @@ class Response(Value, frozen=True):
     """When the headers were here: politeness counts from this time."""
     finished_at: float
     protocol: str = "HTTP/1.1"
-    way: Way = Way.HTTP
+    transport: TransportKind = TransportKind.HTTP
     address_class: AddressClass = ""
     proxy: str = ""
     """The name of the proxy that it came through."""
@@ -121,7 +121,7 @@ class Response(Value, frozen=True):
             ttfb_seconds=self.ttfb_seconds,
             total_seconds=self.total_seconds,
             protocol=self.protocol,
-            way=self.way,
+            transport=self.transport,
             address_class=self.address_class,
             proxy=self.proxy,
             is_unverified=self.is_unverified,

@@ -10,7 +10,7 @@ from tenax.errors import ConfigError
 Address: TypeAlias = IPv4Address | IPv6Address
 Network: TypeAlias = IPv4Network | IPv6Network
 
-_CLOSED_V4 = tuple(
+_RESERVED_V4 = tuple(
     IPv4Network(text)
     for text in (
         "0.0.0.0/8",  # this network
@@ -33,7 +33,7 @@ _CLOSED_V4 = tuple(
 
 # Global unicast is one block; what lies outside of it is loopback, link-local, unique local, multicast or unassigned.
 _GLOBAL_V6 = IPv6Network("2000::/3")
-_CLOSED_V6 = tuple(
+_RESERVED_V6 = tuple(
     IPv6Network(text)
     for text in (
         "2001::/23",  # protocol assignments; Teredo is among them
@@ -46,7 +46,7 @@ _CLOSED_V6 = tuple(
 _NAT64 = IPv6Network("64:ff9b::/96")
 
 
-def address(text: str) -> Address | None:
+def parse_address(text: str) -> Address | None:
     """The address that this text spells, as a URL or a resolver writes it; None when it is something else."""
     try:
         return ip_address(text)
@@ -54,7 +54,7 @@ def address(text: str) -> Address | None:
         return None
 
 
-def network(text: str) -> Network:
+def parse_network(text: str) -> Network:
     try:
         return ip_network(text, strict=False)
     except ValueError:
@@ -63,15 +63,15 @@ def network(text: str) -> Network:
 
 def is_public(given: Address, allowed: tuple[Network, ...] = ()) -> bool:
     """True when anyone may connect to it, or when it lies in an allowed network."""
-    inner = _inner(given)
+    inner = _embedded_address(given)
     if any(candidate in net for candidate in (given, inner) for net in allowed if net.version == candidate.version):
         return True
     if isinstance(inner, IPv4Address):
-        return not any(inner in net for net in _CLOSED_V4)
-    return inner in _GLOBAL_V6 and not any(inner in net for net in _CLOSED_V6)
+        return not any(inner in net for net in _RESERVED_V4)
+    return inner in _GLOBAL_V6 and not any(inner in net for net in _RESERVED_V6)
 
 
-def _inner(given: Address) -> Address:
+def _embedded_address(given: Address) -> Address:
     """The IPv4 address that a connection to a mapped or NAT64 address ends at."""
     if isinstance(given, IPv6Address):
         if given.ipv4_mapped is not None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tenax.fetch import Response
-from tenax.fetch.redirects import Elsewhere
-from tenax.model import FetchRecord, Hop, Outcome, RobotsCopy, Value, Way
+from tenax.fetch.redirects import RedirectTarget
+from tenax.model import FetchRecord, Hop, Outcome, RobotsCopy, TransportKind, Value
 
 
 class Probe(Value, frozen=True):
@@ -14,7 +14,7 @@ class Probe(Value, frozen=True):
     why: str
 
 
-class Answer(Value, frozen=True):
+class FetchResult(Value, frozen=True):
     """What a fetch came to."""
 
     outcome: Outcome
@@ -22,7 +22,7 @@ class Answer(Value, frozen=True):
     """When the last answer's headers were here, or when we gave up on it."""
     requests: int = 0
     """Sent to the host, robots.txt included: each takes its share of the pace."""
-    way: Way = Way.HTTP
+    transport: TransportKind = TransportKind.HTTP
     robots: RobotsCopy | None = None
     """The host's robots.txt, when this visit asked for it."""
     probe: Probe | None = None
@@ -30,7 +30,7 @@ class Answer(Value, frozen=True):
     response: Response | None = None
     """The page's own answer, when one came."""
     record: FetchRecord = FetchRecord()
-    elsewhere: Elsewhere | None = None
+    redirect_target: RedirectTarget | None = None
     """Where a redirect leads."""
     chain: tuple[Hop, ...] = ()
     """Every redirect up to here, this visit's included."""

@@ -23,8 +23,8 @@ _PIECE_BYTES = 64 * 1024
 _PART_BYTES = 256
 _BOMB_FACTOR = 500
 """What grows more than this is made to: zeros grow by 1,000 and more, a list of numbered URLs by 7 to 150."""
-_MOST_LAYERS = 3
-_MOST_PARTS = 10_000
+_MAX_LAYERS = 3
+_MAX_PARTS = 10_000
 _GZIP = 16 + zlib.MAX_WBITS
 _GZIP_MAGIC = b"\x1f\x8b"
 # RFC 9659: a zstd body needs no window beyond 8 MB. Without this limit a frame of ten bytes may claim 128 MB.
@@ -32,78 +32,78 @@ _ZSTD_OPTIONS: dict[int, int] = {zstd.DecompressionParameter.window_log_max: 23}
 
 # Real codings that we neither ask for nor can read. Any other unknown word is taken for a slip and ignored, as
 # browsers do: servers put charsets and file types there.
-_UNREADABLE = frozenset({"compress", "x-compress", "dcb", "dcz"})
+_UNSUPPORTED_CODINGS = frozenset({"compress", "x-compress", "dcb", "dcz"})
 
 
-class Body:
+class BodyDecoder:
     """A body on its way in: `feed` it what arrives, then `finish`. Either may answer with a failure, once.
 
     Each piece is decoded only when there is room for the one before. While a piece waits for room (`wanted_bytes`),
-    what arrives is put aside, and `go_on` takes it up again.
+    what arrives is put aside, and `resume` takes it up again.
     """
 
     def __init__(
         self,
         content_encoding: str,
         max_bytes: int,
-        take_room: Callable[[int], bool] = lambda more_bytes: True,
+        reserve: Callable[[int], bool] = lambda more_bytes: True,
         *,
-        takes_beginning: bool = False,
+        may_truncate: bool = False,
     ) -> None:
-        """`take_room` is asked for each decoded piece, and says whether there is room for it. With `takes_beginning`, a
+        """`reserve` is asked for each decoded piece, and says whether there is room for it. With `may_truncate`, a
         body that is too large ends where it is: see `is_full`."""
         self._max_bytes = max_bytes
-        self._take_room = take_room
-        self._takes_beginning = takes_beginning
+        self._reserve = reserve
+        self._may_truncate = may_truncate
         self.is_full = False
         """True when it is as large as it may be: what follows is left out, and `finish` gives the beginning."""
         # Random bytes grow a little when compressed. What grows more is a stream of empty parts, which decodes to
         # nothing for ever.
-        self._may_come_bytes = max_bytes + max_bytes // 8 + 1024
-        self._came_bytes = 0
+        self._remaining_bytes = max_bytes + max_bytes // 8 + 1024
+        self._received_bytes = 0
         self._pieces: list[bytes] = []
         self._decoded_bytes = 0
         self._failed: Failed | None = None
-        self._layers: list[_Layer] = []
-        self._middle_bytes = 0
-        self._waiting: tuple[bytes, Iterator[bytes]] | None = None
+        self._decoders: list[_Decoder] = []
+        self._intermediate_bytes = 0
+        self._blocked: tuple[bytes, Iterator[bytes]] | None = None
         """A piece without room, and those that come after it."""
-        self._put_aside: deque[bytes] = deque()
-        codings = _codings(content_encoding)
-        if len(codings) > _MOST_LAYERS:
-            self._failed = _bad("encoded too many times")
+        self._pending: deque[bytes] = deque()
+        codings = _parse_codings(content_encoding)
+        if len(codings) > _MAX_LAYERS:
+            self._failed = _body_failure("encoded too many times")
         for coding in reversed(codings):  # the last one named was applied last
-            if coding in _UNREADABLE:
-                self._failed = _bad(f"encoded as {coding}, which was not asked for")
+            if coding in _UNSUPPORTED_CODINGS:
+                self._failed = _body_failure(f"encoded as {coding}, which was not asked for")
             else:
-                self._layers.append(_LAYERS[coding]())
+                self._decoders.append(_DECODERS[coding]())
 
     @property
     def wanted_bytes(self) -> int:
         """How much room the next piece waits for; 0 when none does."""
-        return len(self._waiting[0]) if self._waiting is not None else 0
+        return len(self._blocked[0]) if self._blocked is not None else 0
 
     def feed(self, data: bytes) -> Failed | None:
         """Take what arrived; a failure means there is no use in reading on."""
         if self._failed is None and not self.is_full:
-            self._may_come_bytes -= len(data)
-            if self._waiting is not None:
-                self._put_aside.append(data)
+            self._remaining_bytes -= len(data)
+            if self._blocked is not None:
+                self._pending.append(data)
             else:
-                self._decode(self._decoded(data))
-            if self._may_come_bytes < 0 and self._failed is None and not self.is_full:
-                self._fail(too_large(self._max_bytes))
+                self._collect(self._decode_data(data))
+            if self._remaining_bytes < 0 and self._failed is None and not self.is_full:
+                self._fail(too_large_failure(self._max_bytes))
         return self._failed
 
-    def go_on(self) -> Failed | None:
+    def resume(self) -> Failed | None:
         """There is room for the piece that waits."""
-        assert self._waiting is not None
-        piece, rest = self._waiting
-        self._waiting = None
+        assert self._blocked is not None
+        piece, rest = self._blocked
+        self._blocked = None
         self._pieces.append(piece)
-        self._decode(rest)
-        while self._put_aside and self._waiting is None and self._failed is None and not self.is_full:
-            self._decode(self._decoded(self._put_aside.popleft()))
+        self._collect(rest)
+        while self._pending and self._blocked is None and self._failed is None and not self.is_full:
+            self._collect(self._decode_data(self._pending.popleft()))
         return self._failed
 
     def finish(self) -> bytes | Failed:
@@ -112,100 +112,100 @@ class Body:
             return self._failed
         if self.is_full:
             return b"".join(self._pieces)[: self._max_bytes]
-        if not all(layer.is_whole for layer in self._layers):
+        if not all(layer.is_complete for layer in self._decoders):
             return Failed("the compressed body ends too early", FailureKind.TRUNCATED)
         pieces, self._pieces = self._pieces, []
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
-    def _decode(self, pieces: Iterator[bytes]) -> None:
+    def _collect(self, pieces: Iterator[bytes]) -> None:
         """Up to the first piece that there is no room for."""
         try:
             for piece in pieces:
                 self._decoded_bytes += len(piece)
                 if self._decoded_bytes > self._max_bytes:
-                    self._end_here(piece)
+                    self._stop_at_limit(piece)
                     return
-                if not self._take_room(len(piece)):
-                    self._waiting = (piece, pieces)
+                if not self._reserve(len(piece)):
+                    self._blocked = (piece, pieces)
                     return
                 self._pieces.append(piece)
         except _TooLarge:
-            self._fail(too_large(self._max_bytes))
+            self._fail(too_large_failure(self._max_bytes))
         except _TooManyParts:
-            self._fail(_bad("compressed in too many parts"))
+            self._fail(_body_failure("compressed in too many parts"))
         except (zlib.error, IsalError, zstd.ZstdError, brotli.error):
-            self._fail(_bad("the compressed body is damaged"))
+            self._fail(_body_failure("the compressed body is damaged"))
 
-    def _end_here(self, piece: bytes) -> None:
+    def _stop_at_limit(self, piece: bytes) -> None:
         """It is too large: its beginning is kept where that is enough, and nothing of a bomb."""
-        is_bomb = bool(self._layers) and self._decoded_bytes > _BOMB_FACTOR * self._came_bytes
-        if not self._takes_beginning or is_bomb:
-            self._fail(too_large(self._max_bytes))
+        is_bomb = bool(self._decoders) and self._decoded_bytes > _BOMB_FACTOR * self._received_bytes
+        if not self._may_truncate or is_bomb:
+            self._fail(too_large_failure(self._max_bytes))
             return
         self.is_full = True
         self._pieces.append(piece)
-        self._put_aside.clear()
+        self._pending.clear()
 
     def _fail(self, failed: Failed) -> None:
         self._failed = failed
         self._pieces.clear()
-        self._put_aside.clear()
-        self._waiting = None
+        self._pending.clear()
+        self._blocked = None
 
-    def _decoded(self, data: bytes) -> Iterator[bytes]:
+    def _decode_data(self, data: bytes) -> Iterator[bytes]:
         """Its decoded pieces. It is taken in small parts where a bomb must be told from a large body: by how little of
         it had come."""
-        size = _PART_BYTES if self._layers and self._takes_beginning else len(data)
+        size = _PART_BYTES if self._decoders and self._may_truncate else len(data)
         for start in range(0, len(data), size or 1):
             part = data[start : start + size]
-            self._came_bytes += len(part)
-            yield from self._through(part, 0)
+            self._received_bytes += len(part)
+            yield from self._decode_layers(part, 0)
 
-    def _through(self, data: bytes, depth: int) -> Iterator[bytes]:
+    def _decode_layers(self, data: bytes, depth: int) -> Iterator[bytes]:
         """The data decoded by the layers from `depth` on, a piece at a time."""
-        if depth == len(self._layers):
+        if depth == len(self._decoders):
             yield data
             return
-        is_last = depth == len(self._layers) - 1
-        for piece in self._layers[depth].pieces(data):
+        is_last = depth == len(self._decoders) - 1
+        for piece in self._decoders[depth].decode(data):
             if is_last:
                 yield piece
                 continue
             # A bomb inside a bomb may grow only in the middle.
-            self._middle_bytes += len(piece)
-            if self._middle_bytes > _MOST_LAYERS * self._max_bytes:
+            self._intermediate_bytes += len(piece)
+            if self._intermediate_bytes > _MAX_LAYERS * self._max_bytes:
                 raise _TooLarge
-            yield from self._through(piece, depth + 1)
+            yield from self._decode_layers(piece, depth + 1)
 
 
-def decoded(data: bytes, content_encoding: str, max_bytes: int) -> bytes | Failed:
+def decode_body(data: bytes, content_encoding: str, max_bytes: int) -> bytes | Failed:
     """A body that is here already; one call in the usual case."""
     if content_encoding == "gzip":
         stream = isal_zlib.decompressobj(_GZIP)
         try:
             out = stream.decompress(data, max_bytes + 1)
         except IsalError:
-            return _bad("the compressed body is damaged") if data else b""
+            return _body_failure("the compressed body is damaged") if data else b""
         if stream.eof and not stream.unused_data and len(out) <= max_bytes:
             return out
-    body = Body(content_encoding, max_bytes)
+    body = BodyDecoder(content_encoding, max_bytes)
     for start in range(0, len(data), _PIECE_BYTES):
         if body.feed(data[start : start + _PIECE_BYTES]) is not None:
             break
     return body.finish()
 
 
-def too_large(max_bytes: int) -> Failed:
+def too_large_failure(max_bytes: int) -> Failed:
     return Failed(f"larger than {max_bytes} bytes", FailureKind.TOO_LARGE)
 
 
-def _bad(why: str) -> Failed:
+def _body_failure(why: str) -> Failed:
     return Failed(why, FailureKind.BAD_RESPONSE)
 
 
-def _codings(content_encoding: str) -> list[str]:
+def _parse_codings(content_encoding: str) -> list[str]:
     words = (word.strip().lower() for word in content_encoding.split(","))
-    return [word for word in words if word in _LAYERS or word in _UNREADABLE]
+    return [word for word in words if word in _DECODERS or word in _UNSUPPORTED_CODINGS]
 
 
 class _TooLarge(Exception):
@@ -219,11 +219,11 @@ class _TooManyParts(Exception):
 # ---- one file format each ---------------------------------------------------------------------------------
 
 
-class _Layer(Protocol):
-    def pieces(self, data: bytes) -> Iterator[bytes]: ...
+class _Decoder(Protocol):
+    def decode(self, data: bytes) -> Iterator[bytes]: ...
 
     @property
-    def is_whole(self) -> bool:
+    def is_complete(self) -> bool:
         """True when the stream has ended as it should, or never began."""
 
 
@@ -232,33 +232,33 @@ class _Gzip:
 
     def __init__(self) -> None:
         self._stream: isal_zlib.Decompress | None = None
-        self._between = b""
+        self._leftover = b""
         self._members = 0
-        self._is_over = False
+        self._is_finished = False
 
-    def pieces(self, data: bytes) -> Iterator[bytes]:
-        data = self._between + data
-        while data and not self._is_over:
+    def decode(self, data: bytes) -> Iterator[bytes]:
+        data = self._leftover + data
+        while data and not self._is_finished:
             if self._stream is None:
                 if len(data) < len(_GZIP_MAGIC):
                     break
                 if not data.startswith(_GZIP_MAGIC):
                     if not self._members:
                         raise zlib.error("not gzip")
-                    self._is_over = True
+                    self._is_finished = True
                     break
                 self._stream = isal_zlib.decompressobj(_GZIP)
             stream = self._stream
-            yield from _inflated(stream, data)
+            yield from _inflate(stream, data)
             data = stream.unused_data
             if stream.eof:
                 self._stream = None
-                self._members = _one_more(self._members)
-        self._between = b"" if self._is_over or self._stream is not None else data
+                self._members = _count_part(self._members)
+        self._leftover = b"" if self._is_finished or self._stream is not None else data
 
     @property
-    def is_whole(self) -> bool:
-        return self._stream is None and (self._members > 0 or not self._between)
+    def is_complete(self) -> bool:
+        return self._stream is None and (self._members > 0 or not self._leftover)
 
 
 class _Deflate:
@@ -268,7 +268,7 @@ class _Deflate:
         self._stream: isal_zlib.Decompress | None = None
         self._head = b""
 
-    def pieces(self, data: bytes) -> Iterator[bytes]:
+    def decode(self, data: bytes) -> Iterator[bytes]:
         if self._stream is None:
             data = self._head = self._head + data
             if len(data) < 2:
@@ -276,20 +276,20 @@ class _Deflate:
             is_wrapped = data[0] & 0x0F == 8 and int.from_bytes(data[:2], "big") % 31 == 0  # RFC 1950, 2.2
             self._stream = isal_zlib.decompressobj(zlib.MAX_WBITS if is_wrapped else -zlib.MAX_WBITS)
         if not self._stream.eof:
-            yield from _inflated(self._stream, data)
+            yield from _inflate(self._stream, data)
 
     @property
-    def is_whole(self) -> bool:
+    def is_complete(self) -> bool:
         return self._stream.eof if self._stream is not None else not self._head
 
 
-def _one_more(parts: int) -> int:
-    if parts == _MOST_PARTS:
+def _count_part(parts: int) -> int:
+    if parts == _MAX_PARTS:
         raise _TooManyParts
     return parts + 1
 
 
-def _inflated(stream: isal_zlib.Decompress, data: bytes) -> Iterator[bytes]:
+def _inflate(stream: isal_zlib.Decompress, data: bytes) -> Iterator[bytes]:
     while True:
         piece = stream.decompress(data, _PIECE_BYTES)
         data = stream.unconsumed_tail
@@ -306,7 +306,7 @@ class _Zstd:
         self._stream: zstd.ZstdDecompressor | None = None
         self._frames = 0
 
-    def pieces(self, data: bytes) -> Iterator[bytes]:
+    def decode(self, data: bytes) -> Iterator[bytes]:
         while data:
             if self._stream is None:
                 self._stream = zstd.ZstdDecompressor(options=_ZSTD_OPTIONS)
@@ -321,10 +321,10 @@ class _Zstd:
             if stream.eof:
                 data = stream.unused_data
                 self._stream = None
-                self._frames = _one_more(self._frames)
+                self._frames = _count_part(self._frames)
 
     @property
-    def is_whole(self) -> bool:
+    def is_complete(self) -> bool:
         return self._stream is None
 
 
@@ -333,12 +333,12 @@ class _Brotli:
 
     def __init__(self) -> None:
         self._stream: _BrotliStream = brotli.Decompressor()
-        self._has_begun = False
+        self._has_started = False
 
-    def pieces(self, data: bytes) -> Iterator[bytes]:
+    def decode(self, data: bytes) -> Iterator[bytes]:
         if not data:
             return
-        self._has_begun = True
+        self._has_started = True
         while True:
             piece = self._stream.process(data, output_buffer_limit=_PIECE_BYTES)
             data = b""  # the decompressor keeps what it has not used
@@ -348,8 +348,8 @@ class _Brotli:
                 return
 
     @property
-    def is_whole(self) -> bool:
-        return self._stream.is_finished() or not self._has_begun
+    def is_complete(self) -> bool:
+        return self._stream.is_finished() or not self._has_started
 
 
 class _BrotliStream(Protocol):
@@ -362,7 +362,7 @@ class _BrotliStream(Protocol):
     def is_finished(self) -> bool: ...
 
 
-_LAYERS: dict[str, type[_Layer]] = {
+_DECODERS: dict[str, type[_Decoder]] = {
     "gzip": _Gzip,
     "x-gzip": _Gzip,
     "deflate": _Deflate,

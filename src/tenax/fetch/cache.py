@@ -3,41 +3,46 @@
 from __future__ import annotations
 
 from tenax.config import CacheConfig
-from tenax.model import CanonicalCopy, Held, PageKind, Task, Unchanged
+from tenax.model import CanonicalCopy, PageKind, StoredCopy, Task, Unchanged
 
 
-def copy_that_serves(
-    task: Task, held: Held | None, cache: CacheConfig, now: float, canonical: CanonicalCopy | None = None
+def cached_outcome(
+    task: Task, stored_copy: StoredCopy | None, cache: CacheConfig, now: float, canonical: CanonicalCopy | None = None
 ) -> Unchanged | None:
     """The outcome when what we hold serves, of this URL or of a page that names it as its canonical one; None when the
     site must be asked."""
     if task.is_unconditional:
         return None
-    if held is not None and held.kind is not None:
-        age = _age(now - held.fetched_at)
-        is_served = is_young(held, cache, now)
+    if stored_copy is not None and stored_copy.kind is not None:
+        age = _format_age(now - stored_copy.fetched_at)
+        is_served = is_usable_copy(stored_copy, cache, now)
         return Unchanged(why=f"the stored copy is {age} old, young enough to serve") if is_served else None
-    if canonical is None or canonical.held.kind is None or not is_young(canonical.held, cache, now):
+    if canonical is None or canonical.stored_copy.kind is None or not is_usable_copy(canonical.stored_copy, cache, now):
         return None
-    age = _age(now - canonical.held.fetched_at)
+    age = _format_age(now - canonical.stored_copy.fetched_at)
     return Unchanged(
         why=f"the stored copy of {canonical.url}, which names this as its canonical URL, is {age} old, young enough "
         "to serve"
     )
 
 
-def is_sought_by_canonical(task: Task, held: Held | None, cache: CacheConfig) -> bool:
+def may_use_canonical_copy(task: Task, stored_copy: StoredCopy | None, cache: CacheConfig) -> bool:
     """Whether a copy under another URL could serve: where copies serve at all, and we hold none under this one."""
     ages = (cache.max_age_seconds, cache.max_age_article_seconds, cache.max_age_hub_seconds)
     can_serve = cache.prefer_cache or any(age >= 0 for age in ages)
-    return can_serve and not task.is_unconditional and not task.is_catalogue and (held is None or held.kind is None)
+    return (
+        can_serve
+        and not task.is_unconditional
+        and not task.is_url_list
+        and (stored_copy is None or stored_copy.kind is None)
+    )
 
 
-def is_young(held: Held, cache: CacheConfig, now: float) -> bool:
+def is_usable_copy(stored_copy: StoredCopy, cache: CacheConfig, now: float) -> bool:
     """By the age set for its kind, else by the age set for all, else by preference."""
-    max_age = max_age_seconds(held.kind, cache)
+    max_age = max_age_seconds(stored_copy.kind, cache)
     if max_age >= 0:
-        return now - held.fetched_at <= max_age
+        return now - stored_copy.fetched_at <= max_age
     return cache.prefer_cache
 
 
@@ -51,7 +56,7 @@ def max_age_seconds(kind: PageKind | None, cache: CacheConfig) -> float:
     return own if own >= 0 else cache.max_age_seconds
 
 
-def _age(seconds: float) -> str:
+def _format_age(seconds: float) -> str:
     for size, unit in ((86_400.0, "d"), (3600.0, "h"), (60.0, "min")):
         if seconds >= size:
             return f"{seconds / size:.0f} {unit}"

@@ -8,7 +8,7 @@ from email.utils import parsedate_to_datetime
 from tenax.fetch import Response
 from tenax.model import Failed, FailureKind, Fetched, Rejected, Unchanged
 
-_URL_SPECIFIC = {
+_FAILURE_KINDS = {
     401: FailureKind.BLOCKED,
     403: FailureKind.BLOCKED,
     404: FailureKind.NOT_FOUND,
@@ -18,10 +18,12 @@ _URL_SPECIFIC = {
     451: FailureKind.BLOCKED,
     999: FailureKind.BLOCKED,  # no number of the standard; a large site sends it to crawlers
 }
-_SITE_WIDE = frozenset({502, 503, 504})
+_SITE_WIDE_STATUSES = frozenset({502, 503, 504})
 
 
-def outcome_of(response: Response, max_retry_after_seconds: float) -> Fetched | Unchanged | Rejected | Failed | None:
+def response_outcome(
+    response: Response, max_retry_after_seconds: float
+) -> Fetched | Unchanged | Rejected | Failed | None:
     """How a visit with this answer ends; None for a redirect, which `redirects` reads."""
     status = response.status
     if response.is_redirect:
@@ -33,12 +35,12 @@ def outcome_of(response: Response, max_retry_after_seconds: float) -> Fetched | 
             return Rejected("partial: a part of a page, which was not asked for")
         return Fetched(status) if response.body else Rejected("empty")
     retry_after = retry_after_seconds(response, max_retry_after_seconds)
-    return Failed(f"HTTP {status}", _kind(status), status in _SITE_WIDE, status, retry_after)
+    return Failed(f"HTTP {status}", _failure_kind(status), status in _SITE_WIDE_STATUSES, status, retry_after)
 
 
-def _kind(status: int) -> FailureKind:
-    if status in _URL_SPECIFIC:
-        return _URL_SPECIFIC[status]
+def _failure_kind(status: int) -> FailureKind:
+    if status in _FAILURE_KINDS:
+        return _FAILURE_KINDS[status]
     if 400 <= status < 500:
         return FailureKind.CLIENT_ERROR
     if 500 <= status < 600:
@@ -52,16 +54,16 @@ def retry_after_seconds(response: Response, max_seconds: float) -> float | None:
     if text.isascii() and text.isdigit():
         seconds = float(text[:18])  # what is longer is beyond any cap
     else:
-        at = _http_date(text)
+        at = _parse_http_date(text)
         if at is None:
             return None
         # By the host's own clock where it shows one: theirs and ours may differ.
-        now = _http_date(response.headers.get("Date", "")) or datetime.fromtimestamp(response.answered_at, UTC)
+        now = _parse_http_date(response.headers.get("Date", "")) or datetime.fromtimestamp(response.answered_at, UTC)
         seconds = (at - now).total_seconds()
     return min(seconds, max_seconds) if seconds > 0 else None
 
 
-def _http_date(text: str) -> datetime | None:
+def _parse_http_date(text: str) -> datetime | None:
     if not text or len(text) > 64:
         return None
     try:

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 
 from aiohappyeyeballs import AddrInfoType, start_connection
 
-SECOND_ADDRESS_AFTER_SECONDS = 0.25
+NEXT_ADDRESS_DELAY_SECONDS = 0.25
 """RFC 8305: a host's next address is tried when the one before has not answered by then."""
 
 
-async def connected(addresses: Sequence[str], port: int) -> socket.socket:
+async def open_socket(addresses: Sequence[str], port: int) -> socket.socket:
     """A socket to the first of these addresses that answers. Raises `OSError`."""
     infos = [_address_info(address, port) for address in addresses]
-    return await start_connection(infos, happy_eyeballs_delay=SECOND_ADDRESS_AFTER_SECONDS)
+    return await start_connection(infos, happy_eyeballs_delay=NEXT_ADDRESS_DELAY_SECONDS)
 
 
 def _address_info(address: str, port: int) -> AddrInfoType:

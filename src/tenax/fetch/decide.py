@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from tenax.config import CacheConfig
-from tenax.fetch.cache import is_young
-from tenax.model import Held, Refused, Task
-from tenax.urls.normalize import Spelling, normalize
+from tenax.fetch.cache import is_usable_copy
+from tenax.model import Refused, StoredCopy, Task
+from tenax.urls.normalize import NormalizeOptions, normalize
 
-_NOT_THERE = frozenset({404, 410})
+_MISSING_STATUSES = frozenset({404, 410})
 
 
-def decision(task: Task, held: Held | None, cache: CacheConfig, spelling: Spelling, now: float) -> Refused | None:
-    """Why it is not asked for, or None. That it is new, and within the crawl's scope, the ledger has made sure of."""
-    target = normalize(task.url, None, spelling)
+def request_refusal(
+    task: Task, stored_copy: StoredCopy | None, cache: CacheConfig, options: NormalizeOptions, now: float
+) -> Refused | None:
+    """Why it is not asked for, or None. That it is new, and within the crawl's scope, the database has made sure of."""
+    target = normalize(task.url, None, options)
     if target is None:
         return Refused("url: not a URL that can be asked for")
     if target.origin != task.origin:
         return Refused("url: it does not belong to the host it is filed under")
-    if held is not None and held.status in _NOT_THERE and not task.is_unconditional and is_young(held, cache, now):
-        return Refused(f"known: it answered HTTP {held.status} a short while ago")
+    if (
+        stored_copy is not None
+        and stored_copy.status in _MISSING_STATUSES
+        and not task.is_unconditional
+        and is_usable_copy(stored_copy, cache, now)
+    ):
+        return Refused(f"known: it answered HTTP {stored_copy.status} a short while ago")
     return None

@@ -10,14 +10,14 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Protocol
 
 from tenax.errors import ConfigError
-from tenax.fetch.addresses import address
+from tenax.fetch.addresses import parse_address
 from tenax.model import Value
 from tenax.runtime.open_files import raise_file_limit
 
 if TYPE_CHECKING:
     from pycares import AddrInfoResult
 
-_THREADS = 32
+_MAX_THREADS = 32
 FILES_PER_THREAD = 8
 """Each look-up opens one or two; where few are allowed, there are fewer at once."""
 _NO_SUCH_NAME = frozenset(code for code in (socket.EAI_NONAME, getattr(socket, "EAI_NODATA", None)) if code is not None)
@@ -27,18 +27,18 @@ _NAME_SERVER = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([0-9.]+))(?::([0-9]{1,5}))?
 _TRIES = 3
 _FIRST_TRY_SECONDS = 1.5
 """How long a name server has for its first answer; each further try has about twice the time of the one before."""
-_PATIENT_SECONDS = 4.0
+_MIN_TOTAL_SECONDS = 4.0
 """For a server that was quick before, c-ares shortens the first try to as little as a quarter of a second. A name that
 it must look for elsewhere takes longer, so it is asked again until at least so much time has passed."""
-_FORGET_AFTER = 5_000
+_REINIT_AFTER_QUERIES = 5_000
 """Look-ups after which c-ares forgets what it has heard: 2.4 kB a name, and the guard remembers for itself."""
 
 
-class NameUnknown(OSError):
+class UnknownHost(OSError):
     """The resolver is sure that this name has no address."""
 
 
-class Found(Value, frozen=True):
+class LookupResult(Value, frozen=True):
     """What a look-up gave."""
 
     addresses: tuple[str, ...]
@@ -47,45 +47,45 @@ class Found(Value, frozen=True):
     """How long its owner lets it be kept; None when that was not told."""
 
 
-class Lookup(Protocol):
-    async def addresses(self, host: str) -> Found:
-        """All addresses of a name. Raises `NameUnknown`, or `OSError` when it could not be asked."""
+class Resolver(Protocol):
+    async def resolve(self, host: str) -> LookupResult:
+        """All addresses of a name. Raises `UnknownHost`, or `OSError` when it could not be asked."""
 
     def close(self) -> None: ...
 
 
-def lookup_of(nameservers: Sequence[str]) -> Lookup:
+def make_resolver(nameservers: Sequence[str]) -> Resolver:
     """Asks these servers; the system's resolver when there are none."""
-    return ServerLookup(nameservers) if nameservers else SystemLookup()
+    return DnsResolver(nameservers) if nameservers else SystemResolver()
 
 
-class SystemLookup:
+class SystemResolver:
     """getaddrinfo. The loop's own threads would do, but they are few, and one slow name server would block them all."""
 
     def __init__(self) -> None:
-        threads = max(min(_THREADS, raise_file_limit() // FILES_PER_THREAD), 1)
+        threads = max(min(_MAX_THREADS, raise_file_limit() // FILES_PER_THREAD), 1)
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="names")
 
-    async def addresses(self, host: str) -> Found:
-        found = await asyncio.get_running_loop().run_in_executor(self._threads, _addresses, host)
+    async def resolve(self, host: str) -> LookupResult:
+        found = await asyncio.get_running_loop().run_in_executor(self._threads, _getaddrinfo, host)
         if not found:
-            raise NameUnknown(None, "no address")
-        return Found(found)
+            raise UnknownHost(None, "no address")
+        return LookupResult(found)
 
     def close(self) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
-class ServerLookup:
+class DnsResolver:
     """c-ares: the system's hosts file, then these servers, A and AAAA asked at once, with the time each may be kept."""
 
     def __init__(
         self,
         nameservers: Sequence[str],
         first_try_seconds: float = _FIRST_TRY_SECONDS,
-        patient_seconds: float = _PATIENT_SECONDS,
+        min_total_seconds: float = _MIN_TOTAL_SECONDS,
     ) -> None:
-        servers = [_server(text) for text in nameservers]
+        servers = [_parse_server(text) for text in nameservers]
         try:
             import pycares
         except ImportError:
@@ -95,19 +95,19 @@ class ServerLookup:
         self._channel = pycares.Channel(
             servers=servers, flags=flags, lookups="fb", timeout=first_try_seconds, tries=_TRIES
         )
-        self._unknown = frozenset({pycares.errno.ARES_ENOTFOUND, pycares.errno.ARES_ENODATA})
-        self._silent = pycares.errno.ARES_ETIMEOUT
-        self._refused = pycares.errno.ARES_ECONNREFUSED
-        self._words = pycares.errno.strerror
-        self._patient_seconds = patient_seconds
-        self._asked = 0
+        self._unknown_codes = frozenset({pycares.errno.ARES_ENOTFOUND, pycares.errno.ARES_ENODATA})
+        self._timeout_code = pycares.errno.ARES_ETIMEOUT
+        self._refused_code = pycares.errno.ARES_ECONNREFUSED
+        self._error_text = pycares.errno.strerror
+        self._min_total_seconds = min_total_seconds
+        self._query_count = 0
 
-    async def addresses(self, host: str) -> Found:
+    async def resolve(self, host: str) -> LookupResult:
         loop = asyncio.get_running_loop()
-        until, is_new = loop.time() + self._patient_seconds, True
+        until, is_new = loop.time() + self._min_total_seconds, True
         while True:
             try:
-                return await self._answer(host)
+                return await self._query(host)
             except TimeoutError:
                 if loop.time() >= until:
                     raise
@@ -117,26 +117,26 @@ class ServerLookup:
                 is_new = False
                 self._channel.reinit()
 
-    async def _answer(self, host: str) -> Found:
-        self._asked += 1
-        if self._asked % _FORGET_AFTER == 0:
+    async def _query(self, host: str) -> LookupResult:
+        self._query_count += 1
+        if self._query_count % _REINIT_AFTER_QUERIES == 0:
             self._channel.reinit()
         loop = asyncio.get_running_loop()
-        answer: asyncio.Future[Found] = loop.create_future()
+        answer: asyncio.Future[LookupResult] = loop.create_future()
 
         def hand_over(result: AddrInfoResult | None, error: int | None) -> None:
             if answer.done():
                 return  # nobody waits any more
             if result is not None:
-                answer.set_result(_found(result))
-            elif error in self._unknown:
-                answer.set_exception(NameUnknown(None, "no such name"))
-            elif error == self._silent:
-                answer.set_exception(TimeoutError(None, self._words(error or 0)))
-            elif error == self._refused:
-                answer.set_exception(ConnectionRefusedError(None, self._words(error or 0)))
+                answer.set_result(_parse_result(result))
+            elif error in self._unknown_codes:
+                answer.set_exception(UnknownHost(None, "no such name"))
+            elif error == self._timeout_code:
+                answer.set_exception(TimeoutError(None, self._error_text(error or 0)))
+            elif error == self._refused_code:
+                answer.set_exception(ConnectionRefusedError(None, self._error_text(error or 0)))
             else:
-                answer.set_exception(OSError(None, self._words(error or 0)))
+                answer.set_exception(OSError(None, self._error_text(error or 0)))
 
         def receive(result: AddrInfoResult | None, error: int | None) -> None:
             """Called in the thread of c-ares, or at once in ours; the loop may be gone when the channel is closed."""
@@ -150,29 +150,29 @@ class ServerLookup:
         self._channel.close()
 
 
-def _addresses(host: str) -> tuple[str, ...]:
+def _getaddrinfo(host: str) -> tuple[str, ...]:
     try:
         # As bytes: text would go through Python's IDNA codec, which raises at names that are merely odd.
         infos = socket.getaddrinfo(host.encode("ascii"), None, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG)
     except socket.gaierror as error:
         if error.errno in _NO_SUCH_NAME:
-            raise NameUnknown(None, "no such name") from None
+            raise UnknownHost(None, "no such name") from None
         raise
     return tuple(dict.fromkeys(str(info[4][0]) for info in infos))
 
 
-def _found(result: AddrInfoResult) -> Found:
+def _parse_result(result: AddrInfoResult) -> LookupResult:
     addresses = dict.fromkeys(node.addr[0].decode("ascii") for node in result.nodes)
     # An alias that changes its target takes the addresses with it.
     ttls = [node.ttl for node in result.nodes] + [alias.ttl for alias in result.cnames]
-    return Found(tuple(addresses), float(max(min(ttls), 0)))
+    return LookupResult(tuple(addresses), float(max(min(ttls), 0)))
 
 
-def _server(text: str) -> str:
+def _parse_server(text: str) -> str:
     """As c-ares reads it, the port always said."""
     match = _NAME_SERVER.fullmatch(text)
     if match is not None:
         host, port = match[1] or match[2] or match[4], int(match[3] or 53)
-        if address(host) is not None and 0 < port < 65_536:
+        if parse_address(host) is not None and 0 < port < 65_536:
             return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     raise ConfigError(f"bad value {text!r} for `guard.nameservers`: a name server looks like 9.9.9.9 or 127.0.0.1:5353")

@@ -16,37 +16,37 @@ class Framing(Value, frozen=True):
     is_ended_by_close: bool = False
 
 
-def framing_of(headers: Headers) -> Framing | Failed:
+def parse_framing(headers: Headers) -> Framing | Failed:
     """Of an answer that has a body. Several headers of one name are one list, as the RFC says."""
-    content_coding = headers.joined("content-encoding")
-    transfer = headers.joined("transfer-encoding")
+    content_coding = headers.get_joined("content-encoding")
+    transfer = headers.get_joined("transfer-encoding")
     if transfer:
-        return _transferred(content_coding, [coding.strip().lower() for coding in transfer.split(",")])
-    lengths = headers.joined("content-length")
+        return _parse_transfer_encoding(content_coding, [coding.strip().lower() for coding in transfer.split(",")])
+    lengths = headers.get_joined("content-length")
     if not lengths:
         return Framing(content_coding, is_ended_by_close=True)
     different = {length.strip() for length in lengths.split(",")}
     if len(different) > 1:
-        return _bad("it has different Content-Length headers")
+        return _framing_failure("it has different Content-Length headers")
     length = different.pop()
     if not (length.isascii() and length.isdecimal()):
-        return _bad("its Content-Length is not a number")
+        return _framing_failure("its Content-Length is not a number")
     return Framing(content_coding, int(length[:20]))  # so many digits are too many bytes, whatever follows
 
 
-def _transferred(content_coding: str, codings: list[str]) -> Framing | Failed:
+def _parse_transfer_encoding(content_coding: str, codings: list[str]) -> Framing | Failed:
     """No coding but `chunked` is asked for, and that one delimits the body: so it is the last, and there once."""
     is_chunked = codings[-1] == "chunked"
     others = codings[: len(codings) - is_chunked]
     if "chunked" in others:
-        return _bad("its Transfer-Encoding has `chunked` before its end")
+        return _framing_failure("its Transfer-Encoding has `chunked` before its end")
     strange = next((coding for coding in others if coding != "identity"), None)
     if strange is not None:
-        return _bad(f"its Transfer-Encoding is {strange[:40]!r}, which was not asked for")
+        return _framing_failure(f"its Transfer-Encoding is {strange[:40]!r}, which was not asked for")
     return Framing(content_coding, is_ended_by_close=not is_chunked)
 
 
-def with_one_length(answer: bytes) -> bytes | None:
+def merge_content_lengths(answer: bytes) -> bytes | None:
     """The beginning of an answer, a Content-Length that is only repeated written once.
 
     Unchanged when there is nothing to write once: its lengths differ, or are none. None when the head is not all here.
@@ -81,5 +81,5 @@ def _head_end(answer: bytes, start: int) -> int:
     return min((at + length for at, length in ends if at >= 0), default=-1)
 
 
-def _bad(why: str) -> Failed:
+def _framing_failure(why: str) -> Failed:
     return Failed(why, FailureKind.BAD_RESPONSE)

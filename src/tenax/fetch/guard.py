@@ -15,16 +15,16 @@ from functools import lru_cache
 
 from tenax.clock import Clock
 from tenax.config import GuardConfig
-from tenax.fetch.addresses import Address, address, is_public, network
-from tenax.fetch.dns import Found, Lookup, NameUnknown, lookup_of
-from tenax.fetch.failures import out_of_files, tells_of_files
-from tenax.fetch.target import Origin, origin_of
+from tenax.fetch.addresses import Address, is_public, parse_address, parse_network
+from tenax.fetch.dns import LookupResult, Resolver, UnknownHost, make_resolver
+from tenax.fetch.failures import file_limit_failure, is_file_limit_failure
+from tenax.fetch.target import Origin, parse_origin
 from tenax.model import AddressClass, Failed, FailureKind, Refused, Value
 from tenax.runtime.open_files import are_files_used_up, is_out_of_files
 
 MAX_NAMES = 20_000
 """Names remembered at most; the ones looked up longest ago leave first."""
-UNKNOWN_TTL_SECONDS = 1.0
+FAILED_LOOKUP_TTL_SECONDS = 1.0
 """A look-up that failed is not repeated within this time."""
 MIN_TTL_SECONDS = 1.0
 """An address is pinned for at least this long, though its owner says 0: such names change their mind on purpose."""
@@ -33,7 +33,7 @@ _HOST_NAME = re.compile(r"[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*\.?")
 _NUMBER = re.compile(r"(?:[0-9]+|0x[0-9a-f]*)\.?")
 
 
-class _Answer(Value, frozen=True):
+class _Resolution(Value, frozen=True):
     """What a look-up gave, checked."""
 
     addresses: tuple[str, ...]
@@ -50,43 +50,43 @@ class Guard:
         config: GuardConfig,
         clock: Clock,
         allowed_origins: Iterable[str] = (),
-        lookup: Lookup | None = None,
+        resolver: Resolver | None = None,
     ) -> None:
         self._ports = frozenset(config.ports)
-        self._networks = tuple(network(text) for text in config.allow_networks)
+        self._networks = tuple(parse_network(text) for text in config.allow_networks)
         self._ttl_seconds = config.dns_ttl_seconds
         self._clock = clock
-        self._lookup = lookup or lookup_of(config.nameservers)
-        self._answers: dict[str, _Answer] = {}
-        self._asking: dict[str, asyncio.Task[_Answer]] = {}
-        self._typed: set[Origin] = set()
+        self._resolver = resolver or make_resolver(config.nameservers)
+        self._resolutions: dict[str, _Resolution] = {}
+        self._pending_lookups: dict[str, asyncio.Task[_Resolution]] = {}
+        self._seed_origins: set[Origin] = set()
         for origin in allowed_origins:
             self.allow_origin(origin)
 
     def allow_origin(self, origin: str) -> None:
         """A person typed this as a seed: exactly this scheme, host and port may be visited, wherever it leads."""
-        typed = origin_of(origin)
+        typed = parse_origin(origin)
         if typed is not None:
-            self._typed.add(typed)
+            self._seed_origins.add(typed)
 
     async def check(self, origin: Origin, timeout_seconds: float) -> tuple[str, ...] | Refused | Failed:
         """The addresses that may be connected to for this origin now, or why none may. The time is for a look-up."""
         _, host, port = origin
-        is_typed = origin in self._typed
+        is_typed = origin in self._seed_origins
         if port not in self._ports and not is_typed:
             return Refused(f"guard: port {port} is not open to us")
-        literal = _literal(host)
+        literal = _parse_literal(host)
         if literal is not None:
             if is_typed or is_public(literal, self._networks):
                 return (host,)
             return Refused(f"guard: {host} is not a public address")
-        if not _is_name(host):
+        if not _is_host_name(host):
             return Refused("guard: not a host name")
-        answer = self._answers.get(host)
+        answer = self._resolutions.get(host)
         if answer is None or answer.expires_at <= self._clock.now():
             try:
                 async with asyncio.timeout(timeout_seconds):
-                    answer = await self._asked(host)
+                    answer = await self._resolve_shared(host)
             except TimeoutError:
                 return Failed("the name look-up took too long", FailureKind.DNS, is_site_wide=True)
         if answer.failed is not None:
@@ -95,72 +95,72 @@ class Guard:
             return answer.addresses
         return Refused(f"guard: {host} leads to an address that is not public")
 
-    def class_of(self, origin: Origin, connected: str) -> AddressClass:
+    def classify_address(self, origin: Origin, peer_address: str) -> AddressClass:
         """What kind of address this is that a connection was made to for this origin."""
-        literal = _literal(connected)
+        literal = _parse_literal(peer_address)
         if literal is None:
             return ""
         if is_public(literal):
             return "public"
         if is_public(literal, self._networks):
             return "allowed"
-        return "typed" if origin in self._typed else ""
+        return "typed" if origin in self._seed_origins else ""
 
-    async def addresses_of_proxy(self, host: str) -> tuple[str, ...]:
+    async def resolve_proxy(self, host: str) -> tuple[str, ...]:
         """The addresses of a proxy: whoever names one in the configuration may choose where it is.
 
         Looked up no more often than other names. Raises `OSError`.
         """
-        if _literal(host) is not None:
+        if _parse_literal(host) is not None:
             return (host,)
-        answer = self._answers.get(host)
+        answer = self._resolutions.get(host)
         if answer is None or answer.expires_at <= self._clock.now():
-            answer = await self._asked(host)
+            answer = await self._resolve_shared(host)
         if answer.failed is not None:
-            raise OSError(errno.EMFILE if tells_of_files(answer.failed) else None, answer.failed.why)
+            raise OSError(errno.EMFILE if is_file_limit_failure(answer.failed) else None, answer.failed.why)
         return answer.addresses
 
     async def close(self) -> None:
-        for task in self._asking.values():
+        for task in self._pending_lookups.values():
             task.cancel()
-        await asyncio.gather(*self._asking.values(), return_exceptions=True)
-        self._lookup.close()
+        await asyncio.gather(*self._pending_lookups.values(), return_exceptions=True)
+        self._resolver.close()
 
-    async def _asked(self, host: str) -> _Answer:
-        task = self._asking.get(host)
+    async def _resolve_shared(self, host: str) -> _Resolution:
+        task = self._pending_lookups.get(host)
         if task is None:
-            task = asyncio.get_running_loop().create_task(self._ask(host))
-            self._asking[host] = task
-            task.add_done_callback(lambda _: self._asking.pop(host, None))
+            task = asyncio.get_running_loop().create_task(self._resolve(host))
+            self._pending_lookups[host] = task
+            task.add_done_callback(lambda _: self._pending_lookups.pop(host, None))
         # The look-up is everybody's: it goes on when the visit that began it runs out of time.
         return await asyncio.shield(task)
 
-    async def _ask(self, host: str) -> _Answer:
+    async def _resolve(self, host: str) -> _Resolution:
         try:
-            answer = self._checked(await self._lookup.addresses(host))
+            answer = self._check_addresses(await self._resolver.resolve(host))
         except OSError as error:
             if is_out_of_files(error) or are_files_used_up():
                 # Whatever the resolver says then, it could not ask; what it did not hear is not remembered.
-                return self._failed(out_of_files())
-            answer = self._failed(_lookup_failure(error))
-        self._answers.pop(host, None)
-        self._answers[host] = answer
-        while len(self._answers) > MAX_NAMES:
-            del self._answers[next(iter(self._answers))]
+                return self._failed_resolution(file_limit_failure())
+            answer = self._failed_resolution(_lookup_failure(error))
+        self._resolutions.pop(host, None)
+        self._resolutions[host] = answer
+        while len(self._resolutions) > MAX_NAMES:
+            del self._resolutions[next(iter(self._resolutions))]
         return answer
 
-    def _checked(self, found: Found) -> _Answer:
-        literals = [_literal(one) for one in found.addresses]
+    def _check_addresses(self, result: LookupResult) -> _Resolution:
+        literals = [_parse_literal(one) for one in result.addresses]
         permitted = all(literal is not None and is_public(literal, self._networks) for literal in literals)
-        ttl_seconds = self._ttl_seconds if found.ttl_seconds is None else min(found.ttl_seconds, self._ttl_seconds)
-        return _Answer(found.addresses, permitted, self._clock.now() + max(ttl_seconds, MIN_TTL_SECONDS))
+        ttl_seconds = self._ttl_seconds if result.ttl_seconds is None else min(result.ttl_seconds, self._ttl_seconds)
+        return _Resolution(result.addresses, permitted, self._clock.now() + max(ttl_seconds, MIN_TTL_SECONDS))
 
-    def _failed(self, failed: Failed) -> _Answer:
-        return _Answer((), False, self._clock.now() + UNKNOWN_TTL_SECONDS, failed)
+    def _failed_resolution(self, failed: Failed) -> _Resolution:
+        return _Resolution((), False, self._clock.now() + FAILED_LOOKUP_TTL_SECONDS, failed)
 
 
 def _lookup_failure(error: OSError) -> Failed:
-    if isinstance(error, NameUnknown):
+    if isinstance(error, UnknownHost):
         # Not the host's trouble, for there is none: the URL is wrong, and may become a dead letter.
         return Failed("no such host", FailureKind.DNS)
     why = f"the name look-up failed: {error.strerror}" if error.strerror else "the name look-up failed"
@@ -168,12 +168,12 @@ def _lookup_failure(error: OSError) -> Failed:
 
 
 @lru_cache(maxsize=8192)
-def _literal(host: str) -> Address | None:
-    return address(host)
+def _parse_literal(host: str) -> Address | None:
+    return parse_address(host)
 
 
 @lru_cache(maxsize=8192)
-def _is_name(host: str) -> bool:
+def _is_host_name(host: str) -> bool:
     """Names only. `127.1`, `0x7f.1` and `2130706433` are addresses to a resolver, so they are no names here."""
     if len(host) > 253 or _HOST_NAME.fullmatch(host) is None:
         return False

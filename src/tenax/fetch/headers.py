@@ -9,11 +9,11 @@ from typing import Final, Literal, TypeAlias
 from tenax.config import FetchConfig
 from tenax.errors import ConfigError
 from tenax.hosts.robots import OUR_NAMES, product_token
-from tenax.model import Held
+from tenax.model import StoredCopy
 from tenax.urls.normalize import MAX_HREF_CHARS
 from tenax.version import __version__
 
-Pairs: TypeAlias = tuple[tuple[str, str], ...]
+HeaderPairs: TypeAlias = tuple[tuple[str, str], ...]
 Profile: TypeAlias = Literal["honest", "browser"]
 """Who we say we are: by our own name, or as a browser."""
 
@@ -25,7 +25,7 @@ ACCEPT_ENCODING: Final = "gzip, deflate, br, zstd"
 BROWSER_VERSION: Final = 120
 """The Chrome that the browser's headers are those of; a transport that can shake hands like it should."""
 # In the order in which that Chrome sends them.
-_BROWSER: Final[Pairs] = (
+_BROWSER_HEADERS: Final[HeaderPairs] = (
     ("Cache-Control", "no-cache"),
     (
         "User-Agent",
@@ -41,20 +41,20 @@ _BROWSER: Final[Pairs] = (
     ("Accept-Language", "en-US,en;q=0.9"),
 )
 
-_LONGEST_VALIDATOR: Final = 1024
+_MAX_VALIDATOR_CHARS: Final = 1024
 MAX_VALUE_CHARS: Final = 8192
 """Of one value of an answer; of a longer one this much is read. Servers seldom take or send more in one line."""
-_LOCATION: Final = b"location"
+_LOCATION_NAME: Final = b"location"
 
 
-def standing_headers(fetch: FetchConfig) -> Pairs:
+def default_headers(fetch: FetchConfig) -> HeaderPairs:
     """What every request carries. Raises `ConfigError` when the config's text cannot be sent in a header."""
-    for knob, text in (("fetch.contact", fetch.contact), ("fetch.user_agent", fetch.user_agent)):
+    for setting, text in (("fetch.contact", fetch.contact), ("fetch.user_agent", fetch.user_agent)):
         if not _is_sendable(text):
-            raise ConfigError(f"bad value {text!r} for `{knob}`: only printable ASCII can be sent in a header")
+            raise ConfigError(f"bad value {text!r} for `{setting}`: only printable ASCII can be sent in a header")
     if fetch.profile == "browser":
         own = fetch.user_agent
-        return tuple((name, own if own and name == "User-Agent" else value) for name, value in _BROWSER)
+        return tuple((name, own if own and name == "User-Agent" else value) for name, value in _BROWSER_HEADERS)
     return (
         ("User-Agent", user_agent(fetch)),
         ("Accept", ACCEPT),
@@ -73,7 +73,7 @@ def user_agent(fetch: FetchConfig) -> str:
 def robot_names(fetch: FetchConfig) -> frozenset[str]:
     """By which a robots.txt, or a page's rules for robots, may mean us: the name that we send, and our own."""
     if fetch.profile == "browser" and not fetch.user_agent:
-        return _robot_names(_BROWSER[1][1])
+        return _robot_names(_BROWSER_HEADERS[1][1])
     return _robot_names(user_agent(fetch))
 
 
@@ -82,24 +82,24 @@ def _robot_names(user_agent: str) -> frozenset[str]:
     return OUR_NAMES | ({product_token(user_agent)} - {""})
 
 
-def conditional_headers(held: Held | None) -> Pairs:
+def conditional_headers(stored_copy: StoredCopy | None) -> HeaderPairs:
     """What asks for the page only if it is no longer what we hold.
 
     The site wrote these values: one that does not fit into a header is not sent back.
     """
-    if held is None:
+    if stored_copy is None:
         return ()
-    validators = (("If-None-Match", held.etag), ("If-Modified-Since", held.last_modified))
-    return tuple((name, value) for name, value in validators if value and _is_validator(value))
+    validators = (("If-None-Match", stored_copy.etag), ("If-Modified-Since", stored_copy.last_modified))
+    return tuple((name, value) for name, value in validators if value and _is_usable_validator(value))
 
 
-def validator(value: str | None) -> str | None:
+def usable_validator(value: str | None) -> str | None:
     """An ETag or a date worth keeping: one that could be sent back."""
-    return value if value and _is_validator(value) else None
+    return value if value and _is_usable_validator(value) else None
 
 
-def _is_validator(value: str) -> bool:
-    return len(value) <= _LONGEST_VALIDATOR and _is_sendable(value)
+def _is_usable_validator(value: str) -> bool:
+    return len(value) <= _MAX_VALIDATOR_CHARS and _is_sendable(value)
 
 
 def _is_sendable(text: str) -> bool:
@@ -120,7 +120,7 @@ class Headers(Mapping[str, str]):
         for name, value in pairs:
             name, text = name.lower(), value.strip().decode("utf-8", "surrogateescape")
             if len(text) > MAX_VALUE_CHARS:
-                text = text[: MAX_HREF_CHARS + 1 if name == _LOCATION else MAX_VALUE_CHARS]
+                text = text[: MAX_HREF_CHARS + 1 if name == _LOCATION_NAME else MAX_VALUE_CHARS]
             values.setdefault(name.decode("latin-1"), []).append(text)
         self._values = values
 
@@ -138,11 +138,11 @@ class Headers(Mapping[str, str]):
         """Every name in lower case, in the order they came, with its values."""
         return self._values.items()
 
-    def all(self, name: str) -> tuple[str, ...]:
+    def get_all(self, name: str) -> tuple[str, ...]:
         """Every value of a name, in the order they came."""
         return tuple(self._values.get(name.lower(), ()))
 
-    def joined(self, name: str) -> str:
+    def get_joined(self, name: str) -> str:
         """Every value of a name in lower case, in the order they came, as one list; empty when there is none."""
         values = self._values.get(name)
         return "" if values is None else values[0] if len(values) == 1 else ", ".join(values)

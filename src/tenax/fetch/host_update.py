@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 from tenax.config import SiteConfig
-from tenax.fetch.answer import Answer
-from tenax.fetch.fallback import other_way
+from tenax.fetch.answer import FetchResult
+from tenax.fetch.fallback import fallback_transport
 from tenax.fetch.headers import robot_names
-from tenax.hosts.rules import after_probe, after_visit, robots_trouble, with_robots
-from tenax.model import Deferred, HostRecord, Outcome, Way
+from tenax.hosts.rules import apply_robots, host_after_probe, host_after_visit, robots_failure
+from tenax.model import Deferred, HostRecord, Outcome, TransportKind
 
 
-def learned(
+def update_host(
     host: HostRecord,
-    answer: Answer,
+    result: FetchResult,
     outcome: Outcome,
     now: float,
     site: SiteConfig,
     jitter: float,
-    ways: frozenset[Way],
+    available: frozenset[TransportKind],
 ) -> HostRecord:
     """The record after a visit that ended in `outcome`, which a reader may have thought different from the answer's.
 
-    `jitter` is a random number from 0 to 1; `ways` are those at hand.
+    `jitter` is a random number from 0 to 1; `available` are those at hand.
     """
-    if answer.robots is not None:
-        host = with_robots(host, answer.robots, site.politeness, robot_names(site.fetch))
-    if answer.probe is not None:
-        host = after_probe(host, answer.probe.is_up, answer.probe.why, now, site, jitter)
-    elif answer.robots is not None and isinstance(outcome, Deferred):
-        outcome = robots_trouble(answer.robots) or outcome
-    other = other_way(outcome, answer.way, site.fetch, ways)
-    return after_visit(host, outcome, answer.answered_at, answer.requests, site, jitter, answer.way, other)
+    if result.robots is not None:
+        host = apply_robots(host, result.robots, site.politeness, robot_names(site.fetch))
+    if result.probe is not None:
+        host = host_after_probe(host, result.probe.is_up, result.probe.why, now, site, jitter)
+    elif result.robots is not None and isinstance(outcome, Deferred):
+        outcome = robots_failure(result.robots) or outcome
+    other = fallback_transport(outcome, result.transport, site.fetch, available)
+    return host_after_visit(host, outcome, result.answered_at, result.requests, site, jitter, result.transport, other)

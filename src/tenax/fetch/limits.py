@@ -9,7 +9,7 @@ MAX_HEAD_BYTES: Final = 256 * 1024
 MAX_HEADERS: Final = 256
 SMALL_BODY_BYTES: Final = 64 * 1024
 """The body of a redirect or an error is read up to this size, to keep the connection; a larger one is not awaited."""
-BODILESS: Final = frozenset({204, 304})
+BODILESS_STATUSES: Final = frozenset({204, 304})
 """Answers without a body, whatever length they announce: that is the length of the page that was not sent."""
 KEEP_ALIVE_SECONDS: Final = 10.0
 """How long an idle connection is kept: some turns of a host at the usual pace, few enough files for a broad crawl."""

@@ -10,38 +10,38 @@ import msgspec
 
 from tenax.clock import Clock
 from tenax.fetch import Response
-from tenax.fetch.proxies import Proxies, Proxy, ProxyPools
-from tenax.fetch.tunnels import ProxyFailed, TunnelBroke
+from tenax.fetch.proxies import Proxy, ProxyPool, ProxyPools
+from tenax.fetch.tunnels import ProxyError, TunnelError
 from tenax.logs import logger
 from tenax.model import Deferred, Failed, FailureKind
 
 # Nothing, or not all, came through: the host's fault or the proxy's. Some of them in a row are the proxy's.
-_NOT_THROUGH = frozenset({
+_TRANSFER_FAILURES = frozenset({
     FailureKind.RESET, FailureKind.TRUNCATED, FailureKind.TIMEOUT_CONNECT, FailureKind.TIMEOUT_HEADERS,
     FailureKind.TIMEOUT_BODY, FailureKind.TIMEOUT_TOTAL,
 })  # fmt: skip
-_BAD_GATEWAY = frozenset({502, 504})
+_GATEWAY_STATUSES = frozenset({502, 504})
 """What a proxy answers by itself when it does not reach the host. So may a gateway of the host."""
 
 T = TypeVar("T")
-Came: TypeAlias = Response | Failed
+ProxiedResult: TypeAlias = Response | Failed
 log = logger(__name__)
 
 
-class Detours:
+class ProxyRotation:
     """The proxies of every host, for one transport. Transports that are given the same pools share choices and bans."""
 
     def __init__(self, pools: ProxyPools | None, clock: Clock) -> None:
         self._pools = pools
         self._clock = clock
 
-    def of(self, host: str) -> Proxies | None:
+    def pool_for_host(self, host: str) -> ProxyPool | None:
         """None when requests to this host go straight to it."""
-        return self._pools.of(host) if self._pools is not None else None
+        return self._pools.for_host(host) if self._pools is not None else None
 
     async def get(
         self,
-        pool: Proxies,
+        pool: ProxyPool,
         host: str,
         addresses: tuple[str, ...],
         deadline: float,
@@ -51,7 +51,7 @@ class Detours:
         """One request through the first proxy that takes it; that proxy is judged by what came of it.
 
         Where it may be the proxy that failed, another is asked, and the host is believed to be at fault when they
-        agree. `carry` may raise `ProxyFailed` and `TunnelBroke`. `forwards`: whether the proxy passes answers on, and
+        agree. `carry` may raise `ProxyError` and `TunnelError`. `forwards`: whether the proxy passes answers on, and
         so may give one of its own; what was sent through a tunnel is not sent twice.
         """
         broken: set[Proxy] = set()
@@ -59,122 +59,122 @@ class Detours:
         async def reach(proxy: Proxy, address: str) -> Response | Failed | Deferred:
             try:
                 return await carry(proxy, address)
-            except TunnelBroke as error:
+            except TunnelError as error:
                 broken.add(proxy)
-                return error.failed
+                return error.failure
 
-        doubted: list[tuple[Proxy, Came]] = []
+        doubted: list[tuple[Proxy, ProxiedResult]] = []
         while True:
             asked = [proxy for proxy, _ in doubted]
-            taken = await self.taken(pool, host, addresses, deadline, reach, asked)
+            taken = await self.try_proxies(pool, host, addresses, deadline, reach, asked)
             if not isinstance(taken, tuple):
-                return self._agreed(pool, host, doubted) if doubted else taken
+                return self._blame_host(pool, host, doubted) if doubted else taken
             proxy, answer = taken
             if isinstance(answer, Deferred):
                 return answer  # nothing was sent
-            if not (proxy in broken or (forwards(proxy) and _is_doubtful(answer, pool))):
-                judged = self._judged(pool, proxy, host, answer)
+            if not (proxy in broken or (forwards(proxy) and _is_suspect(answer, pool))):
+                judged = self._record_result(pool, proxy, host, answer)
                 for other, came in doubted:
-                    self._blame(pool, other, host, came)  # what this one could, they should have
+                    self._blame_proxy(pool, other, host, came)  # what this one could, they should have
                 return judged
             doubted.append((proxy, answer))
-            if not pool.doubt(proxy, host, self._clock.now()):
-                return self._agreed(pool, host, doubted)
+            if not pool.record_suspicion(proxy, host, self._clock.now()):
+                return self._blame_host(pool, host, doubted)
             if asyncio.get_running_loop().time() >= deadline:
-                return self._unsettled(pool, host, doubted)
+                return self._fail_undecided(pool, host, doubted)
 
-    def _judged(self, pool: Proxies, proxy: Proxy, host: str, came: Came) -> Came:
-        if isinstance(came, Response):
-            self.answered(pool, proxy, host, came.status)
-            return came
-        if came.kind in _NOT_THROUGH:
-            self.failed(pool, proxy, host, came.why)
-        return _through(came, proxy)
+    def _record_result(self, pool: ProxyPool, proxy: Proxy, host: str, result: ProxiedResult) -> ProxiedResult:
+        if isinstance(result, Response):
+            self.record_response(pool, proxy, host, result.status)
+            return result
+        if result.kind in _TRANSFER_FAILURES:
+            self.record_failure(pool, proxy, host, result.why)
+        return _add_proxy_name(result, proxy)
 
-    def _blame(self, pool: Proxies, proxy: Proxy, host: str, came: Came) -> None:
-        if isinstance(came, Response) and pool.is_ban(came.status):
-            self.answered(pool, proxy, host, came.status)
+    def _blame_proxy(self, pool: ProxyPool, proxy: Proxy, host: str, result: ProxiedResult) -> None:
+        if isinstance(result, Response) and pool.is_ban_status(result.status):
+            self.record_response(pool, proxy, host, result.status)
         else:
-            self.failed(pool, proxy, host, _words(came))
+            self.record_failure(pool, proxy, host, _describe_result(result))
 
-    def _agreed(self, pool: Proxies, host: str, doubted: list[tuple[Proxy, Came]]) -> Came:
+    def _blame_host(self, pool: ProxyPool, host: str, suspects: list[tuple[Proxy, ProxiedResult]]) -> ProxiedResult:
         """No proxy brought anything better: it is the host's. An answer that several brought bans none of them."""
-        proxy, came = doubted[-1]
-        if len(doubted) == 1:
-            return self._judged(pool, proxy, host, came)
-        for other, one in doubted:
-            if isinstance(one, Response) or one.kind in _NOT_THROUGH:
-                self.failed(pool, other, host, _words(one))
-        return came if isinstance(came, Response) else _through(came, proxy)
+        proxy, came = suspects[-1]
+        if len(suspects) == 1:
+            return self._record_result(pool, proxy, host, came)
+        for other, one in suspects:
+            if isinstance(one, Response) or one.kind in _TRANSFER_FAILURES:
+                self.record_failure(pool, other, host, _describe_result(one))
+        return came if isinstance(came, Response) else _add_proxy_name(came, proxy)
 
-    def _unsettled(self, pool: Proxies, host: str, doubted: list[tuple[Proxy, Came]]) -> Failed:
+    def _fail_undecided(self, pool: ProxyPool, host: str, suspects: list[tuple[Proxy, ProxiedResult]]) -> Failed:
         """No time is left to ask another proxy. The next visit does that; until then nobody but a proxy is blamed."""
-        for other, came in doubted:
-            self.failed(pool, other, host, _words(came))
-        proxy, came = doubted[-1]
-        return Failed(f"proxy {proxy.name}: {_words(came)}", FailureKind.PROXY)
+        for other, came in suspects:
+            self.record_failure(pool, other, host, _describe_result(came))
+        proxy, came = suspects[-1]
+        return Failed(f"proxy {proxy.name}: {_describe_result(came)}", FailureKind.PROXY)
 
-    async def taken(
+    async def try_proxies(
         self,
-        pool: Proxies,
+        pool: ProxyPool,
         host: str,
         addresses: tuple[str, ...],
         deadline: float,
         reach: Callable[[Proxy, str], Awaitable[T]],
-        besides: Sequence[Proxy] = (),
+        excluded: Sequence[Proxy] = (),
     ) -> tuple[Proxy, T] | Failed | Deferred:
-        """What `reach` gave for the first proxy that it raised no `ProxyFailed` for; none is asked twice.
+        """What `reach` gave for the first proxy that it raised no `ProxyError` for; none is asked twice.
 
         It is handed a proxy and the checked address to be brought to. `deadline` is in the loop's time.
         """
         # No proxy says whether it has IPv6. Each further one is sent to the host's next address.
         near = sorted(addresses, key=lambda address: ":" in address)
-        tried = list(besides)
+        tried = list(excluded)
         declined: list[tuple[Proxy, str]] = []
         failed: Failed | None = None
-        while (proxy := pool.choose(host, self._clock.now(), tried)) is not None:
+        while (proxy := pool.choose_proxy(host, self._clock.now(), tried)) is not None:
             address = near[len(tried) % len(near)]
             tried.append(proxy)
             try:
                 reached = await reach(proxy, address)
-            except ProxyFailed as error:
-                failed = error.failed
-                if error.declined:
+            except ProxyError as error:
+                failed = error.failure
+                if error.is_declined:
                     declined.append((proxy, error.why))
                 else:
-                    self.failed(pool, proxy, host, error.why)
+                    self.record_failure(pool, proxy, host, error.why)
                 if asyncio.get_running_loop().time() >= deadline:
                     break
                 continue
             for other, why in declined:
-                self.failed(pool, other, host, why)  # what this one could, they should have
+                self.record_failure(pool, other, host, why)  # what this one could, they should have
             return proxy, reached
         if failed is None:
-            return Deferred(pool.free_at(), pool.why_none())
-        rest_seconds = pool.rest_seconds(host) if declined else None
+            return Deferred(pool.first_unban_at(), pool.unavailable_reason())
+        rest_seconds = pool.host_backoff_seconds(host) if declined else None
         return msgspec.structs.replace(failed, retry_after_seconds=rest_seconds)
 
-    def answered(self, pool: Proxies, proxy: Proxy, host: str, status: int) -> None:
+    def record_response(self, pool: ProxyPool, proxy: Proxy, host: str, status: int) -> None:
         """An answer with this status came through."""
-        if pool.answered(proxy, host, status, self._clock.now()):
+        if pool.record_response(proxy, host, status, self._clock.now()):
             log.warning("proxy banned", proxy=proxy.name, why=f"{host} answered {status}")
 
-    def failed(self, pool: Proxies, proxy: Proxy, host: str, why: str) -> None:
+    def record_failure(self, pool: ProxyPool, proxy: Proxy, host: str, why: str) -> None:
         """Nothing came through it, or not all."""
-        if pool.failed(proxy, host, why, self._clock.now()):
+        if pool.record_failure(proxy, host, why, self._clock.now()):
             log.warning("proxy banned", proxy=proxy.name, why=why)
 
 
-def _is_doubtful(came: Came, pool: Proxies) -> bool:
+def _is_suspect(result: ProxiedResult, pool: ProxyPool) -> bool:
     """Whether a proxy that answers by itself may mean itself."""
-    if isinstance(came, Response):
-        return pool.is_ban(came.status) or came.status in _BAD_GATEWAY
-    return came.kind in _NOT_THROUGH or came.kind is FailureKind.BAD_RESPONSE
+    if isinstance(result, Response):
+        return pool.is_ban_status(result.status) or result.status in _GATEWAY_STATUSES
+    return result.kind in _TRANSFER_FAILURES or result.kind is FailureKind.BAD_RESPONSE
 
 
-def _words(came: Came) -> str:
-    return f"answer {came.status}" if isinstance(came, Response) else came.why
+def _describe_result(result: ProxiedResult) -> str:
+    return f"answer {result.status}" if isinstance(result, Response) else result.why
 
 
-def _through(failed: Failed, proxy: Proxy) -> Failed:
+def _add_proxy_name(failed: Failed, proxy: Proxy) -> Failed:
     return msgspec.structs.replace(failed, why=f"{failed.why}, through proxy {proxy.name}")

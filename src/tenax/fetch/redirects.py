@@ -7,12 +7,12 @@ import re
 from can_ada import parse
 
 from tenax.model import Hop, Value
-from tenax.urls.normalize import MAX_HREF_CHARS, Spelling, normalize
+from tenax.urls.normalize import MAX_HREF_CHARS, NormalizeOptions, normalize
 
 _NOT_UTF8 = re.compile("[\udc80-\udcff]")
 
 
-class Elsewhere(Value, frozen=True):
+class RedirectTarget(Value, frozen=True):
     """Another URL: to be offered as a task, with its own host, its own robots.txt and its own turn."""
 
     url: str
@@ -35,14 +35,14 @@ class Stop(Value, frozen=True):
 
 
 def next_hop(
-    own: tuple[Hop, ...],
+    visit_hops: tuple[Hop, ...],
     chain: tuple[Hop, ...],
     location: str | None,
     max_redirects: int,
-    spelling: Spelling,
+    options: NormalizeOptions,
     https_domains: tuple[str, ...] = (),
-) -> Elsewhere | SameUrl | Stop:
-    """`own` are the hops of this visit: the task's URL first, then each spelling of it; `chain` those before it.
+) -> RedirectTarget | SameUrl | Stop:
+    """`visit_hops` are the hops of this visit: the task's URL first, then each spelling of it; `chain` those before it.
 
     Redirects to http of the `https_domains` and of what is below them are read as redirects to https.
     """
@@ -50,20 +50,20 @@ def next_hop(
         return Stop("redirect without a target")
     if len(location) > MAX_HREF_CHARS:
         return Stop(f"redirect to a URL of more than {MAX_HREF_CHARS:,} characters")
-    exact_url = _resolved(location, own[-1].url, https_domains)
-    target = normalize(exact_url, None, spelling) if exact_url is not None else None
+    exact_url = _resolve_location(location, visit_hops[-1].url, https_domains)
+    target = normalize(exact_url, None, options) if exact_url is not None else None
     if exact_url is None or target is None:
         return Stop("redirect to something that is no http or https URL")
-    if any(hop.url == exact_url for hop in own) or any(hop.url == target.url for hop in chain):
+    if any(hop.url == exact_url for hop in visit_hops) or any(hop.url == target.url for hop in chain):
         return Stop("redirect loop", target.url)
-    if len(chain) + len(own) > max_redirects:
+    if len(chain) + len(visit_hops) > max_redirects:
         return Stop(f"more than {max_redirects} redirects", target.url)
-    if target.url == own[0].url:
+    if target.url == visit_hops[0].url:
         return SameUrl(exact_url)
-    return Elsewhere(target.url, target.origin, (*chain, *own))
+    return RedirectTarget(target.url, target.origin, (*chain, *visit_hops))
 
 
-def _resolved(location: str, base: str, https_domains: tuple[str, ...]) -> str | None:
+def _resolve_location(location: str, base: str, https_domains: tuple[str, ...]) -> str | None:
     """The whole URL, without fragment and credentials. Bytes that were not UTF-8 arrive as surrogates: escaped."""
     location = _NOT_UTF8.sub(lambda match: f"%{ord(match[0]) - 0xDC00:02X}", location)
     try:
@@ -71,10 +71,10 @@ def _resolved(location: str, base: str, https_domains: tuple[str, ...]) -> str |
     except (ValueError, TypeError):
         return None
     url.username = url.password = ""
-    if url.protocol == "http:" and not url.port and _is_below(url.hostname, https_domains):
+    if url.protocol == "http:" and not url.port and _is_in_domains(url.hostname, https_domains):
         url.protocol = "https:"
     return url.href.partition("#")[0]
 
 
-def _is_below(host: str, domains: tuple[str, ...]) -> bool:
+def _is_in_domains(host: str, domains: tuple[str, ...]) -> bool:
     return any(f".{host}".endswith(f".{domain.lower()}") for domain in domains)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import msgspec
 
 from tenax.config import SiteConfig
-from tenax.fetch.fallback import needs_browser, other_way
-from tenax.hosts.backoff import asked_seconds, retry_delay_seconds
+from tenax.fetch.fallback import fallback_transport, needs_browser
+from tenax.hosts.backoff import allowed_retry_after, retry_delay_seconds
 from tenax.model import (
     NEEDS_BROWSER,
-    Again,
     DeadLetter,
     Deferred,
     Done,
@@ -21,19 +20,20 @@ from tenax.model import (
     Redirected,
     Refused,
     Rejected,
+    Reschedule,
     Source,
     Task,
-    Way,
+    TransportKind,
 )
 
 # Answers: the site has spoken, and there is nothing left to try.
-_SETTLED = frozenset({FailureKind.NOT_FOUND, FailureKind.GONE})
+_FINAL_KINDS = frozenset({FailureKind.NOT_FOUND, FailureKind.GONE})
 # What a person named, and may want at once when they have opened the guard for it.
-_NAMED = frozenset({Source.SEED, Source.REPLAY})
+_USER_SOURCES = frozenset({Source.SEED, Source.REPLAY})
 # Another run may allow it: nothing is settled by a setting.
-_BY_SETTINGS = ("guard:", "rules:", "facets:", "series:", "robots:")
+_SETTING_REASONS = ("guard:", "rules:", "facets:", "series:", "robots:")
 # Trying again would give the same; a person may see a reason to.
-_PERMANENT = frozenset(
+_PERMANENT_KINDS = frozenset(
     {
         FailureKind.CLIENT_ERROR,
         FailureKind.BLOCKED,
@@ -44,38 +44,38 @@ _PERMANENT = frozenset(
 )
 
 
-def plan_for(
+def plan_task(
     outcome: Outcome,
     task: Task,
     now: float,
     site: SiteConfig,
     jitter: float,
     host_next_at: float,
-    ways: frozenset[Way],
-    way: Way = Way.HTTP,
+    available: frozenset[TransportKind],
+    transport: TransportKind = TransportKind.HTTP,
 ) -> Plan:
-    """The plan for `task` after a visit by `way`.
+    """The plan for `task` after a visit by `transport`.
 
-    `jitter` is random, 0 to 1; `host_next_at` is when its host has its next turn, as known after this visit; `ways`
+    `jitter` is random, 0 to 1; `host_next_at` is when its host has its next turn, as known after this visit; `available`
     are the ways at hand. What a task was found to need, a way or the whole page, it keeps until a visit says otherwise.
     """
     match outcome:
         case Deferred(until=until):
-            return _again(task, until)
-        case Failed(kind=kind) if kind in _SETTLED:
+            return _reschedule(task, until)
+        case Failed(kind=kind) if kind in _FINAL_KINDS:
             return Done()
         case Failed() | Rejected():
-            other = other_way(outcome, way, site.fetch, ways)
+            other = fallback_transport(outcome, transport, site.fetch, available)
             if other is not None:
-                return msgspec.structs.replace(_again(task, host_next_at), way=other)
+                return msgspec.structs.replace(_reschedule(task, host_next_at), transport=other)
             if isinstance(outcome, Failed):
-                return _after_failure(outcome, task, now, site, jitter, host_next_at)
-            if needs_browser(outcome, way):
+                return _plan_after_failure(outcome, task, now, site, jitter, host_next_at)
+            if needs_browser(outcome, transport):
                 return DeadLetter(f"{NEEDS_BROWSER}: {outcome.why}")
-            return _one_attempt_less(task, host_next_at, outcome.why, site) if outcome.is_hard else Done()
-        case Refused(why=why) if why.startswith("guard:") and task.source in _NAMED:
+            return _spend_attempt(task, host_next_at, outcome.why, site) if outcome.is_hard else Done()
+        case Refused(why=why) if why.startswith("guard:") and task.source in _USER_SOURCES:
             return DeadLetter(why)
-        case Refused(why=why) if why.startswith(_BY_SETTINGS):
+        case Refused(why=why) if why.startswith(_SETTING_REASONS):
             return Park(why)
         case Redirected(to=to, why=why) if why:
             return Park(f"redirect: {why}, HTTP {outcome.status} to {to}")
@@ -83,32 +83,32 @@ def plan_for(
             return Done()
 
 
-def _after_failure(
+def _plan_after_failure(
     failed: Failed, task: Task, now: float, site: SiteConfig, jitter: float, host_next_at: float
 ) -> Plan:
-    asked_for = now + asked_seconds(failed.retry_after_seconds, site.fetch)
+    asked_for = now + allowed_retry_after(failed.retry_after_seconds, site.fetch)
     if (failed.kind is FailureKind.RESET and failed.is_site_wide) or failed.kind is FailureKind.PROXY:
         # Every way was tried, or this one is barred; the next round begins with the one its host is usually visited by.
-        return msgspec.structs.replace(_again(task, max(host_next_at, asked_for)), way=None)
+        return msgspec.structs.replace(_reschedule(task, max(host_next_at, asked_for)), transport=None)
     if failed.is_site_wide or failed.kind is FailureKind.RATE_LIMITED:
-        return _again(task, max(host_next_at, asked_for))
+        return _reschedule(task, max(host_next_at, asked_for))
     if failed.kind is FailureKind.NOT_MODIFIED and not task.is_unconditional:
-        return Again(now, way=task.way, is_unconditional=True)
-    if failed.kind in _PERMANENT:
+        return Reschedule(now, transport=task.transport, is_unconditional=True)
+    if failed.kind in _PERMANENT_KINDS:
         return DeadLetter(failed.why)
     wait = retry_delay_seconds(task.attempt, site.fetch, jitter)
-    plan = _one_attempt_less(task, max(now + wait, asked_for), failed.why, site)
+    plan = _spend_attempt(task, max(now + wait, asked_for), failed.why, site)
     # As above: every way was tried.
-    is_new_round = failed.kind is FailureKind.RESET and isinstance(plan, Again)
-    return msgspec.structs.replace(plan, way=None) if is_new_round else plan
+    is_new_round = failed.kind is FailureKind.RESET and isinstance(plan, Reschedule)
+    return msgspec.structs.replace(plan, transport=None) if is_new_round else plan
 
 
-def _one_attempt_less(task: Task, at: float, why: str, site: SiteConfig) -> Plan:
+def _spend_attempt(task: Task, at: float, why: str, site: SiteConfig) -> Plan:
     attempts = task.attempt + 1
     if attempts >= site.fetch.max_attempts:
         return DeadLetter(f"{why} (tried {attempts} times)")
-    return msgspec.structs.replace(_again(task, at), spends_attempt=True)
+    return msgspec.structs.replace(_reschedule(task, at), spends_attempt=True)
 
 
-def _again(task: Task, at: float) -> Again:
-    return Again(at, way=task.way, is_unconditional=task.is_unconditional)
+def _reschedule(task: Task, at: float) -> Reschedule:
+    return Reschedule(at, transport=task.transport, is_unconditional=task.is_unconditional)

@@ -34,26 +34,26 @@ class Target(NamedTuple):
     """Path and query, as they are sent."""
 
 
-def target_of(url: str) -> Target | None:
+def parse_target(url: str) -> Target | None:
     """The target of an absolute, escaped http or https URL; None when it is not plainly that."""
     match = _PLAIN_URL.fullmatch(url)
     if match is None:
         return None
     scheme, host, port, path = match.groups()
-    origin = _origin(scheme, host, port)
+    origin = _build_origin(scheme, host, port)
     if origin is None:
         return None
     path = (path or "/").partition("#")[0]
     return Target(origin, path if path[0] == "/" else f"/{path}")
 
 
-def origin_of(url: str) -> Origin | None:
+def parse_origin(url: str) -> Origin | None:
     """The origin of such a URL."""
-    target = target_of(url)
+    target = parse_target(url)
     return target.origin if target is not None else None
 
 
 @lru_cache(maxsize=4096)
-def _origin(scheme: str, host: str, port: str | None) -> Origin | None:
+def _build_origin(scheme: str, host: str, port: str | None) -> Origin | None:
     number = int(port) if port else _DEFAULT_PORTS[scheme]
     return Origin(scheme, host.lower().strip("[]"), number) if 0 < number < 65_536 else None

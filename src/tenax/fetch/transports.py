@@ -8,20 +8,20 @@ from collections.abc import Mapping
 from tenax.clock import Clock
 from tenax.fetch import Request, Response, Transport
 from tenax.fetch.classify import retry_after_seconds
-from tenax.fetch.failures import tells_of_files, too_late
+from tenax.fetch.failures import is_file_limit_failure, late_deferral
 from tenax.fetch.guard import Guard
-from tenax.fetch.target import target_of
-from tenax.hosts import AskedTurns, Turn, host_key
-from tenax.hosts.limiter.immediate import AtOnce
-from tenax.hosts.limiter.process import LocalTurns
+from tenax.fetch.target import parse_target
+from tenax.hosts import AsyncRateLimiter, Permit, host_key
+from tenax.hosts.limiter.immediate import ImmediateRateLimiter
+from tenax.hosts.limiter.process import ProcessRateLimiter
 from tenax.hosts.limiter.request_interval import RequestInterval
-from tenax.model import Deferred, Failed, Refused, Value, Way
-from tenax.runtime.open_files import PUT_OFF_SECONDS, FileLimit
+from tenax.model import Deferred, Failed, Refused, TransportKind, Value
+from tenax.runtime.open_files import RETRY_SECONDS, FileLimit
 
-_ASK_FOR_REST = frozenset({429, 503})
+_BACKOFF_STATUSES = frozenset({429, 503})
 
 
-class Manners(Value, frozen=True):
+class Pace(Value, frozen=True):
     """What a request owes its host."""
 
     pace_seconds: float = 0.0
@@ -30,11 +30,11 @@ class Manners(Value, frozen=True):
     address_pace_seconds: float = 0.0
     """Least time between two requests to one address, whatever the hosts that live there."""
     connect_timeout_seconds: float = 10.0
-    longest_rest_seconds: float = 0.0
+    max_backoff_seconds: float = 0.0
     """How long a host that asks to be left alone is left alone at most."""
-    follows: bool = False
+    is_followup: bool = False
     """The host asked for it in its answer to the request before, and both are one visit: it is not put off."""
-    shares_turns: bool = True
+    shares_rate_limit: bool = True
     """False: other crawls on this machine are not asked whose turn it is; those that share a limiter elsewhere are."""
 
 
@@ -43,9 +43,9 @@ class Transports:
 
     def __init__(
         self,
-        ways: Mapping[Way, Transport],
+        transports: Mapping[TransportKind, Transport],
         guard: Guard,
-        turns: AskedTurns,
+        rate_limiter: AsyncRateLimiter,
         clock: Clock,
         interval: RequestInterval | None = None,
         is_always_shared: bool = False,
@@ -54,115 +54,123 @@ class Transports:
         """`is_always_shared`: the turns are those of a limiter that was asked for by name, such as one in Redis. That
         other crawls of this machine are not asked does not switch it off."""
         self._is_always_shared = is_always_shared
-        self._ways = ways
+        self._transports = transports
         self._guard = guard
-        self._turns = turns
-        self._own_turns: AskedTurns = AtOnce(LocalTurns())
+        self._rate_limiter = rate_limiter
+        self._process_rate_limiter: AsyncRateLimiter = ImmediateRateLimiter(ProcessRateLimiter())
         self._clock = clock
         self._interval = interval or RequestInterval(0.0)
         self._files = files or FileLimit()
-        self._under_way = 0
-        self._starting = asyncio.Lock()
-        self.available = frozenset(ways)
+        self._in_flight = 0
+        self._start_lock = asyncio.Lock()
+        self.available = frozenset(transports)
 
-    async def get(self, way: Way, request: Request, manners: Manners) -> Response | Failed | Refused | Deferred:
+    async def get(self, kind: TransportKind, request: Request, pace: Pace) -> Response | Failed | Refused | Deferred:
         """The answer by this way, or by plain HTTP where that way is not there. Deferred: nothing was sent."""
-        if manners.follows:
-            return await self._counted(way, request, manners)
+        if pace.is_followup:
+            return await self._send_counted(kind, request, pace)
         now = self._clock.now()
-        free_at = self._interval.take(now)
+        free_at = self._interval.reserve(now)
         if free_at > now:
             return Deferred(free_at, "turn: by `crawl.request_interval_seconds` other requests go first")
-        answer = await self._counted(way, request, manners)
+        answer = await self._send_counted(kind, request, pace)
         if isinstance(answer, Deferred):
-            self._interval.give_back()
+            self._interval.cancel()
         return answer
 
     @property
-    def most_at_once(self) -> int:
+    def max_concurrent_visits(self) -> int:
         """As many visits as there are files for."""
-        return self._files.most_visits(self._clock.now())
+        return self._files.max_visits(self._clock.now())
 
-    def out_of_files(self) -> Deferred:
+    def defer_for_file_limit(self) -> Deferred:
         """There was no file descriptor left: our own trouble, so whatever was to be done is put off."""
         now = self._clock.now()
-        self._files.ran_out(self._under_way, now)
-        return Deferred(now + PUT_OFF_SECONDS, "files: no file descriptor was left; raise `ulimit -n`")
+        self._files.record_exhaustion(self._in_flight, now)
+        return Deferred(now + RETRY_SECONDS, "files: no file descriptor was left; raise `ulimit -n`")
 
-    async def _counted(self, way: Way, request: Request, manners: Manners) -> Response | Failed | Refused | Deferred:
-        self._under_way += 1
+    async def _send_counted(
+        self, kind: TransportKind, request: Request, pace: Pace
+    ) -> Response | Failed | Refused | Deferred:
+        self._in_flight += 1
         try:
-            answer = await self._get(way, request, manners)
-            return self.out_of_files() if isinstance(answer, Failed) and tells_of_files(answer) else answer
+            answer = await self._send_paced(kind, request, pace)
+            return (
+                self.defer_for_file_limit() if isinstance(answer, Failed) and is_file_limit_failure(answer) else answer
+            )
         finally:
-            self._under_way -= 1
+            self._in_flight -= 1
 
-    async def _get(self, way: Way, request: Request, manners: Manners) -> Response | Failed | Refused | Deferred:
+    async def _send_paced(
+        self, kind: TransportKind, request: Request, pace: Pace
+    ) -> Response | Failed | Refused | Deferred:
         """In the turn of the host and its address."""
-        transport = self._ways.get(way) or self._ways[Way.HTTP]
-        if manners.pace_seconds == 0 and manners.address_pace_seconds == 0:
-            return await self._sent(transport, request)
-        target = target_of(request.url)
+        transport = self._transports.get(kind) or self._transports[TransportKind.HTTP]
+        if pace.pace_seconds == 0 and pace.address_pace_seconds == 0:
+            return await self._send_at_interval(transport, request)
+        target = parse_target(request.url)
         if target is None:
             return Refused("guard: not a plain http or https URL")
-        addresses = await self._guard.check(target.origin, manners.connect_timeout_seconds)
+        addresses = await self._guard.check(target.origin, pace.connect_timeout_seconds)
         if not isinstance(addresses, tuple):
             return addresses
         # With one connection the turn is held until the answer is there; with several they may overlap.
-        busy = request.total_timeout_seconds if manners.connections == 1 else 0.0
+        busy = request.total_timeout_seconds if pace.connections == 1 else 0.0
         turns = (
-            Turn(host_key(f"{target.origin.scheme}://{target.origin.authority}"), manners.pace_seconds, busy),
-            Turn(f"address {min(addresses)}", manners.address_pace_seconds),
+            Permit(host_key(f"{target.origin.scheme}://{target.origin.authority}"), pace.pace_seconds, busy),
+            Permit(f"address {min(addresses)}", pace.address_pace_seconds),
         )
-        shared = self._turns if manners.shares_turns or self._is_always_shared else self._own_turns
+        shared = self._rate_limiter if pace.shares_rate_limit or self._is_always_shared else self._process_rate_limiter
         now = self._clock.now()
         if now >= request.send_by:
-            return too_late(now)
-        free_at = await shared.take(turns, now)
+            return late_deferral(now)
+        free_at = await shared.acquire(turns, now)
         if free_at > now:
             return Deferred(free_at, "turn: another request to this host or its address goes first")
         try:
-            answer = await self._sent(transport, request)
+            answer = await self._send_at_interval(transport, request)
         except BaseException:
-            await shared.end(turns, self._clock.now())
+            await shared.release(turns, self._clock.now())
             raise
         if isinstance(answer, Response):
-            await shared.end(turns, answer.answered_at)
-            if rest := _rest_seconds(answer, manners):
+            await shared.release(turns, answer.answered_at)
+            if rest := _requested_backoff_seconds(answer, pace):
                 # Other crawls, and this one if it is killed now, must know of it too.
-                await shared.hold(turns[0].key, answer.answered_at + rest, answer.answered_at)
+                await shared.back_off(turns[0].key, answer.answered_at + rest, answer.answered_at)
         else:
-            await shared.end(turns, self._clock.now())
+            await shared.release(turns, self._clock.now())
         return answer
 
-    async def _sent(self, transport: Transport, request: Request) -> Response | Failed | Refused | Deferred:
+    async def _send_at_interval(self, transport: Transport, request: Request) -> Response | Failed | Refused | Deferred:
         """In the time of this request among all those of the process."""
         if self._interval.seconds:
-            async with self._starting:
+            async with self._start_lock:
                 if wait := self._interval.wait_seconds(self._clock.now()):
                     await asyncio.sleep(wait)
-                self._interval.started(self._clock.now())
+                self._interval.mark_started(self._clock.now())
         answer = await transport.get(request)
-        if request.room is not None:
+        if request.reservation is not None:
             # Whatever was needed on the way, this is left of it.
-            request.room.hold(len(answer.body) if isinstance(answer, Response) else 0)
+            request.reservation.resize(len(answer.body) if isinstance(answer, Response) else 0)
         return answer
 
-    async def tell_others(self, origin: str, until: float, pace_seconds: float, *, shares_turns: bool = True) -> None:
+    async def share_backoff(
+        self, origin: str, until: float, pace_seconds: float, *, shares_rate_limit: bool = True
+    ) -> None:
         """Whoever shares its turns leaves this host alone until then, and asks no faster than this afterwards."""
-        if not (shares_turns or self._is_always_shared):
+        if not (shares_rate_limit or self._is_always_shared):
             return
-        await self._turns.hold(host_key(origin), until, self._clock.now(), pace_seconds)
+        await self._rate_limiter.back_off(host_key(origin), until, self._clock.now(), pace_seconds)
 
     async def close(self) -> None:
-        for transport in self._ways.values():
+        for transport in self._transports.values():
             await transport.close()
         await self._guard.close()
-        await self._turns.close()
+        await self._rate_limiter.close()
 
 
-def _rest_seconds(answer: Response, manners: Manners) -> float:
+def _requested_backoff_seconds(response: Response, pace: Pace) -> float:
     """How long the host asks to be left alone; 0 when it does not."""
-    if answer.status not in _ASK_FOR_REST:
+    if response.status not in _BACKOFF_STATUSES:
         return 0.0
-    return retry_after_seconds(answer, manners.longest_rest_seconds) or 0.0
+    return retry_after_seconds(response, pace.max_backoff_seconds) or 0.0

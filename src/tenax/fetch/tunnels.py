@@ -11,7 +11,7 @@ import socket
 import ssl
 from typing import Final
 
-from tenax.fetch.addresses import address
+from tenax.fetch.addresses import parse_address
 from tenax.fetch.proxies import Proxy
 from tenax.model import Failed, FailureKind
 
@@ -31,26 +31,26 @@ _SOCKS_REPLIES: Final = {
 }
 
 
-class ProxyFailed(Exception):
+class ProxyError(Exception):
     """The proxy did not bring us to the target: nothing was sent to it, and nothing was learned about it."""
 
-    def __init__(self, proxy: Proxy, why: str, *, declined: bool = False) -> None:
+    def __init__(self, proxy: Proxy, why: str, *, is_declined: bool = False) -> None:
         super().__init__(why)
-        self.failed = Failed(f"proxy {proxy.name}: {why}", FailureKind.PROXY)
+        self.failure = Failed(f"proxy {proxy.name}: {why}", FailureKind.PROXY)
         self.why = why
-        self.declined = declined
+        self.is_declined = is_declined
         """True: it works, and would not or could not reach this very target. That may be the target's fault."""
 
 
-class TunnelBroke(Exception):
+class TunnelError(Exception):
     """A tunnel was made and failed before a request was sent through it: the proxy's fault or the host's."""
 
     def __init__(self, failed: Failed) -> None:
         super().__init__(failed.why)
-        self.failed = failed
+        self.failure = failed
 
 
-async def tunnel(
+async def open_tunnel(
     loop: asyncio.AbstractEventLoop,
     sock: socket.socket,
     proxy: Proxy,
@@ -59,12 +59,12 @@ async def tunnel(
 ) -> asyncio.Transport:
     """A transport to this address and port by way of the proxy at the other end of `sock`, which it takes over.
 
-    `tls` is for the way to the proxy; without a target the way ends there. Raises `ProxyFailed` and `OSError`.
+    `tls` is for the way to the proxy; without a target the way ends there. Raises `ProxyError` and `OSError`.
     Nobody listens on the transport yet: give it a protocol of your own.
     """
     try:
         transport, talk = await loop.create_connection(
-            lambda: _Talk(loop), sock=sock, ssl=tls, server_hostname=proxy.host if tls is not None else None
+            lambda: _ProxyProtocol(loop), sock=sock, ssl=tls, server_hostname=proxy.host if tls is not None else None
         )
     except BaseException:
         sock.close()
@@ -72,109 +72,109 @@ async def tunnel(
     talk.transport = transport
     try:
         if target is not None:
-            await (_socks5 if proxy.scheme == "socks5" else _connect)(talk, proxy, *target)
-        if talk.heard:
-            raise ProxyFailed(proxy, "it spoke out of turn")
+            await (_socks5_connect if proxy.scheme == "socks5" else _http_connect)(talk, proxy, *target)
+        if talk.buffer:
+            raise ProxyError(proxy, "it spoke out of turn")
     except EOFError:
         transport.abort()
-        raise ProxyFailed(proxy, "it closed the connection") from None
+        raise ProxyError(proxy, "it closed the connection") from None
     except BaseException:
         transport.abort()
         raise
     return talk.transport
 
 
-async def _connect(talk: _Talk, proxy: Proxy, host: str, port: int) -> None:
+async def _http_connect(protocol: _ProxyProtocol, proxy: Proxy, host: str, port: int) -> None:
     goal = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-    talk.transport.write(f"CONNECT {goal} HTTP/1.1\r\nHost: {goal}\r\n{proxy.authorization}\r\n".encode("ascii"))
-    reply = await talk.until(b"\r\n\r\n", MAX_REPLY_BYTES)
+    protocol.transport.write(f"CONNECT {goal} HTTP/1.1\r\nHost: {goal}\r\n{proxy.authorization}\r\n".encode("ascii"))
+    reply = await protocol.read_until(b"\r\n\r\n", MAX_REPLY_BYTES)
     line = _STATUS_LINE.match(reply) if reply is not None else None
     status = int(line[1]) if line is not None else 0
     if not 200 <= status < 300:
-        raise connect_refused(proxy, status)
+        raise connect_error(proxy, status)
 
 
-async def _socks5(talk: _Talk, proxy: Proxy, host: str, port: int) -> None:
-    talk.transport.write(b"\x05\x02\x00\x02" if proxy.user else b"\x05\x01\x00")
-    version, method = await talk.exactly(2)
+async def _socks5_connect(protocol: _ProxyProtocol, proxy: Proxy, host: str, port: int) -> None:
+    protocol.transport.write(b"\x05\x02\x00\x02" if proxy.user else b"\x05\x01\x00")
+    version, method = await protocol.read_exactly(2)
     if version != 5:
-        raise ProxyFailed(proxy, "not a SOCKS5 proxy")
+        raise ProxyError(proxy, "not a SOCKS5 proxy")
     if method == 2 and proxy.user:
         user, password = proxy.user, proxy.password
-        talk.transport.write(bytes((1, len(user))) + user + bytes((len(password),)) + password)
-        method = (await talk.exactly(2))[1]
+        protocol.transport.write(bytes((1, len(user))) + user + bytes((len(password),)) + password)
+        method = (await protocol.read_exactly(2))[1]
     if method != 0:
-        raise wrong_credentials(proxy)
-    goal = address(host)
+        raise credentials_error(proxy)
+    goal = parse_address(host)
     if goal is None:
-        raise ProxyFailed(proxy, "not an address")
-    talk.transport.write(bytes((5, 1, 0, 1 if goal.version == 4 else 4)) + goal.packed + port.to_bytes(2, "big"))
-    version, reply, _, kind = await talk.exactly(4)
+        raise ProxyError(proxy, "not an address")
+    protocol.transport.write(bytes((5, 1, 0, 1 if goal.version == 4 else 4)) + goal.packed + port.to_bytes(2, "big"))
+    version, reply, _, kind = await protocol.read_exactly(4)
     if version != 5:
-        raise ProxyFailed(proxy, "not a proper SOCKS5 answer")
+        raise ProxyError(proxy, "not a proper SOCKS5 answer")
     if reply != 0:
-        raise socks_refused(proxy, reply)
+        raise socks5_error(proxy, reply)
     # Where the proxy's own end is bound; of no use to us.
-    length = {1: 4, 4: 16}.get(kind) or (await talk.exactly(1))[0]
-    await talk.exactly(length + 2)
+    length = {1: 4, 4: 16}.get(kind) or (await protocol.read_exactly(1))[0]
+    await protocol.read_exactly(length + 2)
 
 
 # ---- what a proxy says when it says no --------------------------------------------------------------------
 
 
-def wrong_credentials(proxy: Proxy) -> ProxyFailed:
-    return ProxyFailed(
+def credentials_error(proxy: Proxy) -> ProxyError:
+    return ProxyError(
         proxy, "it does not accept our user and password" if proxy.user else "it wants a user and a password"
     )
 
 
-def connect_refused(proxy: Proxy, status: int) -> ProxyFailed:
+def connect_error(proxy: Proxy, status: int) -> ProxyError:
     """This status to a CONNECT; 0: nothing that is a status."""
     if status == 407:
-        return wrong_credentials(proxy)
+        return credentials_error(proxy)
     if status == 0:
-        return ProxyFailed(proxy, "not a proper answer to CONNECT")
-    return ProxyFailed(proxy, f"answer {status} to CONNECT", declined=True)
+        return ProxyError(proxy, "not a proper answer to CONNECT")
+    return ProxyError(proxy, f"answer {status} to CONNECT", is_declined=True)
 
 
-def socks_refused(proxy: Proxy, reply: int) -> ProxyFailed:
-    return ProxyFailed(proxy, f"SOCKS5: {_SOCKS_REPLIES.get(reply, f'reply {reply}')}", declined=True)
+def socks5_error(proxy: Proxy, reply: int) -> ProxyError:
+    return ProxyError(proxy, f"SOCKS5: {_SOCKS_REPLIES.get(reply, f'reply {reply}')}", is_declined=True)
 
 
-class _Talk(asyncio.Protocol):
-    """Reads what a proxy says, as much as is asked for; what is left over stays in `heard`."""
+class _ProxyProtocol(asyncio.Protocol):
+    """Reads what a proxy says, as much as is asked for; what is left over stays in `buffer`."""
 
     transport: asyncio.Transport
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self.heard = bytearray()
+        self.buffer = bytearray()
         self._loop = loop
         self._waiter: asyncio.Future[None] | None = None
-        self._is_over = False
+        self._is_closed = False
 
-    async def exactly(self, count: int) -> bytes:
-        while len(self.heard) < count:
-            await self._more()
-        return self._taken(count)
+    async def read_exactly(self, count: int) -> bytes:
+        while len(self.buffer) < count:
+            await self._wait_for_data()
+        return self._take(count)
 
-    async def until(self, end: bytes, limit: int) -> bytes | None:
+    async def read_until(self, end: bytes, limit: int) -> bytes | None:
         """Everything up to and with this end; None when it does not come within that many bytes."""
-        while (at := self.heard.find(end)) < 0:
-            if len(self.heard) > limit:
+        while (at := self.buffer.find(end)) < 0:
+            if len(self.buffer) > limit:
                 return None
-            await self._more()
-        return self._taken(at + len(end))
+            await self._wait_for_data()
+        return self._take(at + len(end))
 
     def data_received(self, data: bytes) -> None:
-        self.heard += data
+        self.buffer += data
         self._wake()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._is_over = True
+        self._is_closed = True
         self._wake()
 
-    async def _more(self) -> None:
-        if self._is_over:
+    async def _wait_for_data(self) -> None:
+        if self._is_closed:
             raise EOFError
         self._waiter = self._loop.create_future()
         await self._waiter
@@ -183,7 +183,7 @@ class _Talk(asyncio.Protocol):
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
-    def _taken(self, count: int) -> bytes:
-        taken = bytes(self.heard[:count])
-        del self.heard[:count]
+    def _take(self, count: int) -> bytes:
+        taken = bytes(self.buffer[:count])
+        del self.buffer[:count]
         return taken

@@ -14,45 +14,45 @@ from collections.abc import Callable
 from typing import Final
 
 from tenax.config import ValidationConfig
-from tenax.extract.document import Document
-from tenax.extract.html.block_page_signals import Facts
+from tenax.extract.document import Content
+from tenax.extract.html.block_page_signals import BlockPageSignals
 from tenax.fetch.block_page_signatures import (
-    EXPLAINING,
-    FILLER,
-    HARD,
+    EXPLAINER_TITLE_PREFIXES,
+    FILLER_PHRASES,
+    FOOTER_PHRASES,
+    HARD_KINDS,
     HEADLINES,
-    LOADING,
-    MARKS,
-    SMALL_PRINT,
-    WIDGETS,
-    Kind,
+    LOADING_PHRASES,
+    MARKUP_SIGNATURES,
+    WIDGET_SIGNATURES,
+    BlockKind,
 )
-from tenax.fetch.block_page_words import folded, headline_kind, parts_of, said_in
-from tenax.model import Validation, Value, Way
+from tenax.fetch.block_page_words import find_phrases, fold_text, headline_kind, headline_parts
+from tenax.model import TransportKind, Validation, Value
 
 SMALL_BODY_BYTES: Final = 500
 """A smaller body must read like a page, where `validation.min_body_bytes` does not say what a page must have."""
-PLAIN_TEXT_CHARS: Final = 2_000
+MIN_PAGE_CHARS: Final = 2_000
 """With so much to read it is a page, unless its very title says otherwise."""
-MOST_WALL_CHARS: Final = 6_000
+MAX_BLOCK_PAGE_CHARS: Final = 6_000
 """No wall has more text than this."""
-MARKED_CHARS: Final = 1_500
+MAX_MARKED_PAGE_CHARS: Final = 1_500
 """What a page may have of its own and still be the wall that a mark says it is."""
-HEADED_REST_CHARS: Final = 160
+MAX_OTHER_CHARS_BELOW_HEADLINE: Final = 160
 """What a wall may say besides, when its headline is a wall's; half of a longer text."""
-REST_CHARS: Final = 30
+MAX_OTHER_CHARS: Final = 30
 """The same when its headline is not."""
-SHELL_CHARS: Final = 200
+MAX_SHELL_CHARS: Final = 200
 """A shell may show a name and a menu around the empty place."""
-LINE_CHARS: Final = 60
+MAX_HEADLINE_CHARS: Final = 60
 """A text so short is its own headline."""
-NAME_CHARS: Final = 12
+MIN_CHARS_BESIDES_TITLE: Final = 12
 """What a page must have of its own besides its name: a site's name above "please log in" is a wall."""
-NOTHING: Final = -1
+NEVER_A_BLOCK_PAGE: Final = -1
 """No rest is small enough: not even none."""
-REFRESH_SECONDS: Final = 10
+MAX_REFRESH_SECONDS: Final = 10
 
-_WORDS: Final[dict[Kind, str]] = {
+_REASONS: Final[dict[BlockKind, str]] = {
     "blocked": "the site shuts us out",
     "captcha": "the site asks for a person",
     "limited": "the site says that we ask too often",
@@ -80,119 +80,126 @@ VALID: Final = Verdict("valid")
 
 
 def validate(
-    document: Document,
-    facts: Callable[[], Facts],
+    content: Content,
+    facts: Callable[[], BlockPageSignals],
     config: ValidationConfig,
     body_bytes: int,
     status: int = 200,
-    way: Way = Way.HTTP,
+    transport: TransportKind = TransportKind.HTTP,
 ) -> Verdict:
     """Judge what was read. `facts` is only asked for when the page is not plainly one."""
-    if not config.enabled or document.media == "other" or not 200 <= status < 300:
+    if not config.enabled or content.media == "other" or not 200 <= status < 300:
         return Verdict()
-    verdict = _judged(document, facts, config, body_bytes, way)
+    verdict = _check_content(content, facts, config, body_bytes, transport)
     if verdict is VALID and body_bytes < config.min_body_bytes:
         least = f"{config.min_body_bytes:,}, by `validation.min_body_bytes`"
         return Verdict("soft", f"small: the body has {body_bytes:,} bytes, and a page must have {least}")
     return verdict
 
 
-def _judged(
-    document: Document, facts: Callable[[], Facts], config: ValidationConfig, body_bytes: int, way: Way
+def _check_content(
+    content: Content,
+    facts: Callable[[], BlockPageSignals],
+    config: ValidationConfig,
+    body_bytes: int,
+    transport: TransportKind,
 ) -> Verdict:
     """What it reads like, whatever its size."""
-    if document.media == "text":
-        return VALID if document.text else Verdict("soft", "empty: there is nothing to read")
+    if content.media == "text":
+        return VALID if content.text else Verdict("soft", "empty: there is nothing to read")
     is_small = body_bytes < (SMALL_BODY_BYTES if config.min_body_bytes < 0 else config.min_body_bytes)
-    if not is_small and _is_plainly_a_page(document):
+    if not is_small and _is_clearly_a_page(content):
         return VALID
-    return _Look(document, facts(), is_small, way).verdict()
+    return _BlockPageCheck(content, facts(), is_small, transport).verdict()
 
 
-def refresh_target(facts: Facts) -> str:
+def refresh_target(facts: BlockPageSignals) -> str:
     """Where a page sends its visitors at once, as written; empty when it does not."""
     found = _REFRESH.match(facts.refresh)
-    if found is None or int(found[1]) > REFRESH_SECONDS:
+    if found is None or int(found[1]) > MAX_REFRESH_SECONDS:
         return ""
     return found[2].strip().rstrip("'\"")
 
 
-class _Look:
+class _BlockPageCheck:
     """A closer look at one page that is short of text, or named like a wall."""
 
-    def __init__(self, document: Document, facts: Facts, is_small: bool, way: Way) -> None:
-        self.document = document
+    def __init__(self, content: Content, facts: BlockPageSignals, is_small: bool, transport: TransportKind) -> None:
+        self.content = content
         self.facts = facts
         self.is_small = is_small
-        self.way = way
-        self.title = folded(document.title)
-        self.text = folded(document.text[:MOST_WALL_CHARS])
-        self.headings = tuple(map(folded, facts.headings))
-        heads = (self.title, *self.headings, self.text if len(self.text) <= LINE_CHARS else "")
-        self.headline_kind = headline_kind(part for head in heads for part in parts_of(head))
+        self.transport = transport
+        self.title = fold_text(content.title)
+        self.text = fold_text(content.text[:MAX_BLOCK_PAGE_CHARS])
+        self.headings = tuple(map(fold_text, facts.headings))
+        heads = (self.title, *self.headings, self.text if len(self.text) <= MAX_HEADLINE_CHARS else "")
+        self.headline_kind = headline_kind(part for head in heads for part in headline_parts(head))
 
     def verdict(self) -> Verdict:
-        return self._marked() or self._said() or self._unfinished() or VALID
+        return self._check_markup() or self._check_phrases() or self._check_shell() or VALID
 
-    def _marked(self) -> Verdict | None:
+    def _check_markup(self) -> Verdict | None:
         """A mark that only a wall has."""
-        if self.facts.is_large or len(self.text) > MARKED_CHARS:
+        if self.facts.is_large or len(self.text) > MAX_MARKED_PAGE_CHARS:
             return None
-        for mark, kind, maker in MARKS:
-            if mark in self.facts.marks:
-                return self._rejected(kind, f"{maker}: {mark}")
+        for mark, kind, maker in MARKUP_SIGNATURES:
+            if mark in self.facts.attributes_text:
+                return self._reject(kind, f"{maker}: {mark}")
         return None
 
-    def _said(self) -> Verdict | None:
+    def _check_phrases(self) -> Verdict | None:
         """Words to the visitor, or a wall's headline, and little else."""
-        if self.title.startswith(EXPLAINING):
+        if self.title.startswith(EXPLAINER_TITLE_PREFIXES):
             return None
-        said = said_in("\n".join((self.title, *self.headings, self.text)))
+        said = find_phrases("\n".join((self.title, *self.headings, self.text)))
         kind = self._strongest_kind(said)
         if kind is None:
             return None
-        widget = next((maker for mark, sort, maker in WIDGETS if sort == kind and mark in self.facts.marks), "")
-        if self._rest(kind, [phrase for phrase, _ in said]) > self._most_rest(kind, said, bool(widget)):
+        widget = next(
+            (maker for mark, sort, maker in WIDGET_SIGNATURES if sort == kind and mark in self.facts.attributes_text),
+            "",
+        )
+        if self._other_chars(kind, [phrase for phrase, _ in said]) > self._max_other_chars(kind, said, bool(widget)):
             return None
         seen = (next((phrase for phrase, sort in said if sort == kind), ""), widget)
-        return self._rejected(kind, ", ".join(filter(None, seen)) or f"headline: {self.document.title or self.text}")
+        return self._reject(kind, ", ".join(filter(None, seen)) or f"headline: {self.content.title or self.text}")
 
-    def _strongest_kind(self, said: list[tuple[str, Kind]]) -> Kind | None:
+    def _strongest_kind(self, said: list[tuple[str, BlockKind]]) -> BlockKind | None:
         """What kind of wall it would be: being shut out goes before all else, then the headline, then what is said."""
         kinds = [kind for kind in (self.headline_kind, *(kind for _, kind in said)) if kind is not None]
-        return next((kind for kind in kinds if kind in HARD), kinds[0] if kinds else None)
+        return next((kind for kind in kinds if kind in HARD_KINDS), kinds[0] if kinds else None)
 
-    def _most_rest(self, kind: Kind, said: list[tuple[str, Kind]], has_widget: bool) -> int:
+    def _max_other_chars(self, kind: BlockKind, said: list[tuple[str, BlockKind]], has_widget: bool) -> int:
         """How many characters of its own the page may have and still be nothing but a wall."""
         heads = "\n".join((self.title, *self.headings))
-        if not has_widget and not any(phrase in self._below_heads() for phrase, _ in said):
+        if not has_widget and not any(phrase in self._text_without_headings() for phrase, _ in said):
             # A headline alone: "Access Denied" may be the name of a song. Then the song is described below it.
-            return REST_CHARS
+            return MAX_OTHER_CHARS
         if self.headline_kind is not None or any(phrase in heads for phrase, _ in said):
-            return max(HEADED_REST_CHARS, len(self.text) // 2)
+            return max(MAX_OTHER_CHARS_BELOW_HEADLINE, len(self.text) // 2)
         if self.headings and not self.is_small:
-            return NOTHING
+            return NEVER_A_BLOCK_PAGE
         if kind == "consent" and len(said) < 2 and not has_widget:
             # A page about its own cookies says as much.
-            return NOTHING
-        if name := self._name():
-            return min(len(name) + NAME_CHARS, REST_CHARS)
-        if not self.headings and sum(sort in HARD for _, sort in said) > 1:
-            return HEADED_REST_CHARS
-        return 2 * REST_CHARS if has_widget else REST_CHARS
+            return NEVER_A_BLOCK_PAGE
+        if name := self._shown_title():
+            return min(len(name) + MIN_CHARS_BESIDES_TITLE, MAX_OTHER_CHARS)
+        if not self.headings and sum(sort in HARD_KINDS for _, sort in said) > 1:
+            return MAX_OTHER_CHARS_BELOW_HEADLINE
+        return 2 * MAX_OTHER_CHARS if has_widget else MAX_OTHER_CHARS
 
-    def _below_heads(self) -> str:
+    def _text_without_headings(self) -> str:
         """The text without the lines that are its headings."""
         return "\n".join(line for line in self.text.splitlines() if line.strip() not in self.headings)
 
-    def _name(self) -> str:
+    def _shown_title(self) -> str:
         """The title, when it stands above the text as well, as a heading or as its first line; walls seldom do that."""
         first = self.text.partition("\n")[0].strip()
-        return next((name for name in parts_of(self.title) if name and name in (first, *self.headings)), "")
+        return next((name for name in headline_parts(self.title) if name and name in (first, *self.headings)), "")
 
-    def _rest(self, kind: Kind, phrases: list[str]) -> int:
+    def _other_chars(self, kind: BlockKind, phrases: list[str]) -> int:
         """How many characters of the text are in sentences of its own."""
-        around = (*SMALL_PRINT, *FILLER[kind]) if phrases else SMALL_PRINT
+        around = (*FOOTER_PHRASES, *FILLER_PHRASES[kind]) if phrases else FOOTER_PHRASES
         wall_words = (*phrases, *(words for words in around if words in self.text))
         own = 0
         for sentence in _SENTENCE_ENDS.split(self.text):
@@ -202,42 +209,42 @@ class _Look:
             own += len(sentence)
         return own
 
-    def _unfinished(self) -> Verdict | None:
+    def _check_shell(self) -> Verdict | None:
         """Nothing there yet, or nothing there at all."""
         facts, text = self.facts, self.text
-        if self._is_waiting() and refresh_target(facts):
+        if self._is_loading() and refresh_target(facts):
             return Verdict("soft", "refresh: the page only leads on to another", facts.refresh)
-        if facts.scripts and (seen := self._shell()):
+        if facts.script_count and (seen := self._shell_evidence()):
             return Verdict("soft", "shell: the page is built by scripts", seen)
-        if text or facts.shown or facts.is_large or self.document.links:
+        if text or facts.media_count or facts.is_large or self.content.links:
             return None
         return Verdict("soft", "empty: there is nothing to read")
 
-    def _is_waiting(self) -> bool:
+    def _is_loading(self) -> bool:
         """Whether the text, if there is any, only asks for patience."""
-        return len(self.text) <= LINE_CHARS or (
-            len(self.text) <= SHELL_CHARS and any(words in self.text for words in LOADING)
+        return len(self.text) <= MAX_HEADLINE_CHARS or (
+            len(self.text) <= MAX_SHELL_CHARS and any(words in self.text for words in LOADING_PHRASES)
         )
 
-    def _shell(self) -> str:
+    def _shell_evidence(self) -> str:
         """How the page shows that its scripts have yet to build it; empty when it does not."""
         facts, text = self.facts, self.text
-        says_so = said_in(folded(facts.noscript))
-        if facts.is_unbuilt and len(text) <= (SHELL_CHARS if says_so else LINE_CHARS):
+        says_so = find_phrases(fold_text(facts.noscript_text))
+        if facts.has_empty_mount and len(text) <= (MAX_SHELL_CHARS if says_so else MAX_HEADLINE_CHARS):
             return says_so[0][0] if says_so else "an empty place for an application"
-        if len(text) <= LINE_CHARS and text.strip(" .…").startswith(LOADING):
-            name = self._name()
-            return "" if name and len(text) > len(name) + NAME_CHARS else self.document.text
-        return "" if text or facts.shown or facts.is_large else "only scripts"
+        if len(text) <= MAX_HEADLINE_CHARS and text.strip(" .…").startswith(LOADING_PHRASES):
+            name = self._shown_title()
+            return "" if name and len(text) > len(name) + MIN_CHARS_BESIDES_TITLE else self.content.text
+        return "" if text or facts.media_count or facts.is_large else "only scripts"
 
-    def _rejected(self, kind: Kind, evidence: str) -> Verdict:
+    def _reject(self, kind: BlockKind, evidence: str) -> Verdict:
         # A check of the browser that a browser did not pass is no longer a check.
-        is_hard = kind in HARD or (kind == "challenge" and self.way is Way.BROWSER)
-        return Verdict("hard" if is_hard else "soft", f"{kind}: {_WORDS[kind]}", evidence)
+        is_hard = kind in HARD_KINDS or (kind == "challenge" and self.transport is TransportKind.BROWSER)
+        return Verdict("hard" if is_hard else "soft", f"{kind}: {_REASONS[kind]}", evidence)
 
 
-def _is_plainly_a_page(document: Document) -> bool:
-    length = len(document.text)
-    if length < PLAIN_TEXT_CHARS:
+def _is_clearly_a_page(content: Content) -> bool:
+    length = len(content.text)
+    if length < MIN_PAGE_CHARS:
         return False
-    return length > MOST_WALL_CHARS or headline_kind(parts_of(folded(document.title))) is None
+    return length > MAX_BLOCK_PAGE_CHARS or headline_kind(headline_parts(fold_text(content.title))) is None

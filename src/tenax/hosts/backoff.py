@@ -7,25 +7,25 @@ import msgspec
 from tenax.config import FetchConfig
 from tenax.model import Failed, FailureKind, HostRecord, Outcome
 
-LONGEST_WORDS = 200
+MAX_REASON_CHARS = 200
 """A reason may quote the other side; the record must not grow with it."""
 
 
-def is_resting(record: HostRecord, now: float) -> bool:
+def is_backing_off(record: HostRecord, now: float) -> bool:
     """Whether it rests for more than its pace. What arrives meanwhile was asked for before the rest began."""
-    return record.next_at > now and bool(record.resting_why)
+    return record.next_at > now and bool(record.backoff_reason)
 
 
-def is_no_host(outcome: Outcome) -> bool:
+def is_unknown_host(outcome: Outcome) -> bool:
     """Its name does not exist: that is the URL's own failure. There is no host to leave alone, or to ask at a pace."""
     return isinstance(outcome, Failed) and outcome.kind is FailureKind.DNS and not outcome.is_site_wide
 
 
-def with_rest(record: HostRecord, until: float, why: str) -> HostRecord:
+def start_backoff(record: HostRecord, until: float, why: str) -> HostRecord:
     """The record with this rest, unless it rests that long already: a rest is never shortened."""
     if until <= record.next_at:
         return record
-    return msgspec.structs.replace(record, next_at=until, resting_why=why[:LONGEST_WORDS])
+    return msgspec.structs.replace(record, next_at=until, backoff_reason=why[:MAX_REASON_CHARS])
 
 
 def retry_delay_seconds(attempt: int, fetch: FetchConfig, jitter: float) -> float:
@@ -34,11 +34,11 @@ def retry_delay_seconds(attempt: int, fetch: FetchConfig, jitter: float) -> floa
     return wait * (1 + fetch.retry_jitter * jitter)
 
 
-def asked_seconds(retry_after_seconds: float | None, fetch: FetchConfig) -> float:
+def allowed_retry_after(retry_after_seconds: float | None, fetch: FetchConfig) -> float:
     """The Retry-After that we obey; 0 when there is none."""
     return min(retry_after_seconds or 0.0, fetch.max_retry_after_seconds)
 
 
-def in_words(seconds: float) -> str:
+def format_seconds(seconds: float) -> str:
     """`45 s`, `5 min`."""
     return f"{seconds / 60:.0f} min" if seconds >= 120 and seconds % 60 == 0 else f"{seconds:.0f} s"

@@ -11,11 +11,11 @@ from __future__ import annotations
 import msgspec
 
 from tenax.config import HostsConfig, SiteConfig
-from tenax.hosts.backoff import asked_seconds, retry_delay_seconds, with_rest
+from tenax.hosts.backoff import allowed_retry_after, retry_delay_seconds, start_backoff
 from tenax.model import Deferred, Failed, FailureKind, HostRecord, Outcome, Refused
 
 # One of these may be the page's own fault; a row of them is the host's.
-_AMBIGUOUS = frozenset(
+_AMBIGUOUS_FAILURES = frozenset(
     {
         FailureKind.SERVER_ERROR,
         FailureKind.TIMEOUT_HEADERS,
@@ -25,34 +25,34 @@ _AMBIGUOUS = frozenset(
     }
 )
 # These say nothing about whether the host is up: we broke, or there is no such host.
-_TELLS_NOTHING = frozenset({FailureKind.INTERNAL, FailureKind.DNS})
-SPREAD = 0.1
+_IGNORED_FAILURES = frozenset({FailureKind.INTERNAL, FailureKind.DNS})
+JITTER = 0.1
 """Hosts that went down together are not probed in step: a rest is up to this share longer, within the longest."""
 
 
-def must_probe(record: HostRecord) -> bool:
+def should_probe(record: HostRecord) -> bool:
     """The next request, once its rest is over, must be a probe."""
     return record.breaker != "closed"
 
 
-def is_trouble(outcome: Outcome) -> bool:
+def is_host_failure(outcome: Outcome) -> bool:
     """The host's own trouble, as far as we can tell. A 429 is not: whoever can say that is up."""
     if not isinstance(outcome, Failed) or outcome.kind in (FailureKind.INTERNAL, FailureKind.RATE_LIMITED):
         return False
-    return outcome.is_site_wide or outcome.kind in _AMBIGUOUS
+    return outcome.is_site_wide or outcome.kind in _AMBIGUOUS_FAILURES
 
 
-def own_failure(failed: Failed, record: HostRecord) -> Failed:
+def attribute_failure(failed: Failed, record: HostRecord) -> Failed:
     """A connection that breaks while the host answers otherwise is the failure of the URL: it spends an attempt.
 
     `record` is the host as it was known before. A row of them counts towards an outage all the same.
     """
-    is_well = record.page_count > 0 and not record.failures_in_a_row and not must_probe(record)
+    is_well = record.page_count > 0 and not record.failures_in_a_row and not should_probe(record)
     is_own = failed.kind is FailureKind.RESET and failed.is_site_wide and is_well
     return msgspec.structs.replace(failed, is_site_wide=False) if is_own else failed
 
 
-def after_answer(
+def apply_breaker(
     record: HostRecord, outcome: Outcome, now: float, site: SiteConfig, jitter: float, is_late: bool
 ) -> HostRecord:
     """Trouble counts until the breaker opens; any answer starts the count again.
@@ -60,57 +60,61 @@ def after_answer(
     `is_late`: the answer came during a rest, so it was asked for before that. It opens no breaker a second time, and
     closes none: the probe decides.
     """
-    if isinstance(outcome, Failed) and is_trouble(outcome):
-        return _troubled(record, outcome, now, site, jitter, is_late)
-    if isinstance(outcome, (Deferred, Refused)) or (isinstance(outcome, Failed) and outcome.kind in _TELLS_NOTHING):
+    if isinstance(outcome, Failed) and is_host_failure(outcome):
+        return _count_failure(record, outcome, now, site, jitter, is_late)
+    if isinstance(outcome, (Deferred, Refused)) or (isinstance(outcome, Failed) and outcome.kind in _IGNORED_FAILURES):
         return record
-    if must_probe(record) and not is_late:
-        return _passed(record, site.hosts)  # a page is worth a probe
+    if should_probe(record) and not is_late:
+        return _pass_probe(record, site.hosts)  # a page is worth a probe
     return msgspec.structs.replace(record, failures_in_a_row=0) if record.failures_in_a_row else record
 
 
-def after_probe(record: HostRecord, is_up: bool, why: str, now: float, site: SiteConfig, jitter: float) -> HostRecord:
+def apply_breaker_probe(
+    record: HostRecord, is_up: bool, why: str, now: float, site: SiteConfig, jitter: float
+) -> HostRecord:
     """The record after the host's root was asked for. How soon the next request may start, its pace says."""
     if is_up:
-        return _passed(record, site.hosts)
-    return _opened(_with_one_more_failure(record), why, 0.0, now, site.hosts, jitter)
+        return _pass_probe(record, site.hosts)
+    return _open_breaker(_increment_failures(record), why, 0.0, now, site.hosts, jitter)
 
 
-def _troubled(
+def _count_failure(
     record: HostRecord, failed: Failed, now: float, site: SiteConfig, jitter: float, is_late: bool
 ) -> HostRecord:
-    record = _with_one_more_failure(record)
-    asked = asked_seconds(failed.retry_after_seconds, site.fetch)
-    if must_probe(record) and is_late:
-        return with_rest(record, now + asked, f"down: {failed.why}, asked to wait {asked:.0f} s")
-    if must_probe(record) or record.failures_in_a_row >= site.hosts.breaker_failures:
-        return _opened(record, failed.why, asked, now, site.hosts, jitter)
+    record = _increment_failures(record)
+    asked = allowed_retry_after(failed.retry_after_seconds, site.fetch)
+    if should_probe(record) and is_late:
+        return start_backoff(record, now + asked, f"down: {failed.why}, asked to wait {asked:.0f} s")
+    if should_probe(record) or record.failures_in_a_row >= site.hosts.breaker_failures:
+        return _open_breaker(record, failed.why, asked, now, site.hosts, jitter)
     if not failed.is_site_wide:
         return record
     wait = retry_delay_seconds(record.failures_in_a_row - 1, site.fetch, jitter)
     words = f"trouble: {failed.why}, asked to wait {asked:.0f} s" if asked else f"trouble: {failed.why}"
-    return with_rest(record, now + max(wait, asked), words)
+    return start_backoff(record, now + max(wait, asked), words)
 
 
-def _with_one_more_failure(record: HostRecord) -> HostRecord:
+def _increment_failures(record: HostRecord) -> HostRecord:
     return msgspec.structs.replace(record, failures_in_a_row=record.failures_in_a_row + 1)
 
 
-def _opened(record: HostRecord, why: str, asked: float, now: float, hosts: HostsConfig, jitter: float) -> HostRecord:
+def _open_breaker(
+    record: HostRecord, why: str, retry_after: float, now: float, hosts: HostsConfig, jitter: float
+) -> HostRecord:
     """Each time it opens without having been closed, the rest is longer."""
-    again = record.breaker_rest_seconds * hosts.breaker_factor if must_probe(record) else 0.0
-    rest = min(max(again, hosts.breaker_first_seconds), hosts.breaker_longest_seconds)
-    record = msgspec.structs.replace(record, breaker="open", breaker_rest_seconds=rest, probes_passed=0)
-    spread = min(rest * (1 + SPREAD * jitter), hosts.breaker_longest_seconds)
-    return with_rest(
-        record, now + max(spread, asked), f"down: {record.failures_in_a_row} failures in a row, last: {why}"
+    again = record.breaker_backoff_seconds * hosts.breaker_factor if should_probe(record) else 0.0
+    rest = min(max(again, hosts.breaker_first_seconds), hosts.breaker_max_seconds)
+    record = msgspec.structs.replace(record, breaker="open", breaker_backoff_seconds=rest, probes_passed=0)
+    spread = min(rest * (1 + JITTER * jitter), hosts.breaker_max_seconds)
+    return start_backoff(
+        record, now + max(spread, retry_after), f"down: {record.failures_in_a_row} failures in a row, last: {why}"
     )
 
 
-def _passed(record: HostRecord, hosts: HostsConfig) -> HostRecord:
+def _pass_probe(record: HostRecord, hosts: HostsConfig) -> HostRecord:
     passed = record.probes_passed + 1
     if passed < hosts.half_open_successes:
         return msgspec.structs.replace(record, breaker="half_open", probes_passed=passed, failures_in_a_row=0)
     return msgspec.structs.replace(
-        record, breaker="closed", breaker_rest_seconds=0.0, probes_passed=0, failures_in_a_row=0
+        record, breaker="closed", breaker_backoff_seconds=0.0, probes_passed=0, failures_in_a_row=0
     )

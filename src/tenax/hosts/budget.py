@@ -5,11 +5,11 @@ from __future__ import annotations
 import msgspec
 
 from tenax.config import HostsConfig
-from tenax.hosts.backoff import in_words, is_no_host, with_rest
+from tenax.hosts.backoff import format_seconds, is_unknown_host, start_backoff
 from tenax.model import Failed, FailureKind, HostRecord, Outcome
 
 # The host is well: it answered, and the answer is final. Or the failure is our own.
-_FREE = frozenset(
+_FREE_FAILURES = frozenset(
     {
         FailureKind.NOT_FOUND,
         FailureKind.GONE,
@@ -22,13 +22,13 @@ _FREE = frozenset(
 )
 
 
-def after_answer(record: HostRecord, outcome: Outcome, now: float, hosts: HostsConfig) -> HostRecord:
+def apply_retry_budget(record: HostRecord, outcome: Outcome, now: float, hosts: HostsConfig) -> HostRecord:
     """A failure uses up a part of the budget; only time gives it back."""
-    if not isinstance(outcome, Failed) or outcome.kind in _FREE or is_no_host(outcome):
+    if not isinstance(outcome, Failed) or outcome.kind in _FREE_FAILURES or is_unknown_host(outcome):
         return record
     window = sorted([at for at in record.recent_failures if at > now - hosts.budget_window_seconds] + [now])
     if len(window) < hosts.budget_failures:
         return msgspec.structs.replace(record, recent_failures=tuple(window))
-    why = f"retry budget: {len(window)} failures in {in_words(hosts.budget_window_seconds)}"
+    why = f"retry budget: {len(window)} failures in {format_seconds(hosts.budget_window_seconds)}"
     record = msgspec.structs.replace(record, recent_failures=())
-    return with_rest(record, now + hosts.budget_lockout_seconds, why)
+    return start_backoff(record, now + hosts.budget_lockout_seconds, why)

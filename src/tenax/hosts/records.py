@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 
 from tenax.model import HostRecord
 
-CAPACITY = 10_000
-ROBOTS_CHARS = 16 * 1024 * 1024
+MAX_IDLE_HOSTS = 10_000
+MAX_ROBOTS_CHARS = 16 * 1024 * 1024
 
 
 class MemoryHosts:
@@ -17,7 +17,7 @@ class MemoryHosts:
     Of those, so many, and so many characters of their robots.txts: one may have half a million.
     """
 
-    def __init__(self, capacity: int = CAPACITY, robots_chars: int = ROBOTS_CHARS) -> None:
+    def __init__(self, capacity: int = MAX_IDLE_HOSTS, robots_chars: int = MAX_ROBOTS_CHARS) -> None:
         self._capacity = capacity
         self._robots_chars = robots_chars
         self._in_flight: Counter[str] = Counter()
@@ -25,9 +25,9 @@ class MemoryHosts:
         self._idle: OrderedDict[str, HostRecord] = OrderedDict()  # in the order they were last released
         self._idle_chars = 0
 
-    def adopt(self, record: HostRecord) -> HostRecord:
+    def acquire(self, record: HostRecord) -> HostRecord:
         origin = record.origin
-        known = self._busy.get(origin) or self._wake(origin)
+        known = self._busy.get(origin) or self._remove_idle(origin)
         # `next_at` only ever grows, so the later one was written last. On a tie ours may hold a fresher robots.txt.
         newest = record if known is None or record.next_at > known.next_at else known
         self._in_flight[origin] += 1
@@ -41,7 +41,7 @@ class MemoryHosts:
         if record.origin in self._busy:
             self._busy[record.origin] = record
         else:
-            self._rest(record)
+            self._add_idle(record)
 
     def release(self, origin: str) -> None:
         self._in_flight[origin] -= 1
@@ -49,7 +49,7 @@ class MemoryHosts:
             del self._in_flight[origin]
             record = self._busy.pop(origin, None)
             if record is not None:
-                self._rest(record)
+                self._add_idle(record)
 
     def is_busy(self, origin: str) -> bool:
         """Whether a visit of it is in flight."""
@@ -63,40 +63,40 @@ class MemoryHosts:
     def __len__(self) -> int:
         return len(self._busy) + len(self._idle)
 
-    def _rest(self, record: HostRecord) -> None:
-        self._wake(record.origin)
+    def _add_idle(self, record: HostRecord) -> None:
+        self._remove_idle(record.origin)
         self._idle[record.origin] = record
-        self._idle_chars += _chars(record)
+        self._idle_chars += _robots_length(record)
         while len(self._idle) > self._capacity or self._idle_chars > self._robots_chars:
-            self._idle_chars -= _chars(self._idle.popitem(last=False)[1])
+            self._idle_chars -= _robots_length(self._idle.popitem(last=False)[1])
 
-    def _wake(self, origin: str) -> HostRecord | None:
+    def _remove_idle(self, origin: str) -> HostRecord | None:
         record = self._idle.pop(origin, None)
         if record is not None:
-            self._idle_chars -= _chars(record)
+            self._idle_chars -= _robots_length(record)
         return record
 
 
-class OwnHosts:
+class UnsharedHosts:
     """`Hosts` of a process that shares them with nobody."""
 
-    def __init__(self, near: MemoryHosts) -> None:
-        self._near = near
+    def __init__(self, local_hosts: MemoryHosts) -> None:
+        self._local_hosts = local_hosts
 
-    async def adopt(self, record: HostRecord) -> HostRecord:
-        return self._near.adopt(record)
+    async def acquire(self, record: HostRecord) -> HostRecord:
+        return self._local_hosts.acquire(record)
 
     def get(self, origin: str) -> HostRecord | None:
-        return self._near.get(origin)
+        return self._local_hosts.get(origin)
 
-    async def learn(self, origin: str, fallback: HostRecord, rule: Callable[[HostRecord], HostRecord]) -> HostRecord:
-        record = rule(self._near.get(origin) or fallback)
-        self._near.put(record)
+    async def update(self, origin: str, fallback: HostRecord, rule: Callable[[HostRecord], HostRecord]) -> HostRecord:
+        record = rule(self._local_hosts.get(origin) or fallback)
+        self._local_hosts.put(record)
         return record
 
     def release(self, origin: str) -> None:
-        self._near.release(origin)
+        self._local_hosts.release(origin)
 
 
-def _chars(record: HostRecord) -> int:
+def _robots_length(record: HostRecord) -> int:
     return len(record.robots.text) if record.robots is not None else 0

@@ -12,15 +12,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from heapq import merge
 from typing import Final, NamedTuple
 
-MOST_COMPARISONS: Final = 2_000
+MAX_COMPARISONS: Final = 2_000
 """Of a URL with parts of rules that do not match it. No file of an honest site comes near: past it, it is closed."""
 
 _GRAM_CHARS: Final = 4
-_MOST_GRAMS: Final = 32
+_MAX_GRAMS: Final = 32
 _STARS = re.compile(r"\*+")
 
 
-class _Wildcards(NamedTuple):
+class _WildcardRule(NamedTuple):
     """A rule with `*`: its literal parts must follow each other in a path, the first at its start."""
 
     parts: tuple[str, ...]
@@ -51,9 +51,9 @@ class RuleIndex:
     def __init__(self, rules: Iterable[tuple[str, bool]]) -> None:
         """`rules`: patterns, and whether they allow, the longer ones first; of two that match the earlier one holds."""
         self._allows: list[bool] = []
-        self._beginnings = _Beginnings()
-        self._whole: dict[str, int] = {}
-        self._wildcards: dict[int, _Wildcards] = {}
+        self._prefixes = _PrefixRules()
+        self._exact: dict[str, int] = {}
+        self._wildcards: dict[int, _WildcardRule] = {}
         self._by_gram: dict[str, list[int]] = {}
         """Rules with wildcards, in their order, each under one piece of text that a path must have to match."""
         self.comparisons = 0
@@ -64,35 +64,35 @@ class RuleIndex:
                 seen.add(pattern)
                 self._add(len(self._allows), pattern)
                 self._allows.append(allows)
-        self._beginnings.arrange()
+        self._prefixes.build()
         self._gram_sizes = {len(gram) for gram in self._by_gram}
 
     def _add(self, rank: int, pattern: str) -> None:
         if "*" in pattern:
             self._add_wildcards(rank, pattern)
         elif pattern.endswith("$"):
-            self._whole[pattern[:-1]] = rank
+            self._exact[pattern[:-1]] = rank
         else:
-            self._beginnings.ranks[pattern] = rank
+            self._prefixes.ranks[pattern] = rank
 
     def _add_wildcards(self, rank: int, pattern: str) -> None:
         is_anchored = pattern.endswith("$")
         parts = tuple(_STARS.sub("*", pattern[:-1] if is_anchored else pattern).split("*"))
-        self._wildcards[rank] = _Wildcards(parts, sum(map(len, parts)), is_anchored)
+        self._wildcards[rank] = _WildcardRule(parts, sum(map(len, parts)), is_anchored)
         # Under the one with the fewest others: that is the one that few paths have. A slash is in every path.
         grams = _grams(parts, min(max(map(len, parts)), _GRAM_CHARS))
-        gram = min((gram for gram in grams if gram != "/"), key=self._crowd, default="")
+        gram = min((gram for gram in grams if gram != "/"), key=self._gram_count, default="")
         self._by_gram.setdefault(gram, []).append(rank)
 
-    def _crowd(self, gram: str) -> int:
+    def _gram_count(self, gram: str) -> int:
         return len(self._by_gram.get(gram, ()))
 
-    def allows(self, path: str) -> bool:
+    def is_allowed(self, path: str) -> bool:
         """Whether this path, with its query, may be asked for."""
         nobody = len(self._allows)
-        best = min(self._beginnings.longest_of(path, nobody), self._whole.get(path, nobody))
+        best = min(self._prefixes.longest_match(path, nobody), self._exact.get(path, nobody))
         self.comparisons = 0
-        for rank in self._candidates(path):
+        for rank in self._wildcard_ranks(path):
             if rank > best:
                 break
             is_match, comparisons = self._wildcards[rank].match(path)
@@ -100,46 +100,46 @@ class RuleIndex:
                 best = rank
                 break
             self.comparisons += comparisons
-            if self.comparisons > MOST_COMPARISONS:
+            if self.comparisons > MAX_COMPARISONS:
                 return False
         return best == nobody or self._allows[best]
 
-    def _candidates(self, path: str) -> Iterator[int]:
+    def _wildcard_ranks(self, path: str) -> Iterator[int]:
         """Rules with wildcards that may match, in their order."""
         pieces = {path[at : at + size] for size in self._gram_sizes for at in range(len(path))} | {""}
         return merge(*(self._by_gram[piece] for piece in self._by_gram.keys() & pieces))
 
 
-class _Beginnings:
+class _PrefixRules:
     """Patterns without wildcards, each with its rank. The longest that a path begins with is a few steps away."""
 
     def __init__(self) -> None:
         self.ranks: dict[str, int] = {}
         self._sorted: list[str] = []
-        self._shorter: list[int] = []
+        self._parents: list[int] = []
         """For each of them where the longest other is that it begins with; -1: there is none."""
 
-    def arrange(self) -> None:
+    def build(self) -> None:
         """To be called when all are there."""
         self._sorted = sorted(self.ranks)
         open_ones: list[int] = []
         for number, pattern in enumerate(self._sorted):
             while open_ones and not pattern.startswith(self._sorted[open_ones[-1]]):
                 open_ones.pop()
-            self._shorter.append(open_ones[-1] if open_ones else -1)
+            self._parents.append(open_ones[-1] if open_ones else -1)
             open_ones.append(number)
 
-    def longest_of(self, path: str, otherwise: int) -> int:
+    def longest_match(self, path: str, default: int) -> int:
         """The rank of the longest one. Whatever lies between it and the path in their order begins with it too."""
         number = bisect_right(self._sorted, path) - 1
         while number >= 0 and not path.startswith(self._sorted[number]):
-            number = self._shorter[number]
-        return self.ranks[self._sorted[number]] if number >= 0 else otherwise
+            number = self._parents[number]
+        return self.ranks[self._sorted[number]] if number >= 0 else default
 
 
 def _grams(parts: Sequence[str], size: int) -> Iterator[str]:
     """Some pieces of this many letters of the literal parts."""
-    left = _MOST_GRAMS if size else 0
+    left = _MAX_GRAMS if size else 0
     for part in reversed(parts):  # what rules of one site share stands at their beginning
         for at in range(min(len(part) - size + 1, left)):
             yield part[at : at + size]

@@ -10,34 +10,44 @@ import msgspec
 
 from tenax.config import FetchConfig, PolitenessConfig, SiteConfig
 from tenax.hosts import breaker, budget, cooldown, throttle, transport_choice
-from tenax.hosts.backoff import asked_seconds, is_no_host, is_resting, retry_delay_seconds, with_rest
-from tenax.hosts.breaker import must_probe, own_failure
-from tenax.hosts.robots import OUR_NAMES, matcher
-from tenax.hosts.throttle import asked_of_all, pace_seconds
-from tenax.hosts.transport_choice import usual_way
-from tenax.model import Deferred, Failed, FailureKind, Fetched, HostRecord, Outcome, RobotsCopy, RobotsVerdict, Way
+from tenax.hosts.backoff import allowed_retry_after, is_backing_off, is_unknown_host, retry_delay_seconds, start_backoff
+from tenax.hosts.breaker import attribute_failure, should_probe
+from tenax.hosts.robots import OUR_NAMES, robots_rules
+from tenax.hosts.throttle import pace_seconds, shared_limits
+from tenax.hosts.transport_choice import usual_transport
+from tenax.model import (
+    Deferred,
+    Failed,
+    FailureKind,
+    Fetched,
+    HostRecord,
+    Outcome,
+    RobotsCopy,
+    RobotsVerdict,
+    TransportKind,
+)
 
 
-def with_robots(
+def apply_robots(
     record: HostRecord, copy: RobotsCopy, politeness: PolitenessConfig, names: frozenset[str] = OUR_NAMES
 ) -> HostRecord:
     """The record with this robots.txt, which may mean us by any of these names.
 
     An unreachable one puts the host to rest until it is to be asked again.
     """
-    robots = matcher(copy, names)
+    robots = robots_rules(copy, names)
     record = msgspec.structs.replace(
         record,
         robots=copy,
         crawl_delay_seconds=robots.crawl_delay(politeness.max_crawl_delay_seconds),
-        is_allowed=not robots.closes_everything(),
+        is_allowed=not robots.is_all_disallowed(),
     )
     if copy.verdict is RobotsVerdict.UNREACHABLE:
-        return with_rest(record, copy.expires_at, f"robots.txt unreachable: {copy.why}")
+        return start_backoff(record, copy.expires_at, f"robots.txt unreachable: {copy.why}")
     return record
 
 
-def robots_trouble(copy: RobotsCopy) -> Failed | None:
+def robots_failure(copy: RobotsCopy) -> Failed | None:
     """A robots.txt that answers with a broken server, as a failure of its host: it counts towards an outage like that
     of a page. A 429 does not: whoever says that is up."""
     if copy.verdict is not RobotsVerdict.UNREACHABLE or copy.http_status is None or copy.http_status < 500:
@@ -46,7 +56,7 @@ def robots_trouble(copy: RobotsCopy) -> Failed | None:
     return Failed(why, FailureKind.SERVER_ERROR, is_site_wide=True, status=copy.http_status)
 
 
-def lasting(
+def extend_robots_expiry(
     copy: RobotsCopy,
     record: HostRecord,
     politeness: PolitenessConfig,
@@ -59,7 +69,7 @@ def lasting(
     A host with an hour or a day between two requests would else be asked for nothing but its robots.txt, for ever. An
     old copy that stands in for one that cannot be had serves no longer than it may.
     """
-    delay = matcher(copy, names).crawl_delay(politeness.max_crawl_delay_seconds)
+    delay = robots_rules(copy, names).crawl_delay(politeness.max_crawl_delay_seconds)
     pace = pace_seconds(msgspec.structs.replace(record, crawl_delay_seconds=delay), politeness)
     until = now + pace * (requests + 1)
     if copy.fetched_at < now:
@@ -69,7 +79,7 @@ def lasting(
     return msgspec.structs.replace(copy, expires_at=until)
 
 
-def retried_soon(copy: RobotsCopy, record: HostRecord, fetch: FetchConfig, now: float) -> RobotsCopy:
+def shorten_robots_retry(copy: RobotsCopy, record: HostRecord, fetch: FetchConfig, now: float) -> RobotsCopy:
     """The copy of an unreachable robots.txt, due again as any other failed request: the first failures of a host in a
     row may be a moment's. When the attempts of one URL are spent, the wait is that of an unreachable robots.txt."""
     failures = record.failures_in_a_row
@@ -78,84 +88,90 @@ def retried_soon(copy: RobotsCopy, record: HostRecord, fetch: FetchConfig, now: 
     return msgspec.structs.replace(copy, expires_at=now + retry_delay_seconds(failures, fetch, 0.0))
 
 
-def after_visit(
+def host_after_visit(
     record: HostRecord,
     outcome: Outcome,
     answered_at: float,
     requests: int,
     site: SiteConfig,
     jitter: float,
-    way: Way = Way.HTTP,
-    other_way: Way | None = None,
+    transport: TransportKind = TransportKind.HTTP,
+    other_transport: TransportKind | None = None,
 ) -> HostRecord:
     """The record after a visit that sent `requests` requests.
 
     `answered_at` is when the last answer's headers arrived, or when we gave up on it; `jitter` is a random number
-    from 0 to 1; `way` is how the page was asked for, and `other_way` how else it might have been.
+    from 0 to 1; `transport` is how the page was asked for, and `other_transport` how else it might have been.
     """
     if requests == 0 and isinstance(outcome, Deferred):
-        return _waiting(record, outcome.until, answered_at)
+        return _defer_host(record, outcome.until, answered_at)
     if requests == 0 and not isinstance(outcome, Failed):
         return record
-    if is_no_host(outcome):
+    if is_unknown_host(outcome):
         requests = max(requests - 1, 0)  # the last one was never sent
     if isinstance(outcome, Failed) and outcome.kind is FailureKind.PROXY:
-        return _after_turn(_unreached(record, outcome, answered_at, site), answered_at, requests, site.politeness)
-    is_late = is_resting(record, answered_at)
-    is_echo = throttle.is_echo(record, outcome, is_late)
-    record = throttle.after_answer(record, outcome, answered_at, site, jitter, is_late)
-    record = breaker.after_answer(record, outcome, answered_at, site, jitter, is_late)
+        return _finish_requests(
+            _after_proxy_failure(record, outcome, answered_at, site), answered_at, requests, site.politeness
+        )
+    is_late = is_backing_off(record, answered_at)
+    is_echo = throttle.is_repeated_limit(record, outcome, is_late)
+    record = throttle.apply_throttle(record, outcome, answered_at, site, jitter, is_late)
+    record = breaker.apply_breaker(record, outcome, answered_at, site, jitter, is_late)
     if not is_echo:
-        record = budget.after_answer(record, outcome, answered_at, site.hosts)
-        record = cooldown.after_answer(record, outcome, answered_at, site.hosts)
-    record = transport_choice.after_answer(record, outcome, answered_at, site.browser.learn_seconds, way, other_way)
-    return _after_turn(record, answered_at, requests, site.politeness, outcome)
+        record = budget.apply_retry_budget(record, outcome, answered_at, site.hosts)
+        record = cooldown.apply_cooldown(record, outcome, answered_at, site.hosts)
+    record = transport_choice.apply_transport_choice(
+        record, outcome, answered_at, site.browser.learn_seconds, transport, other_transport
+    )
+    return _finish_requests(record, answered_at, requests, site.politeness, outcome)
 
 
-def after_probe(record: HostRecord, is_up: bool, why: str, now: float, site: SiteConfig, jitter: float) -> HostRecord:
-    """The record after one small request to a host that `must_probe`; `why` says what came of it."""
-    record = breaker.after_probe(record, is_up, why, now, site, jitter)
-    return _after_turn(record, now, 1, site.politeness)
+def host_after_probe(
+    record: HostRecord, is_up: bool, why: str, now: float, site: SiteConfig, jitter: float
+) -> HostRecord:
+    """The record after one small request to a host that `should_probe`; `why` says what came of it."""
+    record = breaker.apply_breaker_probe(record, is_up, why, now, site, jitter)
+    return _finish_requests(record, now, 1, site.politeness)
 
 
-def _unreached(record: HostRecord, failed: Failed, now: float, site: SiteConfig) -> HostRecord:
+def _after_proxy_failure(record: HostRecord, failed: Failed, now: float, site: SiteConfig) -> HostRecord:
     """No proxy brought us to the host: it is blamed for nothing, and left alone when all of them said no."""
-    asked = asked_seconds(failed.retry_after_seconds, site.fetch)
-    return with_rest(record, now + asked, failed.why) if asked else record
+    asked = allowed_retry_after(failed.retry_after_seconds, site.fetch)
+    return start_backoff(record, now + asked, failed.why) if asked else record
 
 
-def _waiting(record: HostRecord, until: float, now: float) -> HostRecord:
+def _defer_host(record: HostRecord, until: float, now: float) -> HostRecord:
     """The turn is somebody else's until then, for whichever of its tasks: they are not tried one after the other."""
     if until <= record.next_at:
         return record
-    why = record.resting_why if record.next_at > now else ""
-    return msgspec.structs.replace(record, next_at=until, resting_why=why)
+    why = record.backoff_reason if record.next_at > now else ""
+    return msgspec.structs.replace(record, next_at=until, backoff_reason=why)
 
 
-def _after_turn(
+def _finish_requests(
     record: HostRecord, now: float, requests: int, politeness: PolitenessConfig, outcome: Outcome | None = None
 ) -> HostRecord:
     """The next turn is a pace away for each request, or after the rest."""
     return msgspec.structs.replace(
         record,
         next_at=max(record.next_at, now + pace_seconds(record, politeness) * requests),
-        resting_why=record.resting_why if record.next_at > now else "",
-        page_count=record.page_count + (isinstance(outcome, Fetched) and not outcome.catalogue),
+        backoff_reason=record.backoff_reason if record.next_at > now else "",
+        page_count=record.page_count + (isinstance(outcome, Fetched) and not outcome.url_list),
         error_count=record.error_count + (isinstance(outcome, Failed) and outcome.kind is not FailureKind.INTERNAL),
     )
 
 
 __all__ = [
-    "after_probe",
-    "after_visit",
-    "asked_of_all",
-    "is_no_host",
-    "lasting",
-    "must_probe",
-    "own_failure",
+    "apply_robots",
+    "attribute_failure",
+    "extend_robots_expiry",
+    "host_after_probe",
+    "host_after_visit",
+    "is_unknown_host",
     "pace_seconds",
-    "retried_soon",
-    "robots_trouble",
-    "usual_way",
-    "with_robots",
+    "robots_failure",
+    "shared_limits",
+    "shorten_robots_retry",
+    "should_probe",
+    "usual_transport",
 ]

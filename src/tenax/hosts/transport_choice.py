@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import msgspec
 
-from tenax.model import Failed, FailureKind, Fetched, HostRecord, Outcome, Way
+from tenax.model import Failed, FailureKind, Fetched, HostRecord, Outcome, TransportKind
 
 
-def usual_way(record: HostRecord, now: float) -> Way:
+def usual_transport(record: HostRecord, now: float) -> TransportKind:
     """How a page of this host is asked for that needs nothing special."""
-    return record.way if record.way is not None and record.way_until > now else Way.HTTP
+    return record.transport if record.transport is not None and record.transport_until > now else TransportKind.HTTP
 
 
-def after_answer(
-    record: HostRecord, outcome: Outcome, now: float, learn_seconds: float, way: Way, other_way: Way | None
+def apply_transport_choice(
+    record: HostRecord,
+    outcome: Outcome,
+    now: float,
+    learn_seconds: float,
+    transport: TransportKind,
+    other_transport: TransportKind | None,
 ) -> HostRecord:
     """A page teaches the way it came by. A reset sends the whole host the other way, until that is found wanting too.
 
@@ -21,14 +26,16 @@ def after_answer(
     be taken for one that is down.
     """
     if isinstance(outcome, Fetched):
-        return _learned(record, way, now, learn_seconds)
+        return _set_transport(record, transport, now, learn_seconds)
     is_reset = isinstance(outcome, Failed) and outcome.kind is FailureKind.RESET
-    if is_reset and way is usual_way(record, now):
-        return _learned(record, other_way or Way.HTTP, now, learn_seconds)
+    if is_reset and transport is usual_transport(record, now):
+        return _set_transport(record, other_transport or TransportKind.HTTP, now, learn_seconds)
     return record
 
 
-def _learned(record: HostRecord, way: Way, now: float, learn_seconds: float) -> HostRecord:
-    if way is not Way.HTTP:
-        return msgspec.structs.replace(record, way=way, way_until=now + learn_seconds)
-    return msgspec.structs.replace(record, way=None, way_until=0.0) if record.way is not None else record
+def _set_transport(record: HostRecord, transport: TransportKind, now: float, learn_seconds: float) -> HostRecord:
+    if transport is not TransportKind.HTTP:
+        return msgspec.structs.replace(record, transport=transport, transport_until=now + learn_seconds)
+    return (
+        msgspec.structs.replace(record, transport=None, transport_until=0.0) if record.transport is not None else record
+    )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from tenax.model.value import Value
 
-ALARMS_BELIEVED = 2
+MAX_FALSE_ALARMS = 2
 """After so many announced changes in a row that were none, a page's sitemap is not heard."""
 
 
-class Freshness(Value, frozen=True):
+class ChangeHistory(Value, frozen=True):
     """How a page has changed so far, in few numbers: stored with every page."""
 
     seen_at: float
@@ -16,11 +16,11 @@ class Freshness(Value, frozen=True):
     rates: bytes = b""
     """Belief about its rate of change, as `tenax.recrawl.change_rates` packs it; empty: what is usual. For an article
     that settles it is the rate of a fresh one."""
-    listed: str = ""
+    list_hash: str = ""
     """Of a list of URLs: the beginning of a hash of what it named when it was last seen."""
     visits: int = 1
     """Visits that told something, the first included."""
-    changed: int = 0
+    changes: int = 0
     """Of those after the first, the ones that found it changed."""
     published_at: float | None = None
     """Of an article with a credible date: it changes less from then on."""
@@ -34,11 +34,11 @@ class Freshness(Value, frozen=True):
     """Times in a row that its sitemap told of a change and there was none."""
     is_hub: bool = False
     """A list of other pages: the longer it is old, the longer new ones are missed."""
-    is_cheap: bool = False
+    has_validator: bool = False
     """It has an ETag or a date, so an unchanged page costs its host next to nothing."""
     planned_seconds: int = 0
     """After how long it was to be visited again: what it takes of its host's visits, until it is planned anew."""
 
     @property
-    def is_sitemap_heard(self) -> bool:
-        return self.false_alarms < ALARMS_BELIEVED
+    def is_sitemap_trusted(self) -> bool:
+        return self.false_alarms < MAX_FALSE_ALARMS

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 
 from tenax.model.value import Value
 
-GuessState: TypeAlias = Literal["tried", "valid", "invalid"]
+RuleState: TypeAlias = Literal["tried", "valid", "invalid"]
 """Asked and not answered yet; the last answer was good; the last answer was not."""
 
 
@@ -21,28 +21,28 @@ GuessVerdict: TypeAlias = Literal["", "asked", "news", "no_signs", "own_site", "
 class ListRule(Value, frozen=True):
     """How the pages of one list are numbered, and whether guessing its next page still pays."""
 
-    known: int
+    last_known: int
     """The highest number that is surely a page of this list."""
     step: int = 1
-    state: GuessState = "tried"
+    state: RuleState = "tried"
     why: str = ""
     """What spoke against going on, in words."""
     at: float = 0.0
     """When the state was last set."""
-    asked: int | None = None
+    guessed_number: int | None = None
     """The number that was guessed and has no answer yet."""
-    is_blank: bool = False
+    is_unnumbered: bool = False
     """There was no sign of further pages; how they would be numbered is a guess as well."""
     guesses: int = 0
-    barren: int = 0
+    empty_pages: int = 0
     """Guessed pages in a row that led to nothing new."""
     content_hash: str = ""
-    """Beginning of the hash of the page `known`, for comparison with the next."""
+    """Beginning of the hash of the page `last_known`, for comparison with the next."""
     fingerprint: bytes = b""
-    trace: bytes = b""
-    """Of the links of the page `known`, as `tenax.discovery.page_numbers.trace_of` makes it."""
+    link_fingerprint: bytes = b""
+    """Of the links of the page `last_known`, as `tenax.discovery.page_numbers.trace_of` makes it."""
     links: int = 0
-    """How many links the page `known` has, those to pages of its list left out."""
+    """How many links the page `last_known` has, those to pages of its list left out."""
     empty_at: int = 0
     """The number of a page that was linked and showed nothing that an earlier one had not; 0: there is none."""
 
@@ -50,47 +50,47 @@ class ListRule(Value, frozen=True):
 class ArchiveRule(Value, frozen=True):
     """How one archive path or date pattern of a host turned out."""
 
-    state: GuessState = "tried"
+    state: RuleState = "tried"
     why: str = ""
     at: float = 0.0
-    reached: int | None = None
+    earliest_period: int | None = None
     """The earliest period that is known or was asked for: a year, or a year times twelve plus the month from zero."""
-    asked: int | None = None
+    guessed_period: int | None = None
     """The period that was guessed and has no answer yet; 0 for a path without one."""
     worked: int = 0
     missed: int = 0
     """Answers in a row that were no archive or led to nothing new."""
 
 
-class Tally(Value, frozen=True):
+class GuessStats(Value, frozen=True):
     """How a way of guessing fared on the lists of a host: on how many it worked at least once, on how many never."""
 
     worked: int = 0
     failed: int = 0
-    open: int = 0
+    unanswered: int = 0
     """Lists where it was tried and has no answer yet."""
     at: float = 0.0
     """When it was last tried or answered."""
 
 
-class Owed(Value, frozen=True, array_like=True):
+class PendingGuess(Value, frozen=True, array_like=True):
     """A guess to be made, in few bytes: there may be many."""
 
-    known: int = 0
+    last_known: int = 0
     """The last number known of a list; nothing for an archive."""
     step: int = 1
-    is_blank: bool = False
+    is_unnumbered: bool = False
     depth: int = 0
     """Of the list."""
-    place: str = ""
+    relative_url: str = ""
     """Path and query of a list that shows no numbers: how it is numbered may be seen on others, before it is asked."""
 
 
 class FacetRule(Value, frozen=True):
     """How selections of one path turned out: the same path with different queries."""
 
-    seen: int = 0
-    fruitful: float = 1.0
+    visited: int = 0
+    useful_ratio: float = 1.0
     """The share of the last ones that led to something new, or had a text of their own."""
     combined: int = 0
     """How many of the seen led to the same selection narrowed further, in several ways."""
@@ -102,7 +102,7 @@ class FacetRule(Value, frozen=True):
 class SeriesRule(Value, frozen=True):
     """Pages that lead to one another by number, such as the months of a calendar: whether they show the same again."""
 
-    same: int = 0
+    same_pages: int = 0
     """Pages in a row that showed what the one before showed, and led to nothing but others of the series."""
     content_hash: str = ""
     """Beginning of the hash of the last one, for comparison with the next."""
@@ -136,7 +136,7 @@ class SiteSigns(Value, frozen=True):
     sitemaps_tried: bool = False
 
 
-class Finds(Value, frozen=True):
+class GuessState(Value, frozen=True):
     """All that is kept of guessing on one host."""
 
     verdict: GuessVerdict = ""
@@ -145,8 +145,8 @@ class Finds(Value, frozen=True):
 
     requests: int = 0
     """Visits seen, guesses among them."""
-    made: int = 0
-    succeeded: int = 0
+    guesses_made: int = 0
+    guesses_succeeded: int = 0
     """Guesses that led to something new."""
     archives_made: int = 0
     """Those of all guesses that were archives; the others were pages of lists."""
@@ -159,11 +159,11 @@ class Finds(Value, frozen=True):
     """By path and query with `{n}` for the number; the least recently touched first."""
     archives: dict[str, ArchiveRule] = {}
     """By path, with `{yyyy}`, `{mm}` or `{m}` in it; the least recently touched first."""
-    styles: dict[str, Tally] = {}
+    styles: dict[str, GuessStats] = {}
     """By the way of guessing, such as `beyond ?page={n}`; `linked` counts the lists that show how they are numbered."""
     sections: dict[str, int] = {}
     """First path segments of lists, and how many were seen."""
-    owed: dict[str, Owed] = {}
+    pending: dict[str, PendingGuess] = {}
     """Patterns of lists and archives that are to be guessed from, once the share allows it; the next one first."""
     full_list: int = 0
     """The fewest links on the first page of a list that goes on, those to its further pages left out; 0: none seen."""

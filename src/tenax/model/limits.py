@@ -14,15 +14,15 @@ LIMIT_SETTINGS = {
     "feeds_too_deep": "crawl.max_depth",
     "max_links_per_page": "crawl.max_links_per_page",
     "facets_per_path": "urls.facets_per_path",
-    "facets": "urls.facets_tried",
+    "facets": "urls.facet_samples",
     "series": "urls.max_same_in_series",
     "hosts_per_domain": "urls.hosts_per_domain",
     "max_sitemaps": "discovery.max_sitemaps",
     "max_sitemap_urls": "discovery.max_sitemap_urls",
     "max_sitemap_bytes": "discovery.max_sitemap_bytes",
     "max_feeds": "discovery.max_feeds",
-    "guesses": "discovery.guess_least",
-    "pages_guessed": "discovery.max_pages_guessed",
+    "guesses": "discovery.min_guesses",
+    "pages_guessed": "discovery.max_guessed_pages",
     "links_read": "50,000 links and 56 MB of elements of a page",
     "sitemap_read": "100,000 URLs of a sitemap",
 }
@@ -30,32 +30,32 @@ LIMIT_SETTINGS = {
 cost."""
 
 
-CLOSED = ":closed"
+ROBOTS_CLOSED_SUFFIX = ":closed"
 """After the name of a limit: links that it cut off, and that robots.txt refuses as well. Those are kept as the others
 are, but no limit is said to keep them out."""
 LINKS_NOT_KEPT = "links_not_kept"
-"""Links that the rules refuse, of a page whose links are not kept (`reading.link_graph`). No limit, but kept like one:
+"""Links that the rules refuse, of a page whose links are not kept (`extract.link_graph`). No limit, but kept like one:
 under other rules the page is fetched again."""
-OF_GUESSES = frozenset({"guesses", "pages_guessed"})
+GUESS_LIMITS = frozenset({"guesses", "pages_guessed"})
 """Limits of guesses: what they keep back is owed in the host's record, and no link of the page."""
 
 
-def cut_off_by_limits(refusals: Mapping[str, int]) -> dict[str, int]:
+def limit_refusals(refusals: Mapping[str, int]) -> dict[str, int]:
     """Of some refusals, those that are kept with the page."""
     names = LIMIT_SETTINGS.keys() | {LINKS_NOT_KEPT}
     return {name: count for name, count in refusals.items() if name in names and count}
 
 
-def refused_by_rules(refusals: Mapping[str, int]) -> int:
+def count_rule_refusals(refusals: Mapping[str, int]) -> int:
     """How many refusals no limit made."""
     return sum(count for name, count in refusals.items() if name not in LIMIT_SETTINGS and name != LINKS_NOT_KEPT)
 
 
-def limits_in(cut: Iterable[str]) -> set[str]:
+def limit_names(cut: Iterable[str]) -> set[str]:
     """The limits among what was cut off of a document, whether robots.txt refuses it or not."""
-    return {name.removesuffix(CLOSED) for name in cut}
+    return {name.removesuffix(ROBOTS_CLOSED_SUFFIX) for name in cut}
 
 
-def setting_of(name: str) -> str:
+def limit_setting(name: str) -> str:
     """The setting that decides a refusal, such as `crawl.max_depth`; empty for a rule."""
     return LIMIT_SETTINGS.get(name, "")

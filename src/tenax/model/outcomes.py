@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Final, Literal, TypeAlias
 
-from tenax.model.tasks import Catalogue, Way
+from tenax.model.tasks import TransportKind, UrlList
 from tenax.model.value import Value
 
 
@@ -57,7 +57,7 @@ class FetchRecord(Value, frozen=True):
     total_seconds: float = 0.0
     protocol: str = ""
     """`HTTP/1.1`, `HTTP/2`."""
-    way: Way = Way.HTTP
+    transport: TransportKind = TransportKind.HTTP
     address_class: AddressClass = ""
     proxy: str = ""
     """The proxy's name, without credentials."""
@@ -89,7 +89,7 @@ class Fetched(Value, frozen=True, tag="fetched"):
     """The page came whole."""
 
     status: int
-    catalogue: Catalogue = ""
+    url_list: UrlList = ""
     """What it was, when it was no page but a list of URLs."""
 
 
@@ -143,7 +143,7 @@ class Failed(Value, frozen=True, tag="failed"):
 Outcome: TypeAlias = Fetched | Unchanged | Redirected | Deferred | Refused | Rejected | Failed
 
 
-def label(outcome: Outcome) -> str:
+def outcome_label(outcome: Outcome) -> str:
     """A short name for counting: `fetched`, `failed:dns`, `refused:robots`. Reasons begin with one word and a colon."""
     match outcome:
         case Failed(kind=kind):
@@ -163,12 +163,12 @@ class Done(Value, frozen=True, tag="done"):
     """The task is settled."""
 
 
-class Again(Value, frozen=True, tag="again"):
+class Reschedule(Value, frozen=True, tag="again"):
     """Visit it again from this time on."""
 
     at: float
     spends_attempt: bool = False
-    way: Way | None = None
+    transport: TransportKind | None = None
     """Visit it this way then."""
     is_unconditional: bool = False
     """Ask for the whole page then."""
@@ -198,4 +198,4 @@ class Park(Value, frozen=True, tag="park"):
     """Begins with one word and a colon: `guard`, `rules`, `redirect`, `facets`, `robots`."""
 
 
-Plan: TypeAlias = Done | Again | DeadLetter | Park
+Plan: TypeAlias = Done | Reschedule | DeadLetter | Park

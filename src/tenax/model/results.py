@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from tenax.model.change_history import Freshness
-from tenax.model.outcomes import Failed, FailureKind, FetchRecord, Outcome, Plan, Rejected, label
-from tenax.model.tasks import Claim, Hop, HostRecord, Offer
+from tenax.model.change_history import ChangeHistory
+from tenax.model.outcomes import Failed, FailureKind, FetchRecord, Outcome, Plan, Rejected, outcome_label
+from tenax.model.tasks import Candidate, Claim, Hop, HostRecord
 from tenax.model.value import PageKind, Value
 
-_NOTHING_THERE = frozenset({FailureKind.NOT_FOUND, FailureKind.GONE})
+_MISSING_KINDS = frozenset({FailureKind.NOT_FOUND, FailureKind.GONE})
 
 
 class PageLink(Value, frozen=True):
@@ -25,7 +25,7 @@ class PageLink(Value, frozen=True):
     """A sitemap or a feed, named as one and not linked to."""
 
 
-class Tiding(Value, frozen=True):
+class ChangeNotice(Value, frozen=True):
     """What a sitemap or a feed says of a page that may be known: it changed at this time."""
 
     url: str
@@ -68,18 +68,18 @@ class Page(Value, frozen=True):
     article: str = ""
     """The clean part, a paragraph to a line."""
     markdown: str = ""
-    """The same with its structure; empty where `reading.markdown` is off."""
+    """The same with its structure; empty where `extract.markdown` is off."""
     abstract: str = ""
     words: int = 0
     """Of the clean part."""
     fingerprint: bytes = b""
-    """What likeness is found by. Kept with the page where duplicates are looked for; events come without it."""
+    """What similarity is found by. Kept with the page where duplicates are looked for; events come without it."""
     duplicate_of: str | None = None
-    """The URL of the earliest page with the same or nearly the same text, when this one was stored; the ledger says."""
-    likeness: float = 0.0
+    """The URL of the earliest page with the same or nearly the same text, when this one was stored; the database says."""
+    similarity: float = 0.0
     """To that page: 1 for the same text."""
     links: tuple[PageLink, ...] = ()
-    """Empty unless `reading.keep_links` is on."""
+    """Empty unless `extract.keep_links` is on."""
     links_count: int = 0
     depth: int = 0
     via: str | None = None
@@ -99,7 +99,7 @@ class Page(Value, frozen=True):
 
 
 class Visit(Value, frozen=True):
-    """The whole effect of one attempt at a task; the ledger commits it all or not at all."""
+    """The whole effect of one attempt at a task; the database commits it all or not at all."""
 
     claim: Claim
     outcome: Outcome
@@ -109,33 +109,33 @@ class Visit(Value, frozen=True):
     started_at: float
     finished_at: float
     page: Page | None = None
-    offers: tuple[Offer, ...] = ()
+    candidates: tuple[Candidate, ...] = ()
     refusals: dict[str, int] = {}
     """Links that were not offered, counted by reason."""
-    linked: dict[str, int] = {}
-    """URLs that are in the ledger, and how many more pages were found to link to them."""
+    new_in_links: dict[str, int] = {}
+    """URLs that are in the database, and how many more pages were found to link to them."""
     fetch: FetchRecord = FetchRecord()
     etag: str | None = None
     """A validator that came with a 304, to be kept in place of the old one, or with a list of URLs; those of a page
     stand in the page."""
     last_modified: str | None = None
-    leads_to: bytes | None = None
+    link_targets: bytes | None = None
     """The links of the page as the link graph keeps them; None where it is not kept."""
-    tidings: tuple[Tiding, ...] = ()
+    change_notices: tuple[ChangeNotice, ...] = ()
     """Pages that are said to have changed; those we keep up with, and hold an older copy of, are due at once."""
-    freshness: Freshness | None = None
+    change_history: ChangeHistory | None = None
     """How it was seen to change, this visit included; None where nobody keeps count."""
 
     @property
     def label(self) -> str:
         """A short name for counting it: of its outcome, or `missed` for a guess that nothing new was behind."""
-        return "missed" if self.claim.task.is_guess and _has_missed(self.outcome) else label(self.outcome)
+        return "missed" if self.claim.task.is_guess and _is_missed_guess(self.outcome) else outcome_label(self.outcome)
 
 
-def _has_missed(outcome: Outcome) -> bool:
+def _is_missed_guess(outcome: Outcome) -> bool:
     """Nothing was there, or only what another page shows."""
     if isinstance(outcome, Failed):
-        return outcome.kind in _NOTHING_THERE
+        return outcome.kind in _MISSING_KINDS
     return isinstance(outcome, Rejected) and outcome.why.startswith("guess:")
 
 
@@ -154,7 +154,7 @@ class Cursor(Value, frozen=True):
     position: int = 0
 
 
-class Resting(Value, frozen=True):
+class HostBackoff(Value, frozen=True):
     """A host that must wait before its next request, for more than its pace."""
 
     origin: str
@@ -176,9 +176,9 @@ class Progress(Value, frozen=True):
     waiting: int = 0
     in_flight: int = 0
     hosts_active: int = 0
-    resting: tuple[Resting, ...] = ()
+    backing_off: tuple[HostBackoff, ...] = ()
     """Some of the hosts that rest, the longest rest first."""
-    hosts_resting: int = 0
+    hosts_backing_off: int = 0
     failures: dict[str, int] = {}
     """Failed visits by kind, such as `timeout_total`; refusals as `robots`, `guard`."""
     wire_bytes: int = 0
@@ -194,7 +194,7 @@ class Ending(StrEnum):
     """Nothing waits, but a limit cut something off that the rules allow."""
     PAGE_LIMIT = "page_limit"
     INTERRUPTED = "interrupted"
-    PATIENCE = "patience"
+    MAX_IDLE = "patience"
     """Every host with work left rests for longer than we wait."""
     NOTHING_STORED = "nothing_stored"
     """Nothing is left to visit, and no run of this crawl has stored a page."""

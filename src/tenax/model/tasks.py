@@ -6,9 +6,9 @@ import math
 from enum import IntEnum, StrEnum
 from typing import Literal, TypeAlias
 
-from tenax.model.change_history import Freshness
-from tenax.model.guesses import Finds
-from tenax.model.recrawl import Upkeep
+from tenax.model.change_history import ChangeHistory
+from tenax.model.guesses import GuessState
+from tenax.model.recrawl import RecrawlCost
 from tenax.model.value import PageKind, Value
 
 
@@ -45,18 +45,18 @@ class Hop(Value, frozen=True):
 
 
 class Budget(Value, frozen=True):
-    """A named allowance: the ledger admits at most `limit` new tasks for one `key` of one host."""
+    """A named allowance: the database admits at most `limit` new tasks for one `key` of one host."""
 
     name: str
-    """The knob that sets it, such as `facets_per_path`; shown to people when it is used up."""
+    """The setting that sets it, such as `facets_per_path`; shown to people when it is used up."""
     key: str
     limit: int
     counts_hosts: bool = False
     """True: it limits new hosts with this key in the whole crawl, not new tasks of one host."""
 
 
-class Offer(Value, frozen=True):
-    """A URL that passed every admission rule, offered to the ledger, which admits it once."""
+class Candidate(Value, frozen=True):
+    """A URL that passed every admission rule, offered to the database, which admits it once."""
 
     url: str
     origin: str
@@ -73,13 +73,13 @@ class Offer(Value, frozen=True):
     """What admitting it uses up; an offer over one of its budgets is refused in that budget's name."""
     lead_seconds: float = 0.0
     """How long before its time it stands in the queue: among those of its level it goes before what was found later."""
-    is_catalogue: bool = False
+    is_url_list: bool = False
     """A sitemap or a feed is said to be there, which may be larger than a page."""
     changefreq: str = ""
     """How often its sitemap says it changes: a hint only."""
 
 
-class Way(StrEnum):
+class TransportKind(StrEnum):
     """How a request is carried."""
 
     HTTP = "http"
@@ -89,7 +89,7 @@ class Way(StrEnum):
 
 
 class Task(Value, frozen=True):
-    """A URL due for a visit, as the ledger holds it."""
+    """A URL due for a visit, as the database holds it."""
 
     url: str
     origin: str
@@ -102,11 +102,11 @@ class Task(Value, frozen=True):
     attempt: int = 0
     """How many visits have failed so far because of this URL itself."""
     chain: tuple[Hop, ...] = ()
-    way: Way | None = None
+    transport: TransportKind | None = None
     """An earlier visit found that it needs this; None: as its host is usually visited."""
     is_unconditional: bool = False
     """Ask for the whole page, whatever we hold."""
-    is_catalogue: bool = False
+    is_url_list: bool = False
     """A sitemap or a feed is said to be there."""
     is_announced: bool = False
     """Its sitemap has told of a change since the last visit."""
@@ -116,14 +116,14 @@ class Task(Value, frozen=True):
     @property
     def is_guess(self) -> bool:
         """Nobody has named it, or it is named where no page is: that nothing is there is no failure."""
-        return self.source in (Source.ARCHIVE, Source.PAGINATION) or self.is_catalogue
+        return self.source in (Source.ARCHIVE, Source.PAGINATION) or self.is_url_list
 
 
-Catalogue: TypeAlias = Literal["", "sitemap", "feed"]
+UrlList: TypeAlias = Literal["", "sitemap", "feed"]
 """A document that lists URLs and is no page itself."""
 
 
-class Held(Value, frozen=True):
+class StoredCopy(Value, frozen=True):
     """What we hold of a page from an earlier visit: enough to ask whether it changed."""
 
     fetched_at: float
@@ -134,9 +134,9 @@ class Held(Value, frozen=True):
     etag: str | None = None
     last_modified: str | None = None
     body_bytes: int = 0
-    catalogue: Catalogue = ""
+    url_list: UrlList = ""
     """What it was, when it was no page but a list of URLs."""
-    freshness: Freshness | None = None
+    change_history: ChangeHistory | None = None
     """How it was seen to change; None when nobody kept count."""
     content_hash: str = ""
     fingerprint: bytes = b""
@@ -147,7 +147,7 @@ class CanonicalCopy(Value, frozen=True):
 
     url: str
     """Of the page that we hold."""
-    held: Held
+    stored_copy: StoredCopy
 
 
 class RobotsCopy(Value, frozen=True):
@@ -178,7 +178,7 @@ Breaker: TypeAlias = Literal["closed", "open", "half_open"]
 
 
 class HostRecord(Value, frozen=True):
-    """What we know about one host (scheme, name and port), kept in the ledger."""
+    """What we know about one host (scheme, name and port), kept in the database."""
 
     origin: str
     domain: str
@@ -187,12 +187,12 @@ class HostRecord(Value, frozen=True):
     """Crawl-delay of robots.txt, if it asked for one."""
     next_at: float = 0.0
     """The next request may start from this time on."""
-    resting_why: str = ""
+    backoff_reason: str = ""
     """Why the host rests until `next_at`; empty when that is only its pace."""
     failures_in_a_row: int = 0
     """Consecutive site-wide failures; any answer of the host resets it."""
     breaker: Breaker = "closed"
-    breaker_rest_seconds: float = 0.0
+    breaker_backoff_seconds: float = 0.0
     """How long the open breaker rests now; the next rest is longer."""
     probes_passed: int = 0
     """Probes in a row that succeeded while the breaker was not closed."""
@@ -208,30 +208,30 @@ class HostRecord(Value, frozen=True):
     """Answers in a row that shut us out: 401, 403, 429, 451."""
     unreadable_pages: tuple[float, ...] = ()
     """When the last pages came that cost too much to read, oldest first."""
-    way: Way | None = None
+    transport: TransportKind | None = None
     """What it was found to need; None: plain HTTP."""
-    way_until: float = 0.0
+    transport_until: float = 0.0
     """How long that is believed."""
     page_count: int = 0
     error_count: int = 0
     is_allowed: bool = True
     """False when robots.txt closes the whole host to us."""
-    finds: Finds = Finds()
+    guess_state: GuessState = GuessState()
     """What was learned by guessing where more of it may be."""
-    upkeep: Upkeep = Upkeep()
+    recrawl_cost: RecrawlCost = RecrawlCost()
     """How its pages are kept fresh."""
 
 
-class Company(Value, frozen=True):
-    """The workers of one ledger, as it last told this one of them."""
+class Peers(Value, frozen=True):
+    """The workers of one database, as it last told this one of them."""
 
     workers: int
     """How many are alive, this one included."""
-    cut_off: int
+    without_redis: int
     """How many of the others reach no Redis, and give out turns themselves."""
-    heard_at: float
+    checked_at: float
     """When it was asked."""
-    told_at: float | None = None
+    reported_at: float | None = None
     """Since when it surely says of this one that it reaches no Redis; None while it may not say so."""
 
 
@@ -251,7 +251,7 @@ class Claim(Value, frozen=True):
     task: Task
     host: HostRecord
     lease: Lease
-    held: Held | None = None
+    stored_copy: StoredCopy | None = None
     """For a task visited before: what came of it."""
     waiting: int | None = None
     """How many more tasks of its host are due; None: many, or not counted."""

@@ -15,21 +15,21 @@ from types import MappingProxyType
 
 from tenax.model import PageKind, Value
 
-STEP = 10**0.4
-RATES_PER_DAY = tuple(1e-4 * STEP**step for step in range(15))
+RATE_STEP = 10**0.4
+RATES_PER_DAY = tuple(1e-4 * RATE_STEP**step for step in range(15))
 """Each two and a half times the one before: visits follow the cube root of a rate, so finer ones gain nothing."""
-HABIT_DAYS = 365.0
+REGIME_CHANGE_DAYS = 365.0
 """A page takes up other habits about once in so many days."""
-LEAST_WEIGHT = 1e-4
+MIN_WEIGHT = 1e-4
 """Beside the most likely rates of a kind, no rate is less likely than this."""
-SETTLING_DAYS = 2.0
+HALF_RATE_AGE_DAYS = 2.0
 """An article of this age changes half as often as a new one, and later in proportion to one over its age."""
-SETTLED_DAYS = 60.0
+STABLE_AGE_DAYS = 60.0
 """From this age on it changes as any page does, at a rate of its own."""
-PAGES_OF_A_PRIOR = 10.0
+PRIOR_PAGES = 10.0
 """As many pages of a host say as much about the others as what is usual for their kind."""
-_PACKED = struct.Struct(f"<{len(RATES_PER_DAY)}H")
-_PARTS = 2000.0
+_PACK_FORMAT = struct.Struct(f"<{len(RATES_PER_DAY)}H")
+_LOG_SCALE = 2000.0
 """Weights are stored as logarithms, in so many parts of one: two bytes each, and the least of them is e**-32."""
 
 
@@ -47,26 +47,26 @@ def _mean(weights: Sequence[float], numbers: Sequence[float]) -> float:
     return sum(weight * number for weight, number in zip(weights, numbers, strict=True))
 
 
-def of_weights(weights: Sequence[float]) -> Belief:
+def normalize_weights(weights: Sequence[float]) -> Belief:
     """The belief in which rates are as likely as these beside each other."""
     total = math.fsum(weights)
     return Belief(tuple(weight / total for weight in weights))
 
 
-def gamma(changes: float, days: float) -> Belief:
+def gamma_belief(changes: float, days: float) -> Belief:
     """What is believed as if so many changes had been seen in so many days, and nothing before."""
     weights = [rate**changes * math.exp(-days * rate) for rate in RATES_PER_DAY]
-    weights[0] /= 1 - STEP**-changes  # all the slower rates, which are as good as never
-    return of_weights([weight + LEAST_WEIGHT * max(weights) for weight in weights])
+    weights[0] /= 1 - RATE_STEP**-changes  # all the slower rates, which are as good as never
+    return normalize_weights([weight + MIN_WEIGHT * max(weights) for weight in weights])
 
 
-USUAL: Mapping[PageKind, Belief] = MappingProxyType({
-    PageKind.HUB: gamma(0.4, 0.8),
-    PageKind.ARTICLE: gamma(0.3, 0.9),
-    PageKind.FORUM: gamma(0.3, 2.4),
-    PageKind.PRODUCT: gamma(0.3, 6.0),
-    PageKind.DOCUMENTATION: gamma(0.25, 10.0),
-    PageKind.OTHER: gamma(0.25, 5.0),
+DEFAULT_PRIORS: Mapping[PageKind, Belief] = MappingProxyType({
+    PageKind.HUB: gamma_belief(0.4, 0.8),
+    PageKind.ARTICLE: gamma_belief(0.3, 0.9),
+    PageKind.FORUM: gamma_belief(0.3, 2.4),
+    PageKind.PRODUCT: gamma_belief(0.3, 6.0),
+    PageKind.DOCUMENTATION: gamma_belief(0.25, 10.0),
+    PageKind.OTHER: gamma_belief(0.25, 5.0),
 })  # fmt: skip
 """What is believed of a page before it was visited twice; an article's rate is that of the day it was published."""
 
@@ -77,36 +77,36 @@ class Tally(Value, frozen=True):
     weights: tuple[float, ...] = ()
 
     @property
-    def is_sound(self) -> bool:
+    def is_valid(self) -> bool:
         return len(self.weights) == len(RATES_PER_DAY) and all(0 <= weight < math.inf for weight in self.weights)
 
 
-def prior(kind: PageKind, tally: Tally | None = None) -> Belief:
+def prior_belief(kind: PageKind, tally: Tally | None = None) -> Belief:
     """What to believe of a new page: what is usual for its kind, and more and more what the host's others do."""
-    usual = USUAL[kind]
-    if tally is None or not tally.is_sound:
+    usual = DEFAULT_PRIORS[kind]
+    if tally is None or not tally.is_valid:
         return usual
     pairs = zip(usual.weights, tally.weights, strict=True)
-    return of_weights([weight * PAGES_OF_A_PRIOR + taught for weight, taught in pairs])
+    return normalize_weights([weight * PRIOR_PAGES + taught for weight, taught in pairs])
 
 
-def tallied(tally: Tally, before: Belief | None, after: Belief) -> Tally:
+def update_tally(tally: Tally, before: Belief | None, after: Belief) -> Tally:
     """The sums with what is now believed of a page in place of what it had added before, if anything."""
-    sums = tally.weights if tally.is_sound else (0.0,) * len(RATES_PER_DAY)
+    sums = tally.weights if tally.is_valid else (0.0,) * len(RATES_PER_DAY)
     gone = before.weights if before is not None else (0.0,) * len(RATES_PER_DAY)
     return Tally(tuple(max(0.0, own + new - old) for own, new, old in zip(sums, after.weights, gone, strict=True)))
 
 
-def unchanged(belief: Belief, days: float, prior: Belief) -> Belief:
+def update_unchanged(belief: Belief, days: float, prior: Belief) -> Belief:
     """The belief after so many days without a change; its mean never rises."""
     if days <= 0:
         return belief
-    odds = _quiet(days)
-    learned = _weighed(_doubted(belief, prior, days, odds), odds)
-    return learned if learned.per_day <= belief.per_day else _weighed(belief, odds)
+    odds = _no_change_odds(days)
+    learned = _apply_likelihood(_mix_with_prior(belief, prior, days, odds), odds)
+    return learned if learned.per_day <= belief.per_day else _apply_likelihood(belief, odds)
 
 
-def changed(belief: Belief, days: float, prior: Belief, quiet_days: float | None = None) -> Belief:
+def update_changed(belief: Belief, days: float, prior: Belief, quiet_days: float | None = None) -> Belief:
     """The belief after at least one change in so many days; its mean never falls.
 
     `quiet_days`: how long ago the last of those changes was, if that is known. Then it says exactly this: one change,
@@ -114,33 +114,33 @@ def changed(belief: Belief, days: float, prior: Belief, quiet_days: float | None
     """
     if days <= 0:
         return belief
-    odds = _change(days)
-    doubted = _doubted(belief, prior, days, odds)
+    odds = _change_odds(days)
+    doubted = _mix_with_prior(belief, prior, days, odds)
     if quiet_days is not None:
-        learned = heard(doubted, min(quiet_days, 1 / doubted.per_day))
+        learned = update_from_report(doubted, min(quiet_days, 1 / doubted.per_day))
         return learned if learned.per_day >= belief.per_day else belief
-    learned = _weighed(doubted, odds)
-    return learned if learned.per_day >= belief.per_day else _weighed(belief, odds)
+    learned = _apply_likelihood(doubted, odds)
+    return learned if learned.per_day >= belief.per_day else _apply_likelihood(belief, odds)
 
 
-def heard(belief: Belief, quiet_days: float, trust: float = 1.0, is_change: bool = True) -> Belief:
+def update_from_report(belief: Belief, quiet_days: float, trust: float = 1.0, is_change: bool = True) -> Belief:
     """The belief after it was said that the last change, or what began the quiet time, was so many days ago."""
-    odds = _quiet(quiet_days)
+    odds = _no_change_odds(quiet_days)
     if is_change:
         odds = [rate * odd for rate, odd in zip(RATES_PER_DAY, odds, strict=True)]
-    return _weighed(belief, [odd**trust for odd in odds])
+    return _apply_likelihood(belief, [odd**trust for odd in odds])
 
 
-def coloured(belief: Belief, times: float) -> Belief:
+def shift_belief(belief: Belief, factor: float) -> Belief:
     """The belief, and as likely the same about a page that changes so many times as often."""
-    steps, last = round(math.log(times, STEP)), len(RATES_PER_DAY) - 1
+    steps, last = round(math.log(factor, RATE_STEP)), len(RATES_PER_DAY) - 1
     weights = list(belief.weights)
     for place, weight in enumerate(belief.weights):
         weights[min(max(place + steps, 0), last)] += weight
-    return of_weights(weights)
+    return normalize_weights(weights)
 
 
-def _doubted(belief: Belief, prior: Belief, days: float, odds: Sequence[float]) -> Belief:
+def _mix_with_prior(belief: Belief, prior: Belief, days: float, odds: Sequence[float]) -> Belief:
     """The belief before what was seen is weighed, mixed with the usual one if that explains it better.
 
     So one that falls asleep, or wakes up, is noticed after a few visits, however long it had been otherwise; and one
@@ -148,43 +148,45 @@ def _doubted(belief: Belief, prior: Belief, days: float, odds: Sequence[float]) 
     """
     if _mean(prior.weights, odds) <= _mean(belief.weights, odds):
         return belief
-    other = -math.expm1(-days / HABIT_DAYS)
+    other = -math.expm1(-days / REGIME_CHANGE_DAYS)
     pairs = zip(belief.weights, prior.weights, strict=True)
     return Belief(tuple((1 - other) * own + other * usual for own, usual in pairs))
 
 
-def _weighed(belief: Belief, odds: Sequence[float]) -> Belief:
-    return of_weights([max(weight * odd, 1e-300) for weight, odd in zip(belief.weights, odds, strict=True)])
+def _apply_likelihood(belief: Belief, odds: Sequence[float]) -> Belief:
+    return normalize_weights([max(weight * odd, 1e-300) for weight, odd in zip(belief.weights, odds, strict=True)])
 
 
-def _quiet(days: float) -> list[float]:
+def _no_change_odds(days: float) -> list[float]:
     return [math.exp(-rate * days) for rate in RATES_PER_DAY]
 
 
-def _change(days: float) -> list[float]:
+def _change_odds(days: float) -> list[float]:
     return [-math.expm1(-rate * days) for rate in RATES_PER_DAY]
 
 
-def packed(belief: Belief) -> bytes:
+def pack_belief(belief: Belief) -> bytes:
     """The belief in thirty bytes, as it is stored with every page."""
     most = max(belief.weights)
-    return _PACKED.pack(
-        *(min(round(_PARTS * math.log(most / max(weight, 1e-300))), 65535) for weight in belief.weights)
+    return _PACK_FORMAT.pack(
+        *(min(round(_LOG_SCALE * math.log(most / max(weight, 1e-300))), 65535) for weight in belief.weights)
     )
 
 
-def unpacked(stored: bytes) -> Belief | None:
+def unpack_belief(stored: bytes) -> Belief | None:
     """The belief that was packed; None for what is none."""
-    if len(stored) != _PACKED.size:
+    if len(stored) != _PACK_FORMAT.size:
         return None
-    return of_weights([math.exp(-part / _PARTS) for part in _PACKED.unpack(stored)])
+    return normalize_weights([math.exp(-part / _LOG_SCALE) for part in _PACK_FORMAT.unpack(stored)])
 
 
-def settled_days(since_age_days: float, until_age_days: float) -> float:
+def effective_days(since_age_days: float, until_age_days: float) -> float:
     """How many days of a new article's changing lie between two ages of it."""
-    return max(0.0, _settled_by(until_age_days) - _settled_by(since_age_days))
+    return max(0.0, _effective_age_days(until_age_days) - _effective_age_days(since_age_days))
 
 
-def _settled_by(age_days: float) -> float:
-    young, old = min(max(0.0, age_days), SETTLED_DAYS), max(0.0, age_days - SETTLED_DAYS)
-    return SETTLING_DAYS * math.log1p(young / SETTLING_DAYS) + old / (1 + SETTLED_DAYS / SETTLING_DAYS)
+def _effective_age_days(age_days: float) -> float:
+    young, old = min(max(0.0, age_days), STABLE_AGE_DAYS), max(0.0, age_days - STABLE_AGE_DAYS)
+    return HALF_RATE_AGE_DAYS * math.log1p(young / HALF_RATE_AGE_DAYS) + old / (
+        1 + STABLE_AGE_DAYS / HALF_RATE_AGE_DAYS
+    )

@@ -11,18 +11,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-MOST_STEPS = 60
-NEVER_PER_DAY = 1e-6
+MAX_STEPS = 60
+MIN_RATE_PER_DAY = 1e-6
 """A slower page is as good as one that never changes."""
-ORDINARY_PER_DAY = 0.05
-GAIN_A_DAY = 1.0
-MOST_A_DAY = 3.0
+DEFAULT_RATE_PER_DAY = 0.05
+GAIN_PER_DAY = 1.0
+MAX_FACTOR_PER_DAY = 3.0
 """A price rises or falls by no more than this factor in a day, whatever it is told."""
 CATCH_UP_DAYS = 5.0
 """In so many days what is overdue is to be caught up with."""
-WAITING_DAYS = 0.18
+BACKLOG_DAYS = 0.18
 """Visits for so long may always be waiting: with none, requests are lost whenever chance leaves nothing due."""
-LEAST_PRICE, MOST_PRICE = 1e-9, 1e9
+MIN_PRICE, MAX_PRICE = 1e-9, 1e9
 
 
 def mean_age_days(per_day: float, interval_days: float) -> float:
@@ -33,7 +33,7 @@ def mean_age_days(per_day: float, interval_days: float) -> float:
     return interval_days * (0.5 - 1 / changes - math.expm1(-changes) / changes**2)
 
 
-def saved_by_a_visit(per_day: float, interval_days: float) -> float:
+def visit_saving(per_day: float, interval_days: float) -> float:
     """By how much one more visit a day would lower the mean age, in days squared: the price this interval pays.
 
     It is the integral of t * (1 - exp(-rate * t)) over the interval: the age that would have been, at each moment,
@@ -51,23 +51,23 @@ def interval_days(per_day: float, price: float) -> float:
     A slow page is visited as the cube root of its rate. A quick one ever less above that: beyond a few changes between
     two visits it is stale nearly always, and one more visit buys it the same short while whatever its rate.
     """
-    per_day = max(per_day, NEVER_PER_DAY)
+    per_day = max(per_day, MIN_RATE_PER_DAY)
     days = max(math.cbrt(3 * price / per_day), math.sqrt(2 * price))
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_STEPS):
         # Newton's step on a convex, rising function: it passes the root once at most, then comes down to it.
-        step = (saved_by_a_visit(per_day, days) - price) / (days * -math.expm1(-per_day * days))
+        step = (visit_saving(per_day, days) - price) / (days * -math.expm1(-per_day * days))
         days -= step
         if abs(step) <= 1e-3 * days:  # its error is of the order of its square
             break
     return days
 
 
-def price_for(rates_per_day: Iterable[float], visits_per_day: float, bounds_days: tuple[float, float]) -> float:
+def budget_price(rates_per_day: Iterable[float], visits_per_day: float, bounds_days: tuple[float, float]) -> float:
     """The price at which pages of these rates ask for so many visits a day, together and within the bounds."""
     rates = list(rates_per_day)
     shortest_days, longest_days = bounds_days
-    low, high = math.log(LEAST_PRICE), math.log(MOST_PRICE)
-    for _ in range(MOST_STEPS):
+    low, high = math.log(MIN_PRICE), math.log(MAX_PRICE)
+    for _ in range(MAX_STEPS):
         middle = (low + high) / 2
         asked = sum(1 / min(max(interval_days(rate, math.exp(middle)), shortest_days), longest_days) for rate in rates)
         low, high = (middle, high) if asked > visits_per_day else (low, middle)
@@ -76,9 +76,9 @@ def price_for(rates_per_day: Iterable[float], visits_per_day: float, bounds_days
     return math.exp(high)
 
 
-def first_price(pages: int, visits_per_day: float) -> float:
+def initial_price(pages: int, visits_per_day: float) -> float:
     """The price to begin with, before anything is known of the pages: as if all changed alike, once in some weeks."""
-    return saved_by_a_visit(ORDINARY_PER_DAY, max(pages, 1) / visits_per_day)
+    return visit_saving(DEFAULT_RATE_PER_DAY, max(pages, 1) / visits_per_day)
 
 
 def next_price(
@@ -90,9 +90,9 @@ def next_price(
     wait for a visit that was due. What they ask for together follows the price only as pages come up for their next
     plan, so it is led there gently.
     """
-    asked = planned_per_day + (overdue - WAITING_DAYS * allowed_per_day) / CATCH_UP_DAYS
+    asked = planned_per_day + (overdue - BACKLOG_DAYS * allowed_per_day) / CATCH_UP_DAYS
     if not (math.isfinite(asked) and asked > 0 and allowed_per_day > 0 and elapsed_days > 0):
         return price
-    most = math.log(MOST_A_DAY)
-    step = min(max(GAIN_A_DAY * math.log(asked / allowed_per_day), -most), most) * min(elapsed_days, 1.0)
-    return min(max(price * math.exp(step), LEAST_PRICE), MOST_PRICE)
+    most = math.log(MAX_FACTOR_PER_DAY)
+    step = min(max(GAIN_PER_DAY * math.log(asked / allowed_per_day), -most), most) * min(elapsed_days, 1.0)
+    return min(max(price * math.exp(step), MIN_PRICE), MAX_PRICE)

@@ -13,13 +13,13 @@ log = logs.logger(__name__)
 
 T = TypeVar("T")
 
-AGAIN_SECONDS = 1.0
+CANCEL_AGAIN_SECONDS = 1.0
 """A task that has not ended by then is called to stop once more; it has had time to leave things in order."""
-WITHIN_SECONDS = 10.0
+CANCEL_TIMEOUT_SECONDS = 10.0
 
 
 @contextmanager
-def heeding_cancel() -> Iterator[None]:
+def preserve_cancellation() -> Iterator[None]:
     """Around calls of a library that may swallow a call to stop: it is raised here all the same.
 
     `asyncio.wait_for` of Python 3.11 does so when what it waits for is done at the same moment; redis-py sends by it.
@@ -38,17 +38,17 @@ def heeding_cancel() -> Iterator[None]:
         raise asyncio.CancelledError
 
 
-async def ended(*tasks: asyncio.Future[Any], within_seconds: float = WITHIN_SECONDS) -> bool:
+async def cancel_and_wait(*tasks: asyncio.Future[Any], timeout_seconds: float = CANCEL_TIMEOUT_SECONDS) -> bool:
     """Cancel them, and wait until they have noticed; False when one of them did not within that time.
 
     What they raised is for whoever asks them.
     """
     loop = asyncio.get_running_loop()
-    deadline = loop.time() + within_seconds
+    deadline = loop.time() + timeout_seconds
     while left := [task for task in tasks if not task.done()]:
-        seconds = min(AGAIN_SECONDS, deadline - loop.time())
+        seconds = min(CANCEL_AGAIN_SECONDS, deadline - loop.time())
         if seconds <= 0:
-            log.warning("tasks did not end in time, they are left behind", tasks=[_name(task) for task in left])
+            log.warning("tasks did not end in time, they are left behind", tasks=[_task_name(task) for task in left])
             return False
         for task in left:
             task.cancel()
@@ -59,7 +59,7 @@ async def ended(*tasks: asyncio.Future[Any], within_seconds: float = WITHIN_SECO
     return True
 
 
-def _name(task: asyncio.Future[Any]) -> str:
+def _task_name(task: asyncio.Future[Any]) -> str:
     """What it runs, and where that stands."""
     if not isinstance(task, asyncio.Task):
         return repr(task)
@@ -68,14 +68,14 @@ def _name(task: asyncio.Future[Any]) -> str:
     return f"{getattr(task.get_coro(), '__qualname__', task.get_name())}{where}"
 
 
-async def unless_set(event: asyncio.Event, work: Coroutine[Any, Any, T]) -> T | None:
+async def run_until_set(event: asyncio.Event, work: Coroutine[Any, Any, T]) -> T | None:
     """What the work gives, or None when the event is set first; by then the work has let go of what it had."""
     working, waiting = asyncio.ensure_future(work), asyncio.ensure_future(event.wait())
     try:
         await asyncio.wait((working, waiting), return_when=asyncio.FIRST_COMPLETED)
         is_done = working.done()
     finally:
-        await ended(working, waiting)
+        await cancel_and_wait(working, waiting)
     # What was brought to its end all the same must be closed by whoever asked for it.
     if is_done or (working.done() and not working.cancelled() and working.exception() is None):
         return working.result()

@@ -1,6 +1,6 @@
 """CPU time of one piece of work: how much this thread has used, and a cut where it is used up.
 
-Work that looks at its time now and then ends itself. What does not is ended in two ways: `cut_off` interrupts Python
+Work that looks at its time now and then ends itself. What does not is ended in two ways: `limit_cpu_time` interrupts Python
 code, wherever it is, in the main thread; `ProcessLimit` has the system end the whole process, whatever it is doing.
 """
 
@@ -20,33 +20,33 @@ cpu_seconds = time.thread_time
 GRACE_SECONDS = 0.5
 """What ends itself is given so much more: it knows better what it was doing."""
 
-_error: Callable[[], Exception] | None = None
+_current_error: Callable[[], Exception] | None = None
 """What is raised now when the time is used up; None while nothing is limited."""
 
 
 @contextmanager
-def cut_off(seconds: float, error: Callable[[], Exception]) -> Iterator[None]:
+def limit_cpu_time(seconds: float, error: Callable[[], Exception]) -> Iterator[None]:
     """Raise `error()` in the block once it has used this much CPU time, and a little grace.
 
     It does so between two steps of Python, so code in C is not interrupted. Signals belong to the main thread: in
     others, and where somebody uses SIGVTALRM themselves, the block just runs.
     """
-    global _error
-    if not _is_ours():
+    global _current_error
+    if not _owns_signal():
         yield
         return
-    _error = error
+    _current_error = error
     signal.setitimer(signal.ITIMER_VIRTUAL, seconds + GRACE_SECONDS)
     try:
         yield
     finally:
-        _error = None
+        _current_error = None
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
 
 
-def _is_ours() -> bool:
+def _owns_signal() -> bool:
     """Whether we may be told of time by this signal, which is ours from the first time on."""
-    if threading.current_thread() is not threading.main_thread() or _error is not None:
+    if threading.current_thread() is not threading.main_thread() or _current_error is not None:
         return False
     handler = signal.getsignal(signal.SIGVTALRM)
     if handler is signal.SIG_DFL:
@@ -56,9 +56,9 @@ def _is_ours() -> bool:
 
 
 def _interrupt(_signal: int, _frame: FrameType | None) -> None:
-    global _error
-    if (error := _error) is not None:
-        _error = None
+    global _current_error
+    if (error := _current_error) is not None:
+        _current_error = None
         raise error()
 
 

@@ -9,39 +9,39 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-YOUNG_OBJECTS = 50_000
+GC_THRESHOLD = 50_000
 """Objects made before the youngest are looked through. Python's 700 is for scripts; here it cost a tenth of the CPU."""
 
 # Of glibc's malloc.h: memory above the first is given back to the system, so much more than needed is asked of it,
 # blocks above the third are mapped each time, and so many heaps are kept for threads to choose from.
 _M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -2, -3, -8
-_KEPT_BYTES = 256 * 1024 * 1024
-_ASKED_BYTES = 1024 * 1024
-_MAPPED_BYTES = 32 * 1024 * 1024
+_TRIM_BYTES = 256 * 1024 * 1024
+_TOP_PAD_BYTES = 1024 * 1024
+_MMAP_BYTES = 32 * 1024 * 1024
 _NO_LIMIT = 2**60
 """The first version of cgroups says "none" with a number beyond this."""
-_HEAPS = 1
-"""A thread's own heap grows by a system call for every few kB: two of them for each page that the ledger's thread
+_MAX_ARENAS = 1
+"""A thread's own heap grows by a system call for every few kB: two of them for each page that the database's thread
 stored. The threads hardly meet in one heap, as most of what they do they do one at a time."""
 
 
-def settle_memory() -> None:
+def configure_memory() -> None:
     """Once, after the imports: what was loaded leaves every collection, and freed memory is kept for the next page.
 
     Without the latter each parsed page is given back to the system and faulted in again: half the cost of its DOM.
     """
     gc.freeze()
-    gc.set_threshold(YOUNG_OBJECTS, 20, 50)
+    gc.set_threshold(GC_THRESHOLD, 20, 50)
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:  # another C library has other ways
-        mallopt(_M_TRIM_THRESHOLD, _KEPT_BYTES)
-        mallopt(_M_TOP_PAD, _ASKED_BYTES)
-        mallopt(_M_MMAP_THRESHOLD, _MAPPED_BYTES)
-        mallopt(_M_ARENA_MAX, _HEAPS)
+        mallopt(_M_TRIM_THRESHOLD, _TRIM_BYTES)
+        mallopt(_M_TOP_PAD, _TOP_PAD_BYTES)
+        mallopt(_M_MMAP_THRESHOLD, _MMAP_BYTES)
+        mallopt(_M_ARENA_MAX, _MAX_ARENAS)
 
 
 def release_memory() -> None:
-    """Collect what nobody refers to, and give back to the system what `settle_memory` keeps."""
+    """Collect what nobody refers to, and give back to the system what `configure_memory` keeps."""
     gc.collect()
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
@@ -94,13 +94,13 @@ def container_limit_bytes(root: Path = Path("/")) -> int | None:
     return min((limit for limit in limits if limit < _NO_LIMIT), default=None)
 
 
-def leave_memory() -> None:
+def skip_final_collection() -> None:
     """Before the process ends: else Python looks through all that it holds once more, which takes 20 ms."""
     gc.freeze()
 
 
 @contextmanager
-def uncollected() -> Iterator[None]:
+def pause_collection() -> Iterator[None]:
     """For a while in which much is made and nothing in circles: looking for such, over and over, is a tenth of the CPU.
 
     Who runs without Python's collector anyway, goes on without it.

@@ -14,11 +14,11 @@ from pathlib import Path
 log = logging.getLogger(__name__)
 
 MAX_FILES = 65_536
-PUT_OFF_SECONDS = 2.0
+RETRY_SECONDS = 2.0
 """When a visit that found no file descriptor is tried again."""
-_FOR_OTHERS = 256
-"""Left for the ledger, the readers, look-ups and the like; half of what is allowed where that is little."""
-_SPARE = 4
+_RESERVED_FILES = 256
+"""Left for the database, the readers, look-ups and the like; half of what is allowed where that is little."""
+_SPARE_FILES = 4
 _RECOVER_SECONDS = 60.0
 _OUT_OF_FILES = frozenset({errno.EMFILE, errno.ENFILE})
 
@@ -35,7 +35,7 @@ def raise_file_limit() -> int:
 
 def file_share(files: int) -> int:
     """So many of what may be open for one purpose; for another as many, and the rest for all others."""
-    return max((files - min(_FOR_OTHERS, files // 2)) // 2, 1)
+    return max((files - min(_RESERVED_FILES, files // 2)) // 2, 1)
 
 
 def is_out_of_files(error: BaseException) -> bool:
@@ -50,7 +50,7 @@ def are_files_used_up() -> bool:
     except OSError as error:
         return is_out_of_files(error)
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return soft != resource.RLIM_INFINITY and count >= soft - _SPARE
+    return soft != resource.RLIM_INFINITY and count >= soft - _SPARE_FILES
 
 
 class FileLimit:
@@ -60,29 +60,29 @@ class FileLimit:
         """`wanted`: how many visits are configured."""
         self._wanted = wanted
         self._files = raise_file_limit()
-        self._most_at_first = self._most = file_share(self._files)
+        self._initial_max_visits = self._max_visits = file_share(self._files)
         self._lowered_at = 0.0
-        self._is_told = False
-        if self._most < wanted:
-            self._tell("few open files are allowed, so fewer visits are made at once: raise `ulimit -n`")
+        self._has_warned = False
+        if self._max_visits < wanted:
+            self._warn("few open files are allowed, so fewer visits are made at once: raise `ulimit -n`")
 
-    def most_visits(self, now: float) -> int:
+    def max_visits(self, now: float) -> int:
         """As many as fit. After they ran out there are fewer, and every minute twice as many again."""
-        if self._most < self._most_at_first and now - self._lowered_at >= _RECOVER_SECONDS:
+        if self._max_visits < self._initial_max_visits and now - self._lowered_at >= _RECOVER_SECONDS:
             self._lowered_at = now
-            self._most = min(self._most * 2, self._most_at_first)
-        return self._most
+            self._max_visits = min(self._max_visits * 2, self._initial_max_visits)
+        return self._max_visits
 
-    def ran_out(self, visits: int, now: float) -> None:
+    def record_exhaustion(self, visits: int, now: float) -> None:
         """There was no file descriptor left, with so many visits under way."""
-        self._most = max(min(self._most, visits) * 3 // 4, 1)
+        self._max_visits = max(min(self._max_visits, visits) * 3 // 4, 1)
         self._lowered_at = now
-        if not self._is_told:
-            self._tell("out of file descriptors, so fewer visits are made at once: raise `ulimit -n`")
+        if not self._has_warned:
+            self._warn("out of file descriptors, so fewer visits are made at once: raise `ulimit -n`")
 
-    def _tell(self, sentence: str) -> None:
-        self._is_told = True
-        enough = 2 * self._wanted + _FOR_OTHERS
+    def _warn(self, message: str) -> None:
+        self._has_warned = True
+        enough = 2 * self._wanted + _RESERVED_FILES
         log.warning(
-            sentence, extra={"ulimit": self._files, "visits": self._most, "wanted": self._wanted, "enough": enough}
+            message, extra={"ulimit": self._files, "visits": self._max_visits, "wanted": self._wanted, "enough": enough}
         )

@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tenax.errors import ConfigError, ServerAway
+from tenax.errors import ConfigError, ServerUnavailable
 from tenax.logs import logger
-from tenax.runtime.cancellation import heeding_cancel
+from tenax.runtime.cancellation import preserve_cancellation
 from tenax.text.masking import mask_server_url, mask_text
 
 if TYPE_CHECKING:
@@ -20,15 +20,15 @@ log = logger(__name__)
 
 CONNECT_SECONDS = 5.0
 ANSWER_SECONDS = 15.0
-PAUSES_SECONDS = (0.0, 0.05, 0.2, 0.5, 1.0, 2.0)
+RETRY_DELAYS_SECONDS = (0.0, 0.05, 0.2, 0.5, 1.0, 2.0)
 """Between tries while it is away."""
 
-_PASSING = ("BUSY", "LOADING", "MASTERDOWN", "MISCONF", "NOREPLICAS", "OOM", "READONLY", "TRYAGAIN")
+_TRANSIENT_ERRORS = ("BUSY", "LOADING", "MASTERDOWN", "MISCONF", "NOREPLICAS", "OOM", "READONLY", "TRYAGAIN")
 
 T = TypeVar("T")
 
 
-def redis_at(url: str, knob: str, answer_seconds: float = ANSWER_SECONDS) -> Redis:
+def create_redis_client(url: str, setting: str, answer_seconds: float = ANSWER_SECONDS) -> Redis:
     """A client that sends nothing twice by itself: what is sent again is for us to decide. Raises `ConfigError`."""
     try:
         from redis.asyncio import Redis
@@ -42,78 +42,85 @@ def redis_at(url: str, knob: str, answer_seconds: float = ANSWER_SECONDS) -> Red
         )
     except ValueError:
         raise ConfigError(
-            f"`{knob}` cannot be {mask_server_url(url, hides_user=True)!r}: write it as redis://host:port/number"
+            f"`{setting}` cannot be {mask_server_url(url, hides_user=True)!r}: write it as redis://host:port/number"
         ) from None
 
 
-class RedisLink:
+class RedisConnection:
     """Calls that wait for as long as Redis is away, starting, full, or no longer the one that is written to."""
 
-    def __init__(self, url: str, knob: str) -> None:
-        self.where = mask_server_url(url, hides_user=True)
-        self._knob = knob
+    def __init__(self, url: str, setting: str) -> None:
+        self.masked_url = mask_server_url(url, hides_user=True)
+        self._setting = setting
         self._is_away = False
-        self.troubles = 0
+        self.failure_count = 0
         """How often a call has failed so far."""
 
-    async def first(self, work: Callable[[], Awaitable[T]]) -> T:
-        """The first call of all. Raises `ServerAway` when Redis does not answer or cannot serve us yet, and another
+    async def call_once(self, work: Callable[[], Awaitable[T]]) -> T:
+        """The first call of all. Raises `ServerUnavailable` when Redis does not answer or cannot serve us yet, and another
         `ConfigError` when waiting would not help: whoever starts us should hear that the name is wrong."""
         from redis.exceptions import AuthenticationError, RedisError
 
         try:
-            with heeding_cancel():
+            with preserve_cancellation():
                 return await work()
         except AuthenticationError as error:
             raise ConfigError(
-                f"Redis at {self.where} does not let us in: {_why(error)}; check `{self._knob}`"
+                f"Redis at {self.masked_url} does not let us in: {_error_text(error)}; check `{self._setting}`"
             ) from None
         except (RedisError, OSError) as error:
             is_trusted = not isinstance(error.__context__, ssl.SSLCertVerificationError)
-            kind = ServerAway if is_trusted and _passes(error) else ConfigError
-            raise kind(f"Redis at {self.where} cannot be used: {_why(error)}; check `{self._knob}`") from None
+            kind = ServerUnavailable if is_trusted and _is_transient(error) else ConfigError
+            raise kind(
+                f"Redis at {self.masked_url} cannot be used: {_error_text(error)}; check `{self._setting}`"
+            ) from None
 
-    async def patiently(self, work: Callable[[], Awaitable[T]]) -> T:
+    async def call_with_retry(self, work: Callable[[], Awaitable[T]]) -> T:
         """Try until it answers. What was asked for at a bad moment may have happened all the same, more than once."""
         from redis.exceptions import RedisError
 
         tries = 0
         while True:
             try:
-                with heeding_cancel():
+                with preserve_cancellation():
                     result = await work()
             except (RedisError, OSError) as error:
-                if not _passes(error):
-                    raise ConfigError(f"Redis at {self.where} refuses what we ask of it: {_why(error)}") from None
-                self.troubles += 1
+                if not _is_transient(error):
+                    raise ConfigError(
+                        f"Redis at {self.masked_url} refuses what we ask of it: {_error_text(error)}"
+                    ) from None
+                self.failure_count += 1
                 if tries:
-                    self._troubled(error)
+                    self._log_unavailable(error)
                 # The first time it may only be a connection that was closed while nobody used it.
-                await asyncio.sleep(PAUSES_SECONDS[min(tries, len(PAUSES_SECONDS) - 1)])
+                await asyncio.sleep(RETRY_DELAYS_SECONDS[min(tries, len(RETRY_DELAYS_SECONDS) - 1)])
                 tries += 1
             else:
                 if self._is_away:
                     self._is_away = False
-                    log.info("Redis is back", redis=self.where)
+                    log.info("Redis is back", redis=self.masked_url)
                 return result
 
-    def _troubled(self, error: Exception) -> None:
+    def _log_unavailable(self, error: Exception) -> None:
         if not self._is_away:
             self._is_away = True
-            log.warning("Redis is away; everything waits for it", redis=self.where, why=_why(error))
+            log.warning("Redis is away; everything waits for it", redis=self.masked_url, why=_error_text(error))
 
 
-def _passes(error: Exception) -> bool:
+def _is_transient(error: Exception) -> bool:
     """Whether Redis will take it later: it is away, full, starts, cannot write, or another is written to."""
     from redis.exceptions import ConnectionError as Disconnected
     from redis.exceptions import TimeoutError as Silent
 
     if isinstance(error, (Disconnected, Silent, OSError)):
         return True
-    return any(word in str(error) for word in _PASSING) or type(error).__name__ in ("OutOfMemoryError", "ReadOnlyError")
+    return any(word in str(error) for word in _TRANSIENT_ERRORS) or type(error).__name__ in (
+        "OutOfMemoryError",
+        "ReadOnlyError",
+    )
 
 
-async def closed(*clients: Redis) -> None:
+async def close_clients(*clients: Redis) -> None:
     """Let go of their connections; a server that does not even take that changes nothing."""
     from redis.exceptions import RedisError
 
@@ -122,11 +129,11 @@ async def closed(*clients: Redis) -> None:
             await client.aclose()
 
 
-async def said(answer: Any) -> Any:
+async def await_reply(answer: Any) -> Any:
     """The library gives some of its answers a type that may or may not be waited for."""
     return await answer
 
 
-def _why(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     """In one line."""
     return mask_text(str(error) or type(error).__name__).splitlines()[0].rstrip(".")

@@ -10,8 +10,8 @@ from typing import TypeAlias
 Pause: TypeAlias = Callable[[asyncio.Event, float], Awaitable[None]]
 
 
-async def pause(news: asyncio.Event, seconds: float) -> None:
+async def pause(event: asyncio.Event, seconds: float) -> None:
     """Until there is news, or the time is up."""
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
-            await news.wait()
+            await event.wait()

@@ -1,4 +1,4 @@
-"""A worker: crawls what the ledger holds until it is stopped, beside any number of others."""
+"""A worker: crawls what the database holds until it is stopped, beside any number of others."""
 
 from __future__ import annotations
 
@@ -13,57 +13,57 @@ from tenax.database import Admission
 from tenax.logs import logger
 from tenax.metrics import Metrics
 from tenax.model import Visit
-from tenax.runtime.cancellation import unless_set
+from tenax.runtime.cancellation import run_until_set
 
 log = logger(__name__)
 
-MEASURE_SECONDS = 1.0
+METRICS_INTERVAL_SECONDS = 1.0
 
 
-class Counting:
+class WorkerMetrics:
     """What happens in a worker, in numbers."""
 
     def __init__(self) -> None:
         self.metrics = Metrics()
         self._meter: Meter | None = None
 
-    def begin(self, app: App, clock: Clock) -> None:
-        self._meter = Meter(clock, app.ledger, app.hosts, app.engine)
+    def start(self, app: App, clock: Clock) -> None:
+        self._meter = Meter(clock, app.database, app.hosts, app.engine)
 
-    def visited(self, visit: Visit, admission: Admission) -> None:
-        self.metrics.visit(visit, admission.duplicate_of is not None)
+    def on_visit(self, visit: Visit, admission: Admission) -> None:
+        self.metrics.count_visit(visit, admission.duplicate_of is not None)
         if self._meter is not None:
-            self._meter.visited(visit)
+            self._meter.record_visit(visit)
 
-    async def measure(self) -> None:
+    async def update_gauges(self) -> None:
         """Bring the gauges up to date until it is cancelled."""
         while self._meter is not None:
-            self.metrics.scrape(self._meter.progress())
-            await asyncio.sleep(MEASURE_SECONDS)
+            self.metrics.update_progress(self._meter.progress())
+            await asyncio.sleep(METRICS_INTERVAL_SECONDS)
 
 
 class Worker:
     """Runs once, until `stop`."""
 
-    def __init__(self, app: App, counting: Counting, config: WorkerConfig) -> None:
+    def __init__(self, app: App, worker_metrics: WorkerMetrics, config: WorkerConfig) -> None:
         self._app = app
-        self._counting = counting
+        self._worker_metrics = worker_metrics
         self._grace_seconds = config.grace_seconds
-        self._is_asked = asyncio.Event()
+        self._stop_requested = asyncio.Event()
 
     async def run(self) -> None:
-        if count := await unless_set(self._is_asked, self._app.take_up()):
+        if count := await run_until_set(self._stop_requested, self._app.requeue_browser_tasks()):
             log.info("URLs that waited for a browser are visited again", count=count)
-        await self._app.run(self._counting.measure, lambda: self._app.abandon_after(self._grace_seconds))
+        await self._app.run(self._worker_metrics.update_gauges, lambda: self._app.abandon_after(self._grace_seconds))
 
     def stop(self) -> None:
         """Claim no more; what is in flight is finished, or waits for others when it takes too long."""
         self._app.stop()
-        self._is_asked.set()
+        self._stop_requested.set()
 
-    def own_process(self, end: Callable[[int], None]) -> None:
-        """`end` is called with an exit code when it has given up, and does not come to its end by itself."""
-        self._app.supervisor.end_process = end
+    def set_exit_handler(self, exit_process: Callable[[int], None]) -> None:
+        """`exit_process` is called with an exit code when it has given up, and does not come to its end by itself."""
+        self._app.supervisor.exit_process = exit_process
 
     async def close(self) -> None:
         await self._app.close()

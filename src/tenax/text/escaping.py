@@ -26,10 +26,10 @@ PIECE_BYTES: Final = 16_384
 
 def escape_json(document: bytes) -> bytes:
     """JSON in UTF-8 that means the same, with escapes for all that is `UNSAFE`. One line stays one for every reader."""
-    return b"".join(escaped_pieces(document)) if _has_unsafe(document) else document
+    return b"".join(escape_pieces(document)) if _has_unsafe(document) else document
 
 
-def escaped_pieces(document: bytes) -> Iterator[bytes]:
+def escape_pieces(document: bytes) -> Iterator[bytes]:
     """The same one after the other, each of whole characters: for those who only pass it on."""
     start, end = 0, len(document)
     while start < end:
@@ -37,18 +37,18 @@ def escaped_pieces(document: bytes) -> Iterator[bytes]:
         while stop < end and 0x80 <= document[stop] < 0xC0:  # within a character
             stop -= 1
         piece = document[start:stop]
-        yield piece.decode().translate(_escapes()).encode() if _has_unsafe(piece) else piece
+        yield piece.decode().translate(_escape_table()).encode() if _has_unsafe(piece) else piece
         start = stop
 
 
 def _has_unsafe(document: bytes) -> bool:
     if document.isascii() and b"\x7f" not in document:
         return False  # other controls must not stand in JSON
-    return _unsafe_bytes().search(document.translate(None, _HARMLESS)) is not None
+    return _unsafe_bytes_pattern().search(document.translate(None, _HARMLESS)) is not None
 
 
 @cache
-def _escapes() -> dict[int, str]:
+def _escape_table() -> dict[int, str]:
     """What is written for each character that is unsafe."""
     spans = re.findall("(.)(?:-(.))?", UNSAFE, re.DOTALL)
     codes = (code for first, last in spans for code in range(ord(first), ord(last or first) + 1))
@@ -62,7 +62,7 @@ _HARMLESS: Final = bytes(byte for byte in range(256) if not 0x80 <= byte < 0xC0 
 
 
 @cache
-def _unsafe_bytes() -> Any:
+def _unsafe_bytes_pattern() -> Any:
     """`UNSAFE` where only whole characters and loose bytes of others are left."""
     import re2  # imported when it is first needed: most commands write no JSON
 
@@ -75,14 +75,14 @@ def _unsafe_bytes() -> Any:
     )
 
 
-def shell_word(word: str) -> str:
+def quote_shell_word(word: str) -> str:
     """A word as a shell reads it, on one line and inert: `$'…'` where it holds what no terminal should see."""
     if word.isprintable():
         return shlex.quote(word)
-    return "$'" + "".join(map(_in_shell, word)) + "'"
+    return "$'" + "".join(map(_escape_shell_char, word)) + "'"
 
 
-def _in_shell(char: str) -> str:
+def _escape_shell_char(char: str) -> str:
     if char in "'\\":
         return f"\\{char}"
     if char.isprintable():

@@ -24,7 +24,7 @@ _AT_SIGNS = ("@", "＠", "%40")
 
 # Between words. A backtick and angle brackets quote URLs as often as the usual signs do.
 _GAPS = re.compile(r"""([\s"'<>`]+)""")
-_MOST_WORDS_OF_URL = 8
+_MAX_URL_WORDS = 8
 _CREDENTIALS = re.compile(r"(?i)\b((?:proxy-)?authorization|(?:set-)?cookie)(\s{0,9}[:=]\s{0,9})\S.*")
 _SECRET_NAME = re.compile(r"(?i)passw|secret|token|authorization|cookie|api_?key|credential")
 
@@ -35,7 +35,7 @@ _PASSWORD = re.compile(r"(?i)([?&][a-z_]{0,40}passw[a-z_]{0,40}=)[^&]*")
 def mask_url(text: str) -> str:
     """A text that is meant to be one URL, or a host with a user, without user and password."""
     start = _authority_start(text)
-    return text[:start] + _without_userinfo(text[start:])
+    return text[:start] + _mask_userinfo(text[start:])
 
 
 def mask_reference(text: str) -> str:
@@ -54,7 +54,7 @@ def mask_server_url(text: str, *, hides_user: bool = False) -> str:
     """
     start = _authority_start(text)
     rest = text[start:]
-    masked = _without_userinfo(rest)
+    masked = _mask_userinfo(rest)
     if _last_at(rest) < 0 and rest and not _HOST.fullmatch(_AUTHORITY_END.split(rest, 1)[0]):
         return text[:start] + MASK
     if masked != rest and _SERVER.match(text) and not hides_user:
@@ -72,7 +72,7 @@ def mask_setting(text: str, *, is_secret: bool, hides_user: bool = False) -> str
 def mask_text(text: str) -> str:
     """Running text without the user and password of URLs in it, and without what an Authorization or Cookie says."""
     if any(sign in text for sign in _AT_SIGNS):
-        text = "".join(_words(_GAPS.split(text)))
+        text = "".join(_mask_words(_GAPS.split(text)))
     return _CREDENTIALS.sub(rf"\1\2{MASK}", text)
 
 
@@ -95,7 +95,7 @@ def _authority_start(text: str) -> int:
     return at + len(rest) - len(rest.lstrip(_SLASHES + _BLANK))
 
 
-def _without_userinfo(rest: str) -> str:
+def _mask_userinfo(rest: str) -> str:
     """What follows the slashes of a URL. All before its last `@` is masked where some of that is a user."""
     end = _last_at(rest)
     if end < 0:
@@ -127,26 +127,26 @@ def _before_at(text: str) -> str:
 # ---- running text -----------------------------------------------------------------------------------------
 
 
-def _words(parts: list[str]) -> list[str]:
+def _mask_words(parts: list[str]) -> list[str]:
     """Words, with the gaps between them, each word that is a URL masked. A user or a password may have gaps itself."""
     result: list[str] = []
     at = 0
     while at < len(parts):
         word, more = parts[at], 0
         if at % 2 == 0 and not _has_at(word):
-            more = _gaps_within(parts, at)
+            more = _url_part_count(parts, at)
             word = "".join(parts[at : at + more + 1])
         result.append(_mask_word(word) if at % 2 == 0 and _has_at(word) else word)
         at += more + 1
     return result
 
 
-def _gaps_within(parts: list[str], at: int) -> int:
+def _url_part_count(parts: list[str], at: int) -> int:
     """How many more parts belong to the URL that begins with this word, in front of its `@`; 0: none do."""
-    begun = _URL_BEGUN.search(parts[at])
+    begun = _PARTIAL_URL.search(parts[at])
     if begun is None:
         return 0
-    for end in range(at + 2, min(at + 2 * _MOST_WORDS_OF_URL, len(parts)), 2):
+    for end in range(at + 2, min(at + 2 * _MAX_URL_WORDS, len(parts)), 2):
         word, gap = parts[end], parts[end - 1]
         if "\n" in gap or "\r" in gap:
             return 0
@@ -158,14 +158,14 @@ def _gaps_within(parts: list[str], at: int) -> int:
     return 0
 
 
-_URL_BEGUN = re.compile(r"[a-z][a-z0-9+.-]{1,20}:[/\\]+([^/\\?#]*)\Z", re.I)
+_PARTIAL_URL = re.compile(r"[a-z][a-z0-9+.-]{1,20}:[/\\]+([^/\\?#]*)\Z", re.I)
 """A scheme and a host, or the beginning of a user, and nothing behind it."""
-_WITHIN = re.compile(r"[a-z][a-z0-9+.-]{1,20}:[/\\]|//|\\\\", re.I)
+_URL_START = re.compile(r"[a-z][a-z0-9+.-]{1,20}:[/\\]|//|\\\\", re.I)
 
 
 def _mask_word(word: str) -> str:
     """A word with an `@`: a URL with something in front of it, a user with a password, or an address for mail."""
-    begun = _WITHIN.search(word)
+    begun = _URL_START.search(word)
     if begun is not None:
         return word[: begun.start()] + mask_url(word[begun.start() :])
     user = _before_at(word)

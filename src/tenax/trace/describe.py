@@ -5,53 +5,53 @@ from __future__ import annotations
 from collections.abc import Iterator, Set
 
 from tenax.config import SiteConfig
-from tenax.crawl.reader.messages import Reading
-from tenax.fetch.answer import Answer
-from tenax.fetch.cache import copy_that_serves
+from tenax.crawl.reader.messages import ExtractedPage
+from tenax.fetch.answer import FetchResult
+from tenax.fetch.cache import cached_outcome
 from tenax.fetch.headers import conditional_headers
-from tenax.hosts.robots import matcher
-from tenax.hosts.rules import must_probe, pace_seconds, usual_way
+from tenax.hosts.robots import robots_rules
+from tenax.hosts.rules import pace_seconds, should_probe, usual_transport
 from tenax.model import (
     AddressClass,
     CanonicalCopy,
     Failed,
-    Held,
     HostRecord,
     Page,
     Redirected,
     Refused,
     RobotsVerdict,
+    StoredCopy,
     Task,
-    Way,
+    TransportKind,
 )
 from tenax.text.masking import mask_reference, mask_url
-from tenax.trace.values import Remembered, Step
-from tenax.urls.describe_admission import verdicts
+from tenax.trace.values import Step, StoredState
+from tenax.urls.describe_admission import rule_verdicts
 from tenax.urls.normalize import WebUrl
 
 
-def of_url(asked: str, url: WebUrl, crawl: Remembered | None, depth: int) -> Iterator[Step]:
-    if asked != url.url:
-        yield Step("normalise", f"asked as {mask_url(asked)}")
+def describe_url(typed_url: str, url: WebUrl, crawl: StoredState | None, depth: int) -> Iterator[Step]:
+    if typed_url != url.url:
+        yield Step("normalise", f"asked as {mask_url(typed_url)}")
     if crawl is None:
         yield Step("scope", "no crawl is asked for its rules: the URL counts as a seed", True)
         return
     if url.url in crawl.rules.seeds:
-        yield Step("scope", f"a seed of the crawl in {crawl.place.name}", True)
+        yield Step("scope", f"a seed of the crawl in {crawl.location.name}", True)
         return
-    refusing = [verdict for verdict in verdicts(crawl.rules, url, depth) if not verdict.passed]
+    refusing = [verdict for verdict in rule_verdicts(crawl.rules, url, depth) if not verdict.passed]
     for verdict in refusing:
-        why = f"the crawl in {crawl.place.name} refuses it, by its rule `{verdict.rule}`: {verdict.why}"
+        why = f"the crawl in {crawl.location.name} refuses it, by its rule `{verdict.rule}`: {verdict.why}"
         yield Step("scope", f"{why}; asked all the same", False)
     if not refusing:
-        yield Step("scope", f"the rules of the crawl in {crawl.place.name} let it pass", True)
+        yield Step("scope", f"the rules of the crawl in {crawl.location.name} let it pass", True)
 
 
-def of_address(
-    host: str, checked: tuple[str, ...] | Refused | Failed, classes: Set[AddressClass], crawl: Remembered | None
+def describe_address(
+    host: str, guard_result: tuple[str, ...] | Refused | Failed, classes: Set[AddressClass], crawl: StoredState | None
 ) -> Step:
     """`classes` are those of the checked addresses."""
-    match checked:
+    match guard_result:
         case Refused(why=why):
             return Step("guard", f"{why.removeprefix('guard: ')}; as a seed of the crawl it would be allowed", False)
         case Failed(why=why):
@@ -66,31 +66,31 @@ def of_address(
             return Step("guard", f"{host}: {words}", True)
 
 
-def of_host(host: HostRecord, site: SiteConfig, is_known_crawl: bool, now: float) -> Step:
-    if host.resting_why and host.next_at > now:
-        return Step("host", f"it rests for {span(host.next_at - now)}: {host.resting_why}", False)
+def describe_host(host: HostRecord, site: SiteConfig, is_known_crawl: bool, now: float) -> Step:
+    if host.backoff_reason and host.next_at > now:
+        return Step("host", f"it rests for {format_duration(host.next_at - now)}: {host.backoff_reason}", False)
     pace = pace_seconds(host, site.politeness)
-    facts = [f"one request every {span(pace)}" if pace else "no pace is kept"]
+    facts = [f"one request every {format_duration(pace)}" if pace else "no pace is kept"]
     if host.rate_per_minute:
         facts.append(f"slowed down by a 429 to {host.rate_per_minute:.3g} a minute")
     if host.page_count or host.error_count:
-        facts.append(f"{_several(host.page_count, 'page')} and {_several(host.error_count, 'failure')} so far")
+        facts.append(f"{_pluralize(host.page_count, 'page')} and {_pluralize(host.error_count, 'failure')} so far")
     else:
         facts.append("not visited before" if is_known_crawl else "nothing is known of it")
-    if must_probe(host):
+    if should_probe(host):
         facts.append("it was down, so one small request asks first whether it is back")
-    if (way := usual_way(host, now)) is not Way.HTTP:
-        facts.append(f"it was found to need {in_words(way)}")
+    if (transport := usual_transport(host, now)) is not TransportKind.HTTP:
+        facts.append(f"it was found to need {transport_name(transport)}")
     return Step("host", "; ".join(facts), True)
 
 
-def of_robots(host: HostRecord, url: str, names: frozenset[str], now: float, is_just_asked: bool) -> Step:
+def describe_robots(host: HostRecord, url: str, names: frozenset[str], now: float, is_just_asked: bool) -> Step:
     copy = host.robots
     assert copy is not None, "only told once it is known"
-    asked = "asked now" if is_just_asked else f"asked {span(now - copy.fetched_at)} ago"
+    asked = "asked now" if is_just_asked else f"asked {format_duration(now - copy.fetched_at)} ago"
     if copy.verdict is RobotsVerdict.UNREACHABLE:
         return Step("robots", f"robots.txt is unreachable ({copy.why}), so nothing may be fetched; {asked}", False)
-    allows = matcher(copy, names).allows(url)
+    allows = robots_rules(copy, names).can_fetch(url)
     if copy.verdict is RobotsVerdict.ALLOW_ALL:
         says = f"there is no robots.txt (HTTP {copy.http_status}), so all is allowed"
     else:
@@ -99,27 +99,27 @@ def of_robots(host: HostRecord, url: str, names: frozenset[str], now: float, is_
     if copy.why:
         facts.append(copy.why)
     if host.crawl_delay_seconds:
-        facts.append(f"it wants {span(host.crawl_delay_seconds)} between requests")
+        facts.append(f"it wants {format_duration(host.crawl_delay_seconds)} between requests")
     return Step("robots", "; ".join(facts), allows)
 
 
-def of_copy(
-    task: Task, held: Held | None, site: SiteConfig, now: float, canonical: CanonicalCopy | None = None
+def describe_stored_copy(
+    task: Task, stored_copy: StoredCopy | None, site: SiteConfig, now: float, canonical: CanonicalCopy | None = None
 ) -> Step:
-    if held is None or held.kind is None:
-        served = copy_that_serves(task, held, site.cache, now, canonical)
+    if stored_copy is None or stored_copy.kind is None:
+        served = cached_outcome(task, stored_copy, site.cache, now, canonical)
         return Step("cache", served.why, True) if served is not None else Step("cache", "no stored copy")
-    copy = f"a copy is stored, {span(now - held.fetched_at)} old"
+    copy = f"a copy is stored, {format_duration(now - stored_copy.fetched_at)} old"
     if task.is_unconditional:
         return Step("cache", f"{copy}; not used, as wanted")
-    if copy_that_serves(task, held, site.cache, now) is not None:
+    if cached_outcome(task, stored_copy, site.cache, now) is not None:
         return Step("cache", f"{copy}: young enough to serve without asking", True)
-    if names := [name for name, _ in conditional_headers(held)]:
+    if names := [name for name, _ in conditional_headers(stored_copy)]:
         return Step("cache", f"{copy}; the site is asked whether it changed, by {' and '.join(names)}")
     return Step("cache", f"{copy}, without ETag and Last-Modified; all of the page is asked for")
 
 
-def of_answer(answer: Answer, url: str) -> Iterator[Step]:
+def describe_answer(answer: FetchResult, url: str) -> Iterator[Step]:
     """What the network gave. The measurements are in the record."""
     response = answer.response
     if response is None:
@@ -128,37 +128,41 @@ def of_answer(answer: Answer, url: str) -> Iterator[Step]:
         return
     if response.url != url and not isinstance(answer.outcome, Redirected):
         yield Step("spelling", f"the site wants it written {response.url}, and was asked for that")
-    yield Step("network", f"{response.protocol} {response.status} by {in_words(response.way)}")
+    yield Step("network", f"{response.protocol} {response.status} by {transport_name(response.transport)}")
     if response.is_redirect:
         # Bytes that are no text are replaced: this may be told as JSON.
         location = mask_reference(response.headers.get("Location", "none")).encode("utf-8", "replace").decode()
         yield Step("redirect", f"Location: {location}")
 
 
-def of_reading(reading: Reading) -> Step:
-    if reading.failed is not None:
-        return Step("read", reading.failed.why, False)
-    if reading.rejected is not None:
-        seen = f"; seen: {reading.evidence}" if reading.evidence else ""
-        return Step("validate", reading.rejected.why + seen, False)
-    if reading.is_noindex:
+def describe_extraction(extracted: ExtractedPage) -> Step:
+    if extracted.failure is not None:
+        return Step("read", extracted.failure.why, False)
+    if extracted.rejection is not None:
+        seen = f"; seen: {extracted.evidence}" if extracted.evidence else ""
+        return Step("validate", extracted.rejection.why + seen, False)
+    if extracted.is_noindex:
         return Step("validate", "a page, but it asks not to be kept (noindex)", False)
     return Step("validate", "it reads like a page", True)
 
 
-def of_stale(page: Page, now: float) -> Step:
-    return Step("stale", f"the stored copy serves on, {span(now - page.fetched_at)} old and marked as stale", True)
+def describe_stale_page(page: Page, now: float) -> Step:
+    return Step(
+        "stale", f"the stored copy serves on, {format_duration(now - page.fetched_at)} old and marked as stale", True
+    )
 
 
-def in_words(way: Way) -> str:
-    return {Way.HTTP: "plain HTTP", Way.CURL: "curl", Way.BROWSER: "the browser"}[way]
+def transport_name(transport: TransportKind) -> str:
+    return {TransportKind.HTTP: "plain HTTP", TransportKind.CURL: "curl", TransportKind.BROWSER: "the browser"}[
+        transport
+    ]
 
 
-def _several(number: int, noun: str) -> str:
+def _pluralize(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def span(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     for size, unit in ((86_400.0, "d"), (3600.0, "h"), (60.0, "min")):
         if seconds >= 2 * size:
             return f"{seconds / size:.0f} {unit}"

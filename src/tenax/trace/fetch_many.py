@@ -15,12 +15,12 @@ import msgspec
 
 from tenax.clock import Clock, SteadyClock
 from tenax.config import Config, Sites
-from tenax.crawl.wiring import transports_of
-from tenax.fetch.answer import Answer
+from tenax.crawl.wiring import build_transports
+from tenax.fetch.answer import FetchResult
 from tenax.fetch.headers import robot_names
-from tenax.fetch.host_update import learned
+from tenax.fetch.host_update import update_host
 from tenax.fetch.pipeline import Pipeline
-from tenax.fetch.policy import policy
+from tenax.fetch.policy import next_policy_step
 from tenax.model import (
     Deferred,
     HostRecord,
@@ -34,11 +34,11 @@ from tenax.model import (
     Task,
     Value,
 )
-from tenax.trace.visit import LONGEST_WAIT_SECONDS, MOST_REQUESTS
-from tenax.urls.normalize import WebUrl, normalize, spelling_of
+from tenax.trace.visit import MAX_REQUESTS, MAX_WAIT_SECONDS
+from tenax.urls.normalize import WebUrl, normalize, normalize_options
 
 
-class Delivered(Value, frozen=True):
+class FetchedDocument(Value, frozen=True):
     """What an errand brought."""
 
     url: str
@@ -50,23 +50,23 @@ class Delivered(Value, frozen=True):
 
 
 @asynccontextmanager
-async def errands(
+async def open_url_fetcher(
     url: WebUrl, config: Config, clock: Clock | None = None, on_wait: Callable[[float], None] | None = None
-) -> AsyncIterator[Errands]:
+) -> AsyncIterator[UrlFetcher]:
     """For a person who typed this URL: its host alone may have an address that is not public.
 
     `on_wait` hears for how many seconds a host's turn is waited for.
     """
     clock, sites = clock or SteadyClock(), Sites(config)
-    transports = transports_of(config, sites, clock, (url.origin,))
+    transports = build_transports(config, sites, clock, (url.origin,))
     try:
-        pipeline = Pipeline(transports, clock, sites, spelling_of(config.urls))
-        yield Errands(pipeline, config, sites, clock, on_wait)
+        pipeline = Pipeline(transports, clock, sites, normalize_options(config.urls))
+        yield UrlFetcher(pipeline, config, sites, clock, on_wait)
     finally:
         await transports.close()
 
 
-class Errands:
+class UrlFetcher:
     """Fetches sitemaps, feeds and the like, in their hosts' turns."""
 
     def __init__(
@@ -78,82 +78,86 @@ class Errands:
         on_wait: Callable[[float], None] | None = None,
     ) -> None:
         self._pipeline = pipeline
-        self._spelling = spelling_of(config.urls)
+        self._spelling = normalize_options(config.urls)
         self._sites = sites
         self._clock = clock
         self._on_wait = on_wait
         self._hosts: dict[str, HostRecord] = {}
 
-    async def robots(self, url: WebUrl) -> RobotsCopy | Outcome:
+    async def fetch_robots(self, url: WebUrl) -> RobotsCopy | Outcome:
         """The robots.txt of the host; how asking for it ended, when it could not even be asked for."""
-        robots = self._host(url).robots
+        robots = self._host_record(url).robots
         if robots is None:
-            outcome = (await self._asked(url, self._task(url))).outcome
-            robots = self._host(url).robots
+            outcome = (await self._send_request(url, self._new_task(url))).outcome
+            robots = self._host_record(url).robots
         return robots or outcome
 
-    async def bring(self, url: WebUrl) -> Delivered:
+    async def fetch(self, url: WebUrl) -> FetchedDocument:
         """The document there, or where redirects lead from there."""
-        task = self._task(url)
+        task = self._new_task(url)
         while True:
-            answer = await self._answered(url, task)
-            to = answer.elsewhere
+            answer = await self._request_until_answered(url, task)
+            to = answer.redirect_target
             target = normalize(to.url, None, self._spelling) if to is not None else None
             if not isinstance(answer.outcome, Redirected) or to is None or target is None:
                 break
             # The chain is what ends this: the pipeline stops at loops, and after so many.
-            url, task = target, msgspec.structs.replace(self._task(target), chain=to.chain)
+            url, task = target, msgspec.structs.replace(self._new_task(target), chain=to.chain)
         response = answer.response
         if response is None:
-            return Delivered(url.url, answer.outcome)
-        return Delivered(url.url, answer.outcome, response.body, response.content_type)
+            return FetchedDocument(url.url, answer.outcome)
+        return FetchedDocument(url.url, answer.outcome, response.body, response.content_type)
 
     # -- asking ---------------------------------------------------------------------------------------------
 
-    async def _answered(self, url: WebUrl, task: Task) -> Answer:
+    async def _request_until_answered(self, url: WebUrl, task: Task) -> FetchResult:
         """Ask until the document itself was answered; robots.txt may come before it."""
-        for _ in range(MOST_REQUESTS):
-            answer = await self._asked(url, task)
-            if not isinstance(answer.outcome, Deferred) or self._is_too_late(url):
+        for _ in range(MAX_REQUESTS):
+            answer = await self._send_request(url, task)
+            if not isinstance(answer.outcome, Deferred) or self._is_host_unavailable(url):
                 break
         return answer
 
-    async def _asked(self, url: WebUrl, task: Task) -> Answer:
+    async def _send_request(self, url: WebUrl, task: Task) -> FetchResult:
         """One request, of whatever must be asked first, in the host's turn."""
         now = self._clock.now()
-        host = self._host(url)
-        if not isinstance(policy(task, host, now, robot_names(self._sites.of_origin(url.origin).fetch)), Refused):
-            if self._is_too_late(url) and host.next_at > now:
-                why = host.resting_why or "turn: the host's next one is too far away to wait for"
-                return Answer(Deferred(host.next_at, why), now)
+        host = self._host_record(url)
+        if not isinstance(
+            next_policy_step(task, host, now, robot_names(self._sites.for_origin(url.origin).fetch)), Refused
+        ):
+            if self._is_host_unavailable(url) and host.next_at > now:
+                why = host.backoff_reason or "turn: the host's next one is too far away to wait for"
+                return FetchResult(Deferred(host.next_at, why), now)
             if (wait := host.next_at - now) > 0:
                 if self._on_wait is not None:
                     self._on_wait(wait)
                 await asyncio.sleep(wait)
         answer = await self._pipeline.fetch(task, host)
-        self._learn(url, answer)
+        self._update_host(url, answer)
         return answer
 
-    def _is_too_late(self, url: WebUrl) -> bool:
+    def _is_host_unavailable(self, url: WebUrl) -> bool:
         """Nobody waits for a host that rests, is far from its turn, or could not say what it allows."""
-        host, now = self._host(url), self._clock.now()
+        host, now = self._host_record(url), self._clock.now()
         robots = host.robots
         if robots is not None and robots.verdict is RobotsVerdict.UNREACHABLE and robots.expires_at > now:
             return True
-        return host.next_at - now > LONGEST_WAIT_SECONDS or (bool(host.resting_why) and host.next_at > now)
+        return host.next_at - now > MAX_WAIT_SECONDS or (bool(host.backoff_reason) and host.next_at > now)
 
-    def _learn(self, url: WebUrl, answer: Answer) -> None:
-        site, now = self._sites.of_origin(url.origin), self._clock.now()
-        host = self._host(url)
-        host = learned(host, answer, answer.outcome, now, site, random.random(), self._pipeline.ways)
+    def _update_host(self, url: WebUrl, answer: FetchResult) -> None:
+        site, now = self._sites.for_origin(url.origin), self._clock.now()
+        host = self._host_record(url)
+        host = update_host(
+            host, answer, answer.outcome, now, site, random.random(), self._pipeline.available_transports
+        )
         if isinstance(answer.outcome, Deferred):  # its turn may be another crawl's
             host = msgspec.structs.replace(host, next_at=max(host.next_at, answer.outcome.until))
         self._hosts[url.origin] = host
 
-    def _host(self, url: WebUrl) -> HostRecord:
+    def _host_record(self, url: WebUrl) -> HostRecord:
         return self._hosts.setdefault(url.origin, HostRecord(origin=url.origin, domain=url.host))
 
-    def _task(self, url: WebUrl) -> Task:
+    def _new_task(self, url: WebUrl) -> Task:
         now = self._clock.now()
         return Task(
             url.url,
@@ -165,5 +169,5 @@ class Errands:
             now,
             now,
             is_unconditional=True,
-            is_catalogue=True,
+            is_url_list=True,
         )

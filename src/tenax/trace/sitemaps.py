@@ -10,14 +10,14 @@ from tenax.config import Config
 from tenax.crawl.discovery_candidates import SITEMAP_PATHS
 from tenax.discovery.sitemaps.read import Sitemap, SitemapLimits, read_sitemap, sitemaps_in_robots
 from tenax.model import Deferred, Failed, Fetched, Outcome, RobotsCopy, RobotsVerdict, Value
-from tenax.trace.fetch_many import Errands
-from tenax.urls.normalize import WebUrl, normalize, spelling_of
+from tenax.trace.fetch_many import UrlFetcher
+from tenax.urls.normalize import WebUrl, normalize, normalize_options
 
-MOST_DEPTH = 5
+MAX_INDEX_DEPTH = 5
 """Indexes within indexes. The protocol knows none."""
 
 
-class ReadSitemap(Value, frozen=True):
+class SitemapResult(Value, frozen=True):
     """A sitemap that was asked for, and what was in it."""
 
     url: str
@@ -41,7 +41,7 @@ class ListedUrl(Value, frozen=True):
     published: float | None = None
 
 
-class _Wanted(NamedTuple):
+class _PendingSitemap(NamedTuple):
     url: WebUrl
     via: str
     depth: int
@@ -54,73 +54,73 @@ class SitemapWalk:
     """
 
     def __init__(
-        self, url: WebUrl, errands: Errands, config: Config, on_next: Callable[[str, int, int], None] | None = None
+        self, url: WebUrl, fetcher: UrlFetcher, config: Config, on_next: Callable[[str, int, int], None] | None = None
     ) -> None:
-        self.unread = 0
+        self.unread_count = 0
         """Sitemaps that were named and not asked for: too many of them, or nested too deeply."""
         self._url = url
-        self._errands = errands
-        self._spelling = spelling_of(config.urls)
-        self._room = config.discovery.max_sitemaps
+        self._fetcher = fetcher
+        self._spelling = normalize_options(config.urls)
+        self._sitemaps_left = config.discovery.max_sitemaps
         self._limits = SitemapLimits(config.discovery.max_sitemap_urls, config.discovery.max_sitemap_bytes)
         self._on_next = on_next
-        self._waiting: deque[_Wanted] = deque()
+        self._pending: deque[_PendingSitemap] = deque()
         self._known: set[str] = set()
-        self._read = 0
+        self._read_count = 0
 
-    async def __aiter__(self) -> AsyncIterator[ReadSitemap]:
+    async def __aiter__(self) -> AsyncIterator[SitemapResult]:
         if self._url.path != "/" or self._url.query:
-            self._want([self._url.url], self._url.url, "", 0)
+            self._add_pending([self._url.url], self._url.url, "", 0)
         else:
             robots = f"{self._url.origin}/robots.txt"
-            copy = await self._errands.robots(self._url)
+            copy = await self._fetcher.fetch_robots(self._url)
             if not isinstance(copy, RobotsCopy):
-                yield ReadSitemap(robots, "", copy)
+                yield SitemapResult(robots, "", copy)
                 return
             is_readable = copy.verdict is not RobotsVerdict.UNREACHABLE
-            self._want(sitemaps_in_robots(copy.text) if is_readable else (), self._url.url, robots, 0)
-            async for found in self._each():
+            self._add_pending(sitemaps_in_robots(copy.text) if is_readable else (), self._url.url, robots, 0)
+            async for found in self._fetch_pending():
                 yield found
-            for path in SITEMAP_PATHS if self._read == 0 else ():
-                self._want([path], self._url.url, "", 0)
-                async for found in self._each():
+            for path in SITEMAP_PATHS if self._read_count == 0 else ():
+                self._add_pending([path], self._url.url, "", 0)
+                async for found in self._fetch_pending():
                     yield found
-                if self._read or _is_away(found.outcome):
+                if self._read_count or _is_host_unreachable(found.outcome):
                     break
-        async for found in self._each():
+        async for found in self._fetch_pending():
             yield found
 
-    async def _each(self) -> AsyncIterator[ReadSitemap]:
-        while self._waiting:
-            wanted = self._waiting.popleft()
+    async def _fetch_pending(self) -> AsyncIterator[SitemapResult]:
+        while self._pending:
+            wanted = self._pending.popleft()
             if self._on_next is not None:
-                self._on_next(wanted.url.url, len(self._known) - len(self._waiting), len(self._known))
-            yield await self._one(wanted)
+                self._on_next(wanted.url.url, len(self._known) - len(self._pending), len(self._known))
+            yield await self._fetch_sitemap(wanted)
 
-    async def _one(self, wanted: _Wanted) -> ReadSitemap:
-        brought = await self._errands.bring(wanted.url)
+    async def _fetch_sitemap(self, pending: _PendingSitemap) -> SitemapResult:
+        brought = await self._fetcher.fetch(pending.url)
         self._known.add(brought.url)
         if not isinstance(brought.outcome, Fetched):
-            return ReadSitemap(brought.url, wanted.via, brought.outcome)
+            return SitemapResult(brought.url, pending.via, brought.outcome)
         sitemap = read_sitemap(brought.body, brought.content_type, self._limits)
-        self._read += sitemap.form != "none"
+        self._read_count += sitemap.form != "none"
         if sitemap.form == "index":
-            self._want((entry.url for entry in sitemap.entries), brought.url, brought.url, wanted.depth + 1)
-        return ReadSitemap(brought.url, wanted.via, brought.outcome, sitemap)
+            self._add_pending((entry.url for entry in sitemap.entries), brought.url, brought.url, pending.depth + 1)
+        return SitemapResult(brought.url, pending.via, brought.outcome, sitemap)
 
-    def _want(self, urls: Iterable[str], base: str, via: str, depth: int) -> None:
+    def _add_pending(self, urls: Iterable[str], base: str, via: str, depth: int) -> None:
         """An index may name itself, or one that names it: each is wanted once."""
         for found in (normalize(url, base, self._spelling) for url in urls):
             if found is None or found.url in self._known:
                 continue
-            if self._room <= 0 or depth > MOST_DEPTH:
-                self.unread += 1
+            if self._sitemaps_left <= 0 or depth > MAX_INDEX_DEPTH:
+                self.unread_count += 1
                 continue
-            self._room -= 1
+            self._sitemaps_left -= 1
             self._known.add(found.url)
-            self._waiting.append(_Wanted(found, via, depth))
+            self._pending.append(_PendingSitemap(found, via, depth))
 
 
-def _is_away(outcome: Outcome) -> bool:
+def _is_host_unreachable(outcome: Outcome) -> bool:
     """The host could not be asked: the next place there would fare no better."""
     return isinstance(outcome, Deferred) or (isinstance(outcome, Failed) and outcome.is_site_wide)

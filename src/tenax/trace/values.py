@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-from tenax.crawl.location import Place
-from tenax.database import Life
-from tenax.model import CanonicalCopy, FetchRecord, HostRecord, Outcome, Page, Plan, Resting, Value, Way
+from tenax.crawl.location import Location
+from tenax.database import UrlHistory
+from tenax.model import CanonicalCopy, FetchRecord, HostBackoff, HostRecord, Outcome, Page, Plan, TransportKind, Value
 from tenax.urls.admit import Rules
 
 
-class Wanted(Value, frozen=True):
+class TraceRequest(Value, frozen=True):
     """What a person wants tried."""
 
     url: str
-    way: Way | None = None
+    transport: TransportKind | None = None
     is_unconditional: bool = False
-    crawl: Place | None = None
+    crawl_location: Location | None = None
     """The crawl whose rules, host record and stored copy hold; None: no crawl's, and the URL counts as a seed."""
     is_crawl_given: bool = True
     """False: that crawl was found by itself, and does not matter when it has not met the host."""
 
 
-class Remembered(Value, frozen=True):
+class StoredState(Value, frozen=True):
     """What a crawl knows of a URL and its host."""
 
-    place: Place
+    location: Location
     rules: Rules
-    life: Life | None = None
+    history: UrlHistory | None = None
     host: HostRecord | None = None
-    canonical: CanonicalCopy | None = None
+    canonical_copy: CanonicalCopy | None = None
     """A stored page that names the URL as its canonical one."""
 
 
@@ -40,10 +40,10 @@ class Step(Value, frozen=True):
     """None: it decides nothing, it only tells."""
 
 
-class Trial(Value, frozen=True):
+class Trace(Value, frozen=True):
     """What came of it."""
 
-    asked: str
+    typed_url: str
     """As a person wrote it, without a password."""
     url: str
     outcome: Outcome
@@ -53,14 +53,14 @@ class Trial(Value, frozen=True):
     fetch: FetchRecord = FetchRecord()
     is_private: bool = False
     """It was asked only because a person typed it: the guard refuses a link or a redirect to its address."""
-    rest: Resting | None = None
+    backoff: HostBackoff | None = None
     """Set when a crawl would now leave the host alone for a while."""
-    stale: Page | None = None
+    stale_page: Page | None = None
     """The stored copy that serves on, because no page came."""
     title: str = ""
     text: str = ""
     charset: str = ""
     links_count: int = 0
-    offered: int = 0
+    candidate_count: int = 0
     """Links that a crawl would go on to."""
     body: bytes = b""

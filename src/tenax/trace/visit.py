@@ -11,26 +11,26 @@ import msgspec
 
 from tenax.clock import Clock, SteadyClock
 from tenax.config import Config, Sites
-from tenax.crawl.files import LEDGER_FILE
-from tenax.crawl.reader.messages import Job, Reading
-from tenax.crawl.reader.read_page import read_page
-from tenax.crawl.rules import kept_rules
-from tenax.crawl.wiring import open_ledger, transports_of, why_missing
+from tenax.crawl.files import DATABASE_FILE
+from tenax.crawl.reader.messages import ExtractedPage, ExtractJob
+from tenax.crawl.reader.read_page import extract_page
+from tenax.crawl.rules import load_rules
+from tenax.crawl.wiring import build_transports, missing_requirement, open_database
 from tenax.errors import UsageError
-from tenax.fetch.answer import Answer
-from tenax.fetch.cache import copy_that_serves
+from tenax.fetch.answer import FetchResult
+from tenax.fetch.cache import cached_outcome
 from tenax.fetch.guard import Guard
 from tenax.fetch.headers import robot_names
-from tenax.fetch.host_update import learned
+from tenax.fetch.host_update import update_host
 from tenax.fetch.pipeline import Pipeline
-from tenax.fetch.policy import policy
-from tenax.fetch.retry import plan_for
-from tenax.fetch.target import origin_of
+from tenax.fetch.policy import next_policy_step
+from tenax.fetch.retry import plan_task
+from tenax.fetch.target import parse_origin
 from tenax.model import (
     Deferred,
     Failed,
     Fetched,
-    Held,
+    HostBackoff,
     HostRecord,
     Outcome,
     Page,
@@ -38,80 +38,86 @@ from tenax.model import (
     Redirected,
     Refused,
     Rejected,
-    Resting,
     RobotsVerdict,
     Source,
+    StoredCopy,
     Task,
-    Way,
+    TransportKind,
 )
 from tenax.text.masking import mask_url
 from tenax.trace import describe
-from tenax.trace.values import Remembered, Step, Trial, Wanted
-from tenax.urls.admit import Rules, refusal, rules_of
-from tenax.urls.normalize import WebUrl, normalize, spelling_of
-from tenax.urls.seeds import seed_url
+from tenax.trace.values import Step, StoredState, Trace, TraceRequest
+from tenax.urls.admit import Rules, build_rules, url_refusal
+from tenax.urls.normalize import WebUrl, normalize, normalize_options
+from tenax.urls.seeds import parse_seed
 
-MOST_REQUESTS = 5
+MAX_REQUESTS = 5
 """robots.txt, a probe, the page, and some that had to wait for another crawl's turn."""
-LONGEST_WAIT_SECONDS = 60.0
+MAX_WAIT_SECONDS = 60.0
 """For the host's turn. A host whose turn is further away, or that rests, is left alone."""
 
 
-async def tried(
-    wanted: Wanted, config: Config, clock: Clock | None = None, on_step: Callable[[Step], None] | None = None
-) -> Trial:
+async def trace_url(
+    request: TraceRequest, config: Config, clock: Clock | None = None, on_step: Callable[[Step], None] | None = None
+) -> Trace:
     """Fetch it; `on_step` hears of each decision as it falls.
 
     Raises `UsageError` when what is wanted is no URL, or the way it is wanted by cannot be gone here.
     """
     clock, sites = clock or SteadyClock(), Sites(config)
-    url = seed_url(wanted.url, spelling_of(config.urls))
-    _check_way(wanted.way, config)
-    crawl = await _remembered(wanted, url, config)
+    url = parse_seed(request.url, normalize_options(config.urls))
+    _check_transport(request.transport, config)
+    crawl = await _load_stored_state(request, url, config)
     is_typed = crawl is None or any(seed.startswith(f"{url.origin}/") for seed in crawl.rules.seeds)
     allowed_origins = (url.origin,) if is_typed else ()
     # One more than the transports have, to be asked what it thinks; it goes by the same rules.
     guard = Guard(config.guard, clock, allowed_origins)
     try:
-        transports = transports_of(config, sites, clock, allowed_origins)
+        transports = build_transports(config, sites, clock, allowed_origins)
         try:
-            pipeline = Pipeline(transports, clock, sites, spelling_of(config.urls))
-            return await _Attempt(wanted, url, crawl, config, sites, pipeline, guard, clock, on_step).run()
+            pipeline = Pipeline(transports, clock, sites, normalize_options(config.urls))
+            return await _TraceVisit(request, url, crawl, config, sites, pipeline, guard, clock, on_step).run()
         finally:
             await transports.close()
     finally:
         await guard.close()
 
 
-def _check_way(way: Way | None, config: Config) -> None:
-    missing = why_missing(way, config) if way is not None else None
+def _check_transport(transport: TransportKind | None, config: Config) -> None:
+    missing = missing_requirement(transport, config) if transport is not None else None
     if missing is not None:
         raise UsageError(missing)
 
 
-async def _remembered(wanted: Wanted, url: WebUrl, config: Config) -> Remembered | None:
-    where = wanted.crawl
-    if where is None or not (wanted.is_crawl_given or where.server or (where.directory / LEDGER_FILE).exists()):
+async def _load_stored_state(request: TraceRequest, url: WebUrl, config: Config) -> StoredState | None:
+    location = request.crawl_location
+    if location is None or not (
+        request.is_crawl_given or location.server or (location.database_directory / DATABASE_FILE).exists()
+    ):
         return None
-    ledger = await open_ledger(where, read_only=True, config=config)
+    database = await open_database(location, read_only=True, config=config)
     try:
-        rules, life, host = await kept_rules(ledger), await ledger.life(url.url), await ledger.host(url.origin)
-        canonical = await ledger.canonical_copy(url.url)
+        rules, history, host = (
+            await load_rules(database),
+            await database.url_history(url.url),
+            await database.host(url.origin),
+        )
+        canonical = await database.canonical_copy(url.url)
     finally:
-        await ledger.close()
-    if rules is None or not (wanted.is_crawl_given or life or host):
+        await database.close()
+    if rules is None or not (request.is_crawl_given or history or host):
         return None
-    return Remembered(where, rules, life, host, canonical)
+    return StoredState(location, rules, history, host, canonical)
 
 
-class _Attempt:
+class _TraceVisit:
     """The visit, with a notebook."""
 
     def __init__(
         self,
-        wanted: Wanted,
+        request: TraceRequest,
         url: WebUrl,
-        crawl: Remembered | None,
+        crawl: StoredState | None,
         config: Config,
         sites: Sites,
         pipeline: Pipeline,
@@ -119,56 +125,56 @@ class _Attempt:
         clock: Clock,
         on_step: Callable[[Step], None] | None,
     ) -> None:
-        self._wanted = wanted
+        self._request = request
         self._url = url
         self._crawl = crawl
-        self._life = crawl.life if crawl is not None else None
-        self._canonical = crawl.canonical if crawl is not None else None
+        self._history = crawl.history if crawl is not None else None
+        self._canonical_copy = crawl.canonical_copy if crawl is not None else None
         known = crawl.host if crawl is not None else None
         self._host = known or HostRecord(origin=url.origin, domain=url.host)
         # A URL that the crawl has not met counts as linked to by a seed; without a crawl it is a seed.
-        self._depth = self._life.depth if self._life is not None else 0 if crawl is None else 1
+        self._depth = self._history.depth if self._history is not None else 0 if crawl is None else 1
         self._config = config
-        self._site = sites.of_origin(url.origin)
-        self._names = robot_names(self._site.fetch)
+        self._site = sites.for_origin(url.origin)
+        self._robot_names = robot_names(self._site.fetch)
         self._pipeline = pipeline
         self._guard = guard
         self._clock = clock
         self._on_step = on_step
         self._steps: list[Step] = []
-        self._has_asked_robots = False
+        self._has_fetched_robots = False
         self._is_private = False
 
-    async def run(self) -> Trial:
+    async def run(self) -> Trace:
         now = self._clock.now()
-        self._tell(describe.of_url(self._wanted.url, self._url, self._crawl, self._depth))
-        self._tell([await self._address()])
-        self._tell([describe.of_host(self._host, self._site, self._crawl is not None, now)])
-        task = self._task(now)
-        answer = await self._answered(task, self._held())
-        self._tell(describe.of_answer(answer, self._url.url))
-        reading = self._read(answer)
-        outcome = self._outcome(answer, reading)
-        self._learn(answer, outcome)
-        stale = self._stale(outcome)
-        now, ways = self._clock.now(), self._pipeline.ways
-        plan = plan_for(outcome, task, now, self._site, random.random(), self._host.next_at, ways, answer.way)
+        self._add_steps(describe.describe_url(self._request.url, self._url, self._crawl, self._depth))
+        self._add_steps([await self._check_address()])
+        self._add_steps([describe.describe_host(self._host, self._site, self._crawl is not None, now)])
+        task = self._new_task(now)
+        answer = await self._request_until_answered(task, self._stored_copy())
+        self._add_steps(describe.describe_answer(answer, self._url.url))
+        extracted = self._extract_page(answer)
+        outcome = self._final_outcome(answer, extracted)
+        self._update_host(answer, outcome)
+        stale = self._find_stale_page(outcome)
+        now, ways = self._clock.now(), self._pipeline.available_transports
+        plan = plan_task(outcome, task, now, self._site, random.random(), self._host.next_at, ways, answer.transport)
         host = self._host
-        trial = Trial(
-            asked=mask_url(self._wanted.url),
+        trace = Trace(
+            typed_url=mask_url(self._request.url),
             url=self._url.url,
             outcome=outcome,
             plan=plan,
             steps=tuple(self._steps),
             fetch=answer.record,
             is_private=self._is_private,
-            rest=Resting(host.origin, host.next_at, host.resting_why) if self._is_resting(now) else None,
-            stale=stale,
+            backoff=HostBackoff(host.origin, host.next_at, host.backoff_reason) if self._is_backing_off(now) else None,
+            stale_page=stale,
             body=answer.response.body if answer.response is not None else b"",
         )
-        return trial if reading is None else _with_reading(trial, reading)
+        return trace if extracted is None else _add_content(trace, extracted)
 
-    def _tell(self, steps: Iterable[Step]) -> None:
+    def _add_steps(self, steps: Iterable[Step]) -> None:
         for step in steps:
             self._steps.append(step)
             if self._on_step is not None:
@@ -176,150 +182,169 @@ class _Attempt:
 
     # -- before anything is sent ----------------------------------------------------------------------------
 
-    async def _address(self) -> Step:
-        origin = origin_of(self._url.url)
+    async def _check_address(self) -> Step:
+        origin = parse_origin(self._url.url)
         assert origin is not None, "a seed is a plain URL"
         checked = await self._guard.check(origin, self._site.fetch.connect_timeout_seconds)
         addresses = checked if isinstance(checked, tuple) else ()
-        classes = {self._guard.class_of(origin, address) for address in addresses}
+        classes = {self._guard.classify_address(origin, address) for address in addresses}
         self._is_private = self._crawl is None and "typed" in classes
-        return describe.of_address(origin.host, checked, classes, self._crawl)
+        return describe.describe_address(origin.host, checked, classes, self._crawl)
 
-    def _task(self, now: float) -> Task:
+    def _new_task(self, now: float) -> Task:
         task = Task(self._url.url, self._url.origin, self._depth, Priority.HIGH, Source.SEED, None, now, now)
-        chain = self._life.chain if self._life is not None else ()
-        wanted = self._wanted
-        return msgspec.structs.replace(task, way=wanted.way, is_unconditional=wanted.is_unconditional, chain=chain)
+        chain = self._history.chain if self._history is not None else ()
+        wanted = self._request
+        return msgspec.structs.replace(
+            task, transport=wanted.transport, is_unconditional=wanted.is_unconditional, chain=chain
+        )
 
-    def _held(self) -> Held | None:
-        page = self._life.page if self._life is not None else None
+    def _stored_copy(self) -> StoredCopy | None:
+        page = self._history.page if self._history is not None else None
         if page is not None:
-            return Held(page.fetched_at, page.status, page.kind, page.etag, page.last_modified, page.content_length)
-        last = self._life.visits[-1] if self._life is not None and self._life.visits else None
-        return Held(last.at, last.fetch.status) if last is not None and last.fetch.status else None
+            return StoredCopy(
+                page.fetched_at, page.status, page.kind, page.etag, page.last_modified, page.content_length
+            )
+        last = self._history.visits[-1] if self._history is not None and self._history.visits else None
+        return StoredCopy(last.at, last.fetch.status) if last is not None and last.fetch.status else None
 
     # -- asking ---------------------------------------------------------------------------------------------
 
-    async def _answered(self, task: Task, held: Held | None) -> Answer:
+    async def _request_until_answered(self, task: Task, stored_copy: StoredCopy | None) -> FetchResult:
         """Ask until the page itself was answered, each request in the host's turn."""
-        for _ in range(MOST_REQUESTS):
-            not_now = await self._turn() if self._tell_of_what_is_ahead(task, held) else None
+        for _ in range(MAX_REQUESTS):
+            not_now = await self._wait_for_permit() if self._add_policy_steps(task, stored_copy) else None
             if not_now is not None:
                 return not_now
-            answer = await self._pipeline.fetch(task, self._host, held, canonical=self._canonical)
+            answer = await self._pipeline.fetch(task, self._host, stored_copy, canonical=self._canonical_copy)
             if not isinstance(answer.outcome, Deferred):
                 return answer
-            self._learn(answer, answer.outcome)
+            self._update_host(answer, answer.outcome)
             # Its turn may be another crawl's.
             self._host = msgspec.structs.replace(self._host, next_at=max(self._host.next_at, answer.outcome.until))
         return answer
 
-    def _tell_of_what_is_ahead(self, task: Task, held: Held | None) -> bool:
+    def _add_policy_steps(self, task: Task, stored_copy: StoredCopy | None) -> bool:
         """The pipeline's next decisions, before it takes them. True when it will send a request."""
         now = self._clock.now()
-        ahead = policy(task, self._host, now, self._names)
+        ahead = next_policy_step(task, self._host, now, self._robot_names)
         if isinstance(ahead, Refused) or ahead is None:
-            self._tell_once(describe.of_robots(self._host, self._url.url, self._names, now, self._has_asked_robots))
+            self._add_step_once(
+                describe.describe_robots(self._host, self._url.url, self._robot_names, now, self._has_fetched_robots)
+            )
         if ahead is None:
-            self._tell_once(describe.of_copy(task, held, self._site, now, self._canonical))
-            return copy_that_serves(task, held, self._site.cache, now, self._canonical) is None
+            self._add_step_once(describe.describe_stored_copy(task, stored_copy, self._site, now, self._canonical_copy))
+            return cached_outcome(task, stored_copy, self._site.cache, now, self._canonical_copy) is None
         return not isinstance(ahead, Refused)
 
-    def _tell_once(self, step: Step) -> None:
+    def _add_step_once(self, step: Step) -> None:
         if all(told.name != step.name for told in self._steps):
-            self._tell([step])
+            self._add_steps([step])
 
-    async def _turn(self) -> Answer | None:
+    async def _wait_for_permit(self) -> FetchResult | None:
         """Wait for the host's turn, unless it is far away: then the answer is "not now"."""
         now = self._clock.now()
         wait = self._host.next_at - now
         if wait <= 0:
             return None
-        if self._is_resting(now):
-            return Answer(Deferred(self._host.next_at, self._host.resting_why), now)
-        if wait > LONGEST_WAIT_SECONDS:
-            return Answer(Deferred(self._host.next_at, "turn: the host's next one is too far away to wait for"), now)
-        self._tell([Step("turn", f"{describe.span(wait)} until the host's turn")])
+        if self._is_backing_off(now):
+            return FetchResult(Deferred(self._host.next_at, self._host.backoff_reason), now)
+        if wait > MAX_WAIT_SECONDS:
+            return FetchResult(
+                Deferred(self._host.next_at, "turn: the host's next one is too far away to wait for"), now
+            )
+        self._add_steps([Step("wait", f"{describe.format_duration(wait)} until the next request to the host")])
         await asyncio.sleep(wait)
         return None
 
-    def _is_resting(self, now: float) -> bool:
-        return bool(self._host.resting_why) and self._host.next_at > now
+    def _is_backing_off(self, now: float) -> bool:
+        return bool(self._host.backoff_reason) and self._host.next_at > now
 
-    def _learn(self, answer: Answer, outcome: Outcome) -> None:
+    def _update_host(self, answer: FetchResult, outcome: Outcome) -> None:
         """What the host's answer changes in its record, as in a crawl."""
         now, jitter = self._clock.now(), random.random()
-        self._host = learned(self._host, answer, outcome, now, self._site, jitter, self._pipeline.ways)
+        self._host = update_host(
+            self._host, answer, outcome, now, self._site, jitter, self._pipeline.available_transports
+        )
         if answer.robots is not None:
-            self._has_asked_robots = True
+            self._has_fetched_robots = True
             if answer.robots.verdict is RobotsVerdict.UNREACHABLE:
-                self._tell([describe.of_robots(self._host, self._url.url, self._names, now, self._has_asked_robots)])
+                self._add_steps(
+                    [
+                        describe.describe_robots(
+                            self._host, self._url.url, self._robot_names, now, self._has_fetched_robots
+                        )
+                    ]
+                )
         if answer.probe is not None:
             says = "it is back" if answer.probe.is_up else "it is still down"
-            self._tell([Step("probe", f"{says}: {answer.probe.why}", answer.probe.is_up)])
+            self._add_steps([Step("probe", f"{says}: {answer.probe.why}", answer.probe.is_up)])
 
     # -- what came back -------------------------------------------------------------------------------------
 
-    def _read(self, answer: Answer) -> Reading | None:
+    def _extract_page(self, answer: FetchResult) -> ExtractedPage | None:
         response = answer.response
         if not isinstance(answer.outcome, Fetched) or response is None:
             return None
-        job = Job(
+        job = ExtractJob(
             number=0,
             url=self._url.url,
             fetched_url=response.url,
             depth=self._depth,
             body=response.body,
             content_type=response.content_type,
-            robots_header="\n".join(response.headers.all("X-Robots-Tag")) or None,
-            robot_names=tuple(sorted(self._names)),
+            robots_header="\n".join(response.headers.get_all("X-Robots-Tag")) or None,
+            robot_names=tuple(sorted(self._robot_names)),
             status=response.status,
-            way=response.way,
+            transport=response.transport,
             validation=self._site.validation,
             now=self._clock.now(),
         )
-        reading = read_page(job, self._rules())
-        self._tell([describe.of_reading(reading)])
-        return reading
+        extracted = extract_page(job, self._crawl_rules())
+        self._add_steps([describe.describe_extraction(extracted)])
+        return extracted
 
-    def _rules(self) -> Rules:
+    def _crawl_rules(self) -> Rules:
         if self._crawl is not None:
             return self._crawl.rules
-        return rules_of([self._url.url], self._config, datetime.fromtimestamp(self._clock.now(), UTC).year)
+        return build_rules([self._url.url], self._config, datetime.fromtimestamp(self._clock.now(), UTC).year)
 
-    def _outcome(self, answer: Answer, reading: Reading | None) -> Outcome:
-        if reading is not None and reading.failed is not None:
-            return reading.failed
-        if reading is not None and reading.rejected is not None:
-            return reading.rejected
-        if reading is not None and reading.is_noindex:
+    def _final_outcome(self, answer: FetchResult, extracted: ExtractedPage | None) -> Outcome:
+        if extracted is not None and extracted.failure is not None:
+            return extracted.failure
+        if extracted is not None and extracted.rejection is not None:
+            return extracted.rejection
+        if extracted is not None and extracted.is_noindex:
             return Rejected("noindex: the page asks not to be kept")
         if isinstance(answer.outcome, Redirected) and self._depth:
             # The crawl was meant to go where a seed leads; any other redirect is asked for its admission.
-            rules = self._rules()
-            target = normalize(answer.outcome.to, None, spelling_of(rules.urls))
-            why = refusal(rules, target, self._depth) if target is not None else "invalid"
+            rules = self._crawl_rules()
+            target = normalize(answer.outcome.to, None, normalize_options(rules.urls))
+            why = url_refusal(rules, target, self._depth) if target is not None else "invalid"
             return answer.outcome if why is None else msgspec.structs.replace(answer.outcome, why=why)
         return answer.outcome
 
-    def _stale(self, outcome: Outcome) -> Page | None:
-        page = self._life.page if self._life is not None else None
+    def _find_stale_page(self, outcome: Outcome) -> Page | None:
+        page = self._history.page if self._history is not None else None
         if page is None or not isinstance(outcome, (Failed, Rejected, Redirected)):
             return None
-        self._tell([describe.of_stale(page, self._clock.now())])
+        self._add_steps([describe.describe_stale_page(page, self._clock.now())])
         return page
 
 
-def _with_reading(trial: Trial, reading: Reading) -> Trial:
+def _add_content(trace: Trace, extracted: ExtractedPage) -> Trace:
     fetch = msgspec.structs.replace(
-        trial.fetch, charset_source=reading.charset_source, validation=reading.validation, evidence=reading.evidence
+        trace.fetch,
+        charset_source=extracted.charset_source,
+        validation=extracted.validation,
+        evidence=extracted.evidence,
     )
     return msgspec.structs.replace(
-        trial,
+        trace,
         fetch=fetch,
-        title=reading.title,
-        text=reading.text,
-        charset=reading.charset,
-        links_count=reading.links_count,
-        offered=len(reading.offers),
+        title=extracted.title,
+        text=extracted.text,
+        charset=extracted.charset,
+        links_count=extracted.links_count,
+        candidate_count=len(extracted.candidates),
     )

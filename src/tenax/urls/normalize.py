@@ -35,7 +35,7 @@ _ESCAPE = re.compile(
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 # A base that is taken apart without the parser. What that would make of the parts is the same for all that share them.
 _PLAIN_BASE = re.compile(r"(https?://[a-z0-9.-]++(?::[0-9]++)?+)(/(?:[A-Za-z0-9._~-]*+/)*+)[A-Za-z0-9._~-]*+")
-_SPELLED = {
+_NORMALIZED_ESCAPES = {
     pair: chr(int(pair, 16)) if int(pair, 16) in _UNRESERVED else f"%{pair.upper()}"
     for pair in (high + low for high in "0123456789ABCDEFabcdef" for low in "0123456789ABCDEFabcdef")
 }
@@ -54,7 +54,7 @@ class ParamNames(Value, frozen=True):
         return name in self.exact or name.startswith(self.prefixes)
 
 
-class Spelling(Value, frozen=True, cache_hash=True):
+class NormalizeOptions(Value, frozen=True, cache_hash=True):
     """The choices that normalisation leaves to the config."""
 
     tracking_params: ParamNames = ParamNames()
@@ -78,22 +78,22 @@ class WebUrl(Value, frozen=True):
 
 
 @lru_cache(maxsize=16)
-def spelling_of(config: UrlsConfig) -> Spelling:
-    return Spelling(
-        tracking_params=_names(config.tracking_params),
-        session_params=_names(config.session_params),
+def normalize_options(config: UrlsConfig) -> NormalizeOptions:
+    return NormalizeOptions(
+        tracking_params=_parse_param_names(config.tracking_params),
+        session_params=_parse_param_names(config.session_params),
         strip_trailing_slash=config.strip_trailing_slash,
     )
 
 
-def normalize(href: str, base: str | None, spelling: Spelling) -> WebUrl | None:
+def normalize(href: str, base: str | None, options: NormalizeOptions) -> WebUrl | None:
     """The one spelling of a link; None when it does not parse or is not http(s). Never raises."""
     if len(href) > MAX_HREF_CHARS:
         href = href.partition("#")[0]
         if len(href) > MAX_HREF_CHARS:
             return None
     try:
-        parsed = parse(href) if base is None else _parsed_base(base) + href
+        parsed = parse(href) if base is None else _parse_base(base) + href
     except (ValueError, TypeError):  # TypeError: a lone surrogate, which UTF-8 cannot carry
         return None
     protocol = parsed.protocol
@@ -107,10 +107,10 @@ def normalize(href: str, base: str | None, spelling: Spelling) -> WebUrl | None:
     if len(host) > MAX_HOST_CHARS:
         return None
     path = parsed.pathname
-    if "%" in path or ";" in path or "^" in path or spelling.strip_trailing_slash:
-        path = _spelled_path(path, spelling)
+    if "%" in path or ";" in path or "^" in path or options.strip_trailing_slash:
+        path = _normalize_path(path, options)
     search = parsed.search
-    query = _spelled_query(search[1:], spelling) if search else ""
+    query = _normalize_query(search[1:], options) if search else ""
     port = parsed.port
     origin = f"{protocol}//{host}:{port}" if port else f"{protocol}//{host}"
     number = int(port) if port else 443 if protocol == "https:" else 80
@@ -118,12 +118,12 @@ def normalize(href: str, base: str | None, spelling: Spelling) -> WebUrl | None:
     return WebUrl(url, origin, protocol[:-1], host, number, path, query)
 
 
-def as_written(href: str) -> WebUrl | None:
+def parse_exact_url(href: str) -> WebUrl | None:
     """The URL as a browser would ask for it: escaped, without fragment and userinfo, and nothing else changed.
 
     For URLs that somebody wants just so. None as for `normalize`.
     """
-    url = normalize(href, None, _AS_IT_IS)
+    url = normalize(href, None, _UNCHANGED_OPTIONS)
     if url is None:
         return None
     parsed = parse(href.partition("#")[0])
@@ -147,15 +147,15 @@ def mask_userinfo(href: str) -> str:
     return f"{parsed.protocol}//{MASK}@{parsed.host}{parsed.pathname}{parsed.search}{parsed.hash}"
 
 
-_AS_IT_IS = Spelling()
+_UNCHANGED_OPTIONS = NormalizeOptions()
 
 
-def place_of(base: str) -> tuple[str, str] | None:
+def split_base(base: str) -> tuple[str, str] | None:
     """The origin of a base URL, and its directory with its slash: all that a rooted and a relative link depend on."""
     if plain := _PLAIN_BASE.fullmatch(base):
         return plain[1], plain[1] + plain[2]
     try:
-        parsed = _parsed_base(base)
+        parsed = _parse_base(base)
     except (ValueError, TypeError):
         return None
     origin = parsed.origin
@@ -164,11 +164,11 @@ def place_of(base: str) -> tuple[str, str] | None:
 
 
 @lru_cache(maxsize=64)
-def _parsed_base(base: str) -> URL:
+def _parse_base(base: str) -> URL:
     return parse(base)
 
 
-def _names(patterns: tuple[str, ...]) -> ParamNames:
+def _parse_param_names(patterns: tuple[str, ...]) -> ParamNames:
     lower = [pattern.lower() for pattern in patterns]
     return ParamNames(
         exact=frozenset(name for name in lower if not name.endswith("*")),
@@ -176,23 +176,23 @@ def _names(patterns: tuple[str, ...]) -> ParamNames:
     )
 
 
-def _spelled_path(path: str, spelling: Spelling) -> str:
+def _normalize_path(path: str, options: NormalizeOptions) -> str:
     if "%" in path:
-        path = _spelled_escapes(path)
+        path = _normalize_escapes(path)
     if "^" in path:  # newer editions of the standard escape it, the parser's does not yet
         path = path.replace("^", "%5E")
     # Taking a session away can bare a slash, and taking a slash away a session: until nothing changes.
     while True:
         before = path
-        if spelling.strip_trailing_slash and len(path) > 1 and path[-1] == "/":
+        if options.strip_trailing_slash and len(path) > 1 and path[-1] == "/":
             path = path.rstrip("/") or "/"
         if ";" in path:
-            path = _without_sessions(path, spelling.session_params)
+            path = _strip_session_params(path, options.session_params)
         if path is before or path == before:
             return path
 
 
-def _without_sessions(path: str, names: ParamNames) -> str:
+def _strip_session_params(path: str, names: ParamNames) -> str:
     """Drop `;jsessionid=…` and its like from the last segment."""
     directory, slash, last = path.rpartition("/")
     name, *params = last.split(";")
@@ -202,31 +202,31 @@ def _without_sessions(path: str, names: ParamNames) -> str:
     return directory + slash + ";".join([name, *kept])
 
 
-def _spelled_query(query: str, spelling: Spelling) -> str:
+def _normalize_query(query: str, options: NormalizeOptions) -> str:
     if "%" in query:
-        query = _spelled_escapes(query)
+        query = _normalize_escapes(query)
     is_dropped = _is_dropped if len(query) <= _LONG_QUERY_CHARS else _is_dropped.__wrapped__
     if "&" not in query:
-        return "" if is_dropped(_name(query), spelling) else query
-    kept = [pair for pair in query.split("&") if pair and not is_dropped(_name(pair), spelling)]
+        return "" if is_dropped(_param_name(query), options) else query
+    kept = [pair for pair in query.split("&") if pair and not is_dropped(_param_name(pair), options)]
     # By name only, and stable: the order of `a[]=2&a[]=1` means something to the site.
     if len(kept) > 1:
-        kept.sort(key=_name)
+        kept.sort(key=_param_name)
     return "&".join(kept)
 
 
-def _name(pair: str) -> str:
+def _param_name(pair: str) -> str:
     return pair.partition("=")[0]
 
 
 @lru_cache(maxsize=4096)
-def _is_dropped(name: str, spelling: Spelling) -> bool:
-    return name in spelling.tracking_params or name in spelling.session_params
+def _is_dropped(name: str, options: NormalizeOptions) -> bool:
+    return name in options.tracking_params or name in options.session_params
 
 
-def _spelled_escapes(text: str) -> str:
-    return _ESCAPE.sub(_spelled_escape, text)
+def _normalize_escapes(text: str) -> str:
+    return _ESCAPE.sub(_normalize_escape, text)
 
 
-def _spelled_escape(match: re.Match[str]) -> str:
-    return _SPELLED[match[1]]
+def _normalize_escape(match: re.Match[str]) -> str:
+    return _NORMALIZED_ESCAPES[match[1]]

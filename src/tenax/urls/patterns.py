@@ -12,7 +12,7 @@ from typing import Any
 from tenax.errors import ConfigError
 from tenax.text.masking import mask_text
 
-_WILD = re.compile(r"[*+\[(|^]|\\[a-zA-Z]|\.(?=[*+?{])")
+_WILDCARD = re.compile(r"[*+\[(|^]|\\[a-zA-Z]|\.(?=[*+?{])")
 """What makes a regular expression more than a text."""
 
 
@@ -20,7 +20,7 @@ class Patterns:
     """Some compiled patterns. Picklable parts of the program carry the texts and compile again."""
 
     def __init__(self, texts: Sequence[str]) -> None:
-        self._compiled = [(text, _compiled(text)) for text in texts]
+        self._compiled = [(text, _compile_pattern(text)) for text in texts]
 
     def __bool__(self) -> bool:
         return bool(self._compiled)
@@ -37,16 +37,16 @@ def compile_patterns(texts: Sequence[str]) -> Patterns:
     """Raises `ConfigError` when one of them cannot be read, or could never match."""
     for text in texts:
         if not _is_regex(text) and not text.startswith(("http", "*", "?")):
-            shown = _shown(text)
+            shown = _format_pattern(text)
             raise ConfigError(
-                f"bad pattern `{shown}`: a glob is held against the whole URL, so write it as `{_whole(shown)}`"
+                f"bad pattern `{shown}`: a glob is held against the whole URL, so write it as `{_suggest_glob(shown)}`"
             )
         if _has_password(text):
             raise ConfigError(f"bad pattern `{mask_text(text)}`: no URL is compared with its user and password")
     return Patterns(texts)
 
 
-def _whole(text: str) -> str:
+def _suggest_glob(text: str) -> str:
     """A glob that matches whole URLs, by what somebody may have meant: `tag` is a directory, `.pdf` an ending."""
     first, last = text.partition("/")[0], text.rpartition("/")[2]
     start = "*" if not first or "." in first else "*/"
@@ -55,7 +55,7 @@ def _whole(text: str) -> str:
     return start + text + ("/*" if last and "." not in last else "*")
 
 
-def _compiled(text: str) -> Any:
+def _compile_pattern(text: str) -> Any:
     import re2  # 6 ms, and most crawls have no patterns
 
     options = re2.Options()
@@ -68,9 +68,9 @@ def _compiled(text: str) -> Any:
         glob = "".join(wild.get(char) or re2.escape(char) for char in text)
         return re2.compile(rf"(?s)\A{glob}\z", options)
     except re2.error as error:
-        raise ConfigError(f"bad pattern `{_shown(text)}`: {_reason(error)}") from None
+        raise ConfigError(f"bad pattern `{_format_pattern(text)}`: {_error_reason(error)}") from None
     except UnicodeEncodeError:
-        raise ConfigError(f"bad pattern `{_shown(text)}`: it is not valid Unicode") from None
+        raise ConfigError(f"bad pattern `{_format_pattern(text)}`: it is not valid Unicode") from None
 
 
 def _is_regex(text: str) -> bool:
@@ -80,14 +80,14 @@ def _is_regex(text: str) -> bool:
 def _has_password(text: str) -> bool:
     """It would match nothing, and be stored with the rules. What is wild in front of an `@` is no password."""
     before = text.partition("@")[0]
-    is_wild = _WILD.search(before) is not None if _is_regex(text) else "*" in before
+    is_wild = _WILDCARD.search(before) is not None if _is_regex(text) else "*" in before
     return mask_text(text) != text and not is_wild
 
 
-def _shown(text: str) -> str:
+def _format_pattern(text: str) -> str:
     return text if text.isprintable() else ascii(text)
 
 
-def _reason(error: Exception) -> str:
+def _error_reason(error: Exception) -> str:
     reason = error.args[0] if error.args else "cannot be read"
     return reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)

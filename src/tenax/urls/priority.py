@@ -7,20 +7,20 @@ from enum import IntEnum
 from functools import lru_cache
 from typing import NamedTuple
 
-from tenax.model import SECONDS_PER_POINT, Priority, Source, points_of_links
+from tenax.model import SECONDS_PER_POINT, Priority, Source, in_link_points
 from tenax.urls.normalize import WebUrl
 
-GUESSES = frozenset({Source.ARCHIVE, Source.PAGINATION})
+GUESS_SOURCES = frozenset({Source.ARCHIVE, Source.PAGINATION})
 SHALLOW_DEPTH = 2
 DEEP_DEPTH = 6
 
-_HOMES = frozenset({"/", "/index.html", "/index.htm", "/index.php", "/default.aspx"})
+_HOME_PATHS = frozenset({"/", "/index.html", "/index.htm", "/index.php", "/default.aspx"})
 # Only parameters that number pages: `p=` is a post's id in WordPress, `start=` may be a date.
 _PAGED_QUERY = re.compile(
     r"(?:^|&)(?:(?:page|paged|pg|pagenum|page_?no|page_?number|offset)=\d+|(?:start|skip)=\d{1,6}(?:&|$)|cursor=)",
     re.IGNORECASE,
 )
-_TELLING_PATH = re.compile(
+_RANKED_PATH = re.compile(
     r"/(?:(?P<landmark>(?:about|contact)(?:-us)?|impressum|imprint)(?:\.[a-z]{2,5})?/?$"
     r"|(?P<listing>page[/_-]?\d+(?:\.[a-z]{2,5})?/?$|(?:archives?|tags?|labels?)(?:/|$)))",
     re.IGNORECASE,
@@ -31,7 +31,7 @@ _DATE_ONLY_PATH = re.compile(r"(?:/[a-z_-]+)?/(?:19|20)\d\d(?:/(?:0[1-9]|1[0-2])
 
 
 class Rank(IntEnum):
-    """What the URL itself says about its priority, whatever its depth; an index into `standings_at`."""
+    """What the URL itself says about its priority, whatever its depth; an index into `queue_positions`."""
 
     TOP = 0
     """A homepage, or a seed."""
@@ -40,14 +40,14 @@ class Rank(IntEnum):
     LISTING = 3
 
 
-def rank_of(url: WebUrl) -> Rank:
+def url_rank(url: WebUrl) -> Rank:
     path, query = url.path, url.query
     if query:
         if _PAGED_QUERY.search(query):
             return Rank.LISTING
-    elif path in _HOMES:
+    elif path in _HOME_PATHS:
         return Rank.TOP
-    telling = _TELLING_PATH.search(path)
+    telling = _RANKED_PATH.search(path)
     if telling is not None:
         return Rank.LISTING if telling["listing"] else Rank.LANDMARK
     return Rank.LISTING if _DATE_ONLY_PATH.match(path) else Rank.ORDINARY
@@ -59,8 +59,8 @@ def behind_seconds(url: WebUrl, rank: Rank) -> float:
     return SECONDS_PER_PAGE * int(number[1]) if number is not None else 0.0
 
 
-def priority_of(url: WebUrl, depth: int, is_seed: bool) -> Priority:
-    return standings_at(depth)[Rank.TOP if is_seed else rank_of(url)].priority
+def url_priority(url: WebUrl, depth: int, is_seed: bool) -> Priority:
+    return queue_positions(depth)[Rank.TOP if is_seed else url_rank(url)].priority
 
 
 # ---- the score ----------------------------------------------------------------------------------------------
@@ -69,15 +69,15 @@ def priority_of(url: WebUrl, depth: int, is_seed: bool) -> Priority:
 # by what the URL is and how deep it lies; how it was found, how new it is said to be and how many link to it move it
 # within its level. A point is worth a minute in the queue: so what was found long enough ago comes before any score.
 
-FLOORS = {Priority.HIGH: 67.0, Priority.MEDIUM: 34.0, Priority.LOW: 1.0, Priority.DISCOVERY: 0.0}
+MIN_SCORES = {Priority.HIGH: 67.0, Priority.MEDIUM: 34.0, Priority.LOW: 1.0, Priority.DISCOVERY: 0.0}
 """The least score of each level."""
-_POINTS_OF_SOURCE = {Source.FEED: 6.0, Source.SITEMAP: -4.0}
+_SOURCE_POINTS = {Source.FEED: 6.0, Source.SITEMAP: -4.0}
 """A feed tells what is new; a sitemap lists what nobody may link to any more."""
-_POINTS_OF_AGE = ((2.0, 6.0), (30.0, 2.0), (365.0, 0.0))
-_POINTS_OF_OLD_AGE = -6.0
+_AGE_POINTS = ((2.0, 6.0), (30.0, 2.0), (365.0, 0.0))
+_OLD_AGE_POINTS = -6.0
 
 
-class Standing(NamedTuple):
+class QueuePosition(NamedTuple):
     """Where a URL stands in the queue of its host."""
 
     priority: Priority
@@ -85,36 +85,40 @@ class Standing(NamedTuple):
     """How long before others of its level that were found at the same moment."""
 
 
-def score_of(
+def url_score(
     rank: Rank, depth: int, source: Source = Source.LINK, age_days: float | None = None, in_links: int = 0
 ) -> float:
     """How much a URL is wanted. `age_days` since it was published or changed, where somebody said so."""
-    if source in GUESSES:
+    if source in GUESS_SOURCES:
         return 0.0
-    base = _base(rank, depth)
-    points = _POINTS_OF_SOURCE.get(source, 0.0) + points_of_links(in_links)
+    base = _base_score(rank, depth)
+    points = _SOURCE_POINTS.get(source, 0.0) + in_link_points(in_links)
     if age_days is not None:
-        points += next((points for days, points in _POINTS_OF_AGE if age_days <= days), _POINTS_OF_OLD_AGE)
-    floor = FLOORS[level_of(base)]
-    return min(max(base + points, floor), min((above for above in FLOORS.values() if above > floor), default=101.0) - 1)
+        points += next((points for days, points in _AGE_POINTS if age_days <= days), _OLD_AGE_POINTS)
+    floor = MIN_SCORES[score_priority(base)]
+    return min(
+        max(base + points, floor), min((above for above in MIN_SCORES.values() if above > floor), default=101.0) - 1
+    )
 
 
-def level_of(score: float) -> Priority:
-    return next(level for level, floor in FLOORS.items() if score >= floor)
+def score_priority(score: float) -> Priority:
+    return next(level for level, floor in MIN_SCORES.items() if score >= floor)
 
 
-def standing_of(score: float) -> Standing:
-    level = level_of(score)
-    return Standing(level, (score - FLOORS[level]) * SECONDS_PER_POINT)
+def queue_position(score: float) -> QueuePosition:
+    level = score_priority(score)
+    return QueuePosition(level, (score - MIN_SCORES[level]) * SECONDS_PER_POINT)
 
 
 @lru_cache(maxsize=4096)
-def standings_at(depth: int, source: Source = Source.LINK, age_days: float | None = None) -> tuple[Standing, ...]:
+def queue_positions(
+    depth: int, source: Source = Source.LINK, age_days: float | None = None
+) -> tuple[QueuePosition, ...]:
     """Where each rank stands at this depth. Give whole days: the answers are kept."""
-    return tuple(standing_of(score_of(rank, depth, source, age_days)) for rank in Rank)
+    return tuple(queue_position(url_score(rank, depth, source, age_days)) for rank in Rank)
 
 
-def _base(rank: Rank, depth: int) -> float:
+def _base_score(rank: Rank, depth: int) -> float:
     if rank is Rank.TOP:
         return 95.0
     if rank is Rank.LISTING:  # even near a seed: what it lists is mostly found elsewhere too

@@ -10,26 +10,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from tenax.config import UrlsConfig
-from tenax.urls.normalize import Spelling, normalize, place_of
+from tenax.urls.normalize import NormalizeOptions, normalize, split_base
 
 MAX_RESOLVED_CHARS = 4_000_000
 """What the relative links of one document may come to: 80 for each of 50,000, the most that are read of a page."""
-_WHOLE = ("http://", "https://")
-_AS_WRITTEN = Spelling()
+_ABSOLUTE_PREFIXES = ("http://", "https://")
+_PLAIN_OPTIONS = NormalizeOptions()
 
 
-def base_of(base_href: str | None, document_url: str, max_chars: int = UrlsConfig().max_length) -> str:
+def resolve_base(base_href: str | None, document_url: str, max_chars: int = UrlsConfig().max_length) -> str:
     """Where relative links start: at the `<base href>`, or at the document where that is none or too long.
 
     Spelled plainly: the crawl's own spelling may drop a slash that matters here.
     """
     if base_href is None:
         return document_url
-    base = normalize(base_href, document_url, _AS_WRITTEN)
+    base = normalize(base_href, document_url, _PLAIN_OPTIONS)
     return base.url if base is not None and len(base.url) <= max_chars else document_url
 
 
-def resolver(base: str) -> Callable[[str], str]:
+def make_link_resolver(base: str) -> Callable[[str], str]:
     """What makes the links of one document absolute, spelled as it has them otherwise.
 
     One that leads nowhere on the web stays as it is, and so do those that there is no more room for.
@@ -42,18 +42,18 @@ def resolver(base: str) -> Callable[[str], str]:
             return href
         # All of it, however short what comes of it is: that much is looked at.
         room -= base_chars + len(href)
-        found = normalize(href, base, _AS_WRITTEN)
+        found = normalize(href, base, _PLAIN_OPTIONS)
         return href if found is None else found.url
 
     return resolve
 
 
-def resolvable(hrefs: Iterable[str], base: str) -> int:
+def count_resolvable(hrefs: Iterable[str], base: str) -> int:
     """How many of the links, from the first, can be resolved before they come to more than a document may."""
-    _, directory = place_of(base) or ("", "")
+    _, directory = split_base(base) or ("", "")
     room, count = MAX_RESOLVED_CHARS, 0
     for href in hrefs:
-        room -= 0 if href.startswith(_WHOLE) else len(directory) + len(href)
+        room -= 0 if href.startswith(_ABSOLUTE_PREFIXES) else len(directory) + len(href)
         if room < 0:
             break
         count += 1

@@ -26,15 +26,15 @@ class Scope(Value, frozen=True):
 
     name: ScopeName
     hosts: frozenset[str] = frozenset()
-    """`host` or `host:port`, as `site_of` writes them."""
+    """`host` or `host:port`, as `site_key` writes them."""
     domains: frozenset[str] = frozenset()
     prefixes: frozenset[str] = frozenset()
     """A site and a path without its last slash; what lies there and below is inside."""
 
 
-def scope_of(seeds: Iterable[WebUrl], name: ScopeName) -> Scope:
+def build_scope(seeds: Iterable[WebUrl], name: ScopeName) -> Scope:
     # Each by itself and then all at once: a scope that grows by one copies itself, and there may be 100,000 seeds.
-    scopes = [widen(Scope(name), seed) for seed in seeds]
+    scopes = [widen_scope(Scope(name), seed) for seed in seeds]
     return Scope(
         name,
         hosts=frozenset().union(*(scope.hosts for scope in scopes)),
@@ -43,34 +43,34 @@ def scope_of(seeds: Iterable[WebUrl], name: ScopeName) -> Scope:
     )
 
 
-def widen(scope: Scope, url: WebUrl) -> Scope:
+def widen_scope(scope: Scope, url: WebUrl) -> Scope:
     """The scope with this URL's host, domain or prefix in it: a seed, or where a seed was redirected to."""
     if scope.name == "host":
-        return Scope("host", hosts=scope.hosts | {site_of(url)})
+        return Scope("host", hosts=scope.hosts | {site_key(url)})
     if scope.name == "domain":
         return Scope("domain", domains=scope.domains | {registered_domain(url.host)})
     if scope.name == "prefix":
-        return Scope("prefix", prefixes=scope.prefixes | {site_of(url) + _directory(url.path)})
+        return Scope("prefix", prefixes=scope.prefixes | {site_key(url) + _prefix_directory(url.path)})
     return scope
 
 
-def in_scope(scope: Scope, url: WebUrl) -> bool:
+def is_in_scope(scope: Scope, url: WebUrl) -> bool:
     if scope.name == "host":
-        return site_of(url) in scope.hosts
+        return site_key(url) in scope.hosts
     if scope.name == "domain":
         return registered_domain(url.host) in scope.domains
     if scope.name == "prefix":
-        return _is_below(site_of(url) + url.path, scope.prefixes)
+        return _is_under_prefix(site_key(url) + url.path, scope.prefixes)
     return True
 
 
-def site_of(url: WebUrl) -> str:
+def site_key(url: WebUrl) -> str:
     """The host without `www.`, with its port when that is not the scheme's own."""
-    return _site(url.origin)
+    return _origin_site_key(url.origin)
 
 
 @lru_cache(maxsize=10_000)
-def _site(origin: str) -> str:
+def _origin_site_key(origin: str) -> str:
     site = origin.partition("//")[2]
     return site[4:] if site.startswith("www.") and "." in site[4:] else site  # `www.com` stays whole
 
@@ -83,7 +83,7 @@ def registered_domain(host: str) -> str:
     """
     if is_address(host) or "." not in host:
         return host
-    return _suffixes().privatesuffix(host) or host
+    return _suffix_list().privatesuffix(host) or host
 
 
 def is_address(host: str) -> bool:
@@ -92,22 +92,22 @@ def is_address(host: str) -> bool:
 
 
 @lru_cache(maxsize=1)
-def _suffixes() -> PublicSuffixList:
+def _suffix_list() -> PublicSuffixList:
     from publicsuffixlist import PublicSuffixList  # slow to load, and most crawls never ask
 
     return PublicSuffixList()
 
 
-def _directory(path: str) -> str:
+def _prefix_directory(path: str) -> str:
     """`/docs` of `/docs`, `/docs/` and `/docs/intro.html`: what a person means by "this and below"."""
     head, _, last = path.rpartition("/")
     return head if not last or _FILE_NAME.search(last) else path
 
 
-def _is_below(place: str, prefixes: frozenset[str]) -> bool:
-    end = len(place)
+def _is_under_prefix(site_path: str, prefixes: frozenset[str]) -> bool:
+    end = len(site_path)
     while end > 0:
-        if place[:end] in prefixes:
+        if site_path[:end] in prefixes:
             return True
-        end = place.rfind("/", 0, end)
+        end = site_path.rfind("/", 0, end)
     return False

@@ -1,6 +1,6 @@
 """URLs that lead into endless sites, and the budgets for those that only might.
 
-Each rule is named by the knob that sets it, so a refusal tells what to turn. The rules prefer a missed trap to a
+Each rule is named by the setting that sets it, so a refusal tells what to turn. The rules prefer a missed trap to a
 refused page: depth, length and the budgets stop in the end what slips through.
 """
 
@@ -34,8 +34,8 @@ _DATE_PARAM = re.compile(
 )
 
 
-def trap(url: WebUrl, config: UrlsConfig, year: int) -> str | None:
-    """The name of the knob that refuses this URL, or None. `year` is the present one."""
+def find_trap(url: WebUrl, config: UrlsConfig, year: int) -> str | None:
+    """The name of the setting that refuses this URL, or None. `year` is the present one."""
     if len(url.url) > config.max_length:
         return "max_length"
     if url.query and url.query.count("&") >= config.max_query_params:
@@ -44,15 +44,15 @@ def trap(url: WebUrl, config: UrlsConfig, year: int) -> str | None:
     if len(segments) > config.max_path_segments:
         return "max_path_segments"
     is_suspect = len(segments) != len(set(segments)) or ":/" in url.path
-    if is_suspect and _repeats(segments, config.max_repeated_segments):
+    if is_suspect and _has_repeated_segments(segments, config.max_repeated_segments):
         return "max_repeated_segments"
     last_year = year + config.calendar_years
-    if _unusual_year(last_year).search(url.url, len(url.origin)) and _is_out_of_time(url, last_year):
+    if _unusual_year_pattern(last_year).search(url.url, len(url.origin)) and _has_unlikely_year(url, last_year):
         return "calendar_years"
     return None
 
 
-def budgets_of(url: WebUrl, config: UrlsConfig, is_seed_host: bool) -> tuple[Budget, ...]:
+def required_budgets(url: WebUrl, config: UrlsConfig, is_seed_host: bool) -> tuple[Budget, ...]:
     """What admitting this URL uses up. The seeds' own hosts are wanted, however many stand below one domain."""
     budgets: tuple[Budget, ...] = ()
     if url.query:
@@ -64,38 +64,38 @@ def budgets_of(url: WebUrl, config: UrlsConfig, is_seed_host: bool) -> tuple[Bud
     return budgets
 
 
-def _repeats(segments: list[str], most: int) -> bool:
-    """A run of segments more than `most` times in a row, or that many URLs strung together.
+def _has_repeated_segments(segments: list[str], max_repeats: int) -> bool:
+    """A run of segments more than `max_repeats` times in a row, or that many URLs strung together.
 
     Only repetition in a row counts: /course/1/unit/1/lesson/1 is a page. Runs of numbers are addresses too.
     """
-    if 1 + segments.count("http:") + segments.count("https:") > max(most, 2):
+    if 1 + segments.count("http:") + segments.count("https:") > max(max_repeats, 2):
         return True
-    for length in range(1, len(segments) // (most + 1) + 1):
+    for length in range(1, len(segments) // (max_repeats + 1) + 1):
         equal = 0
         for place in range(length, len(segments)):
             equal = equal + 1 if segments[place] == segments[place - length] else 0
-            if equal >= length * most and not "".join(segments[place - length + 1 : place + 1]).isdigit():
+            if equal >= length * max_repeats and not "".join(segments[place - length + 1 : place + 1]).isdigit():
                 return True
     return False
 
 
-def _is_out_of_time(url: WebUrl, last_year: int) -> bool:
+def _has_unlikely_year(url: WebUrl, last_year: int) -> bool:
     path, query = url.path, url.query
-    in_query = _years(query, _YEAR_PARAM, _DATE_PARAM)
-    if any(year > last_year for year in in_query + _years(path, _MONTH_IN_PATH, _DATE_IN_PATH)):
+    in_query = _find_years(query, _YEAR_PARAM, _DATE_PARAM)
+    if any(year > last_year for year in in_query + _find_years(path, _MONTH_IN_PATH, _DATE_IN_PATH)):
         return True
     if _CALENDAR_WORD.search(path) is None:
         return False
-    return any(not EARLIEST_CALENDAR_YEAR <= year <= last_year for year in in_query + _years(path, _YEAR_SEGMENT))
+    return any(not EARLIEST_CALENDAR_YEAR <= year <= last_year for year in in_query + _find_years(path, _YEAR_SEGMENT))
 
 
-def _years(text: str, *patterns: re.Pattern[str]) -> list[int]:
+def _find_years(text: str, *patterns: re.Pattern[str]) -> list[int]:
     return [int(match[1]) for pattern in patterns if (match := pattern.search(text)) is not None]
 
 
 @lru_cache(maxsize=4)
-def _unusual_year(last_year: int) -> re.Pattern[str]:
+def _unusual_year_pattern(last_year: int) -> re.Pattern[str]:
     """A number where a year may stand that is none of our time; few URLs have one, and only they are looked into."""
     usual = "|".join(str(year) for year in range(EARLIEST_CALENDAR_YEAR, last_year + 1))
     in_path = rf"/(?!{usual})\d{{4}}(?=[/?]|-\d\d(?!\d)|$)"

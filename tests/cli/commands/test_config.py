@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tenax.cli import main
-from tenax.config import knobs
+from tenax.config import all_settings
 
 
 @pytest.fixture(autouse=True)
@@ -26,16 +26,16 @@ def test_each_value_is_shown_with_its_source(
     assert rows["crawl.max_depth"] == ["4", "my.toml"]
     assert rows["fetch.contact"] == ['"me@example.org"', "TENAX_FETCH_CONTACT"]
     assert rows["crawl.scope"] == ['"any"', "--set", "crawl.scope"]
-    assert rows["ledger.fsync"] == ["true", "default"]
-    assert set(rows) == {knob.key for knob in knobs()}
+    assert rows["database.fsync"] == ["true", "default"]
+    assert set(rows) == {setting.key for setting in all_settings()}
 
 
 def test_all_adds_meanings_and_variables(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["config", "--all"]) == 0
     text = " ".join(capsys.readouterr().out.split())
-    for knob in knobs():
-        assert knob.variable in text
-        assert knob.meaning in text
+    for setting in all_settings():
+        assert setting.variable in text
+        assert setting.meaning in text
 
 
 def test_json_is_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
@@ -78,7 +78,7 @@ def test_a_host_is_shown_what_holds_for_it(host: str, tmp_path: Path, capsys: py
     assert main(["config", "--config", "site.toml", "--host", host]) == 0
     rows = {line.split()[0]: line.split()[1:] for line in capsys.readouterr().out.splitlines()[1:]}
     assert rows[key] == ["0.5", "site.toml", '[site."*.example.org"]']
-    assert set(rows) == {knob.key for knob in knobs()}
+    assert set(rows) == {setting.key for setting in all_settings()}
 
 
 def test_a_host_that_nothing_is_said_about_is_like_all_others(

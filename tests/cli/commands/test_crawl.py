@@ -9,12 +9,12 @@ import pytest
 
 from tenax.cli import settings, stored_options
 from tenax.cli.commands.crawl import run
-from tenax.cli.parser import parse
-from tenax.cli.stored_options import Earlier, Kept
+from tenax.cli.parser import parse_arguments
+from tenax.cli.stored_options import ExistingCrawl, StoredOptions
 from tenax.cli.verbs import VERBS
-from tenax.config import Setting
-from tenax.crawl.location import Place
-from tenax.errors import LedgerMissing, UsageError
+from tenax.config import SettingValue
+from tenax.crawl.location import Location
+from tenax.errors import DatabaseNotFound, UsageError
 
 
 @pytest.fixture(autouse=True)
@@ -23,26 +23,26 @@ def _in_an_empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("CALLED_AS", "tenax")
 
 
-def given(*words: str) -> dict[str, Setting]:
-    return settings.flags_of(parse(VERBS, ["crawl", "https://example.org", *words]))
+def given(*words: str) -> dict[str, SettingValue]:
+    return settings.flag_settings(parse_arguments(VERBS, ["crawl", "https://example.org", *words]))
 
 
-def kept_after(*words: str, config: str | None = None) -> Kept:
-    return stored_options.to_keep(given(*words), config)
+def kept_after(*words: str, config: str | None = None) -> StoredOptions:
+    return stored_options.options_to_store(given(*words), config)
 
 
 def test_what_ends_and_what_never_does_are_not_asked_for_together(tmp_path: Path) -> None:
-    args = parse(VERBS, ["crawl", "https://example.org", "--keep-fresh", "--max-pages", "5"])
-    with pytest.raises(UsageError, match="--max-pages ends a crawl and --keep-fresh never does"):
+    args = parse_arguments(VERBS, ["crawl", "https://example.org", "--continuous", "--max-pages", "5"])
+    with pytest.raises(UsageError, match="--max-pages ends a crawl and --continuous never does"):
         run(args)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_without_a_url_there_must_be_a_crawl(tmp_path: Path) -> None:
-    with pytest.raises(LedgerMissing, match=r"there is no crawl in .*; name its directory with --out, or start one"):
-        run(parse(VERBS, ["crawl"]))
-    with pytest.raises(LedgerMissing, match="there is no crawl in here; start one with: tenax crawl URL"):
-        run(parse(VERBS, ["crawl", "--out", "here"]))
+    with pytest.raises(DatabaseNotFound, match=r"there is no crawl in .*; name its directory with --dir, or start one"):
+        run(parse_arguments(VERBS, ["crawl"]))
+    with pytest.raises(DatabaseNotFound, match="there is no crawl in here; start one with: tenax crawl URL"):
+        run(parse_arguments(VERBS, ["crawl", "--dir", "here"]))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -52,30 +52,30 @@ def test_without_a_url_there_must_be_a_crawl(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("where", "words", "command"),
     [
-        (Place(Path("my crawl")), ("--max-depth", "0", "--max-pages", "5"), "tenax crawl --out 'my crawl'"),
-        (Place(Path("a")), ("--proxy", "socks5://127.0.0.1:1080"), "tenax crawl --out a"),
-        (Place(Path("a")), ("--proxy", "http://me:hush@p:1"), "tenax crawl --out a --proxy 'http://***@p:1'"),
+        (Location(Path("my crawl")), ("--max-depth", "0", "--max-pages", "5"), "tenax crawl --dir 'my crawl'"),
+        (Location(Path("a")), ("--proxy", "socks5://127.0.0.1:1080"), "tenax crawl --dir a"),
+        (Location(Path("a")), ("--proxy", "http://me:hush@p:1"), "tenax crawl --dir a --proxy 'http://***@p:1'"),
         (
-            Place(server="postgresql://tenax@db/tenax"),
-            ("--hosts", "redis://cache"),
-            "tenax crawl --ledger postgresql://tenax@db/tenax",
+            Location(server="postgresql://tenax@db/tenax"),
+            ("--redis", "redis://cache"),
+            "tenax crawl --database postgresql://tenax@db/tenax",
         ),
         (
-            Place(server="postgresql://tenax:hush@db/tenax"),
-            ("--hosts", "redis://:hush@cache/1"),
-            "tenax crawl --ledger 'postgresql://tenax:***@db/tenax' --hosts 'redis://:***@cache/1'",
+            Location(server="postgresql://tenax:hush@db/tenax"),
+            ("--redis", "redis://:hush@cache/1"),
+            "tenax crawl --database 'postgresql://tenax:***@db/tenax' --redis 'redis://:***@cache/1'",
         ),
-        (Place(Path("files"), "postgresql://db/tenax", is_named=False), (), "tenax crawl --out files"),
-        (Place(None, "postgresql://tenax:hush@db/tenax", is_named=False), (), "tenax crawl"),
+        (Location(Path("files"), "postgresql://db/tenax", is_named=False), (), "tenax crawl --dir files"),
+        (Location(None, "postgresql://tenax:hush@db/tenax", is_named=False), (), "tenax crawl"),
     ],
 )
-def test_it_is_short_and_names_no_secret(where: Place, words: tuple[str, ...], command: str) -> None:
-    assert stored_options.command_to_resume(where, kept_after(*words)) == command
+def test_it_is_short_and_names_no_secret(where: Location, words: tuple[str, ...], command: str) -> None:
+    assert stored_options.build_resume_command(where, kept_after(*words)) == command
 
 
 def test_a_file_of_settings_is_named_again() -> None:
-    command = stored_options.command_to_resume(Place(Path("a")), kept_after("--rate", "2", config="my site.toml"))
-    assert command == "tenax crawl --out a --config 'my site.toml'"
+    command = stored_options.build_resume_command(Location(Path("a")), kept_after("--rate", "2", config="my site.toml"))
+    assert command == "tenax crawl --dir a --config 'my site.toml'"
 
 
 # ---- the settings that are kept ---------------------------------------------------------------------------
@@ -84,11 +84,11 @@ def test_a_file_of_settings_is_named_again() -> None:
 def test_what_was_typed_is_kept_but_for_secrets_and_what_is_of_one_run() -> None:
     words = ("--scope", "prefix", "--exclude", "*/a/*", "--exclude", "*/b/*", "--max-depth", "0", "--log-level", "info")
     secrets = (
-        "--hosts",
+        "--redis",
         "redis://:hush@cache",
         "--proxy",
         "http://me:hush@p:1",
-        "--ledger",
+        "--database",
         "postgresql://a:hush@db/x",
     )
     found = kept_after(*words, *secrets, "--metrics-port", "9464", "--set", "events.redis=redis://:hush@events")
@@ -96,13 +96,13 @@ def test_what_was_typed_is_kept_but_for_secrets_and_what_is_of_one_run() -> None
     assert b"hush" not in msgspec.json.encode(found)
 
 
-def taken_up(there: Earlier, *words: str, is_new_round: bool = False) -> tuple[dict[str, object], list[str]]:
+def taken_up(there: ExistingCrawl, *words: str, is_new_round: bool = False) -> tuple[dict[str, object], list[str]]:
     flags = given(*words)
-    held = stored_options.taken_up(there, flags, is_new_round=is_new_round)
-    return {key: setting.value for key, setting in held.items()}, stored_options.notices(there, held, flags)
+    held = stored_options.merge_settings(there, flags, is_new_round=is_new_round)
+    return {key: setting.value for key, setting in held.items()}, stored_options.resume_notices(there, held, flags)
 
 
-THERE = Earlier(
+THERE = ExistingCrawl(
     ("https://example.org/",),
     {"crawl.scope": "prefix", "crawl.exclude": ("*/tag/*",), "politeness.rate_per_second": "2"},
 )
@@ -128,33 +128,33 @@ def test_the_same_in_other_words_is_no_change() -> None:
 
 
 def test_a_page_limit_holds_until_it_is_reached() -> None:
-    limited = Earlier(THERE.seeds, {"crawl.max_pages": "500"})
+    limited = ExistingCrawl(THERE.seeds, {"crawl.max_pages": "500"})
     assert taken_up(limited)[0] == {"crawl.max_pages": "500"}
-    reached = msgspec.structs.replace(limited, reached=500)
+    reached = msgspec.structs.replace(limited, reached_page_limit=500)
     assert taken_up(reached) == ({}, ["the last run's --max-pages 500 is reached, and holds no more"])
     assert taken_up(reached, is_new_round=True)[0] == {"crawl.max_pages": "500"}
     assert taken_up(reached, "--max-pages", "900")[1] == ["changed since the last run: crawl.max_pages 500 → 900"]
 
 
 def test_a_page_limit_and_fresh_pages_do_not_hold_together() -> None:
-    limited = Earlier(THERE.seeds, {"crawl.max_pages": "500"})
-    held, notices = taken_up(limited, "--keep-fresh")
-    assert (held, notices) == ({"freshness.keep": "true"}, ["the last run's --max-pages 500 holds no more"])
-    endless = Earlier(THERE.seeds, {"freshness.keep": "true"})
+    limited = ExistingCrawl(THERE.seeds, {"crawl.max_pages": "500"})
+    held, notices = taken_up(limited, "--continuous")
+    assert (held, notices) == ({"recrawl.continuous": "true"}, ["the last run's --max-pages 500 holds no more"])
+    endless = ExistingCrawl(THERE.seeds, {"recrawl.continuous": "true"})
     held, notices = taken_up(endless, "--max-pages", "5")
-    assert (held, notices) == ({"crawl.max_pages": "5"}, ["the last run's --keep-fresh holds no more"])
+    assert (held, notices) == ({"crawl.max_pages": "5"}, ["the last run's --continuous holds no more"])
 
 
 @pytest.mark.parametrize(
     ("key", "value", "words"),
     [
-        ("freshness.keep", "true", ["--keep-fresh"]),
-        ("freshness.keep", "false", ["--set", "freshness.keep=false"]),
+        ("recrawl.continuous", "true", ["--continuous"]),
+        ("recrawl.continuous", "false", ["--set", "recrawl.continuous=false"]),
         ("discovery.sources", ("links", "feeds"), ["--discover", "links,feeds"]),
         ("guard.ports", ("80", "81"), ["--set", "guard.ports=80,81"]),
         ("crawl.include", (), ["--set", "crawl.include="]),
     ],
 )
-def test_a_setting_is_shown_as_it_is_typed(key: str, value: stored_options.Given, words: list[str]) -> None:
-    assert stored_options.as_flags(key, value) == words
+def test_a_setting_is_shown_as_it_is_typed(key: str, value: stored_options.FlagValue, words: list[str]) -> None:
+    assert stored_options.to_flags(key, value) == words
     assert given(*words)[key].value == value

@@ -11,11 +11,10 @@ import msgspec
 import pytest
 
 from tenax.cli import main
-from tenax.cli.commands.fetch import ending, next_words, row
-from tenax.cli.views.format_fetch import charset_words, measured
-from tenax.cli.views.tables import Ink
+from tenax.cli.commands.fetch import describe_next, format_result, format_row
+from tenax.cli.views.format_fetch import describe_charset, format_measurements
+from tenax.cli.views.tables import TextStyle
 from tenax.model import (
-    Again,
     DeadLetter,
     Deferred,
     Done,
@@ -23,16 +22,17 @@ from tenax.model import (
     FailureKind,
     Fetched,
     FetchRecord,
+    HostBackoff,
     Outcome,
     Plan,
     Redirected,
     Refused,
     Rejected,
-    Resting,
+    Reschedule,
+    TransportKind,
     Unchanged,
-    Way,
 )
-from tenax.trace import Step, Trial
+from tenax.trace import Step, Trace
 from tests.site.hostile import EVERY_END
 from tests.site.proxies import LocalProxy
 from tests.site.server import Site
@@ -164,7 +164,7 @@ async def test_the_body_on_standard_output_stands_there_alone(
     ("arguments", "complaint"),
     [
         (("ftp://a.example/",), "`ftp` is not a scheme we fetch"),
-        (("http://127.0.0.1/", "--out", "nowhere"), "there is no crawl in nowhere"),
+        (("http://127.0.0.1/", "--dir", "nowhere"), "there is no crawl in nowhere"),
         (("http://127.0.0.1/", "--browser", "--curl"), "not allowed with argument"),
         (("http://127.0.0.1/", "--proxy", "gopher://me:hunter2@a.example"), "bad value in `proxy.urls`, number 1"),
     ],
@@ -202,57 +202,57 @@ async def test_no_secret_is_shown(site: Site, capsys: pytest.CaptureFixture[str]
 def test_measurements() -> None:
     fetch = FetchRecord(
         status=200, content_type="text/html", wire_bytes=50_000, body_bytes=200_000, ttfb_seconds=0.25,
-        total_seconds=1.5, protocol="HTTP/2", way=Way.CURL, address_class="public", charset_source="detected",
+        total_seconds=1.5, protocol="HTTP/2", transport=TransportKind.CURL, address_class="public", charset_source="detected",
     )  # fmt: skip
-    assert measured(fetch) == [
+    assert format_measurements(fetch) == [
         "HTTP/2 200, text/html",
         "by curl to a public address",
         "50.0 kB received, 200 kB decoded",
         "first byte after 250 ms, download 1.2 s at 40 kB/s, 1.5 s in all",
     ]
-    proxied = msgspec.structs.replace(fetch, way=Way.HTTP, proxy="p.example:3128", is_unverified=True)
-    assert measured(proxied)[1] == (
+    proxied = msgspec.structs.replace(fetch, transport=TransportKind.HTTP, proxy="p.example:3128", is_unverified=True)
+    assert format_measurements(proxied)[1] == (
         "by plain HTTP through the proxy p.example:3128 to a public address; "
         "its certificate was NOT checked (`fetch.verify_tls` is off)"
     )
     slow = msgspec.structs.replace(fetch, wire_bytes=500, total_seconds=1.25)
-    assert measured(slow)[3] == "first byte after 250 ms, download 1.0 s at 0.5 kB/s, 1.2 s in all"
-    assert measured(FetchRecord()) == []
+    assert format_measurements(slow)[3] == "first byte after 250 ms, download 1.0 s at 0.5 kB/s, 1.2 s in all"
+    assert format_measurements(FetchRecord()) == []
 
 
 def test_charsets() -> None:
-    assert charset_words("detected", "windows-1251") == ["charset windows-1251, undeclared, guessed from its bytes"]
-    assert charset_words("header") == ["charset by the header"]
-    assert charset_words("") == []
+    assert describe_charset("detected", "windows-1251") == ["charset windows-1251, undeclared, guessed from its bytes"]
+    assert describe_charset("header") == ["charset by the header"]
+    assert describe_charset("") == []
 
 
-def trial(outcome: Outcome, plan: Plan, **more: object) -> Trial:
-    return msgspec.structs.replace(Trial(URL, URL, outcome, plan), **more)
+def trial(outcome: Outcome, plan: Plan, **more: object) -> Trace:
+    return msgspec.structs.replace(Trace(URL, URL, outcome, plan), **more)
 
 
 @pytest.mark.parametrize(
     ("told", "words"),
     [
-        (trial(Fetched(200), Done(), offered=1), "a crawl would store it and go on to 1 link"),
+        (trial(Fetched(200), Done(), candidate_count=1), "a crawl would store it and go on to 1 link"),
         (trial(Unchanged(), Done()), "a crawl would keep the stored copy"),
         (trial(Redirected(301, f"{URL}b"), Done()), f"a crawl would visit {URL}b, in its own host's turn"),
         (trial(Redirected(301, f"{URL}b", "scope"), Done()), "a crawl would leave it at that"),
         (trial(Refused("robots: no"), Done()), "a crawl would leave it at that"),
         (trial(Rejected("empty"), Done()), "a crawl would store nothing, and not ask again"),
         (trial(Failed("HTTP 403", FailureKind.BLOCKED), DeadLetter("HTTP 403")), "as a dead letter: HTTP 403"),
-        (trial(Rejected("shell: x"), Again(AT, way=Way.BROWSER)), " on in the browser"),
-        (trial(Failed("HTTP 500", FailureKind.SERVER_ERROR), Again(AT, spends_attempt=True)), "one attempt less"),
-        (trial(Failed("x", FailureKind.NOT_MODIFIED), Again(AT, is_unconditional=True)), "asking for the whole page"),
-        (trial(Deferred(AT, "x"), Again(AT), rest=Resting("", AT, "rate limited")), "leave the host alone until"),
+        (trial(Rejected("shell: x"), Reschedule(AT, transport=TransportKind.BROWSER)), " on in the browser"),
+        (trial(Failed("HTTP 500", FailureKind.SERVER_ERROR), Reschedule(AT, spends_attempt=True)), "one attempt less"),
+        (trial(Failed("x", FailureKind.NOT_MODIFIED), Reschedule(AT, is_unconditional=True)), "asking for the whole page"),
+        (trial(Deferred(AT, "x"), Reschedule(AT), rest=HostBackoff("", AT, "rate limited")), "leave the host alone until"),
     ],
 )  # fmt: skip
-def test_what_a_crawl_would_do_next(told: Trial, words: str) -> None:
-    assert words in " ".join(next_words(told))
+def test_what_a_crawl_would_do_next(told: Trace, words: str) -> None:
+    assert words in " ".join(describe_next(told))
 
 
 def test_lines_fit_and_strangers_are_inert(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    lines = row("validate", ["\x1b[31mred\u202e " + "words " * 30], Ink(), False)
+    lines = format_row("validate", ["\x1b[31mred\u202e " + "words " * 30], TextStyle(), False)
     assert all(len(line) <= 80 for line in lines)
     assert lines[0].startswith("  validate   ✗ ")
     assert "\x1b" not in "".join(lines)
@@ -265,5 +265,5 @@ def test_the_end_is_told_in_order() -> None:
     told = trial(
         Rejected("challenge: x"), Done(), steps=steps, fetch=FetchRecord(status=200, protocol="HTTP/1.1"), title="Hm"
     )  # fmt: skip
-    names = [line[2:12].strip() for line in ending(told, Ink()) if line[2] != " "]
+    names = [line[2:12].strip() for line in format_result(told, TextStyle()) if line[2] != " "]
     assert names == ["network", "validate", "page", "outcome", "next"]

@@ -1,4 +1,4 @@
-"""What `tenax links` answers, of a ledger written for the purpose; and how it says that there is nothing to tell."""
+"""What `tenax links` answers, of a database written for the purpose; and how it says that there is nothing to tell."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ import pytest
 
 from tenax.cli import main
 from tenax.cli.views.link_tables import (
-    Best,
-    Incoming,
-    Outgoing,
-    best_table,
+    IncomingLink,
+    OutgoingLink,
+    TopUrl,
     edges_csv,
     edges_json,
     incoming_table,
     outgoing_table,
+    top_table,
 )
-from tenax.cli.views.tables import Ink
+from tenax.cli.views.tables import TextStyle
 from tenax.clock import ManualClock
-from tenax.config import Config, LedgerConfig
-from tenax.crawl.rules import Rulebook
+from tenax.config import Config, DatabaseConfig
+from tenax.crawl.rules import CrawlRules
 from tenax.database import TaskState
 from tenax.database.links import pack_links
-from tenax.database.sqlite import SqliteLedger, owned
+from tenax.database.sqlite import SqliteDatabase, lock_database
 from tenax.model import PageLink, Priority, Source
-from tenax.urls.admit import rules_of
-from tests.contracts.ledger import Manners, claimed, offer, visit_of
+from tenax.urls.admit import build_rules
+from tests.contracts.database import Manners, candidate, claimed, visit_of
 
 A, B = "https://a.test", "https://b.test"
-PLAIN = Ink()
+PLAIN = TextStyle()
 LINKS = {
     f"{A}/": (
         PageLink(f"{A}/one", "The first", "", False, True),
@@ -49,19 +49,19 @@ LINKS = {
 async def written(out: Path, *, is_kept: bool = True) -> None:
     """A crawl of three pages; `b.test` and `/rare` wait."""
     clock = ManualClock()
-    ledger = await SqliteLedger.open(out / "tenax.db", LedgerConfig(), clock, Manners())
-    await Rulebook(ledger, rules_of((f"{A}/",), Config(), 2026)).change(lambda rules: rules)
-    await ledger.admit([offer(url, due=clock.now() + place) for place, url in enumerate(LINKS)])
+    database = await SqliteDatabase.open(out / "tenax.db", DatabaseConfig(), clock, Manners())
+    await CrawlRules(database, build_rules((f"{A}/",), Config(), 2026)).change(lambda rules: rules)
+    await database.admit([candidate(url, due=clock.now() + place) for place, url in enumerate(LINKS)])
     for _ in LINKS:
-        claim = await claimed(ledger)
+        claim = await claimed(database)
         links = LINKS[claim.task.url]
         packed = pack_links(A, [link.url for link in links], links)
         visit = visit_of(claim, clock)
-        await ledger.commit(msgspec.structs.replace(visit, leads_to=packed if is_kept else None))
+        await database.commit(msgspec.structs.replace(visit, link_targets=packed if is_kept else None))
         clock.advance(2)
-    waiting = [offer(f"{A}/rare", priority=Priority.HIGH), offer(f"{B}/", priority=Priority.LOW)]
-    await ledger.admit([*waiting, offer("https://c.test/", priority=Priority.MEDIUM, source=Source.SITEMAP)])
-    await ledger.close()
+    waiting = [candidate(f"{A}/rare", priority=Priority.HIGH), candidate(f"{B}/", priority=Priority.LOW)]
+    await database.admit([*waiting, candidate("https://c.test/", priority=Priority.MEDIUM, source=Source.SITEMAP)])
+    await database.close()
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ class Asked:
         self._capsys = capsys
 
     def __call__(self, *words: str, code: int = 0) -> str:
-        assert main(["links", *words, "--out", str(self._out)]) == code
+        assert main(["links", *words, "--dir", str(self._out)]) == code
         captured = self._capsys.readouterr()
         assert captured.err == "" or code or "written to" in captured.err
         return captured.err if code else captured.out
@@ -139,10 +139,10 @@ def test_all_links_in_a_file(asked: Asked, tmp_path: Path) -> None:
 
 
 async def priorities(out: Path, *urls: str) -> list[Priority]:
-    ledger = await SqliteLedger.open(out / "tenax.db", LedgerConfig(), ManualClock(), Manners(), read_only=True)
-    lives = [await ledger.life(url) for url in urls]
-    await ledger.close()
-    return [life.priority for life in lives if life is not None]
+    database = await SqliteDatabase.open(out / "tenax.db", DatabaseConfig(), ManualClock(), Manners(), read_only=True)
+    lives = [await database.url_history(url) for url in urls]
+    await database.close()
+    return [history.priority for history in lives if history is not None]
 
 
 def test_priorities_by_links(asked: Asked, out: Path) -> None:
@@ -153,7 +153,7 @@ def test_priorities_by_links(asked: Asked, out: Path) -> None:
 
 
 def test_priorities_of_a_crawl_that_runs(asked: Asked, out: Path) -> None:
-    with owned(out / "tenax.db"):
+    with lock_database(out / "tenax.db"):
         assert "in use by another process" in asked("--prioritize", code=4)
         assert asked.json("--top", "1")
 
@@ -184,15 +184,15 @@ def test_a_crawl_that_keeps_no_links(tmp_path: Path, capsys: pytest.CaptureFixtu
     asyncio.run(written(tmp_path / "without", is_kept=False))
     asked = Asked(tmp_path / "without", capsys)
     for words in (("--top", "3"), ("--to", f"{A}/"), ("--prioritize",), ("--export", "-")):
-        assert "--set reading.link_graph=true" in asked(*words, code=2)
+        assert "--set extract.link_graph=true" in asked(*words, code=2)
 
 
 def test_tables() -> None:
-    out = outgoing_table([Outgoing(f"{A}/", "x", "nofollow me", True, True, TaskState.DEAD)], PLAIN)
+    out = outgoing_table([OutgoingLink(f"{A}/", "x", "nofollow me", True, True, TaskState.DEAD)], PLAIN)
     assert out[1].split() == [f"{A}/", "x", "in", "the", "article,", "nofollow,", "me", "given", "up"]
-    assert "not admitted" in outgoing_table([Outgoing(f"{A}/", "", "", False, False, None)], PLAIN)[1]
-    assert incoming_table([Incoming(f"{A}/", "", "", False, False)], PLAIN)[-1] == "1 page."
-    assert best_table([], PLAIN) == ["No link is followed anywhere."]
-    assert best_table([Best(1, A, 2000, 0.25)], PLAIN)[1].split() == ["1", A, "2,000", "0.250000"]
+    assert "not admitted" in outgoing_table([OutgoingLink(f"{A}/", "", "", False, False, None)], PLAIN)[1]
+    assert incoming_table([IncomingLink(f"{A}/", "", "", False, False)], PLAIN)[-1] == "1 page."
+    assert top_table([], PLAIN) == ["No link is followed anywhere."]
+    assert top_table([TopUrl(1, A, 2000, 0.25)], PLAIN)[1].split() == ["1", A, "2,000", "0.250000"]
     assert edges_csv(A, [PageLink(B, "+1")]) == f"{A},{B},'+1,,false,false\r\n"
     assert edges_json(A, []) == edges_csv(A, []) == ""

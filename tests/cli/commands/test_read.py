@@ -188,7 +188,7 @@ def test_a_page_that_was_cut_says_so(read: Reading, tmp_path: Path) -> None:
             "deep.html: cannot be read as a page: too costly to read: elements nest more than",
         ),
         (
-            ("slow.html", "--set", "reading.max_cpu_seconds=0.0001"),
+            ("slow.html", "--set", "extract.max_cpu_seconds=0.0001"),
             "slow.html: cannot be read as a page: too costly to read: 0.0001 s of CPU used up parsing 16,384 of its",
         ),
         (("notes", "--explain"), "notes: it is plain text: nothing is dropped"),
@@ -288,9 +288,9 @@ async def test_a_page_that_asks_not_to_be_kept_can_be_read(site: Site, read: Rea
 
 async def test_the_whole_page_is_asked_for_whatever_a_crawl_has_stored(site: Site, read: Reading) -> None:
     config = Config(politeness=PolitenessConfig(rate_per_second=0), pool=PoolConfig(processes=0))
-    async with Crawl([site.url("/etag")], config, out="crawl", typed_by_person=True) as crawl:
+    async with Crawl([site.url("/etag")], config, directory="crawl", typed_by_person=True) as crawl:
         await crawl.run()
-    told = await read.url(site.url("/etag"), "--out", "crawl")
+    told = await read.url(site.url("/etag"), "--dir", "crawl")
     assert (told.code, told.err) == (0, "")
     assert told.out == read("page.html").out
 

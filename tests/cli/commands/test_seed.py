@@ -10,7 +10,7 @@ import pytest
 from tenax.cli import main
 from tenax.cli.commands import seed
 from tenax.database import Admission, Status
-from tenax.services.seeds import Added
+from tenax.services.seeds import AddedSeeds
 
 RESTING = Status(created_at=0.0, now=0.0)
 BUSY = Status(created_at=0.0, now=0.0, is_running=True, workers=3)
@@ -19,25 +19,25 @@ BUSY = Status(created_at=0.0, now=0.0, is_running=True, workers=3)
 @pytest.mark.parametrize(
     ("added", "status", "says"),
     [
-        (Added(Admission(admitted=1)), BUSY, ["1 URL added."]),
-        (Added(Admission(admitted=1200, known=3)), BUSY, ["1,200 URLs added, 3 known already."]),
+        (AddedSeeds(Admission(admitted=1)), BUSY, ["1 URL added."]),
+        (AddedSeeds(Admission(admitted=1200, known=3)), BUSY, ["1,200 URLs added, 3 known already."]),
         (
-            Added(Admission(admitted=2), changed=("exclude", "max_depth")),
+            AddedSeeds(Admission(admitted=2), changed_rules=("exclude", "max_depth")),
             BUSY,
             ["2 URLs added.", "Changed for this crawl: exclude, max_depth."],
         ),
         (
-            Added(Admission(admitted=1, known=2), requeued=1),
+            AddedSeeds(Admission(admitted=1, known=2), requeued=1),
             BUSY,
             ["1 URL added, 2 known already.", "1 known URL without a page will be visited again."],
         ),
         (
-            Added(Admission(known=1)),
+            AddedSeeds(Admission(known=1)),
             RESTING,
             ["0 URLs added, 1 known already.", "Nobody is crawling. Go on with:  go on"],
         ),
         (
-            Added(Admission(admitted=5), closed=tuple(f"http://10.0.0.{n}" for n in range(5))),
+            AddedSeeds(Admission(admitted=5), refused_origins=tuple(f"http://10.0.0.{n}" for n in range(5))),
             BUSY,
             [
                 "5 URLs added.",
@@ -47,8 +47,8 @@ BUSY = Status(created_at=0.0, now=0.0, is_running=True, workers=3)
         ),
     ],
 )
-def test_what_became_of_them(added: Added, status: Status, says: list[str]) -> None:
-    assert seed.lines(added, status, "go on") == says
+def test_what_became_of_them(added: AddedSeeds, status: Status, says: list[str]) -> None:
+    assert seed.format_result(added, status, "go on") == says
 
 
 LIST = """# where we begin
@@ -63,10 +63,10 @@ def test_a_file_or_standard_input_has_a_url_a_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("seeds.txt").write_text(LIST)
-    assert main(["seed", "--file", "seeds.txt", "--out", "crawl"]) == 0
+    assert main(["seed", "--file", "seeds.txt", "--dir", "crawl"]) == 0
     assert capsys.readouterr().out.startswith("2 URLs added.\n")
     monkeypatch.setattr("sys.stdin", io.StringIO(LIST + "https://c.example/\n"))
-    assert main(["seed", "--file", "-", "--out", "crawl"]) == 0
+    assert main(["seed", "--file", "-", "--dir", "crawl"]) == 0
     out = capsys.readouterr().out
     assert out.startswith("1 URL added, 2 known already.\n")
-    assert "tenax crawl https://a.example/ https://b.example/ https://c.example/ --out crawl" in out
+    assert "tenax crawl https://a.example/ https://b.example/ https://c.example/ --dir crawl" in out

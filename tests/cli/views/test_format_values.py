@@ -21,7 +21,7 @@ from tenax.model import FailureKind
     ],
 )
 def test_duration(seconds: float, expected: str) -> None:
-    assert format_values.duration(seconds) == expected
+    assert format_values.format_duration(seconds) == expected
 
 
 @pytest.mark.parametrize(
@@ -29,11 +29,11 @@ def test_duration(seconds: float, expected: str) -> None:
     [(0, "0 B"), (812, "812 B"), (18_234_000, "18.2 MB"), (999_400, "999 kB"), (2.5e9, "2.5 GB"), (7e13, "70.0 TB")],
 )
 def test_size(number: float, expected: str) -> None:
-    assert format_values.size(number) == expected
+    assert format_values.format_size(number) == expected
 
 
 def test_stopwatch_counts_down_to_zero_and_no_further() -> None:
-    assert [format_values.stopwatch(seconds) for seconds in (-3, 42, 125.9, 3723)] == [
+    assert [format_values.format_elapsed(seconds) for seconds in (-3, 42, 125.9, 3723)] == [
         "0:00",
         "0:42",
         "2:05",
@@ -43,19 +43,19 @@ def test_stopwatch_counts_down_to_zero_and_no_further() -> None:
 
 def test_when_names_the_day_only_when_it_is_another() -> None:
     now = 1_750_000_000.0
-    assert format_values.when(now - 1, now) == "now"
-    assert format_values.when(now + 43, now).startswith("in 43 s (")
-    assert format_values.moment(now + 200_000) in format_values.when(now + 200_000, now)
+    assert format_values.format_due_time(now - 1, now) == "now"
+    assert format_values.format_due_time(now + 43, now).startswith("in 43 s (")
+    assert format_values.format_time(now + 200_000) in format_values.format_due_time(now + 200_000, now)
 
 
 def test_every_kind_of_failure_has_words() -> None:
     for kind in FailureKind:
-        assert "_" not in format_values.reason(f"failed:{kind}")
+        assert "_" not in format_values.describe_reason(f"failed:{kind}")
 
 
 def test_tally_merges_what_reads_the_same_and_puts_most_first() -> None:
     counts = {"failed:dns": 1, "failed:timeout_total": 12, "dns": 2, "refused:something_new": 3}
-    assert format_values.tally(counts) == ["12 timed out", "3 name not found", "3 something new"]
+    assert format_values.format_counts(counts) == ["12 timed out", "3 name not found", "3 something new"]
 
 
 def test_every_trap_and_budget_has_words() -> None:
@@ -67,8 +67,8 @@ def test_every_trap_and_budget_has_words() -> None:
         *(name for name in UrlsConfig.__struct_fields__ if name.startswith(("max_", "cal")) and name not in kept_back),
     ]
     for name in [*limits, "facets_per_path", "hosts_per_domain"]:
-        assert "_" not in format_values.reason(f"trap:{name}")
-        assert format_values.reason(name) != name.replace("_", " ")
+        assert "_" not in format_values.describe_reason(f"trap:{name}")
+        assert format_values.describe_reason(name) != name.replace("_", " ")
 
 
 def test_how_urls_came_is_told_in_one_order() -> None:
@@ -82,16 +82,16 @@ def test_how_urls_came_is_told_in_one_order() -> None:
         "redirect": 4,
         "replay": 0,
     }
-    assert format_values.found(counts) == [
+    assert format_values.format_sources(counts) == [
         *("2 seeds", "1,204 by links", "9 by sitemaps", "6 by feeds"),
         *("1 guessed as archives", "3 guessed as next pages", "4 by redirects"),
     ]
-    assert format_values.found({}) == []
+    assert format_values.format_sources({}) == []
 
 
 def test_every_bound_of_discovery_has_words() -> None:
     from tenax.config import DiscoveryConfig
 
-    for name in ("max_sitemaps", "max_feeds", "max_sitemap_urls", "guess_least"):
+    for name in ("max_sitemaps", "max_feeds", "max_sitemap_urls", "min_guesses"):
         assert hasattr(DiscoveryConfig(), name)
-        assert format_values.reason(name).startswith("beyond the ")
+        assert format_values.describe_reason(name).startswith("beyond the ")

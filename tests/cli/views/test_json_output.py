@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tenax.cli.views.json_output import as_json, show_json
+from tenax.cli.views.json_output import print_json, to_json
 
 
 @pytest.mark.parametrize(
@@ -18,5 +18,5 @@ from tenax.cli.views.json_output import as_json, show_json
 def test_it_is_printed_in_pieces_as_it_is_whole(
     value: dict[str, object] | list[object], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    show_json(value)
-    assert capsys.readouterr().out == as_json(value) + "\n"
+    print_json(value)
+    assert capsys.readouterr().out == to_json(value) + "\n"

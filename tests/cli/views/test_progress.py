@@ -8,8 +8,8 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from tenax.cli.views.progress import Picture, sparkline
-from tenax.model import Progress, Resting
+from tenax.cli.views.progress import LiveView, sparkline
+from tenax.model import HostBackoff, Progress
 
 NOW = 1_750_000_000.0
 
@@ -22,8 +22,8 @@ BUSY = Progress(
     waiting=3400,
     in_flight=8,
     hosts_active=6,
-    resting=(Resting("https://slow.example", NOW + 43, "rate limited\x1b[2J " + "and a long story " * 10),),
-    hosts_resting=3,
+    backing_off=(HostBackoff("https://slow.example", NOW + 43, "rate limited\x1b[2J " + "and a long story " * 10),),
+    hosts_backing_off=3,
     failures={"timeout_total": 12, "not_found": 3},
     wire_bytes=18_234_000,
 )
@@ -31,9 +31,9 @@ BUSY = Progress(
 
 def lines_of(progress: Progress, columns: int) -> list[str]:
     console = Console(file=io.StringIO(), width=columns, force_terminal=False)
-    picture = Picture(["https://example.org/a/very/long/path/to/begin/with"], "tenax-example.org", console=console)
+    picture = LiveView(["https://example.org/a/very/long/path/to/begin/with"], "tenax-example.org", console=console)
     with console.capture() as capture:
-        console.print(picture.frame(progress))
+        console.print(picture.render(progress))
     return capture.get().splitlines()
 
 
@@ -67,7 +67,7 @@ def test_nothing_to_show_yet_is_fine() -> None:
 def test_it_leaves_the_terminal_as_it_was() -> None:
     file = io.StringIO()
     console = Console(file=file, width=80, force_terminal=True)
-    picture = Picture(["https://example.org"], "out", console=console)
+    picture = LiveView(["https://example.org"], "out", console=console)
     picture.begin(["resuming: 120 pages done"])
     picture.draw(BUSY)
     picture.end()

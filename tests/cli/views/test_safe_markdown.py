@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenax.cli.views.safe_markdown import harmless
+from tenax.cli.views.safe_markdown import sanitize_markdown
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from tenax.cli.views.safe_markdown import harmless
     ],
 )
 def test_what_harms_nobody_stays(markdown: str) -> None:
-    assert harmless(markdown) == markdown
+    assert sanitize_markdown(markdown) == markdown
 
 
 @pytest.mark.parametrize(
@@ -52,10 +52,10 @@ def test_what_harms_nobody_stays(markdown: str) -> None:
     ],
 )
 def test_what_would_do_something_does_not(markdown: str, wanted: str) -> None:
-    assert harmless(markdown) == wanted
+    assert sanitize_markdown(markdown) == wanted
 
 
 @given(st.text(st.sampled_from("ab<>()[]:\\`~ \n&#/javscript")))
 def test_without_blocks_of_code_no_tag_begins(markdown: str) -> None:
-    shown = re.sub(r"\\\\", "  ", harmless(markdown.replace("```", "").replace("~~~", "")))
+    shown = re.sub(r"\\\\", "  ", sanitize_markdown(markdown.replace("```", "").replace("~~~", "")))
     assert not re.search(r"(?<!\\)<[a-zA-Z/!?]", shown)

@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from tenax.cli.views.schedule_view import timetable
-from tenax.cli.views.tables import Ink, width
-from tenax.database import Agenda, AgendaLine
+from tenax.cli.views.schedule_view import format_schedule
+from tenax.cli.views.tables import TextStyle, display_width
+from tenax.database import DueTask, DueTasks
 from tenax.model import Priority, Source
 
 NOW = 1_750_000_000.0
@@ -17,14 +17,14 @@ WHY = "changed in 3 of 9 visits; asked again after 11 h"
 COUNTS = {"now": 1, "hour": 0, "day": 2, "week": 0, "later": 1204}
 
 
-def due(after: float, path: str = "", **facts: Any) -> AgendaLine:
+def due(after: float, path: str = "", **facts: Any) -> DueTask:
     told = {"why": WHY, "is_new": False} | facts
-    line = AgendaLine(f"https://example.org/{path}", NOW + after, Priority.HIGH, Source.LINK)
+    line = DueTask(f"https://example.org/{path}", NOW + after, Priority.HIGH, Source.LINK)
     return msgspec.structs.replace(line, **told)
 
 
-def lines_of(*lines: AgendaLine, counts: dict[str, int] | None = None) -> list[str]:
-    return timetable(Agenda(NOW, COUNTS if counts is None else counts, lines), Ink())
+def lines_of(*lines: DueTask, counts: dict[str, int] | None = None) -> list[str]:
+    return format_schedule(DueTasks(NOW, COUNTS if counts is None else counts, lines), TextStyle())
 
 
 @pytest.fixture(autouse=True)
@@ -55,7 +55,7 @@ def test_a_narrow_one_cuts_no_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     lines = lines_of(due(39_360, "a"), due(0, "x" * 200, why=WHY + " and again" * 9), counts={"now": 1, "day": 1})
     assert lines[6:8] == ["  in 10 h 56 min  https://example.org/a", f"                  {WHY}"]
-    assert max(map(width, lines)) <= 80
+    assert max(map(display_width, lines)) <= 80
     assert " ".join(" ".join(lines).split()).endswith(WHY + " and again" * 9)
 
 
@@ -79,5 +79,5 @@ def test_counts_alone_can_be_asked_for() -> None:
 def test_nothing_due_says_how_to_change_that() -> None:
     assert lines_of(counts=dict.fromkeys(COUNTS, 0)) == [
         "Nothing is waiting: nothing is due.",
-        "`tenax crawl URL --keep-fresh` visits pages again.",
+        "`tenax crawl URL --continuous` visits pages again.",
     ]

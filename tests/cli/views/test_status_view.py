@@ -5,15 +5,15 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from tenax.cli.views.status_view import lines
-from tenax.cli.views.tables import Ink
-from tenax.database import Cursor, HostLine, Status
+from tenax.cli.views.status_view import format_status
+from tenax.cli.views.tables import TextStyle
+from tenax.database import Cursor, HostStatus, Status
 from tenax.model import HostRecord
 
 NOW = 1_750_000_000.0
-BUSY = HostLine(HostRecord("https://a.example", "a.example", page_count=12, error_count=1), waiting=80, next_due=NOW)
-RESTS = HostLine(
-    HostRecord("https://b.example", "b.example", next_at=NOW + 300, resting_why="rate limited\x1b[2J"), waiting=7
+BUSY = HostStatus(HostRecord("https://a.example", "a.example", page_count=12, error_count=1), waiting=80, next_due=NOW)
+RESTS = HostStatus(
+    HostRecord("https://b.example", "b.example", next_at=NOW + 300, backoff_reason="rate limited\x1b[2J"), waiting=7
 )
 
 
@@ -43,7 +43,9 @@ def text_of(**changes: object) -> str:
         next_due=NOW,
         cursors={"jsonl": Cursor(90, 1)},
     )
-    return "\n".join(lines(msgspec.structs.replace(plain, **changes), "out", "tenax crawl X --out out", Ink()))
+    return "\n".join(
+        format_status(msgspec.structs.replace(plain, **changes), "out", "tenax crawl X --dir out", TextStyle())
+    )
 
 
 def test_duplicates_are_counted() -> None:
@@ -90,7 +92,7 @@ def test_several_who_crawl_are_counted(workers: int, says: str) -> None:
     [
         ({"waiting": 0, "busiest": (), "dead": 0}, "Nothing is waiting: the crawl is complete."),
         ({"waiting": 0, "busiest": ()}, "`tenax dead-letters list`"),
-        ({}, "nobody is crawling. Resume with:  tenax crawl X --out out"),
+        ({}, "nobody is crawling. Resume with:  tenax crawl X --dir out"),
         ({"busiest": (RESTS,), "due_now": 0, "is_running": True}, "The host rests until 5 min 00 s ("),
         ({"busiest": (RESTS, RESTS), "due_now": 0}, "All hosts with work rest, the first until"),
         ({"busiest": (BUSY,), "due_now": 0, "next_due": NOW + 9}, "Nothing is due before 9.0 s"),

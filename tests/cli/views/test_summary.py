@@ -7,18 +7,18 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tenax.cli.options import Orders
-from tenax.cli.views.summary import Report, brief, closing_line, summary
-from tenax.cli.views.tables import Ink
-from tenax.crawl.location import Place
+from tenax.cli.options import CrawlOptions
+from tenax.cli.views.summary import Report, closing_line, format_brief_summary, format_summary
+from tenax.cli.views.tables import TextStyle
+from tenax.crawl.location import Location
 from tenax.database import Status
-from tenax.model import Ending, Progress, Resting
+from tenax.model import Ending, HostBackoff, Progress
 
 NOW = 1_750_000_000.0
-ORDERS = Orders(
+ORDERS = CrawlOptions(
     seeds=("https://example.org",),
-    place=Place(Path("my crawl")),
-    resume="tenax crawl https://example.org --out 'my crawl'",
+    location=Location(Path("my crawl")),
+    resume_command="tenax crawl https://example.org --dir 'my crawl'",
     examples=(("https://example.org/?a=1&b", "the life of one URL"),),
 )
 PROGRESS = Progress(now=NOW, elapsed_seconds=102, pages=1204, pages_this_run=1004, wire_bytes=18_200_000)
@@ -37,7 +37,7 @@ def report(ending: Ending = Ending.COMPLETE, **status: object) -> Report:
 
 
 def text_of(report: Report) -> str:
-    return "\n".join(summary(report, Ink()))
+    return "\n".join(format_summary(report, TextStyle()))
 
 
 def test_it_says_what_came_of_it_where_it_is_and_what_to_try() -> None:
@@ -52,9 +52,9 @@ def test_it_says_what_came_of_it_where_it_is_and_what_to_try() -> None:
         "not followed  310 out of scope",
         "my crawl/tenax.db",
         "my crawl/pages.jsonl",
-        "tenax status --out 'my crawl'",
-        "tenax explain 'https://example.org/?a=1&b' --out 'my crawl'",
-        "tenax export --format markdown --out 'my crawl'",
+        "tenax status --dir 'my crawl'",
+        "tenax explain 'https://example.org/?a=1&b' --dir 'my crawl'",
+        "tenax export --format markdown --dir 'my crawl'",
     ):
         assert part in text
     assert "Resume" not in text
@@ -67,27 +67,27 @@ def test_a_crawl_that_needs_a_browser_is_not_complete() -> None:
     text = text_of(needy)
     assert "Nothing else is left to visit. 2 URLs need a browser: install one" in text
     assert "complete" not in text
-    assert text.splitlines()[-1] == f"Resume with:  {ORDERS.resume}"
-    assert "2 URLs need a browser" in "\n".join(brief(needy, Ink()))
-    assert "2 URLs need a browser" in closing_line(report(pages=0, needs_browser=2), Ink())
+    assert text.splitlines()[-1] == f"Resume with:  {ORDERS.resume_command}"
+    assert "2 URLs need a browser" in "\n".join(format_brief_summary(needy, TextStyle()))
+    assert "2 URLs need a browser" in closing_line(report(pages=0, needs_browser=2), TextStyle())
 
 
-@pytest.mark.parametrize("ending", [Ending.INTERRUPTED, Ending.PAGE_LIMIT, Ending.PATIENCE])
+@pytest.mark.parametrize("ending", [Ending.INTERRUPTED, Ending.PAGE_LIMIT, Ending.MAX_IDLE])
 def test_the_last_line_is_the_command_that_resumes(ending: Ending) -> None:
-    assert text_of(report(ending, waiting=5)).splitlines()[-1] == f"Resume with:  {ORDERS.resume}"
+    assert text_of(report(ending, waiting=5)).splitlines()[-1] == f"Resume with:  {ORDERS.resume_command}"
 
 
 def test_resting_hosts_are_named() -> None:
-    rests = tuple(Resting(f"https://h{number}.example", NOW + 600, "rate limited") for number in range(7))
-    progress = msgspec.structs.replace(PROGRESS, resting=rests, hosts_resting=9)
-    text = text_of(msgspec.structs.replace(report(Ending.PATIENCE), progress=progress))
+    rests = tuple(HostBackoff(f"https://h{number}.example", NOW + 600, "rate limited") for number in range(7))
+    progress = msgspec.structs.replace(PROGRESS, backing_off=rests, hosts_backing_off=9)
+    text = text_of(msgspec.structs.replace(report(Ending.MAX_IDLE), progress=progress))
     assert "https://h0.example  until 10 min 00 s (" in text
     assert "and 4 more hosts" in text
 
 
 def test_nothing_stored_points_to_the_reason() -> None:
-    line = closing_line(report(Ending.NOTHING_STORED, pages=0), Ink())
-    assert line == "Nothing could be stored. `tenax explain https://example.org --out 'my crawl'` says why"
+    line = closing_line(report(Ending.NOTHING_STORED, pages=0), TextStyle())
+    assert line == "Nothing could be stored. `tenax explain https://example.org --dir 'my crawl'` says why"
 
 
 def test_what_conditional_requests_saved_is_said() -> None:
@@ -101,13 +101,18 @@ def test_duplicates_are_counted() -> None:
 
 
 def test_dead_letters_are_something_to_try() -> None:
-    assert "tenax dead-letters list --out 'my crawl'" in text_of(report(dead=2))
+    assert "tenax dead-letters list --dir 'my crawl'" in text_of(report(dead=2))
 
 
 def test_quiet_means_quiet_unless_there_is_something_to_do() -> None:
-    assert brief(report(), Ink()) == []
-    assert brief(report(Ending.INTERRUPTED, waiting=3), Ink())[-1] == f"Resume with:  {ORDERS.resume}"
-    assert brief(report(Ending.NOTHING_STORED, pages=0), Ink())[0].startswith("Nothing could be stored.")
+    assert format_brief_summary(report(), TextStyle()) == []
+    assert (
+        format_brief_summary(report(Ending.INTERRUPTED, waiting=3), TextStyle())[-1]
+        == f"Resume with:  {ORDERS.resume_command}"
+    )
+    assert format_brief_summary(report(Ending.NOTHING_STORED, pages=0), TextStyle())[0].startswith(
+        "Nothing could be stored."
+    )
 
 
 def test_how_pages_were_found_fits_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,13 +5,11 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from tenax.cli.views.tables import Ink
-from tenax.cli.views.timeline import Explanation, told
-from tenax.database import Life, TaskState, VisitRecord
+from tenax.cli.views.tables import TextStyle
+from tenax.cli.views.timeline import Explanation, format_timeline
+from tenax.database import TaskState, UrlHistory, VisitRecord
 from tenax.model import (
-    Again,
     ArchiveRule,
-    Catalogue,
     DeadLetter,
     Deferred,
     Done,
@@ -20,7 +18,7 @@ from tenax.model import (
     FailureKind,
     Fetched,
     FetchRecord,
-    Finds,
+    GuessState,
     Hop,
     HostRecord,
     ListRule,
@@ -32,24 +30,29 @@ from tenax.model import (
     Redirected,
     Refused,
     Rejected,
+    Reschedule,
     RobotsCopy,
     RobotsVerdict,
     SiteSigns,
     Source,
+    TransportKind,
     Unchanged,
-    Way,
+    UrlList,
 )
-from tenax.urls.describe_admission import Verdict
+from tenax.urls.describe_admission import RuleVerdict
 
 NOW = 1_750_000_000.0
 URL = "https://example.org/a"
 ROBOTS = RobotsCopy(RobotsVerdict.RULES, NOW - 50, NOW + 3000, "User-agent: *", 200)
 HOST = HostRecord("https://example.org", "example.org", robots=ROBOTS)
-PASSES = (Verdict("scope", True, "inside the scope `host`: example.org"), Verdict("depth", True, "1 link from a seed"))
+PASSES = (
+    RuleVerdict("scope", True, "inside the scope `host`: example.org"),
+    RuleVerdict("depth", True, "1 link from a seed"),
+)
 
 
-def life(**changes: object) -> Life:
-    plain = Life(
+def life(**changes: object) -> UrlHistory:
+    plain = UrlHistory(
         url=URL,
         state=TaskState.SETTLED,
         discovered_at=NOW - 60,
@@ -62,9 +65,9 @@ def life(**changes: object) -> Life:
     return msgspec.structs.replace(plain, **changes)
 
 
-def text_of(life: Life | None, **changes: object) -> str:
-    explanation = Explanation(URL, URL, NOW, life=life, verdicts=PASSES, host=HOST, robots_allows=True)
-    lines = told(msgspec.structs.replace(explanation, **changes), Ink())
+def text_of(life: UrlHistory | None, **changes: object) -> str:
+    explanation = Explanation(URL, URL, NOW, history=life, verdicts=PASSES, host=HOST, robots_allows=True)
+    lines = format_timeline(msgspec.structs.replace(explanation, **changes), TextStyle())
     return " ".join(" ".join(lines).split())
 
 
@@ -74,13 +77,15 @@ def test_a_stored_page_tells_its_way() -> None:
         charset_source="header", text="x" * 1203, links_count=50,
     )  # fmt: skip
     visits = (
-        VisitRecord(NOW - 20, Failed("no answer in 5 s", FailureKind.TIMEOUT_TOTAL), Again(NOW - 15, True)),
+        VisitRecord(NOW - 20, Failed("no answer in 5 s", FailureKind.TIMEOUT_TOTAL), Reschedule(NOW - 15, True)),
         VisitRecord(
             NOW - 10, Fetched(200), Done(), 1, FetchRecord(200, "text/html", 1000, 3000, 0.12, 0.3), 50, {"scope": 3}
         ),
     )
     chain = (Hop("https://example.org/old", 301), Hop("https://example.org/older", 307))
-    text = text_of(life(page=page, visits=visits, chain=chain), changes=("fragment dropped",), asked=f"{URL}#top")
+    text = text_of(
+        life(page=page, visits=visits, chain=chain), normalization_changes=("fragment dropped",), asked=f"{URL}#top"
+    )
     for part in (
         "Visited and stored, as a page.",
         f"normalised from {URL}#top fragment dropped",
@@ -102,13 +107,13 @@ def test_a_stored_page_tells_its_way() -> None:
 def test_a_duplicate_says_of_what() -> None:
     page = Page(
         URL, 200, "text/html", "ab" * 32, 3000, NOW, kind=PageKind.HUB, words=1200, authors=("Ada", "Bob"),
-        published="2026-11-16", duplicate_of="https://example.org/\u202efirst", likeness=0.9349,
+        published="2026-11-16", duplicate_of="https://example.org/\u202efirst", similarity=0.9349,
     )  # fmt: skip
     text = text_of(life(page=page))
     for part in (
         "Visited and stored, as a duplicate of https://example.org/first.",
         "hub, 0 characters of text, 1,200 words in the article, 0 links",
-        "duplicate of https://example.org/first, likeness 0.93",
+        "duplicate of https://example.org/first, similarity 0.93",
         "by Ada, Bob, published 2026-11-16",
     ):
         assert part in text
@@ -121,7 +126,7 @@ def test_what_kind_of_page_it_is(kind: str, says: str) -> None:
 
 
 def test_a_waiting_one_says_for_what() -> None:
-    host = msgspec.structs.replace(HOST, next_at=NOW + 43, resting_why="rate limited")
+    host = msgspec.structs.replace(HOST, next_at=NOW + 43, backoff_reason="rate limited")
     text = text_of(life(state=TaskState.WAITING, due=NOW + 5, host=host))
     assert "Waiting to be visited, due in 43 s" in text, "its host rests for longer"
     assert "its host's next turn is in 43 s" in text
@@ -144,13 +149,13 @@ def test_a_seed_passes_no_rules() -> None:
         (Unchanged("the stored copy is 5 min old"), Done(), "unchanged, not asked for: the stored copy is 5 min old"),
         (Redirected(301, "https://example.org/b"), Done(), "redirected, HTTP 301, to https://example.org/b"),
         (Redirected(302, "http://10.0.0.1/", "scope"), Done(), "not followed: scope"),
-        (Deferred(NOW + 9, "host rests"), Again(NOW + 9), "put off until"),
+        (Deferred(NOW + 9, "host rests"), Reschedule(NOW + 9), "put off until"),
         (Refused("robots.txt forbids it"), Done(), "not fetched: robots.txt forbids it"),
         (Rejected("not HTML: image/png"), Done(), "answered, but not kept: not HTML: image/png"),
-        (Failed("connection refused", FailureKind.CONNECT, True), Again(NOW), "the host's trouble"),
+        (Failed("connection refused", FailureKind.CONNECT, True), Reschedule(NOW), "the host's trouble"),
         (Failed("HTTP 500", FailureKind.SERVER_ERROR), DeadLetter("3 attempts"), "given up: 3 attempts"),
         (Fetched(200, "sitemap"), Done(), "fetched, HTTP 200, and read as a sitemap"),
-        (Unchanged(), Again(NOW + 60, why="it never changed in 9 visits"), "on: it never changed in 9 visits"),
+        (Unchanged(), Reschedule(NOW + 60, why="it never changed in 9 visits"), "on: it never changed in 9 visits"),
     ],
 )
 def test_every_outcome_has_words(outcome: Outcome, plan: Plan, says: str) -> None:
@@ -159,11 +164,11 @@ def test_every_outcome_has_words(outcome: Outcome, plan: Plan, says: str) -> Non
 
 def test_a_visit_tells_its_whole_fetch_record() -> None:
     fetch = FetchRecord(
-        200, "text/html", 40_000, 90_000, 0.1, 0.3, protocol="HTTP/2", way=Way.CURL, address_class="public",
+        200, "text/html", 40_000, 90_000, 0.1, 0.3, protocol="HTTP/2", transport=TransportKind.CURL, address_class="public",
         proxy="p1.example:8080", is_unverified=True, charset_source="meta", validation="soft", evidence="enable JS",
     )  # fmt: skip
     rejected = Rejected("javascript: it needs a browser")
-    plan = Again(NOW + 5, spends_attempt=True, way=Way.BROWSER, is_unconditional=True)
+    plan = Reschedule(NOW + 5, spends_attempt=True, transport=TransportKind.BROWSER, is_unconditional=True)
     visit = VisitRecord(NOW, rejected, plan, 2, fetch, is_conditional=True)
     text = text_of(life(visits=(visit,)))
     for part in (
@@ -223,7 +228,7 @@ def test_a_stale_page_says_since_when_and_why() -> None:
         ({"limited_in_a_row": 2}, "asked for too much 2 times in a row (HTTP 429)"),
         ({"recent_failures": (NOW - 30, NOW - 20)}, "retry budget: 2 recent failures counted, the last"),
         ({"unreadable_pages": (NOW - 30, NOW - 20)}, "2 pages too costly to read, the last"),
-        ({"way": Way.BROWSER, "way_until": NOW + 60}, "visited in the browser until"),
+        ({"way": TransportKind.BROWSER, "way_until": NOW + 60}, "visited in the browser until"),
     ],
 )  # fmt: skip
 def test_the_state_of_its_host_is_told(changes: dict[str, object], says: str) -> None:
@@ -233,7 +238,7 @@ def test_the_state_of_its_host_is_told(changes: dict[str, object], says: str) ->
 
 
 def test_a_host_that_is_well_has_no_state() -> None:
-    learned = msgspec.structs.replace(HOST, next_at=NOW + 1, way=Way.BROWSER, way_until=NOW - 1)
+    learned = msgspec.structs.replace(HOST, next_at=NOW + 1, transport=TransportKind.BROWSER, transport_until=NOW - 1)
     for host in (HOST, learned):
         assert " host " not in text_of(life(), host=host)
 
@@ -242,7 +247,7 @@ def test_a_host_that_is_well_has_no_state() -> None:
     ("changes", "says"),
     [
         (
-            {"verdicts": (Verdict("scope", False, "outside the scope"),)},
+            {"verdicts": (RuleVerdict("scope", False, "outside the scope"),)},
             "Never admitted: the rule `scope` refuses it (outside",
         ),
         (
@@ -280,8 +285,8 @@ PAGE = Page(URL, 200, "text/html", "ab" * 32, 3000, NOW)
 MISSING = VisitRecord(NOW, Failed("HTTP 404", FailureKind.NOT_FOUND), Done())
 
 
-def read_as(catalogue: Catalogue) -> tuple[VisitRecord, ...]:
-    return (VisitRecord(NOW, Fetched(200, catalogue), Done()),)
+def read_as(url_list: UrlList) -> tuple[VisitRecord, ...]:
+    return (VisitRecord(NOW, Fetched(200, url_list), Done()),)
 
 
 @pytest.mark.parametrize(
@@ -338,30 +343,30 @@ def test_a_guess_that_missed_is_no_failure(changes: dict[str, object], says: str
     assert says in text_of(life(visits=(MISSING,), **changes))
 
 
-FINDS = Finds(
+FINDS = GuessState(
     requests=326,
-    made=11,
-    succeeded=5,
+    guesses_made=11,
+    guesses_succeeded=5,
     lists={
         "/news/?page={n}": ListRule(12, state="invalid", why="no such page\x1b[2J", at=NOW),
-        "/blog/page/{n}/": ListRule(4, state="valid", asked=5),
-        "/tips?page={n}": ListRule(3, asked=4),
+        "/blog/page/{n}/": ListRule(4, state="valid", guessed_number=5),
+        "/tips?page={n}": ListRule(3, guessed_number=4),
         "/jobs?page={n}": ListRule(2),
         "/shop?page={n}": ListRule(500, state="valid", why="as many pages as allowed"),
     },
     archives={
         "/archive": ArchiveRule("valid", worked=1),
-        "/{yyyy}/{mm}/": ArchiveRule("valid", reached=12 * 2019 + 4, worked=3),
+        "/{yyyy}/{mm}/": ArchiveRule("valid", earliest_period=12 * 2019 + 4, worked=3),
         "/archives": ArchiveRule("invalid", "nothing new", NOW),
-        "/sitemap": ArchiveRule(asked=0),
+        "/sitemap": ArchiveRule(guessed_period=0),
     },
-    facets={"/shop": FacetRule(seen=30, fruitful=1)},
+    facets={"/shop": FacetRule(visited=30, useful_ratio=1)},
 )
 
 
 def test_a_home_page_tells_every_guess() -> None:
     home = "https://example.org/"
-    text = text_of(life(url=home), url=home, host=msgspec.structs.replace(HOST, finds=FINDS))
+    text = text_of(life(url=home), url=home, host=msgspec.structs.replace(HOST, guess_state=FINDS))
     for part in (
         "guesses 11 of 326 visits guessed, 5 of them led to something new",
         "✗ list /news/?page={n} ends at 12: no such page; left alone since",
@@ -392,7 +397,7 @@ def test_a_home_page_tells_every_guess() -> None:
 )
 def test_other_pages_tell_the_guesses_they_belong_to(place: str, says: str) -> None:
     url = f"https://example.org{place}"
-    text = text_of(None, url=url, host=msgspec.structs.replace(HOST, finds=FINDS))
+    text = text_of(None, url=url, host=msgspec.structs.replace(HOST, guess_state=FINDS))
     told = text.partition(" guesses ")[2]
     assert says in told
     assert told.count("list /") + told.count("archive /") + told.count("selections of") == 1
@@ -401,7 +406,7 @@ def test_other_pages_tell_the_guesses_they_belong_to(place: str, says: str) -> N
 @pytest.mark.parametrize("place", ["/news/a", "/blog/page/x/", "/archive/x", "/21/06/"])
 def test_a_page_of_no_list_tells_no_guesses(place: str) -> None:
     url = f"https://example.org{place}"
-    assert " guesses " not in text_of(None, url=url, host=msgspec.structs.replace(HOST, finds=FINDS))
+    assert " guesses " not in text_of(None, url=url, host=msgspec.structs.replace(HOST, guess_state=FINDS))
 
 
 NEWS = SiteSigns(dated_articles=3, has_feed=True)
@@ -410,22 +415,28 @@ NEWS = SiteSigns(dated_articles=3, has_feed=True)
 @pytest.mark.parametrize(
     ("finds", "says"),
     [
-        (Finds(verdict="asked"), "✓ on: asked for, by `discovery.guesses` or by naming archives or pagination"),
-        (Finds(verdict="news", signs=NEWS), "✓ on: it looks like a news site or a blog (articles with dates"),
-        (Finds(verdict="no_signs"), "✗ off: nothing seen so far says that it is a news site or a blog;"),
-        (Finds(verdict="no_signs", signs=SiteSigns(has_feed=True)), "✗ off: only a feed says that it is a news site"),
-        (Finds(verdict="own_site"), "✗ off: its pace has no limit, as on a site of one's own; `discovery.guesses ="),
-        (Finds(verdict="never"), "✗ off: `discovery.guesses` is `never`"),
+        (GuessState(verdict="asked"), "✓ on: asked for, by `discovery.guesses` or by naming archives or pagination"),
+        (GuessState(verdict="news", signs=NEWS), "✓ on: it looks like a news site or a blog (articles with dates"),
+        (GuessState(verdict="no_signs"), "✗ off: nothing seen so far says that it is a news site or a blog;"),
+        (
+            GuessState(verdict="no_signs", signs=SiteSigns(has_feed=True)),
+            "✗ off: only a feed says that it is a news site",
+        ),
+        (
+            GuessState(verdict="own_site"),
+            "✗ off: its pace has no limit, as on a site of one's own; `discovery.guesses =",
+        ),
+        (GuessState(verdict="never"), "✗ off: `discovery.guesses` is `never`"),
     ],
 )
-def test_a_home_page_tells_why_guesses_are_on_or_off(finds: Finds, says: str) -> None:
+def test_a_home_page_tells_why_guesses_are_on_or_off(finds: GuessState, says: str) -> None:
     home = "https://example.org/"
-    assert f" guesses {says}" in text_of(None, url=home, host=msgspec.structs.replace(HOST, finds=finds))
-    assert " guesses " not in text_of(None, url=f"{home}a", host=msgspec.structs.replace(HOST, finds=finds))
+    assert f" guesses {says}" in text_of(None, url=home, host=msgspec.structs.replace(HOST, guess_state=finds))
+    assert " guesses " not in text_of(None, url=f"{home}a", host=msgspec.structs.replace(HOST, guess_state=finds))
 
 
 def test_many_guesses_are_not_all_told() -> None:
     lists = {f"/{number}?page={{n}}": ListRule(1) for number in range(15)}
     home = "https://example.org/"
-    text = text_of(None, url=home, host=msgspec.structs.replace(HOST, finds=Finds(lists=lists)))
+    text = text_of(None, url=home, host=msgspec.structs.replace(HOST, guess_state=GuessState(lists=lists)))
     assert "list /14?page={n}" in text and "list /2?page={n}" not in text and "and 3 more" in text

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tenax.cli.views.url_spelling import changes
+from tenax.cli.views.url_spelling import describe_normalization
 from tenax.config import UrlsConfig
-from tenax.urls.normalize import spelling_of
-from tenax.urls.seeds import seed_url
+from tenax.urls.normalize import normalize_options
+from tenax.urls.seeds import parse_seed
 
 
 @pytest.mark.parametrize(
@@ -28,9 +28,9 @@ from tenax.urls.seeds import seed_url
     ],
 )
 def test_what_normalisation_did_is_named(asked: str, expected: tuple[str, ...]) -> None:
-    url = seed_url(asked, spelling_of(UrlsConfig())).url
-    assert changes(asked, url) == expected
+    url = parse_seed(asked, normalize_options(UrlsConfig())).url
+    assert describe_normalization(asked, url) == expected
 
 
 def test_even_what_the_other_parser_dislikes_has_an_answer() -> None:
-    assert changes("https://[bad/", "https://example.org/") == ("spelled as browsers do",)
+    assert describe_normalization("https://[bad/", "https://example.org/") == ("spelled as browsers do",)

@@ -14,25 +14,32 @@ from typing import Any
 import msgspec
 import pytest
 
-from tenax.config import Config, PoolConfig, ReadingConfig
+from tenax.config import Config, ExtractConfig, PoolConfig
 from tenax.crawl.reader import channel as reader_channel
 from tenax.crawl.reader import pool as readers_module
 from tenax.crawl.reader.channel import Channel
-from tenax.crawl.reader.messages import Job, Reading
-from tenax.crawl.reader.pool import MAX_BATCH_BYTES, InlineReaders, ProcessReaders, ReaderFailed, Readers, readers_of
+from tenax.crawl.reader.messages import ExtractedPage, ExtractJob
+from tenax.crawl.reader.pool import (
+    MAX_BATCH_BYTES,
+    InlineReaderPool,
+    ProcessReaderPool,
+    ReaderFailed,
+    ReaderPool,
+    build_reader_pool,
+)
 from tenax.crawl.reader.progress import ReaderProgress
 from tenax.model import FailureKind
-from tenax.urls.admit import Rules, rules_of
+from tenax.urls.admit import Rules, build_rules
 from tests.loops import FAULT_SECONDS, reached, rounds, turn
 
-RULES = rules_of(["https://a.test/"], Config(), 2026)
+RULES = build_rules(["https://a.test/"], Config(), 2026)
 
 
-def job(number: int, *paths: str, body: bytes = b"") -> Job:
+def job(number: int, *paths: str, body: bytes = b"") -> ExtractJob:
     links = "".join(f'<a href="{path}">x</a>' for path in paths)
     html = f"<html lang=en><title>Page {number}</title><p>Words of page {number}.</p>{links}".encode()
     url = f"https://a.test/{number}"
-    return Job(number, url, url, 1, body or html, "text/html; charset=utf-8")
+    return ExtractJob(number, url, url, 1, body or html, "text/html; charset=utf-8")
 
 
 ENDLESS = b"".join(b"<html a%d=1 b%d=2 c%d=3>" % (n, n, n) for n in range(250_000))
@@ -41,17 +48,17 @@ SLOW = ENDLESS[:400_000]
 SLOWISH = ENDLESS[:100_000]
 
 
-def costly(number: int, body: bytes, max_cpu_seconds: float) -> Job:
-    reading = ReadingConfig(max_cpu_seconds=max_cpu_seconds)
-    return msgspec.structs.replace(job(number, body=body), reading=reading)
+def costly(number: int, body: bytes, max_cpu_seconds: float) -> ExtractJob:
+    reading = ExtractConfig(max_cpu_seconds=max_cpu_seconds)
+    return msgspec.structs.replace(job(number, body=body), extract=reading)
 
 
-def endless(number: int) -> Job:
+def endless(number: int) -> ExtractJob:
     return costly(number, ENDLESS, max_cpu_seconds=3600)
 
 
 @asynccontextmanager
-async def started(readers: Readers) -> AsyncIterator[Readers]:
+async def started(readers: ReaderPool) -> AsyncIterator[ReaderPool]:
     await readers.start()
     try:
         yield readers
@@ -88,17 +95,17 @@ async def a_new_reader(known: set[int], unless: asyncio.Future[Any] | None = Non
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[Channel]:
     """Every reader that was given something to read. The first two are stopped before, and never begin."""
-    ask, found = Channel.ask, list[Channel]()
+    ask, found = Channel.extract_pages, list[Channel]()
 
     async def noting(
-        self: Channel, rules: Rules, jobs: tuple[Job, ...], on_stuck: Callable[[], None]
-    ) -> tuple[Reading, ...]:
+        self: Channel, rules: Rules, jobs: tuple[ExtractJob, ...], on_stuck: Callable[[], None]
+    ) -> tuple[ExtractedPage, ...]:
         if len(found) < 2:
             self._process.send_signal(signal.SIGSTOP)
         found.append(self)
         return await ask(self, rules, jobs, on_stuck)
 
-    monkeypatch.setattr(Channel, "ask", noting)
+    monkeypatch.setattr(Channel, "extract_pages", noting)
     return found
 
 
@@ -112,7 +119,7 @@ def begun_by(pid: int) -> int:
         for entry in Path(f"/proc/{pid}/fd").iterdir():
             if "tenax-reader" in str(entry.readlink()):
                 progress = ReaderProgress(os.open(entry, os.O_RDWR))
-                begun = progress.begun
+                begun = progress.started_count
                 progress.close()
                 return begun
     except OSError:
@@ -135,17 +142,17 @@ async def until_it_reads(pid: int, documents: int = 1, unless: asyncio.Future[An
     raise AssertionError("the reader reads nothing")
 
 
-async def read_all(readers: Readers, jobs: list[Job], rules: Rules = RULES) -> list[Reading]:
+async def read_all(readers: ReaderPool, jobs: list[ExtractJob], rules: Rules = RULES) -> list[ExtractedPage]:
     async with asyncio.timeout(60):
-        return list(await asyncio.gather(*(readers.read(one, rules) for one in jobs)))
+        return list(await asyncio.gather(*(readers.extract(one, rules) for one in jobs)))
 
 
 # ---- the same everywhere ----------------------------------------------------------------------------------
 
-KINDS: dict[str, Callable[[], Readers]] = {
-    "inline": InlineReaders,
-    "processes": lambda: ProcessReaders(2, max_batch=16),
-    "one by one": lambda: ProcessReaders(1, max_batch=1),
+KINDS: dict[str, Callable[[], ReaderPool]] = {
+    "inline": InlineReaderPool,
+    "processes": lambda: ProcessReaderPool(2, max_batch=16),
+    "one by one": lambda: ProcessReaderPool(1, max_batch=1),
 }
 
 
@@ -154,19 +161,21 @@ async def test_every_document_gets_its_own_answer(kind: str) -> None:
     jobs = [job(number, f"/{number}/a", f"/{number}/b", "https://b.test/") for number in range(60)]
     async with started(KINDS[kind]()) as readers:
         readings = await read_all(readers, jobs)
-    for number, reading in enumerate(readings):
-        assert reading.title == f"Page {number}"
-        assert [offer.url for offer in reading.offers] == [f"https://a.test/{number}/{name}" for name in "ab"]
-        assert reading.refusals == {"scope": 1}
-        assert (reading.language, reading.rejected) == ("en", None)
+    for number, extracted in enumerate(readings):
+        assert extracted.title == f"Page {number}"
+        assert [candidate.url for candidate in extracted.candidates] == [
+            f"https://a.test/{number}/{name}" for name in "ab"
+        ]
+        assert extracted.refusals == {"scope": 1}
+        assert (extracted.language, extracted.rejection) == ("en", None)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_what_is_no_page_is_an_answer_too(kind: str) -> None:
     async with started(KINDS[kind]()) as readers:
         [picture, rest] = await read_all(readers, [job(1, body=b"\x89PNG\r\n\x1a\n" + bytes(600)), job(2)])
-    assert picture.rejected is not None
-    assert picture.rejected.why.startswith("content: ")
+    assert picture.rejection is not None
+    assert picture.rejection.why.startswith("content: ")
     assert rest.title == "Page 2"
 
 
@@ -175,16 +184,16 @@ async def test_a_large_document_passes_through(kind: str) -> None:
     """Larger than any buffer of a socket, in both directions."""
     large = b"<title>Large</title>" + b"<p>Many words stand here, again and again.</p>" * 100_000
     async with started(KINDS[kind]()) as readers:
-        [reading] = await read_all(readers, [job(1, body=large)])
-    assert reading.title == "Large"
-    assert len(reading.text) > 1_000_000
+        [extracted] = await read_all(readers, [job(1, body=large)])
+    assert extracted.title == "Large"
+    assert len(extracted.text) > 1_000_000
 
 
 async def test_documents_that_travel_together_are_not_too_long_together() -> None:
-    readers = ProcessReaders(1, max_batch=16)
+    readers = ProcessReaderPool(1, max_batch=16)
     lengths = [MAX_BATCH_BYTES // 2, MAX_BATCH_BYTES // 2, 1, MAX_BATCH_BYTES * 2, MAX_BATCH_BYTES * 2, 1, 1]
     waiting = [
-        asyncio.ensure_future(readers.read(job(number, body=bytes(length)), RULES, others=0))
+        asyncio.ensure_future(readers.extract(job(number, body=bytes(length)), RULES, other_visits=0))
         for number, length in enumerate(lengths)
     ]
     await rounds()
@@ -198,29 +207,29 @@ async def test_documents_that_travel_together_are_not_too_long_together() -> Non
 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_other_rules_give_other_answers_at_the_same_time(kind: str) -> None:
-    wide = rules_of(["https://a.test/"], Config(), 2026)
-    narrow = rules_of(["https://other.test/"], Config(), 2026)
+    wide = build_rules(["https://a.test/"], Config(), 2026)
+    narrow = build_rules(["https://other.test/"], Config(), 2026)
     async with started(KINDS[kind]()) as readers:
         async with asyncio.timeout(60):
             readings = await asyncio.gather(
-                *(readers.read(job(n, f"/{n}/x"), wide if n % 2 else narrow) for n in range(20))
+                *(readers.extract(job(n, f"/{n}/x"), wide if n % 2 else narrow) for n in range(20))
             )
-    assert [len(reading.offers) for reading in readings] == [n % 2 for n in range(20)]
+    assert [len(extracted.candidates) for extracted in readings] == [n % 2 for n in range(20)]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_rules_hold_until_others_come(kind: str) -> None:
     """A reader is sent rules only when they are new to it."""
-    wide = rules_of(["https://a.test/"], Config(), 2026)
-    narrow = rules_of(["https://other.test/"], Config(), 2026)
+    wide = build_rules(["https://a.test/"], Config(), 2026)
+    narrow = build_rules(["https://other.test/"], Config(), 2026)
     async with started(KINDS[kind]()) as readers:
         async with asyncio.timeout(60):
             turns = [wide, wide, narrow, narrow, wide]
-            readings = [await readers.read(job(n, f"/{n}/x"), rules) for n, rules in enumerate(turns)]
-    assert [len(reading.offers) for reading in readings] == [1, 1, 0, 0, 1]
+            readings = [await readers.extract(job(n, f"/{n}/x"), rules) for n, rules in enumerate(turns)]
+    assert [len(extracted.candidates) for extracted in readings] == [1, 1, 0, 0, 1]
 
 
-# ---- what the ledger has already --------------------------------------------------------------------------
+# ---- what the database has already --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ["inline", "one by one"])
@@ -228,24 +237,24 @@ async def test_links_are_offered_until_a_visit_that_offered_them_is_committed(ki
     async with started(KINDS[kind]()) as readers:
 
         async def offered(number: int, *paths: str) -> list[str]:
-            [reading] = await read_all(readers, [job(number, *paths)])
-            assert reading.links_count == len(paths)
-            return [offer.url.removeprefix("https://a.test") for offer in reading.offers]
+            [extracted] = await read_all(readers, [job(number, *paths)])
+            assert extracted.links_count == len(paths)
+            return [candidate.url.removeprefix("https://a.test") for candidate in extracted.candidates]
 
         assert await offered(1, "/x", "/y") == ["/x", "/y"]
         assert await offered(2, "/x", "/z") == ["/x", "/z"]  # 1 may still be lost
-        readers.committed(1)
+        readers.mark_committed(1)
         assert await offered(3, "/x", "/y", "/z") == ["/z"]
-        readers.committed(999)  # read by nobody here
+        readers.mark_committed(999)  # read by nobody here
         assert await offered(4, "/z", "/x") == ["/z"]
 
 
 async def test_documents_are_gathered_only_where_more_may_come(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readers_module, "GATHER_SECONDS", 3600.0)
-    async with started(ProcessReaders(1, max_batch=2)) as readers:
+    monkeypatch.setattr(readers_module, "LINGER_SECONDS", 3600.0)
+    async with started(ProcessReaderPool(1, max_batch=2)) as readers:
         async with asyncio.timeout(60):
-            assert (await readers.read(job(1), RULES, others=0)).title == "Page 1"
-        first = asyncio.ensure_future(readers.read(job(2), RULES, others=readers_module.FEW_VISITS))
+            assert (await readers.extract(job(1), RULES, other_visits=0)).title == "Page 1"
+        first = asyncio.ensure_future(readers.extract(job(2), RULES, other_visits=readers_module.MIN_BATCHING_VISITS))
         await asyncio.sleep(0.3)
         assert not first.done()
         assert (await read_all(readers, [job(3)]))[0].title == "Page 3"
@@ -257,7 +266,7 @@ async def test_documents_are_gathered_only_where_more_may_come(monkeypatch: pyte
 
 async def test_a_reader_that_is_killed_is_replaced_and_nothing_is_lost() -> None:
     known: set[int] = set()
-    async with started(ProcessReaders(1, max_batch=4)) as readers:
+    async with started(ProcessReaderPool(1, max_batch=4)) as readers:
         first = await a_new_reader(known)
         await read_all(readers, [job(0)])
         os.kill(first, signal.SIGSTOP)
@@ -270,8 +279,8 @@ async def test_a_reader_that_is_killed_is_replaced_and_nothing_is_lost() -> None
 
 async def test_a_reader_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch, asked: list[Channel]) -> None:
     monkeypatch.setattr(reader_channel, "STALL_SECONDS", FAULT_SECONDS)
-    async with started(ProcessReaders(1, max_batch=4)) as readers:
-        reading = asyncio.ensure_future(readers.read(job(7), RULES))
+    async with started(ProcessReaderPool(1, max_batch=4)) as readers:
+        reading = asyncio.ensure_future(readers.extract(job(7), RULES))
         await reached(lambda: len(asked) == 1, "a reader to take it")
         until = time.monotonic() + FAULT_SECONDS
         while len(asked) < 2:  # it is looked at twice: it neither answered nor used CPU time in between
@@ -286,8 +295,8 @@ async def test_a_reader_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch, ask
 async def test_readers_killed_before_they_read_blame_no_document() -> None:
     """As by the system when memory is short: whoever takes the document is killed before it has begun."""
     known: set[int] = set()
-    async with started(ProcessReaders(1, max_batch=4)) as readers:
-        reading = asyncio.ensure_future(readers.read(job(1), RULES))
+    async with started(ProcessReaderPool(1, max_batch=4)) as readers:
+        reading = asyncio.ensure_future(readers.extract(job(1), RULES))
         for _ in range(6):
             os.kill(await a_new_reader(known), signal.SIGKILL)
         assert (await asyncio.wait_for(reading, 60)).title == "Page 1"
@@ -296,9 +305,9 @@ async def test_readers_killed_before_they_read_blame_no_document() -> None:
 async def test_a_document_that_alone_ends_two_fresh_readers_is_given_up_and_no_other_is() -> None:
     """It takes long to read; whoever reads it is killed meanwhile. Those that came with it are read at once."""
     known: set[int] = set()
-    async with started(ProcessReaders(1, max_batch=8, has_extra=False)) as readers:
-        bad = asyncio.ensure_future(readers.read(endless(0), RULES))
-        others = [asyncio.ensure_future(readers.read(job(number), RULES)) for number in range(1, 6)]
+    async with started(ProcessReaderPool(1, max_batch=8, has_extra=False)) as readers:
+        bad = asyncio.ensure_future(readers.extract(endless(0), RULES))
+        others = [asyncio.ensure_future(readers.extract(job(number), RULES)) for number in range(1, 6)]
         first = await a_new_reader(known)
         await until_it_reads(first)
         os.kill(first, signal.SIGKILL)
@@ -313,34 +322,34 @@ async def test_a_document_that_alone_ends_two_fresh_readers_is_given_up_and_no_o
         with pytest.raises(ReaderFailed, match="it ended 2 readers, by SIGKILL"):
             await bad
         assert ended in (2, 3), "twice alone, and before perhaps once among others"
-        [reading] = await read_all(readers, [job(9)])
-    assert reading.title == "Page 9"
+        [extracted] = await read_all(readers, [job(9)])
+    assert extracted.title == "Page 9"
 
 
 async def test_a_suspect_that_is_read_after_all_is_nothing_special() -> None:
     known: set[int] = set()
-    async with started(ProcessReaders(1, max_batch=8, has_extra=False)) as readers:
+    async with started(ProcessReaderPool(1, max_batch=8, has_extra=False)) as readers:
         jobs = [costly(0, SLOW, max_cpu_seconds=3600), *(job(number) for number in range(1, 4))]
         reading = asyncio.ensure_future(read_all(readers, jobs))
         first = await a_new_reader(known)
         await until_it_reads(first)
         os.kill(first, signal.SIGKILL)
-        assert [one.failed for one in await reading] == [None] * 4
+        assert [one.failure for one in await reading] == [None] * 4
 
 
 async def test_a_document_that_the_system_ends_for_its_cpu_time_is_too_costly_at_once() -> None:
-    async with started(ProcessReaders(1, max_batch=8)) as readers:
-        bad = asyncio.ensure_future(readers.read(endless(0), RULES))
+    async with started(ProcessReaderPool(1, max_batch=8)) as readers:
+        bad = asyncio.ensure_future(readers.extract(endless(0), RULES))
         pid = await a_new_reader(set())
         await until_it_reads(pid)
         os.kill(pid, signal.SIGXCPU)
         async with asyncio.timeout(FAULT_SECONDS):
-            failed = (await bad).failed
-            assert (await readers.read(job(1), RULES)).title == "Page 1"
+            failed = (await bad).failure
+            assert (await readers.extract(job(1), RULES)).title == "Page 1"
     assert failed is not None
     assert (failed.kind, failed.why) == (
         FailureKind.UNREADABLE,
-        "too costly to read: 3600 s of CPU used up (`reading.max_cpu_seconds`)",
+        "too costly to read: 3600 s of CPU used up (`extract.max_cpu_seconds`)",
     )
 
 
@@ -353,14 +362,14 @@ async def test_a_document_that_costs_too_much_is_a_failure_with_its_reason_and_o
     ]
     async with started(KINDS[kind]()) as readers:
         readings = await read_all(readers, [bad[0], job(4), bad[1], job(5), bad[2], *(job(n) for n in range(6, 30))])
-    whys = [reading.failed.why for reading in readings if reading.failed is not None]
+    whys = [extracted.failure.why for extracted in readings if extracted.failure is not None]
     assert whys[:2] == [
         "too costly to read: elements nest more than 10,000 deep",
         "too costly to read: a tag has more than 5,000 attributes",
     ]
     assert whys[2].startswith("too costly to read: 0.0001 s of CPU used up parsing 16,384 of its")
-    assert whys[2].endswith("(`reading.max_cpu_seconds`)")
-    titles = [reading.title for reading in readings if reading.failed is None]
+    assert whys[2].endswith("(`extract.max_cpu_seconds`)")
+    titles = [extracted.title for extracted in readings if extracted.failure is None]
     assert titles == [f"Page {n}" for n in (4, 5, *range(6, 30))]
 
 
@@ -369,31 +378,31 @@ async def test_python_code_that_does_not_look_at_its_time_is_ended(kind: str) ->
     """A list of URLs is read without a look at the clock, and is interrupted."""
     urls = "".join(f"<url><loc>https://a.test/{number}</loc></url>" for number in range(400_000)).encode()
     body = b'<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">' + urls + b"</urlset>"
-    slow = msgspec.structs.replace(costly(1, body, max_cpu_seconds=1e-4), is_catalogue=True, content_type="text/xml")
+    slow = msgspec.structs.replace(costly(1, body, max_cpu_seconds=1e-4), is_url_list=True, content_type="text/xml")
     async with started(KINDS[kind]()) as readers:
-        [reading, after] = await read_all(readers, [slow, job(2)])
-    assert reading.failed is not None
-    assert reading.failed.why == "too costly to read: 0.0005 s of CPU used up (`reading.max_cpu_seconds`)"
+        [extracted, after] = await read_all(readers, [slow, job(2)])
+    assert extracted.failure is not None
+    assert extracted.failure.why == "too costly to read: 0.0005 s of CPU used up (`extract.max_cpu_seconds`)"
     assert after.title == "Page 2"
 
 
 async def test_who_comes_with_a_document_that_takes_long_does_not_wait_for_its_neighbours() -> None:
     """One batch of sixteen: it is answered as soon as the slow one is read, and the rest is handed back."""
-    async with started(ProcessReaders(1, max_batch=16)) as readers:
+    async with started(ProcessReaderPool(1, max_batch=16)) as readers:
         jobs = [job(0), costly(1, SLOW, max_cpu_seconds=3600), *(job(number) for number in range(2, 16))]
-        waiting = [asyncio.ensure_future(readers.read(one, RULES)) for one in jobs]
+        waiting = [asyncio.ensure_future(readers.extract(one, RULES)) for one in jobs]
         async with asyncio.timeout(FAULT_SECONDS):
             done, _ = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
             assert done == {*waiting[:2]}
-            assert [one.failed for one in await asyncio.gather(*waiting)] == [None] * 16
+            assert [one.failure for one in await asyncio.gather(*waiting)] == [None] * 16
 
 
 async def test_others_go_past_a_document_that_a_reader_is_stuck_on() -> None:
     """There is one regular reader. An extra one reads the others while it is busy, and ends when it is not needed."""
-    async with started(ProcessReaders(1, max_batch=1)) as readers:
-        slow = asyncio.ensure_future(readers.read(endless(0), RULES))
+    async with started(ProcessReaderPool(1, max_batch=1)) as readers:
+        slow = asyncio.ensure_future(readers.extract(endless(0), RULES))
         async with asyncio.timeout(FAULT_SECONDS):
-            others = [await readers.read(job(number), RULES) for number in range(1, 4)]
+            others = [await readers.extract(job(number), RULES) for number in range(1, 4)]
         assert [one.title for one in others] == ["Page 1", "Page 2", "Page 3"]
         assert not slow.done()
         assert len(reader_pids()) == 2
@@ -402,10 +411,10 @@ async def test_others_go_past_a_document_that_a_reader_is_stuck_on() -> None:
 
 async def test_extra_readers_end_when_they_have_nothing_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(readers_module, "IDLE_SECONDS", 0.05)
-    async with started(ProcessReaders(1, max_batch=1)) as readers:
-        slow = asyncio.ensure_future(readers.read(endless(0), RULES))
+    async with started(ProcessReaderPool(1, max_batch=1)) as readers:
+        slow = asyncio.ensure_future(readers.extract(endless(0), RULES))
         async with asyncio.timeout(FAULT_SECONDS):
-            assert (await readers.read(job(1), RULES)).title == "Page 1"
+            assert (await readers.extract(job(1), RULES)).title == "Page 1"
         await reached(lambda: len(reader_pids()) == 1, "the extra reader to end")
         assert not slow.done()
         slow.cancel()
@@ -416,10 +425,10 @@ async def test_a_host_that_sent_a_slow_document_is_read_one_at_a_time_beside_the
 ) -> None:
     """Whatever it sends after that: others are not held up, and none of it is lost."""
     monkeypatch.setattr(readers_module, "SLOW_CPU_SECONDS", 0.001)  # however fast the machine is
-    async with started(ProcessReaders(1, max_batch=4)) as readers:
-        first = await asyncio.wait_for(readers.read(costly(0, SLOWISH, max_cpu_seconds=3600), RULES), FAULT_SECONDS)
-        assert first.failed is None
-        later = [asyncio.ensure_future(readers.read(job(number), RULES)) for number in range(1, 4)]
+    async with started(ProcessReaderPool(1, max_batch=4)) as readers:
+        first = await asyncio.wait_for(readers.extract(costly(0, SLOWISH, max_cpu_seconds=3600), RULES), FAULT_SECONDS)
+        assert first.failure is None
+        later = [asyncio.ensure_future(readers.extract(job(number), RULES)) for number in range(1, 4)]
         [other] = await read_all(readers, [msgspec.structs.replace(job(9), url="https://b.test/9")])
         assert other.title == "Page 9"
         assert [one.title for one in await asyncio.gather(*later)] == ["Page 1", "Page 2", "Page 3"]
@@ -430,17 +439,19 @@ async def test_documents_of_a_host_that_wait_when_it_turns_out_to_be_slow_leave_
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(readers_module, "SLOW_CPU_SECONDS", 0.001)
-    readers = ProcessReaders(1, max_batch=1)
+    readers = ProcessReaderPool(1, max_batch=1)
     async with started(readers):
-        slow = [asyncio.ensure_future(readers.read(costly(n, SLOWISH, max_cpu_seconds=3600), RULES)) for n in range(3)]
-        assert [one.failed for one in await asyncio.wait_for(asyncio.gather(*slow), FAULT_SECONDS)] == [None] * 3
+        slow = [
+            asyncio.ensure_future(readers.extract(costly(n, SLOWISH, max_cpu_seconds=3600), RULES)) for n in range(3)
+        ]
+        assert [one.failure for one in await asyncio.wait_for(asyncio.gather(*slow), FAULT_SECONDS)] == [None] * 3
         assert readers._slow_until.keys() == {"https://a.test"}
 
 
 async def test_killing_readers_all_the_time_loses_no_document() -> None:
     """As soon as a reader has read some more documents, it is killed, wherever it is then."""
     known: set[int] = set()
-    async with started(ProcessReaders(1, max_batch=16)) as readers:
+    async with started(ProcessReaderPool(1, max_batch=16)) as readers:
         reading = asyncio.ensure_future(read_all(readers, [job(number) for number in range(400)]))
         kills = 0
         while not reading.done():
@@ -453,12 +464,12 @@ async def test_killing_readers_all_the_time_loses_no_document() -> None:
 
 
 async def test_close_ends_every_reader_and_everyone_who_waits() -> None:
-    readers = ProcessReaders(2, max_batch=4)
+    readers = ProcessReaderPool(2, max_batch=4)
     await readers.start()
     known: set[int] = set()
     for pid in (await a_new_reader(known), *known):
         os.kill(pid, signal.SIGSTOP)
-    waiting = [asyncio.ensure_future(readers.read(job(number), RULES)) for number in range(3)]
+    waiting = [asyncio.ensure_future(readers.extract(job(number), RULES)) for number in range(3)]
     await asyncio.sleep(0.05)
     await readers.close()
     assert reader_pids() == []
@@ -469,19 +480,19 @@ async def test_close_ends_every_reader_and_everyone_who_waits() -> None:
 
 def test_how_many_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "cpu_count", lambda: 8)
-    assert isinstance(readers_of(PoolConfig(processes=0)), InlineReaders)
-    many = readers_of(PoolConfig(processes=-1))
-    assert isinstance(many, ProcessReaders)
+    assert isinstance(build_reader_pool(PoolConfig(processes=0)), InlineReaderPool)
+    many = build_reader_pool(PoolConfig(processes=-1))
+    assert isinstance(many, ProcessReaderPool)
     assert many._count == 7
     monkeypatch.setattr(os, "cpu_count", lambda: 1)
-    assert isinstance(readers_of(PoolConfig(processes=-1)), InlineReaders)
-    assert isinstance(readers_of(PoolConfig(processes=1)), ProcessReaders)
+    assert isinstance(build_reader_pool(PoolConfig(processes=-1)), InlineReaderPool)
+    assert isinstance(build_reader_pool(PoolConfig(processes=1)), ProcessReaderPool)
 
 
 async def test_several_readers_share_what_comes_singly() -> None:
     """One document wakes every idle reader; those that find nothing left must live on."""
-    readers = ProcessReaders(3, 16)
+    readers = ProcessReaderPool(3, 16)
     async with started(readers):
         for number in range(5):
-            assert (await readers.read(job(number), RULES)).title == f"Page {number}"
+            assert (await readers.extract(job(number), RULES)).title == f"Page {number}"
         assert not any(task.done() for task in readers._tasks)

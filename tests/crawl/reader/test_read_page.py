@@ -7,34 +7,34 @@ from typing import Any
 import msgspec
 import pytest
 
-from tenax.config import Config, CrawlConfig, DiscoveryConfig, ReadingConfig, ValidationConfig
-from tenax.crawl.reader.messages import Job, Reading, Work, decode_work, encode_work
-from tenax.crawl.reader.read_page import Reader, kept_links, leads_to_numbers, read_page, web_url
+from tenax.config import Config, CrawlConfig, DiscoveryConfig, ExtractConfig, ValidationConfig
+from tenax.crawl.reader.messages import ExtractedPage, ExtractJob, ReaderBatch, decode_batch, encode_batch
+from tenax.crawl.reader.read_page import Reader, build_page_links, extract_page, has_numbered_links, web_url
 from tenax.database.links import followed_targets, unpack_links
-from tenax.extract.document import Document
+from tenax.extract.document import Content
 from tenax.extract.html.links import MAX_LINKS, Link
-from tenax.model import Budget, PageLink, Rejected, Source, Way
-from tenax.urls.admit import rules_of
+from tenax.model import Budget, PageLink, Rejected, Source, TransportKind
+from tenax.urls.admit import build_rules
 
-RULES = rules_of(["https://shop.example/"], Config(), 2026)
+RULES = build_rules(["https://shop.example/"], Config(), 2026)
 
 
-def job(html: str, **changes: Any) -> Job:
+def job(html: str, **changes: Any) -> ExtractJob:
     url = "https://shop.example/a"
-    plain = Job(
+    plain = ExtractJob(
         number=1, url=url, fetched_url=url, depth=0, body=html.encode(), content_type="text/html; charset=utf-8"
     )
     return msgspec.structs.replace(plain, **changes)
 
 
-def read(html: str, **changes: Any) -> Reading:
-    return read_page(job(html, **changes), RULES)
+def read(html: str, **changes: Any) -> ExtractedPage:
+    return extract_page(job(html, **changes), RULES)
 
 
 def test_a_page_is_valid_and_its_links_are_offered() -> None:
-    reading = read("<title>Tides</title><p>High water at nine.</p><a href=/b>b</a>")
-    assert (reading.validation, reading.evidence, reading.rejected) == ("valid", "", None)
-    assert [offer.url for offer in reading.offers] == ["https://shop.example/b"]
+    extracted = read("<title>Tides</title><p>High water at nine.</p><a href=/b>b</a>")
+    assert (extracted.validation, extracted.evidence, extracted.rejection) == ("valid", "", None)
+    assert [candidate.url for candidate in extracted.candidates] == ["https://shop.example/b"]
 
 
 def test_pages_that_link_to_what_is_known_are_counted() -> None:
@@ -43,11 +43,11 @@ def test_pages_that_link_to_what_is_known_are_counted() -> None:
     told: dict[int, dict[str, int]] = {}
     known = "https://shop.example/b"
     for number in range(1, 101):
-        reading = reader.read(job("<p>Words.</p><a href=/b>b</a> <a href=/b#c>c</a>", number=number), RULES)
-        assert [offer.url for offer in reading.offers] == ([known] if number == 1 else [])
-        reader.committed([number])
-        if reading.linked:
-            told[number] = reading.linked
+        extracted = reader.extract(job("<p>Words.</p><a href=/b>b</a> <a href=/b#c>c</a>", number=number), RULES)
+        assert [candidate.url for candidate in extracted.candidates] == ([known] if number == 1 else [])
+        reader.mark_committed([number])
+        if extracted.new_in_links:
+            told[number] = extracted.new_in_links
     assert told == {4: {known: 3}, 16: {known: 12}, 64: {known: 48}}
 
 
@@ -62,75 +62,75 @@ def test_pages_that_link_to_what_is_known_are_counted() -> None:
 )
 def test_links_of_some_pages_do_not_count(html: str, changes: dict[str, Any]) -> None:
     reader = Reader()
-    reader.read(job("<p>Words.</p><a href=/b>b</a>"), RULES)
-    reader.committed([1])
-    assert not any(reader.read(job(html, number=number, **changes), RULES).linked for number in range(2, 20))
+    reader.extract(job("<p>Words.</p><a href=/b>b</a>"), RULES)
+    reader.mark_committed([1])
+    assert not any(reader.extract(job(html, number=number, **changes), RULES).new_in_links for number in range(2, 20))
 
 
 def test_a_wall_is_rejected_with_evidence_and_without_links() -> None:
-    reading = read("<title>Access Denied</title><h1>Access Denied</h1><p>You have been blocked.</p><a href=/b>b</a>")
-    assert reading.rejected == Rejected("blocked: the site shuts us out", is_hard=True)
-    assert (reading.validation, reading.evidence) == ("hard", "you have been blocked")
-    assert (reading.offers, reading.text, reading.title) == ((), "", "")
+    extracted = read("<title>Access Denied</title><h1>Access Denied</h1><p>You have been blocked.</p><a href=/b>b</a>")
+    assert extracted.rejection == Rejected("blocked: the site shuts us out", is_hard=True)
+    assert (extracted.validation, extracted.evidence) == ("hard", "you have been blocked")
+    assert (extracted.candidates, extracted.text, extracted.title) == ((), "", "")
 
 
 def test_a_shell_is_rejected_softly() -> None:
-    reading = read("<div id=root></div><script src=a.js></script><a href=/b></a>")
-    assert reading.rejected is not None and not reading.rejected.is_hard
-    assert (reading.validation, reading.offers) == ("soft", ())
+    extracted = read("<div id=root></div><script src=a.js></script><a href=/b></a>")
+    assert extracted.rejection is not None and not extracted.rejection.is_hard
+    assert (extracted.validation, extracted.candidates) == ("soft", ())
 
 
 def test_how_it_was_fetched_and_what_the_site_allows_count() -> None:
     check = "<title>Just a moment...</title><script>window._cf_chl_opt={}</script>"
     assert read(check).validation == "soft"
-    assert read(check, way=Way.BROWSER).validation == "hard"
+    assert read(check, transport=TransportKind.BROWSER).validation == "hard"
     assert read(check, status=503).validation == ""
-    assert read(check, validation=ValidationConfig(enabled=False)).rejected is None
+    assert read(check, validation=ValidationConfig(enabled=False)).rejection is None
 
 
-def test_a_page_that_only_leads_on_offers_where_to() -> None:
+def test_a_page_that_only_leads_on_candidates_where_to() -> None:
     html = "<meta http-equiv=refresh content='0; url=/home'><p>Redirecting</p><a href=/b>b</a>"
-    reading = read(html)
-    assert reading.rejected is not None and reading.rejected.why.startswith("refresh:")
-    assert [offer.url for offer in reading.offers] == ["https://shop.example/home"]
-    assert read(html, robots_header="nofollow").offers == ()
+    extracted = read(html)
+    assert extracted.rejection is not None and extracted.rejection.why.startswith("refresh:")
+    assert [candidate.url for candidate in extracted.candidates] == ["https://shop.example/home"]
+    assert read(html, robots_header="nofollow").candidates == ()
 
 
 def test_evidence_is_safe_to_show() -> None:
-    reading = read("<title>Access\x1b[31m Denied</title>")
-    assert reading.evidence.isprintable()
+    extracted = read("<title>Access\x1b[31m Denied</title>")
+    assert extracted.evidence.isprintable()
 
 
 def test_links_are_kept_only_where_they_are_wanted() -> None:
     html = "<p>High water at nine.</p><a href=/b rel=nofollow>b</a><a href=c>c</a>"
     assert read(html).links == ()
-    assert [link.url for link in read(html, reading=ReadingConfig(keep_links=True)).links] == [
+    assert [link.url for link in read(html, extract=ExtractConfig(keep_links=True)).links] == [
         "https://shop.example/b",
         "https://shop.example/c",
     ]
-    assert len(read(html, reading=ReadingConfig(keep_links=True, max_links=1)).links) == 1
+    assert len(read(html, extract=ExtractConfig(keep_links=True, max_links=1)).links) == 1
 
 
 def test_a_kept_link_is_absolute_and_on_the_web() -> None:
     links = (Link("../x", "a", True, "Words", "nofollow", True), Link("mailto:a@b.test"), Link("//b.test/"))
     base = "https://shop.example/a/b"
-    assert kept_links(Document("html", links=links), base, 9) == (
+    assert build_page_links(Content("html", links=links), base, 9) == (
         PageLink("https://shop.example/x", "Words", "nofollow", True, True),
         PageLink("https://b.test/"),
     )
-    assert all(link.is_nofollow for link in kept_links(Document("html", links=links, is_nofollow=True), base, 9))
-    assert len(kept_links(Document("html", links=links), base, 1)) == 1
+    assert all(link.is_nofollow for link in build_page_links(Content("html", links=links, is_nofollow=True), base, 9))
+    assert len(build_page_links(Content("html", links=links), base, 1)) == 1
 
 
 def test_a_base_longer_than_any_url_is_ignored_and_a_long_one_has_fewer_links() -> None:
     links = "".join(f"<a href={number}>x</a>" for number in range(4_000))
     ignored = read(f'<base href="/{"b" * 2048}/"><p>Words.</p>{links}')
-    assert ignored.offers[0].url == "https://shop.example/0"
+    assert ignored.candidates[0].url == "https://shop.example/0"
     assert "links_read" not in ignored.refusals
-    long = read(f'<base href="/{"b" * 2000}/"><p>Words.</p>{links}', reading=ReadingConfig(keep_links=True))
+    long = read(f'<base href="/{"b" * 2000}/"><p>Words.</p>{links}', extract=ExtractConfig(keep_links=True))
     assert long.refusals["links_read"] == 1
     assert 1_900 < long.links_count < 2_000
-    assert len(long.leads_to or b"") < 5_000_000
+    assert len(long.link_targets or b"") < 5_000_000
 
 
 def test_the_link_graph_has_urls_as_the_crawl_spells_them() -> None:
@@ -139,21 +139,23 @@ def test_the_link_graph_has_urls_as_the_crawl_spells_them() -> None:
         "<a href=/c rel=nofollow>c</a><a href=#top>top</a><a href='https://elsewhere.example/'>e</a><a href=''>x</a>"
     )
     asked = job(html)
-    reading = read_page(asked, RULES)
-    assert reading.leads_to is not None
-    assert unpack_links("https://shop.example", reading.leads_to) == (
+    extracted = extract_page(asked, RULES)
+    assert extracted.link_targets is not None
+    assert unpack_links("https://shop.example", extracted.link_targets) == (
         PageLink("https://shop.example/b?a=1&b=2", "b", "", False, True),
         PageLink("https://shop.example/c", "c", "nofollow", True, True),
         PageLink("https://elsewhere.example/", "e", "", False, True),
     )
     known = {"https://shop.example/c", "https://elsewhere.example/"}
-    assert read_page(asked, RULES, known).leads_to == reading.leads_to, "also those that are not offered again"
-    assert followed_targets("https://shop.example", read(html, robots_header="nofollow").leads_to or b"") == []
+    assert extract_page(asked, RULES, known).link_targets == extracted.link_targets, (
+        "also those that are not offered again"
+    )
+    assert followed_targets("https://shop.example", read(html, robots_header="nofollow").link_targets or b"") == []
     no_links = msgspec.structs.replace(RULES, max_links_per_page=0)
-    for unread in (read(html, discovery=DiscoveryConfig(sources=("feeds",))), read_page(asked, no_links)):
-        assert unread.leads_to == reading.leads_to, "also where they are not followed, and where too many are"
-    short = read(html, reading=ReadingConfig(max_links=1)).leads_to
-    assert short == reading.leads_to, "a run with other limits takes them from here"
+    for unread in (read(html, discovery=DiscoveryConfig(sources=("feeds",))), extract_page(asked, no_links)):
+        assert unread.link_targets == extracted.link_targets, "also where they are not followed, and where too many are"
+    short = read(html, extract=ExtractConfig(max_links=1)).link_targets
+    assert short == extracted.link_targets, "a run with other limits takes them from here"
 
 
 def test_the_link_graph_has_the_feeds_that_a_page_names() -> None:
@@ -164,14 +166,16 @@ def test_the_link_graph_has_the_feeds_that_a_page_names() -> None:
     )
     for sources in (("links",), ("links", "feeds")):
         assert (
-            unpack_links("https://shop.example", read(html, discovery=DiscoveryConfig(sources=sources)).leads_to or b"")
+            unpack_links(
+                "https://shop.example", read(html, discovery=DiscoveryConfig(sources=sources)).link_targets or b""
+            )
             == kept
         )
 
 
 def test_of_a_page_that_asks_not_to_be_kept_no_words_are() -> None:
     html = "<meta name=robots content=noindex><p>High water at nine.</p><a href=/b>b</a><a href=/c rel=nofollow>c</a>"
-    assert unpack_links("https://shop.example", read(html).leads_to or b"") == (
+    assert unpack_links("https://shop.example", read(html).link_targets or b"") == (
         PageLink("https://shop.example/b"),
         PageLink("https://shop.example/c", is_nofollow=True),
     )
@@ -179,26 +183,26 @@ def test_of_a_page_that_asks_not_to_be_kept_no_words_are() -> None:
 
 def test_links_that_are_not_kept_are_counted_where_rules_refuse_them() -> None:
     html = "<p>High water at nine.</p><a href=/b>b</a><a href='https://elsewhere.example/'>e</a>"
-    without = ReadingConfig(link_graph=False)
-    assert read(html, reading=without).refusals == {"scope": 1, "links_not_kept": 1}
-    unfollowed = read(html, reading=without, discovery=DiscoveryConfig(sources=("none",)))
+    without = ExtractConfig(link_graph=False)
+    assert read(html, extract=without).refusals == {"scope": 1, "links_not_kept": 1}
+    unfollowed = read(html, extract=without, discovery=DiscoveryConfig(sources=("none",)))
     assert unfollowed.refusals == {"links_not_kept": 2}
     assert "links_not_kept" not in read(html).refusals
 
 
 def test_a_page_with_more_links_than_are_read_says_so() -> None:
     html = "<p>High water at nine.</p>" + "".join(f"<a href=/{number}></a>" for number in range(MAX_LINKS + 1))
-    reading = read(html, reading=ReadingConfig(articles=False))
-    assert (len(reading.offers), reading.refusals["links_read"]) == (1000, 1)
+    extracted = read(html, extract=ExtractConfig(articles=False))
+    assert (len(extracted.candidates), extracted.refusals["links_read"]) == (1000, 1)
     assert "links_read" not in read("<p>High water at nine.</p><a href=/b>b</a>").refusals
 
 
 def test_the_link_graph_is_kept_only_where_it_is_wanted() -> None:
     html = "<p>High water at nine.</p><a href=/b>b</a><a href=/c>c</a>"
-    assert read(html, reading=ReadingConfig(link_graph=False)).leads_to is None
-    kept = read(html).leads_to
+    assert read(html, extract=ExtractConfig(link_graph=False)).link_targets is None
+    kept = read(html).link_targets
     assert followed_targets("https://shop.example", kept or b"") == ["https://shop.example/b", "https://shop.example/c"]
-    assert read("<p>High water at nine.</p>").leads_to == b""
+    assert read("<p>High water at nine.</p>").link_targets == b""
 
 
 @pytest.mark.parametrize(
@@ -216,9 +220,9 @@ def test_an_image_is_a_url_of_the_web_or_none(href: str, url: str | None) -> Non
 
 
 def test_a_job_survives_the_socket() -> None:
-    changes = {"validation": ValidationConfig(min_body_bytes=9), "reading": ReadingConfig(keep_links=True), "now": 5.5}
-    work = Work(RULES, (job("x", status=203, way=Way.BROWSER, **changes),))
-    assert decode_work(encode_work(work)).jobs == work.jobs
+    changes = {"validation": ValidationConfig(min_body_bytes=9), "reading": ExtractConfig(keep_links=True), "now": 5.5}
+    work = ReaderBatch(RULES, (job("x", status=203, transport=TransportKind.BROWSER, **changes),))
+    assert decode_batch(encode_batch(work)).jobs == work.jobs
 
 
 # ---- besides links ------------------------------------------------------------------------------------------
@@ -237,46 +241,46 @@ def sources(*names: Any) -> DiscoveryConfig:
 
 
 def test_a_feed_that_a_page_names_is_offered_after_its_links() -> None:
-    reading = read(WITH_FEED + "<a href=/b>b</a>", depth=2, discovery=DiscoveryConfig(max_feeds=9))
-    link, feed = reading.offers
-    assert (link.url, link.is_catalogue) == (f"{HOME}/b", False)
+    extracted = read(WITH_FEED + "<a href=/b>b</a>", depth=2, discovery=DiscoveryConfig(max_feeds=9))
+    link, feed = extracted.candidates
+    assert (link.url, link.is_url_list) == (f"{HOME}/b", False)
     assert (feed.url, feed.depth, feed.source, feed.via) == (f"{HOME}/news.rss", 2, Source.FEED, f"{HOME}/a")
-    assert (feed.is_catalogue, feed.budgets) == (True, (Budget("max_feeds", "", 9),))
-    assert reading.has_feeds
+    assert (feed.is_url_list, feed.budgets) == (True, (Budget("max_feeds", "", 9),))
+    assert extracted.has_feeds
 
 
 def test_a_feed_is_not_offered_where_it_is_not_wanted_or_known_or_of_no_use() -> None:
-    assert read(WITH_FEED, discovery=sources("links")).offers == ()
-    assert read(WITH_FEED, robots_header="nofollow").offers == ()
-    assert read_page(job(WITH_FEED), RULES, {f"{HOME}/news.rss"}).offers == ()
-    assert read_page(job(WITH_FEED), RULES, set(), {f"{HOME}/news.rss"}).offers == ()
-    assert read(WITH_FEED.replace("/news.rss", "https://elsewhere.example/news.rss")).offers == ()
-    shallow = rules_of([HOME], Config(crawl=CrawlConfig(max_depth=2)), 2026)
-    assert read_page(job(WITH_FEED, depth=1), shallow).offers != ()
-    assert read_page(job(WITH_FEED, depth=2), shallow).offers == (), "what it names would be too deep"
+    assert read(WITH_FEED, discovery=sources("links")).candidates == ()
+    assert read(WITH_FEED, robots_header="nofollow").candidates == ()
+    assert extract_page(job(WITH_FEED), RULES, {f"{HOME}/news.rss"}).candidates == ()
+    assert extract_page(job(WITH_FEED), RULES, set(), {f"{HOME}/news.rss"}).candidates == ()
+    assert read(WITH_FEED.replace("/news.rss", "https://elsewhere.example/news.rss")).candidates == ()
+    shallow = build_rules([HOME], Config(crawl=CrawlConfig(max_depth=2)), 2026)
+    assert extract_page(job(WITH_FEED, depth=1), shallow).candidates != ()
+    assert extract_page(job(WITH_FEED, depth=2), shallow).candidates == (), "what it names would be too deep"
 
 
 def test_links_are_not_followed_where_nobody_wants_that_but_are_kept() -> None:
-    reading = read("<p>High water at nine.</p><a href=/b>b</a>", discovery=sources("sitemaps"))
-    assert (reading.offers, reading.refusals, reading.links_count) == ((), {}, 1)
-    assert followed_targets(HOME, reading.leads_to or b"") == [f"{HOME}/b"]
+    extracted = read("<p>High water at nine.</p><a href=/b>b</a>", discovery=sources("sitemaps"))
+    assert (extracted.candidates, extracted.refusals, extracted.links_count) == ((), {}, 1)
+    assert followed_targets(HOME, extracted.link_targets or b"") == [f"{HOME}/b"]
 
 
 @pytest.mark.parametrize(
     ("body", "found", "way"), [(RSS, "feed", "feeds"), (SITEMAP, "sitemap", "sitemaps")], ids=["feed", "sitemap"]
 )
 def test_a_feed_or_a_sitemap_met_by_a_link_is_read_as_one(body: str, found: str, way: str) -> None:
-    reading = read(body, content_type="application/xml", robots_header="noindex, nofollow")
-    assert (reading.catalogue, reading.is_noindex, reading.rejected) == (found, False, None)
-    assert [offer.url for offer in reading.offers] == [f"{HOME}/one"]
+    extracted = read(body, content_type="application/xml", robots_header="noindex, nofollow")
+    assert (extracted.url_list, extracted.is_noindex, extracted.rejection) == (found, False, None)
+    assert [candidate.url for candidate in extracted.candidates] == [f"{HOME}/one"]
     unwanted = read(body, content_type="application/xml", discovery=sources("links"))
-    assert unwanted.rejected is not None and unwanted.rejected.why.startswith("content:")
-    assert read(body, content_type="application/xml", discovery=sources(way)).catalogue == found
+    assert unwanted.rejection is not None and unwanted.rejection.why.startswith("content:")
+    assert read(body, content_type="application/xml", discovery=sources(way)).url_list == found
 
 
 def test_what_is_said_to_be_a_sitemap_is_never_read_as_a_page() -> None:
-    reading = read("<html><p>High water at nine.</p><a href=/b>b</a>", is_catalogue=True, source=Source.SITEMAP)
-    assert reading == Reading(rejected=Rejected("catalogue: an HTML page, not a sitemap"))
+    extracted = read("<html><p>High water at nine.</p><a href=/b>b</a>", is_url_list=True, source=Source.SITEMAP)
+    assert extracted == ExtractedPage(rejection=Rejected("url_list: an HTML page, not a sitemap"))
 
 
 LIST = (
@@ -287,11 +291,11 @@ LIST = (
 def test_a_list_tells_of_its_further_pages() -> None:
     numbered = read(LIST + "<a href='/a?page=2'>2</a><a href='/a?page=7'>7</a>").listing
     assert numbered is not None and numbered.numbering is not None
-    assert (numbered.numbering.pattern, numbered.numbering.known) == ("/a?page={n}", 7)
+    assert (numbered.numbering.pattern, numbered.numbering.last_known) == ("/a?page={n}", 7)
     for said in ("<link rel=next href='?page=2'>", "<a rel='next nofollow' href='?page=2'>on</a>"):
         listing = read(LIST + said).listing
         assert listing is not None and listing.numbering is not None
-        assert listing.numbering.known == 2
+        assert listing.numbering.last_known == 2
 
 
 def test_only_lists_and_guesses_are_looked_at_for_that() -> None:
@@ -303,8 +307,8 @@ def test_only_lists_and_guesses_are_looked_at_for_that() -> None:
 
 
 def test_what_a_job_says_of_discovery_survives_the_socket() -> None:
-    work = Work(RULES, (job("x", discovery=sources("feeds"), source=Source.FEED, is_catalogue=True),))
-    assert decode_work(encode_work(work)).jobs == work.jobs
+    work = ReaderBatch(RULES, (job("x", discovery=sources("feeds"), source=Source.FEED, is_url_list=True),))
+    assert decode_batch(encode_batch(work)).jobs == work.jobs
 
 
 @pytest.mark.parametrize(
@@ -323,4 +327,4 @@ def test_what_a_job_says_of_discovery_survives_the_socket() -> None:
     ],
 )
 def test_whether_a_page_leads_to_numbered_ones(hrefs: list[str], are_numbered: bool) -> None:
-    assert leads_to_numbers(Document("html", links=tuple(map(Link, hrefs)))) is are_numbered
+    assert has_numbered_links(Content("html", links=tuple(map(Link, hrefs)))) is are_numbered

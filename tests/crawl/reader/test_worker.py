@@ -25,7 +25,7 @@ print(sorted(name for name in sys.modules if name.startswith(unused) and name !=
 """
 
 
-def test_with_the_kernel_a_reader_starts_without_what_reads_in_python() -> None:
+def test_with_the_native_a_reader_starts_without_what_reads_in_python() -> None:
     answer = subprocess.run([sys.executable, "-c", LIGHT], capture_output=True, text=True, env=ENVIRONMENT, check=False)
     assert (answer.stdout, answer.stderr) == ("[]\n", "")
 
@@ -33,7 +33,7 @@ def test_with_the_kernel_a_reader_starts_without_what_reads_in_python() -> None:
 def test_it_ends_with_its_socket() -> None:
     ours, theirs = socket.socketpair()
     with theirs:
-        progress = ReaderProgress.make()
+        progress = ReaderProgress.create()
         files = [theirs.fileno(), progress.fileno]
         command = [sys.executable, "-m", "tenax.crawl.reader.worker", *map(str, files)]
         reader = subprocess.Popen(command, pass_fds=files, env=ENVIRONMENT)
@@ -43,7 +43,7 @@ def test_it_ends_with_its_socket() -> None:
 
 
 def test_what_it_leaves_word_of_outlives_it() -> None:
-    progress = ReaderProgress.make()
+    progress = ReaderProgress.create()
     code = f"""
 import os, signal
 from tenax.crawl.reader.progress import ReaderProgress
@@ -54,8 +54,8 @@ for _ in range(3):
 progress.begin()
 os.kill(os.getpid(), signal.SIGKILL)
 """
-    assert (progress.begun, progress.is_reading) == (0, False)
+    assert (progress.started_count, progress.is_extracting) == (0, False)
     died = subprocess.run([sys.executable, "-c", code], pass_fds=[progress.fileno], env=ENVIRONMENT, check=False)
     assert died.returncode == -signal.SIGKILL
-    assert (progress.begun, progress.is_reading) == (4, True)
+    assert (progress.started_count, progress.is_extracting) == (4, True)
     progress.close()

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenax.discovery.feeds.dates import date_of
+from tenax.discovery.feeds.dates import parse_date
 
 NOW = 1_790_000_000.0
 """In 2026."""
@@ -66,7 +66,7 @@ def at(*moment: int) -> float:
     ],
 )
 def test_dates(written: str, moment: float) -> None:
-    assert date_of(written, NOW) == moment
+    assert parse_date(written, NOW) == moment
 
 
 @pytest.mark.parametrize(
@@ -78,18 +78,18 @@ def test_dates(written: str, moment: float) -> None:
     ],
 )
 def test_no_dates(written: str) -> None:
-    assert date_of(written, NOW) is None
+    assert parse_date(written, NOW) is None
 
 
 @given(st.datetimes(datetime(1000, 1, 1), datetime(9999, 1, 1)))
 def test_every_moment_is_read_in_both_forms(moment: datetime) -> None:
     moment = moment.replace(microsecond=0, tzinfo=UTC)
-    assert date_of(moment.isoformat(), NOW) == moment.timestamp()
+    assert parse_date(moment.isoformat(), NOW) == moment.timestamp()
     if moment.year >= 1900:  # below, strftime has no zeros in front on some systems
-        assert date_of(moment.strftime("%a, %d %b %Y %H:%M:%S GMT"), NOW) == moment.timestamp()
+        assert parse_date(moment.strftime("%a, %d %b %Y %H:%M:%S GMT"), NOW) == moment.timestamp()
 
 
 @given(st.text(max_size=60) | st.text("0123456789-:T+Z /년月jan,.", max_size=40))
 def test_nothing_makes_it_raise(written: str) -> None:
-    found = date_of(written, NOW)
+    found = parse_date(written, NOW)
     assert found is None or datetime.fromtimestamp(found, UTC)

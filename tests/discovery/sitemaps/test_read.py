@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tenax.discovery.sitemaps.entries import changefreq_of, feed_time_of, priority_of, time_of
+from tenax.discovery.sitemaps.entries import parse_changefreq, parse_feed_time, parse_priority, parse_time
 from tenax.discovery.sitemaps.read import (
     Sitemap,
     SitemapEntry,
@@ -454,14 +454,14 @@ def test_what_is_written_properly_is_read_as_it_was_meant(wanted: list[str]) -> 
     ],
 )
 def test_lastmod(text: str, found: float | None) -> None:
-    assert time_of(text) == found
+    assert parse_time(text) == found
 
 
 @given(st.text(max_size=45))
 @example("0001-01-01T00:00:00+23:59")
 @example("9999-12-31T23:59:59-23:59")
 def test_no_text_makes_the_words_raise(text: str) -> None:
-    for read in (time_of, feed_time_of, priority_of, changefreq_of):
+    for read in (parse_time, parse_feed_time, parse_priority, parse_changefreq):
         read(text)
 
 
@@ -475,12 +475,12 @@ def test_no_text_makes_the_words_raise(text: str) -> None:
     ],
 )
 def test_priority(text: str, found: float | None) -> None:
-    assert priority_of(text) == found
+    assert parse_priority(text) == found
 
 
 @pytest.mark.parametrize(("text", "found"), [("daily", "daily"), (" Weekly\n", "weekly"), ("often", ""), ("", "")])
 def test_changefreq(text: str, found: str) -> None:
-    assert changefreq_of(text) == found
+    assert parse_changefreq(text) == found
 
 
 def test_nonsense_in_the_fields_costs_no_entry() -> None:

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tenax.extract.article.blocks import LONG_CHARS, Blocks
+from tenax.extract.article.blocks import LONG_BLOCK_CHARS, Blocks
 from tenax.extract.html.dom import Dom
 from tenax.extract.html.node import tag_number
-from tenax.extract.text.visible import inert, page_text
+from tenax.extract.text.visible import page_text, strip_controls
 from tests.extract.markup import MARKUP
 
 
@@ -77,17 +77,17 @@ def test_links(html: str, chars: list[int], counts: list[int]) -> None:
 )
 def test_counts(text: str, chars: int, words: int, pauses: int) -> None:
     blocks = blocks_of(f"<p>{text}")
-    assert (blocks.chars, blocks.words, blocks.pauses) == ([chars], [words], [pauses])
+    assert (blocks.chars, blocks.words, blocks.punctuation_counts) == ([chars], [words], [pauses])
 
 
 def test_sums_before_a_place() -> None:
     long = "x, " * 30
     blocks = blocks_of(f"<p>{long}<p>ab <a>cd</a><p>{long}<a>{long}</a><a>{long}</a>")
-    assert min(len(blocks.texts[0]), len(blocks.texts[2])) >= LONG_CHARS
+    assert min(len(blocks.texts[0]), len(blocks.texts[2])) >= LONG_BLOCK_CHARS
     assert blocks.chars_before == [0, 89, 94, 94 + len(blocks.texts[2])]
     assert blocks.links_before == [0, 0, 2, 2 + 89 + 89]
-    assert blocks.pauses_before == [0, 30, 30, 120]
-    assert blocks.long_before == [0, 1, 1, 1]  # long, but mostly links, is no paragraph
+    assert blocks.punctuation_before == [0, 30, 30, 120]
+    assert blocks.long_blocks_before == [0, 1, 1, 1]  # long, but mostly links, is no paragraph
 
 
 def test_the_span_of_a_box() -> None:
@@ -108,10 +108,10 @@ def test_any_markup_is_cut_whole(html: str) -> None:
     assert all(text.strip() == text != "" for text in blocks.texts)
     columns = (
         *(blocks.runs, blocks.boxes, blocks.link_chars, blocks.link_counts, blocks.chars, blocks.words),
-        blocks.pauses,
+        blocks.punctuation_counts,
     )
     assert {len(column) for column in columns} == {len(blocks)}
-    sums = (blocks.chars_before, blocks.links_before, blocks.pauses_before, blocks.long_before)
+    sums = (blocks.chars_before, blocks.links_before, blocks.punctuation_before, blocks.long_blocks_before)
     assert {len(column) for column in sums} == {len(blocks) + 1}
     assert all(linked <= len(text) for linked, text in zip(blocks.link_chars, blocks.texts, strict=True))
 
@@ -126,7 +126,7 @@ def test_a_block_is_where_its_paragraph_is(texts: list[str]) -> None:
 
 def test_marks_of_our_own_in_a_page_are_none() -> None:
     blocks = blocks_of("<p>&#1;<p>a&#1;b<p>c&#2;d<br><br>e<p>\x02")
-    assert [inert(text) for text in blocks.texts] == ["", "ab", "cd", "e", ""]
+    assert [strip_controls(text) for text in blocks.texts] == ["", "ab", "cd", "e", ""]
     assert all(blocks.texts)
     assert len(blocks.runs) == 5
 
@@ -135,7 +135,7 @@ def test_marks_of_our_own_in_a_page_are_none() -> None:
 @given(MARKUP)
 def test_without_its_marks_the_text_is_that_of_the_page(html: str) -> None:
     dom = Dom(html)
-    assert inert(Blocks(dom.walk).marked) == page_text(dom)
+    assert strip_controls(Blocks(dom.walk).marked) == page_text(dom)
 
 
 @settings(max_examples=50)
@@ -145,10 +145,10 @@ def test_words_and_pauses_are_those_of_each_block(texts: list[str]) -> None:
     blocks = blocks_of("".join(f"<p>{text}</p>" for text in texts))
     said = [" ".join(text.split()) for text in texts]
     assert blocks.words == [len(text.split()) for text in said]
-    assert blocks.pauses == [sum(map(text.count, ",.?")) if len(text.split()) > 3 else 0 for text in said]
+    assert blocks.punctuation_counts == [sum(map(text.count, ",.?")) if len(text.split()) > 3 else 0 for text in said]
 
 
 @pytest.mark.parametrize("html", ["", "<p>a<p>b", "<p>a<br><br>b<br><br>c<p>d", "<p>a\x01b\x02c"])
 def test_it_is_known_how_many_marks_are_ours(html: str) -> None:
     blocks = blocks_of(html)
-    assert blocks.marks == sum(map(blocks.marked.count, "\x01\x02"))
+    assert blocks.mark_count == sum(map(blocks.marked.count, "\x01\x02"))

@@ -8,13 +8,13 @@ import pytest
 
 from tenax.extract.article.class_hints import (
     BEGINNING_PATTERNS,
-    BIT,
-    MARKS,
-    ROLES,
-    TAGS,
-    UNSAID,
-    beginning_of,
-    marks_of,
+    HINT_BIT,
+    HINT_NAMES,
+    NO_BEGINNING,
+    ROLE_HINTS,
+    TAG_HINTS,
+    classify_beginning,
+    find_name_hints,
 )
 
 
@@ -44,35 +44,35 @@ from tenax.extract.article.class_hints import (
     ],
 )
 def test_marks_of_names(name: str, marks: set[str]) -> None:
-    found = marks_of(name)
-    assert {mark for mark in MARKS if found & BIT[mark]} == marks
-    assert marks_of(name) == found  # remembered, and the same
+    found = find_name_hints(name)
+    assert {mark for mark in HINT_NAMES if found & HINT_BIT[mark]} == marks
+    assert find_name_hints(name) == found  # remembered, and the same
 
 
 def test_a_name_of_any_length_is_read_in_part() -> None:
-    assert marks_of("x " * 150 + "nav") == 0
-    assert marks_of("x " * 140 + "nav") == BIT["nav"]
+    assert find_name_hints("x " * 150 + "nav") == 0
+    assert find_name_hints("x " * 140 + "nav") == HINT_BIT["nav"]
 
 
 def test_names_are_forgotten_before_they_fill_the_memory() -> None:
     for number in range(20_001):
-        marks_of(f"nav n{number}")
-    assert marks_of("nav n0") == BIT["nav"]
+        find_name_hints(f"nav n{number}")
+    assert find_name_hints("nav n0") == HINT_BIT["nav"]
 
 
 def test_each_mark_has_a_bit_of_its_own() -> None:
-    assert sum(BIT.values()) == (1 << len(MARKS)) - 1
-    assert {*TAGS.values(), *ROLES.values()} <= set(MARKS)
+    assert sum(HINT_BIT.values()) == (1 << len(HINT_NAMES)) - 1
+    assert {*TAG_HINTS.values(), *ROLE_HINTS.values()} <= set(HINT_NAMES)
 
 
 @pytest.mark.parametrize(
     ("text", "number"),
     [
-        ("", UNSAID),
-        ("the ferry left", UNSAID),
+        ("", NO_BEGINNING),
+        ("the ferry left", NO_BEGINNING),
         ("share", 1),
         ("  » share this", 1),
-        ("shared by all", UNSAID),
+        ("shared by all", NO_BEGINNING),
         ("newsletter", 2),
         ("related stories", 3),
         ("lesen sie auch", 3),
@@ -81,18 +81,18 @@ def test_each_mark_has_a_bit_of_its_own() -> None:
         ("(3 replies)", 4),
         ("about the author", 5),
         ("by ann lee", 6),
-        ("bypass the valve", UNSAID),
+        ("bypass the valve", NO_BEGINNING),
         ("photo: ann lee", 7),
         ("© 2025", 8),
         ("anzeige", 9),
         ("tags: rope", 10),
         ("load more", 11),
         ("references", 12),
-        ("a share of it", UNSAID),
+        ("a share of it", NO_BEGINNING),
     ],
 )
 def test_beginnings(text: str, number: int) -> None:
-    assert beginning_of(text) == number
+    assert classify_beginning(text) == number
 
 
 def test_every_beginning_is_one_group() -> None:

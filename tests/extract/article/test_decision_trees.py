@@ -8,10 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenax.extract.article.decision_trees import NONE, Numbers, Table, Tree, compiled_rows, compiled_sum, load
-from tenax.extract.article.features import FRACTIONS, OF_BLOCK, OF_BOX
-from tenax.extract.article.layout import FRACTIONS_OF_PAGE, OF_PAGE
-from tenax.extract.article.page_type import OF_KIND
+from tenax.extract.article.decision_trees import (
+    NO_ROW_SUM,
+    FeatureValues,
+    Table,
+    Tree,
+    compile_row_sums,
+    compile_sum,
+    load_tables,
+)
+from tenax.extract.article.features import BLOCK_FEATURES, BOX_FEATURES, FRACTION_FEATURES
+from tenax.extract.article.layout import PAGE_FEATURES, PAGE_FRACTION_FEATURES
+from tenax.extract.article.page_type import KIND_FEATURES
 from tenax.model import PageKind
 
 SIZE: Tree = ["size", 10, -1, ["kind of it", 0.5, 2, 3]]
@@ -24,27 +32,27 @@ NAMES = ("size", "kind of it")
     [((10.0, 9.0), -1.0), ((10.1, 0.0), 2.0), ((11.0, 0.5), 2.0), ((11.0, 0.6), 3.0)],
 )
 def test_a_tree(numbers: tuple[float, float], total: float) -> None:
-    assert compiled_sum(Table((SIZE,)), NAMES, {*NAMES})(numbers) == total
+    assert compile_sum(Table((SIZE,)), NAMES, {*NAMES})(numbers) == total
 
 
 def test_a_table_adds_up_its_trees() -> None:
     table = Table((SIZE, 0.25, ["kind of it", 0, 0, 100]))
-    total = compiled_sum(table, NAMES, {"kind of it"})
+    total = compile_sum(table, NAMES, {"kind of it"})
     assert total((11, 1.0)) == 103.25
     assert total((1, 0.0)) == -0.75
-    assert compiled_sum(Table(()), ("size",), set())((3,)) == 0.0
+    assert compile_sum(Table(()), ("size",), set())((3,)) == 0.0
 
 
 def test_an_unknown_feature_is_refused() -> None:
     with pytest.raises(KeyError):
-        compiled_sum(Table((SIZE,)), ("size",), set())
+        compile_sum(Table((SIZE,)), ("size",), set())
 
 
 @pytest.mark.parametrize("fractions", [frozenset(), frozenset(("size",))], ids=["whole", "not whole"])
 @pytest.mark.parametrize("tree", ["__import__('os')", ["size", "1 or x", 0, 1], ["size", 1, "x", 0]])
 def test_what_is_no_number_never_becomes_code(tree: Tree, fractions: frozenset[str]) -> None:
     with pytest.raises(ValueError, match="could not convert"):
-        compiled_sum(Table((tree,)), ("size",), fractions)
+        compile_sum(Table((tree,)), ("size",), fractions)
 
 
 ROW: Tree = ["own", 0, -1, 1]
@@ -52,9 +60,9 @@ GROUP: Tree = ["around", 0, -10, 10]
 ALL: Tree = ["of all", 0, -100, 100]
 
 
-def totals(table: Table, rows: Sequence[Numbers], places: list[int]) -> list[float]:
-    groups: dict[int, Numbers] = {0: (0.0,), 1: (1.0,)}
-    return compiled_rows(table, ("own",), ("around",), ("of all",), set())(rows, places, groups, (1.0,))
+def totals(table: Table, rows: Sequence[FeatureValues], places: list[int]) -> list[float]:
+    groups: dict[int, FeatureValues] = {0: (0.0,), 1: (1.0,)}
+    return compile_row_sums(table, ("own",), ("around",), ("of all",), set())(rows, places, groups, (1.0,))
 
 
 def test_rows_use_their_own_numbers_their_groups_and_those_of_all() -> None:
@@ -64,12 +72,12 @@ def test_rows_use_their_own_numbers_their_groups_and_those_of_all() -> None:
 
 
 def test_a_row_without_numbers_is_none_and_needs_no_group() -> None:
-    assert totals(Table((ROW, GROUP)), [(), (1,), ()], [7, 1, 8]) == [NONE, 11, NONE]
+    assert totals(Table((ROW, GROUP)), [(), (1,), ()], [7, 1, 8]) == [NO_ROW_SUM, 11, NO_ROW_SUM]
 
 
 def test_the_nearest_family_has_the_name() -> None:
     """A name that row, group and all share is the row's."""
-    run = compiled_rows(Table((["x", 0, -1, 1],)), ("x",), ("x",), ("x",), set())
+    run = compile_row_sums(Table((["x", 0, -1, 1],)), ("x",), ("x",), ("x",), set())
     assert run([(1.0,)], [0], {0: (0.0,)}, (0.0,)) == [1]
 
 
@@ -124,18 +132,18 @@ TREES = st.recursive(
 def test_compiled_trees_mean_what_they_say(trees: list[Tree], a: int, b: float) -> None:
     """Of whole numbers as of others, whatever they are compared with."""
     table, expected = Table(tuple(trees)), sum(answer(tree, {"a": a, "b": b}) for tree in trees)
-    assert compiled_sum(table, ("a", "b"), {"b"})((a, b)) == pytest.approx(expected)
-    assert compiled_rows(table, ("a",), ("b",), ("c",), {"b"})([(a,)], [0], {0: (b,)}, (0,)) == [
+    assert compile_sum(table, ("a", "b"), {"b"})((a, b)) == pytest.approx(expected)
+    assert compile_row_sums(table, ("a",), ("b",), ("c",), {"b"})([(a,)], [0], {0: (b,)}, (0,)) == [
         pytest.approx(expected)
     ]
 
 
 def test_the_tables_that_come_with_tenax() -> None:
-    kept = load("kept.json")
+    kept = load_tables("kept.json")
     assert set(kept) == {"article", "other"}
     for table in kept.values():
-        compiled_rows(table, OF_BLOCK, OF_BOX, OF_PAGE, FRACTIONS)
-    kinds = load("kinds.json")
+        compile_row_sums(table, BLOCK_FEATURES, BOX_FEATURES, PAGE_FEATURES, FRACTION_FEATURES)
+    kinds = load_tables("kinds.json")
     assert set(kinds) == {kind.value for kind in PageKind}
     for table in kinds.values():
-        compiled_sum(table, OF_KIND, FRACTIONS_OF_PAGE)
+        compile_sum(table, KIND_FEATURES, PAGE_FRACTION_FEATURES)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tenax.extract.article.blocks import Blocks
-from tenax.extract.article.class_hints import BEGINNING_PATTERNS, beginning_of
-from tenax.extract.article.explain import MOST_REASONS, SMALL_SIGNS, whys_of
-from tenax.extract.article.features import features_of
-from tenax.extract.article.hints import Hints
-from tenax.extract.article.layout import Outline
+from tenax.extract.article.class_hints import BEGINNING_PATTERNS, classify_beginning
+from tenax.extract.article.explain import MAX_REASONS, NO_SINGLE_REASON, explain_blocks
+from tenax.extract.article.features import compute_features
+from tenax.extract.article.hints import PageHints
+from tenax.extract.article.layout import PageLayout
 from tenax.extract.html.dom import Dom
 from tests.pages.written import WrittenPage, written_pages
 
@@ -40,15 +40,15 @@ PAGE = f"""
 </div>
 <div class="comment"><p>First!</p></div>
 """
-HINTS = Hints(title="The key of the ferry")
+HINTS = PageHints(title="The key of the ferry")
 
 
-def whys(html: str, kept: dict[str, bool], hints: Hints = HINTS) -> dict[str, str]:
+def whys(html: str, kept: dict[str, bool], hints: PageHints = HINTS) -> dict[str, str]:
     """The reasons by the texts of the blocks; what is not named as kept or dropped is dropped."""
     blocks = Blocks(Dom(html).walk)
     decided = [kept.get(text, False) for text in blocks.texts]
-    features = features_of(blocks, Outline(blocks, hints))
-    return dict(zip(blocks.texts, whys_of(blocks, features, decided), strict=True))
+    features = compute_features(blocks, PageLayout(blocks, hints))
+    return dict(zip(blocks.texts, explain_blocks(blocks, features, decided), strict=True))
 
 
 CASES = [
@@ -75,8 +75,8 @@ CASES = [
     ),
     ("First!", False, "said to be a comment; under the heading “Related stories”"),
     ("Again and again it says just this", False, "after the main part; said 3 times on the page"),
-    (f"First {PROSE}", False, SMALL_SIGNS),
-    ("First!", True, SMALL_SIGNS),
+    (f"First {PROSE}", False, NO_SINGLE_REASON),
+    ("First!", True, NO_SINGLE_REASON),
 ]
 DECIDED = {text: is_kept for text, is_kept, _ in reversed(CASES)} | {f"At last {PROSE}": True, "1": True}
 """The page as it should be decided; of two cases with one block the first."""
@@ -108,7 +108,7 @@ def test_a_long_list_of_links_is_not_called_short() -> None:
 def test_what_the_whole_page_is_called_is_no_reason() -> None:
     html = f"<body class='footer'><div><p>{PROSE}</p></div><div class='share'><p>Hello, harbour people.</p></div>"
     assert whys(html, {})["Hello, harbour people."].startswith("among buttons for sharing;")
-    assert whys(html, {})[PROSE] == SMALL_SIGNS
+    assert whys(html, {})[PROSE] == NO_SINGLE_REASON
 
 
 def test_a_heading_is_shown_in_part_when_it_is_long() -> None:
@@ -138,14 +138,14 @@ def test_what_a_text_begins_like(text: str) -> None:
 
 
 def test_every_beginning_has_words() -> None:
-    assert sorted(beginning_of(text.lower()) for text in BEGUN) == list(range(1, len(BEGINNING_PATTERNS) + 1))
+    assert sorted(classify_beginning(text.lower()) for text in BEGUN) == list(range(1, len(BEGINNING_PATTERNS) + 1))
 
 
 @pytest.mark.parametrize("page", written_pages(), ids=lambda page: page.name)
 def test_every_block_has_a_reason_or_two(page: WrittenPage) -> None:
     blocks = Blocks(Dom(page.html).walk)
-    features = features_of(blocks, Outline(blocks, Hints(title=page.about.title)))
+    features = compute_features(blocks, PageLayout(blocks, PageHints(title=page.about.title)))
     for is_kept in (True, False):
-        found = whys_of(blocks, features, [is_kept] * len(blocks))
+        found = explain_blocks(blocks, features, [is_kept] * len(blocks))
         assert len(found) == len(blocks)
-        assert all(why and why.count("; ") < MOST_REASONS for why in found)
+        assert all(why and why.count("; ") < MAX_REASONS for why in found)

@@ -6,26 +6,35 @@ import pytest
 from hypothesis import given, settings
 
 from tenax.extract.article.blocks import Blocks
-from tenax.extract.article.features import FRACTIONS, OF_BLOCK, OF_BOX, OF_PAGE, features_of
-from tenax.extract.article.hints import Hints
-from tenax.extract.article.layout import HEADINGS, Outline
-from tenax.extract.article.prefilter import doubts_of
+from tenax.extract.article.features import (
+    BLOCK_FEATURES,
+    BOX_FEATURES,
+    FRACTION_FEATURES,
+    PAGE_FEATURES,
+    compute_features,
+)
+from tenax.extract.article.hints import PageHints
+from tenax.extract.article.layout import HEADING_TAGS, PageLayout
+from tenax.extract.article.prefilter import plan_scoring
 from tenax.extract.html.dom import Dom
 from tests.extract.markup import MARKUP
 
-HINTS = Hints(title="The key of the ferry")
+HINTS = PageHints(title="The key of the ferry")
 PAGE = """
 <p>Before it all</p><h1>The key of the ferry</h1><p>So it went, 3 days ago…</p><p>THEN it was found.</p>
 <h2>Related stories</h2><p class=c><a href=/1>One</a></p><p class=c>Two @ sea:</p><p>Two @ sea:</p>
 """
 
 
-def numbers_of(html: str, text: str, hints: Hints = HINTS) -> dict[str, float]:
+def numbers_of(html: str, text: str, hints: PageHints = HINTS) -> dict[str, float]:
     """The numbers of the first block with this text, by name."""
     blocks = Blocks(Dom(html).walk)
-    features = features_of(blocks, Outline(blocks, hints))
+    features = compute_features(blocks, PageLayout(blocks, hints))
     at = blocks.texts.index(text)
-    names, numbers = (*OF_BLOCK, *OF_BOX), (*features.of_block[at], *features.of_box[blocks.boxes[at]])
+    names, numbers = (
+        (*BLOCK_FEATURES, *BOX_FEATURES),
+        (*features.block_values[at], *features.box_values[blocks.boxes[at]]),
+    )
     return dict(zip(names, numbers, strict=True))
 
 
@@ -53,7 +62,7 @@ def test_marks_count_more_the_nearer_they_are() -> None:
 
 
 def test_far_from_a_title_that_is_not_shown() -> None:
-    assert numbers_of("<p>x", "x", Hints())["from title"] < -900
+    assert numbers_of("<p>x", "x", PageHints())["from title"] < -900
 
 
 PROSE = "The ferry left the harbour an hour late, because nobody had found the key of it, not even the captain."
@@ -76,25 +85,25 @@ LINKS = "<ul>" + "<li><a href=/x>A link</a>" * 5 + "</ul>"
 )
 def test_what_is_passed_over(html: str, passed: list[str]) -> None:
     blocks = Blocks(Dom(html).walk)
-    doubts = doubts_of(blocks, Outline(blocks, HINTS), is_article=True)
-    assert [text for at, text in enumerate(blocks.texts) if at not in (*doubts.asked, *doubts.clear)] == passed
+    doubts = plan_scoring(blocks, PageLayout(blocks, HINTS), is_article=True)
+    assert [text for at, text in enumerate(blocks.texts) if at not in (*doubts.scored, *doubts.certain)] == passed
 
 
 @settings(deadline=None, max_examples=100)
 @given(MARKUP)
 def test_any_markup_has_its_numbers(html: str) -> None:
     blocks = Blocks(Dom(html).walk)
-    outline = Outline(blocks, HINTS)
-    features = features_of(blocks, outline)
-    assert all(len(row) == len(OF_BLOCK) for row in features.of_block)
-    assert set(features.of_box) == set(blocks.boxes)
-    assert all(len(row) == len(OF_BOX) for row in features.of_box.values())
-    assert len(features.of_page) == len(OF_PAGE)
-    passing = features_of(blocks, outline, doubts_of(blocks, outline, is_article=True))
-    assert all(not passing.of_block[at] for at in passing.doubts.clear)
+    outline = PageLayout(blocks, HINTS)
+    features = compute_features(blocks, outline)
+    assert all(len(row) == len(BLOCK_FEATURES) for row in features.block_values)
+    assert set(features.box_values) == set(blocks.boxes)
+    assert all(len(row) == len(BOX_FEATURES) for row in features.box_values.values())
+    assert len(features.page_values) == len(PAGE_FEATURES)
+    passing = compute_features(blocks, outline, plan_scoring(blocks, outline, is_article=True))
+    assert all(not passing.block_values[at] for at in passing.plan.certain)
     # A heading that is not asked about, such as one that is a link, is no heading to the blocks behind it.
-    if not any(outline.tags[at] in HEADINGS for at in passing.doubts.clear):
-        assert all(row in ((), whole) for row, whole in zip(passing.of_block, features.of_block, strict=True))
+    if not any(outline.block_tags[at] in HEADING_TAGS for at in passing.plan.certain):
+        assert all(row in ((), whole) for row, whole in zip(passing.block_values, features.block_values, strict=True))
 
 
 @settings(deadline=None, max_examples=100)
@@ -102,8 +111,10 @@ def test_any_markup_has_its_numbers(html: str) -> None:
 def test_numbers_are_whole_or_not_as_they_are_said_to_be(html: str) -> None:
     """Tables compare them so, and quickly only if they are."""
     blocks = Blocks(Dom(html).walk)
-    features = features_of(blocks, Outline(blocks, HINTS))
-    rows = [(OF_BLOCK, row) for row in features.of_block] + [(OF_BOX, row) for row in features.of_box.values()]
-    for names, numbers in (*rows, (OF_PAGE, features.of_page)):
+    features = compute_features(blocks, PageLayout(blocks, HINTS))
+    rows = [(BLOCK_FEATURES, row) for row in features.block_values] + [
+        (BOX_FEATURES, row) for row in features.box_values.values()
+    ]
+    for names, numbers in (*rows, (PAGE_FEATURES, features.page_values)):
         kinds = {name: type(number) for name, number in zip(names, numbers, strict=True)}
-        assert kinds == {name: float if name in FRACTIONS else int for name in names}
+        assert kinds == {name: float if name in FRACTION_FEATURES else int for name in names}

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenax.extract.article.hints import Hints, hints_of
+from tenax.extract.article.hints import PageHints, read_page_hints
 from tenax.extract.html.dom import Dom
 from tenax.extract.html.head import read_head
 
 
-def hints(html: str, url: str | None = None) -> Hints:
-    return hints_of(read_head(Dom(html)), url)
+def hints(html: str, url: str | None = None) -> PageHints:
+    return read_page_hints(read_head(Dom(html)), url)
 
 
 def ld(text: str) -> str:
@@ -24,17 +24,17 @@ def ld(text: str) -> str:
 @pytest.mark.parametrize(
     ("html", "expected"),
     [
-        ("", Hints()),
-        ("<title> A \n page </title>", Hints(title="A page")),
-        ("<title>A page | Site</title><meta property=og:title content='A  page'>", Hints(title="A page")),
-        ("<meta property=og:type content=Article>", Hints(og_type="article")),
-        (ld('{"@type": "NewsArticle", "author": {"@type":"Person"}}'), Hints(ld_types="NewsArticle Person")),
-        (ld('{"@type": "WebSite"}') + ld('{"@type": "Product"}'), Hints(ld_types="WebSite Product")),
-        ('<script>{"@type": "Product"}</script>', Hints()),
-        (ld('{"@type": broken "@type": "Thing"'), Hints(ld_types="Thing")),
+        ("", PageHints()),
+        ("<title> A \n page </title>", PageHints(title="A page")),
+        ("<title>A page | Site</title><meta property=og:title content='A  page'>", PageHints(title="A page")),
+        ("<meta property=og:type content=Article>", PageHints(og_type="article")),
+        (ld('{"@type": "NewsArticle", "author": {"@type":"Person"}}'), PageHints(ld_types="NewsArticle Person")),
+        (ld('{"@type": "WebSite"}') + ld('{"@type": "Product"}'), PageHints(ld_types="WebSite Product")),
+        ('<script>{"@type": "Product"}</script>', PageHints()),
+        (ld('{"@type": broken "@type": "Thing"'), PageHints(ld_types="Thing")),
     ],
 )
-def test_hints_of_the_head(html: str, expected: Hints) -> None:
+def test_hints_of_the_head(html: str, expected: PageHints) -> None:
     assert hints(html) == expected
 
 

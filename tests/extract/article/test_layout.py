@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 
 from tenax.extract.article.blocks import Blocks
-from tenax.extract.article.class_hints import BIT, MARKS
-from tenax.extract.article.hints import Hints
-from tenax.extract.article.layout import H1, LI, OF_PAGE, OTHER_TAG, UNREAD_TAG, Outline, ways_from
+from tenax.extract.article.class_hints import HINT_BIT, HINT_NAMES
+from tenax.extract.article.hints import PageHints
+from tenax.extract.article.layout import CONTROL_TAG, H1, LI, OTHER_TAG, PAGE_FEATURES, PageLayout, box_distances
 from tenax.extract.html.dom import Dom
 from tenax.extract.html.node import tag_number
 from tests.extract.markup import MARKUP
@@ -16,9 +16,9 @@ from tests.extract.markup import MARKUP
 PROSE = "The ferry left the harbour an hour late, because nobody, not even the captain, had found the key."
 
 
-def laid_out(html: str, hints: Hints | None = None) -> tuple[Blocks, Outline]:
+def laid_out(html: str, hints: PageHints | None = None) -> tuple[Blocks, PageLayout]:
     blocks = Blocks(Dom(html).walk)
-    return blocks, Outline(blocks, hints or Hints())
+    return blocks, PageLayout(blocks, hints or PageHints())
 
 
 def box_of(blocks: Blocks, text: str) -> int:
@@ -26,7 +26,7 @@ def box_of(blocks: Blocks, text: str) -> int:
 
 
 def marks_in(bits: int) -> set[str]:
-    return {name for name in MARKS if bits & BIT[name]}
+    return {name for name in HINT_NAMES if bits & HINT_BIT[name]}
 
 
 @pytest.mark.parametrize(
@@ -53,16 +53,16 @@ def marks_in(bits: int) -> set[str]:
 )
 def test_marks_of_a_box(html: str, marks: set[str]) -> None:
     blocks, outline = laid_out(html)
-    assert marks_in(outline.own[box_of(blocks, "x")]) == marks
+    assert marks_in(outline.own_hints[box_of(blocks, "x")]) == marks
 
 
 def test_marks_reach_inwards() -> None:
     blocks, outline = laid_out("<nav><div><div><div class=share><p>x</p></div></div></div></nav><p>y</p>")
     box = box_of(blocks, "x")
-    assert marks_in(outline.own[box]) == set()
-    assert marks_in(outline.near(box)) == {"share"}
-    assert marks_in(outline.all[box]) == {"share", "nav"}
-    assert outline.all[box_of(blocks, "y")] == 0
+    assert marks_in(outline.own_hints[box]) == set()
+    assert marks_in(outline.nearby_hints(box)) == {"share"}
+    assert marks_in(outline.inherited_hints[box]) == {"share", "nav"}
+    assert outline.inherited_hints[box_of(blocks, "y")] == 0
 
 
 def test_facts_of_a_box() -> None:
@@ -70,24 +70,24 @@ def test_facts_of_a_box() -> None:
     whole = len(PROSE) + 7 + 94
     inner = box_of(blocks, PROSE)
     around = blocks.walk.box_parents[inner]
-    assert outline.facts[inner] == (len(PROSE), 0.0, 1, 1, len(PROSE) / whole, 4 / len(PROSE))
+    assert outline.box_stats[inner] == (len(PROSE), 0.0, 1, 1, len(PROSE) / whole, 4 / len(PROSE))
     chars = len(PROSE) + 7
-    assert outline.facts[around] == (chars, 4 / chars, 1, 2, chars / whole, 4 / chars)
+    assert outline.box_stats[around] == (chars, 4 / chars, 1, 2, chars / whole, 4 / chars)
 
 
 def test_a_box_around_one_box_holds_the_same() -> None:
     blocks, outline = laid_out(f"<section><div><p>{PROSE}</p></div></section><p>more</p>")
     box = box_of(blocks, PROSE)
     parents = blocks.walk.box_parents
-    assert outline.facts[box] == outline.facts[parents[box]] == outline.facts[parents[parents[box]]]
-    assert outline.facts[box] != outline.facts[0]
+    assert outline.box_stats[box] == outline.box_stats[parents[box]] == outline.box_stats[parents[parents[box]]]
+    assert outline.box_stats[box] != outline.box_stats[0]
 
 
 def test_only_boxes_with_text_are_full() -> None:
     blocks, outline = laid_out("<div><p></p></div><section><p>x</p></section>")
     empty = [box for box, tag in enumerate(blocks.walk.box_tags) if tag == tag_number("div")]
-    assert not set(empty) & set(outline.full)
-    assert outline.full == sorted(outline.full)
+    assert not set(empty) & set(outline.text_boxes)
+    assert outline.text_boxes == sorted(outline.text_boxes)
 
 
 @pytest.mark.parametrize("name", ["main", "article", "div", "td"])
@@ -95,11 +95,11 @@ def test_the_top_box_is_where_the_prose_is(name: str) -> None:
     page = "<table><tr>{}</table>" if name == "td" else "<nav><a>Home</a></nav><div>{}</div><footer>Imprint</footer>"
     links = "".join(f"<p><a href=/{n}>{PROSE}</a></p>" for n in range(9))
     blocks, outline = laid_out(page.format(f"<{name} id=it>" + f"<p>{PROSE}</p>" * 4 + f"</{name}><div>{links}</div>"))
-    assert blocks.walk.box_nodes[outline.top].attributes.get("id") == "it"
-    assert blocks.walk.box_nodes[outline.top2].attributes.get("id") == "it"
+    assert blocks.walk.box_nodes[outline.length_top].attributes.get("id") == "it"
+    assert blocks.walk.box_nodes[outline.rule_top].attributes.get("id") == "it"
 
 
-TITLE = Hints(title="The key of the ferry")
+TITLE = PageHints(title="The key of the ferry")
 
 
 @pytest.mark.parametrize(
@@ -117,37 +117,37 @@ TITLE = Hints(title="The key of the ferry")
 )
 def test_where_the_title_is(html: str, title_at: int, h1_at: int) -> None:
     _, outline = laid_out(html, TITLE)
-    assert (outline.title_at, outline.h1_at) == (title_at, h1_at)
+    assert (outline.title_block, outline.h1_block) == (title_at, h1_at)
 
 
 def test_a_short_title_is_not_looked_for() -> None:
-    assert laid_out("<p>Home<p>b", Hints(title="Home"))[1].title_at == -1
+    assert laid_out("<p>Home<p>b", PageHints(title="Home"))[1].title_block == -1
 
 
 def test_tags_of_blocks() -> None:
     _, outline = laid_out("<h1>a</h1><ul><li>b</ul><button>c</button><menu>d</menu>")
-    assert outline.tags == [H1, LI, UNREAD_TAG, OTHER_TAG]
+    assert outline.block_tags == [H1, LI, CONTROL_TAG, OTHER_TAG]
 
 
-def page_numbers(html: str, hints: Hints | None = None) -> dict[str, float]:
-    return dict(zip(OF_PAGE, laid_out(html, hints)[1].numbers, strict=True))
+def page_numbers(html: str, hints: PageHints | None = None) -> dict[str, float]:
+    return dict(zip(PAGE_FEATURES, laid_out(html, hints)[1].page_values, strict=True))
 
 
 @pytest.mark.parametrize(
     ("hints", "expected"),
     [
-        (Hints(), {"is root": 1, "has query": 0, "og article": 0, "path year": 0}),
-        (Hints(og_type="article"), {"og article": 1, "og product": 0}),
-        (Hints(ld_types="WebPage NewsArticle"), {"ld article": 1, "ld product": 0}),
-        (Hints(ld_types="Product Offer"), {"ld product": 1, "ld article": 0}),
-        (Hints(ld_types="QAPage"), {"ld forum": 1, "ld faq": 0}),
+        (PageHints(), {"is root": 1, "has query": 0, "og article": 0, "path year": 0}),
+        (PageHints(og_type="article"), {"og article": 1, "og product": 0}),
+        (PageHints(ld_types="WebPage NewsArticle"), {"ld article": 1, "ld product": 0}),
+        (PageHints(ld_types="Product Offer"), {"ld product": 1, "ld article": 0}),
+        (PageHints(ld_types="QAPage"), {"ld forum": 1, "ld faq": 0}),
         (
-            Hints(path="/2024/05/a-b-c/", query="p=1"),
+            PageHints(path="/2024/05/a-b-c/", query="p=1"),
             {"is root": 0, "path year": 1, "path depth": 4, "slug chars": 5, "slug dashes": 2, "has query": 1},
         ),
     ],
 )
-def test_numbers_of_the_page_from_its_hints(hints: Hints, expected: dict[str, float]) -> None:
+def test_numbers_of_the_page_from_its_hints(hints: PageHints, expected: dict[str, float]) -> None:
     found = page_numbers("<p>x", hints)
     assert {name: found[name] for name in expected} == expected
 
@@ -166,7 +166,7 @@ def test_ways() -> None:
     #     0 - 1 - 2
     #       \ 3 - 4
     parents = [0, 0, 1, 0, 3]
-    assert ways_from(2, parents, [0, 1, 2, 3, 4]) == {2: (0, 0), 1: (1, 0), 0: (2, 0), 3: (2, 1), 4: (2, 2)}
+    assert box_distances(2, parents, [0, 1, 2, 3, 4]) == {2: (0, 0), 1: (1, 0), 0: (2, 0), 3: (2, 1), 4: (2, 2)}
 
 
 @settings(deadline=None, max_examples=100)
@@ -174,21 +174,23 @@ def test_ways() -> None:
 def test_any_markup_is_laid_out(html: str) -> None:
     blocks, outline = laid_out(html, TITLE)
     boxes = len(blocks.walk.box_tags)
-    assert {len(column) for column in (outline.own, outline.all, outline.depth, outline.styles)} == {boxes}
-    assert len(outline.tags) == len(blocks)
-    assert len(outline.numbers) == len(OF_PAGE)
-    assert set(blocks.boxes) <= set(outline.full)
-    for box in outline.full:
-        own, near, above = outline.own[box], outline.near(box), outline.all[box]
+    assert {len(column) for column in (outline.own_hints, outline.inherited_hints, outline.depth, outline.styles)} == {
+        boxes
+    }
+    assert len(outline.block_tags) == len(blocks)
+    assert len(outline.page_values) == len(PAGE_FEATURES)
+    assert set(blocks.boxes) <= set(outline.text_boxes)
+    for box in outline.text_boxes:
+        own, near, above = outline.own_hints[box], outline.nearby_hints(box), outline.inherited_hints[box]
         assert own | near == near
         assert near | above == above
-        assert outline.facts[box][3] == blocks.span(box)[1] - blocks.span(box)[0]
+        assert outline.box_stats[box][3] == blocks.span(box)[1] - blocks.span(box)[0]
 
 
 def test_the_share_of_a_mark_counts_what_is_in_such_boxes_once() -> None:
     html = "<p>outside</p><ul class=list><li class=item><p class=card>inside</p></li></ul><p class=price>7777</p>"
     _, outline = laid_out(html)
-    found = dict(zip(OF_PAGE, outline.numbers, strict=True))
+    found = dict(zip(PAGE_FEATURES, outline.page_values, strict=True))
     assert (found["list share"], found["product share"]) == (6 / 17, 4 / 17)
     _, outline = laid_out("<html class=forum><p class=thread>all of it</p>")
-    assert dict(zip(OF_PAGE, outline.numbers, strict=True))["forum share"] == 1.0
+    assert dict(zip(PAGE_FEATURES, outline.page_values, strict=True))["forum share"] == 1.0

@@ -6,11 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenax.extract import read_document
+from tenax.extract import extract_content
 from tenax.extract.article.blocks import Blocks
-from tenax.extract.article.hints import Hints
-from tenax.extract.article.layout import Outline
-from tenax.extract.article.page_type import OF_KIND, address_numbers, address_patterns, kind_numbers, page_kind
+from tenax.extract.article.hints import PageHints
+from tenax.extract.article.layout import PageLayout
+from tenax.extract.article.page_type import (
+    KIND_FEATURES,
+    address_patterns,
+    address_word_values,
+    classify_page,
+    kind_feature_values,
+)
 from tenax.extract.html.dom import Dom
 from tenax.model import PageKind
 
@@ -54,17 +60,17 @@ PAGES = {
 @pytest.mark.parametrize("kind", PAGES)
 def test_plain_cases(kind: PageKind) -> None:
     path, html = PAGES[kind]
-    assert read_document(html.encode(), "text/html", url=f"https://h.example{path}").kind is kind
+    assert extract_content(html.encode(), "text/html", url=f"https://h.example{path}").kind is kind
 
 
 @pytest.mark.parametrize("html", ["", "<div><img></div>", "<script>x</script>"])
 def test_a_page_without_text_is_no_kind(html: str) -> None:
-    assert page_kind(Outline(Blocks(Dom(html).walk), Hints(og_type="article"))) is PageKind.OTHER
-    assert read_document(html.encode(), "text/html").kind is PageKind.OTHER
+    assert classify_page(PageLayout(Blocks(Dom(html).walk), PageHints(og_type="article"))) is PageKind.OTHER
+    assert extract_content(html.encode(), "text/html").kind is PageKind.OTHER
 
 
 def test_other_media_have_no_kind() -> None:
-    assert read_document(b"just text", "text/plain").kind is PageKind.OTHER
+    assert extract_content(b"just text", "text/plain").kind is PageKind.OTHER
 
 
 @pytest.mark.parametrize(
@@ -90,8 +96,8 @@ def test_other_media_have_no_kind() -> None:
 )
 def test_words_in_an_address(address: str, words: set[str]) -> None:
     host, slash, path = address.partition("/")
-    numbers = kind_numbers((), Hints(host=host, path=slash + path))
-    names = [name.partition(" ")[0] for name in OF_KIND[-len(numbers) :]]
+    numbers = kind_feature_values((), PageHints(host=host, path=slash + path))
+    names = [name.partition(" ")[0] for name in KIND_FEATURES[-len(numbers) :]]
     assert {name for name, number in zip(names, numbers, strict=True) if number} == words
 
 
@@ -105,5 +111,5 @@ s / - 2 2024/05 x y
 
 @given(st.lists(st.sampled_from(PIECES), max_size=3).map("".join))
 def test_an_address_without_any_word_is_known_at_once(path: str) -> None:
-    found = address_numbers(Hints(path=path))
+    found = address_word_values(PageHints(path=path))
     assert found == tuple(int(pattern.search(path) is not None) for pattern in address_patterns())

@@ -5,22 +5,22 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
-from tenax.extract import read_document
+from tenax.extract import extract_content
 from tenax.extract.article.blocks import Blocks
-from tenax.extract.article.features import features_of
-from tenax.extract.article.hints import Hints
-from tenax.extract.article.layout import Outline
-from tenax.extract.article.prefilter import doubts_of
+from tenax.extract.article.features import compute_features
+from tenax.extract.article.hints import PageHints
+from tenax.extract.article.layout import PageLayout
+from tenax.extract.article.prefilter import plan_scoring
 from tenax.extract.article.select import (
     MIN_ABSTRACT_CHARS,
-    Judgement,
-    abstract_of,
+    Selection,
     article_text,
-    judge,
+    count_words,
+    first_paragraph,
     kept_runs,
-    words_of,
+    select_blocks,
 )
-from tenax.extract.article.select import judged as judged_by
+from tenax.extract.article.select import select_by_scores as judged_by
 from tenax.extract.html.dom import Dom
 from tenax.model import PageKind
 from tests.extract.markup import MARKUP
@@ -37,10 +37,10 @@ MENU = "<nav><ul>" + "".join(f"<li><a href=/{n}>Section {n}</a></li>" for n in r
 FOOTER = "<footer><p>© 2025 The Harbour Post. All rights reserved.</p></footer>"
 
 
-def judged(html: str, kind: PageKind = PageKind.ARTICLE) -> tuple[Blocks, Outline, Judgement]:
+def judged(html: str, kind: PageKind = PageKind.ARTICLE) -> tuple[Blocks, PageLayout, Selection]:
     blocks = Blocks(Dom(html).walk)
-    outline = Outline(blocks, Hints(title="The key of the ferry"))
-    return blocks, outline, judge(blocks, features_of(blocks, outline), kind)
+    outline = PageLayout(blocks, PageHints(title="The key of the ferry"))
+    return blocks, outline, select_blocks(blocks, compute_features(blocks, outline), kind)
 
 
 def kept_of(html: str) -> list[str]:
@@ -103,9 +103,9 @@ def test_text_words_and_runs_of_what_is_kept() -> None:
     blocks = Blocks(Dom("<p>one<br><br>two words<p>three<p>日本語です").walk)
     kept = [False, True, False, True]
     assert article_text(blocks, kept) == "two words\n日本語です"
-    assert words_of(blocks, kept) == 2 + 3
+    assert count_words(blocks, kept) == 2 + 3
     assert kept_runs(blocks, kept) == [True, False, True]
-    assert (article_text(blocks, [False] * 4), words_of(blocks, [False] * 4)) == ("", 0)
+    assert (article_text(blocks, [False] * 4), count_words(blocks, [False] * 4)) == ("", 0)
 
 
 LONG = "x" * (MIN_ABSTRACT_CHARS + 1)
@@ -126,22 +126,22 @@ LONG = "x" * (MIN_ABSTRACT_CHARS + 1)
 def test_abstract(html: str, dropped: tuple[int, ...], abstract: str) -> None:
     blocks, outline, _ = judged(html)
     kept = [at not in dropped for at in range(len(blocks))]
-    assert abstract_of(blocks, outline.tags, kept) == abstract
+    assert first_paragraph(blocks, outline.block_tags, kept) == abstract
 
 
 def test_what_is_plain_on_an_article_is_not_asked_about() -> None:
     blocks = Blocks(Dom(page(STORY)).walk)
-    outline = Outline(blocks, Hints())
-    plain = features_of(blocks, outline, doubts_of(blocks, outline, is_article=True))
-    all_of_them = features_of(blocks, outline)
-    passed = [text for text, row in zip(blocks.texts, plain.of_block, strict=True) if not row]
+    outline = PageLayout(blocks, PageHints())
+    plain = compute_features(blocks, outline, plan_scoring(blocks, outline, is_article=True))
+    all_of_them = compute_features(blocks, outline)
+    passed = [text for text, row in zip(blocks.texts, plain.block_values, strict=True) if not row]
     assert passed == [f"Section {n}" for n in range(9)] + list(SENTENCES)
-    assert [blocks.texts[at] for at in sorted(plain.doubts.clear)] == list(SENTENCES)
-    assert all(all_of_them.of_block)
-    assert not all_of_them.doubts.clear
-    judgement = judge(blocks, plain, PageKind.ARTICLE)
+    assert [blocks.texts[at] for at in sorted(plain.plan.certain)] == list(SENTENCES)
+    assert all(all_of_them.block_values)
+    assert not all_of_them.plan.certain
+    judgement = select_blocks(blocks, plain, PageKind.ARTICLE)
     assert [judgement.scores[blocks.texts.index(text)] for text in passed] == [0.0] * 9 + [0.97] * 5
-    assert judgement.kept == judge(blocks, all_of_them, PageKind.ARTICLE).kept
+    assert judgement.kept == select_blocks(blocks, all_of_them, PageKind.ARTICLE).kept
 
 
 @pytest.mark.parametrize(
@@ -158,14 +158,14 @@ def test_what_is_plain_on_an_article_is_not_asked_about() -> None:
 )
 def test_what_is_doubtful_is_asked_about(html: str) -> None:
     blocks = Blocks(Dom(html).walk)
-    clear = doubts_of(blocks, Outline(blocks, Hints()), is_article=True).clear
+    clear = plan_scoring(blocks, PageLayout(blocks, PageHints()), is_article=True).certain
     assert len(clear) == (5 if html == f"<div>{STORY}</div>" else 0)
 
 
 def scored(html: str, scores: list[float]) -> list[bool]:
     """What is kept of a page whose blocks have these scores."""
     blocks = Blocks(Dom(html).walk)
-    return judged_by(scores, blocks, features_of(blocks, Outline(blocks, Hints()))).kept
+    return judged_by(scores, blocks, compute_features(blocks, PageLayout(blocks, PageHints()))).kept
 
 
 SURE = f"<p>{SENTENCES[0]}<p>{SENTENCES[1]}"
@@ -199,12 +199,12 @@ def test_profiles_beside_posts_are_dropped_in_threads_only() -> None:
 @settings(deadline=None, max_examples=100)
 @given(MARKUP)
 def test_the_article_of_any_markup_is_of_its_page(html: str) -> None:
-    document = read_document(html.encode(), "text/html; charset=utf-8")
+    content = extract_content(html.encode(), "text/html; charset=utf-8")
     lines = {line for text in Blocks(Dom(html).walk).texts for line in text.split("\n")}
-    assert set(filter(None, document.article.split("\n"))) <= lines
-    words = iter(document.text.split())
-    assert all(word in words for word in document.article.split())  # in their order, too
-    assert document.kind in PageKind
+    assert set(filter(None, content.article.split("\n"))) <= lines
+    words = iter(content.text.split())
+    assert all(word in words for word in content.article.split())  # in their order, too
+    assert content.kind in PageKind
 
 
 COMMENTED = (
@@ -219,21 +219,21 @@ COMMENTED = (
 
 
 def test_comments_below_an_article_are_dropped() -> None:
-    document = read_document(
+    content = extract_content(
         f"<title>A walk along the wall</title><meta property=og:type content=article>{COMMENTED}".encode(),
         "text/html; charset=utf-8",
         url="https://example.org/blog/2026/01/a-walk-along-the-wall",
     )
-    assert document.kind is PageKind.ARTICLE
-    assert "On day 5" in document.article
-    assert "Reader" not in document.article
+    assert content.kind is PageKind.ARTICLE
+    assert "On day 5" in content.article
+    assert "Reader" not in content.article
 
 
 def test_a_text_that_is_called_a_comment_is_kept() -> None:
     prose = "".join(
         f"<p>On day {n} we walked from one gate to the next, and the rain came twice.</p>" for n in range(6)
     )
-    document = read_document(
+    content = extract_content(
         f"<title>A walk</title><body><div class=comment>{prose}</div>".encode(), "text/html; charset=utf-8"
     )
-    assert "On day 5" in document.article
+    assert "On day 5" in content.article

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from tenax.extract.document import read_document, read_with_dom
-from tenax.extract.html.block_page_signals import MAX_ELEMENTS, MAX_SCRIPT_CHARS, Facts, read_facts
+from tenax.extract.document import extract_content, extract_with_dom
+from tenax.extract.html.block_page_signals import (
+    MAX_ELEMENTS,
+    MAX_SCRIPT_CHARS,
+    BlockPageSignals,
+    read_block_page_signals,
+)
 from tenax.extract.html.dom import Dom
 
 
-def facts_of(html: str) -> Facts:
-    return read_facts(Dom(html))
+def facts_of(html: str) -> BlockPageSignals:
+    return read_block_page_signals(Dom(html))
 
 
 def test_nothing_is_known_of_what_is_no_html() -> None:
-    assert read_facts(None) == Facts() == facts_of("")
+    assert read_block_page_signals(None) == BlockPageSignals() == facts_of("")
 
 
 def test_headings_are_read_as_they_are_seen() -> None:
@@ -25,32 +30,32 @@ def test_marks_are_ids_classes_addresses_and_scripts() -> None:
         "<body class=Home><form action=/Save></form><iframe src=//a.example/f></iframe><div id=CF-X></div>"
         "<script src=/s.js></script><script>window.A = 1</script><script type=application/json>{}</script><p id=no></p>"
     )
-    assert facts.marks.split("\n") == ["home", "/save", "//a.example/f", "cf-x", "/s.js", "window.a = 1"]
-    assert facts.scripts == 3
+    assert facts.attributes_text.split("\n") == ["home", "/save", "//a.example/f", "cf-x", "/s.js", "window.a = 1"]
+    assert facts.script_count == 3
 
 
 def test_only_the_beginning_of_a_script_is_kept() -> None:
-    assert len(facts_of(f"<script>{'x' * 100_000}</script>").marks) == MAX_SCRIPT_CHARS
+    assert len(facts_of(f"<script>{'x' * 100_000}</script>").attributes_text) == MAX_SCRIPT_CHARS
 
 
 def test_what_is_for_readers_without_scripts_is_kept_apart() -> None:
     facts = facts_of("<body><noscript>Enable <b>it</b><img src=pixel></noscript><img src=a><svg></svg>")
-    assert (facts.noscript, facts.shown) == ("Enable it", 1)
+    assert (facts.noscript_text, facts.media_count) == ("Enable it", 1)
 
 
 def test_a_refresh_is_noted() -> None:
     facts = facts_of("<meta http-equiv=Refresh content='0;url=/x'><meta http-equiv=refresh content=5>")
-    assert facts.refresh == facts.marks == "0;url=/x"
+    assert facts.refresh == facts.attributes_text == "0;url=/x"
 
 
 def test_a_place_for_an_application_is_found_bare_or_built() -> None:
-    assert facts_of("<div id=root></div>").is_unbuilt
-    assert facts_of("<div id=App><div class=spinner></div></div>").is_unbuilt
-    assert facts_of("<div id=app-root><style>a{}</style></div>").is_unbuilt
-    assert not facts_of("<div id=root><img><p>Here</p></div>").is_unbuilt
-    assert not facts_of("<div id=root><img>Here</div>").is_unbuilt
-    assert not facts_of(f"<div id=root>{'<img>' * 30}</div>").is_unbuilt
-    assert not facts_of("<div id=other></div>").is_unbuilt
+    assert facts_of("<div id=root></div>").has_empty_mount
+    assert facts_of("<div id=App><div class=spinner></div></div>").has_empty_mount
+    assert facts_of("<div id=app-root><style>a{}</style></div>").has_empty_mount
+    assert not facts_of("<div id=root><img><p>Here</p></div>").has_empty_mount
+    assert not facts_of("<div id=root><img>Here</div>").has_empty_mount
+    assert not facts_of(f"<div id=root>{'<img>' * 30}</div>").has_empty_mount
+    assert not facts_of("<div id=other></div>").has_empty_mount
 
 
 def test_a_large_page_is_not_read_to_its_end() -> None:
@@ -60,16 +65,16 @@ def test_a_large_page_is_not_read_to_its_end() -> None:
 
 
 def test_the_page_is_parsed_once() -> None:
-    document, dom = read_with_dom(b"<title>t</title><h1>h</h1>", "text/html")
-    assert (document.title, read_facts(dom).headings) == ("t", ("h",))
-    assert read_with_dom(b"plain", "text/plain")[1] is None
+    content, dom = extract_with_dom(b"<title>t</title><h1>h</h1>", "text/html")
+    assert (content.title, read_block_page_signals(dom).headings) == ("t", ("h",))
+    assert extract_with_dom(b"plain", "text/plain")[1] is None
 
 
 def test_a_page_that_keeps_its_text_for_readers_without_scripts_is_read_there() -> None:
     prose = "<p>The heron stands where it has always stood.</p>" * 20
     html = f"<title>t</title><div id=splash></div><noscript>{prose}</noscript><script src=a.js></script>"
-    assert read_document(html.encode(), "text/html").text.startswith("The heron stands")
+    assert extract_content(html.encode(), "text/html").text.startswith("The heron stands")
     seen = f"<p>{'Seen by everyone. ' * 20}</p>"
-    assert read_document((seen + html).encode(), "text/html").text.startswith("Seen by everyone")
+    assert extract_content((seen + html).encode(), "text/html").text.startswith("Seen by everyone")
     notice = "<p>Hello</p><noscript>You need to enable JavaScript to run this app.</noscript>"
-    assert read_document(notice.encode(), "text/html").text == "Hello"
+    assert extract_content(notice.encode(), "text/html").text == "Hello"

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tenax.extract.html.charset import decode
-from tenax.extract.html.charset_detection import detect
+from tenax.extract.html.charset_detection import detect_encoding
 from tenax.extract.html.charset_labels import LABELS
 from tests.extract.prose import UNDECLARED
 
@@ -110,7 +110,7 @@ def test_undeclared_prose_is_read_right(name: str, codec: str, sentences: tuple[
 
 
 def test_detection_gives_up_on_noise_and_knows_nothing_of_ascii() -> None:
-    assert detect(b"ascii only") is None
+    assert detect_encoding(b"ascii only") is None
     assert decode(b"\x81\x8d\x8f\x90\x9d\xff\x00" * 5, None).source in ("fallback", "detected")
 
 

@@ -37,18 +37,23 @@ def test_numbers_are_the_same_in_every_document() -> None:
 def test_elements_are_told_by_what_is_around_them() -> None:
     """As the selectors `main img, figure img` would, in document order, however deep they are."""
     page = "<img id=a><main><div><img id=b><figure><img id=c></figure><img id=d></div></main><div><img id=e></div>"
-    assert [(node.attributes["id"], is_inside) for node, is_inside in Dom(page).placed("img", "main, figure")] == [
+    assert [
+        (node.attributes["id"], is_inside) for node, is_inside in Dom(page).select_with_ancestor("img", "main, figure")
+    ] == [
         *(("a", False), ("b", True), ("c", True), ("d", True), ("e", False)),
     ]
-    assert [is_inside for _, is_inside in Dom("<p><img><img>").placed("img", "main")] == [False, False]
-    assert list(Dom("<main>").placed("img", "main")) == []
+    assert [is_inside for _, is_inside in Dom("<p><img><img>").select_with_ancestor("img", "main")] == [False, False]
+    assert list(Dom("<main>").select_with_ancestor("img", "main")) == []
 
 
 @pytest.mark.parametrize("around", ["<div>", "<article>", "<figure>"])
 def test_many_elements_of_a_deep_page_are_placed_in_time(around: str, within: Callable[[float], None]) -> None:
     """Selectors took 9 seconds for a page of 345 kB like this one, and 85 for one of 3 MB."""
     dom = Dom(around + "<div>" * 9_000 + "<img>" * 60_000)
-    assert sum(is_inside for _, is_inside in dom.placed("img", "article, figure")) == (around != "<div>") * 60_000
+    assert (
+        sum(is_inside for _, is_inside in dom.select_with_ancestor("img", "article, figure"))
+        == (around != "<div>") * 60_000
+    )
     within(5.0)
 
 
@@ -61,16 +66,16 @@ def test_a_walk_gathers_what_is_seen_and_what_leads_and_tells() -> None:
     html = "<title>t</title><link><meta><p>x <a>y</a> z</p><script>s</script><iframe></iframe>"
     walked = Dom(html).walk
     assert "".join(walked.fragments).strip(BREAK) == "x y z"
-    assert tags(walked.leading) == ["link", "a", "iframe"]
-    assert tags(walked.telling) == ["title", "link", "meta", "script"]
+    assert tags(walked.link_nodes) == ["link", "a", "iframe"]
+    assert tags(walked.metadata_nodes) == ["title", "link", "meta", "script"]
 
 
 def test_a_walk_looks_into_what_is_not_seen() -> None:
     html = "<body><noscript>n<a>x</a><base></noscript><svg><a><title>t</title></a></svg><template><a></template><area>"
     walked = Dom(html).walk
     assert "".join(walked.fragments).strip(BREAK) == ""
-    assert tags(walked.leading) == ["a", "a", "area"]
-    assert tags(walked.telling) == ["base", "title"]
+    assert tags(walked.link_nodes) == ["a", "a", "area"]
+    assert tags(walked.metadata_nodes) == ["base", "title"]
 
 
 def test_what_tells_is_taken_out_of_the_tree() -> None:
@@ -80,8 +85,8 @@ def test_what_tells_is_taken_out_of_the_tree() -> None:
         "<body><meta itemprop=b><svg><title><b>t</b></title></svg>"
     )
     dom = Dom(html)
-    told = [(one.is_in_head, dict(one.attributes), one.text) for one in dom.telling]
-    assert [one.tag for one in dom.telling] == [node.tag_id for node in dom.walk.telling]
+    told = [(one.is_in_head, dict(one.attributes), one.text) for one in dom.metadata_elements]
+    assert [one.tag for one in dom.metadata_elements] == [node.tag_id for node in dom.walk.metadata_nodes]
     assert told == [
         (True, {}, "T"),
         (True, {"rel": "next", "href": "/2"}, None),
@@ -98,15 +103,15 @@ def test_what_tells_is_taken_out_of_the_tree() -> None:
 
 def test_headings_are_the_first_few() -> None:
     dom = Dom("<h2>a <b>b</b><br>c</h2><h1>d</h1>" + "".join(f"<h3>{at}</h3><h1> {at}\n</h1>" for at in range(20)))
-    assert list(dom.first_headings) == ["d", *map(str, range(9))]
-    assert list(dom.lower_headings) == ["a b c", *map(str, range(9))]
-    assert (list(Dom("").first_headings), list(Dom("").lower_headings)) == ([], [])
+    assert list(dom.h1_texts) == ["d", *map(str, range(9))]
+    assert list(dom.subheading_texts) == ["a b c", *map(str, range(9))]
+    assert (list(Dom("").h1_texts), list(Dom("").subheading_texts)) == ([], [])
 
 
 def boxes_of(walk: Walk) -> list[tuple[str, int, tuple[int, int]]]:
     """Name, parent and runs of each box, without the root and the body."""
     names = {tag_number(name): name for name in ["div", "p", "ul", "li", "td", "button", "section", "noscript"]}
-    columns = zip(walk.box_tags, walk.box_parents, walk.box_firsts, walk.box_ends, strict=True)
+    columns = zip(walk.box_tags, walk.box_parents, walk.box_starts, walk.box_ends, strict=True)
     return [(names[tag], parent, (first, end)) for tag, parent, first, end in columns if tag in names]
 
 
@@ -129,7 +134,7 @@ def test_boxes_and_runs() -> None:
     ]
     assert runs_of(walk) == [(2, "a b"), (3, "c"), (2, "d"), (5, "e")]
     assert walk.box_parents[:2] == [0, 0]
-    assert (walk.box_firsts[0], walk.box_ends[0]) == (0, 4)
+    assert (walk.box_starts[0], walk.box_ends[0]) == (0, 4)
 
 
 def test_a_run_begins_with_its_text_node() -> None:
@@ -160,13 +165,13 @@ def test_the_fragments_of_links(html: str, texts: list[str]) -> None:
     spans = zip(walk.link_starts, walk.link_ends, strict=True)
     said = ["".join(walk.fragments[start:end]).replace(BREAK, " ") for start, end in spans]
     assert [" ".join(text.split()) for text in said] == texts
-    assert len(walk.leading) == len(texts)
+    assert len(walk.link_nodes) == len(texts)
 
 
 def test_where_images_stand() -> None:
     walk = Dom("<img id=a><p>x<img id=b>y</p><noscript><img id=c></noscript><img id=d>").walk
     assert [node.attributes["id"] for node in walk.images] == ["a", "b", "d"]
-    before = ["".join(walk.fragments[:place]).replace(BREAK, "").strip() for place in walk.image_places]
+    before = ["".join(walk.fragments[:place]).replace(BREAK, "").strip() for place in walk.image_positions]
     assert before == ["", "x", "x y"]
 
 
@@ -197,23 +202,23 @@ def test_a_page_for_those_without_scripts(html: str, text: str) -> None:
 @given(MARKUP)
 def test_columns_of_a_family_have_one_length(html: str) -> None:
     walk = Dom(html).walk
-    boxes = (walk.box_tags, walk.box_nodes, walk.box_parents, walk.box_firsts, walk.box_ends)
+    boxes = (walk.box_tags, walk.box_nodes, walk.box_parents, walk.box_starts, walk.box_ends)
     assert len({len(column) for column in boxes}) == 1
     assert len({len(column) for column in (walk.run_starts, walk.run_boxes, walk.run_nodes)}) == 1
-    assert len({len(column) for column in (walk.leading, walk.link_starts, walk.link_ends)}) == 1
-    assert len(walk.images) == len(walk.image_places)
+    assert len({len(column) for column in (walk.link_nodes, walk.link_starts, walk.link_ends)}) == 1
+    assert len(walk.images) == len(walk.image_positions)
     assert walk.run_starts == sorted(set(walk.run_starts))
     assert all(parent < box for box, parent in enumerate(walk.box_parents) if box)
     for box, parent in enumerate(walk.box_parents):
-        assert walk.box_firsts[parent] <= walk.box_firsts[box] <= walk.box_ends[box] <= walk.box_ends[parent]
+        assert walk.box_starts[parent] <= walk.box_starts[box] <= walk.box_ends[box] <= walk.box_ends[parent]
     for run, box in enumerate(walk.run_boxes):
-        assert walk.box_firsts[box] <= run < walk.box_ends[box]
+        assert walk.box_starts[box] <= run < walk.box_ends[box]
 
 
 def test_a_walk_goes_as_deep_as_the_page() -> None:
     walked = Dom("<b><p>" * 5_000 + "<a>x").walk
     assert "x" in walked.fragments
-    assert len(walked.leading) == 1
+    assert len(walked.link_nodes) == 1
 
 
 def test_bytes_and_text_make_the_same_tree() -> None:

@@ -5,22 +5,22 @@ from __future__ import annotations
 import pytest
 
 from tenax.extract.html.dom import Dom
-from tenax.extract.html.head import read_head, stamps
+from tenax.extract.html.head import find_script_dates, read_head
 
 
 def test_a_name_is_heard_again_but_not_for_ever() -> None:
     head = read_head(
         Dom("<meta name=Author content=a><meta property=author content=b>" + "<meta name=x content=y>" * 99)
     )
-    assert head.named["author"] == ["a", "b"]
-    assert len(head.named["x"]) == 20
+    assert head.meta_values["author"] == ["a", "b"]
+    assert len(head.meta_values["x"]) == 20
     assert (head.meta("author"), head.meta("missing")) == ("a", "")
 
 
 def test_a_meta_may_have_a_name_and_a_property() -> None:
     head = read_head(Dom("<meta name=image property=og:image content=/a.jpg><meta name=empty content=''>"))
     assert (head.meta("image"), head.meta("og:image")) == ("/a.jpg", "/a.jpg")
-    assert "empty" not in head.named
+    assert "empty" not in head.meta_values
 
 
 def test_links_and_scripts() -> None:
@@ -70,20 +70,20 @@ def test_where_a_page_says_that_it_goes_on() -> None:
     ],
 )
 def test_stamps(script: str, found: list[str]) -> None:
-    assert list(stamps(Dom(f"<script>{script}</script>"))) == found
+    assert list(find_script_dates(Dom(f"<script>{script}</script>"))) == found
 
 
 class NothingFound:
     """Who has a page open, and found no stamps in it."""
 
-    def lines(self, _: str) -> None:
+    def find_byline_lines(self, _: str) -> None:
         return None
 
-    def may_have_stamps(self) -> bool:
+    def may_have_script_dates(self) -> bool:
         return False
 
 
 def test_stamps_are_not_looked_for_where_there_are_none() -> None:
     dom = Dom("<script>{published: '2025-08-24'}</script>")
     dom.searcher = NothingFound()
-    assert list(stamps(dom)) == []
+    assert list(find_script_dates(dom)) == []

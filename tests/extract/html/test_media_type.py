@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tenax.extract.html.media_type import kind_of
+from tenax.extract.html.media_type import sniff_media
 
 HTML = b"<!DOCTYPE html><p>x"
 PNG = b"\x89PNG\r\n\x1a\n....."
@@ -45,10 +45,10 @@ PNG = b"\x89PNG\r\n\x1a\n....."
     ],
 )
 def test_kind_of(body: bytes, content_type: str | None, kind: str, why: str) -> None:
-    assert kind_of(body, content_type) == (kind, why)
+    assert sniff_media(body, content_type) == (kind, why)
 
 
 @settings(deadline=None)
 @given(st.binary(max_size=100), st.none() | st.text(max_size=30))
 def test_everything_is_something(body: bytes, content_type: str | None) -> None:
-    assert kind_of(body, content_type).kind in ("html", "text", "other")
+    assert sniff_media(body, content_type).kind in ("html", "text", "other")

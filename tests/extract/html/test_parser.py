@@ -13,9 +13,9 @@ from selectolax.lexbor import LexborHTMLParser
 
 from bench.fuzz_words import mutated, seeds
 from bench.soak_read import PAGES
-from tenax.extract import read_document
-from tenax.extract.budget import CpuBudget, TooCostly
-from tenax.extract.document import read_with_dom
+from tenax.extract import extract_content
+from tenax.extract.budget import CpuBudget, ExtractLimitExceeded
+from tenax.extract.document import extract_with_dom
 from tenax.extract.html import parser
 from tenax.extract.html.dom import Dom
 from tenax.extract.html.parser import MAX_ATTRIBUTES, MAX_DEPTH, PIECE_BYTES, parse
@@ -44,7 +44,7 @@ def test_a_page_in_pieces_is_the_page_in_one_go(file: Path) -> None:
 @pytest.mark.parametrize("size", [1, 2, 7, 64])
 def test_a_piece_may_end_anywhere(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parser, "PIECE_BYTES", size)
-    monkeypatch.setattr(parser, "LEAST_BYTES", 1)
+    monkeypatch.setattr(parser, "MIN_PIECE_BYTES", 1)
     random = Random(size)
     pages = [valid(data[1:]) for data in seeds("document", PAGES)]
     for html in [*pages, *(valid(mutated(random.choice(pages), 8192, random)) for _ in range(100))]:
@@ -109,7 +109,7 @@ LARGE: Final[dict[str, bytes]] = {
 
 @pytest.mark.parametrize(("html", "why"), SHAPES.values(), ids=SHAPES)
 def test_a_hostile_page_is_given_up_with_its_reason(html: bytes, why: str, within: Callable[[float], None]) -> None:
-    with pytest.raises(TooCostly, match=f"^too costly to read: .*{why}"):
+    with pytest.raises(ExtractLimitExceeded, match=f"^too costly to read: .*{why}"):
         parse(html, CpuBudget(time.thread_time, 2.0 if why == TIME else 60.0))
     within(20.0)
 
@@ -118,7 +118,7 @@ def test_a_hostile_page_is_given_up_with_its_reason(html: bytes, why: str, withi
 def test_of_a_page_with_too_many_elements_the_first_are_parsed(html: bytes, within: Callable[[float], None]) -> None:
     parsed = parse(html, CpuBudget(time.thread_time, 60.0))
     assert parsed.tree.body is not None
-    assert 0 < (parsed.cut_at or 0) < len(html)
+    assert 0 < (parsed.truncated_at or 0) < len(html)
     within(20.0)
 
 
@@ -141,7 +141,7 @@ def test_of_a_page_with_too_many_elements_the_first_are_parsed(html: bytes, with
 def test_what_is_only_large_is_parsed(html: bytes, within: Callable[[float], None]) -> None:
     parsed = parse(html, CpuBudget(time.thread_time, 60.0))
     assert parsed.tree.root is not None
-    assert parsed.cut_at is None
+    assert parsed.truncated_at is None
     within(20.0)
 
 
@@ -156,8 +156,10 @@ def test_the_time_is_looked_at_all_along() -> None:
 
     html = b"<p>words of a page" * 100_000
     parse(html, CpuBudget(clock, 1e9))
-    assert looks * parser.STRETCH_BYTES >= len(html)
-    with pytest.raises(TooCostly, match=f"parsing {10 * parser.STRETCH_BYTES:,} of its {len(html):,} bytes"):
+    assert looks * parser.CHECK_EVERY_BYTES >= len(html)
+    with pytest.raises(
+        ExtractLimitExceeded, match=f"parsing {10 * parser.CHECK_EVERY_BYTES:,} of its {len(html):,} bytes"
+    ):
         parse(html, CpuBudget(clock, 9.5))
 
 
@@ -175,7 +177,7 @@ def test_the_more_is_open_the_smaller_are_the_pieces(monkeypatch: pytest.MonkeyP
         return answer
 
     made = [parser._Parser()]
-    monkeypatch.setattr(parser, "_spare", [made[0]])
+    monkeypatch.setattr(parser, "_spare_parsers", [made[0]])
     monkeypatch.setattr(parser._lexbor, "lxb_html_parse_chunk_process", spied)
     parse(b"<div>" * 20_000 + b"".join(b"<b a%d>" % n for n in range(500)))
     assert max(size for size, _ in sizes) == PIECE_BYTES
@@ -194,13 +196,13 @@ def test_a_long_attribute_is_not_copied_all_over_the_page(tag: str) -> None:
 
 def test_a_tag_that_is_too_crowded_is_found_wherever_pieces_end() -> None:
     for before in range(0, PIECE_BYTES, 911):
-        with pytest.raises(TooCostly):
+        with pytest.raises(ExtractLimitExceeded):
             parse(b"x" * before + b"<p " + b" ".join(b"a%d" % n for n in range(6 * MAX_ATTRIBUTES)) + b">")
 
 
 def test_after_a_hostile_page_the_next_one_is_parsed() -> None:
     for _ in range(10):
-        with pytest.raises(TooCostly):
+        with pytest.raises(ExtractLimitExceeded):
             parse(b"<div>" * 20_000)
         assert parse(b"<p>x").tree.html == "<html><head></head><body><p>x</p></body></html>"
 
@@ -223,9 +225,9 @@ def test_after_a_hostile_page_the_next_one_is_parsed() -> None:
     ],
     ids=lambda html: html[:20].decode(),
 )
-def test_a_deep_tree_is_read_to_its_end(html: bytes, with_kernel: bool, within: Callable[[float], None]) -> None:
-    document, _ = read_with_dom(html, HTML, url="https://e.test/", now=1.7e9, with_kernel=with_kernel)
-    assert document.text
+def test_a_deep_tree_is_read_to_its_end(html: bytes, with_native: bool, within: Callable[[float], None]) -> None:
+    content, _ = extract_with_dom(html, HTML, url="https://e.test/", now=1.7e9, with_native=with_native)
+    assert content.text
     within(30.0)
 
 
@@ -236,13 +238,13 @@ def test_inline_code_is_kept_however_much_formatting_there_is() -> None:
         for n in range(200)
     )
     html = f"<title>Guide</title><article><h1>Guide</h1>{paragraphs}</article>".encode()
-    for with_kernel in (True, False):
-        document, _ = read_with_dom(html, HTML, with_kernel=with_kernel)
-        assert all(f"`run_{n}()`" in document.markdown for n in range(200))
-        assert document.markdown.count("**order**") == 200
+    for with_native in (True, False):
+        content, _ = extract_with_dom(html, HTML, with_native=with_native)
+        assert all(f"`run_{n}()`" in content.markdown for n in range(200))
+        assert content.markdown.count("**order**") == 200
 
 
 def test_a_page_that_is_not_read_says_why() -> None:
-    document = read_document(b"<div>" * 100_000, HTML)
-    assert (document.media, document.text, document.links) == ("other", "", ())
-    assert document.media_why == "too costly to read: elements nest more than 10,000 deep"
+    content = extract_content(b"<div>" * 100_000, HTML)
+    assert (content.media, content.text, content.links) == ("other", "", ())
+    assert content.media_reason == "too costly to read: elements nest more than 10,000 deep"

@@ -6,30 +6,30 @@ import pytest
 from selectolax.lexbor import LexborNode
 
 from tenax.extract.article.blocks import MAX_BLOCKS, Blocks
-from tenax.extract.document import Document, read_with_dom
+from tenax.extract.document import Content, extract_with_dom
 from tenax.extract.html.dom import Dom
-from tenax.extract.html.text_limit import LEAST_CHARS, shorten
+from tenax.extract.html.text_limit import MIN_TEXT_CHARS, truncate_text
 from tenax.extract.html.walk import MAX_BOXES
 
 SHORT = {
     "one text": ("<p>0123456789abcdefghij<p>later", 18, "<p>0123456789abcdefgh</p><p></p>"),
     "all of it": ("<p>0123456789abcdefghij", 20, "<p>0123456789abcdefghij</p>"),
     "letters of several bytes": ("<p>日本語のé文章です長い👩👩<p>later", 12, "<p>日本語のé文章です長い👩</p><p></p>"),
-    "short texts": ("<p>a<b>b</b>c", 2 * LEAST_CHARS, "<p>a<b>b</b></p>"),
-    "blank ones": ("<p>a</p> <p>b</p> <p>c", 2 * LEAST_CHARS, "<p>a</p> <p>b</p> <p></p>"),
-    "what is not seen": ("<script>ab</script><p>a<style>b</style>", LEAST_CHARS, "<p>a<style>b</style></p>"),
-    "without scripts": ("<p>a<noscript>b</noscript>c", LEAST_CHARS, "<p>a<noscript></noscript></p>"),
-    "links stay": ("<p>a<a href=x>b</a> <img src=y>", LEAST_CHARS, '<p>a<a href="x"></a><img src="y"></p>'),
+    "short texts": ("<p>a<b>b</b>c", 2 * MIN_TEXT_CHARS, "<p>a<b>b</b></p>"),
+    "blank ones": ("<p>a</p> <p>b</p> <p>c", 2 * MIN_TEXT_CHARS, "<p>a</p> <p>b</p> <p></p>"),
+    "what is not seen": ("<script>ab</script><p>a<style>b</style>", MIN_TEXT_CHARS, "<p>a<style>b</style></p>"),
+    "without scripts": ("<p>a<noscript>b</noscript>c", MIN_TEXT_CHARS, "<p>a<noscript></noscript></p>"),
+    "links stay": ("<p>a<a href=x>b</a> <img src=y>", MIN_TEXT_CHARS, '<p>a<a href="x"></a><img src="y"></p>'),
 }
 
 
 @pytest.mark.parametrize("with_kernel", [True, False], ids=["kernel", "python"])
 @pytest.mark.parametrize("name", SHORT)
-def test_what_is_left_of_a_text(name: str, with_kernel: bool) -> None:
+def test_what_is_left_of_a_text(name: str, with_native: bool) -> None:
     html, most, left = SHORT[name]
     dom = Dom(html)
     assert dom.root is not None
-    is_cut = shorten(dom.root, most, with_kernel=with_kernel)
+    is_cut = truncate_text(dom.root, most, with_native=with_native)
     [body] = dom.select("body")
     assert isinstance(body, LexborNode)
     assert body.html == f"<body>{left}</body>"
@@ -51,30 +51,30 @@ LONG = {
 }
 
 
-def read(html: str, *, with_kernel: bool) -> Document:
-    return read_with_dom(html.encode(), "text/html; charset=utf-8", now=1.7e9, with_kernel=with_kernel)[0]
+def read(html: str, *, with_native: bool) -> Content:
+    return extract_with_dom(html.encode(), "text/html; charset=utf-8", now=1.7e9, with_native=with_native)[0]
 
 
 @pytest.mark.parametrize("html", LONG.values(), ids=LONG)
-def test_the_kernel_reads_as_much_of_a_long_page_as_python(html: str) -> None:
-    by_kernel, in_python = read(html, with_kernel=True), read(html, with_kernel=False)
-    assert by_kernel == in_python
-    assert by_kernel.cut_why
+def test_the_native_reads_as_much_of_a_long_page_as_python(html: str) -> None:
+    by_native, in_python = read(html, with_native=True), read(html, with_native=False)
+    assert by_native == in_python
+    assert by_native.truncated_reason
 
 
 def test_boxes_beyond_the_limit_are_seen_and_not_judged() -> None:
     html = "<p>first</p>" + "<div></div>" * MAX_BOXES + "<p>last</p><td>one<p>two"
     blocks = Blocks(Dom(html).walk)
     assert blocks.texts == ["first"]
-    assert blocks.is_cut
+    assert blocks.is_truncated
     assert len(blocks.walk.box_tags) == MAX_BOXES
-    document = read(html, with_kernel=True)
-    assert document.text == "first\nlast\none\ntwo"
-    assert document.cut_why == "read to block 1"
+    content = read(html, with_native=True)
+    assert content.text == "first\nlast\none\ntwo"
+    assert content.truncated_reason == "read to block 1"
 
 
 @pytest.mark.parametrize(("more", "is_cut"), [(0, False), (1, True), (2, True)])
 def test_one_block_more_than_are_judged_is_told(more: int, is_cut: bool) -> None:
     html = "<p>some words" * (MAX_BLOCKS + more)
-    assert Blocks(Dom(html).walk).is_cut == is_cut
-    assert bool(read(html, with_kernel=True).cut_why) == is_cut
+    assert Blocks(Dom(html).walk).is_truncated == is_cut
+    assert bool(read(html, with_native=True).truncated_reason) == is_cut

@@ -6,8 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenax.extract.language.detect import DECLARED, GLANCE_CHARS, SAMPLE_CHARS, SURE, Language, language_of
-from tenax.extract.language.words import ARABIC, CYRILLIC, DEVANAGARI, LATIN, LETTERS
+from tenax.extract.language.detect import (
+    DECLARED_CONFIDENCE,
+    SAMPLE_CHARS,
+    SHORT_SAMPLE_CHARS,
+    SURE_CONFIDENCE,
+    Language,
+    detect_language,
+)
+from tenax.extract.language.words import ARABIC, CYRILLIC, DEVANAGARI, DISTINCTIVE_LETTERS, LATIN
 
 SENTENCES = {
     "en": "The bridge was closed for two days because the river had risen, and nobody could say when it would open.",
@@ -57,7 +64,7 @@ SENTENCES = {
 
 @pytest.mark.parametrize("tag", SENTENCES)
 def test_one_sentence_is_enough(tag: str) -> None:
-    found = language_of(SENTENCES[tag])
+    found = detect_language(SENTENCES[tag])
     assert (found.tag, found.source) == (tag, "detected")
     assert found.confidence > 0
 
@@ -65,26 +72,26 @@ def test_one_sentence_is_enough(tag: str) -> None:
 @pytest.mark.parametrize("tag", ["de", "fr", "pt", "pl", "hu", "vi", "ru", "uk", "ar", "fa", "hi"])
 def test_a_wrong_claim_does_not_stand_against_the_text(tag: str) -> None:
     """Many sites say `en` on every page because their template did."""
-    found = language_of(SENTENCES[tag], "en-US")
+    found = detect_language(SENTENCES[tag], "en-US")
     assert (found.tag, found.source) == (tag, "detected")
 
 
 @pytest.mark.parametrize("tag", ["de", "fr", "pl", "vi", "ru", "hi"])
 def test_a_sentence_of_small_words_is_sure(tag: str) -> None:
-    assert language_of(SENTENCES[tag]).confidence >= SURE
+    assert detect_language(SENTENCES[tag]).confidence >= SURE_CONFIDENCE
 
 
 @pytest.mark.parametrize("text", ["nicht jetzt", "Más", "що там", "α"])
 def test_a_few_words_do_not_stand_against_a_claim_but_weaken_it(text: str) -> None:
-    found = language_of(text, "en")
+    found = detect_language(text, "en")
     assert (found.tag, found.source) == ("en", "declared")
-    assert found.confidence < DECLARED
+    assert found.confidence < DECLARED_CONFIDENCE
 
 
 @pytest.mark.parametrize("tag", ["zh", "ja", "ko", "th", "el", "he", "ka", "ta"])
 def test_a_script_of_one_language_is_certain(tag: str) -> None:
-    assert language_of(SENTENCES[tag], "en").tag == tag
-    assert language_of(SENTENCES[tag]).confidence > 0.9
+    assert detect_language(SENTENCES[tag], "en").tag == tag
+    assert detect_language(SENTENCES[tag]).confidence > 0.9
 
 
 @pytest.mark.parametrize(
@@ -92,17 +99,17 @@ def test_a_script_of_one_language_is_certain(tag: str) -> None:
     [
         ("", None, Language()),
         ("12 – 34", None, Language()),
-        ("", "de", Language("de", DECLARED, "declared")),
-        ("OK", "de-at", Language("de-AT", DECLARED, "declared")),
-        ("Kontakt Impressum", " PT_br ", Language("pt-BR", DECLARED, "declared")),
-        ("", "zh-hant-tw", Language("zh-Hant-TW", DECLARED, "declared")),
+        ("", "de", Language("de", DECLARED_CONFIDENCE, "declared")),
+        ("OK", "de-at", Language("de-AT", DECLARED_CONFIDENCE, "declared")),
+        ("Kontakt Impressum", " PT_br ", Language("pt-BR", DECLARED_CONFIDENCE, "declared")),
+        ("", "zh-hant-tw", Language("zh-Hant-TW", DECLARED_CONFIDENCE, "declared")),
         ("", "lang=", Language()),
         ("", "x", Language()),
         ("", "english language", Language()),
     ],
 )
 def test_a_short_text_leaves_it_to_the_page(text: str, declared: str | None, expected: Language) -> None:
-    assert language_of(text, declared) == expected
+    assert detect_language(text, declared) == expected
 
 
 @pytest.mark.parametrize(
@@ -110,31 +117,31 @@ def test_a_short_text_leaves_it_to_the_page(text: str, declared: str | None, exp
     [("en", "en-GB"), ("pt", "pt-BR"), ("no", "nb"), ("hr", "bs"), ("id", "ms"), ("zh", "zh-Hant"), ("he", "yi")],
 )
 def test_where_both_agree_the_page_names_the_region_and_the_near_relation(tag: str, declared: str) -> None:
-    found = language_of(SENTENCES[tag], declared)
+    found = detect_language(SENTENCES[tag], declared)
     assert (found.tag, found.source) == (declared, "both")
-    assert found.confidence > max(DECLARED, language_of(SENTENCES[tag]).confidence)
+    assert found.confidence > max(DECLARED_CONFIDENCE, detect_language(SENTENCES[tag]).confidence)
 
 
 def test_a_foreign_name_does_not_name_the_language() -> None:
-    assert language_of(SENTENCES["en"] + " 東京 Москва").tag == "en"
-    assert language_of(SENTENCES["ru"] + " Microsoft Windows").tag == "ru"
+    assert detect_language(SENTENCES["en"] + " 東京 Москва").tag == "en"
+    assert detect_language(SENTENCES["ru"] + " Microsoft Windows").tag == "ru"
 
 
 def test_a_word_on_every_line_is_no_proof() -> None:
-    assert language_of("Las Vegas\n" * 60, "en").source == "declared"
+    assert detect_language("Las Vegas\n" * 60, "en").source == "declared"
 
 
 def test_menus_at_the_ends_are_not_looked_at() -> None:
     menu = "Home About Contact and the other of with " * 30
     middle = " ".join([SENTENCES["pl"]] * (SAMPLE_CHARS // len(SENTENCES["pl"]) + 1))
-    assert language_of(menu + middle + menu).tag == "pl"
+    assert detect_language(menu + middle + menu).tag == "pl"
 
 
 def test_a_glance_is_enough_where_the_page_says_the_same() -> None:
-    middle = " ".join([SENTENCES["pl"]] * (GLANCE_CHARS // len(SENTENCES["pl"]) + 2))
+    middle = " ".join([SENTENCES["pl"]] * (SHORT_SAMPLE_CHARS // len(SENTENCES["pl"]) + 2))
     around = SENTENCES["cs"] * (SAMPLE_CHARS // len(SENTENCES["cs"]))
-    assert language_of(around + middle + around, "pl").source == "both"
-    assert language_of(around + middle + around, "cs").tag == language_of(around + middle + around).tag
+    assert detect_language(around + middle + around, "pl").source == "both"
+    assert detect_language(around + middle + around, "cs").tag == detect_language(around + middle + around).tag
 
 
 @pytest.mark.parametrize("words", [LATIN, CYRILLIC, ARABIC, DEVANAGARI], ids=["latin", "cyrillic", "arabic", "hindi"])
@@ -143,11 +150,11 @@ def test_lists_are_of_lower_case_words(words: dict[str, str]) -> None:
 
 
 def test_letters_belong_to_languages_that_have_words() -> None:
-    assert LETTERS.keys() <= {*LATIN, *CYRILLIC, *ARABIC, *DEVANAGARI}
+    assert DISTINCTIVE_LETTERS.keys() <= {*LATIN, *CYRILLIC, *ARABIC, *DEVANAGARI}
 
 
 @given(st.text(max_size=300), st.none() | st.text(max_size=20))
 def test_any_text_and_any_claim_are_read(text: str, declared: str | None) -> None:
-    found = language_of(text, declared)
+    found = detect_language(text, declared)
     assert 0 <= found.confidence <= 1
     assert (found.source == "none") == (found.tag == "")

@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 
 from tenax.extract.article.blocks import Blocks
 from tenax.extract.html.dom import Dom
-from tenax.extract.markdown.render import markdown_of
-from tenax.extract.text.visible import inert
+from tenax.extract.markdown.render import render_markdown
+from tenax.extract.text.visible import strip_controls
 from tests.pages.markdown_parts import lines_of
 
 
 def markdown(html: str, resolve: Callable[[str], str] | None = None) -> str:
     """Of a page of which all is kept."""
     blocks = Blocks(Dom(html).walk)
-    return markdown_of(blocks, [True] * len(blocks), resolve)
+    return render_markdown(blocks, [True] * len(blocks), resolve)
 
 
 def words_of(markdown: str) -> list[str]:
@@ -118,16 +118,16 @@ def test_tables_of_data_and_of_layout(rows: str, expected: str) -> None:
 def test_only_what_is_kept() -> None:
     blocks = Blocks(Dom("<ul><li>a<li>b</ul><ol><li>c<li>d</ol><p>e<br><br>f<h2>g<div>h</div></h2><pre>i<p>j").walk)
     kept = [text in "bdfhj" for text in blocks.texts]
-    assert markdown_of(blocks, kept) == "- b\n\n1. d\n\nf\n\n## h\n\n```\nj\n```"
+    assert render_markdown(blocks, kept) == "- b\n\n1. d\n\nf\n\n## h\n\n```\nj\n```"
 
 
 def test_images_and_rules_only_beside_what_is_kept() -> None:
     far = "<div><div><div><div><img src=/far.jpg></div></div></div></div>"
     html = f"<div><p>a</p><img src=/near.jpg><p>b</p><hr><p>c</p><img src=/other.jpg><p>d</p></div>{far}"
     blocks = Blocks(Dom(html).walk)
-    assert markdown_of(blocks, [True, True, False, False]) == "a\n\n![](/near.jpg)\n\nb"
-    assert markdown_of(blocks, [False, False, False, True]) == "![](/other.jpg)\n\nd"
-    assert markdown_of(blocks, [False] * 4) == ""
+    assert render_markdown(blocks, [True, True, False, False]) == "a\n\n![](/near.jpg)\n\nb"
+    assert render_markdown(blocks, [False, False, False, True]) == "![](/other.jpg)\n\nd"
+    assert render_markdown(blocks, [False] * 4) == ""
 
 
 def test_addresses_are_resolved() -> None:
@@ -189,8 +189,13 @@ tables = st.lists(st.lists(lines, min_size=1, max_size=3), min_size=2, max_size=
 def test_every_kept_word_and_no_other(html: str, seed: int) -> None:
     blocks = Blocks(Dom(html).walk)
     kept = [seed == 0 or (at + seed) % 3 > 0 for at in range(len(blocks))]
-    wanted = [word for text, is_kept in zip(blocks.texts, kept, strict=True) if is_kept for word in inert(text).split()]
-    written = markdown_of(blocks, kept)
+    wanted = [
+        word
+        for text, is_kept in zip(blocks.texts, kept, strict=True)
+        if is_kept
+        for word in strip_controls(text).split()
+    ]
+    written = render_markdown(blocks, kept)
     assert words_of(written) == wanted, written
 
 
@@ -199,8 +204,8 @@ def test_every_kept_word_and_no_other(html: str, seed: int) -> None:
 @given(text=st.text(max_size=60), tag=st.sampled_from(("p", "li", "h2", "code", "td", "pre", "b")))
 def test_any_text_in_any_element(text: str, tag: str) -> None:
     blocks = Blocks(Dom(f"<{tag}>{_escaped(text)}</{tag}>").walk)
-    wanted = [word for said in blocks.texts for word in inert(said).split()]
-    assert words_of(markdown_of(blocks, [True] * len(blocks))) == wanted
+    wanted = [word for said in blocks.texts for word in strip_controls(said).split()]
+    assert words_of(render_markdown(blocks, [True] * len(blocks))) == wanted
 
 
 @pytest.mark.parametrize(
@@ -226,11 +231,11 @@ def test_any_text_in_any_element(text: str, tag: str) -> None:
 def test_hostile_pages_cost_little(before: str, part: str, times: int, within: Callable[[float], None]) -> None:
     html = before + part * times + "end"
     blocks = Blocks(Dom(html).walk)
-    assert len(markdown_of(blocks, [True] * len(blocks))) < 20 * len(html)
+    assert len(render_markdown(blocks, [True] * len(blocks))) < 20 * len(html)
     within(10)
 
 
 def test_what_the_text_leaves_out_is_left_out() -> None:
     blocks = Blocks(Dom("<p>a<math><input><a href=/x>words</a></input></math>b</p>").walk)
     assert blocks.texts == ["a b"]
-    assert markdown_of(blocks, [True]) == "a b"
+    assert render_markdown(blocks, [True]) == "a b"

@@ -8,12 +8,12 @@ import pytest
 
 from tenax.extract.html.dom import Dom
 from tenax.extract.metadata.bylines import (
-    MOST_LOOKED_AT,
-    author_texts,
-    date_texts,
-    lines_around,
-    lines_with_years,
-    lone_dates,
+    MAX_CANDIDATES,
+    filter_lone_dates,
+    find_author_texts,
+    find_date_texts,
+    find_lines_near_title,
+    find_lines_with_years,
 )
 
 
@@ -38,7 +38,7 @@ from tenax.extract.metadata.bylines import (
     ],
 )
 def test_author_texts(html: str, texts: list[str]) -> None:
-    assert list(author_texts(Dom(html))) == texts
+    assert list(find_author_texts(Dom(html))) == texts
 
 
 @pytest.mark.parametrize(
@@ -54,23 +54,27 @@ def test_author_texts(html: str, texts: list[str]) -> None:
     ],
 )
 def test_date_texts(html: str, texts: list[str]) -> None:
-    assert list(date_texts(Dom(html))) == texts
+    assert list(find_date_texts(Dom(html))) == texts
 
 
 def test_only_so_many_are_looked_at() -> None:
-    assert len(list(date_texts(Dom("<time>1</time>" * 500)))) == MOST_LOOKED_AT
+    assert len(list(find_date_texts(Dom("<time>1</time>" * 500)))) == MAX_CANDIDATES
 
 
 def test_what_is_too_large_is_no_byline_however_often_it_is_nested(within: Callable[[float], None]) -> None:
-    dom = Dom("<div class='author date'>" * MOST_LOOKED_AT + "<p>Ann 2025</p>" * 20_000)
-    assert (list(author_texts(dom)), list(date_texts(dom))) == ([], [])
+    dom = Dom("<div class='author date'>" * MAX_CANDIDATES + "<p>Ann 2025</p>" * 20_000)
+    assert (list(find_author_texts(dom)), list(find_date_texts(dom))) == ([], [])
     within(3.0)
 
 
 def test_lines_around() -> None:
-    assert list(lines_around("A Story", "before\na story\nafter\n" + "x" * 200)) == ["after", "x" * 30, "before"]
-    assert list(lines_around("", "a\nb")) == []
-    assert list(lines_around("missing", "a\nb")) == []
+    assert list(find_lines_near_title("A Story", "before\na story\nafter\n" + "x" * 200)) == [
+        "after",
+        "x" * 30,
+        "before",
+    ]
+    assert list(find_lines_near_title("", "a\nb")) == []
+    assert list(find_lines_near_title("missing", "a\nb")) == []
 
 
 @pytest.mark.parametrize(
@@ -83,4 +87,4 @@ def test_lines_around() -> None:
     ],
 )
 def test_lone_dates(text: str, found: list[str]) -> None:
-    assert lone_dates(lines_with_years(text)) == found
+    assert filter_lone_dates(find_lines_with_years(text)) == found

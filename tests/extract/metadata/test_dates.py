@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tenax.extract.metadata.date_words import MONTHS
-from tenax.extract.metadata.dates import FIRST_DAY, are_neighbours, datable, date_in_url, is_near_midnight, read_date
+from tenax.extract.metadata.dates import (
+    FIRST_DAY,
+    are_adjacent_days,
+    filter_datable,
+    is_near_midnight,
+    parse_date,
+    parse_url_date,
+)
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC).timestamp()
 
@@ -57,23 +64,23 @@ NOW = datetime(2026, 3, 1, 12, tzinfo=UTC).timestamp()
     ],
 )
 def test_read_date(text: str, iso: str | None) -> None:
-    assert read_date(text, NOW) == iso
+    assert parse_date(text, NOW) == iso
 
 
 def test_a_day_to_come_is_passed_over_for_one_that_was() -> None:
-    assert read_date("2027-01-01, first 2024-01-01", NOW) == "2024-01-01"
+    assert parse_date("2027-01-01, first 2024-01-01", NOW) == "2024-01-01"
 
 
 def test_days_begin_earlier_in_the_east() -> None:
     late = datetime(2026, 3, 1, 11, tzinfo=UTC).timestamp()
-    assert read_date("2026-03-02", late) == "2026-03-02"
-    assert read_date("2026-03-02", late - 7200) is None
+    assert parse_date("2026-03-02", late) == "2026-03-02"
+    assert parse_date("2026-03-02", late - 7200) is None
 
 
 @pytest.mark.parametrize(("is_month_first", "iso"), [(True, "2025-03-04"), (False, "2025-04-03")])
 def test_the_order_of_numbers_is_told(is_month_first: bool, iso: str) -> None:
-    assert read_date("3/4/2025", NOW, is_month_first=is_month_first) == iso
-    assert read_date("3.4.2025", NOW, is_month_first=is_month_first) == "2025-04-03"
+    assert parse_date("3/4/2025", NOW, is_month_first=is_month_first) == iso
+    assert parse_date("3.4.2025", NOW, is_month_first=is_month_first) == "2025-04-03"
 
 
 @pytest.mark.parametrize(
@@ -91,12 +98,12 @@ def test_the_order_of_numbers_is_told(is_month_first: bool, iso: str) -> None:
     ],
 )
 def test_date_in_url(url: str, iso: str | None) -> None:
-    assert date_in_url(url, NOW) == iso
+    assert parse_url_date(url, NOW) == iso
 
 
 def test_neighbours_and_midnights() -> None:
-    assert are_neighbours("2025-01-01", "2024-12-31T23:00:00+00:00")
-    assert not are_neighbours("2025-01-01", "2025-01-03")
+    assert are_adjacent_days("2025-01-01", "2024-12-31T23:00:00+00:00")
+    assert not are_adjacent_days("2025-01-01", "2025-01-03")
     assert is_near_midnight("2025-01-01T23:00:00+00:00")
     assert not is_near_midnight("2025-01-01T12:00:00+00:00")
     assert not is_near_midnight("2025-01-01T23:00:00+02:00")
@@ -107,23 +114,23 @@ def test_neighbours_and_midnights() -> None:
 def test_every_name_of_a_month_is_read(day: date, name: str) -> None:
     day = date(day.year, MONTHS[name], min(day.day, 28))
     if day <= date(2026, 3, 1):
-        assert read_date(f"{day.day} {name} {day.year}", NOW) == day.isoformat()
+        assert parse_date(f"{day.day} {name} {day.year}", NOW) == day.isoformat()
 
 
 @given(st.text(max_size=300))
 def test_nothing_is_dated_to_come(text: str) -> None:
-    found = read_date(text, NOW)
+    found = parse_date(text, NOW)
     if found is not None:
         assert FIRST_DAY <= date.fromisoformat(found[:10]) <= date(2026, 3, 1) + timedelta(days=1)
 
 
 def test_lines_without_digits_are_left_out() -> None:
-    assert datable([]) == []
+    assert filter_datable([]) == []
     lines = ["no date", "5 May 25", "", "one 1", "٥ مايو ٢٥", "é", "\ud800 1"]
-    assert datable(lines) == ["5 May 25", "٥ مايو ٢٥"]
+    assert filter_datable(lines) == ["5 May 25", "٥ مايو ٢٥"]
 
 
 @given(st.lists(st.text(st.sampled_from("12 é٢年a."), max_size=8)))
 def test_no_line_with_a_date_is_left_out(lines: list[str]) -> None:
-    kept = datable(lines)
+    kept = filter_datable(lines)
     assert [line for line in lines if sum(map(str.isdecimal, line)) > 2 and line not in kept] == []

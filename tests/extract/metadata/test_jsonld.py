@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenax.extract.metadata.jsonld import MAX_NODES, Described, nodes_of, read_jsonld, strings
+from tenax.extract.metadata.jsonld import MAX_NODES, JsonLdMetadata, parse_nodes, read_jsonld, read_strings
 
 URL = "https://h.example/a/story?x=1"
 WHOLE = {
@@ -34,7 +34,7 @@ WHOLE = {
 
 
 def test_everything_of_a_whole_description() -> None:
-    assert read_jsonld([json.dumps(WHOLE)], URL) == Described(
+    assert read_jsonld([json.dumps(WHOLE)], URL) == JsonLdMetadata(
         types=("Article", "NewsArticle"),
         headline="A & B",
         description="What it is about.",
@@ -76,7 +76,7 @@ def test_what_can_be_mended_is_read(script: str) -> None:
     "script", ["", "null", "1", "[]", "{", '"x"', "[[[[", "{]", '{"@type": 1}', '{"@graph": [null, 1]}']
 )
 def test_what_says_nothing(script: str) -> None:
-    assert read_jsonld([script]) == Described()
+    assert read_jsonld([script]) == JsonLdMetadata()
 
 
 def test_the_node_of_this_page_is_chosen_by_its_address() -> None:
@@ -111,7 +111,7 @@ def test_hostile_scripts_are_given_up(script: str) -> None:
 
 
 def test_nodes_are_counted() -> None:
-    assert len(nodes_of(json.dumps([{"@type": "Article"}] * 2_000))) == MAX_NODES
+    assert len(parse_nodes(json.dumps([{"@type": "Article"}] * 2_000))) == MAX_NODES
 
 
 JSON = st.recursive(
@@ -132,4 +132,4 @@ JSON = st.recursive(
 def test_any_json_is_read_without_a_fault(value: object) -> None:
     described = read_jsonld([json.dumps(value)], URL)
     assert all(isinstance(name, str) for name in (described.headline, described.image, *described.authors))
-    assert all(text.strip() for text in strings(value))
+    assert all(text.strip() for text in read_strings(value))

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from tenax.extract.html.dom import Dom
-from tenax.extract.metadata.read import Metadata, normal_language, read_metadata, robots_hints, shown
+from tenax.extract.metadata.read import Metadata, clean_text, normalize_language, parse_robots_hints, read_metadata
 
 
 def ld(node: object) -> str:
@@ -95,7 +95,7 @@ def test_language(html: str, language: str | None) -> None:
     ],
 )  # fmt: skip
 def test_normal_language(tag: str, normal: str | None) -> None:
-    assert normal_language(tag) == normal
+    assert normalize_language(tag) == normal
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_normal_language(tag: str, normal: str | None) -> None:
     ],
 )
 def test_robots_hints(metas: list[tuple[str, str]], header: str | None, expected: tuple[bool, bool]) -> None:
-    assert robots_hints(metas, header) == expected
+    assert parse_robots_hints(metas, header) == expected
 
 
 def test_robots_of_a_page() -> None:
@@ -194,9 +194,9 @@ def test_without_a_clock_there_are_no_dates() -> None:
 
 def test_the_title_of_the_window_is_whole() -> None:
     page = told("<title>A story | Site</title><h1>A story</h1>")
-    assert (page.title, page.window_title) == ("A story", "A story | Site")
-    assert told("<meta property=og:title content=Og><h1>H</h1>").window_title == "Og"
-    assert told("<h1>H</h1>").window_title == "H"
+    assert (page.title, page.document_title) == ("A story", "A story | Site")
+    assert told("<meta property=og:title content=Og><h1>H</h1>").document_title == "Og"
+    assert told("<h1>H</h1>").document_title == "H"
 
 
 def test_the_rest() -> None:
@@ -227,4 +227,4 @@ def test_hostile_pages_say_nothing(html: str) -> None:
 
 
 def test_shown_is_quick_on_endless_text() -> None:
-    assert shown("\x1b[" * 5_000_000, 10) == ""
+    assert clean_text("\x1b[" * 5_000_000, 10) == ""

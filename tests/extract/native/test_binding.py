@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tenax.extract.document import Document, read_with_dom
+from tenax.extract.document import Content, extract_with_dom
 from tenax.extract.html.dom import Dom
 from tenax.extract.native import binding
-from tenax.extract.native.binding import GaveUp, Sheet, open_sheet
+from tenax.extract.native.binding import NativePage, Unsupported, open_page
 from tenax.extract.native.build import library_path
 from tests.extract.markup import MARKUP
 from tests.pages.written import NOW, WrittenPage, written_pages
@@ -46,122 +46,124 @@ MADE = {
 
 def both(
     html: str, url: str | None = None, *, with_article: bool = True, with_markdown: bool = True
-) -> tuple[Document, Document]:
+) -> tuple[Content, Content]:
     """Read by the kernel, and in Python."""
-    kernel, plain = (
-        read_with_dom(
+    native, plain = (
+        extract_with_dom(
             html.encode("utf-8", "replace"),
             "text/html; charset=utf-8",
             url=url,
             now=NOW,
             with_article=with_article,
             with_markdown=with_markdown,
-            with_kernel=with_kernel,
+            with_native=with_native,
         )[0]
-        for with_kernel in (True, False)
+        for with_native in (True, False)
     )
-    return kernel, plain
+    return native, plain
 
 
-def test_there_is_a_kernel() -> None:
-    assert binding.kernel() is not None, "it was not built, or does not fit the parser: every other test would be void"
+def test_there_is_a_native() -> None:
+    assert binding.load_native() is not None, (
+        "it was not built, or does not fit the parser: every other test would be void"
+    )
 
 
 @pytest.mark.parametrize("page", written_pages(), ids=lambda page: page.name)
 def test_written_pages_are_read_alike(page: WrittenPage) -> None:
-    kernel, plain = both(page.html, page.about.url)
-    assert kernel == plain
-    assert kernel.article
+    native, plain = both(page.html, page.about.url)
+    assert native == plain
+    assert native.article
 
 
 @pytest.mark.parametrize("page", written_pages(), ids=lambda page: page.name)
 def test_written_pages_are_skimmed_alike(page: WrittenPage) -> None:
-    kernel, plain = both(page.html, with_article=False)
-    assert kernel == plain
-    assert kernel.text
+    native, plain = both(page.html, with_article=False)
+    assert native == plain
+    assert native.text
 
 
 @pytest.mark.parametrize("html", MADE.values(), ids=MADE)
 def test_what_was_made_to_break_it_is_read_alike(html: str) -> None:
     for with_article, with_markdown in ((True, True), (True, False), (False, False)):
-        kernel, plain = both(html, with_article=with_article, with_markdown=with_markdown)
-        assert kernel == plain
+        native, plain = both(html, with_article=with_article, with_markdown=with_markdown)
+        assert native == plain
 
 
 @settings(max_examples=300, deadline=None)
 @given(MARKUP, st.booleans())
 def test_markup_of_any_shape_is_read_alike(markup: str, is_wrapped: bool) -> None:
-    kernel, plain = both(f"<article>{markup * 3}</article>" if is_wrapped else markup, "https://example.org/news/a-b-c")
-    assert kernel == plain
+    native, plain = both(f"<article>{markup * 3}</article>" if is_wrapped else markup, "https://example.org/news/a-b-c")
+    assert native == plain
 
 
 @pytest.fixture
 def fresh() -> Iterator[None]:
     """The kernel is looked for again, before and after."""
-    binding._kernel.cache_clear()
+    binding._load_native.cache_clear()
     yield
-    binding._kernel.cache_clear()
+    binding._load_native.cache_clear()
 
 
 def test_a_page_that_it_gives_up_on_is_read_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
-    def give_up(self: Sheet, *_: object) -> None:
-        raise GaveUp("the page takes too much memory")
+    def give_up(self: NativePage, *_: object) -> None:
+        raise Unsupported("the page takes too much memory")
 
     page = written_pages()[0]
     _, plain = both(page.html, page.about.url)
     for name in ("read", "skim", "markdown"):
         with monkeypatch.context() as patched:
-            patched.setattr(Sheet, name, give_up)
+            patched.setattr(NativePage, name, give_up)
             assert both(page.html, page.about.url)[0] == plain
 
 
 @pytest.mark.usefixtures("fresh")
 @pytest.mark.parametrize("missing", ["library", "functions", "characters", "tags", "nodes", "patterns"])
-def test_without_a_kernel_that_fits_pages_are_read_in_python(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_native_that_fits_pages_are_read_in_python(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if missing == "library":
         monkeypatch.setattr(binding, "library_path", lambda: None)
     elif missing == "functions":
-        monkeypatch.setattr(binding, "_LEXBOR", ("no_such_function",))
+        monkeypatch.setattr(binding, "_LEXBOR_FUNCTIONS", ("no_such_function",))
     elif missing == "characters":
         path = library_path()
         monkeypatch.setattr("unicodedata.unidata_version", "13.0.0")
         monkeypatch.setattr(binding, "library_path", lambda: path)
     elif missing == "tags":
-        monkeypatch.setattr(binding, "_tags_of", lambda _: {"a": 1})
+        monkeypatch.setattr(binding, "_read_tags", lambda _: {"a": 1})
     elif missing == "nodes":
-        monkeypatch.setattr(binding, "_is_mirrored", lambda *_: False)
+        monkeypatch.setattr(binding, "_matches_node", lambda *_: False)
     else:
         monkeypatch.setattr("tenax.extract.native.class_hints.regex", object())
-    assert binding.kernel() is None
-    assert open_sheet(1) is None
+    assert binding.load_native() is None
+    assert open_page(1) is None
     page = written_pages()[0]
-    kernel, plain = both(page.html, page.about.url)
-    assert kernel == plain
+    native, plain = both(page.html, page.about.url)
+    assert native == plain
 
 
 def test_pages_are_given_back_and_used_again() -> None:
-    ready = binding.kernel()
+    ready = binding.load_native()
     assert ready is not None
     dom = Dom("<p>words")
     assert dom.root is not None
-    sheets = [open_sheet(dom.root.mem_id) for _ in range(8)]
-    for sheet in sheets:
-        assert sheet is not None
-        assert sheet.skim().text == "words"
-        sheet.close()
-        sheet.close()
-    one = ready.page()
-    ready.give_back(one)
-    assert ready.page() == one
-    ready.give_back(one)
+    sheets = [open_page(dom.root.mem_id) for _ in range(8)]
+    for native_page in sheets:
+        assert native_page is not None
+        assert native_page.skim().text == "words"
+        native_page.close()
+        native_page.close()
+    one = ready.acquire_page()
+    ready.release_page(one)
+    assert ready.acquire_page() == one
+    ready.release_page(one)
 
 
 def test_the_mirror_shows_what_the_parser_says() -> None:
-    ready = binding.kernel()
+    ready = binding.load_native()
     assert ready is not None
     dom = Dom("<p>word</p>")
     text = dom.select("p")[0].first_child
     assert text is not None
     seen = (ctypes.c_uint64 * 8)()
-    ready.call.kernel_mirror(text.mem_id, seen)
+    ready.functions.native_node_fields(text.mem_id, seen)
     assert (seen[1], seen[2], chr(seen[6]), chr(seen[7])) == (3, 4, "w", "d")

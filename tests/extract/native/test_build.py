@@ -14,7 +14,14 @@ from pathlib import Path
 import pytest
 
 from tenax.extract.native import build as builder
-from tenax.extract.native.build import CHARACTERS, IN_A_WHEEL, LOG, NO_COMPILER, NOT_BUILT, library_path
+from tenax.extract.native.build import (
+    BUILD_FAILED,
+    LOG_NAME,
+    NO_COMPILER,
+    UNICODE_TABLES_NAME,
+    WHEEL_LIBRARY_NAME,
+    library_path,
+)
 
 ANSWER = '/* Answers. */\n#include "twice.h"\nint answer(int x) { return twice(x) + 1; }\n'
 TWICE = '/* Doubles. */\n#include "twice.h"\nint twice(int x) { return 2 * x; }\n'
@@ -80,9 +87,9 @@ def test_the_tables_of_characters_are_those_of_this_python(folder: Path, version
 
 def test_the_tables_among_the_sources_are_as_they_would_be_made() -> None:
     """By the Python that they are of; another makes its own."""
-    kernel = Path(builder.__file__).parent
-    kept = (kernel / CHARACTERS).read_text()
-    made = subprocess.check_output([sys.executable, "-I", str(kernel / "make_unicode.py")], text=True)
+    native = Path(builder.__file__).parent
+    kept = (native / UNICODE_TABLES_NAME).read_text()
+    made = subprocess.check_output([sys.executable, "-I", str(native / "make_unicode.py")], text=True)
     assert (made == kept) == (f'"{unicodedata.unidata_version}"' in kept)
 
 
@@ -165,8 +172,8 @@ def test_what_does_not_compile_leaves_a_log_and_no_library(folder: Path, source:
     build(folder)
     (folder / "answer.c").write_text(source)
     done = build(folder)
-    log = folder / LOG
-    assert done.returncode == NOT_BUILT and done.stdout == ""
+    log = folder / LOG_NAME
+    assert done.returncode == BUILD_FAILED and done.stdout == ""
     assert done.stderr.count("\n") == 1 and done.stderr.endswith(f"(details: {log})\n")
     assert first_error in done.stderr and first_error in log.read_text()
     assert libraries(folder) == [] and not list(folder.glob(".building-*"))
@@ -177,7 +184,7 @@ def test_what_does_not_compile_leaves_a_log_and_no_library(folder: Path, source:
 def test_a_folder_that_cannot_be_written_is_said_in_one_line(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     done = build(folder, "--out", str(tmp_path / "file"))
-    assert done.returncode == NOT_BUILT and done.stderr.count("\n") == 1
+    assert done.returncode == BUILD_FAILED and done.stderr.count("\n") == 1
 
 
 def test_builds_at_the_same_moment_do_not_disturb_each_other(folder: Path) -> None:
@@ -230,6 +237,6 @@ def test_a_wheel_brings_the_library_without_its_sources(folder: Path) -> None:
     for file in folder.glob("*.[ch]"):
         file.unlink()
     assert library_path(folder) is None, "one of sources that are not there"
-    library.rename(folder / IN_A_WHEEL)
-    assert library_path(folder) == folder / IN_A_WHEEL
-    assert build(folder).returncode == NOT_BUILT
+    library.rename(folder / WHEEL_LIBRARY_NAME)
+    assert library_path(folder) == folder / WHEEL_LIBRARY_NAME
+    assert build(folder).returncode == BUILD_FAILED

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tenax.extract.html.dom import Dom
-from tenax.extract.metadata.bylines import AUTHORS, DATES
-from tenax.extract.native.binding import open_sheet
+from tenax.extract.metadata.bylines import AUTHOR_SELECTORS, DATE_SELECTORS
+from tenax.extract.native.binding import open_page
 from tests.pages.written import written_pages
 
-CLAUSES = (*AUTHORS, *DATES)
+CLAUSES = (*AUTHOR_SELECTORS, *DATE_SELECTORS)
 MADE = {
     "<p itemprop='x author'>": "[itemprop~=author]",
     "<a rel='me author'>": "[rel~=author]",
@@ -29,10 +29,10 @@ MADE = {
 
 
 def marks_of(dom: Dom) -> set[str]:
-    sheet = open_sheet(dom.root.mem_id) if dom.root is not None else None
-    assert sheet is not None
-    sheet.close()
-    return {clause for bit, clause in enumerate(CLAUSES) if sheet.seen.byline_marks >> bit & 1}
+    native_page = open_page(dom.root.mem_id) if dom.root is not None else None
+    assert native_page is not None
+    native_page.close()
+    return {clause for bit, clause in enumerate(CLAUSES) if native_page.scan.byline_clauses >> bit & 1}
 
 
 @pytest.mark.parametrize(("html", "clause"), MADE.items())

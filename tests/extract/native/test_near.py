@@ -9,11 +9,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tenax.extract.document import read_with_dom
+from tenax.extract.document import extract_with_dom
 from tenax.extract.html.dom import Dom
-from tenax.extract.html.head import stamps
-from tenax.extract.metadata.bylines import beginning_of, lines_around, lines_with_years, lone_dates
-from tenax.extract.native.binding import Sheet, open_sheet
+from tenax.extract.html.head import find_script_dates
+from tenax.extract.metadata.bylines import filter_lone_dates, find_lines_near_title, find_lines_with_years, title_prefix
+from tenax.extract.native.binding import NativePage, open_page
 from tests.pages.written import written_pages
 
 NUMBERS = (0.0,) * 19
@@ -21,24 +21,24 @@ NUMBERS = (0.0,) * 19
 
 
 @contextmanager
-def opened(dom: Dom) -> Iterator[Sheet]:
-    sheet = open_sheet(dom.root.mem_id) if dom.root is not None else None
-    assert sheet is not None
+def opened(dom: Dom) -> Iterator[NativePage]:
+    native_page = open_page(dom.root.mem_id) if dom.root is not None else None
+    assert native_page is not None
     try:
-        yield sheet
+        yield native_page
     finally:
-        sheet.close()
+        native_page.close()
 
 
 def check(text: str, title: str) -> None:
     """Both find the same in a page with these lines."""
-    with opened(Dom("".join(f"<p>{line}</p>" for line in text.split("\n")))) as sheet:
-        read = sheet.read("", NUMBERS).text
-        found = sheet.lines(beginning_of(title))
+    with opened(Dom("".join(f"<p>{line}</p>" for line in text.split("\n")))) as native_page:
+        read = native_page.read("", NUMBERS).text
+        found = native_page.find_byline_lines(title_prefix(title))
     assert found is not None
-    assert found[0] == list(lines_around(title, read))
-    years = lines_with_years(read)
-    assert lone_dates(found[1]) == lone_dates(years)
+    assert found[0] == list(find_lines_near_title(title, read))
+    years = find_lines_with_years(read)
+    assert filter_lone_dates(found[1]) == filter_lone_dates(years)
     assert found[1] in (years, [])
 
 
@@ -104,22 +104,22 @@ def test_lines_of_any_kind(lines: list[str], start: int, length: int) -> None:
 def test_written_pages() -> None:
     for page in written_pages():
         dom = Dom(page.html)
-        with opened(dom) as sheet:
-            text = sheet.read("", NUMBERS).text
-            found = sheet.lines(beginning_of(page.about.title))
-            may_have_stamps = sheet.may_have_stamps()
+        with opened(dom) as native_page:
+            text = native_page.read("", NUMBERS).text
+            found = native_page.find_byline_lines(title_prefix(page.about.title))
+            may_have_stamps = native_page.may_have_script_dates()
         assert found is not None
-        assert found[0] == list(lines_around(page.about.title, text))
-        assert lone_dates(found[1]) == lone_dates(lines_with_years(text))
-        assert may_have_stamps or not list(stamps(dom))
+        assert found[0] == list(find_lines_near_title(page.about.title, text))
+        assert filter_lone_dates(found[1]) == filter_lone_dates(find_lines_with_years(text))
+        assert may_have_stamps or not list(find_script_dates(dom))
 
 
 def test_a_page_that_was_not_read_has_no_lines() -> None:
-    with opened(Dom("<p>words")) as sheet:
-        assert sheet.lines("words") is None
-        sheet.read("", NUMBERS)
-        assert sheet.lines("words") == ([], [])
-        assert sheet.lines("\ud800") is None
+    with opened(Dom("<p>words")) as native_page:
+        assert native_page.find_byline_lines("words") is None
+        native_page.read("", NUMBERS)
+        assert native_page.find_byline_lines("words") == ([], [])
+        assert native_page.find_byline_lines("\ud800") is None
 
 
 @pytest.mark.parametrize(
@@ -140,9 +140,9 @@ def test_a_page_that_was_not_read_has_no_lines() -> None:
 )
 def test_pages_that_may_have_stamps(html: str, may: bool) -> None:
     dom = Dom(html)
-    with opened(dom) as sheet:
-        assert sheet.may_have_stamps() is may
-    assert may or not list(stamps(dom))
+    with opened(dom) as native_page:
+        assert native_page.may_have_script_dates() is may
+    assert may or not list(find_script_dates(dom))
 
 
 @settings(max_examples=300, deadline=None)
@@ -154,13 +154,13 @@ def test_pages_that_may_have_stamps(html: str, may: bool) -> None:
 )  # fmt: skip
 def test_no_stamp_is_missed(scripts: list[str]) -> None:
     dom = Dom("".join(f"<script>{script}</script>" for script in scripts))
-    with opened(dom) as sheet:
-        assert sheet.may_have_stamps() or not list(stamps(dom))
+    with opened(dom) as native_page:
+        assert native_page.may_have_script_dates() or not list(find_script_dates(dom))
 
 
 def test_nobody_searches_a_page_that_is_closed() -> None:
     page = written_pages()[0]
-    _, dom = read_with_dom(page.html.encode(), "text/html")
+    _, dom = extract_with_dom(page.html.encode(), "text/html")
     assert dom is not None
-    assert dom.seen is not None
+    assert dom.scan is not None
     assert dom.searcher is None

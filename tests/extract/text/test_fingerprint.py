@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenax.extract.text.fingerprint import MAX_CHARS, NEAR_LIKENESS, bands, content_hash, likeness, near_fingerprint
+from tenax.extract.text.fingerprint import (
+    MAX_CHARS,
+    MIN_NEAR_SIMILARITY,
+    content_hash,
+    fingerprint_bands,
+    fingerprint_similarity,
+    near_fingerprint,
+)
 
 VOCABULARY = [f"word{number}" for number in range(2_000)]
 
@@ -26,7 +33,7 @@ def words(count: int, seed: int) -> list[str]:
 
 
 def like(one: list[str], other: list[str], space: str = " ") -> float:
-    return likeness(near_fingerprint(space.join(one)), near_fingerprint(space.join(other)))
+    return fingerprint_similarity(near_fingerprint(space.join(one)), near_fingerprint(space.join(other)))
 
 
 def test_equal_text_has_equal_hash() -> None:
@@ -36,7 +43,7 @@ def test_equal_text_has_equal_hash() -> None:
 
 
 def test_a_fingerprint_never_changes() -> None:
-    """Stored ones are compared with those of tomorrow's crawl: whoever changes this makes every ledger blind."""
+    """Stored ones are compared with those of tomorrow's crawl: whoever changes this makes every database blind."""
     said = near_fingerprint("The cat sat on the mat, and the dog lay down beside it.")
     assert hashlib.sha256(said).hexdigest() == "d0db95ebe5f9ab5a69bc63ef5364babdc7e571bddbfb10ebdafbd7a680082d74"
     said = near_fingerprint("今天的天气很好，我们决定去公园散步。Größe “und” Länge")
@@ -62,16 +69,18 @@ def test_case_spaces_and_punctuation_do_not_count(one: str, other: str) -> None:
 @pytest.mark.parametrize("text", ["", " \n", "?! – …", "、。"])
 def test_a_text_without_words_is_like_nothing(text: str) -> None:
     assert near_fingerprint(text) == b""
-    assert bands(b"") == ()
-    assert likeness(b"", b"") == likeness(b"", near_fingerprint("a word")) == 0.0
+    assert fingerprint_bands(b"") == ()
+    assert fingerprint_similarity(b"", b"") == fingerprint_similarity(b"", near_fingerprint("a word")) == 0.0
 
 
 @pytest.mark.parametrize("count", [50, 200, 2_000])
 def test_a_small_edit_is_found_and_another_text_is_not(count: int) -> None:
     text = words(count, seed=1)
     edited = [*text[: count // 2], "changed", *text[count // 2 + 1 :]]
-    assert like(text, edited) >= NEAR_LIKENESS
-    assert not set(bands(near_fingerprint(" ".join(text)))).isdisjoint(bands(near_fingerprint(" ".join(edited))))
+    assert like(text, edited) >= MIN_NEAR_SIMILARITY
+    assert not set(fingerprint_bands(near_fingerprint(" ".join(text)))).isdisjoint(
+        fingerprint_bands(near_fingerprint(" ".join(edited)))
+    )
     assert like(text, words(count, seed=2)) < 0.1
 
 
@@ -80,32 +89,37 @@ def test_no_length_parts_a_text_from_one_that_is_a_little_longer(count: int) -> 
     """The shorter a text the more of its windows count, step by step: two sides of a step are still alike."""
     text = random.Random(3).choices(PROSE.split(), k=count)
     longer = [*text, *random.Random(5).choices(PROSE.split(), k=max(1, count // 50))]
-    assert like(text, longer) >= NEAR_LIKENESS
-    assert not set(bands(near_fingerprint(" ".join(text)))).isdisjoint(bands(near_fingerprint(" ".join(longer))))
+    assert like(text, longer) >= MIN_NEAR_SIMILARITY
+    assert not set(fingerprint_bands(near_fingerprint(" ".join(text)))).isdisjoint(
+        fingerprint_bands(near_fingerprint(" ".join(longer)))
+    )
 
 
 @pytest.mark.parametrize("alphabet", ["0123456789", "aeiou", "отсе", "αειο", "ال", "ഒരു"])
 def test_a_text_of_strange_letters_has_windows_too(alphabet: str) -> None:
     text = ["".join(random.Random(seed).choices(alphabet, k=6)) for seed in range(300)]
-    assert like(text, [*text[:150], *text[151:]]) >= NEAR_LIKENESS
-    assert like(text, text[::-1]) < NEAR_LIKENESS
+    assert like(text, [*text[:150], *text[151:]]) >= MIN_NEAR_SIMILARITY
+    assert like(text, text[::-1]) < MIN_NEAR_SIMILARITY
 
 
 def test_half_a_page_in_another_script_counts() -> None:
     boilerplate = "All rights are reserved by the publisher and nothing may be copied without asking. " * 4
     one, other = ("".join(map(chr, random.Random(seed).choices(range(0x4E00, 0x9F00), k=200))) for seed in (1, 2))
-    assert likeness(near_fingerprint(boilerplate + one), near_fingerprint(boilerplate + other)) < NEAR_LIKENESS
+    assert (
+        fingerprint_similarity(near_fingerprint(boilerplate + one), near_fingerprint(boilerplate + other))
+        < MIN_NEAR_SIMILARITY
+    )
 
 
 def test_characters_count_as_words_where_words_have_no_spaces() -> None:
     text = [chr(0x4E00 + point) for point in random.Random(4).choices(range(3_000), k=400)]
     edited = [*text[:200], "\u9f00", "\u9f01", *text[202:]]
-    assert NEAR_LIKENESS < like(text, edited, space="") < 1
+    assert MIN_NEAR_SIMILARITY < like(text, edited, space="") < 1
     assert like(text, text[::-1], space="") < 0.1
 
 
 @pytest.mark.parametrize("kept", [0.2, 0.5, 0.8])
-def test_likeness_estimates_the_share_of_common_runs(kept: float) -> None:
+def test_similarity_estimates_the_share_of_common_runs(kept: float) -> None:
     """Two texts with a common part; the mean over many is right, though each is only an estimate."""
     estimates = []
     for seed in range(30):
@@ -117,8 +131,8 @@ def test_likeness_estimates_the_share_of_common_runs(kept: float) -> None:
 
 @pytest.mark.parametrize("text", ["one", "one two", "one two three", "one two three four"])
 def test_a_text_no_longer_than_a_run_is_like_itself_alone(text: str) -> None:
-    assert likeness(near_fingerprint(text), near_fingerprint(text.upper())) == 1.0
-    assert likeness(near_fingerprint(text), near_fingerprint(f"no{text}")) == 0.0
+    assert fingerprint_similarity(near_fingerprint(text), near_fingerprint(text.upper())) == 1.0
+    assert fingerprint_similarity(near_fingerprint(text), near_fingerprint(f"no{text}")) == 0.0
 
 
 def test_what_is_beyond_the_limit_does_not_count() -> None:
@@ -130,5 +144,5 @@ def test_what_is_beyond_the_limit_does_not_count() -> None:
 def test_any_text_has_one_and_it_is_like_itself(text: str) -> None:
     fingerprint = near_fingerprint(text)
     assert len(fingerprint) in (0, 128)
-    assert likeness(fingerprint, fingerprint) == float(bool(fingerprint))
-    assert all(-(2**63) <= band < 2**63 for band in bands(fingerprint))
+    assert fingerprint_similarity(fingerprint, fingerprint) == float(bool(fingerprint))
+    assert all(-(2**63) <= band < 2**63 for band in fingerprint_bands(fingerprint))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tenax.extract.html.dom import Dom
-from tenax.extract.text.visible import inert, one_line, page_text, plain_text, visible_text
+from tenax.extract.text.visible import collapse_spaces, page_text, plain_text, strip_controls, visible_text
 
 
 def text_of(html: str, max_chars: int = 1000) -> str:
@@ -82,10 +82,10 @@ def test_plain_text_keeps_its_lines() -> None:
 
 
 def test_inert_text_is_the_same_text() -> None:
-    assert inert("a\tb\nc é 日") == "a\tb\nc é 日"
-    assert inert("\x00a\x08\x1bb\x7f\x9bc") == "abc"
+    assert strip_controls("a\tb\nc é 日") == "a\tb\nc é 日"
+    assert strip_controls("\x00a\x08\x1bb\x7f\x9bc") == "abc"
 
 
 @given(st.text(st.sampled_from("ab \t\n\xa0\u2003\x1f\u200b")))
 def test_one_line_has_single_spaces(text: str) -> None:
-    assert one_line(text) == " ".join(text.split())
+    assert collapse_spaces(text) == " ".join(text.split())

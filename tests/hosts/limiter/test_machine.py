@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 from tenax.clock import ManualClock, SteadyClock
 from tenax.config import PolitenessConfig
-from tenax.hosts import SharedTurns, Turn
-from tenax.hosts.limiter.machine import MachineTurns, open_turns
-from tenax.hosts.limiter.machine_table import place_of
-from tenax.hosts.limiter.process import LocalTurns
-from tests.contracts.turns import HOST, NOW, TurnsContract
+from tenax.hosts import Permit, RateLimiter
+from tenax.hosts.limiter.machine import MachineRateLimiter, open_rate_limiter
+from tenax.hosts.limiter.machine_table import key_slot
+from tenax.hosts.limiter.process import ProcessRateLimiter
+from tests.contracts.rate_limiter import HOST, NOW, TurnsContract
 
 ROOT = Path(__file__).parents[3]
 PACE_SECONDS = 0.05
@@ -32,10 +32,10 @@ def directory(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def turns(directory: Path) -> Iterator[SharedTurns]:
-    turns = MachineTurns(directory, ManualClock(NOW))
-    yield turns
-    turns.close()
+def turns(directory: Path) -> Iterator[RateLimiter]:
+    rate_limiter = MachineRateLimiter(directory, ManualClock(NOW))
+    yield rate_limiter
+    rate_limiter.close()
 
 
 class TestMachineTurns(TurnsContract): ...
@@ -46,7 +46,7 @@ class TestMachineTurns(TurnsContract): ...
 # Calls happen on whole hundredths and paces end between them, so that rounding decides nothing.
 SOME_TURNS = st.lists(
     st.builds(
-        Turn,
+        Permit,
         st.sampled_from(["host http://a.example", "host http://b.example", "address 1.2.3.4"]),
         st.sampled_from([0.0, 0.015, 0.105, 0.995]),
         st.sampled_from([0.0, 0.205, 1.005]),
@@ -62,12 +62,12 @@ CALLS = st.lists(
 @settings(max_examples=150, deadline=None)
 @given(CALLS)
 def test_two_who_share_a_machine_are_served_like_two_who_share_a_process(
-    calls: list[tuple[int, bool, str, list[Turn]]],
+    calls: list[tuple[int, bool, str, list[Permit]]],
 ) -> None:
     with tempfile.TemporaryDirectory() as parent:
-        expected, clock = LocalTurns(), SteadyClock()
-        both = [MachineTurns(Path(parent) / "tenax", clock) for _ in range(2)]
-        both[1]._me = both[0]._me  # not to be kinder to each other than one is to itself
+        expected, clock = ProcessRateLimiter(), SteadyClock()
+        both = [MachineRateLimiter(Path(parent) / "tenax", clock) for _ in range(2)]
+        both[1]._owner_id = both[0]._owner_id  # not to be kinder to each other than one is to itself
         begin = round(clock.now())
         hundredths = 0
         for later, is_first, what, turns in calls:
@@ -75,16 +75,16 @@ def test_two_who_share_a_machine_are_served_like_two_who_share_a_process(
             now = begin + hundredths / 100
             one = both[is_first]
             if what == "end":
-                one.end(turns, now)
-                expected.end(turns, now)
+                one.release(turns, now)
+                expected.release(turns, now)
                 continue
             if what == "hold":
-                for turn in turns:
-                    one.hold(turn.key, now + turn.pace_seconds, now)
-                    expected.hold(turn.key, now + turn.pace_seconds, now)
+                for permit in turns:
+                    one.back_off(permit.key, now + permit.pace_seconds, now)
+                    expected.back_off(permit.key, now + permit.pace_seconds, now)
                 continue
-            local = expected.take(turns, now)
-            shared = one.take(turns, now)
+            local = expected.acquire(turns, now)
+            shared = one.acquire(turns, now)
             assert (shared == now) == (local == now)
             assert shared == pytest.approx(local, abs=1e-4)
         for one in both:
@@ -114,56 +114,58 @@ def test_two_processes_with_four_threads_each_keep_one_pace(directory: Path) -> 
 
 def test_killing_a_process_in_flight_holds_others_up_no_longer_than_its_request(directory: Path) -> None:
     clock = SteadyClock()
-    turns = MachineTurns(directory, clock)
-    turn = Turn("host http://a.example", 1.0, busy_seconds=200.0)
+    rate_limiter = MachineRateLimiter(directory, clock)
+    permit = Permit("host http://a.example", 1.0, busy_seconds=200.0)
     victim = worker(directory, pace=1.0, busy_seconds=200.0, threads=0, most=0)
     assert victim.stdout is not None
     assert victim.stdout.readline() == "taken\n"
     victim.kill()
     victim.communicate()
     now = clock.now()
-    assert turns.take([turn], now) == pytest.approx(now + 1.0, abs=0.01), "it may be answered yet"
-    assert turns.take([turn], now + 100) > now + 100
-    assert turns.take([turn], now + 200) == now + 200
-    turns.close()
+    assert rate_limiter.acquire([permit], now) == pytest.approx(now + 1.0, abs=0.01), "it may be answered yet"
+    assert rate_limiter.acquire([permit], now + 100) > now + 100
+    assert rate_limiter.acquire([permit], now + 200) == now + 200
+    rate_limiter.close()
 
 
 def test_a_bucket_that_stays_locked_stops_nobody_and_a_lock_ends_with_its_owner(directory: Path) -> None:
-    turns = MachineTurns(directory, ManualClock(NOW))
-    stopped = MachineTurns(directory, ManualClock(NOW))
-    assert turns.take([HOST], NOW) == NOW
-    assert stopped._lock([place_of(HOST.key)])
-    assert NOW + 40 < turns.take([HOST], NOW + 40) < NOW + 40.1
-    turns.end([HOST], NOW + 1)
-    turns.hold(HOST.key, NOW + 20, NOW + 1)
-    assert turns.take([Turn("host http://elsewhere.example", 1.0)], NOW) == NOW
+    rate_limiter = MachineRateLimiter(directory, ManualClock(NOW))
+    stopped = MachineRateLimiter(directory, ManualClock(NOW))
+    assert rate_limiter.acquire([HOST], NOW) == NOW
+    assert stopped._lock([key_slot(HOST.key)])
+    assert NOW + 40 < rate_limiter.acquire([HOST], NOW + 40) < NOW + 40.1
+    rate_limiter.release([HOST], NOW + 1)
+    rate_limiter.back_off(HOST.key, NOW + 20, NOW + 1)
+    assert rate_limiter.acquire([Permit("host http://elsewhere.example", 1.0)], NOW) == NOW
     stopped.close()
-    assert turns.take([HOST], NOW + 2) == pytest.approx(NOW + 20, abs=1e-5), "written late, but written"
-    assert turns.take([HOST], NOW + 21) == NOW + 21
-    turns.close()
+    assert rate_limiter.acquire([HOST], NOW + 2) == pytest.approx(NOW + 20, abs=1e-5), "written late, but written"
+    assert rate_limiter.acquire([HOST], NOW + 21) == NOW + 21
+    rate_limiter.close()
 
 
 def test_a_bucket_that_stays_locked_does_not_keep_the_ends_of_others(directory: Path) -> None:
-    turns, stopped = (MachineTurns(directory, ManualClock(NOW)) for _ in range(2))
-    held = [Turn(f"host http://{number}.example", 1.0, 30.0) for number in range(20)]
-    for turn in held:
-        turns.take([turn], NOW)
-    assert stopped._lock([place_of(held[7].key)])
-    turns.end_all([(turn, NOW + 1) for turn in held])
-    assert [turn for turn in held[:7] if turns.take([turn], NOW + 2.1) > NOW + 2.1] == []
+    rate_limiter, stopped = (MachineRateLimiter(directory, ManualClock(NOW)) for _ in range(2))
+    held = [Permit(f"host http://{number}.example", 1.0, 30.0) for number in range(20)]
+    for permit in held:
+        rate_limiter.acquire([permit], NOW)
+    assert stopped._lock([key_slot(held[7].key)])
+    rate_limiter.release_all([(permit, NOW + 1) for permit in held])
+    assert [permit for permit in held[:7] if rate_limiter.acquire([permit], NOW + 2.1) > NOW + 2.1] == []
     stopped.close()
-    assert [turn for turn in held[7:] if turns.take([turn], NOW + 2.1) > NOW + 2.1] == [], "late, but written"
-    turns.close()
+    assert [permit for permit in held[7:] if rate_limiter.acquire([permit], NOW + 2.1) > NOW + 2.1] == [], (
+        "late, but written"
+    )
+    rate_limiter.close()
 
 
 def test_what_cannot_be_written_for_long_is_not_piled_up(directory: Path) -> None:
-    turns, stopped = (MachineTurns(directory, ManualClock(NOW)) for _ in range(2))
-    assert stopped._lock([place_of(HOST.key)])
+    rate_limiter, stopped = (MachineRateLimiter(directory, ManualClock(NOW)) for _ in range(2))
+    assert stopped._lock([key_slot(HOST.key)])
     for _ in range(2000):
-        turns._late.append(([place_of(HOST.key)], lambda: None))
-    assert turns.take([HOST], NOW) > NOW
-    assert len(turns._late) <= 1000
-    for one in (stopped, turns):
+        rate_limiter._pending_writes.append(([key_slot(HOST.key)], lambda: None))
+    assert rate_limiter.acquire([HOST], NOW) > NOW
+    assert len(rate_limiter._pending_writes) <= 1000
+    for one in (stopped, rate_limiter):
         one.close()
 
 
@@ -183,63 +185,63 @@ class Naps:
 def test_the_event_loop_waits_no_longer_than_two_milliseconds_for_a_lock(
     directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    turns, stopped = (MachineTurns(directory, ManualClock(NOW)) for _ in range(2))
+    rate_limiter, stopped = (MachineRateLimiter(directory, ManualClock(NOW)) for _ in range(2))
     naps = Naps()
     monkeypatch.setattr("tenax.hosts.limiter.machine.time", naps)
-    assert stopped._lock([place_of(HOST.key)])
+    assert stopped._lock([key_slot(HOST.key)])
     for call in (
-        lambda: turns.take([HOST], NOW),
-        lambda: turns.end([HOST], NOW),
-        lambda: turns.hold(HOST.key, NOW, NOW),
+        lambda: rate_limiter.acquire([HOST], NOW),
+        lambda: rate_limiter.release([HOST], NOW),
+        lambda: rate_limiter.back_off(HOST.key, NOW, NOW),
     ):
-        turns._late.clear()
+        rate_limiter._pending_writes.clear()
         began = naps.now
         call()
         assert 0.0005 < naps.now - began < 0.002
-    for one in (stopped, turns):
+    for one in (stopped, rate_limiter):
         one.close()
 
 
 def test_a_pace_that_one_crawl_has_learned_is_kept_by_the_others(directory: Path) -> None:
-    slow, fast = (MachineTurns(directory, ManualClock(NOW)) for _ in range(2))
-    other = Turn("host http://b.example", 2.0, 30.0)
-    slow.hold(HOST.key, 0.0, NOW, pace_seconds=8.0)
-    assert fast.take([HOST, other], NOW) == NOW
-    fast.end([HOST, other], NOW + 1)
-    assert fast.take([HOST], NOW + 3.1) == pytest.approx(NOW + 9, abs=0.01), "its own is two seconds"
-    assert fast.take([other], NOW + 3.1) == NOW + 3.1
-    fast.hold(HOST.key, 0.0, NOW + 3, pace_seconds=3.0)
-    assert fast.take([HOST], NOW + 9.1) == NOW + 9.1, "who knows a faster one does not change it"
-    fast.end([HOST], NOW + 10)
-    assert slow.take([HOST], NOW + 12) == pytest.approx(NOW + 18, abs=0.01)
-    slow.hold(HOST.key, 0.0, NOW + 18, pace_seconds=4.0)
-    slow.take([HOST], NOW + 18.1)
-    slow.end([HOST], NOW + 18.1)
-    fast.take([HOST], NOW + 30)
-    fast.end([HOST], NOW + 30)
-    assert fast.take([HOST], NOW + 33) == pytest.approx(NOW + 34, abs=0.01), "who said it may say otherwise"
-    fast.take([HOST], NOW + 700)
-    fast.end([HOST], NOW + 700)
-    assert fast.take([HOST], NOW + 702.1) == NOW + 702.1, "nobody has said it for ten minutes"
+    slow, fast = (MachineRateLimiter(directory, ManualClock(NOW)) for _ in range(2))
+    other = Permit("host http://b.example", 2.0, 30.0)
+    slow.back_off(HOST.key, 0.0, NOW, pace_seconds=8.0)
+    assert fast.acquire([HOST, other], NOW) == NOW
+    fast.release([HOST, other], NOW + 1)
+    assert fast.acquire([HOST], NOW + 3.1) == pytest.approx(NOW + 9, abs=0.01), "its own is two seconds"
+    assert fast.acquire([other], NOW + 3.1) == NOW + 3.1
+    fast.back_off(HOST.key, 0.0, NOW + 3, pace_seconds=3.0)
+    assert fast.acquire([HOST], NOW + 9.1) == NOW + 9.1, "who knows a faster one does not change it"
+    fast.release([HOST], NOW + 10)
+    assert slow.acquire([HOST], NOW + 12) == pytest.approx(NOW + 18, abs=0.01)
+    slow.back_off(HOST.key, 0.0, NOW + 18, pace_seconds=4.0)
+    slow.acquire([HOST], NOW + 18.1)
+    slow.release([HOST], NOW + 18.1)
+    fast.acquire([HOST], NOW + 30)
+    fast.release([HOST], NOW + 30)
+    assert fast.acquire([HOST], NOW + 33) == pytest.approx(NOW + 34, abs=0.01), "who said it may say otherwise"
+    fast.acquire([HOST], NOW + 700)
+    fast.release([HOST], NOW + 700)
+    assert fast.acquire([HOST], NOW + 702.1) == NOW + 702.1, "nobody has said it for ten minutes"
     for one in (slow, fast):
         one.close()
 
 
 def test_who_came_in_vain_has_the_next_turn(directory: Path) -> None:
-    quick, late = (MachineTurns(directory, ManualClock(NOW)) for _ in range(2))
-    quick.take([HOST], NOW)
-    quick.end([HOST], NOW + 1)
-    assert quick.take([HOST], NOW + 2) == pytest.approx(NOW + 3, abs=0.01)
-    again_at = late.take([HOST], NOW + 2.5)
+    quick, late = (MachineRateLimiter(directory, ManualClock(NOW)) for _ in range(2))
+    quick.acquire([HOST], NOW)
+    quick.release([HOST], NOW + 1)
+    assert quick.acquire([HOST], NOW + 2) == pytest.approx(NOW + 3, abs=0.01)
+    again_at = late.acquire([HOST], NOW + 2.5)
     assert again_at == pytest.approx(NOW + 3, abs=0.01)
-    wait_until = quick.take([HOST], NOW + 3.01)
+    wait_until = quick.acquire([HOST], NOW + 3.01)
     assert wait_until == pytest.approx(NOW + 3.05, abs=0.01), "though it was there first"
-    assert late.take([HOST], NOW + 3.02) == NOW + 3.02
-    late.end([HOST], NOW + 4)
-    assert late.take([HOST], NOW + 6.1) == NOW + 6.1, "nobody waits for those who do not ask"
-    late.end([HOST], NOW + 7)
-    quick.take([HOST], NOW + 8)
-    assert late.take([HOST], NOW + 9.2) == NOW + 9.2, "nor any longer than a moment"
+    assert late.acquire([HOST], NOW + 3.02) == NOW + 3.02
+    late.release([HOST], NOW + 4)
+    assert late.acquire([HOST], NOW + 6.1) == NOW + 6.1, "nobody waits for those who do not ask"
+    late.release([HOST], NOW + 7)
+    quick.acquire([HOST], NOW + 8)
+    assert late.acquire([HOST], NOW + 9.2) == NOW + 9.2, "nor any longer than a moment"
     for one in (quick, late):
         one.close()
 
@@ -248,24 +250,24 @@ def test_who_came_in_vain_has_the_next_turn(directory: Path) -> None:
 
 
 def test_processes_that_disagree_about_the_wall_clock_agree_about_turns(directory: Path) -> None:
-    one = MachineTurns(directory, ManualClock(NOW))
-    hour_later = MachineTurns(directory, ManualClock(NOW + 3600))
-    assert one.take([HOST], NOW) == NOW
-    assert hour_later.take([HOST], NOW + 3629) == pytest.approx(NOW + 3630, abs=0.5)
-    for turns in (one, hour_later):
-        turns.close()
+    one = MachineRateLimiter(directory, ManualClock(NOW))
+    hour_later = MachineRateLimiter(directory, ManualClock(NOW + 3600))
+    assert one.acquire([HOST], NOW) == NOW
+    assert hour_later.acquire([HOST], NOW + 3629) == pytest.approx(NOW + 3630, abs=0.5)
+    for rate_limiter in (one, hour_later):
+        rate_limiter.close()
 
 
 def test_after_a_restart_of_the_machine_old_turns_mean_nothing(directory: Path) -> None:
     clock = ManualClock(NOW)
-    before = MachineTurns(directory, clock)
+    before = MachineRateLimiter(directory, clock)
     clock.advance(864_000)  # ten days up
-    slow = Turn("host http://slow.example", 86_400.0)
-    assert before.take([slow, HOST], clock.now()) == clock.now()
+    slow = Permit("host http://slow.example", 86_400.0)
+    assert before.acquire([slow, HOST], clock.now()) == clock.now()
     before.close()
-    after = MachineTurns(directory, ManualClock(NOW))  # its machine has been up for less
-    assert after.take([slow, HOST], NOW) == NOW
-    assert after.take([slow], NOW + 1) == pytest.approx(NOW + 86_400, abs=1e-5)
+    after = MachineRateLimiter(directory, ManualClock(NOW))  # its machine has been up for less
+    assert after.acquire([slow, HOST], NOW) == NOW
+    assert after.acquire([slow], NOW + 1) == pytest.approx(NOW + 86_400, abs=1e-5)
     after.close()
 
 
@@ -273,27 +275,27 @@ def test_after_a_restart_of_the_machine_old_turns_mean_nothing(directory: Path) 
 
 
 def in_one_bucket(count: int) -> list[str]:
-    bucket = place_of("host http://0.example").bucket
+    bucket = key_slot("host http://0.example").bucket
     names = (f"host http://{number}.example" for number in range(1_000_000))
-    found = (name for name in names if place_of.__wrapped__(name).bucket == bucket)
+    found = (name for name in names if key_slot.__wrapped__(name).bucket == bucket)
     return [next(found) for _ in range(count)]
 
 
-def test_a_full_bucket_gives_away_what_has_passed_and_never_what_lies_ahead(turns: SharedTurns) -> None:
+def test_a_full_bucket_gives_away_what_has_passed_and_never_what_lies_ahead(turns: RateLimiter) -> None:
     *first, late, later = in_one_bucket(18)
     for number, key in enumerate(first):
-        assert turns.take([Turn(key, 10.0 + number)], NOW) == NOW
-    assert turns.take([Turn(late, 1.0)], NOW + 5) == pytest.approx(NOW + 10, abs=1e-5), "when the first is free"
-    assert all(turns.take([Turn(key, 1.0)], NOW + 5) > NOW + 5 for key in first)
-    both = [Turn(late, 1.0), Turn(later, 1.0)]
-    assert turns.take(both, NOW + 10.5) == pytest.approx(NOW + 11, abs=1e-5), "two lines are wanted, one is free"
-    assert turns.take(both, NOW + 11.5) == NOW + 11.5
-    assert turns.take([both[0]], NOW + 11.6) > NOW + 11.6
-    turns.end([Turn(first[0], 1.0, 1.0)], NOW + 11.7)
-    assert all(turns.take([Turn(key, 1.0)], NOW + 11.8) > NOW + 11.8 for key in first[2:])
+        assert turns.acquire([Permit(key, 10.0 + number)], NOW) == NOW
+    assert turns.acquire([Permit(late, 1.0)], NOW + 5) == pytest.approx(NOW + 10, abs=1e-5), "when the first is free"
+    assert all(turns.acquire([Permit(key, 1.0)], NOW + 5) > NOW + 5 for key in first)
+    both = [Permit(late, 1.0), Permit(later, 1.0)]
+    assert turns.acquire(both, NOW + 10.5) == pytest.approx(NOW + 11, abs=1e-5), "two lines are wanted, one is free"
+    assert turns.acquire(both, NOW + 11.5) == NOW + 11.5
+    assert turns.acquire([both[0]], NOW + 11.6) > NOW + 11.6
+    turns.release([Permit(first[0], 1.0, 1.0)], NOW + 11.7)
+    assert all(turns.acquire([Permit(key, 1.0)], NOW + 11.8) > NOW + 11.8 for key in first[2:])
 
 
-def test_the_file_is_ours_alone_and_takes_its_room_beforehand(directory: Path, turns: SharedTurns) -> None:
+def test_the_file_is_ours_alone_and_takes_its_room_beforehand(directory: Path, turns: RateLimiter) -> None:
     (file,) = directory.iterdir()
     found = file.stat()
     assert stat.S_IMODE(found.st_mode) == 0o600
@@ -303,29 +305,29 @@ def test_the_file_is_ours_alone_and_takes_its_room_beforehand(directory: Path, t
 
 def test_a_file_that_was_not_finished_is_finished(directory: Path) -> None:
     directory.mkdir(mode=0o700)
-    (directory / "turns-2").touch(mode=0o600)
-    turns = MachineTurns(directory, ManualClock(NOW))
-    assert turns.take([HOST], NOW) == NOW
-    turns.close()
+    (directory / "permits-2").touch(mode=0o600)
+    rate_limiter = MachineRateLimiter(directory, ManualClock(NOW))
+    assert rate_limiter.acquire([HOST], NOW) == NOW
+    rate_limiter.close()
 
 
 # ---- where it cannot be had -------------------------------------------------------------------------------
 
 
-def opened(directory: Path, caplog: pytest.LogCaptureFixture) -> tuple[SharedTurns, str]:
+def opened(directory: Path, caplog: pytest.LogCaptureFixture) -> tuple[RateLimiter, str]:
     """What is used then, and the reason in the one warning."""
     with caplog.at_level(logging.WARNING):
-        turns = open_turns(PolitenessConfig(), ManualClock(NOW), directory)
+        rate_limiter = open_rate_limiter(PolitenessConfig(), ManualClock(NOW), directory)
     (record,) = caplog.records
     assert record.message == "turns are not shared with other crawls on this machine"
-    return turns, record.__dict__["fields"]["why"]
+    return rate_limiter, record.__dict__["fields"]["why"]
 
 
 def test_a_directory_that_others_may_enter_is_refused(directory: Path, caplog: pytest.LogCaptureFixture) -> None:
     directory.mkdir()
     directory.chmod(0o777)
-    turns, why = opened(directory, caplog)
-    assert isinstance(turns, LocalTurns)
+    rate_limiter, why = opened(directory, caplog)
+    assert isinstance(rate_limiter, ProcessRateLimiter)
     assert "open to other users" in why
 
 
@@ -334,16 +336,16 @@ def test_a_directory_of_another_user_is_refused(
 ) -> None:
     directory.mkdir(mode=0o700)
     monkeypatch.setattr(os, "geteuid", lambda: directory.stat().st_uid + 1)
-    turns, why = opened(directory, caplog)
-    assert isinstance(turns, LocalTurns)
+    rate_limiter, why = opened(directory, caplog)
+    assert isinstance(rate_limiter, ProcessRateLimiter)
     assert "belongs to another user" in why
 
 
 def test_a_link_in_its_place_is_refused(directory: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "elsewhere").mkdir(mode=0o700)
     directory.symlink_to(tmp_path / "elsewhere")
-    turns, _ = opened(directory, caplog)
-    assert isinstance(turns, LocalTurns)
+    rate_limiter, _ = opened(directory, caplog)
+    assert isinstance(rate_limiter, ProcessRateLimiter)
     assert not list((tmp_path / "elsewhere").iterdir())
 
 
@@ -351,21 +353,21 @@ def test_a_file_that_is_a_link_is_refused(directory: Path, tmp_path: Path, caplo
     directory.mkdir(mode=0o700)
     precious = tmp_path / "precious"
     precious.write_text("mine")
-    (directory / "turns-2").symlink_to(precious)
-    turns, _ = opened(directory, caplog)
-    assert isinstance(turns, LocalTurns)
+    (directory / "permits-2").symlink_to(precious)
+    rate_limiter, _ = opened(directory, caplog)
+    assert isinstance(rate_limiter, ProcessRateLimiter)
     assert precious.read_text() == "mine"
 
 
 def test_who_shares_with_nobody_leaves_no_file(directory: Path) -> None:
-    turns = open_turns(PolitenessConfig(share_turns=False), ManualClock(NOW), directory)
-    assert isinstance(turns, LocalTurns)
+    rate_limiter = open_rate_limiter(PolitenessConfig(share_rate_limit=False), ManualClock(NOW), directory)
+    assert isinstance(rate_limiter, ProcessRateLimiter)
     assert not directory.exists()
 
 
 def test_who_shares_finds_the_others(directory: Path) -> None:
-    one, two = (open_turns(PolitenessConfig(), ManualClock(NOW), directory) for _ in range(2))
-    assert one.take([HOST], NOW) == NOW
-    assert two.take([HOST], NOW + 1) > NOW + 1
+    one, two = (open_rate_limiter(PolitenessConfig(), ManualClock(NOW), directory) for _ in range(2))
+    assert one.acquire([HOST], NOW) == NOW
+    assert two.acquire([HOST], NOW + 1) > NOW + 1
     one.close()
     two.close()

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tenax.config import Config, PolitenessConfig, Sites
-from tenax.hosts.limiter.pace import HostTurns
+from tenax.hosts.limiter.pace import HostPace
 from tenax.model import HostRecord, RobotsCopy, RobotsVerdict
 from tests.hosts.history import NOW, host
 
@@ -25,8 +25,8 @@ ROBOTS = RobotsCopy(RobotsVerdict.RULES, NOW, NOW + 3600)
     ],
 )
 def test_each_site_has_its_own_manners(origin: str, pace: float, connections: int) -> None:
-    turns, record = HostTurns(Sites(CONFIG)), HostRecord(origin, "", ROBOTS)
-    assert (turns.pace_seconds(record), turns.connections(record, NOW)) == (pace, connections)
+    host_pace, record = HostPace(Sites(CONFIG)), HostRecord(origin, "", ROBOTS)
+    assert (host_pace.pace_seconds(record), host_pace.connections(record, NOW)) == (pace, connections)
 
 
 @pytest.mark.parametrize(
@@ -40,4 +40,4 @@ def test_each_site_has_its_own_manners(origin: str, pace: float, connections: in
     ],
 )
 def test_one_at_a_time_until_we_know_that_we_may(record: HostRecord, connections: int) -> None:
-    assert HostTurns(Sites(CONFIG)).connections(record, NOW) == connections
+    assert HostPace(Sites(CONFIG)).connections(record, NOW) == connections

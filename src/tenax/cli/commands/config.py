@@ -7,15 +7,15 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from tenax.cli import settings
-from tenax.cli.parser import add_json
+from tenax.cli.parser import add_json_argument
 from tenax.errors import UsageError
 
 if TYPE_CHECKING:
-    from tenax.cli.views.tables import Ink
-    from tenax.config import Knob, Loaded
+    from tenax.cli.views.tables import TextStyle
+    from tenax.config import LoadedConfig, Setting
 
 NAME = "config"
-SENTENCE = "Show each setting and where it came from. A default, a file, a variable, a site's own table or a flag."
+DESCRIPTION = "Show each setting and where it came from. A default, a file, a variable, a site's own table or a flag."
 EXAMPLES = """\
   tenax config
   tenax config --all                                        with each setting's meaning and its variable
@@ -27,96 +27,110 @@ EXAMPLES = """\
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help="show also what each setting means, and its variable")
     parser.add_argument("--host", metavar="H", help="show what holds for this host, by its name or a URL of it")
-    add_json(parser)
-    settings.add_source_arguments(parser)
+    add_json_argument(parser)
+    settings.add_config_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    from tenax.cli.views.tables import Ink, show
+    from tenax.cli.views.tables import TextStyle, print_lines
 
     loaded = settings.load(args)
     if args.host is not None:
-        loaded = loaded.at(_host_name(args.host))
+        loaded = loaded.for_host(_parse_host_name(args.host))
     if args.json:
-        show([as_json(loaded)])
+        print_lines([settings_to_json(loaded)])
     else:
-        show(lines(loaded, Ink.on(sys.stdout), with_meanings=args.all))
+        print_lines(format_settings(loaded, TextStyle.for_stream(sys.stdout), with_meanings=args.all))
     return 0
 
 
-def as_json(loaded: Loaded) -> str:
+def settings_to_json(loaded: LoadedConfig) -> str:
     import json
 
-    from tenax.config import knobs
+    from tenax.config import all_settings
     from tenax.text.escaping import escape_json
 
     document = {
-        knob.key: {
-            "value": _shown(loaded, knob),
-            "source": loaded.sources[knob.key],
-            "variable": knob.variable,
-            "meaning": knob.meaning,
+        setting.key: {
+            "value": _masked_value(loaded, setting),
+            "source": loaded.sources[setting.key],
+            "variable": setting.variable,
+            "meaning": setting.meaning,
         }
-        for knob in knobs()
+        for setting in all_settings()
     }
     # What is no UTF-8 in a variable is a lone surrogate, which JSON can only hold as an escape.
     return escape_json(json.dumps(document, indent=2, ensure_ascii=False).encode("utf-8", "backslashreplace")).decode()
 
 
-def lines(loaded: Loaded, ink: Ink, *, with_meanings: bool) -> list[str]:
+def format_settings(loaded: LoadedConfig, style: TextStyle, *, with_meanings: bool) -> list[str]:
     """A table a section; values that somebody set stand out."""
-    from tenax.cli.views.tables import columns, plain, shortened, table, width, wrapped
-    from tenax.config import knobs
+    from tenax.cli.views.tables import (
+        display_width,
+        format_table,
+        sanitize_text,
+        terminal_width,
+        truncate_middle,
+        wrap_paragraph,
+    )
+    from tenax.config import all_settings
 
     rows = {}
-    for knob in knobs():
-        rows[knob.key] = (knob, plain(_written(_shown(loaded, knob))), plain(loaded.sources[knob.key]))
+    for setting in all_settings():
+        rows[setting.key] = (
+            setting,
+            sanitize_text(_to_toml(_masked_value(loaded, setting))),
+            sanitize_text(loaded.sources[setting.key]),
+        )
     names = max(len(key) for key in rows)
-    sources = max(width(source) for _, _, source in rows.values())
-    room = max(columns() - names - sources - 6, 20)
+    sources = max(display_width(source) for _, _, source in rows.values())
+    room = max(terminal_width() - names - sources - 6, 20)
     if not with_meanings:
-        cells = [[key, shortened(value, room), source] for key, (_, value, source) in rows.items()]
-        head, *body = table(("setting", "value", "from"), cells, ink)
+        cells = [[key, truncate_middle(value, room), source] for key, (_, value, source) in rows.items()]
+        head, *body = format_table(("setting", "value", "from"), cells, style)
         is_set = [source != "default" for _, _, source in rows.values()]
-        return [head, *[ink.bold(line) if stands_out else line for line, stands_out in zip(body, is_set, strict=True)]]
+        return [
+            head,
+            *[style.bold(line) if stands_out else line for line, stands_out in zip(body, is_set, strict=True)],
+        ]
     result = []
-    for key, (knob, value, source) in rows.items():
-        mark = source if source == "default" else ink.warm(source)
-        result += [f"{ink.bold(key)} = {value}  {ink.dim('from')} {mark}"]
-        result += [*wrapped(knob.meaning, "    "), f"    {ink.dim(knob.variable)}", ""]
+    for key, (setting, value, source) in rows.items():
+        mark = source if source == "default" else style.yellow(source)
+        result += [f"{style.bold(key)} = {value}  {style.dim('from')} {mark}"]
+        result += [*wrap_paragraph(setting.meaning, "    "), f"    {style.dim(setting.variable)}", ""]
     return result
 
 
-def _host_name(text: str) -> str:
+def _parse_host_name(text: str) -> str:
     """The host of a name, or of a URL, as hosts are written everywhere else."""
     from tenax.config import UrlsConfig
     from tenax.text.masking import mask_url
-    from tenax.urls.normalize import normalize, spelling_of
+    from tenax.urls.normalize import normalize, normalize_options
 
-    url = normalize(text if "://" in text else f"http://{text}/", None, spelling_of(UrlsConfig()))
+    url = normalize(text if "://" in text else f"http://{text}/", None, normalize_options(UrlsConfig()))
     if url is None:
         raise UsageError(f"--host {mask_url(text)}: give a host such as www.example.org, or a URL of it")
     return url.host
 
 
-def _shown(loaded: Loaded, knob: Knob) -> Any:
+def _masked_value(loaded: LoadedConfig, setting: Setting) -> Any:
     """The value as anyone may see it: without the passwords of proxies, and of whatever else looks like a URL."""
-    value = getattr(getattr(loaded.config, knob.section), knob.name)
+    value = getattr(getattr(loaded.config, setting.section), setting.name)
     if isinstance(value, tuple):
-        return tuple(_masked(item, knob) for item in value)
-    return _masked(value, knob)
+        return tuple(_mask_item(item, setting) for item in value)
+    return _mask_item(value, setting)
 
 
-def _masked(value: Any, knob: Knob) -> Any:
+def _mask_item(value: Any, setting: Setting) -> Any:
     from tenax.text.masking import mask_setting
 
-    return mask_setting(value, is_secret=knob.is_secret, hides_user=True) if isinstance(value, str) else value
+    return mask_setting(value, is_secret=setting.is_secret, hides_user=True) if isinstance(value, str) else value
 
 
-def _written(value: object) -> str:
+def _to_toml(value: object) -> str:
     """A value as a TOML file would hold it."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, tuple):
-        return f"[{', '.join(_written(item) for item in value)}]"
+        return f"[{', '.join(_to_toml(item) for item in value)}]"
     return f'"{value}"' if isinstance(value, str) else str(value)

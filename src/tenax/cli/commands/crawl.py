@@ -8,22 +8,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tenax.cli import location, settings
-from tenax.cli.parser import program
+from tenax.cli.parser import program_name
 from tenax.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tenax.config import Loaded, UrlsConfig
-    from tenax.crawl.location import Place
+    from tenax.config import LoadedConfig, UrlsConfig
+    from tenax.crawl.location import Location
 
 NAME = "crawl"
-SENTENCE = "Crawl sites into a directory, or go on with it. The same command again resumes where the last run stopped."
+DESCRIPTION = (
+    "Crawl sites into a directory, or go on with it. The same command again resumes where the last run stopped."
+)
 EXAMPLES = """\
   tenax crawl https://example.org
-  tenax crawl https://example.org/docs/ --scope prefix --exclude '*/tag/*' --rate 2 --out example
-  tenax crawl --out example                     go on with it, with its seeds and its settings
-  tenax crawl https://example.org --ledger postgresql://tenax@db.example/tenax --hosts redis://cache.example
+  tenax crawl https://example.org/docs/ --scope prefix --exclude '*/tag/*' --rate 2 --dir example
+  tenax crawl --dir example                     go on with it, with its seeds and its settings
+  tenax crawl https://example.org --database postgresql://tenax@db.example/tenax --redis redis://cache.example
 """
 
 
@@ -56,23 +58,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     pace.add_argument("--concurrency", metavar="N", help="visits in flight, all hosts together (default: 256)")
     where = parser.add_argument_group("output")
     where.add_argument(
-        "--out", metavar="DIR", help="directory of the crawl (default: tenax-HOST; on a server: no files are written)"
+        "-C",
+        "--dir",
+        metavar="DIR",
+        help="directory of the crawl (default: tenax-HOST; on a server: no files are written)",
     )
-    location.add_ledger(where)
-    where.add_argument("--hosts", metavar="URL", help="turns shared with other machines: redis://host:6379/0")
-    where.add_argument("--fresh", action="store_true", help="set the crawl in that directory aside and begin anew")
+    location.add_database_argument(where)
+    where.add_argument("--redis", metavar="URL", help="rate limits shared with other machines: redis://host:6379/0")
+    where.add_argument("--restart", action="store_true", help="set the crawl in that directory aside and begin anew")
     where.add_argument(
-        "--revisit", action="store_true", help="visit every page again; unchanged pages cost the site little"
+        "--recrawl", action="store_true", help="visit every page again; unchanged pages cost the site little"
     )
     where.add_argument(
-        "--keep-fresh",
+        "--continuous",
         action="store_const",
         const="true",
         help="go on for ever: visit each page again at its own pace, learned from how often it changes",
     )
     where.add_argument("-q", "--quiet", action="store_true", help="no progress and no summary, only problems")
-    settings.add_watching_arguments(where)
-    settings.add_source_arguments(parser)
+    settings.add_monitoring_arguments(where)
+    settings.add_config_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -81,64 +86,68 @@ def run(args: argparse.Namespace) -> int:
     import msgspec
 
     from tenax.cli import run_crawl, stored_options
-    from tenax.cli.options import Orders
+    from tenax.cli.options import CrawlOptions
     from tenax.text.masking import mask_url
 
     loaded = settings.load(args)
-    where = _place(args, loaded)
-    there = None if args.fresh else asyncio.run(stored_options.earlier(where, loaded.config, is_needed=not args.urls))
-    given = held = settings.flags_of(args)
+    location = _crawl_location(args, loaded)
+    there = (
+        None
+        if args.restart
+        else asyncio.run(stored_options.load_existing_crawl(location, loaded.config, is_required=not args.urls))
+    )
+    given = held = settings.flag_settings(args)
     if there is not None:
-        held = stored_options.taken_up(there, given, is_new_round=args.revisit)
+        held = stored_options.merge_settings(there, given, is_new_round=args.recrawl)
         loaded = settings.load(args, flags=held)
         stored_options.check_secrets(there, loaded.sources)
-    if loaded.config.freshness.keep and loaded.config.crawl.max_pages:
-        raise UsageError("--max-pages ends a crawl and --keep-fresh never does; give one of them")
+    if loaded.config.recrawl.continuous and loaded.config.crawl.max_pages:
+        raise UsageError("--max-pages ends a crawl and --continuous never does; give one of them")
     seeds = tuple(args.urls) or (there.seeds if there is not None else ())
     if not seeds:
-        raise UsageError(f"there is no crawl in {where.name} to go on with; give at least one URL")
-    loaded = loaded.with_own_sites(_hosts(seeds, loaded.config.urls))
-    to_keep = stored_options.to_keep(held, args.config)
-    orders = Orders(
+        raise UsageError(f"there is no crawl in {location.name} to go on with; give at least one URL")
+    loaded = loaded.with_own_sites(_seed_hosts(seeds, loaded.config.urls))
+    to_keep = stored_options.options_to_store(held, args.config)
+    options = CrawlOptions(
         seeds=seeds,
-        place=where,
-        is_fresh=args.fresh,
-        is_revisit=args.revisit,
+        location=location,
+        is_restart=args.restart,
+        is_recrawl=args.recrawl,
         is_quiet=args.quiet,
-        program=program(),
-        resume=stored_options.command_to_resume(where, to_keep),
+        program=program_name(),
+        resume_command=stored_options.build_resume_command(location, to_keep),
         examples=((mask_url(seeds[0]), "the life of one URL"),),
-        notices=tuple(stored_options.notices(there, held, given)) if there is not None else (),
+        notices=tuple(stored_options.resume_notices(there, held, given)) if there is not None else (),
         settings=msgspec.json.encode(to_keep),
-        is_typed=bool(args.urls) or (there is not None and there.is_typed),
+        has_typed_seeds=bool(args.urls) or (there is not None and there.has_typed_seeds),
     )
-    return run_crawl.run(run_crawl.crawl_and_tell(orders, loaded))
+    return run_crawl.run(run_crawl.run_and_report(options, loaded))
 
 
-def _hosts(seeds: Sequence[str], urls: UrlsConfig) -> list[str]:
+def _seed_hosts(seeds: Sequence[str], urls: UrlsConfig) -> list[str]:
     """The host names of these seeds. One that is no URL is complained of later."""
     from tenax.errors import TenaxError
-    from tenax.urls.normalize import spelling_of
-    from tenax.urls.seeds import seed_url
+    from tenax.urls.normalize import normalize_options
+    from tenax.urls.seeds import parse_seed
 
-    hosts, spelling = [], spelling_of(urls)
+    hosts, spelling = [], normalize_options(urls)
     for seed in seeds:
         with suppress(TenaxError):
-            hosts.append(seed_url(seed, spelling).host)
+            hosts.append(parse_seed(seed, spelling).host)
     return hosts
 
 
-def _place(args: argparse.Namespace, loaded: Loaded) -> Place:
+def _crawl_location(args: argparse.Namespace, loaded: LoadedConfig) -> Location:
     """Where this crawl is, or will be."""
-    from tenax.crawl.location import Place
+    from tenax.crawl.location import Location
 
-    out = Path(args.out) if args.out else None
-    if loaded.config.ledger.url:
-        if args.fresh:
+    out = Path(args.dir) if args.dir else None
+    if loaded.config.database.url:
+        if args.restart:
             raise UsageError(
-                "--fresh sets a directory aside; for another crawl on the server give another ledger.schema"
+                "--restart sets a directory aside; for another crawl on the server give another database.schema"
             )
-        return location.on_server(loaded, out)
+        return location.server_location(loaded, out)
     if out is None and not args.urls:
-        return Place(location.of_crawl(None))
-    return Place(out or location.of_seed(args.urls[0]))
+        return Location(location.find_crawl_directory(None))
+    return Location(out or location.seed_directory(args.urls[0]))

@@ -7,17 +7,19 @@ import sys
 from typing import TYPE_CHECKING
 
 from tenax.cli import location
-from tenax.cli.parser import add_json
+from tenax.cli.parser import add_json_argument
 from tenax.errors import UsageError
 
 if TYPE_CHECKING:
-    from tenax.cli.views.tables import Ink
+    from tenax.cli.views.tables import TextStyle
     from tenax.config import Config
-    from tenax.crawl.location import Place
-    from tenax.database import LetterRecord
+    from tenax.crawl.location import Location
+    from tenax.database import DeadLetterRecord
 
 NAME = "dead-letters"
-SENTENCE = "List or replay the URLs that were given up. Each is kept with its cause, and may be put back in the queue."
+DESCRIPTION = (
+    "List or replay the URLs that were given up. Each is kept with its cause, and may be put back in the queue."
+)
 EXAMPLES = """\
   tenax dead-letters list
   tenax dead-letters replay https://example.org/page
@@ -30,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("urls", metavar="URL", nargs="*", help="for replay: which ones")
     parser.add_argument("--all", action="store_true", help="for replay: every one of them")
     location.add_arguments(parser)
-    add_json(parser)
+    add_json_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -39,75 +41,81 @@ def run(args: argparse.Namespace) -> int:
     if args.action == "list":
         if args.urls or args.all:
             raise UsageError("`tenax dead-letters list` takes no URL; to put one back: `tenax dead-letters replay URL`")
-        return asyncio.run(_list(*location.of_args(args), is_json=args.json))
+        return asyncio.run(_list_dead_letters(*location.resolve_crawl(args), is_json=args.json))
     if bool(args.urls) == args.all:
         raise UsageError("say which dead letters to replay: their URLs, or --all")
     url = args.urls[0] if args.urls else None
-    return asyncio.run(_replay(*location.of_args(args, url), args.urls or None))
+    return asyncio.run(_replay_dead_letters(*location.resolve_crawl(args, url), args.urls or None))
 
 
-async def _list(where: Place, config: Config, *, is_json: bool) -> int:
-    from tenax.cli.views.json_output import as_json
-    from tenax.cli.views.tables import Ink, show
-    from tenax.crawl.wiring import open_ledger
+async def _list_dead_letters(where: Location, config: Config, *, is_json: bool) -> int:
+    from tenax.cli.views.json_output import to_json
+    from tenax.cli.views.tables import TextStyle, print_lines
+    from tenax.crawl.wiring import open_database
 
-    ledger = await open_ledger(where, read_only=True, config=config)
+    database = await open_database(where, read_only=True, config=config)
     number = 0
     try:
-        async for letter in ledger.dead_letters():
+        async for dead_letter in database.dead_letters():
             number += 1
-            show([as_json(letter, indent=0)] if is_json else lines(letter, Ink.on(sys.stdout)))
+            print_lines(
+                [to_json(dead_letter, indent=0)]
+                if is_json
+                else format_dead_letter(dead_letter, TextStyle.for_stream(sys.stdout))
+            )
     finally:
-        await ledger.close()
+        await database.close()
     if not is_json:
-        show([closing(number)])
+        print_lines([format_total(number)])
     return 0
 
 
-async def _replay(where: Place, config: Config, urls: list[str] | None) -> int:
+async def _replay_dead_letters(where: Location, config: Config, urls: list[str] | None) -> int:
     from tenax.cli.commands.status import resume_command
-    from tenax.cli.views.format_values import several
-    from tenax.cli.views.tables import show
-    from tenax.crawl.rules import kept_rules
-    from tenax.urls.normalize import normalize, spelling_of
+    from tenax.cli.views.format_values import pluralize
+    from tenax.cli.views.tables import print_lines
+    from tenax.crawl.rules import load_rules
+    from tenax.urls.normalize import normalize, normalize_options
 
-    ledger = await location.open_to_write(where, config)
+    database = await location.open_existing_database(where, config)
     try:
-        rules = await kept_rules(ledger)
+        rules = await load_rules(database)
         if urls is not None and rules is not None:
-            spelled = [(normalize(url, None, spelling_of(rules.urls)), url) for url in urls]
+            spelled = [(normalize(url, None, normalize_options(rules.urls)), url) for url in urls]
             urls = [found.url if found else url for found, url in spelled]
-        came_back = await ledger.replay(urls)
-        command = await resume_command(ledger, where)
-        is_running = (await ledger.status()).is_running
+        came_back = await database.replay(urls)
+        command = await resume_command(database, where)
+        is_running = (await database.status()).is_running
     finally:
-        await ledger.close()
+        await database.close()
     if urls is not None and came_back < len(set(urls)):
         missing = len(set(urls)) - came_back
-        print(f"tenax: {several(missing, 'URL')} of these is no dead letter here", file=sys.stderr)
+        print(f"tenax: {pluralize(missing, 'URL')} of these is no dead letter here", file=sys.stderr)
     if not came_back:
-        show(["Nothing to replay."])
+        print_lines(["Nothing to replay."])
         return 0
     how = "The workers go on with them." if is_running else f"Go on with:  {command}"
-    show([f"{several(came_back, 'URL')} will be visited again. {how}"])
+    print_lines([f"{pluralize(came_back, 'URL')} will be visited again. {how}"])
     return 0
 
 
-def lines(letter: LetterRecord, ink: Ink) -> list[str]:
+def format_dead_letter(dead_letter: DeadLetterRecord, style: TextStyle) -> list[str]:
     from tenax.cli.views import format_values
-    from tenax.cli.views.tables import plain
+    from tenax.cli.views.tables import sanitize_text
 
-    found = f", found on {plain(letter.via)}" if letter.via else ""
+    found = f", found on {sanitize_text(dead_letter.via)}" if dead_letter.via else ""
     return [
-        ink.bold(plain(letter.url)),
-        f"    {ink.bad(plain(letter.cause))}",
-        f"    {ink.dim(f'given up {format_values.moment(letter.at)}{found}')}",
+        style.bold(sanitize_text(dead_letter.url)),
+        f"    {style.red(sanitize_text(dead_letter.cause))}",
+        f"    {style.dim(f'given up {format_values.format_time(dead_letter.at)}{found}')}",
     ]
 
 
-def closing(number: int) -> str:
-    from tenax.cli.views.format_values import several
+def format_total(number: int) -> str:
+    from tenax.cli.views.format_values import pluralize
 
     if not number:
         return "There are no dead letters."
-    return f"\n{several(number, 'dead letter')}. `tenax dead-letters replay URL`, or --all, gives them another chance."
+    return (
+        f"\n{pluralize(number, 'dead letter')}. `tenax dead-letters replay URL`, or --all, gives them another chance."
+    )

@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tenax.cli import location
-from tenax.cli.output import opened, plainly
+from tenax.cli.output import open_output, translate_output_errors
 
 if TYPE_CHECKING:
     from tenax.config import Config
-    from tenax.crawl.location import Place
+    from tenax.crawl.location import Location
     from tenax.database import PageFilter
     from tenax.model import Page
 
 NAME = "export"
-SENTENCE = "Write out the stored pages. As JSON lines, as a table (CSV), or as one Markdown file per page."
+DESCRIPTION = "Write out the stored pages. As JSON lines, as a table (CSV), or as one Markdown file per page."
 EXAMPLES = """\
   tenax export > pages.jsonl
   tenax export --format csv -o pages.csv --where kind=article --where language=en
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="only pages for which all of these hold; FIELD: host, status, kind, language, url (a glob), since",
     )
     parser.add_argument(
-        "-o", "--output", metavar="FILE", help="where to write; a directory for markdown (default: OUT/markdown)"
+        "-o", "--output", metavar="FILE", help="where to write; a directory for markdown (default: DIR/markdown)"
     )
     location.add_arguments(parser)
 
@@ -46,42 +46,44 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     import asyncio
 
-    from tenax.cli.page_filter import page_filter
+    from tenax.cli.page_filter import parse_page_filter
 
-    where = page_filter(args.where)
-    crawl, config = location.of_args(args)
-    return asyncio.run(_export(crawl, config, args.format, where, args.output))
+    where = parse_page_filter(args.where)
+    crawl, config = location.resolve_crawl(args)
+    return asyncio.run(_export_pages(crawl, config, args.format, where, args.output))
 
 
-async def _export(crawl: Place, config: Config, format: str, where: PageFilter, output: str | None) -> int:
-    from tenax.crawl.wiring import open_ledger
+async def _export_pages(
+    crawl: Location, config: Config, format: str, page_filter: PageFilter, output: str | None
+) -> int:
+    from tenax.crawl.wiring import open_database
 
-    ledger = await open_ledger(crawl, read_only=True, config=config)
+    database = await open_database(crawl, read_only=True, config=config)
     try:
-        pages = ledger.pages(where)
+        pages = database.pages(page_filter)
         if format == "markdown":
-            target = Path(output) if output else (crawl.out or Path()) / "markdown"
+            target = Path(output) if output else (crawl.directory or Path()) / "markdown"
             number = await _write_files(pages, target)
         else:
             number = await _write_lines(pages, format, output)
     finally:
-        await ledger.close()
+        await database.close()
     if output or format == "markdown":
-        from tenax.cli.views.format_values import several
-        from tenax.logs import plain
+        from tenax.cli.views.format_values import pluralize
+        from tenax.logs import sanitize_text
 
-        print(f"{several(number, 'page')} written to {plain(output or os.fspath(target))}", file=sys.stderr)
+        print(f"{pluralize(number, 'page')} written to {sanitize_text(output or os.fspath(target))}", file=sys.stderr)
     return 0
 
 
 async def _write_lines(pages: AsyncIterator[Page], format: str, output: str | None) -> int:
-    from tenax.cli.views.page_formats import CSV_HEAD, csv_line, json_line
+    from tenax.cli.views.page_formats import CSV_HEADER, csv_line, json_line
 
     number = 0
     line_of = csv_line if format == "csv" else json_line
-    with opened(output) as file, plainly(output):
+    with open_output(output) as file, translate_output_errors(output):
         if format == "csv":
-            file.write(CSV_HEAD)
+            file.write(CSV_HEADER)
         async for page in pages:
             file.write(line_of(page))
             number += 1
@@ -90,18 +92,18 @@ async def _write_lines(pages: AsyncIterator[Page], format: str, output: str | No
 
 
 async def _write_files(pages: AsyncIterator[Page], target: Path) -> int:
-    from tenax.cli.views.page_formats import markdown_name
+    from tenax.cli.views.page_formats import markdown_path
 
     number = 0
-    with plainly(os.fspath(target)):
+    with translate_output_errors(os.fspath(target)):
         async for page in pages:
-            _write_file(page, target / markdown_name(page.url))
+            _write_file(page, target / markdown_path(page.url))
             number += 1
     return number
 
 
 def _write_file(page: Page, file: Path) -> None:
-    from tenax.cli.views.page_formats import markdown
+    from tenax.cli.views.page_formats import to_markdown
 
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(markdown(page), encoding="utf-8")
+    file.write_text(to_markdown(page), encoding="utf-8")

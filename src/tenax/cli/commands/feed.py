@@ -13,14 +13,14 @@ from tenax.errors import NoSeedReachable, UsageError
 from tenax.text.masking import mask_text, mask_url
 
 if TYPE_CHECKING:
-    from tenax.cli.views.tables import Ink
+    from tenax.cli.views.tables import TextStyle
     from tenax.config import Config
     from tenax.discovery.feeds.read import Feed, FeedEntry
-    from tenax.trace.fetch_many import Delivered, Errands
+    from tenax.trace.fetch_many import FetchedDocument, UrlFetcher
     from tenax.urls.normalize import WebUrl
 
 NAME = "feed"
-SENTENCE = (
+DESCRIPTION = (
     "List what a feed names: RSS, RDF, Atom, CDF or JSON Feed. Given a page, the feed that it names. Fetched as "
     "`tenax fetch` does, in the host's turn; nothing is written down."
 )
@@ -30,24 +30,27 @@ EXAMPLES = """\
   tenax feed https://example.org/feed.xml --json --limit 20
 """
 
-_LEAST_TITLE_COLUMNS = 24
-_MOST_FEEDS_NAMED = 10
+_MIN_TITLE_COLUMNS = 24
+_MAX_FEEDS_SHOWN = 10
 
 
-class Found(NamedTuple):
+class FoundFeed(NamedTuple):
     """The feed that was read, and how it was come by."""
 
     url: str
     feed: Feed
-    page: str = ""
+    page_url: str = ""
     """Where it was named; empty when a person named it."""
-    others: tuple[str, ...] = ()
+    other_feeds: tuple[str, ...] = ()
     """What else that page names."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     url_lists.add_arguments(
-        parser, url="a feed, or a page that names one", limit="show so many entries at most", line="entry"
+        parser,
+        url_help="a feed, or a page that names one",
+        limit_help="show so many entries at most",
+        line_noun="entry",
     )
 
 
@@ -55,129 +58,131 @@ def run(args: argparse.Namespace) -> int:
     import asyncio
 
     from tenax import logs
-    from tenax.cli.views.tables import Ink, show
-    from tenax.urls.normalize import spelling_of
-    from tenax.urls.seeds import seed_url
+    from tenax.cli.views.tables import TextStyle, print_lines
+    from tenax.urls.normalize import normalize_options
+    from tenax.urls.seeds import parse_seed
 
     config = settings.load(args).config
     logs.configure("warning", config.log.format)
-    found = asyncio.run(_found(seed_url(args.url, spelling_of(config.urls)), config))
+    found = asyncio.run(_find_feed(parse_seed(args.url, normalize_options(config.urls)), config))
     entries = found.feed.entries[: args.limit]
-    show(_json(found.url, entries) if args.json else _table(found, entries, Ink.on(sys.stdout)))
-    show(_ending(found, len(entries)), sys.stderr)
+    print_lines(
+        _format_json(found.url, entries)
+        if args.json
+        else _format_entries(found, entries, TextStyle.for_stream(sys.stdout))
+    )
+    print_lines(_format_footer(found, len(entries)), sys.stderr)
     return 0
 
 
 # ---- where it comes from ----------------------------------------------------------------------------------
 
 
-async def _found(url: WebUrl, config: Config) -> Found:
+async def _find_feed(url: WebUrl, config: Config) -> FoundFeed:
     from tenax.discovery.feeds.read import looks_like_feed
-    from tenax.trace.fetch_many import errands
+    from tenax.trace.fetch_many import open_url_fetcher
 
-    async with errands(url, config, on_wait=_tell_of_waiting) as going:
-        brought = await _brought(going, url)
+    async with open_url_fetcher(url, config, on_wait=_show_wait) as going:
+        brought = await _fetch_document(going, url)
         if looks_like_feed(brought.body, brought.content_type):
-            return Found(brought.url, _read(brought))
-        named = _named(brought, config)
+            return FoundFeed(brought.url, _parse_feed(brought))
+        named = _linked_feeds(brought, config)
         if not named:
             raise UsageError(f"{brought.url}: neither a feed nor a page that names one")
         first, *others = named
-        feed = await _brought(going, first)
-    return Found(feed.url, _read(feed), brought.url, tuple(other.url for other in others))
+        feed = await _fetch_document(going, first)
+    return FoundFeed(feed.url, _parse_feed(feed), brought.url, tuple(other.url for other in others))
 
 
-async def _brought(going: Errands, url: WebUrl) -> Delivered:
+async def _fetch_document(fetcher: UrlFetcher, url: WebUrl) -> FetchedDocument:
     from tenax.cli.views.format_visit import outcome_text
     from tenax.model import Fetched
 
-    brought = await going.bring(url)
+    brought = await fetcher.fetch(url)
     if isinstance(brought.outcome, Fetched):
         return brought
     why = f"{brought.url}: {outcome_text(brought.outcome)}"
     raise UsageError(why) if url_lists.is_missing(brought.outcome) else NoSeedReachable(why)
 
 
-def _read(brought: Delivered) -> Feed:
+def _parse_feed(document: FetchedDocument) -> Feed:
     from tenax.clock import SteadyClock
     from tenax.discovery.feeds.read import read_feed
 
-    feed = read_feed(brought.body, brought.content_type, brought.url, SteadyClock().now())
+    feed = read_feed(document.body, document.content_type, document.url, SteadyClock().now())
     if not (feed.format or feed.entries):
-        raise UsageError(f"{brought.url}: {'; '.join(feed.problems)}")
+        raise UsageError(f"{document.url}: {'; '.join(feed.problems)}")
     return feed
 
 
-def _named(page: Delivered, config: Config) -> list[WebUrl]:
+def _linked_feeds(page: FetchedDocument, config: Config) -> list[WebUrl]:
     """The feeds that a page names in its head, absolute, each once."""
     from tenax.crawl.single_page import read
-    from tenax.urls.normalize import normalize, spelling_of
+    from tenax.urls.normalize import normalize, normalize_options
 
-    document = read(page.body, page.url, content_type=page.content_type or "")
-    spelling = spelling_of(config.urls)
-    found = (normalize(href, document.base_href or page.url, spelling) for href in document.feeds)
+    content = read(page.body, page.url, content_type=page.content_type or "")
+    spelling = normalize_options(config.urls)
+    found = (normalize(href, content.base_href or page.url, spelling) for href in content.feeds)
     return list({one.url: one for one in found if one is not None}.values())
 
 
-def _tell_of_waiting(seconds: float) -> None:
-    from tenax.cli.views.tables import show
+def _show_wait(seconds: float) -> None:
+    from tenax.cli.views.tables import print_lines
 
     if seconds >= 1 and sys.stderr.isatty():
-        show([f"{seconds:.0f} s until the host's turn"], sys.stderr)
+        print_lines([f"{seconds:.0f} s until the next request to the host"], sys.stderr)
 
 
 # ---- what is shown ----------------------------------------------------------------------------------------
 
 
-def _json(feed: str, entries: Sequence[FeedEntry]) -> Iterator[str]:
+def _format_json(feed: str, entries: Sequence[FeedEntry]) -> Iterator[str]:
     """An entry and the feed it stands in; dates are seconds since the epoch."""
     import msgspec
 
-    from tenax.cli.views.json_output import as_json
+    from tenax.cli.views.json_output import to_json
 
     for one in entries:
         seen = msgspec.structs.replace(one, link=mask_url(one.link), id=mask_text(one.id))
-        yield as_json({"link": seen.link, "feed": feed, **msgspec.to_builtins(seen)}, indent=0)
+        yield to_json({"link": seen.link, "feed": feed, **msgspec.to_builtins(seen)}, indent=0)
 
 
-def _table(found: Found, entries: Sequence[FeedEntry], ink: Ink) -> Iterator[str]:
+def _format_entries(found: FoundFeed, entries: Sequence[FeedEntry], style: TextStyle) -> Iterator[str]:
     """A head that says which feed this is, then date, title and link of each entry."""
-    from tenax.cli.views.tables import columns, plain, shortened, width
+    from tenax.cli.views.tables import display_width, sanitize_text, terminal_width, truncate_middle
 
-    title = f"“{plain(found.feed.title)}”, " if found.feed.title else ""
-    yield ink.bold(plain(found.url))
+    title = f"“{sanitize_text(found.feed.title)}”, " if found.feed.title else ""
+    yield style.bold(sanitize_text(found.url))
     yield f"  {title}{found.feed.format or 'of no known format'}"
     shown = [mask_url(one.link) for one in entries]
-    links = max(map(width, shown), default=0)
-    room = max(columns() - url_lists.DATE_COLUMNS - links - 6, _LEAST_TITLE_COLUMNS)
+    links = max(map(display_width, shown), default=0)
+    room = max(terminal_width() - url_lists.DATE_COLUMNS - links - 6, _MIN_TITLE_COLUMNS)
     for one, link in zip(entries, shown, strict=True):
-        words = shortened(plain(one.title), room)
-        padding = " " * (room - width(words))
-        date = (
-            f"{url_lists.date(one.published if one.published is not None else one.updated):<{url_lists.DATE_COLUMNS}}"
-        )
-        yield f"  {ink.dim(date)}  {words}{padding}  {plain(link)}".rstrip()
+        words = truncate_middle(sanitize_text(one.title), room)
+        padding = " " * (room - display_width(words))
+        date = f"{url_lists.format_date(one.published if one.published is not None else one.updated):<{url_lists.DATE_COLUMNS}}"
+        yield f"  {style.dim(date)}  {words}{padding}  {sanitize_text(link)}".rstrip()
 
 
-def _ending(found: Found, shown: int) -> Iterator[str]:
-    from tenax.cli.views.format_values import several
-    from tenax.cli.views.tables import plain
+def _format_footer(found: FoundFeed, shown: int) -> Iterator[str]:
+    from tenax.cli.views.format_values import pluralize
+    from tenax.cli.views.tables import sanitize_text
 
     feed = found.feed
     some = f"{shown:,} of " if shown < len(feed.entries) else ""
     unlinked = sum(not one.link for one in feed.entries)
-    problems = [*feed.problems, *([f"{_entries(unlinked)} without a link"] if unlinked else [])]
-    told = f"; {several(len(problems), 'problem')}:" if problems else ""
-    yield f"{some}{_entries(len(feed.entries))}{told}"
-    yield from (f"  {plain(problem)}" for problem in problems)
-    if found.page:
-        yield f"read {plain(found.url)}, named by {plain(found.page)}"
+    problems = [*feed.problems, *([f"{_pluralize_entries(unlinked)} without a link"] if unlinked else [])]
+    told = f"; {pluralize(len(problems), 'problem')}:" if problems else ""
+    yield f"{some}{_pluralize_entries(len(feed.entries))}{told}"
+    yield from (f"  {sanitize_text(problem)}" for problem in problems)
+    if found.page_url:
+        yield f"read {sanitize_text(found.url)}, named by {sanitize_text(found.page_url)}"
     if feed.next_link:
-        yield f"older entries: tenax feed {plain(mask_url(feed.next_link))}"
-    if found.others:
+        yield f"older entries: tenax feed {sanitize_text(mask_url(feed.next_link))}"
+    if found.other_feeds:
         yield "the page names more feeds:"
-        yield from (f"  {plain(other)}" for other in found.others[:_MOST_FEEDS_NAMED])
+        yield from (f"  {sanitize_text(other)}" for other in found.other_feeds[:_MAX_FEEDS_SHOWN])
 
 
-def _entries(number: int) -> str:
+def _pluralize_entries(number: int) -> str:
     return f"{number:,} {'entry' if number == 1 else 'entries'}"

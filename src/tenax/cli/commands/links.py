@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tenax.cli import location
-from tenax.cli.parser import add_json
-from tenax.errors import LedgerMissing, UsageError
+from tenax.cli.parser import add_json_argument
+from tenax.errors import DatabaseNotFound, UsageError
 
 if TYPE_CHECKING:
     from tenax.config import Config
-    from tenax.crawl.link_graph import Graph, Measure, Ranked
-    from tenax.crawl.location import Place
-    from tenax.database import Ledger, PageLinks
+    from tenax.crawl.link_graph import Graph, Measure, RankedUrl
+    from tenax.crawl.location import Location
+    from tenax.database import Database, PageLinks
 
 NAME = "links"
-SENTENCE = (
+DESCRIPTION = (
     "Ask the link graph. Where a page leads, who leads to it, which pages are linked to most, or all links as a file. "
     "It can also decide what is visited next."
 )
@@ -30,7 +30,7 @@ EXAMPLES = """\
   tenax links --prioritize
 """
 
-Outputs = ("csv", "jsonl")
+EXPORT_FORMATS = ("csv", "jsonl")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,50 +53,50 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "turn, which needs `pip install 'tenax[graph]'`",
     )
     location.add_arguments(parser)
-    add_json(parser)
+    add_json_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     import asyncio
 
-    _check(args)
-    where, config = location.of_args(args, args.source or args.target)
-    return asyncio.run(_run(args, where, config))
+    _check_arguments(args)
+    where, config = location.resolve_crawl(args, args.source or args.target)
+    return asyncio.run(_run_action(args, where, config))
 
 
-def _check(args: argparse.Namespace) -> None:
+def _check_arguments(args: argparse.Namespace) -> None:
     if args.by and args.top is None and not args.prioritize:
         raise UsageError("--by goes with --top and --prioritize; see `tenax links --help`")
     if args.top is not None and args.top < 1:
         raise UsageError(f"--top {args.top}: how many are to be shown? At least one")
-    if args.export and args.export != "-" and Path(args.export).suffix.lstrip(".") not in Outputs:
+    if args.export and args.export != "-" and Path(args.export).suffix.lstrip(".") not in EXPORT_FORMATS:
         raise UsageError(f"--export {args.export}: the name of the file must end in .csv or .jsonl, or be -")
 
 
-async def _run(args: argparse.Namespace, where: Place, config: Config) -> int:
-    from tenax.crawl.wiring import open_ledger
+async def _run_action(args: argparse.Namespace, where: Location, config: Config) -> int:
+    from tenax.crawl.wiring import open_database
 
     if args.prioritize:
-        ledger = await location.open_to_write(where, config)
+        database = await location.open_existing_database(where, config)
     else:
-        ledger = await open_ledger(where, read_only=True, config=config)
+        database = await open_database(where, read_only=True, config=config)
     try:
         if args.source:
-            await _from(ledger, args.source, is_json=args.json)
+            await _show_outgoing(database, args.source, is_json=args.json)
         elif args.target:
-            await _to(ledger, args.target, is_json=args.json)
+            await _show_incoming(database, args.target, is_json=args.json)
         elif args.export:
-            await _export(ledger, args.export)
+            await _export_links(database, args.export)
         elif args.prioritize:
-            await _prioritize(ledger, where, _measure(args))
+            await _prioritize(database, where, _parse_measure(args))
         else:
-            await _top(ledger, args.top, _measure(args), is_json=args.json)
+            await _show_top(database, args.top, _parse_measure(args), is_json=args.json)
     finally:
-        await ledger.close()
+        await database.close()
     return 0
 
 
-def _measure(args: argparse.Namespace) -> Measure:
+def _parse_measure(args: argparse.Namespace) -> Measure:
     from tenax.crawl.link_graph import Measure, check_measure
 
     measure = Measure(args.by or Measure.IN_DEGREE)
@@ -107,47 +107,49 @@ def _measure(args: argparse.Namespace) -> Measure:
 # ---- one page -----------------------------------------------------------------------------------------------
 
 
-async def _from(ledger: Ledger, asked: str, *, is_json: bool) -> None:
-    from tenax.cli.views.link_tables import Outgoing, outgoing_table, show_each
+async def _show_outgoing(database: Database, typed_url: str, *, is_json: bool) -> None:
+    from tenax.cli.views.link_tables import OutgoingLink, outgoing_table, print_items
     from tenax.database.links import unpack_links
 
-    url = await _spelled(ledger, asked)
-    page = await ledger.links.of(url)
+    url = await _normalize_url(database, typed_url)
+    page = await database.links.get(url)
     if page is None:
-        raise LedgerMissing(await _why_none(ledger, url))
+        raise DatabaseNotFound(await _no_links_message(database, url))
     links = unpack_links(page.origin, page.packed)
-    states = await ledger.links.states([link.url for link in links])
-    show_each([Outgoing.of(link, states.get(link.url)) for link in links], outgoing_table, is_json=is_json)
+    states = await database.links.states([link.url for link in links])
+    print_items([OutgoingLink.from_link(link, states.get(link.url)) for link in links], outgoing_table, is_json=is_json)
 
 
-async def _to(ledger: Ledger, asked: str, *, is_json: bool) -> None:
-    from tenax.cli.views.link_tables import Incoming, incoming_table, show_each
-    from tenax.database.links import links_to
+async def _show_incoming(database: Database, typed_url: str, *, is_json: bool) -> None:
+    from tenax.cli.views.link_tables import IncomingLink, incoming_table, print_items
+    from tenax.database.links import find_links
 
-    url = await _spelled(ledger, asked)
+    url = await _normalize_url(database, typed_url)
     found = [
-        Incoming.of(page.url, link) async for page in _pages(ledger) for link in links_to(url, page.origin, page.packed)
+        IncomingLink.from_link(page.url, link)
+        async for page in _iterate_pages(database)
+        for link in find_links(url, page.origin, page.packed)
     ]
-    show_each(found, incoming_table, is_json=is_json)
+    print_items(found, incoming_table, is_json=is_json)
 
 
-async def _spelled(ledger: Ledger, asked: str) -> str:
+async def _normalize_url(database: Database, typed_url: str) -> str:
     """As this crawl spells it."""
-    from tenax.crawl.rules import kept_rules
-    from tenax.urls.normalize import spelling_of
-    from tenax.urls.seeds import seed_url
+    from tenax.crawl.rules import load_rules
+    from tenax.urls.normalize import normalize_options
+    from tenax.urls.seeds import parse_seed
 
-    rules = await kept_rules(ledger)
+    rules = await load_rules(database)
     if rules is None:
-        raise LedgerMissing("this crawl has not begun: nobody gave it a URL yet; see `tenax seed` and `tenax crawl`")
-    return seed_url(asked, spelling_of(rules.urls)).url
+        raise DatabaseNotFound("this crawl has not begun: nobody gave it a URL yet; see `tenax seed` and `tenax crawl`")
+    return parse_seed(typed_url, normalize_options(rules.urls)).url
 
 
-async def _why_none(ledger: Ledger, url: str) -> str:
-    if not await ledger.links.states([url]):
+async def _no_links_message(database: Database, url: str) -> str:
+    if not await database.links.states([url]):
         return f"{url} is not in this crawl; `tenax explain {url}` says why"
     return (
-        f"no links of {url} are kept: it brought no page while `reading.link_graph` was on; "
+        f"no links of {url} are kept: it brought no page while `extract.link_graph` was on; "
         f"`tenax explain {url}` says what it brought"
     )
 
@@ -155,85 +157,85 @@ async def _why_none(ledger: Ledger, url: str) -> str:
 # ---- all of them --------------------------------------------------------------------------------------------
 
 
-async def _pages(ledger: Ledger) -> AsyncIterator[PageLinks]:
-    """Every page with its links, and on a terminal how far we are. Raises `LedgerMissing` when there are none."""
-    from tenax.cli.views.link_tables import Ticker
+async def _iterate_pages(database: Database) -> AsyncIterator[PageLinks]:
+    """Every page with its links, and on a terminal how far we are. Raises `DatabaseNotFound` when there are none."""
+    from tenax.cli.views.link_tables import ProgressLine
 
-    ticker = Ticker((await ledger.status()).pages)
-    async for page in ledger.links.all():
-        ticker.tick()
+    ticker = ProgressLine((await database.status()).pages)
+    async for page in database.links.read_all():
+        ticker.advance()
         yield page
-    ticker.end()
+    ticker.close()
     if not ticker.count:
-        raise LedgerMissing(
-            "this crawl keeps no links: it stored no page while `reading.link_graph` was on; crawl with "
-            "--set reading.link_graph=true, and --revisit for the pages that are there"
+        raise DatabaseNotFound(
+            "this crawl keeps no links: it stored no page while `extract.link_graph` was on; crawl with "
+            "--set extract.link_graph=true, and --recrawl for the pages that are there"
         )
 
 
-async def _graph(ledger: Ledger) -> Graph:
+async def _build_graph(database: Database) -> Graph:
     from tenax.crawl.link_graph import Graph
 
     graph = Graph()
-    async for page in _pages(ledger):
+    async for page in _iterate_pages(database):
         graph.add(page)
     return graph
 
 
-async def _top(ledger: Ledger, most: int, measure: Measure, *, is_json: bool) -> None:
-    from tenax.cli.views.link_tables import Best, best_table, show_each
+async def _show_top(database: Database, limit: int, measure: Measure, *, is_json: bool) -> None:
+    from tenax.cli.views.link_tables import TopUrl, print_items, top_table
 
-    graph = await _graph(ledger)
-    ranked = graph.top(most, graph.scores(measure))
-    names = await _names(ledger, graph, ranked)
-    best = [Best(rank, names[one.number], one.in_links, one.score) for rank, one in enumerate(ranked, 1)]
-    show_each(best, best_table, is_json=is_json)
+    graph = await _build_graph(database)
+    ranked = graph.top(limit, graph.scores(measure))
+    names = await _find_urls(database, graph, ranked)
+    best = [TopUrl(rank, names[one.number], one.in_links, one.score) for rank, one in enumerate(ranked, 1)]
+    print_items(best, top_table, is_json=is_json)
 
 
-async def _names(ledger: Ledger, graph: Graph, ranked: list[Ranked]) -> dict[int, str]:
+async def _find_urls(database: Database, graph: Graph, ranked: list[RankedUrl]) -> dict[int, str]:
     missing = {one.number for one in ranked}
     names: dict[int, str] = {}
-    async for page in ledger.links.all():
+    async for page in database.links.read_all():
         if not missing:
             break
-        names |= graph.recognise(page, missing)
+        names |= graph.find_urls(page, missing)
     return names
 
 
-async def _export(ledger: Ledger, output: str) -> None:
-    from tenax.cli.output import opened, plainly
-    from tenax.cli.views.format_values import several
-    from tenax.cli.views.link_tables import EDGES_HEAD, edges_csv, edges_json
+async def _export_links(database: Database, output: str) -> None:
+    from tenax.cli.output import open_output, translate_output_errors
+    from tenax.cli.views.format_values import pluralize
+    from tenax.cli.views.link_tables import EDGES_CSV_HEADER, edges_csv, edges_json
     from tenax.database.links import unpack_links
-    from tenax.logs import plain
+    from tenax.logs import sanitize_text
 
     is_csv, count = output.endswith(".csv"), 0
     lines_of = edges_csv if is_csv else edges_json
     target = None if output == "-" else output
     another = "; choose another with --export"
-    with opened(target, another) as file, plainly(target, another):
+    with open_output(target, another) as file, translate_output_errors(target, another):
         if is_csv:
-            file.write(EDGES_HEAD)
-        async for page in _pages(ledger):
+            file.write(EDGES_CSV_HEADER)
+        async for page in _iterate_pages(database):
             links = unpack_links(page.origin, page.packed)
             file.write(lines_of(page.url, links))
             count += len(links)
         file.flush()
     if target is not None:
-        print(f"{several(count, 'link')} written to {plain(target)}", file=sys.stderr)
+        print(f"{pluralize(count, 'link')} written to {sanitize_text(target)}", file=sys.stderr)
 
 
-async def _prioritize(ledger: Ledger, where: Place, measure: Measure) -> None:
+async def _prioritize(database: Database, where: Location, measure: Measure) -> None:
     from tenax.cli.commands.status import resume_command
-    from tenax.cli.views.format_values import several
-    from tenax.cli.views.tables import show
+    from tenax.cli.views.format_values import pluralize
+    from tenax.cli.views.tables import print_lines
 
-    waiting = ledger.counts().waiting
+    waiting = database.counts().waiting
     if not waiting:
-        show(["Nothing waits for a visit."])
+        print_lines(["Nothing waits for a visit."])
         return
-    graph = await _graph(ledger)
-    changed = await ledger.links.prioritize(graph.level_of(graph.scores(measure)))
-    status, command = await ledger.status(), await resume_command(ledger, where)
+    graph = await _build_graph(database)
+    changed = await database.links.prioritize(graph.make_prioritizer(graph.scores(measure)))
+    status, command = await database.status(), await resume_command(database, where)
     how = "The workers go on with them." if status.is_running else f"Go on with:  {command}"
-    show([f"{changed:,} of {several(waiting, 'waiting URL')} have another priority now. {how}"])
+    print_lines([f"{changed:,} of {pluralize(waiting, 'waiting URL')} have another priority now. {how}"])

@@ -14,11 +14,11 @@ from tenax.text.masking import mask_url
 
 if TYPE_CHECKING:
     from tenax.config import Config
-    from tenax.extract.document import Document
+    from tenax.extract.document import Content
     from tenax.trace import Step
 
 NAME = "read"
-SENTENCE = (
+DESCRIPTION = (
     "Read one page: its clean text, Markdown, or all that is known of it. A file, standard input, or a URL, which is "
     "fetched as `tenax fetch` does; nothing is written down."
 )
@@ -30,10 +30,10 @@ EXAMPLES = """\
 """
 
 STANDARD_INPUT = "standard input"
-_TYPES = {".html": "text/html", ".htm": "text/html", ".xhtml": "application/xhtml+xml", ".txt": "text/plain"}
+_CONTENT_TYPES = {".html": "text/html", ".htm": "text/html", ".xhtml": "application/xhtml+xml", ".txt": "text/plain"}
 
 
-class Source(NamedTuple):
+class PageSource(NamedTuple):
     """A page that is to be read, and where it came from."""
 
     name: str
@@ -55,25 +55,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--url", metavar="URL", help="where a file came from: makes its links absolute, helps to date it"
     )
-    fetch.add_ways(parser)
-    settings.add_source_arguments(parser)
+    fetch.add_fetch_arguments(parser)
+    settings.add_config_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     from tenax import logs
-    from tenax.runtime.cpu_time import cut_off
+    from tenax.runtime.cpu_time import limit_cpu_time
 
     if args.explain and args.format == "markdown":
         raise UsageError("--explain goes with --format text or json")
     config = settings.load(args).config
     logs.configure("warning", config.log.format)
-    source = _fetched(args, config) if _is_url(args.page) else _of_file(args.page, args.url, config)
-    seconds = config.reading.max_cpu_seconds
-    with cut_off(seconds, lambda: UsageError(f"{source.name}: too costly to read: {seconds:g} s of CPU used up")):
+    source = _fetch_page(args, config) if _is_url(args.page) else _read_file(args.page, args.url, config)
+    seconds = config.extract.max_cpu_seconds
+    with limit_cpu_time(
+        seconds, lambda: UsageError(f"{source.name}: too costly to read: {seconds:g} s of CPU used up")
+    ):
         if args.explain:
-            _explain(source, args.format, seconds)
+            _show_explanation(source, args.format, seconds)
         else:
-            _show(source, args.format, seconds)
+            _show_content(source, args.format, seconds)
     return 0
 
 
@@ -84,7 +86,7 @@ def _is_url(page: str) -> bool:
 # ---- where it comes from ----------------------------------------------------------------------------------
 
 
-def _of_file(file: str, url: str | None, config: Config) -> Source:
+def _read_file(file: str, url: str | None, config: Config) -> PageSource:
     """A file or standard input, no larger than a page on the web may be."""
     # Whoever leaves out the scheme of a URL gives the name of a file that is not there, with a password in it.
     name = STANDARD_INPUT if file == "-" else file if Path(file).is_file() else mask_url(file)
@@ -101,98 +103,101 @@ def _of_file(file: str, url: str | None, config: Config) -> Source:
         raise UsageError(f"{name}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
     if len(body) > most:
         raise UsageError(f"{name}: larger than {most} bytes, the most that is read; see `fetch.max_body_bytes`")
-    return Source(name, body, _TYPES.get(Path(file).suffix.lower(), ""), url)
+    return PageSource(name, body, _CONTENT_TYPES.get(Path(file).suffix.lower(), ""), url)
 
 
-def _fetched(args: argparse.Namespace, config: Config) -> Source:
+def _fetch_page(args: argparse.Namespace, config: Config) -> PageSource:
     """The page behind a URL, fetched in its host's turn."""
     import asyncio
 
     from tenax.cli.views.format_visit import outcome_text
     from tenax.model import Failed, FailureKind, Fetched, Redirected, Rejected
-    from tenax.trace import tried
+    from tenax.trace import trace_url
 
     if args.url is not None:
         raise UsageError("--url says where a file came from, and this page is fetched")
     # The whole page, whatever a crawl has stored of it.
-    wanted = fetch.wanted_of(args, args.page, is_unconditional=True)
-    trial = asyncio.run(tried(wanted, config, on_step=_tell_of_waiting))
-    match trial.outcome:
+    wanted = fetch.build_trace_request(args, args.page, is_unconditional=True)
+    trace = asyncio.run(trace_url(wanted, config, on_step=_show_wait))
+    match trace.outcome:
         case Fetched():
             pass
         case Rejected(why) if why.startswith("noindex"):
             pass  # it asks not to be kept, and is not: a person reads it, as in a browser
         case Redirected(to=to):
-            raise UsageError(f"{trial.url} leads to {to}; read that instead")
+            raise UsageError(f"{trace.url} leads to {to}; read that instead")
         case Rejected() | Failed(kind=FailureKind.UNREADABLE):
-            raise UsageError(f"{trial.url}: {outcome_text(trial.outcome)}")
+            raise UsageError(f"{trace.url}: {outcome_text(trace.outcome)}")
         case _:
-            raise NoSeedReachable(f"{trial.url}: {outcome_text(trial.outcome)}")
-    return Source(trial.url, trial.body, trial.fetch.content_type or "", trial.url)
+            raise NoSeedReachable(f"{trace.url}: {outcome_text(trace.outcome)}")
+    return PageSource(trace.url, trace.body, trace.fetch.content_type or "", trace.url)
 
 
-def _tell_of_waiting(step: Step) -> None:
+def _show_wait(step: Step) -> None:
     """A host's turn may be a minute away, and nobody likes to look at nothing."""
-    from tenax.cli.views.tables import plain, show
+    from tenax.cli.views.tables import print_lines, sanitize_text
 
-    if step.name == "turn" and sys.stderr.isatty():
-        show([plain(step.why)], sys.stderr)
+    if step.name == "wait" and sys.stderr.isatty():
+        print_lines([sanitize_text(step.why)], sys.stderr)
 
 
 # ---- what is shown ----------------------------------------------------------------------------------------
 
 
-def _show(source: Source, format: str, max_cpu_seconds: float) -> None:
-    from tenax.cli.views.json_output import show_json
-    from tenax.cli.views.page_text import document_of, for_terminal
-    from tenax.cli.views.tables import Ink, plain, show
+def _show_content(source: PageSource, format: str, max_cpu_seconds: float) -> None:
+    from tenax.cli.views.json_output import print_json
+    from tenax.cli.views.page_text import content_fields, format_content
+    from tenax.cli.views.tables import TextStyle, print_lines, sanitize_text
     from tenax.crawl.single_page import read
 
-    document = read(source.body, source.url, content_type=source.content_type, max_cpu_seconds=max_cpu_seconds)
-    _check(source, document)
+    content = read(source.body, source.url, content_type=source.content_type, max_cpu_seconds=max_cpu_seconds)
+    _check_content(source, content)
     if format == "json":
-        show_json(document_of(document, source.url))
+        print_json(content_fields(content, source.url))
         return
-    text = _clean(source, document, format)
+    text = _select_text(source, content, format)
     if format == "text" and sys.stdout.isatty():
-        show(for_terminal(document, text, Ink.on(sys.stdout)))
+        print_lines(format_content(content, text, TextStyle.for_stream(sys.stdout)))
     else:
-        show([plain(text, keep_lines=True)])
+        print_lines([sanitize_text(text, keep_lines=True)])
 
 
-def _check(source: Source, document: Document) -> None:
-    if document.media == "other":
-        raise UsageError(f"{source.name}: cannot be read as a page: {document.media_why}")
-    if not document.text:
+def _check_content(source: PageSource, content: Content) -> None:
+    if content.media == "other":
+        raise UsageError(f"{source.name}: cannot be read as a page: {content.media_reason}")
+    if not content.text:
         raise UsageError(f"{source.name}: there is nothing to read on it")
-    if document.cut_why:
-        from tenax.cli.views.tables import plain, show
+    if content.truncated_reason:
+        from tenax.cli.views.tables import print_lines, sanitize_text
 
-        show([f"tenax: {plain(source.name)}: too long to be read whole, it was {document.cut_why}"], sys.stderr)
+        print_lines(
+            [f"tenax: {sanitize_text(source.name)}: too long to be read whole, it was {content.truncated_reason}"],
+            sys.stderr,
+        )
 
 
-def _clean(source: Source, document: Document, format: str) -> str:
+def _select_text(source: PageSource, content: Content, format: str) -> str:
     """What was asked for. Plain text is its own clean part."""
-    if document.media == "text":
-        return document.text
-    text = document.markdown if format == "markdown" else document.article
+    if content.media == "text":
+        return content.text
+    text = content.markdown if format == "markdown" else content.article
     if not text:
         raise UsageError(f"{source.name}: no article was found on it; --format json has all of its text")
     return text
 
 
-def _explain(source: Source, format: str, max_cpu_seconds: float) -> None:
-    from tenax.cli.views.json_output import show_json
-    from tenax.cli.views.page_text import explanation
-    from tenax.cli.views.tables import Ink, show
-    from tenax.crawl.single_page import explained, read
+def _show_explanation(source: PageSource, format: str, max_cpu_seconds: float) -> None:
+    from tenax.cli.views.json_output import print_json
+    from tenax.cli.views.page_text import format_blocks
+    from tenax.cli.views.tables import TextStyle, print_lines
+    from tenax.crawl.single_page import explain_page, read
 
-    blocks = explained(source.body, source.url, content_type=source.content_type, max_cpu_seconds=max_cpu_seconds)
+    blocks = explain_page(source.body, source.url, content_type=source.content_type, max_cpu_seconds=max_cpu_seconds)
     if not blocks:
-        document = read(source.body, source.url, content_type=source.content_type, max_cpu_seconds=max_cpu_seconds)
-        _check(source, document)
+        content = read(source.body, source.url, content_type=source.content_type, max_cpu_seconds=max_cpu_seconds)
+        _check_content(source, content)
         raise UsageError(f"{source.name}: it is plain text: nothing is dropped")
     if format == "json":
-        show_json(blocks)
+        print_json(blocks)
     else:
-        show(explanation(blocks, Ink.on(sys.stdout)))
+        print_lines(format_blocks(blocks, TextStyle.for_stream(sys.stdout)))

@@ -9,16 +9,16 @@ from tenax.cli import location
 
 if TYPE_CHECKING:
     from tenax.config import Config
-    from tenax.crawl.location import Place
+    from tenax.crawl.location import Location
 
 NAME = "recover"
-SENTENCE = (
+DESCRIPTION = (
     "Free what dead workers held. Workers do the same every minute; a worker is dead when it gave no sign of life for "
-    "ledger.dead_after_seconds."
+    "database.dead_after_seconds."
 )
 EXAMPLES = """\
-  tenax recover --ledger postgresql://tenax@db.example/tenax
-  tenax recover --set ledger.schema=news
+  tenax recover --database postgresql://tenax@db.example/tenax
+  tenax recover --set database.schema=news
 """
 
 
@@ -29,20 +29,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     import asyncio
 
-    from tenax.cli.views.tables import show
+    from tenax.cli.views.tables import print_lines
 
-    show([asyncio.run(_recovered(*location.of_args(args)))])
+    print_lines([asyncio.run(_recover_workers(*location.resolve_crawl(args)))])
     return 0
 
 
-async def _recovered(where: Place, config: Config) -> str:
-    from tenax.cli.views.format_values import several
+async def _recover_workers(where: Location, config: Config) -> str:
+    from tenax.cli.views.format_values import pluralize
 
-    ledger = await location.open_to_write(where, config)
+    database = await location.open_existing_database(where, config)
     try:
-        count = await ledger.recover()
+        count = await database.recover()
     finally:
-        await ledger.close()
+        await database.close()
     if not count:
         return "Nobody is dead: all workers gave a sign of life in time."
-    return f"{several(count, 'dead worker')} found; what they held is free."
+    return f"{pluralize(count, 'dead worker')} found; what they held is free."

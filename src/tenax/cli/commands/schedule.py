@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from tenax.config import Config
 
 NAME = "schedule"
-SENTENCE = "Put the URLs of a YAML file into the page-fetcher's queue, each as often as it is wanted and never twice."
+DESCRIPTION = (
+    "Put the URLs of a YAML file into the page-fetcher's queue, each as often as it is wanted and never twice."
+)
 EXAMPLES = """\
   tenax schedule seeds.yaml
   tenax schedule seeds.yaml --once
@@ -24,9 +26,9 @@ EXAMPLES = """\
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="YAML: a list `seeds` of `url` or `urls` with `every`")
     parser.add_argument("--once", action="store_true", help="send what is due, and end")
-    parser.add_argument("--redis", metavar="URL", help="Redis of the queue (default: localhost)")
+    parser.add_argument("--redis", metavar="URL", dest="queue_redis", help="Redis of the queue (default: localhost)")
     settings.add_log_arguments(parser)
-    settings.add_source_arguments(parser)
+    settings.add_config_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -34,13 +36,13 @@ def run(args: argparse.Namespace) -> int:
     from tenax.cli import run_crawl
 
     config = settings.load(args).config
-    document = _document(Path(args.file))
+    document = _load_yaml(Path(args.file))
     logs.configure(config.log.level, config.log.format)
-    run_crawl.run(_send(document, args.file, config, is_once=args.once))
+    run_crawl.run(_run_schedule(document, args.file, config, is_once=args.once))
     return 0
 
 
-def _document(file: Path) -> Any:
+def _load_yaml(file: Path) -> Any:
     try:
         import yaml
     except ImportError:
@@ -57,27 +59,27 @@ def _document(file: Path) -> Any:
         raise ConfigError(f"{file}: not valid YAML{line}") from None
 
 
-async def _send(document: Any, file: str, config: Config, *, is_once: bool) -> None:
-    from tenax.cli.signals import stopped_by_signals
-    from tenax.services.scheduler.plan import seeds_of
-    from tenax.services.startup import Stopping, opened
-    from tenax.services.wiring import open_agenda
+async def _run_schedule(document: Any, file: str, config: Config, *, is_once: bool) -> None:
+    from tenax.cli.signals import stop_on_signals
+    from tenax.services.scheduler.plan import parse_schedule
+    from tenax.services.startup import StopSignal, open_when_available
+    from tenax.services.wiring import open_scheduler
 
-    seeds, stopping = seeds_of(document, file), Stopping()
+    seeds, stopping = parse_schedule(document, file), StopSignal()
     if is_once:
-        agenda, close = await open_agenda(seeds, config)
+        agenda, close = await open_scheduler(seeds, config)
         try:
-            await agenda.send_what_is_due()
+            await agenda.send_due_seeds()
         finally:
             await close()
         return
-    with stopped_by_signals(stopping.ask, "what was sent is remembered"):
-        ready = await opened(lambda: open_agenda(seeds, config), stopping)
+    with stop_on_signals(stopping.request, "what was sent is remembered"):
+        ready = await open_when_available(lambda: open_scheduler(seeds, config), stopping)
         if ready is None:
             return
         agenda, close = ready
         try:
-            stopping.hand_over(agenda.stop)
+            stopping.set_handler(agenda.stop)
             await agenda.run()
         finally:
             await close()

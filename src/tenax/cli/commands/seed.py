@@ -11,19 +11,19 @@ from tenax.cli import location, settings
 from tenax.errors import UsageError
 
 if TYPE_CHECKING:
-    from tenax.config import Config, Setting
-    from tenax.crawl.location import Place
+    from tenax.config import Config, SettingValue
+    from tenax.crawl.location import Location
     from tenax.database import Status
-    from tenax.services.seeds import Added
+    from tenax.services.seeds import AddedSeeds
 
-_MOST_SHOWN = 3
+_MAX_ORIGINS_SHOWN = 3
 
 NAME = "seed"
-SENTENCE = "Give a crawl more URLs to begin with. Workers that are busy with it go on with them at once."
+DESCRIPTION = "Give a crawl more URLs to begin with. Workers that are busy with it go on with them at once."
 EXAMPLES = """\
-  tenax seed https://example.org --ledger postgresql://tenax@db.example/tenax
+  tenax seed https://example.org --database postgresql://tenax@db.example/tenax
   tenax seed --file seeds.txt --scope domain --exclude '*/tag/*'
-  tenax seed https://example.org/new --out tenax-example.org
+  tenax seed https://example.org/new --dir tenax-example.org
 """
 
 
@@ -40,19 +40,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     import asyncio
 
-    from tenax.cli.views.tables import show
+    from tenax.cli.views.tables import print_lines
 
     sources = settings.load(args).sources  # before standard input is read
-    urls = (*args.urls, *(_lines(args.file) if args.file else ()))
+    urls = (*args.urls, *(_read_url_file(args.file) if args.file else ()))
     if not urls:
         raise UsageError("there is nothing to add; give at least one URL, or a --file of them")
-    where, config = location.of_args(args, urls[0])
+    where, config = location.resolve_crawl(args, urls[0])
     decided = frozenset(key for key, source in sources.items() if source != "default")
-    show(lines(*asyncio.run(_added(where, config, urls, decided, settings.flags_of(args)))))
+    print_lines(format_result(*asyncio.run(_add_seeds(where, config, urls, decided, settings.flag_settings(args)))))
     return 0
 
 
-def _lines(file: str) -> list[str]:
+def _read_url_file(file: str) -> list[str]:
     try:
         text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -61,48 +61,52 @@ def _lines(file: str) -> list[str]:
     return [line for line in lines if line and not line.startswith("#")]
 
 
-async def _added(
-    where: Place, config: Config, urls: tuple[str, ...], decided: frozenset[str], given: dict[str, Setting]
-) -> tuple[Added, Status, str]:
+async def _add_seeds(
+    location: Location,
+    config: Config,
+    urls: tuple[str, ...],
+    explicit_keys: frozenset[str],
+    given: dict[str, SettingValue],
+) -> tuple[AddedSeeds, Status, str]:
     from datetime import UTC, datetime
 
     from tenax.cli.commands.status import resume_command
-    from tenax.cli.stored_options import keep_more
-    from tenax.crawl.wiring import clock_of, open_ledger
+    from tenax.cli.stored_options import store_more_settings
+    from tenax.crawl.wiring import open_clock, open_database
     from tenax.services.seeds import add_seeds
 
-    clock = await clock_of(where, config)
-    ledger = await open_ledger(where, read_only=False, config=config, clock=clock)
+    clock = await open_clock(location, config)
+    database = await open_database(location, read_only=False, config=config, clock=clock)
     try:
         year = datetime.fromtimestamp(clock.now(), UTC).year
-        added = await add_seeds(ledger, urls, config, year, decided, is_shared=bool(where.server))
-        await keep_more(ledger, given)
-        return added, await ledger.status(), await resume_command(ledger, where)
+        added = await add_seeds(database, urls, config, year, explicit_keys, is_shared=bool(location.server))
+        await store_more_settings(database, given)
+        return added, await database.status(), await resume_command(database, location)
     finally:
-        await ledger.close()
+        await database.close()
 
 
-def lines(added: Added, status: Status, resume: str) -> list[str]:
-    from tenax.cli.views.format_values import count, several
+def format_result(added: AddedSeeds, status: Status, resume: str) -> list[str]:
+    from tenax.cli.views.format_values import format_count, pluralize
 
-    known = f", {count(added.admission.known)} known already" if added.admission.known else ""
-    result = [f"{several(added.admission.admitted, 'URL')} added{known}."]
+    known = f", {format_count(added.admission.known)} known already" if added.admission.known else ""
+    result = [f"{pluralize(added.admission.admitted, 'URL')} added{known}."]
     if added.requeued:
-        result.append(f"{several(added.requeued, 'known URL')} without a page will be visited again.")
-    if added.closed:
-        result.append(_closed(added.closed))
-    if added.changed:
-        result.append(f"Changed for this crawl: {', '.join(added.changed)}.")
+        result.append(f"{pluralize(added.requeued, 'known URL')} without a page will be visited again.")
+    if added.refused_origins:
+        result.append(_format_closed_origins(added.refused_origins))
+    if added.changed_rules:
+        result.append(f"Changed for this crawl: {', '.join(added.changed_rules)}.")
     if not status.is_running:
         result.append(f"Nobody is crawling. Go on with:  {resume}")
     return result
 
 
-def _closed(origins: tuple[str, ...]) -> str:
-    from tenax.cli.views.tables import plain
+def _format_closed_origins(origins: tuple[str, ...]) -> str:
+    from tenax.cli.views.tables import sanitize_text
 
-    more = f" and {len(origins) - _MOST_SHOWN:,} more" if len(origins) > _MOST_SHOWN else ""
+    more = f" and {len(origins) - _MAX_ORIGINS_SHOWN:,} more" if len(origins) > _MAX_ORIGINS_SHOWN else ""
     return (
-        f"Workers refuse {plain(', '.join(origins[:_MOST_SHOWN]))}{more}, unless their guard.allow_networks and "
+        f"Workers refuse {sanitize_text(', '.join(origins[:_MAX_ORIGINS_SHOWN]))}{more}, unless their guard.allow_networks and "
         "guard.ports allow what is private or on another port."
     )

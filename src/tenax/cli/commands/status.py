@@ -7,19 +7,19 @@ import sys
 from typing import TYPE_CHECKING
 
 from tenax.cli import location
-from tenax.cli.parser import add_json, program
+from tenax.cli.parser import add_json_argument, program_name
 
 if TYPE_CHECKING:
     from tenax.config import Config
-    from tenax.crawl.location import Place
-    from tenax.database import Agenda, Ledger, Status
+    from tenax.crawl.location import Location
+    from tenax.database import Database, DueTasks, Status
 
 NAME = "status"
-SENTENCE = "Show a crawl at a glance. Counts, hosts, what is due when, and if nothing is moving: why."
+DESCRIPTION = "Show a crawl at a glance. Counts, hosts, what is due when, and if nothing is moving: why."
 EXAMPLES = """\
   tenax status
-  tenax status --ledger postgresql://tenax@db.example/tenax
-  tenax status --schedule --out tenax-example.org
+  tenax status --database postgresql://tenax@db.example/tenax
+  tenax status --schedule --dir tenax-example.org
   tenax status --json | jq .waiting
 """
 
@@ -29,66 +29,66 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--schedule", metavar="N", nargs="?", type=int, const=20, help="what is due when and why, the first N of it"
     )
-    add_json(parser)
+    add_json_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     import asyncio
 
-    from tenax.cli.views.json_output import as_json
-    from tenax.cli.views.status_view import lines
-    from tenax.cli.views.tables import Ink, show
+    from tenax.cli.views.json_output import to_json
+    from tenax.cli.views.status_view import format_status
+    from tenax.cli.views.tables import TextStyle, print_lines
 
-    where, config = location.of_args(args)
+    where, config = location.resolve_crawl(args)
     if args.schedule is not None:
-        from tenax.cli.views.schedule_view import timetable
+        from tenax.cli.views.schedule_view import format_schedule
 
-        agenda = asyncio.run(_agenda(where, config, args.schedule))
-        show([as_json(agenda)] if args.json else timetable(agenda, Ink.on(sys.stdout)))
+        agenda = asyncio.run(_load_due_tasks(where, config, args.schedule))
+        print_lines([to_json(agenda)] if args.json else format_schedule(agenda, TextStyle.for_stream(sys.stdout)))
         return 0
-    status, resume = asyncio.run(_asked(where, config))
+    status, resume = asyncio.run(_load_status(where, config))
     if args.json:
-        show([as_json(status)])
+        print_lines([to_json(status)])
     else:
-        show(lines(status, where.name, resume, Ink.on(sys.stdout)))
+        print_lines(format_status(status, where.name, resume, TextStyle.for_stream(sys.stdout)))
     return 0
 
 
-async def _agenda(where: Place, config: Config, limit: int) -> Agenda:
-    from tenax.crawl.wiring import open_ledger
+async def _load_due_tasks(location: Location, config: Config, limit: int) -> DueTasks:
+    from tenax.crawl.wiring import open_database
 
-    ledger = await open_ledger(where, read_only=True, config=config)
+    database = await open_database(location, read_only=True, config=config)
     try:
-        return await ledger.agenda(max(limit, 0))
+        return await database.due_tasks(max(limit, 0))
     finally:
-        await ledger.close()
+        await database.close()
 
 
-async def _asked(where: Place, config: Config) -> tuple[Status, str]:
-    from tenax.crawl.wiring import open_ledger
+async def _load_status(location: Location, config: Config) -> tuple[Status, str]:
+    from tenax.crawl.wiring import open_database
 
-    ledger = await open_ledger(where, read_only=True, config=config)
+    database = await open_database(location, read_only=True, config=config)
     try:
-        return await ledger.status(), await resume_command(ledger, where)
+        return await database.status(), await resume_command(database, location)
     finally:
-        await ledger.close()
+        await database.close()
 
 
-async def resume_command(ledger: Ledger, where: Place) -> str:
+async def resume_command(database: Database, location: Location) -> str:
     """The command that goes on with this crawl from here, or what would do."""
     from tenax.cli import stored_options
-    from tenax.crawl.rules import kept_rules
-    from tenax.text.escaping import shell_word
+    from tenax.crawl.rules import load_rules
+    from tenax.text.escaping import quote_shell_word
 
-    settings = await stored_options.recalled(ledger)
-    if settings is not None and not where.server:
-        return stored_options.command_to_resume(where, settings)
+    settings = await stored_options.load_stored_options(database)
+    if settings is not None and not location.server:
+        return stored_options.build_resume_command(location, settings)
 
-    command = await ledger.recall("command")
+    command = await database.get_meta("command")
     if command:
         return command.decode()
-    if where.server:
-        return f"{program()} worker {where.flags}".rstrip()
-    rules = await kept_rules(ledger)
-    seeds = " ".join(map(shell_word, rules.seeds)) if rules else "URL"
-    return f"{program()} crawl {seeds} {where.flags}".rstrip()
+    if location.server:
+        return f"{program_name()} worker {location.flags}".rstrip()
+    rules = await load_rules(database)
+    seeds = " ".join(map(quote_shell_word, rules.seeds)) if rules else "URL"
+    return f"{program_name()} crawl {seeds} {location.flags}".rstrip()

@@ -1,4 +1,4 @@
-"""`tenax worker`: one of many that crawl into a ledger on a server."""
+"""`tenax worker`: one of many that crawl into a database on a server."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ if TYPE_CHECKING:
     from tenax.config import Config
 
 NAME = "worker"
-SENTENCE = (
-    "Crawl what waits in a ledger on a server, beside any number of other workers. Runs until it is stopped; "
+DESCRIPTION = (
+    "Crawl what waits in a database on a server, beside any number of other workers. Runs until it is stopped; "
     "SIGTERM or Ctrl-C ends it gently. A server that is away is waited for."
 )
 EXAMPLES = """\
-  tenax worker --ledger postgresql://tenax@db.example/tenax --hosts redis://cache.example
-  TENAX_LEDGER_URL=postgresql://… TENAX_HOSTS_URL=redis://… tenax worker --metrics-port 9464
+  tenax worker --database postgresql://tenax@db.example/tenax --redis redis://cache.example
+  TENAX_DATABASE_URL=postgresql://… TENAX_REDIS_URL=redis://… tenax worker --metrics-port 9464
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    location.add_ledger(parser)
-    parser.add_argument("--hosts", metavar="URL", help="turns shared by all workers: redis://host:6379/0")
+    location.add_database_argument(parser)
+    parser.add_argument("--redis", metavar="URL", help="rate limits shared by all workers: redis://host:6379/0")
     parser.add_argument("--concurrency", metavar="N", help="visits in flight, all hosts together (default: 256)")
-    settings.add_watching_arguments(parser)
-    settings.add_source_arguments(parser)
+    settings.add_monitoring_arguments(parser)
+    settings.add_config_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -36,47 +36,49 @@ def run(args: argparse.Namespace) -> int:
     from tenax.cli import run_crawl
 
     config = settings.load(args).config
-    if not config.ledger.url:
-        raise UsageError("a worker needs a ledger on a server: --ledger postgresql://host/database, or ledger.url")
+    if not config.database.url:
+        raise UsageError(
+            "a worker needs a database on a server: --database postgresql://host/database, or database.url"
+        )
     logs.configure(config.log.level, config.log.format)
-    run_crawl.run(_work(config))
+    run_crawl.run(_run_worker(config))
     return 0
 
 
-async def _work(config: Config) -> None:
+async def _run_worker(config: Config) -> None:
     """The exporter answers from the beginning: a worker that waits for a server is alive, and not ready."""
-    from tenax.cli.signals import stopped_by_signals
+    from tenax.cli.signals import stop_on_signals
     from tenax.logs import logger
-    from tenax.metrics import METRICS, serving
-    from tenax.services.startup import Stopping, opened
+    from tenax.metrics import METRICS, run_metrics_server
+    from tenax.services.startup import StopSignal, open_when_available
     from tenax.services.wiring import open_worker
-    from tenax.services.worker import Counting
+    from tenax.services.worker import WorkerMetrics
 
-    counting, stopping = Counting(), Stopping()
-    seconds = f"{config.ledger.dead_after_seconds:g} seconds"
+    counting, stopping = WorkerMetrics(), StopSignal()
+    seconds = f"{config.database.dead_after_seconds:g} seconds"
     with (
-        serving(counting.metrics, METRICS, config.metrics.port, config.metrics.host) as readiness,
-        stopped_by_signals(stopping.ask, f"others take over what it held in {seconds}", config.worker.grace_seconds),
+        run_metrics_server(counting.metrics, METRICS, config.metrics.port, config.metrics.host) as readiness,
+        stop_on_signals(stopping.request, f"others take over what it held in {seconds}", config.worker.grace_seconds),
     ):
-        worker = await opened(lambda: open_worker(config, counting), stopping)
+        worker = await open_when_available(lambda: open_worker(config, counting), stopping)
         if worker is None:
             return
         try:
             readiness.is_ready = True
-            _tell(config)
-            worker.own_process(os._exit)
-            stopping.hand_over(worker.stop)
+            _log_start(config)
+            worker.set_exit_handler(os._exit)
+            stopping.set_handler(worker.stop)
             await worker.run()
             logger("tenax.cli").info("worker stopped")
         finally:
             await worker.close()
 
 
-def _tell(config: Config) -> None:
-    from tenax.crawl.location import place_of
+def _log_start(config: Config) -> None:
+    from tenax.crawl.location import crawl_location
     from tenax.logs import logger
 
     log = logger("tenax.cli")
-    log.info("worker started", ledger=place_of(config, None).name)
-    if not config.hosts.url:
-        log.info("hosts.url names no Redis: a host is asked by one worker at a time, addresses are not shared")
+    log.info("worker started", database=crawl_location(config, None).name)
+    if not config.redis.url:
+        log.info("redis.url names no Redis: a host is asked by one worker at a time, addresses are not shared")

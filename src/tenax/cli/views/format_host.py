@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 
 from tenax.cli.views import format_values
-from tenax.cli.views.format_fetch import WAYS
-from tenax.cli.views.tables import plain
-from tenax.discovery.archives import place_at
+from tenax.cli.views.format_fetch import TRANSPORT_PHRASES
+from tenax.cli.views.tables import sanitize_text
+from tenax.discovery.archives import fill_pattern
 from tenax.discovery.site_signs import news_signs
-from tenax.model import ArchiveRule, Finds, HostRecord, ListRule, RobotsVerdict
+from tenax.model import ArchiveRule, GuessState, HostRecord, ListRule, RobotsVerdict
 
-_GUESSES_SHOWN = 12
-_ASK = '`discovery.guesses = "always"` asks for them'
-_PARTS = {"{n}": r"\d++", "{yyyy}": r"\d{4}", "{mm}": r"\d\d", "{m}": r"\d\d?"}
+_MAX_GUESSES_SHOWN = 12
+_GUESSES_HINT = '`discovery.guesses = "always"` asks for them'
+_PLACEHOLDER_PATTERNS = {"{n}": r"\d++", "{yyyy}": r"\d{4}", "{mm}": r"\d\d", "{m}": r"\d\d?"}
 
 
 def robots_lines(host: HostRecord | None, is_allowed: bool | None) -> list[str]:
@@ -27,144 +27,168 @@ def robots_lines(host: HostRecord | None, is_allowed: bool | None) -> list[str]:
         says = f"✓ there is no robots.txt (HTTP {copy.http_status}): all is allowed"
     else:
         says = "✓ robots.txt allows it" if is_allowed else "✗ robots.txt forbids it"
-    lines = [f"{says}; asked {format_values.moment(copy.fetched_at)}"]
+    lines = [f"{says}; asked {format_values.format_time(copy.fetched_at)}"]
     if host.crawl_delay_seconds:
-        lines.append(f"it asks for {format_values.duration(host.crawl_delay_seconds)} between requests")
+        lines.append(f"it asks for {format_values.format_duration(host.crawl_delay_seconds)} between requests")
     return lines
 
 
 def state_lines(host: HostRecord, now: float) -> list[str]:
     """Whatever is not as usual with this host; nothing when all is well."""
-    return [*_breaker(host, now), *_rest(host, now), *_throttle(host), *_strikes(host), *_way(host, now)]
+    return [
+        *_breaker_lines(host, now),
+        *_backoff_lines(host, now),
+        *_throttle_lines(host),
+        *_failure_lines(host),
+        *_transport_lines(host, now),
+    ]
 
 
 def guess_lines(host: HostRecord, url: str) -> list[str]:
     """What was learned by guessing of the lists and archives that the URL belongs to; for a home page, of all."""
-    place, finds = url.removeprefix(host.origin), host.finds
+    place, guess_state = url.removeprefix(host.origin), host.guess_state
     is_home = place == "/"
-    lines = [_list_line(pattern, rule) for pattern, rule in finds.lists.items() if is_home or _holds(pattern, place)]
-    lines += [_archive_line(name, rule) for name, rule in finds.archives.items() if is_home or _holds(name, place)]
+    lines = [
+        _list_line(pattern, rule)
+        for pattern, rule in guess_state.lists.items()
+        if is_home or _matches_pattern(pattern, place)
+    ]
     lines += [
-        f"selections of {plain(path)}: {rule.seen} visited, {rule.fruitful} led to anything new"
-        for path, rule in finds.facets.items()
+        _archive_line(name, rule)
+        for name, rule in guess_state.archives.items()
+        if is_home or _matches_pattern(name, place)
+    ]
+    lines += [
+        f"selections of {sanitize_text(path)}: {rule.visited} visited, {rule.useful_ratio} led to anything new"
+        for path, rule in guess_state.facets.items()
         if is_home or path == place.partition("?")[0]
     ]
     # The last touched stand last, and say the most.
-    more = len(lines) - _GUESSES_SHOWN
-    shown = lines[-_GUESSES_SHOWN:] + ([f"and {more} more"] if more > 0 else [])
+    more = len(lines) - _MAX_GUESSES_SHOWN
+    shown = lines[-_MAX_GUESSES_SHOWN:] + ([f"and {more} more"] if more > 0 else [])
     if not is_home:
         return shown
-    if finds.made:
-        cost = f"{format_values.count(finds.made)} of {format_values.several(finds.requests, 'visit')} guessed"
-        shown.insert(0, f"{cost}, {format_values.count(finds.succeeded)} of them led to something new")
-    return [*_verdict(finds), *shown]
+    if guess_state.guesses_made:
+        cost = f"{format_values.format_count(guess_state.guesses_made)} of {format_values.pluralize(guess_state.requests, 'visit')} guessed"
+        shown.insert(
+            0, f"{cost}, {format_values.format_count(guess_state.guesses_succeeded)} of them led to something new"
+        )
+    return [*_guess_verdict_lines(guess_state), *shown]
 
 
-def _verdict(finds: Finds) -> list[str]:
+def _guess_verdict_lines(guess_state: GuessState) -> list[str]:
     """Whether URLs are guessed on this host, and why; nothing where that was never asked."""
-    seen = format_values.listing(news_signs(finds))
-    match finds.verdict:
+    seen = format_values.join_words(news_signs(guess_state))
+    match guess_state.verdict:
         case "asked":
             return ["✓ on: asked for, by `discovery.guesses` or by naming archives or pagination"]
         case "news":
             return [f"✓ on: it looks like a news site or a blog ({seen or 'as it was found to be before'})"]
         case "no_signs":
             yet = f"only {seen} says" if seen else "nothing seen so far says"
-            return [f"✗ off: {yet} that it is a news site or a blog; {_ASK}"]
+            return [f"✗ off: {yet} that it is a news site or a blog; {_GUESSES_HINT}"]
         case "own_site":
-            return [f"✗ off: its pace has no limit, as on a site of one's own; {_ASK}"]
+            return [f"✗ off: its pace has no limit, as on a site of one's own; {_GUESSES_HINT}"]
         case "never":
             return ["✗ off: `discovery.guesses` is `never`"]
     return []
 
 
-def _holds(pattern: str, place: str) -> bool:
+def _matches_pattern(pattern: str, path: str) -> bool:
     """Whether the place is one of those that the pattern stands for, or the list itself."""
-    parts = (_PARTS.get(part, re.escape(part)) for part in re.split(r"(\{[a-z]+\})", pattern))
-    return place == pattern.partition("?")[0] or re.fullmatch("".join(parts), place) is not None
+    parts = (_PLACEHOLDER_PATTERNS.get(part, re.escape(part)) for part in re.split(r"(\{[a-z]+\})", pattern))
+    return path == pattern.partition("?")[0] or re.fullmatch("".join(parts), path) is not None
 
 
 def _list_line(pattern: str, rule: ListRule) -> str:
-    name = f"list {plain(pattern)}"
+    name = f"list {sanitize_text(pattern)}"
     if rule.state == "invalid":
-        return f"✗ {name} ends at {rule.known}: {plain(rule.why)}; left alone since {format_values.moment(rule.at)}"
+        return f"✗ {name} ends at {rule.last_known}: {sanitize_text(rule.why)}; left alone since {format_values.format_time(rule.at)}"
     if rule.state == "valid":
-        return f"✓ {name} goes on, known to {rule.known}" + (f": {plain(rule.why)}" if rule.why else "")
-    asked = "not guessed at yet" if rule.asked is None else f"{rule.asked} asked for, no answer yet"
-    return f"{name}, known to {rule.known}: {asked}"
+        return f"✓ {name} goes on, known to {rule.last_known}" + (f": {sanitize_text(rule.why)}" if rule.why else "")
+    asked = "not guessed at yet" if rule.guessed_number is None else f"{rule.guessed_number} asked for, no answer yet"
+    return f"{name}, known to {rule.last_known}: {asked}"
 
 
 def _archive_line(pattern: str, rule: ArchiveRule) -> str:
-    name = f"archive {plain(pattern)}"
+    name = f"archive {sanitize_text(pattern)}"
     if rule.state == "invalid":
-        return f"✗ {name}: {plain(rule.why)}; left alone since {format_values.moment(rule.at)}"
+        return f"✗ {name}: {sanitize_text(rule.why)}; left alone since {format_values.format_time(rule.at)}"
     if rule.state == "tried":
         return f"{name}: asked for, no answer yet"
-    back = f", asked for back to {plain(place_at(pattern, rule.reached))}" if rule.reached is not None else ""
+    back = (
+        f", asked for back to {sanitize_text(fill_pattern(pattern, rule.earliest_period))}"
+        if rule.earliest_period is not None
+        else ""
+    )
     return f"✓ {name} led to something new{back}"
 
 
-def turn_line(host: HostRecord, now: float) -> str | None:
+def next_request_line(host: HostRecord, now: float) -> str | None:
     """What keeps a task of it waiting, when its turn has not come."""
     if host.next_at <= now:
         return None
-    why = f"rests: {plain(host.resting_why)}" if host.resting_why else "keeps its pace"
-    return f"its host's next turn is {format_values.when(host.next_at, now)}; it {why}"
+    why = f"rests: {sanitize_text(host.backoff_reason)}" if host.backoff_reason else "keeps its pace"
+    return f"its host's next turn is {format_values.format_due_time(host.next_at, now)}; it {why}"
 
 
-def _breaker(host: HostRecord, now: float) -> list[str]:
+def _breaker_lines(host: HostRecord, now: float) -> list[str]:
     if host.breaker == "closed":
         if not host.failures_in_a_row:
             return []
-        failures = format_values.several(host.failures_in_a_row, "failure")
+        failures = format_values.pluralize(host.failures_in_a_row, "failure")
         return [f"{failures} in a row: enough of them, and it counts as down"]
-    probe = f"the next probe is due {format_values.when(host.next_at, now)}"
+    probe = f"the next probe is due {format_values.format_due_time(host.next_at, now)}"
     if host.breaker == "half_open":
-        passed = format_values.several(host.probes_passed, "probe")
+        passed = format_values.pluralize(host.probes_passed, "probe")
         return [f"✗ breaker half-open: {passed} passed, more are asked for; {probe}"]
-    rest = format_values.duration(host.breaker_rest_seconds)
-    failures = format_values.several(host.failures_in_a_row, "failure")
+    rest = format_values.format_duration(host.breaker_backoff_seconds)
+    failures = format_values.pluralize(host.failures_in_a_row, "failure")
     return [f"✗ breaker open: down after {failures} in a row, rests for {rest}; {probe}"]
 
 
-def _rest(host: HostRecord, now: float) -> list[str]:
+def _backoff_lines(host: HostRecord, now: float) -> list[str]:
     """The breaker, when it is open, has said so itself."""
-    if host.next_at <= now or not host.resting_why or host.breaker == "open":
+    if host.next_at <= now or not host.backoff_reason or host.breaker == "open":
         return []
-    return [f"✗ rests until {format_values.when(host.next_at, now).removeprefix('in ')}: {plain(host.resting_why)}"]
+    return [
+        f"✗ rests until {format_values.format_due_time(host.next_at, now).removeprefix('in ')}: {sanitize_text(host.backoff_reason)}"
+    ]
 
 
-def _throttle(host: HostRecord) -> list[str]:
+def _throttle_lines(host: HostRecord) -> list[str]:
     lines = []
     if host.rate_per_minute is not None:
         good = (
-            f"; {format_values.several(host.successes_in_a_row, 'good answer')} since"
+            f"; {format_values.pluralize(host.successes_in_a_row, 'good answer')} since"
             if host.successes_in_a_row
             else ""
         )
         lines.append(f"slowed to {host.rate_per_minute:.3g}/min after a 429{good}")
     if host.limited_in_a_row:
-        lines.append(f"asked for too much {format_values.several(host.limited_in_a_row, 'time')} in a row (HTTP 429)")
+        lines.append(f"asked for too much {format_values.pluralize(host.limited_in_a_row, 'time')} in a row (HTTP 429)")
     return lines
 
 
-def _strikes(host: HostRecord) -> list[str]:
+def _failure_lines(host: HostRecord) -> list[str]:
     lines = []
     if host.recent_failures:
-        failures = format_values.several(len(host.recent_failures), "recent failure")
-        last = format_values.moment(host.recent_failures[-1])
+        failures = format_values.pluralize(len(host.recent_failures), "recent failure")
+        last = format_values.format_time(host.recent_failures[-1])
         lines.append(f"retry budget: {failures} counted, the last {last}")
     if host.blocks_in_a_row:
-        refusals = format_values.several(host.blocks_in_a_row, "refusal")
+        refusals = format_values.pluralize(host.blocks_in_a_row, "refusal")
         lines.append(f"{refusals} in a row (401, 403, 429, 451): enough of them begin a cooldown")
     if host.unreadable_pages:
-        pages = format_values.several(len(host.unreadable_pages), "page")
-        last = format_values.moment(host.unreadable_pages[-1])
+        pages = format_values.pluralize(len(host.unreadable_pages), "page")
+        last = format_values.format_time(host.unreadable_pages[-1])
         lines.append(f"{pages} too costly to read, the last {last}: enough of them begin a cooldown")
     return lines
 
 
-def _way(host: HostRecord, now: float) -> list[str]:
-    if host.way is None or host.way_until <= now:
+def _transport_lines(host: HostRecord, now: float) -> list[str]:
+    if host.transport is None or host.transport_until <= now:
         return []
-    return [f"visited {WAYS[host.way]} until {format_values.moment(host.way_until)}, as it was found to need that"]
+    return [
+        f"visited {TRANSPORT_PHRASES[host.transport]} until {format_values.format_time(host.transport_until)}, as it was found to need that"
+    ]

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from tenax.crawl.discovery_candidates import FEED_PATHS, SITEMAP_PATHS
-from tenax.database import Life
+from tenax.database import UrlHistory
 from tenax.discovery.sitemaps.read import sitemaps_in_robots
-from tenax.model import Catalogue, Failed, FailureKind, Fetched, HostRecord, Rejected, Source
+from tenax.model import Failed, FailureKind, Fetched, HostRecord, Rejected, Source, UrlList
 
-_USUAL: dict[Source, tuple[Catalogue, tuple[str, ...]]] = {
+_WELL_KNOWN_PATHS: dict[Source, tuple[UrlList, tuple[str, ...]]] = {
     Source.SITEMAP: ("sitemap", SITEMAP_PATHS),
     Source.FEED: ("feed", FEED_PATHS),
 }
-_NOT_THERE = (FailureKind.NOT_FOUND, FailureKind.GONE)
+_MISSING_KINDS = (FailureKind.NOT_FOUND, FailureKind.GONE)
 
 
-def way_found(life: Life, host: HostRecord | None) -> str:
+def describe_source(history: UrlHistory, host: HostRecord | None) -> str:
     """Where it was seen first. Whoever was visited at that moment is `via`, also when robots.txt was what came."""
-    via = life.via or "a page"
-    match life.source:
+    via = history.via or "a page"
+    match history.source:
         case Source.SEED:
             return "given as a seed"
         case Source.LINK:
@@ -30,45 +30,45 @@ def way_found(life: Life, host: HostRecord | None) -> str:
             return f"guessed as an archive, on the visit of {via}"
         case Source.PAGINATION:
             return f"guessed as the next page of a list, on the visit of {via}"
-    return _listed(life, host, via)
+    return _describe_listed_source(history, host, via)
 
 
-def _listed(life: Life, host: HostRecord | None, via: str) -> str:
+def _describe_listed_source(history: UrlHistory, host: HostRecord | None, via: str) -> str:
     """A page that a sitemap or a feed lists, or one of these itself; of one that never answered, nobody knows."""
-    what = catalogue(life, host)
-    if _is_in_robots(life, host):
+    what = find_url_list_kind(history, host)
+    if _is_in_robots(history, host):
         return "as a sitemap that robots.txt names"
-    if is_usual_place(life):
+    if is_well_known_path(history):
         return f"looked for, as a usual place of a {what}"
     if what:
         return f"as a {what} that {via} names"
-    return f"in the {life.source} {via}" if life.page is not None else f"by {life.source}s: {via} names it"
+    return f"in the {history.source} {via}" if history.page is not None else f"by {history.source}s: {via} names it"
 
 
-def catalogue(life: Life, host: HostRecord | None) -> Catalogue:
+def find_url_list_kind(history: UrlHistory, host: HostRecord | None) -> UrlList:
     """Which kind of list it was taken for; empty when it is a page, or may be one."""
-    outcomes = (one.outcome for one in life.visits)
-    read: Catalogue = next((outcome.catalogue for outcome in outcomes if isinstance(outcome, Fetched)), "")
-    if read or life.source not in _USUAL:
+    outcomes = (one.outcome for one in history.visits)
+    read: UrlList = next((outcome.url_list for outcome in outcomes if isinstance(outcome, Fetched)), "")
+    if read or history.source not in _WELL_KNOWN_PATHS:
         return read
-    is_said_to_be = any(isinstance(one.outcome, Rejected) and "catalogue" in one.outcome.why for one in life.visits)
-    is_one = is_said_to_be or is_usual_place(life) or _is_in_robots(life, host)
-    return _USUAL[life.source][0] if is_one else ""
+    is_said_to_be = any(isinstance(one.outcome, Rejected) and "url_list" in one.outcome.why for one in history.visits)
+    is_one = is_said_to_be or is_well_known_path(history) or _is_in_robots(history, host)
+    return _WELL_KNOWN_PATHS[history.source][0] if is_one else ""
 
 
-def is_usual_place(life: Life) -> bool:
+def is_well_known_path(history: UrlHistory) -> bool:
     """A sitemap or a feed was looked for there, though it may have been named as well."""
-    _, paths = _USUAL.get(life.source, ("", ()))
-    return life.url.endswith(paths) and life.url.count("/") == 3 if paths else False
+    _, paths = _WELL_KNOWN_PATHS.get(history.source, ("", ()))
+    return history.url.endswith(paths) and history.url.count("/") == 3 if paths else False
 
 
-def is_missed_guess(life: Life) -> bool:
+def is_missed_guess(history: UrlHistory) -> bool:
     """Nobody had named it, and nothing was there."""
-    last = life.visits[-1].outcome if life.visits else None
-    is_guess = life.source in (Source.ARCHIVE, Source.PAGINATION) or is_usual_place(life)
-    return is_guess and isinstance(last, Failed) and last.kind in _NOT_THERE
+    last = history.visits[-1].outcome if history.visits else None
+    is_guess = history.source in (Source.ARCHIVE, Source.PAGINATION) or is_well_known_path(history)
+    return is_guess and isinstance(last, Failed) and last.kind in _MISSING_KINDS
 
 
-def _is_in_robots(life: Life, host: HostRecord | None) -> bool:
+def _is_in_robots(history: UrlHistory, host: HostRecord | None) -> bool:
     robots = host.robots if host is not None else None
-    return life.source is Source.SITEMAP and robots is not None and life.url in sitemaps_in_robots(robots.text)
+    return history.source is Source.SITEMAP and robots is not None and history.url in sitemaps_in_robots(robots.text)

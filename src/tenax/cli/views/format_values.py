@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from tenax.model import setting_of
+from tenax.model import limit_setting
 
-_KINDS = {
+_REASONS = {
     "dns": "name not found",
     "connect": "could not connect",
     "tls": "TLS trouble",
@@ -72,13 +72,13 @@ _KINDS = {
     "max_sitemap_urls": "beyond the URLs of a sitemap",
     "guesses": "beyond the guesses of a host",
     "pages_guessed": "beyond the guesses of a list",
-    "guess_least": "beyond the guesses of a host",
-    "catalogue": "no sitemap or feed there",
+    "min_guesses": "beyond the guesses of a host",
+    "url_list": "no sitemap or feed there",
     "facets": "selections that show the same again",
     "series": "pages of a series that show the same again",
     "missed": "guessed, and nothing new was there",
 }
-_FOUND = {
+_SOURCES = {
     "seed": "seed",
     "link": "by links",
     "sitemap": "by sitemaps",
@@ -86,20 +86,20 @@ _FOUND = {
     "archive": "guessed as archives",
     "pagination": "guessed as next pages",
     "redirect": "by redirects",
-    "catalogue": "sitemaps and feeds looked for",
+    "url_list": "sitemaps and feeds looked for",
 }
 
 
-def count(number: int) -> str:
+def format_count(number: int) -> str:
     return f"{number:,}"
 
 
-def several(number: int, noun: str) -> str:
+def pluralize(number: int, noun: str) -> str:
     """`1 page`, `2 pages`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def size(number: float) -> str:
+def format_size(number: float) -> str:
     """`812 B`, `18.2 MB`; thousands, as disks and networks count."""
     for unit in ("B", "kB", "MB", "GB"):
         if number < 1000:
@@ -108,11 +108,11 @@ def size(number: float) -> str:
     return f"{number:.1f} TB"
 
 
-def rate(per_second: float) -> str:
+def format_rate(per_second: float) -> str:
     return f"{per_second:,.0f}/s" if per_second >= 100 else f"{per_second:.1f}/s"
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """`0.4 s`, `42 s`, `3 min 05 s`, `2 h 10 min`, `3 d 4 h`: two units at most."""
     if 0 < seconds < 9.95:
         return f"{seconds:.1f} s"
@@ -127,25 +127,25 @@ def duration(seconds: float) -> str:
     return f"{minutes} min {second:02} s" if minutes else f"{second} s"
 
 
-def stopwatch(seconds: float) -> str:
+def format_elapsed(seconds: float) -> str:
     """`0:42`, `1:02:03`: a time that is still running."""
     minutes, second = divmod(max(int(seconds), 0), 60)
     hours, minute = divmod(minutes, 60)
     return f"{hours}:{minute:02}:{second:02}" if hours else f"{minute}:{second:02}"
 
 
-def moment(at: float) -> str:
+def format_time(at: float) -> str:
     """A time of day with its date, where the reader is."""
     return datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d %H:%M:%S")
 
 
-def when(at: float, now: float) -> str:
+def format_due_time(at: float, now: float) -> str:
     """`now`, `in 43 s (12:03:04)`, or with the date when it is another day."""
     if at <= now:
         return "now"
-    clock = moment(at)
-    is_today = clock[:10] == moment(now)[:10]
-    return f"in {duration(at - now)} ({clock[11:] if is_today else clock})"
+    clock = format_time(at)
+    is_today = clock[:10] == format_time(now)[:10]
+    return f"in {format_duration(at - now)} ({clock[11:] if is_today else clock})"
 
 
 def browser_advice(number: int) -> str:
@@ -157,53 +157,57 @@ def browser_advice(number: int) -> str:
     )
 
 
-def reason(key: str) -> str:
+def describe_reason(key: str) -> str:
     """A counted reason, such as `failed:dns` or `refused:robots`, in words; unknown ones are shown as they are."""
     name = key.rpartition(":")[2]
-    return _KINDS.get(name, name.replace("_", " "))
+    return _REASONS.get(name, name.replace("_", " "))
 
 
-def tally(counts: Mapping[str, int]) -> list[str]:
+def format_counts(counts: Mapping[str, int]) -> list[str]:
     """`12 timed out`, `3 not found`: most first."""
     merged: dict[str, int] = {}
     for key, number in counts.items():
-        merged[reason(key)] = merged.get(reason(key), 0) + number
+        merged[describe_reason(key)] = merged.get(describe_reason(key), 0) + number
     return [f"{number:,} {word}" for word, number in sorted(merged.items(), key=lambda item: (-item[1], item[0]))]
 
 
-def by_rules(refusals: Mapping[str, int]) -> dict[str, int]:
+def rule_refusals(refusals: Mapping[str, int]) -> dict[str, int]:
     """Refusals without those of limits: what these keep out is counted as it is now."""
-    return {name: count for name, count in refusals.items() if not setting_of(name)}
+    return {name: count for name, count in refusals.items() if not limit_setting(name)}
 
 
-def cut_off(name: str, links: int, pages: int) -> str:
+def describe_cut_off(name: str, links: int, pages: int) -> str:
     """`1,500 links of 1 page were not followed (`crawl.max_links_per_page`)`."""
-    setting = f"(`{setting_of(name)}`)"
+    setting = f"(`{limit_setting(name)}`)"
     match name:
         case "max_sitemap_urls":
-            return f"{several(links, 'URL')} of {several(pages, 'sitemap')} {_were(links)} not read {setting}"
+            return (
+                f"{pluralize(links, 'URL')} of {pluralize(pages, 'sitemap')} {_was_or_were(links)} not read {setting}"
+            )
         case "max_sitemap_bytes":
-            return f"{several(pages, 'sitemap')} {_were(pages)} not read to the end {setting}"
+            return f"{pluralize(pages, 'sitemap')} {_was_or_were(pages)} not read to the end {setting}"
         case "sitemap_read":
-            return f"{several(pages, 'sitemap')} {_were(pages)} not read to the end (at most {setting_of(name)})"
+            return f"{pluralize(pages, 'sitemap')} {_was_or_were(pages)} not read to the end (at most {limit_setting(name)})"
         case "links_read":
-            return f"{several(pages, 'page')} {_were(pages)} not read to the end (at most {setting_of(name)})"
+            return (
+                f"{pluralize(pages, 'page')} {_was_or_were(pages)} not read to the end (at most {limit_setting(name)})"
+            )
         case "max_sitemaps":
-            return f"{several(links, 'sitemap')} {_were(links)} not read {setting}"
+            return f"{pluralize(links, 'sitemap')} {_was_or_were(links)} not read {setting}"
         case "max_feeds" | "feeds_too_deep":
-            return f"{several(links, 'feed')} of {several(pages, 'page')} {_were(links)} not read {setting}"
+            return f"{pluralize(links, 'feed')} of {pluralize(pages, 'page')} {_was_or_were(links)} not read {setting}"
         case "guesses":
-            return f"{links:,} {'guess' if links == 1 else 'guesses'} {_were(links)} not made {setting}"
+            return f"{links:,} {'guess' if links == 1 else 'guesses'} {_was_or_were(links)} not made {setting}"
         case "pages_guessed":
-            return f"{several(links, 'list')} {_were(links)} not guessed to the end {setting}"
-    return f"{several(links, 'link')} of {several(pages, 'page')} {_were(links)} not followed {setting}"
+            return f"{pluralize(links, 'list')} {_was_or_were(links)} not guessed to the end {setting}"
+    return f"{pluralize(links, 'link')} of {pluralize(pages, 'page')} {_was_or_were(links)} not followed {setting}"
 
 
-def _were(number: int) -> str:
+def _was_or_were(number: int) -> str:
     return "was" if number == 1 else "were"
 
 
-_PARKED = {
+_PARK_CAUSES = {
     "robots": "closed by robots.txt",
     "guard": "address or port closed to us (see section `guard`)",
     "rules": "refused by the rules of this run",
@@ -213,19 +217,19 @@ _PARKED = {
 }
 
 
-def parked(cause: str, count: int) -> str:
+def describe_parked(cause: str, count: int) -> str:
     """Tasks that a setting keeps back."""
-    setting = f" (`{setting_of(cause)}`)" if setting_of(cause) else ""
-    return f"{several(count, 'URL')}: {_PARKED.get(cause, cause)}{setting}"
+    setting = f" (`{limit_setting(cause)}`)" if limit_setting(cause) else ""
+    return f"{pluralize(count, 'URL')}: {_PARK_CAUSES.get(cause, cause)}{setting}"
 
 
-def found(counts: Mapping[str, int]) -> list[str]:
+def format_sources(counts: Mapping[str, int]) -> list[str]:
     """`1 seed`, `120 by links`, `14 by sitemaps`: how the URLs of a crawl came to it."""
-    known = [(number, _FOUND[source]) for source in _FOUND if (number := counts.get(source, 0))]
-    return [several(number, word) if word == "seed" else f"{number:,} {word}" for number, word in known]
+    known = [(number, _SOURCES[source]) for source in _SOURCES if (number := counts.get(source, 0))]
+    return [pluralize(number, word) if word == "seed" else f"{number:,} {word}" for number, word in known]
 
 
-def listing(words: Iterable[str]) -> str:
+def join_words(words: Iterable[str]) -> str:
     """`a, b and c`."""
     *first, last = list(words) or [""]
     return f"{', '.join(first)} and {last}" if first else last

@@ -9,30 +9,30 @@ from typing import TypeVar
 
 import msgspec
 
-from tenax.cli.views.format_values import several
-from tenax.cli.views.json_output import as_json
+from tenax.cli.views.format_values import pluralize
+from tenax.cli.views.json_output import to_json
 from tenax.cli.views.page_formats import csv_rows
-from tenax.cli.views.tables import Ink, columns, plain, shortened, show, table
+from tenax.cli.views.tables import TextStyle, format_table, print_lines, sanitize_text, terminal_width, truncate_middle
 from tenax.database import TaskState
 from tenax.model import PageLink, Value
 from tenax.text.escaping import escape_json
 
-_STATES = {
+_STATE_NAMES = {
     TaskState.WAITING: "waiting",
     TaskState.SETTLED: "visited",
     TaskState.DEAD: "given up",
     TaskState.PARKED: "kept back",
 }
-_NEVER = "not admitted"
+_NOT_ADMITTED = "not admitted"
 _URL_SHARE, _TEXT_SHARE = 0.5, 0.22
 """Of the width of a terminal."""
-_TICK_SECONDS = 0.5
+_REDRAW_SECONDS = 0.5
 
 T = TypeVar("T")
 
 
-class Outgoing(Value, frozen=True):
-    """A link of the page that was asked about, and what the ledger knows of where it leads."""
+class OutgoingLink(Value, frozen=True):
+    """A link of the page that was asked about, and what the database knows of where it leads."""
 
     url: str
     text: str
@@ -42,11 +42,11 @@ class Outgoing(Value, frozen=True):
     state: TaskState | None
 
     @classmethod
-    def of(cls, link: PageLink, state: TaskState | None) -> Outgoing:
+    def from_link(cls, link: PageLink, state: TaskState | None) -> OutgoingLink:
         return cls(link.url, link.text, link.rel, link.is_nofollow, link.is_in_article, state)
 
 
-class Incoming(Value, frozen=True):
+class IncomingLink(Value, frozen=True):
     """A link to what was asked about."""
 
     source: str
@@ -56,11 +56,11 @@ class Incoming(Value, frozen=True):
     is_in_article: bool
 
     @classmethod
-    def of(cls, source: str, link: PageLink) -> Incoming:
+    def from_link(cls, source: str, link: PageLink) -> IncomingLink:
         return cls(source, link.text, link.rel, link.is_nofollow, link.is_in_article)
 
 
-class Best(Value, frozen=True):
+class TopUrl(Value, frozen=True):
     """One of those that are linked to most."""
 
     rank: int
@@ -80,64 +80,79 @@ class _Edge(Value, frozen=True):
     is_in_article: bool
 
 
-def show_each(found: Sequence[T], lines_of: Callable[[Sequence[T], Ink], list[str]], *, is_json: bool) -> None:
-    show([as_json(one, indent=0) for one in found] if is_json else lines_of(found, Ink.on(sys.stdout)))
+def print_items(
+    items: Sequence[T], format_lines: Callable[[Sequence[T], TextStyle], list[str]], *, is_json: bool
+) -> None:
+    print_lines(
+        [to_json(one, indent=0) for one in items] if is_json else format_lines(items, TextStyle.for_stream(sys.stdout))
+    )
 
 
-def outgoing_table(links: Sequence[Outgoing], ink: Ink) -> list[str]:
+def outgoing_table(links: Sequence[OutgoingLink], style: TextStyle) -> list[str]:
     if not links:
         return ["It leads nowhere."]
-    rows = [(_url(link.url), _text(link.text), _marks(link), _state(link)) for link in links]
-    return [*table(("leads to", "with the words", "marks", "state"), rows, ink), "", f"{several(len(links), 'link')}."]
+    rows = [
+        (_format_url(link.url), _format_text(link.text), _link_attributes(link), _state_name(link)) for link in links
+    ]
+    return [
+        *format_table(("leads to", "with the words", "marks", "state"), rows, style),
+        "",
+        f"{pluralize(len(links), 'link')}.",
+    ]
 
 
-def incoming_table(links: Sequence[Incoming], ink: Ink) -> list[str]:
+def incoming_table(links: Sequence[IncomingLink], style: TextStyle) -> list[str]:
     if not links:
         return ["No page that was stored leads there."]
-    rows = [(_url(link.source), _text(link.text), _marks(link)) for link in links]
-    return [*table(("found on", "with the words", "marks"), rows, ink), "", f"{several(len(links), 'page')}."]
+    rows = [(_format_url(link.source), _format_text(link.text), _link_attributes(link)) for link in links]
+    return [
+        *format_table(("found on", "with the words", "marks"), rows, style),
+        "",
+        f"{pluralize(len(links), 'page')}.",
+    ]
 
 
-def best_table(best: Sequence[Best], ink: Ink) -> list[str]:
-    if not best:
+def top_table(top_urls: Sequence[TopUrl], style: TextStyle) -> list[str]:
+    if not top_urls:
         return ["No link is followed anywhere."]
-    rows = [(str(one.rank), _url(one.url), f"{one.in_links:,}", _score(one.score)) for one in best]
-    return table(("", "url", "in-links", "score"), rows, ink, right=(0, 2, 3))
+    rows = [(str(one.rank), _format_url(one.url), f"{one.in_links:,}", _format_score(one.score)) for one in top_urls]
+    return format_table(("", "url", "in-links", "score"), rows, style, right_aligned=(0, 2, 3))
 
 
-def _state(link: Outgoing) -> str:
-    return _STATES[link.state] if link.state is not None else _NEVER
+def _state_name(link: OutgoingLink) -> str:
+    return _STATE_NAMES[link.state] if link.state is not None else _NOT_ADMITTED
 
 
-def _score(score: float) -> str:
+def _format_score(score: float) -> str:
     return f"{score:,}" if isinstance(score, int) else f"{score:.6f}"
 
 
-def _url(url: str) -> str:
-    return shortened(plain(url), int(columns() * _URL_SHARE))
+def _format_url(url: str) -> str:
+    return truncate_middle(sanitize_text(url), int(terminal_width() * _URL_SHARE))
 
 
-def _text(text: str) -> str:
-    return shortened(plain(text), int(columns() * _TEXT_SHARE))
+def _format_text(text: str) -> str:
+    return truncate_middle(sanitize_text(text), int(terminal_width() * _TEXT_SHARE))
 
 
-def _marks(link: Outgoing | Incoming) -> str:
+def _link_attributes(link: OutgoingLink | IncomingLink) -> str:
     marks = ["in the article"] if link.is_in_article else []
     others = [word for word in link.rel.split() if word.lower() != "nofollow"]
-    return ", ".join([*marks, *(["nofollow"] if link.is_nofollow else []), *map(plain, others)])
+    return ", ".join([*marks, *(["nofollow"] if link.is_nofollow else []), *map(sanitize_text, others)])
 
 
-EDGES_HEAD = csv_rows([_Edge.__struct_fields__])
+EDGES_CSV_HEADER = csv_rows([_Edge.__struct_fields__])
 
 
 def edges_csv(source: str, links: Iterable[PageLink]) -> str:
     return csv_rows(
-        (source, link.url, link.text, link.rel, _word(link.is_nofollow), _word(link.is_in_article)) for link in links
+        (source, link.url, link.text, link.rel, _format_bool(link.is_nofollow), _format_bool(link.is_in_article))
+        for link in links
     )
 
 
-def _word(is_so: bool) -> str:
-    return "true" if is_so else "false"
+def _format_bool(value: bool) -> str:
+    return "true" if value else "false"
 
 
 def edges_json(source: str, links: Iterable[PageLink]) -> str:
@@ -145,23 +160,23 @@ def edges_json(source: str, links: Iterable[PageLink]) -> str:
     return escape_json(msgspec.json.Encoder().encode_lines(edges)).decode()
 
 
-class Ticker:
+class ProgressLine:
     """How far we are, on one line of a terminal; nothing where there is none."""
 
     def __init__(self, total: int) -> None:
         self.count = 0
         self._total = total
-        self._shows = sys.stderr.isatty()
-        self._next = time.monotonic() + _TICK_SECONDS
+        self._is_terminal = sys.stderr.isatty()
+        self._next = time.monotonic() + _REDRAW_SECONDS
         self._is_drawn = False
 
-    def tick(self) -> None:
+    def advance(self) -> None:
         self.count += 1
-        if self._shows and time.monotonic() >= self._next:
-            self._next = time.monotonic() + _TICK_SECONDS
+        if self._is_terminal and time.monotonic() >= self._next:
+            self._next = time.monotonic() + _REDRAW_SECONDS
             self._is_drawn = True
-            print(f"\r{self.count:,} of {several(self._total, 'page')} read…", end="", file=sys.stderr, flush=True)
+            print(f"\r{self.count:,} of {pluralize(self._total, 'page')} read…", end="", file=sys.stderr, flush=True)
 
-    def end(self) -> None:
+    def close(self) -> None:
         if self._is_drawn:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)

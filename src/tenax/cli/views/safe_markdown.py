@@ -11,10 +11,10 @@ import re
 _FENCE = re.compile(r"( {0,3})(`{3,}+(?=[^`]*$)|~{3,}+)(.*)")
 _TAG = re.compile(r"(?<!\\)((?:\\\\)*)<(?=[a-zA-Z/!?])")
 _LINK = re.compile(r"(\]\(|\]:)(\s*<?\s*)(?!https?://)([^\s)>]*)", re.IGNORECASE)
-_MAY_LEAD_ELSEWHERE = re.compile(r"[:&\\]")  # a scheme, or what may turn out to be one
+_MAY_HAVE_SCHEME = re.compile(r"[:&\\]")  # a scheme, or what may turn out to be one
 
 
-def harmless(markdown: str) -> str:
+def sanitize_markdown(markdown: str) -> str:
     """The same to a reader; a link to anything but the web leads nowhere."""
     parts: list[str] = []
     text: list[str] = []
@@ -26,17 +26,17 @@ def harmless(markdown: str) -> str:
             if mark is not None and mark[2].startswith(fence) and not mark[3].strip():
                 fence = ""
         elif mark is not None and not mark[1] and is_sure:
-            parts += [_defused(text), line] if text else [line]
+            parts += [_escape_lines(text), line] if text else [line]
             text, fence = [], mark[2]
         else:
             is_sure = is_sure and mark is None  # a list's own block may end where the list does
             text.append(line)
-    return "\n".join([*parts, _defused(text)] if text else parts)
+    return "\n".join([*parts, _escape_lines(text)] if text else parts)
 
 
-def _defused(lines: list[str]) -> str:
-    return _LINK.sub(_kept, _TAG.sub(r"\1\\<", "\n".join(lines)))
+def _escape_lines(lines: list[str]) -> str:
+    return _LINK.sub(_neutralize_link, _TAG.sub(r"\1\\<", "\n".join(lines)))
 
 
-def _kept(link: re.Match[str]) -> str:
-    return f"{link[1]}#" if _MAY_LEAD_ELSEWHERE.search(link[3]) else link[0]
+def _neutralize_link(link: re.Match[str]) -> str:
+    return f"{link[1]}#" if _MAY_HAVE_SCHEME.search(link[3]) else link[0]

@@ -3,49 +3,63 @@
 from __future__ import annotations
 
 from tenax.cli.views import format_values
-from tenax.cli.views.tables import Ink, columns, pairs, plain, shortened, table, width, wrapped
-from tenax.database import Agenda, AgendaLine
+from tenax.cli.views.tables import (
+    TextStyle,
+    display_width,
+    format_pairs,
+    format_table,
+    sanitize_text,
+    terminal_width,
+    truncate_middle,
+    wrap_paragraph,
+)
+from tenax.database import DueTask, DueTasks
 
-_WITHIN = {
+_DUE_RANGES = {
     "now": "due now",
     "hour": "within an hour",
     "day": "within a day",
     "week": "within a week",
     "later": "later",
 }
-_NEW = "new: found and not visited yet"
+_NEW_TASK_REASON = "new: found and not visited yet"
 
 
-def timetable(agenda: Agenda, ink: Ink) -> list[str]:
-    if not any(agenda.due_within.values()):
-        return ["Nothing is waiting: nothing is due.", "`tenax crawl URL --keep-fresh` visits pages again."]
-    counts = [(name, format_values.several(agenda.due_within.get(key, 0), "URL")) for key, name in _WITHIN.items()]
-    lines = [*pairs(counts, ink), ""]
-    if not agenda.lines:
+def format_schedule(due_tasks: DueTasks, style: TextStyle) -> list[str]:
+    if not any(due_tasks.due_within.values()):
+        return ["Nothing is waiting: nothing is due.", "`tenax crawl URL --continuous` visits pages again."]
+    counts = [
+        (name, format_values.pluralize(due_tasks.due_within.get(key, 0), "URL")) for key, name in _DUE_RANGES.items()
+    ]
+    lines = [*format_pairs(counts, style), ""]
+    if not due_tasks.tasks:
         return lines
-    more = sum(agenda.due_within.values()) - len(agenda.lines)
-    end = [f"  {ink.dim(f'and {more:,} more; --schedule N shows N of them')}"] if more > 0 else []
-    return [*lines, *_due(agenda, ink), *end]
+    more = sum(due_tasks.due_within.values()) - len(due_tasks.tasks)
+    end = [f"  {style.dim(f'and {more:,} more; --schedule N shows N of them')}"] if more > 0 else []
+    return [*lines, *_format_due_tasks(due_tasks, style), *end]
 
 
-def _due(agenda: Agenda, ink: Ink) -> list[str]:
+def _format_due_tasks(due_tasks: DueTasks, style: TextStyle) -> list[str]:
     """A line for each task, or two where one would have to be cut: why it is due is what the reader came for."""
-    rows = [(_when(line, agenda.now), plain(line.url), plain(_why(line))) for line in agenda.lines]
-    lines = table(("due", "url", "why"), rows, ink)
-    if max(map(width, lines)) <= columns():
+    rows = [
+        (_format_due(line, due_tasks.now), sanitize_text(line.url), sanitize_text(_due_reason(line)))
+        for line in due_tasks.tasks
+    ]
+    lines = format_table(("due", "url", "why"), rows, style)
+    if max(map(display_width, lines)) <= terminal_width():
         return lines
-    room = max(width(when) for when, _, _ in rows) + 4
+    room = max(display_width(when) for when, _, _ in rows) + 4
     indent = " " * room
     lines = []
     for when, url, why in rows:
-        lines.append(f"  {when:<{room - 2}}{shortened(url, columns() - room)}")
-        lines += [ink.dim(part) for part in wrapped(why, indent)]
+        lines.append(f"  {when:<{room - 2}}{truncate_middle(url, terminal_width() - room)}")
+        lines += [style.dim(part) for part in wrap_paragraph(why, indent)]
     return lines
 
 
-def _when(line: AgendaLine, now: float) -> str:
-    return "now" if line.due <= now else f"in {format_values.duration(line.due - now)}"
+def _format_due(task: DueTask, now: float) -> str:
+    return "now" if task.due <= now else f"in {format_values.format_duration(task.due - now)}"
 
 
-def _why(line: AgendaLine) -> str:
-    return _NEW if line.is_new else line.why or "to be visited again"
+def _due_reason(task: DueTask) -> str:
+    return _NEW_TASK_REASON if task.is_new else task.why or "to be visited again"

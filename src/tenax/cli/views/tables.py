@@ -10,74 +10,83 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
 
-from tenax.cli.output import STANDARD_OUTPUT, told_plainly
-from tenax.logs import plain
+from tenax.cli.output import STANDARD_OUTPUT, translate_os_errors
+from tenax.logs import sanitize_text
 
-__all__ = ["Ink", "pairs", "plain", "shortened", "show", "show_pieces", "table", "wrapped"]
+__all__ = [
+    "TextStyle",
+    "format_pairs",
+    "format_table",
+    "print_lines",
+    "print_pieces",
+    "sanitize_text",
+    "truncate_middle",
+    "wrap_paragraph",
+]
 
 _PIECE_CHARS = 16_384
 
 
-class Ink:
+class TextStyle:
     """Colour, or none of it when the reader is a file or asked for none (https://no-color.org)."""
 
     def __init__(self, is_coloured: bool = False) -> None:
         self._is_coloured = is_coloured
 
     @classmethod
-    def on(cls, stream: TextIO) -> Ink:
+    def for_stream(cls, stream: TextIO) -> TextStyle:
         return cls(stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb")
 
     def bold(self, text: str) -> str:
-        return self._with("1", text)
+        return self._apply_code("1", text)
 
     def dim(self, text: str) -> str:
-        return self._with("2", text)
+        return self._apply_code("2", text)
 
-    def good(self, text: str) -> str:
-        return self._with("32", text)
+    def green(self, text: str) -> str:
+        return self._apply_code("32", text)
 
-    def warm(self, text: str) -> str:
-        return self._with("33", text)
+    def yellow(self, text: str) -> str:
+        return self._apply_code("33", text)
 
-    def bad(self, text: str) -> str:
-        return self._with("31", text)
+    def red(self, text: str) -> str:
+        return self._apply_code("31", text)
 
-    def cool(self, text: str) -> str:
-        return self._with("36", text)
+    def cyan(self, text: str) -> str:
+        return self._apply_code("36", text)
 
-    def _with(self, code: str, text: str) -> str:
+    def _apply_code(self, code: str, text: str) -> str:
         return f"\x1b[{code}m{text}\x1b[0m" if self._is_coloured and text else text
 
 
-def show(lines: Iterable[str], stream: TextIO | None = None) -> None:
+def print_lines(lines: Iterable[str], stream: TextIO | None = None) -> None:
     """Print lines whatever the terminal's encoding; what it cannot show is replaced, never a crash."""
-    show_pieces((piece for line in lines for piece in _cut(line)), stream)
+    print_pieces((piece for line in lines for piece in _split_line(line)), stream)
 
 
-def show_pieces(pieces: Iterable[str], stream: TextIO | None = None) -> None:
+def print_pieces(pieces: Iterable[str], stream: TextIO | None = None) -> None:
     """The same of pieces of text, of which some end lines."""
     stream = stream or sys.stdout
     encoding = getattr(stream, "encoding", None) or "utf-8"
-    with told_plainly(STANDARD_OUTPUT):
+    with translate_os_errors(STANDARD_OUTPUT):
         for piece in pieces:
             stream.write(piece.encode(encoding, "replace").decode(encoding))
         stream.flush()
 
 
-def _cut(line: str) -> Iterator[str]:
+def _split_line(line: str) -> Iterator[str]:
     """A line and its end. It may be a whole page: what is written at once is held in several copies meanwhile."""
     for at in range(0, len(line), _PIECE_CHARS):
         yield line[at : at + _PIECE_CHARS]
     yield "\n"
 
 
-def columns() -> int:
+def terminal_width() -> int:
     """The width to fill: the terminal's, within reason."""
     return max(60, min(shutil.get_terminal_size((100, 24)).columns, 160))
 
 
-def width(text: str) -> int:
+def display_width(text: str) -> int:
     """Columns the text takes: wide characters two, combining ones none."""
     if text.isascii():
         return len(text)
@@ -86,44 +95,44 @@ def width(text: str) -> int:
     )
 
 
-def shortened(text: str, room: int) -> str:
-    """The text in at most `room` columns; the middle gives way, because URLs differ at their ends."""
-    if width(text) <= room:
+def truncate_middle(text: str, max_width: int) -> str:
+    """The text in at most `max_width` columns; the middle gives way, because URLs differ at their ends."""
+    if display_width(text) <= max_width:
         return text
-    left = (room - 1) // 2
-    right = room - 1 - left
-    return f"{_head(text, left)}…{_head(text[::-1], right)[::-1]}"
+    left = (max_width - 1) // 2
+    right = max_width - 1 - left
+    return f"{_take_columns(text, left)}…{_take_columns(text[::-1], right)[::-1]}"
 
 
-def _head(text: str, room: int) -> str:
+def _take_columns(text: str, max_width: int) -> str:
     used = 0
     for index, char in enumerate(text):
-        used += width(char)
-        if used > room:
+        used += display_width(char)
+        if used > max_width:
             return text[:index]
     return text
 
 
-def wrapped(text: str, indent: str, room: int | None = None) -> list[str]:
+def wrap_paragraph(text: str, indent: str, max_width: int | None = None) -> list[str]:
     """A paragraph in lines that all start with `indent`; a long URL is never cut in two."""
     return textwrap.wrap(
-        text, room or columns(), initial_indent=indent, subsequent_indent=indent,
+        text, max_width or terminal_width(), initial_indent=indent, subsequent_indent=indent,
         break_long_words=False, break_on_hyphens=False,
     )  # fmt: skip
 
 
-def pairs(rows: Iterable[tuple[str, str]], ink: Ink, *, indent: str = "  ") -> list[str]:
+def format_pairs(rows: Iterable[tuple[str, str]], style: TextStyle, *, indent: str = "  ") -> list[str]:
     """Names on the left, values on the right; a row without a name goes on with the one above."""
     rows = list(rows)
-    room = max((width(name) for name, _ in rows), default=0)
-    return [f"{indent}{ink.dim(name)}{' ' * (room - width(name))}  {value}".rstrip() for name, value in rows]
+    room = max((display_width(name) for name, _ in rows), default=0)
+    return [f"{indent}{style.dim(name)}{' ' * (room - display_width(name))}  {value}".rstrip() for name, value in rows]
 
 
-def spread(name: str, parts: Iterable[str], room: int) -> list[tuple[str, str]]:
-    """Rows for `pairs`: the parts one after the other with commas, in as many lines as they need."""
+def wrap_list(name: str, parts: Iterable[str], max_width: int) -> list[tuple[str, str]]:
+    """Rows for `format_pairs`: the parts one after the other with commas, in as many lines as they need."""
     lines: list[str] = []
     for part in parts:
-        if lines and width(lines[-1]) + width(part) + 3 <= room:
+        if lines and display_width(lines[-1]) + display_width(part) + 3 <= max_width:
             lines[-1] += f", {part}"
             continue
         if lines:
@@ -132,17 +141,19 @@ def spread(name: str, parts: Iterable[str], room: int) -> list[tuple[str, str]]:
     return [("" if index else name, line) for index, line in enumerate(lines)]
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]], ink: Ink, *, right: Iterable[int] = ()) -> list[str]:
-    """Columns under a dim head; those in `right` are numbers and stand to the right."""
-    right = set(right)
+def format_table(
+    head: Sequence[str], rows: Sequence[Sequence[str]], style: TextStyle, *, right_aligned: Iterable[int] = ()
+) -> list[str]:
+    """Columns under a dim head; those in `right_aligned` are numbers and stand to the right."""
+    right_aligned = set(right_aligned)
     cells = [list(head), *[list(row) for row in rows]]
-    rooms = [max(width(row[index]) for row in cells) for index in range(len(head))]
+    rooms = [max(display_width(row[index]) for row in cells) for index in range(len(head))]
 
     def line(row: Sequence[str]) -> str:
         padded = []
         for index, cell in enumerate(row):
-            space = " " * (rooms[index] - width(cell))
-            padded.append(space + cell if index in right else cell + space)
+            space = " " * (rooms[index] - display_width(cell))
+            padded.append(space + cell if index in right_aligned else cell + space)
         return "  " + "  ".join(padded).rstrip()
 
-    return [ink.dim(line(cells[0])), *[line(row) for row in cells[1:]]]
+    return [style.dim(line(cells[0])), *[line(row) for row in cells[1:]]]

@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 DATE_COLUMNS = 16
 
 
-def add_arguments(parser: argparse.ArgumentParser, *, url: str, limit: str, line: str) -> None:
-    """`url`, `limit` and `line` say what is asked for, what --limit does, and what stands on a line of JSON."""
-    parser.add_argument("url", metavar="URL", help=url)
-    parser.add_argument("--limit", metavar="N", type=_positive, help=f"{limit}; default: all")
-    parser.add_argument("--json", action="store_true", help=f"print JSON lines, for programs: one {line} on each")
+def add_arguments(parser: argparse.ArgumentParser, *, url_help: str, limit_help: str, line_noun: str) -> None:
+    """`url_help`, `limit_help` and `line_noun` say what is asked for, what --limit does, and what stands on a line of JSON."""
+    parser.add_argument("url", metavar="URL", help=url_help)
+    parser.add_argument("--limit", metavar="N", type=_positive_int, help=f"{limit_help}; default: all")
+    parser.add_argument("--json", action="store_true", help=f"print JSON lines, for programs: one {line_noun} on each")
     parser.add_argument("--proxy", metavar="URL", action="append", help="go through this proxy; may be repeated")
-    settings.add_source_arguments(parser)
+    settings.add_config_arguments(parser)
 
 
-def _positive(text: str) -> int:
+def _positive_int(text: str) -> int:
     if not (text.isascii() and text.isdigit() and int(text[:18])):
         raise argparse.ArgumentTypeError(f"`{text}` is no number from 1 on")
     return int(text[:18])
@@ -37,7 +37,7 @@ def is_missing(outcome: Outcome) -> bool:
     return isinstance(outcome, Rejected)
 
 
-def date(at: float | None) -> str:
+def format_date(at: float | None) -> str:
     """In UTC, as sitemaps and feeds are; without a time where there is none."""
     from datetime import UTC, datetime
 

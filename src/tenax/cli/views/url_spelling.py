@@ -5,42 +5,49 @@ from __future__ import annotations
 import re
 from urllib.parse import SplitResult, unquote, urlsplit
 
-_PORT = re.compile(r":\d*$")
+_PORT_SUFFIX = re.compile(r":\d*$")
 
 
-def changes(asked: str, url: str) -> tuple[str, ...]:
+def describe_normalization(typed_url: str, url: str) -> tuple[str, ...]:
     """What normalisation changed, part by part; nothing when both are the same."""
-    asked = asked.strip()
-    if asked == url:
+    typed_url = typed_url.strip()
+    if typed_url == url:
         return ()
     try:
-        before, after = urlsplit(asked if "://" in asked else f"{url.partition('://')[0]}://{asked}"), urlsplit(url)
+        before, after = (
+            urlsplit(typed_url if "://" in typed_url else f"{url.partition('://')[0]}://{typed_url}"),
+            urlsplit(url),
+        )
     except ValueError:  # looser than the WHATWG parser in places, stricter in others
         return ("spelled as browsers do",)
-    found = [*_of_address(asked, before, after), *_of_path(before, after), *_of_query(before.query, after.query)]
-    if before.fragment or asked.endswith("#"):
+    found = [
+        *_host_changes(typed_url, before, after),
+        *_path_changes(before, after),
+        *_query_changes(before.query, after.query),
+    ]
+    if before.fragment or typed_url.endswith("#"):
         found.append("fragment dropped")
     return tuple(found) or ("spelled as browsers do",)
 
 
-def _of_address(asked: str, before: SplitResult, after: SplitResult) -> list[str]:
+def _host_changes(typed_url: str, before: SplitResult, after: SplitResult) -> list[str]:
     found = []
-    if "://" not in asked:
+    if "://" not in typed_url:
         found.append(f"{after.scheme} assumed")
     if "@" in before.netloc:
         found.append("user name and password dropped")
     name = before.netloc.rpartition("@")[2]
-    has_port = bool(_PORT.search(name))
-    name = _PORT.sub("", name)
-    spelled = _PORT.sub("", after.netloc)
+    has_port = bool(_PORT_SUFFIX.search(name))
+    name = _PORT_SUFFIX.sub("", name)
+    spelled = _PORT_SUFFIX.sub("", after.netloc)
     if name != spelled:
         found.append("host in lower case" if name.lower() == spelled else "host in its one spelling")
-    if has_port and not _PORT.search(after.netloc):
+    if has_port and not _PORT_SUFFIX.search(after.netloc):
         found.append("default port dropped")
     return found
 
 
-def _of_path(before: SplitResult, after: SplitResult) -> list[str]:
+def _path_changes(before: SplitResult, after: SplitResult) -> list[str]:
     if (before.path or "/") == after.path:
         return [] if before.path else ["empty path is /"]
     if unquote(before.path) == unquote(after.path):
@@ -50,7 +57,7 @@ def _of_path(before: SplitResult, after: SplitResult) -> list[str]:
     return ["path in its one spelling"]
 
 
-def _of_query(before: str, after: str) -> list[str]:
+def _query_changes(before: str, after: str) -> list[str]:
     names_before = [pair.partition("=")[0] for pair in before.split("&") if pair]
     names_after = [pair.partition("=")[0] for pair in after.split("&") if pair]
     spelled = {unquote(name) for name in names_after}

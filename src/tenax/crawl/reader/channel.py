@@ -12,18 +12,18 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from tenax.crawl.reader.messages import HEADER, Job, Reading, Work, decode_readings, encode_work
+from tenax.crawl.reader.messages import HEADER, ExtractedPage, ExtractJob, ReaderBatch, decode_pages, encode_batch
 from tenax.crawl.reader.progress import ReaderProgress
 from tenax.urls.admit import Rules
 
 STALL_SECONDS = 10.0
 """A reader that neither answers nor uses CPU time between two looks hangs. One that does use it ends by itself."""
-ENDING_SECONDS = 5.0
-LOOK_SECONDS = 0.2
+EXIT_TIMEOUT_SECONDS = 5.0
+POLL_SECONDS = 0.2
 """How often a reader that has not answered is looked at: is it still reading the same document?"""
 STUCK_CPU_SECONDS = 0.1
 """CPU time that it uses on one document between two looks, when it does."""
-TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
+TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 SOCKET_BYTES = 1024 * 1024
 LOW_PRIORITY = 5
 """As of `nice`."""
@@ -32,23 +32,25 @@ LOW_PRIORITY = 5
 class Channel:
     """A reader process and the socket to it."""
 
-    def __init__(self, process: asyncio.subprocess.Process, ours: socket.socket, progress: ReaderProgress) -> None:
+    def __init__(
+        self, process: asyncio.subprocess.Process, parent_socket: socket.socket, progress: ReaderProgress
+    ) -> None:
         self._process = process
-        self._socket = ours
+        self._socket = parent_socket
         self._progress = progress
-        self._begun_before = 0
+        self._started_before = 0
         """Documents that it had begun before it was asked last."""
-        self.is_fresh = True
+        self.is_unused = True
         """Whether it was asked for nothing yet."""
-        self.has_read = False
+        self.has_started_document = False
         """Whether it had begun a document when it was closed."""
-        self.reading_now: int | None = None
+        self.suspect_index: int | None = None
         """The place of the document that it died of, or so it seems, among those that it was asked to read last."""
-        self.committed: list[int] = []
+        self.committed_jobs: list[int] = []
         """Jobs read here whose visits were committed since it was last told."""
         self._rules: Rules | None = None
         """As the reader has them."""
-        self._is_gone = False
+        self._is_disconnected = False
         """Whether it has closed its end: then it ends, if it has not."""
         self._is_closed = False
 
@@ -56,7 +58,7 @@ class Channel:
     async def open(cls) -> Channel:
         ours, theirs = socket.socketpair()
         try:
-            progress = ReaderProgress.make()
+            progress = ReaderProgress.create()
         except OSError:
             ours.close()
             theirs.close()
@@ -83,7 +85,7 @@ class Channel:
         return self._process.returncode
 
     @property
-    def ending(self) -> str:
+    def exit_description(self) -> str:
         """How it ended, in words."""
         code = self.exit_code
         if code is not None and code < 0:
@@ -101,48 +103,48 @@ class Channel:
         with suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, self._process.pid, LOW_PRIORITY)
 
-    async def ask(
-        self, rules: Rules, jobs: tuple[Job, ...], on_stuck: Callable[[], None] = lambda: None
-    ) -> tuple[Reading, ...]:
+    async def extract_pages(
+        self, rules: Rules, jobs: tuple[ExtractJob, ...], on_stuck: Callable[[], None] = lambda: None
+    ) -> tuple[ExtractedPage, ...]:
         """What the first of them hold; at least one. Those after them are to be read by whomever.
 
         `on_stuck` is called again and again while it spends its time on one document. Raises `OSError` or `EOFError`
         when the reader dies. One that hangs is ended.
         """
-        self.is_fresh = False
-        payload = encode_work(Work(None if rules is self._rules else rules, jobs, tuple(self.committed)))
+        self.is_unused = False
+        payload = encode_batch(ReaderBatch(None if rules is self._rules else rules, jobs, tuple(self.committed_jobs)))
         self._rules = rules
-        self.committed.clear()
-        self._begun_before = self._progress.begun
-        watch = _Watch(self._state, self._kill, on_stuck)
+        self.committed_jobs.clear()
+        self._started_before = self._progress.started_count
+        watch = _Watchdog(self._reader_state, self._kill, on_stuck)
         try:
             return await self._exchange(payload)
         except (OSError, EOFError):
-            self._is_gone = True
+            self._is_disconnected = True
             raise
         finally:
             watch.cancel()
 
-    def _state(self) -> _State:
+    def _reader_state(self) -> _ReaderState:
         """Where it is, and the CPU time that it has used, where the system tells."""
         try:
             used = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(") ")[2].split()[11:13]
         except OSError:
             used = []
-        cpu_seconds = sum(map(int, used)) / TICKS_A_SECOND
-        return _State(self._progress.begun, self._progress.is_reading, cpu_seconds)
+        cpu_seconds = sum(map(int, used)) / TICKS_PER_SECOND
+        return _ReaderState(self._progress.started_count, self._progress.is_extracting, cpu_seconds)
 
     def _kill(self) -> None:
         if self._process.returncode is None:
             with suppress(ProcessLookupError):
                 self._process.kill()
 
-    async def _exchange(self, payload: bytes) -> tuple[Reading, ...]:
+    async def _exchange(self, payload: bytes) -> tuple[ExtractedPage, ...]:
         loop = asyncio.get_running_loop()
         await loop.sock_sendall(self._socket, HEADER.pack(len(payload)))
         await loop.sock_sendall(self._socket, payload)
         (length,) = HEADER.unpack(await self._receive(HEADER.size))
-        return decode_readings(await self._receive(length))
+        return decode_pages(await self._receive(length))
 
     async def _receive(self, length: int) -> bytearray:
         """Exactly so many bytes, straight into one buffer."""
@@ -162,49 +164,51 @@ class Channel:
         self._is_closed = True
         self._socket.close()
         try:
-            if self._is_gone:  # not killed again, or how it ended would be lost
+            if self._is_disconnected:  # not killed again, or how it ended would be lost
                 with suppress(TimeoutError):
-                    async with asyncio.timeout(ENDING_SECONDS):
+                    async with asyncio.timeout(EXIT_TIMEOUT_SECONDS):
                         await self._process.wait()
             self._kill()
             await self._process.wait()
         finally:
-            begun = self._progress.begun
-            self.has_read = begun > 0
-            if begun > self._begun_before and self._progress.is_reading:
-                self.reading_now = begun - self._begun_before - 1
+            begun = self._progress.started_count
+            self.has_started_document = begun > 0
+            if begun > self._started_before and self._progress.is_extracting:
+                self.suspect_index = begun - self._started_before - 1
             self._progress.close()
 
 
-class _State(NamedTuple):
-    begun: int
-    is_reading: bool
+class _ReaderState(NamedTuple):
+    started_count: int
+    is_extracting: bool
     cpu_seconds: float
 
 
-class _Watch:
+class _Watchdog:
     """Looks at a reader that has not answered yet, ends one that does nothing, and tells of one that is stuck."""
 
-    def __init__(self, state: Callable[[], _State], end: Callable[[], None], on_stuck: Callable[[], None]) -> None:
-        self._state, self._end, self._on_stuck = state, end, on_stuck
-        self._last: _State | None = None
+    def __init__(
+        self, state: Callable[[], _ReaderState], kill: Callable[[], None], on_stuck: Callable[[], None]
+    ) -> None:
+        self._state, self._kill, self._on_stuck = state, kill, on_stuck
+        self._last: _ReaderState | None = None
         self._idle_seconds = 0.0
-        self._begin()
+        self._schedule()
 
-    def _begin(self) -> None:
-        self._timer = asyncio.get_running_loop().call_later(LOOK_SECONDS, self._look)
+    def _schedule(self) -> None:
+        self._timer = asyncio.get_running_loop().call_later(POLL_SECONDS, self._check)
 
-    def _look(self) -> None:
+    def _check(self) -> None:
         state, last = self._state(), self._last
         self._last = state
-        self._idle_seconds = self._idle_seconds + LOOK_SECONDS if state == last else 0.0
+        self._idle_seconds = self._idle_seconds + POLL_SECONDS if state == last else 0.0
         if self._idle_seconds >= STALL_SECONDS:
-            self._end()
+            self._kill()
             return
-        is_same = last is not None and state[:2] == (last.begun, True)
+        is_same = last is not None and state[:2] == (last.started_count, True)
         if last is not None and is_same and state.cpu_seconds - last.cpu_seconds >= STUCK_CPU_SECONDS:
             self._on_stuck()
-        self._begin()
+        self._schedule()
 
     def cancel(self) -> None:
         self._timer.cancel()

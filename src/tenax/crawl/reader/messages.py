@@ -6,26 +6,26 @@ import struct
 
 import msgspec
 
-from tenax.config import DiscoveryConfig, ReadingConfig, ValidationConfig
+from tenax.config import DiscoveryConfig, ExtractConfig, ValidationConfig
 from tenax.discovery.listing import Listing
 from tenax.model import (
-    Catalogue,
+    Candidate,
+    ChangeNotice,
     Failed,
     FailureKind,
-    Offer,
     PageKind,
     PageLink,
     Rejected,
     Source,
-    Tiding,
+    TransportKind,
+    UrlList,
     Validation,
     Value,
-    Way,
 )
 from tenax.urls.admit import Rules
 
 
-class Job(Value, frozen=True):
+class ExtractJob(Value, frozen=True):
     """A document to read."""
 
     number: int
@@ -39,20 +39,20 @@ class Job(Value, frozen=True):
     content_type: str | None = None
     robots_header: str | None = None
     status: int = 200
-    way: Way = Way.HTTP
+    transport: TransportKind = TransportKind.HTTP
     """How it was fetched: a shell that a browser has rendered is one for good."""
     validation: ValidationConfig = ValidationConfig()
     """As it holds for this site."""
-    reading: ReadingConfig = ReadingConfig()
+    extract: ExtractConfig = ExtractConfig()
     """As it holds for this site."""
     discovery: DiscoveryConfig = DiscoveryConfig()
     """As it holds for this site."""
     source: Source = Source.LINK
-    is_catalogue: bool = False
+    is_url_list: bool = False
     """A sitemap or a feed is said to be there."""
     is_first: bool = True
     """The page was not read before: its links were not counted yet."""
-    is_kept_fresh: bool = False
+    is_continuous: bool = False
     """The crawl keeps up with its pages, and wants to know of their changes."""
     robot_names: tuple[str, ...] = ()
     """By which rules for robots may mean us."""
@@ -60,7 +60,7 @@ class Job(Value, frozen=True):
     """In seconds since 1970: no date on the page is believed that is later."""
 
 
-class Reading(Value, frozen=True):
+class ExtractedPage(Value, frozen=True):
     """What was read: the page's own part, and its links as the rules see them."""
 
     title: str = ""
@@ -86,18 +86,18 @@ class Reading(Value, frozen=True):
     words: int = 0
     fingerprint: bytes = b""
     links: tuple[PageLink, ...] = ()
-    leads_to: bytes | None = None
+    link_targets: bytes | None = None
     """Its links as the link graph keeps them; None where it is not kept."""
     content_hash: str = ""
     links_count: int = 0
-    offers: tuple[Offer, ...] = ()
-    """Links for the ledger; those that it surely has already are left out."""
+    candidates: tuple[Candidate, ...] = ()
+    """Links for the database; those that it surely has already are left out."""
     refusals: dict[str, int] = {}
-    linked: dict[str, int] = {}
-    """Links that the ledger has already, once more pages have them, and how many more."""
-    catalogue: Catalogue = ""
+    new_in_links: dict[str, int] = {}
+    """Links that the database has already, once more pages have them, and how many more."""
+    url_list: UrlList = ""
     """What it is, when it is no page but a list of URLs: `links_count` of them, and the new ones are offered."""
-    tidings: tuple[Tiding, ...] = ()
+    change_notices: tuple[ChangeNotice, ...] = ()
     """Pages that a sitemap or a feed says have changed."""
     listing: Listing | None = None
     """What a list says of its further pages."""
@@ -107,41 +107,41 @@ class Reading(Value, frozen=True):
     validation: Validation = ""
     evidence: str = ""
     """What the validation saw, when it was not content."""
-    failed: Failed | None = None
-    """Set when it cannot be read, by `unreadable`. Nothing else is told of it then."""
-    rejected: Rejected | None = None
+    failure: Failed | None = None
+    """Set when it cannot be read, by `unreadable_page`. Nothing else is told of it then."""
+    rejection: Rejected | None = None
     """Set when this is not a page we keep. Nothing else is told of it then, except the offer of where it leads on to
     when that is all it does."""
 
 
-def unreadable(why: str) -> Reading:
+def unreadable_page(why: str) -> ExtractedPage:
     """A document that costs too much to read, or ends whoever reads it: a failure of its URL."""
-    return Reading(failed=Failed(why, FailureKind.UNREADABLE))
+    return ExtractedPage(failure=Failed(why, FailureKind.UNREADABLE))
 
 
-class Work(Value, frozen=True):
+class ReaderBatch(Value, frozen=True):
     """What is sent to a reader: documents, and the rules their links are judged by."""
 
     rules: Rules | None
     """None: the same as the last time. A crawl of a hundred thousand seeds has long ones."""
-    jobs: tuple[Job, ...]
-    committed: tuple[int, ...] = ()
-    """Earlier jobs of this reader whose visits are in the ledger by now, and so are the links they offered."""
+    jobs: tuple[ExtractJob, ...]
+    committed_jobs: tuple[int, ...] = ()
+    """Earlier jobs of this reader whose visits are in the database by now, and so are the links they offered."""
 
 
-LIST_FACTOR = 5
+URL_LIST_CPU_FACTOR = 5
 """A sitemap may be five times as large as a page, and takes as much longer to read."""
 
 
-def max_cpu_seconds(job: Job) -> float:
+def max_cpu_seconds(job: ExtractJob) -> float:
     """CPU time that reading it may take."""
-    return job.reading.max_cpu_seconds * (LIST_FACTOR if job.is_catalogue else 1)
+    return job.extract.max_cpu_seconds * (URL_LIST_CPU_FACTOR if job.is_url_list else 1)
 
 
 HEADER = struct.Struct(">I")
 """The length of what follows on the socket."""
 
-encode_work = msgspec.msgpack.Encoder().encode
-decode_work = msgspec.msgpack.Decoder(Work).decode
-encode_readings_into = msgspec.msgpack.Encoder().encode_into
-decode_readings = msgspec.msgpack.Decoder(tuple[Reading, ...]).decode
+encode_batch = msgspec.msgpack.Encoder().encode
+decode_batch = msgspec.msgpack.Decoder(ReaderBatch).decode
+encode_pages_into = msgspec.msgpack.Encoder().encode_into
+decode_pages = msgspec.msgpack.Decoder(tuple[ExtractedPage, ...]).decode

@@ -25,7 +25,7 @@ import msgspec
 
 from tenax.config import PoolConfig
 from tenax.crawl.reader.channel import Channel
-from tenax.crawl.reader.messages import Job, Reading, max_cpu_seconds, unreadable
+from tenax.crawl.reader.messages import ExtractedPage, ExtractJob, max_cpu_seconds, unreadable_page
 from tenax.runtime.open_files import raise_file_limit
 from tenax.urls.admit import Rules
 
@@ -33,17 +33,17 @@ log = logging.getLogger(__name__)
 
 RESTART_SECONDS = 1.0
 """Between two starts, where readers end before they have read anything."""
-MOST_QUICK_ENDS = 3
-SUSPECT_SECONDS = 1.0
+MAX_EARLY_EXITS = 3
+MAX_SUSPECT_WAIT_SECONDS = 1.0
 """A suspect lets others go first, but no longer than this."""
-MOST_DEATHS = 2
+MAX_CRASHES = 2
 """A document that alone ends so many fresh readers is to blame."""
-GATHER_SECONDS = 0.025
+LINGER_SECONDS = 0.025
 """How long documents are gathered for a reader that is idle. One that is woken for every single document spends more
 CPU on it: crossing over, cold caches, and going to sleep again."""
-FEW_VISITS = 16
+MIN_BATCHING_VISITS = 16
 """With fewer others under way nothing is gathered: little would come, and a host with one connection waits for it."""
-MOST_OPEN = 10_000
+MAX_UNCOMMITTED_JOBS = 10_000
 FILES_PER_READER = 8
 """Each takes a socket of ours; where few files are allowed there are fewer readers."""
 SLOW_CPU_SECONDS = 0.5
@@ -61,30 +61,30 @@ class ReaderFailed(Exception):
     """A document that no reader survives."""
 
 
-class Readers(Protocol):
+class ReaderPool(Protocol):
     async def start(self) -> None: ...
 
-    async def read(self, job: Job, rules: Rules, others: int = FEW_VISITS) -> Reading:
-        """`others` are the visits under way besides this one: they may bring documents too.
+    async def extract(self, job: ExtractJob, rules: Rules, other_visits: int = MIN_BATCHING_VISITS) -> ExtractedPage:
+        """`other_visits` are the visits under way besides this one: they may bring documents too.
 
         Raises `ReaderFailed` for a document that cannot be read.
         """
 
-    def committed(self, number: int) -> None:
-        """The visit of this job is in the ledger, and so is every link it offered."""
+    def mark_committed(self, number: int) -> None:
+        """The visit of this job is in the database, and so is every link it offered."""
 
     async def close(self) -> None: ...
 
 
-def readers_of(config: PoolConfig) -> Readers:
+def build_reader_pool(config: PoolConfig) -> ReaderPool:
     most = max(1, raise_file_limit() // FILES_PER_READER)
     count = config.processes if config.processes >= 0 else min(max(1, (os.cpu_count() or 1) - 1), most)
     if count == 0 or (config.processes < 0 and (os.cpu_count() or 1) == 1):
-        return InlineReaders()
-    return ProcessReaders(count, config.max_batch)
+        return InlineReaderPool()
+    return ProcessReaderPool(count, config.max_batch)
 
 
-class InlineReaders:
+class InlineReaderPool:
     """Reads in this process; for one core, and for those who ask for it."""
 
     async def start(self) -> None:
@@ -93,20 +93,20 @@ class InlineReaders:
 
         self._reader = Reader()
 
-    async def read(self, job: Job, rules: Rules, others: int = FEW_VISITS) -> Reading:
-        return self._reader.read(job, rules)
+    async def extract(self, job: ExtractJob, rules: Rules, other_visits: int = MIN_BATCHING_VISITS) -> ExtractedPage:
+        return self._reader.extract(job, rules)
 
-    def committed(self, number: int) -> None:
-        self._reader.committed((number,))
+    def mark_committed(self, number: int) -> None:
+        self._reader.mark_committed((number,))
 
     async def close(self) -> None: ...
 
 
-class Wanted(NamedTuple):
-    job: Job
+class PendingJob(NamedTuple):
+    job: ExtractJob
     rules: Rules
-    done: asyncio.Future[Reading]
-    deaths: int = 0
+    future: asyncio.Future[ExtractedPage]
+    crashes: int = 0
     """Fresh readers that ended while they read this document alone."""
     suspected_at: float = 0.0
     """When a reader last died of it, or so it seems; by the clock of the loop."""
@@ -122,78 +122,78 @@ class Lane(Enum):
     """Reads the documents of slow hosts."""
 
 
-class ProcessReaders:
+class ProcessReaderPool:
     def __init__(self, count: int, max_batch: int, *, has_extra: bool = True) -> None:
         """`count` regular readers, and where `has_extra`, up to two more for pages that take long."""
         self._count = count
         self._max_batch = max_batch
         self._has_extra = has_extra
-        self._wanted: deque[Wanted] = deque()
-        self._slow: deque[Wanted] = deque()
+        self._pending: deque[PendingJob] = deque()
+        self._slow_pending: deque[PendingJob] = deque()
         """Documents of slow hosts."""
         self._slow_until: dict[str, float] = {}
         """Slow hosts, and until when they are; by the clock of the loop."""
-        self._extra: dict[Lane, asyncio.Task[None]] = {}
-        self._suspects: deque[Wanted] = deque()
+        self._extra_tasks: dict[Lane, asyncio.Task[None]] = {}
+        self._suspects: deque[PendingJob] = deque()
         """Those that a reader died of, or so it seems: each is read alone, by a fresh one."""
-        self._arrived = asyncio.Event()
-        self._full = asyncio.Event()
+        self._job_arrived = asyncio.Event()
+        self._batch_full = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
-        self._fresh = 0
+        self._unused_readers = 0
         """Readers that have read nothing yet, or are being started."""
-        self._others = FEW_VISITS
+        self._other_visits = MIN_BATCHING_VISITS
         """Visits under way besides the one that wanted something read last."""
-        self._read_by: dict[int, list[int]] = {}
+        self._commit_lists: dict[int, list[int]] = {}
         """For each job that was read and is not committed: the list its number goes to when it is."""
 
     async def start(self) -> None:
         loop = asyncio.get_running_loop()
         self._tasks = [loop.create_task(self._run_reader(Lane.REGULAR)) for _ in range(self._count)]
 
-    async def read(self, job: Job, rules: Rules, others: int = FEW_VISITS) -> Reading:
-        self._others = others
+    async def extract(self, job: ExtractJob, rules: Rules, other_visits: int = MIN_BATCHING_VISITS) -> ExtractedPage:
+        self._other_visits = other_visits
         loop = asyncio.get_running_loop()
-        done: asyncio.Future[Reading] = loop.create_future()
+        done: asyncio.Future[ExtractedPage] = loop.create_future()
         if self._is_slow(job):
-            self._slow.append(Wanted(job, rules, done))
+            self._slow_pending.append(PendingJob(job, rules, done))
             self._start_extra(Lane.SLOW)
         else:
-            self._wanted.append(Wanted(job, rules, done))
-        self._arrived.set()
-        if len(self._wanted) >= self._max_batch:
-            self._full.set()
+            self._pending.append(PendingJob(job, rules, done))
+        self._job_arrived.set()
+        if len(self._pending) >= self._max_batch:
+            self._batch_full.set()
         return await done
 
-    def committed(self, number: int) -> None:
-        told = self._read_by.pop(number, None)
+    def mark_committed(self, number: int) -> None:
+        told = self._commit_lists.pop(number, None)
         if told is not None:
             told.append(number)
 
     async def close(self) -> None:
-        tasks = [*self._tasks, *self._extra.values()]
+        tasks = [*self._tasks, *self._extra_tasks.values()]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def _start_extra(self, lane: Lane) -> None:
-        running = self._extra.get(lane)
+        running = self._extra_tasks.get(lane)
         if self._has_extra and (running is None or running.done()):
-            self._extra[lane] = asyncio.get_running_loop().create_task(self._run_reader(lane))
+            self._extra_tasks[lane] = asyncio.get_running_loop().create_task(self._run_reader(lane))
 
-    def _is_slow(self, job: Job) -> bool:
+    def _is_slow(self, job: ExtractJob) -> bool:
         if not self._slow_until or not self._has_extra:
             return False
-        return self._slow_until.get(_host_of(job), 0.0) > asyncio.get_running_loop().time()
+        return self._slow_until.get(_job_host(job), 0.0) > asyncio.get_running_loop().time()
 
     def _on_stuck(self) -> None:
-        if self._wanted:
+        if self._pending:
             self._start_extra(Lane.EXTRA)
 
     async def _run_reader(self, lane: Lane) -> None:
         """Keep one reader alive and busy; an extra one as long as it is needed."""
         told = ""
         quick_ends = 0
-        self._fresh += lane is Lane.REGULAR
+        self._unused_readers += lane is Lane.REGULAR
         while True:
             try:
                 channel = await Channel.open()
@@ -206,153 +206,155 @@ class ProcessReaders:
             if lane is Lane.SLOW:
                 channel.lower_priority()
             try:
-                while (batch := await self._next_batch(channel, lane)) and await self._serve(channel, batch, lane):
+                while (batch := await self._next_batch(channel, lane)) and await self._run_batch(channel, batch, lane):
                     pass
                 if not batch and lane is not Lane.REGULAR:
                     return
             finally:
                 if lane is Lane.REGULAR:
-                    self._fresh += not channel.is_fresh  # the next one
+                    self._unused_readers += not channel.is_unused  # the next one
                 await channel.close()
-            quick_ends = 0 if channel.has_read else quick_ends + 1
-            if quick_ends >= MOST_QUICK_ENDS:
+            quick_ends = 0 if channel.has_started_document else quick_ends + 1
+            if quick_ends >= MAX_EARLY_EXITS:
                 log.error("readers end before they have read anything", extra={"exit_code": channel.exit_code})
                 await asyncio.sleep(RESTART_SECONDS)
 
-    async def _next_batch(self, channel: Channel, lane: Lane = Lane.REGULAR) -> list[Wanted]:
+    async def _next_batch(self, channel: Channel, lane: Lane = Lane.REGULAR) -> list[PendingJob]:
         """What this reader is to read next: a suspect alone, a document of a slow host alone, or what waits; nothing
         where it is to be replaced, or not needed any more."""
         try:
             async with asyncio.timeout(None if lane is Lane.REGULAR else IDLE_SECONDS):
-                while not await self._gathered(channel, lane):
+                while not await self._wait_for_batch(channel, lane):
                     pass
         except TimeoutError:
             return []
         if lane is Lane.SLOW:
-            return [self._slow.popleft()]
-        if lane is Lane.REGULAR and self._are_suspects_for(channel):
-            return [self._suspects.popleft()] if channel.is_fresh else []
-        batch = [self._wanted.popleft()]
+            return [self._slow_pending.popleft()]
+        if lane is Lane.REGULAR and self._has_suspect_for(channel):
+            return [self._suspects.popleft()] if channel.is_unused else []
+        batch = [self._pending.popleft()]
         batch_bytes = len(batch[0].job.body)
         while (
-            self._wanted
+            self._pending
             and len(batch) < self._max_batch
-            and (batch_bytes := batch_bytes + len(self._wanted[0].job.body)) <= MAX_BATCH_BYTES
-            and self._wanted[0].rules is batch[0].rules
+            and (batch_bytes := batch_bytes + len(self._pending[0].job.body)) <= MAX_BATCH_BYTES
+            and self._pending[0].rules is batch[0].rules
         ):
-            batch.append(self._wanted.popleft())
+            batch.append(self._pending.popleft())
         return batch
 
     def _has_work(self, channel: Channel, lane: Lane) -> bool:
         if lane is Lane.SLOW:
-            return bool(self._slow)
-        return bool(self._wanted) or (lane is Lane.REGULAR and self._are_suspects_for(channel))
+            return bool(self._slow_pending)
+        return bool(self._pending) or (lane is Lane.REGULAR and self._has_suspect_for(channel))
 
-    def _are_suspects_for(self, channel: Channel) -> bool:
+    def _has_suspect_for(self, channel: Channel) -> bool:
         """A suspect wants a reader that has read nothing yet. One that has makes way where no other is at hand."""
-        if len(self._suspects) <= (0 if channel.is_fresh else self._fresh):
+        if len(self._suspects) <= (0 if channel.is_unused else self._unused_readers):
             return False
-        due_at = self._suspects[0].suspected_at + SUSPECT_SECONDS
-        return not self._wanted or asyncio.get_running_loop().time() >= due_at
+        due_at = self._suspects[0].suspected_at + MAX_SUSPECT_WAIT_SECONDS
+        return not self._pending or asyncio.get_running_loop().time() >= due_at
 
-    async def _gathered(self, channel: Channel, lane: Lane) -> bool:
+    async def _wait_for_batch(self, channel: Channel, lane: Lane) -> bool:
         """Wait until there is something to read, and a moment longer if more may come; False if another reader took it
         all."""
         while not self._has_work(channel, lane):
-            self._arrived.clear()
-            await self._arrived.wait()
-        is_gathering = self._others >= FEW_VISITS and lane is Lane.REGULAR
-        if is_gathering and self._wanted and len(self._wanted) < self._max_batch:
-            self._full.clear()
+            self._job_arrived.clear()
+            await self._job_arrived.wait()
+        is_gathering = self._other_visits >= MIN_BATCHING_VISITS and lane is Lane.REGULAR
+        if is_gathering and self._pending and len(self._pending) < self._max_batch:
+            self._batch_full.clear()
             with suppress(TimeoutError):
-                async with asyncio.timeout(GATHER_SECONDS):
-                    await self._full.wait()
+                async with asyncio.timeout(LINGER_SECONDS):
+                    await self._batch_full.wait()
         return self._has_work(channel, lane)
 
-    async def _serve(self, channel: Channel, batch: list[Wanted], lane: Lane = Lane.REGULAR) -> bool:
+    async def _run_batch(self, channel: Channel, batch: list[PendingJob], lane: Lane = Lane.REGULAR) -> bool:
         """Have a batch read; False when the reader is of no more use."""
-        is_alone = channel.is_fresh and len(batch) == 1
+        is_alone = channel.is_unused and len(batch) == 1
         if lane is Lane.REGULAR:
-            self._fresh -= channel.is_fresh
+            self._unused_readers -= channel.is_unused
         try:
-            readings = await channel.ask(batch[0].rules, tuple(wanted.job for wanted in batch), self._on_stuck)
+            readings = await channel.extract_pages(
+                batch[0].rules, tuple(wanted.job for wanted in batch), self._on_stuck
+            )
         except (OSError, EOFError):
             await channel.close()
-            self._on_death(channel, batch, is_alone)
+            self._on_crash(channel, batch, is_alone)
             return False
         except msgspec.DecodeError as error:
-            self._on_nonsense(batch, error)
+            self._on_decode_error(batch, error)
             return False
         except asyncio.CancelledError:
             for wanted in batch:
-                wanted.done.cancel()
+                wanted.future.cancel()
             raise
-        for wanted, reading in zip(batch, readings, strict=False):
-            if not wanted.done.done():
-                self._read_by[wanted.job.number] = channel.committed
-                wanted.done.set_result(reading)
-        while len(self._read_by) > MOST_OPEN:
-            del self._read_by[next(iter(self._read_by))]
+        for wanted, extracted in zip(batch, readings, strict=False):
+            if not wanted.future.done():
+                self._commit_lists[wanted.job.number] = channel.committed_jobs
+                wanted.future.set_result(extracted)
+        while len(self._commit_lists) > MAX_UNCOMMITTED_JOBS:
+            del self._commit_lists[next(iter(self._commit_lists))]
         if channel.last_cpu_seconds >= SLOW_CPU_SECONDS:
-            self._note_slow(batch[len(readings) - 1].job)
-        self._give_back(batch[len(readings) :])
+            self._mark_slow_host(batch[len(readings) - 1].job)
+        self._requeue(batch[len(readings) :])
         return True
 
-    def _on_death(self, channel: Channel, batch: list[Wanted], is_alone: bool) -> None:
+    def _on_crash(self, channel: Channel, batch: list[PendingJob], is_alone: bool) -> None:
         """Whatever the reader was not reading when it died is read elsewhere, right away."""
-        at = channel.reading_now
+        at = channel.suspect_index
         suspect = batch[at] if at is not None else None
-        self._give_back([wanted for wanted in batch if wanted is not suspect])
-        if suspect is None or suspect.done.done():
+        self._requeue([wanted for wanted in batch if wanted is not suspect])
+        if suspect is None or suspect.future.done():
             return
         facts = {"url": suspect.job.url, "exit_code": channel.exit_code, "alone": is_alone}
         log.warning("a reader ended while it read a document", extra=facts)
-        deaths = suspect.deaths + is_alone
+        deaths = suspect.crashes + is_alone
         if channel.exit_code == -signal.SIGXCPU:
             seconds = max_cpu_seconds(suspect.job)
-            why = f"too costly to read: {seconds:g} s of CPU used up (`reading.max_cpu_seconds`)"
-            suspect.done.set_result(unreadable(why))
-            self._note_slow(suspect.job)
-        elif deaths >= MOST_DEATHS:
-            why = f"unreadable: it ended {deaths} readers, {channel.ending}"
-            suspect.done.set_exception(ReaderFailed(why))
+            why = f"too costly to read: {seconds:g} s of CPU used up (`extract.max_cpu_seconds`)"
+            suspect.future.set_result(unreadable_page(why))
+            self._mark_slow_host(suspect.job)
+        elif deaths >= MAX_CRASHES:
+            why = f"unreadable: it ended {deaths} readers, {channel.exit_description}"
+            suspect.future.set_exception(ReaderFailed(why))
         else:
             now = asyncio.get_running_loop().time()
-            self._suspects.append(suspect._replace(deaths=deaths, suspected_at=now))
-            self._arrived.set()
+            self._suspects.append(suspect._replace(crashes=deaths, suspected_at=now))
+            self._job_arrived.set()
 
-    def _note_slow(self, job: Job) -> None:
+    def _mark_slow_host(self, job: ExtractJob) -> None:
         """Its host is a slow one from now on; so are its documents that wait already."""
-        host = _host_of(job)
+        host = _job_host(job)
         self._slow_until.pop(host, None)
         while len(self._slow_until) >= MAX_SLOW_HOSTS:
             del self._slow_until[next(iter(self._slow_until))]
         self._slow_until[host] = asyncio.get_running_loop().time() + SLOW_FOR_SECONDS
         if not self._has_extra:
             return
-        waiting, self._wanted = self._wanted, deque[Wanted]()
+        waiting, self._pending = self._pending, deque[PendingJob]()
         for wanted in waiting:
-            (self._slow if _host_of(wanted.job) == host else self._wanted).append(wanted)
-        if self._slow:
+            (self._slow_pending if _job_host(wanted.job) == host else self._pending).append(wanted)
+        if self._slow_pending:
             self._start_extra(Lane.SLOW)
-            self._arrived.set()
+            self._job_arrived.set()
 
-    def _on_nonsense(self, batch: list[Wanted], error: msgspec.DecodeError) -> None:
+    def _on_decode_error(self, batch: list[PendingJob], error: msgspec.DecodeError) -> None:
         """A fault of ours, which would come again and again: whichever it is of, it comes alone the next time."""
         log.error("what a reader says cannot be decoded", extra={"why": str(error)})
         if len(batch) > 1:
             self._suspects.extend(batch)
-            self._arrived.set()
-        elif not batch[0].done.done():
-            batch[0].done.set_exception(ReaderFailed(f"unreadable: what was read of it cannot be decoded: {error}"))
+            self._job_arrived.set()
+        elif not batch[0].future.done():
+            batch[0].future.set_exception(ReaderFailed(f"unreadable: what was read of it cannot be decoded: {error}"))
 
-    def _give_back(self, unread: list[Wanted]) -> None:
+    def _requeue(self, jobs: list[PendingJob]) -> None:
         """To the front: they have waited longest."""
-        if unread:
-            self._wanted.extendleft(reversed(unread))
-            self._arrived.set()
+        if jobs:
+            self._pending.extendleft(reversed(jobs))
+            self._job_arrived.set()
 
 
-def _host_of(job: Job) -> str:
+def _job_host(job: ExtractJob) -> str:
     """Scheme, name and port: what stands before the path."""
     return job.url[: job.url.index("/", job.url.index("//") + 2)]

@@ -21,7 +21,7 @@ class ReaderProgress:
         self._numbers = memoryview(self._shared).cast("Q")
 
     @classmethod
-    def make(cls) -> ReaderProgress:
+    def create(cls) -> ReaderProgress:
         """For a reader that is about to be started, and is handed `fileno`."""
         if hasattr(os, "memfd_create"):
             fileno = os.memfd_create("tenax-reader")
@@ -36,11 +36,11 @@ class ReaderProgress:
             raise
 
     @property
-    def begun(self) -> int:
+    def started_count(self) -> int:
         return self._numbers[0]
 
     @property
-    def is_reading(self) -> bool:
+    def is_extracting(self) -> bool:
         return bool(self._numbers[1])
 
     @property
@@ -52,7 +52,7 @@ class ReaderProgress:
         self._numbers[0] += 1
         self._numbers[1] = 1
 
-    def note_cost(self, cpu_seconds: float) -> None:
+    def record_cpu_time(self, cpu_seconds: float) -> None:
         self._numbers[2] = int(cpu_seconds * MICROSECONDS)
 
     def end(self) -> None:

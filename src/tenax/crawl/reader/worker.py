@@ -14,80 +14,80 @@ import time
 import traceback
 from typing import TYPE_CHECKING
 
-from tenax.runtime.memory import settle_memory, uncollected
+from tenax.runtime.memory import configure_memory, pause_collection
 
 if TYPE_CHECKING:
-    from tenax.crawl.reader.messages import Job, Reading
+    from tenax.crawl.reader.messages import ExtractedPage, ExtractJob
     from tenax.crawl.reader.read_page import Reader
     from tenax.urls.admit import Rules
 
-LONG_SECONDS = 0.25
+MAX_BATCH_CPU_SECONDS = 0.25
 """After so much CPU time for a batch it is answered as far as it has come: nobody waits for its neighbours."""
-HARD_SECONDS = 1.0
+KILL_MARGIN_SECONDS = 1.0
 """CPU time beyond the limit that a document has to end by itself, before the system ends the process."""
 
 
 def serve(channel: socket.socket, progress_fileno: int) -> None:
     # Here, so that they are loaded uncollected: all of it stays.
-    with uncollected():
-        from tenax.crawl.reader.messages import HEADER, decode_work, encode_readings_into, max_cpu_seconds
+    with pause_collection():
+        from tenax.crawl.reader.messages import HEADER, decode_batch, encode_pages_into, max_cpu_seconds
         from tenax.crawl.reader.progress import ReaderProgress
         from tenax.crawl.reader.read_page import Reader
         from tenax.runtime.cpu_time import ProcessLimit
-    settle_memory()
+    configure_memory()
     stream = channel.makefile("rb", buffering=1024 * 1024)
     reader, progress, limit = Reader(), ReaderProgress(progress_fileno), ProcessLimit()
     rules: Rules | None = None
     answer = bytearray(HEADER.size)
     while header := stream.read(HEADER.size):
-        work = decode_work(stream.read(HEADER.unpack(header)[0]))
-        reader.committed(work.committed)
+        work = decode_batch(stream.read(HEADER.unpack(header)[0]))
+        reader.mark_committed(work.committed_jobs)
         rules = work.rules or rules
         assert rules is not None, "the first work comes with rules"
-        readings: list[Reading] = []
+        readings: list[ExtractedPage] = []
         used = time.process_time()
-        until = used + LONG_SECONDS
+        until = used + MAX_BATCH_CPU_SECONDS
         for job in work.jobs:
-            limit.allow(max_cpu_seconds(job) + HARD_SECONDS)
+            limit.allow(max_cpu_seconds(job) + KILL_MARGIN_SECONDS)
             progress.begin()
-            readings.append(_read(reader, job, rules))
+            readings.append(_extract(reader, job, rules))
             before, used = used, time.process_time()
-            progress.note_cost(used - before)
+            progress.record_cpu_time(used - before)
             if used > until:
                 break
         try:
-            encode_readings_into(readings, answer, HEADER.size)
+            encode_pages_into(readings, answer, HEADER.size)
         except ValueError:  # text that is none
-            encode_readings_into(list(map(_encodable, readings)), answer, HEADER.size)
+            encode_pages_into(list(map(_ensure_encodable, readings)), answer, HEADER.size)
         progress.end()
         HEADER.pack_into(answer, 0, len(answer) - HEADER.size)
         channel.sendall(answer)
 
 
-def _read(reader: Reader, job: Job, rules: Rules) -> Reading:
+def _extract(reader: Reader, job: ExtractJob, rules: Rules) -> ExtractedPage:
     """What it holds. A fault of ours is no reason to end, and is told as one."""
     try:
-        return reader.read(job, rules)
+        return reader.extract(job, rules)
     except Exception as error:
-        return _fault(error)
+        return _internal_failure(error)
 
 
-def _encodable(reading: Reading) -> Reading:
-    from tenax.crawl.reader.messages import encode_readings_into
+def _ensure_encodable(extracted: ExtractedPage) -> ExtractedPage:
+    from tenax.crawl.reader.messages import encode_pages_into
 
     try:
-        encode_readings_into([reading], bytearray())
-        return reading
+        encode_pages_into([extracted], bytearray())
+        return extracted
     except ValueError as error:
-        return _fault(error)
+        return _internal_failure(error)
 
 
-def _fault(error: Exception) -> Reading:
-    from tenax.crawl.reader.messages import Reading
+def _internal_failure(error: Exception) -> ExtractedPage:
+    from tenax.crawl.reader.messages import ExtractedPage
     from tenax.model import Failed, FailureKind
 
     traceback.print_exception(error)
-    return Reading(failed=Failed(f"{type(error).__name__} in Tenax itself", FailureKind.INTERNAL))
+    return ExtractedPage(failure=Failed(f"{type(error).__name__} in Tenax itself", FailureKind.INTERNAL))
 
 
 def main() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tenax.database import integrity
 from tenax.database.postgres.connection import Connection
 
-WRONG = integrity.WRONG | {
+CHECKS = integrity.CHECKS | {
     "hosts with waiting tasks that nobody would look at":
         "SELECT count(*) FROM host h WHERE NOT has_work AND EXISTS (SELECT FROM queue q WHERE q.host_id = h.id)",
     "hosts held by a worker that is no more":
@@ -17,22 +17,22 @@ WRONG = integrity.WRONG | {
         "SELECT count(*) FROM outbox WHERE seq > (SELECT seq FROM outbox_end)",
 }  # fmt: skip
 
-COUNTED = integrity.COUNTED | {
+COUNT_QUERIES = integrity.COUNT_QUERIES | {
     "admitted": "SELECT count(*) FROM seen",
     "hosts": "SELECT count(*) FROM host",
 }
 
 
-async def problems(db: Connection) -> list[str]:
+async def find_problems(db: Connection) -> list[str]:
     """Everything that is wrong, in words; reads all tables as they are at one moment, also while workers write."""
     found = []
     await db.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-    for words, sql in WRONG.items():
+    for words, sql in CHECKS.items():
         if count := await db.fetchval(sql):
             found.append(f"{count} {words}")
-    for name, sql in COUNTED.items():
+    for name, sql in COUNT_QUERIES.items():
         told = await db.fetchval("SELECT coalesce(sum(count), 0)::bigint FROM tally WHERE name = $1", name)
         if told != (counted := await db.fetchval(sql)):
-            found.append(integrity.miscounted(name, told, counted))
+            found.append(integrity.describe_miscount(name, told, counted))
     await db.execute("COMMIT")
     return found

@@ -6,81 +6,87 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from tenax.clock import Clock
-from tenax.config import LedgerConfig
-from tenax.database.postgres.connection import Connection, Link
+from tenax.config import DatabaseConfig
+from tenax.database.postgres.connection import Connection, PostgresConnection
 from tenax.database.postgres.frontier import Frontier
 from tenax.database.postgres.schema import queries
 from tenax.database.postgres.window import Window
-from tenax.database.postgres.worker import Ended, Worker
-from tenax.model import Company
+from tenax.database.postgres.worker import Worker, WorkerEnded
+from tenax.model import Peers
 
-PULSE_SECONDS = 1.0
-RECOVER_SECONDS = 60.0
-PLAN_SECONDS = 5.0
+HEARTBEAT_LOOP_SECONDS = 1.0
+RECOVER_INTERVAL_SECONDS = 60.0
+DISCARD_PLANS_INTERVAL_SECONDS = 5.0
 """Plans are made anew this often: what was a small table when they were made may have grown."""
 
 
-class Pulse:
+class Heartbeat:
     """Of one worker, on the connection for what must follow one after the other."""
 
     def __init__(
-        self, worker: Worker, window: Window, frontier: Frontier, hands: Link, config: LedgerConfig, clock: Clock
+        self,
+        worker: Worker,
+        window: Window,
+        frontier: Frontier,
+        write_connection: PostgresConnection,
+        config: DatabaseConfig,
+        clock: Clock,
     ) -> None:
         self._worker = worker
         self._window = window
         self._frontier = frontier
-        self._hands = hands
+        self._write_connection = write_connection
         self._config = config
         self._clock = clock
-        self._told_at: float | None = None
+        self._announced_at: float | None = None
         self.is_cut_off: Callable[[], bool] = lambda: False
         """Whether this worker reaches no Redis; the others are told when it changes."""
-        self.company = Company(workers=1, cut_off=0, heard_at=0.0)
+        self.peers = Peers(workers=1, without_redis=0, checked_at=0.0)
 
-    async def run(self, recover: Callable[[], Awaitable[int]], count: Callable[[], Awaitable[None]]) -> None:
-        """Until it is cancelled: `recover` looks for the dead, `count` keeps up with what others count."""
+    async def run(self, recover: Callable[[], Awaitable[int]], update_counts: Callable[[], Awaitable[None]]) -> None:
+        """Until it is cancelled: `recover` looks for the dead, `update_counts` keeps up with what others count."""
         loop = asyncio.get_running_loop()
         # Sooner where a worker is dead sooner, or its hosts would wait for much longer than that.
-        pause_seconds = min(RECOVER_SECONDS, self._config.dead_after_seconds / 2)
+        pause_seconds = min(RECOVER_INTERVAL_SECONDS, self._config.dead_after_seconds / 2)
         beat_at, recover_at = loop.time() + self._config.heartbeat_seconds, loop.time() + pause_seconds
-        plan_at = loop.time() + PLAN_SECONDS
+        plan_at = loop.time() + DISCARD_PLANS_INTERVAL_SECONDS
         while True:
-            await asyncio.sleep(PULSE_SECONDS)
+            await asyncio.sleep(HEARTBEAT_LOOP_SECONDS)
             if loop.time() >= beat_at:
-                await self._beat()
+                await self._send_heartbeat()
                 beat_at = loop.time() + self._config.heartbeat_seconds
             if loop.time() >= recover_at:
                 await recover()
-                await self._hands.ask(self._window.reconcile)
+                await self._write_connection.run_idempotent(self._window.reconcile)
                 recover_at = loop.time() + pause_seconds
             if loop.time() >= plan_at:
-                await self._hands.ask(lambda db: db.execute("DISCARD PLANS"))
-                plan_at = loop.time() + PLAN_SECONDS
-            await count()
-            await self.meet()
-            self._frontier.tend_if_due()
+                await self._write_connection.run_idempotent(lambda db: db.execute("DISCARD PLANS"))
+                plan_at = loop.time() + DISCARD_PLANS_INTERVAL_SECONDS
+            await update_counts()
+            await self.update_peers()
+            self._frontier.refill_if_due()
 
-    async def meet(self) -> None:
+    async def update_peers(self) -> None:
         """Hear of the others, and tell them whether we are cut off."""
-        await self._hands.ask(self._meet)
+        await self._write_connection.run_idempotent(self._exchange_cut_off_status)
 
-    async def _beat(self) -> None:
+    async def _send_heartbeat(self) -> None:
         try:
-            await self._hands.ask(self._worker.beat)
-        except Ended as error:
-            await self._frontier.start_over(error.worker_id)
+            await self._write_connection.run_idempotent(self._worker.send_heartbeat)
+        except WorkerEnded as error:
+            await self._frontier.rejoin(error.worker_id)
 
-    async def _meet(self, db: Connection) -> None:
+    async def _exchange_cut_off_status(self, db: Connection) -> None:
         me, asked_at, is_cut_off = self._worker.id, self._clock.now(), self.is_cut_off()
-        row = await db.fetchrow(queries()["company"], me, asked_at)
+        row = await db.fetchrow(queries()["peers"], me, asked_at)
         assert row is not None
-        if not is_cut_off or not row["says_so"]:
-            self._told_at = None
-        elif self._told_at is None:
-            self._told_at = self._clock.now()  # it was told before, but the answer was lost
+        if not is_cut_off or not row["is_announced"]:
+            self._announced_at = None
+        elif self._announced_at is None:
+            self._announced_at = self._clock.now()  # it was told before, but the answer was lost
         # Before anything is changed: from here on nobody may rely on what will not be said any more.
-        self.company = Company(row["workers"], row["cut_off"], asked_at, self._told_at)
-        if row["says_so"] not in (None, is_cut_off):
+        self.peers = Peers(row["workers"], row["cut_off"], asked_at, self._announced_at)
+        if row["is_announced"] not in (None, is_cut_off):
             await db.execute(queries()["worker_cut_off"], me, is_cut_off)
-            self._told_at = self._clock.now() if is_cut_off else None
-            self.company = Company(row["workers"], row["cut_off"], asked_at, self._told_at)
+            self._announced_at = self._clock.now() if is_cut_off else None
+            self.peers = Peers(row["workers"], row["cut_off"], asked_at, self._announced_at)

@@ -1,108 +1,110 @@
-"""Who carries events to a sink: one of all that share the ledger, for as long as its session lives."""
+"""Who carries events to a sink: one of all that share the database, for as long as its session lives."""
 
 from __future__ import annotations
 
 import asyncio
 from hashlib import blake2b
 
-from tenax.database.postgres.connection import Address, Connection, Link
+from tenax.database.postgres.connection import Address, Connection, PostgresConnection
 from tenax.database.postgres.schema import queries
-from tenax.errors import LedgerError
+from tenax.errors import DatabaseError
 
-FRESH_SECONDS = 1.0
+SESSION_TRUST_SECONDS = 1.0
 """For so long a session that answered is believed to be there."""
-ANSWER_SECONDS = 5.0
+ANSWER_TIMEOUT_SECONDS = 5.0
 """One that takes longer may be gone, and someone else may lead: then we do not."""
 
 
-class Lead:
+class Leader:
     """Advisory locks, one for each sink, on a connection of their own that is there only while we hold any."""
 
-    def __init__(self, address: Address, ears: Link) -> None:
+    def __init__(self, address: Address, query_connection: PostgresConnection) -> None:
         self._address = address
-        self._ears = ears
-        self._turn = asyncio.Lock()
-        self._link: Link | None = None
+        self._query_connection = query_connection
+        self._lock = asyncio.Lock()
+        self._connection: PostgresConnection | None = None
         self._session: Connection | None = None
-        self._led: set[str] = set()
-        self._lost: set[str] = set()
+        self._led_sinks: set[str] = set()
+        self._lost_sinks: set[str] = set()
         """Who led them has not heard of it yet."""
-        self._heard_at = 0.0
+        self._answered_at = 0.0
         self._is_closed = False
 
-    async def of(self, sink: str) -> bool:
+    async def acquire(self, sink: str) -> bool:
         """Whether we lead. Who led and lost it hears of that before it can lead again."""
-        if sink not in self._led and sink not in self._lost:
-            key = self._key(sink)
+        if sink not in self._led_sinks and sink not in self._lost_sinks:
+            key = self._lock_key(sink)
             # Not in turn: while the server is away this waits for it.
-            if not await self._ears.ask(lambda db: db.fetchval(queries()["lead_is_free"], key)):
+            if not await self._query_connection.run_idempotent(
+                lambda db: db.fetchval(queries()["leader_lock_is_free"], key)
+            ):
                 return False
-            async with self._turn:
-                return await self._taken(sink, key)
-        async with self._turn:
-            if self._led:
-                await self._look()
-            self._lost.discard(sink)
-            return sink in self._led
+            async with self._lock:
+                return await self._acquire_lock(sink, key)
+        async with self._lock:
+            if self._led_sinks:
+                await self._check_session()
+            self._lost_sinks.discard(sink)
+            return sink in self._led_sinks
 
     async def close(self) -> None:
         """Others may lead at once."""
         self._is_closed = True
-        async with self._turn:
+        async with self._lock:
             await self._end_session()
 
     async def _end_session(self) -> None:
         self._lose_all()
-        if self._link is not None:
-            link, self._link = self._link, None
+        if self._connection is not None:
+            link, self._connection = self._connection, None
             await link.close()
 
-    async def _taken(self, sink: str, key: int) -> bool:
+    async def _acquire_lock(self, sink: str, key: int) -> bool:
         if self._is_closed:
             return False
         try:
-            async with asyncio.timeout(ANSWER_SECONDS):
-                link = await self._opened()
-                if await link.ask(lambda db: db.fetchval(queries()["lead_take"], key)):
-                    self._led.add(sink)
-                    self._heard()
-        except (LedgerError, TimeoutError):
+            async with asyncio.timeout(ANSWER_TIMEOUT_SECONDS):
+                link = await self._open_session()
+                if await link.run_idempotent(lambda db: db.fetchval(queries()["leader_lock_take"], key)):
+                    self._led_sinks.add(sink)
+                    self._mark_answered()
+        except (DatabaseError, TimeoutError):
             self._lose_all()
-        if not self._led:
+        if not self._led_sinks:
             await self._end_session()
-        return sink in self._led
+        return sink in self._led_sinks
 
-    async def _look(self) -> None:
+    async def _check_session(self) -> None:
         """Is the session still there? A new one holds no locks."""
-        assert self._link is not None and self._session is not None
-        is_fresh = asyncio.get_running_loop().time() - self._heard_at < FRESH_SECONDS
+        assert self._connection is not None and self._session is not None
+        is_fresh = asyncio.get_running_loop().time() - self._answered_at < SESSION_TRUST_SECONDS
         if is_fresh and not self._session.is_closed():
             return
         try:
-            async with asyncio.timeout(ANSWER_SECONDS):
-                await self._link.ask(lambda db: db.execute("SELECT"))
-            self._heard()
-        except (LedgerError, TimeoutError):
+            async with asyncio.timeout(ANSWER_TIMEOUT_SECONDS):
+                await self._connection.run_idempotent(lambda db: db.execute("SELECT"))
+            self._mark_answered()
+        except (DatabaseError, TimeoutError):
             await self._end_session()
 
-    async def _opened(self) -> Link:
-        if self._link is None:
-            self._link = Link(self._address, {}, is_patient=False)
-            await self._link.open()
-            await self._link.greet_with(self._begin)
-        return self._link
+    async def _open_session(self) -> PostgresConnection:
+        if self._connection is None:
+            self._connection = PostgresConnection(self._address, {}, should_wait=False)
+            await self._connection.open()
+            await self._connection.set_on_connect(self._on_session_start)
+        return self._connection
 
-    async def _begin(self, db: Connection) -> None:
+    async def _on_session_start(self, db: Connection) -> None:
         self._lose_all()
         self._session = db
 
     def _lose_all(self) -> None:
-        self._lost |= self._led
-        self._led.clear()
+        self._lost_sinks |= self._led_sinks
+        self._led_sinks.clear()
 
-    def _heard(self) -> None:
-        self._heard_at = asyncio.get_running_loop().time()
+    def _mark_answered(self) -> None:
+        self._answered_at = asyncio.get_running_loop().time()
 
-    def _key(self, sink: str) -> int:
+    def _lock_key(self, sink: str) -> int:
         name = f"tenax {self._address.schema} {sink}".encode()
         return int.from_bytes(blake2b(name, digest_size=8).digest(), signed=True)

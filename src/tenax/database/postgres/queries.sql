@@ -1,13 +1,13 @@
--- Every statement the PostgreSQL ledger runs, named. Loaded by `schema.queries`.
+-- Every statement the PostgreSQL database runs, named. Loaded by `schema.queries`.
 --
 -- Many rows go in and out as arrays, one for each column. Whatever may meet rows of other workers is sorted, and locks are
 -- taken in one order by everyone: worker, own tasks and hosts, budgets of hosts, new hosts, seen, budgets, hosts of
 -- others, tally, outbox. So nobody ever waits in a circle.
 
--- name: worker_begin
-INSERT INTO worker (name, started_at, alive_until, patience) VALUES ($1, $2, $3, $4) RETURNING id;
+-- name: worker_insert
+INSERT INTO worker (name, started_at, alive_until, dead_after_seconds) VALUES ($1, $2, $3, $4) RETURNING id;
 
--- name: worker_beat
+-- name: worker_heartbeat
 -- No row: it was found dead, and ended.
 UPDATE worker SET alive_until = greatest(alive_until, $2) WHERE id = $1 AND ended_at IS NULL RETURNING id;
 
@@ -19,57 +19,57 @@ SELECT last_write FROM worker WHERE id = $1 FOR UPDATE;
 -- name: worker_cut_off
 UPDATE worker SET is_cut_off = $2 WHERE id = $1 AND ended_at IS NULL;
 
--- name: company
+-- name: peers
 -- Who is alive, who of the others is cut off from Redis, and what the table says of us; NULL when we are not alive.
 SELECT count(*) AS workers, count(*) FILTER (WHERE is_cut_off AND id <> $1) AS cut_off,
-       bool_or(is_cut_off) FILTER (WHERE id = $1) AS says_so
+       bool_or(is_cut_off) FILTER (WHERE id = $1) AS is_announced
 FROM worker WHERE ended_at IS NULL AND alive_until > $2;
 
 -- name: workers_dead
 -- Not those who are writing at this moment. One that is alive for longer than it could be is not of this time.
-SELECT id, name FROM worker WHERE ended_at IS NULL AND (alive_until < $1 OR alive_until > $1 + patience + $2::float8)
+SELECT id, name FROM worker WHERE ended_at IS NULL AND (alive_until < $1 OR alive_until > $1 + dead_after_seconds + $2::float8)
 ORDER BY id FOR UPDATE SKIP LOCKED;
 
 -- name: workers_end
 UPDATE worker SET ended_at = $2, hosts = NULL WHERE id = ANY($1::bigint[]) AND ended_at IS NULL;
 
--- name: workers_forget
+-- name: workers_delete
 -- Nobody asks any more whether one of their writes was made.
 DELETE FROM worker WHERE ended_at < $1;
 
 -- name: workers_alive
 SELECT count(*) FROM worker WHERE ended_at IS NULL AND alive_until > $1 AND hosts IS NOT NULL AND id <> $2;
 
--- name: hosts_of
+-- name: hosts_lock_leased
 -- Everything that some workers hold.
 SELECT id, origin, state FROM host WHERE holder = ANY($1::bigint[]) ORDER BY id FOR UPDATE;
 
 -- name: hosts_recover
-UPDATE host h SET holder = NULL, turn_at = g.turn_at, state = coalesce(g.state, h.state)
-FROM unnest($1::bigint[], $2::float8[], $3::bytea[]) AS g (id, turn_at, state) WHERE h.id = g.id;
+UPDATE host h SET holder = NULL, ready_at = g.ready_at, state = coalesce(g.state, h.state)
+FROM unnest($1::bigint[], $2::float8[], $3::bytea[]) AS g (id, ready_at, state) WHERE h.id = g.id;
 
--- name: hosts_held_by
+-- name: hosts_leased_by
 SELECT id, origin, state FROM host WHERE holder = $1;
 
--- name: outside
+-- name: worker_load
 -- What a worker must know of the others: who is there, what they hold, and what is free.
-SELECT count(*) AS workers, coalesce(sum(hosts), 0) AS held, coalesce(min(hosts), 0) AS least,
-       coalesce(sum(hosts) FILTER (WHERE id <> $1), 0) AS held_by_others,
+SELECT count(*) AS workers, coalesce(sum(hosts), 0) AS leased, coalesce(min(hosts), 0) AS min_leased,
+       coalesce(sum(hosts) FILTER (WHERE id <> $1), 0) AS leased_by_others,
        (SELECT count(*) FROM (
-           SELECT FROM host WHERE has_work AND holder IS NULL AND turn_at <= $2 ORDER BY turn_at LIMIT $3
-       ) free) AS free,
-       (SELECT turn_at FROM host WHERE has_work AND holder IS NULL AND turn_at > $2 ORDER BY turn_at LIMIT 1) AS next_turn
+           SELECT FROM host WHERE has_work AND holder IS NULL AND ready_at <= $2 ORDER BY ready_at LIMIT $3
+       ) free) AS free_hosts,
+       (SELECT ready_at FROM host WHERE has_work AND holder IS NULL AND ready_at > $2 ORDER BY ready_at LIMIT 1) AS next_free_at
 FROM worker WHERE ended_at IS NULL AND alive_until > $2 AND hosts IS NOT NULL;
 
--- name: worker_holds
+-- name: worker_report_hosts
 UPDATE worker SET hosts = $2 WHERE id = $1 AND ended_at IS NULL;
 
--- name: hosts_take
+-- name: hosts_lease
 -- Who waits longest for a turn; gives nothing to a worker that was ended.
 WITH me AS (
     SELECT id FROM worker WHERE id = $1 AND ended_at IS NULL FOR KEY SHARE
 ), due AS (
-    SELECT id FROM host WHERE has_work AND holder IS NULL AND turn_at <= $2 ORDER BY turn_at LIMIT $3
+    SELECT id FROM host WHERE has_work AND holder IS NULL AND ready_at <= $2 ORDER BY ready_at LIMIT $3
     FOR NO KEY UPDATE SKIP LOCKED
 ), taken AS (
     UPDATE host h SET holder = me.id FROM me WHERE h.id = ANY(ARRAY(SELECT id FROM due)) RETURNING h.id, h.origin, h.state
@@ -80,11 +80,11 @@ SELECT t.id, t.origin, t.state, (SELECT r.copy FROM robots r WHERE r.host_id = t
 -- Waits for whoever is about to add tasks there; what they add is seen by the next statement.
 SELECT id FROM host WHERE id = ANY($1::bigint[]) AND holder = $2 ORDER BY id FOR UPDATE;
 
--- name: hosts_free
+-- name: hosts_release
 -- Given up: free for others from its next turn on, or idle when it has no task.
 UPDATE host h SET holder = NULL, has_work = first.due IS NOT NULL,
-    turn_at = greatest(g.turn_at, first.due / 1000.0), state = coalesce(g.state, h.state)
-FROM unnest($1::bigint[], $2::float8[], $3::bytea[]) AS g (id, turn_at, state)
+    ready_at = greatest(g.ready_at, first.due / 1000.0), state = coalesce(g.state, h.state)
+FROM unnest($1::bigint[], $2::float8[], $3::bytea[]) AS g (id, ready_at, state)
 CROSS JOIN LATERAL (
     SELECT min(f.due) AS due FROM (VALUES (0::smallint), (1), (2), (3)) AS ranks (rank)
     CROSS JOIN LATERAL (
@@ -92,28 +92,28 @@ CROSS JOIN LATERAL (
     ) f
 ) first
 WHERE h.id = g.id
-RETURNING h.has_work, h.turn_at;
+RETURNING h.has_work, h.ready_at;
 
--- name: hosts_ids
+-- name: hosts_find
 SELECT id, origin FROM host WHERE origin = ANY($1::text[]);
 
 -- name: hosts_add
 -- They have work at once: nobody adds a host without a task for it.
-INSERT INTO host (origin, has_work, turn_at) SELECT origin, true, $2 FROM unnest($1::text[]) AS o (origin)
+INSERT INTO host (origin, has_work, ready_at) SELECT origin, true, $2 FROM unnest($1::text[]) AS o (origin)
 ON CONFLICT (origin) DO NOTHING RETURNING id, origin;
 
--- name: hosts_keep
+-- name: hosts_lock_shared
 -- Before tasks are added to hosts that others may hold: nobody can find them idle until we are done.
 SELECT id FROM host WHERE id = ANY($1::bigint[]) ORDER BY id FOR KEY SHARE;
 
--- name: hosts_wake
+-- name: hosts_mark_ready
 -- Those that nobody holds are worth a look earlier than they were. Who holds one looks again before it lets it go.
 UPDATE host h SET has_work = true,
-    turn_at = CASE WHEN h.has_work THEN least(h.turn_at, g.due) ELSE g.due END
+    ready_at = CASE WHEN h.has_work THEN least(h.ready_at, g.due) ELSE g.due END
 FROM unnest($1::bigint[], $2::float8[]) AS g (id, due)
-WHERE h.id = g.id AND h.holder IS NULL AND (NOT h.has_work OR h.turn_at > g.due);
+WHERE h.id = g.id AND h.holder IS NULL AND (NOT h.has_work OR h.ready_at > g.due);
 
--- name: hosts_learn
+-- name: hosts_update
 UPDATE host h SET state = g.state FROM unnest($1::bigint[], $2::bytea[]) AS g (id, state) WHERE h.id = g.id;
 
 -- name: robots_put
@@ -135,8 +135,8 @@ ON CONFLICT DO NOTHING RETURNING host_id, key;
 SELECT s.host_id, s.key, h.origin FROM seen s JOIN host h ON h.id = s.host_id
 WHERE (s.host_id, s.key) > ($1, $2) ORDER BY s.host_id, s.key LIMIT $3;
 
--- name: copy_of
--- Differs between two ledgers that were one: after a dump was loaded, a recovery, or a standby that took over.
+-- name: database_copy_id
+-- Differs between two databases that were one: after a dump was loaded, a recovery, or a standby that took over.
 SELECT concat_ws(' ', (SELECT system_identifier FROM pg_control_system()),
                  left(pg_walfile_name(pg_current_wal_lsn()), 8), pg_relation_filenode('seen'));
 
@@ -155,7 +155,7 @@ DELETE FROM queue q
 USING unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::bigint[]) AS g (host_id, rank, due, key)
 WHERE q.host_id = g.host_id AND q.rank = g.rank AND q.due = g.due AND q.key = g.key;
 
--- name: queue_again
+-- name: queue_reschedule
 -- A task that is planned again stays, with another time.
 UPDATE queue q SET due = g.new_due, attempt = g.attempt, record_id = g.record_id, hint = g.hint
 FROM unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::integer[], $7::bigint[],
@@ -168,8 +168,8 @@ WHERE q.host_id = g.host_id AND q.rank = g.rank AND q.due = g.due AND q.key = g.
 SELECT asked.host_id AS asked, q.rank, q.due, q.key, q.path, q.depth, q.source, q.found, q.via, q.attempt, q.record_id,
        q.chain, q.hint,
        (SELECT (SELECT h.origin FROM host h WHERE h.id = r.host_id) || r.path FROM record r WHERE r.id = q.via) AS via_url,
-       held.fetched_at, held.status, held.kind, held.etag, held.last_modified, held.content_length, held.catalogue,
-       held.freshness, held.content_hash, held.fingerprint
+       stored.fetched_at, stored.status, stored.kind, stored.etag, stored.last_modified, stored.content_length, stored.url_list,
+       stored.change_history, stored.content_hash, stored.fingerprint
 FROM unnest($1::bigint[], $2::integer[]) AS asked (host_id, most)
 CROSS JOIN LATERAL (
     (
@@ -190,9 +190,9 @@ CROSS JOIN LATERAL (
     (SELECT * FROM queue WHERE host_id = asked.host_id AND rank = 3 AND due <= $3 ORDER BY due, key LIMIT 1)
 ) q
 -- A LIMIT keeps the planner from any other way than by the key.
-LEFT JOIN LATERAL (SELECT * FROM held WHERE id = q.record_id LIMIT 1) held ON true;
+LEFT JOIN LATERAL (SELECT * FROM stored_copy WHERE id = q.record_id LIMIT 1) stored ON true;
 
--- name: queue_later
+-- name: queue_next_due_after
 -- When the next task of some hosts becomes due.
 SELECT asked.host_id, min(f.due) AS due
 FROM unnest($1::bigint[]) AS asked (host_id)
@@ -213,7 +213,7 @@ SELECT q.host_id, q.rank, q.due, q.key, (SELECT h.origin FROM host h WHERE h.id 
 FROM queue q WHERE (q.host_id, q.rank, q.due, q.key) > ($1, $2, $3, $4)
 ORDER BY q.host_id, q.rank, q.due, q.key LIMIT $5;
 
--- name: hosts_at_rest
+-- name: hosts_lock_unleased
 -- Those of some hosts that nobody holds; nobody takes one until we are done.
 SELECT id FROM host WHERE id = ANY($1::bigint[]) AND holder IS NULL ORDER BY id FOR NO KEY UPDATE;
 
@@ -223,7 +223,7 @@ FROM unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::bigint[], $5::smalli
     AS g (host_id, rank, due, key, better)
 WHERE q.host_id = g.host_id AND q.rank = g.rank AND q.due = g.due AND q.key = g.key RETURNING q.key;
 
--- name: numbers
+-- name: ids_reserve
 SELECT nextval('number') FROM generate_series(1, $1);
 
 -- name: record_put
@@ -261,7 +261,7 @@ INSERT INTO record (id, host_id, key, path, state, status, http_status, depth, p
                     last_visit_at, next_visit_at, attempt, duration_ms, last_visit, chain,
                     content_id, content_type, content_length, content_hash, title, description, canonical, language,
                     kind, charset, charset_source, links_count, fetched_at, page_status, etag, last_modified,
-                    headline, authors, published, words, duplicate_of, likeness, fingerprint, validation_status, canonical_key)
+                    headline, authors, published, words, duplicate_of, similarity, fingerprint, validation_status, canonical_key)
 SELECT * FROM unnest(
     $1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::integer[], $8::integer[],
     $9::smallint[], $10::smallint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::bigint[], $15::integer[],
@@ -280,9 +280,9 @@ ON CONFLICT (id) DO UPDATE SET
     charset_source = excluded.charset_source, links_count = excluded.links_count, fetched_at = excluded.fetched_at,
     page_status = excluded.page_status, etag = excluded.etag, last_modified = excluded.last_modified,
     headline = excluded.headline, authors = excluded.authors, published = excluded.published, words = excluded.words,
-    duplicate_of = excluded.duplicate_of, likeness = excluded.likeness, fingerprint = excluded.fingerprint,
+    duplicate_of = excluded.duplicate_of, similarity = excluded.similarity, fingerprint = excluded.fingerprint,
     validation_status = excluded.validation_status, rejection_reason = NULL, canonical_key = excluded.canonical_key,
-    catalogue = NULL, stale_since = NULL, stale_why = NULL;
+    url_list = NULL, stale_since = NULL, stale_why = NULL;
 
 -- name: record_confirm
 -- The site says that the page or the list held there is what it has.
@@ -303,14 +303,14 @@ SELECT id, content_id, fetched_at, (SELECT convert_from(value, 'UTF8')::bigint F
        kind, content_hash, title, description, canonical, language, page_status, headline, authors, published, words
 FROM record WHERE id = ANY($1::bigint[]) AND content_id IS NOT NULL;
 
--- name: record_catalogue
-UPDATE record r SET catalogue = g.catalogue, fetched_at = g.at, etag = g.etag, last_modified = g.last_modified
-FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::bigint[]) AS g (catalogue, at, etag, last_modified, id)
+-- name: record_url_list
+UPDATE record r SET url_list = g.url_list, fetched_at = g.at, etag = g.etag, last_modified = g.last_modified
+FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::bigint[]) AS g (url_list, at, etag, last_modified, id)
 WHERE r.id = g.id;
 
--- name: record_awaited
+-- name: record_missing_url_list
 -- Lists of URLs are said to be there.
-UPDATE record SET catalogue = '' WHERE id = ANY($1::bigint[]) AND catalogue IS NULL;
+UPDATE record SET url_list = '' WHERE id = ANY($1::bigint[]) AND url_list IS NULL;
 
 -- name: queue_move
 UPDATE queue q SET due = g.due
@@ -319,14 +319,14 @@ WHERE q.host_id = g.host_id AND q.rank = g.rank AND q.due = g.was_due AND q.key 
 RETURNING q.host_id, q.rank, q.due, q.key, q.path, q.depth, q.source, q.found, q.via, q.attempt, q.record_id, q.chain, q.hint,
           (SELECT (SELECT h.origin FROM host h WHERE h.id = v.host_id) || v.path FROM record v WHERE v.id = q.via);
 
--- name: hasten_find
+-- name: expedite_find
 -- Pages that are kept up with and were last visited before given times.
-SELECT r.id, r.host_id, r.next_visit_at, r.key, r.freshness
+SELECT r.id, r.host_id, r.next_visit_at, r.key, r.change_history
 FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS g (host_id, key, at)
 CROSS JOIN LATERAL (SELECT * FROM record WHERE host_id = g.host_id AND key = g.key LIMIT 1) r
 WHERE r.state = 'waiting' AND r.next_visit_at > $4 AND r.last_visit_at < g.at;
 
--- name: hasten_queue
+-- name: expedite_queue
 -- 32 in a hint: a change was announced. Its level may be another than that of its record by now.
 UPDATE queue q SET due = $4, hint = (coalesce(q.hint, 0) | 32)::smallint
 FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS g (host_id, due, key)
@@ -334,17 +334,17 @@ WHERE q.host_id = g.host_id AND q.rank = ANY('{0,1,2,3}'::smallint[]) AND q.due 
 RETURNING q.host_id, q.rank, q.due, q.key, q.path, q.depth, q.source, q.found, q.via, q.attempt, q.record_id, q.chain, q.hint,
           (SELECT (SELECT h.origin FROM host h WHERE h.id = v.host_id) || v.path FROM record v WHERE v.id = q.via);
 
--- name: hasten_record
+-- name: expedite_record
 UPDATE record SET next_visit_at = $2 WHERE id = ANY($1::bigint[]);
 
--- name: record_freshness
-UPDATE record r SET freshness = g.freshness FROM unnest($1::bytea[], $2::bigint[]) AS g (freshness, id) WHERE r.id = g.id;
+-- name: record_change_history
+UPDATE record r SET change_history = g.change_history FROM unnest($1::bytea[], $2::bigint[]) AS g (change_history, id) WHERE r.id = g.id;
 
--- name: held
-SELECT id, fetched_at, status, kind, etag, last_modified, content_length, catalogue, freshness, content_hash, fingerprint FROM held
+-- name: stored_copy
+SELECT id, fetched_at, status, kind, etag, last_modified, content_length, url_list, change_history, content_hash, fingerprint FROM stored_copy
 WHERE id = ANY($1::bigint[]);
 
--- name: canonical_of
+-- name: canonical_get
 -- The newest page with this canonical URL, by its key.
 SELECT r.id, h.origin || r.path AS url FROM record r JOIN host h ON h.id = r.host_id
 WHERE r.canonical_key = $1 AND r.canonical = $2 AND r.content_id IS NOT NULL ORDER BY r.fetched_at DESC LIMIT 1;
@@ -355,13 +355,13 @@ INSERT INTO visit (id, record_id, previous, at, detail)
 SELECT g.id, g.record_id, (SELECT r.last_visit FROM record r WHERE r.id = g.earlier), g.at, g.detail
 FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bytea[]) AS g (id, record_id, earlier, at, detail);
 
--- name: visits_of
-WITH RECURSIVE life (id, previous, detail, age) AS (
+-- name: visits_get
+WITH RECURSIVE history (id, previous, detail, age) AS (
     SELECT id, previous, detail, 1 FROM visit WHERE id = $1
     UNION ALL
-    SELECT v.id, v.previous, v.detail, age + 1 FROM visit v JOIN life ON v.id = life.previous WHERE age < 1000
+    SELECT v.id, v.previous, v.detail, age + 1 FROM visit v JOIN history ON v.id = history.previous WHERE age < 1000
 )
-SELECT detail FROM life ORDER BY age DESC;
+SELECT detail FROM history ORDER BY age DESC;
 
 -- name: content_add
 INSERT INTO content (id, at, page, body) SELECT * FROM unnest($1::bigint[], $2::float8[], $3::bytea[], $4::bytea[]);
@@ -370,15 +370,15 @@ INSERT INTO content (id, at, page, body) SELECT * FROM unnest($1::bigint[], $2::
 INSERT INTO link (record_id, packed) SELECT * FROM unnest($1::bigint[], $2::bytea[])
 ON CONFLICT (record_id) DO UPDATE SET packed = excluded.packed;
 
--- name: link_of
+-- name: link_get
 SELECT l.packed FROM host h JOIN record r ON r.host_id = h.id JOIN link l ON l.record_id = r.id
 WHERE h.origin = $1 AND r.key = $2;
 
 -- name: links_after
 -- Of pages; with true as the second value, of sitemaps and feeds too.
-SELECT h.origin || r.path, h.origin, l.packed, l.record_id, r.depth, coalesce(r.catalogue, '')
+SELECT h.origin || r.path, h.origin, l.packed, l.record_id, r.depth, coalesce(r.url_list, '')
 FROM link l JOIN record r ON r.id = l.record_id JOIN host h ON h.id = r.host_id
-WHERE l.record_id > $1 AND ($2::boolean OR coalesce(r.catalogue, '') = '') ORDER BY l.record_id LIMIT $3;
+WHERE l.record_id > $1 AND ($2::boolean OR coalesce(r.url_list, '') = '') ORDER BY l.record_id LIMIT $3;
 
 -- name: cut_off_add
 INSERT INTO cut_off AS c (record_id, name, count) SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[])
@@ -394,7 +394,7 @@ SELECT name, sum(count)::bigint, count(*) FROM cut_off GROUP BY name;
 
 -- name: cut_off_after
 -- Pages that something of was cut off, with their links if those are kept.
-SELECT h.origin || r.path, h.origin, l.packed, r.id, r.depth, coalesce(r.catalogue, ''), c.cut
+SELECT h.origin || r.path, h.origin, l.packed, r.id, r.depth, coalesce(r.url_list, ''), c.cut
 FROM (SELECT record_id, json_object_agg(name, count)::text AS cut FROM cut_off WHERE record_id > $1
       GROUP BY record_id ORDER BY record_id LIMIT $2) c
 JOIN record r ON r.id = c.record_id JOIN host h ON h.id = r.host_id LEFT JOIN link l ON l.record_id = r.id
@@ -407,7 +407,7 @@ SELECT split_part(error_message, ':', 1), count(*) FROM record WHERE state = 'pa
 SELECT r.id, h.origin || r.path, r.depth, r.error_message FROM record r JOIN host h ON h.id = r.host_id
 WHERE r.state = 'parked' AND r.id > $1 AND r.error_message LIKE 'redirect:%' ORDER BY r.id LIMIT $2;
 
--- name: redirects_followed
+-- name: redirects_settle
 UPDATE record SET state = 'settled' WHERE id = ANY($1::bigint[]) AND state = 'parked' RETURNING id;
 
 -- name: unpark
@@ -419,33 +419,33 @@ WHERE id IN (
     ORDER BY id LIMIT $3 FOR UPDATE
 )
 RETURNING host_id, (3 - priority)::smallint, $4::bigint, key, path, depth, source, discovered_at, via, 0, id, chain,
-          (CASE WHEN catalogue IS NOT NULL THEN 16 END)::smallint;
+          (CASE WHEN url_list IS NOT NULL THEN 16 END)::smallint;
 
--- name: ask_again
+-- name: refetch
 -- Settled records wait for another visit that asks for the whole document.
 UPDATE record SET state = 'waiting', attempt = 0, next_visit_at = $2
 WHERE id = ANY($1::bigint[]) AND state = 'settled'
 RETURNING host_id, (3 - priority)::smallint, $2::bigint, key, path, depth, source, discovered_at, via, 0, id, chain,
-          (CASE WHEN catalogue IS NOT NULL THEN 24 ELSE 8 END)::smallint;
+          (CASE WHEN url_list IS NOT NULL THEN 24 ELSE 8 END)::smallint;
 
--- name: states_of
+-- name: states_get
 -- Whatever was admitted and has no record waits.
-SELECT a.place, coalesce(r.state, 'waiting') AS state
-FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY AS a (origin, key, place)
+SELECT a.position, coalesce(r.state, 'waiting') AS state
+FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY AS a (origin, key, position)
 JOIN host h ON h.origin = a.origin JOIN seen s ON s.host_id = h.id AND s.key = a.key
 LEFT JOIN record r ON r.host_id = s.host_id AND r.key = s.key;
 
--- name: likeness_find
+-- name: duplicate_index_find
 -- Of each key the first pages under it.
 SELECT k.key, l.record_id FROM unnest($1::bigint[]) AS k (key)
-CROSS JOIN LATERAL (SELECT record_id FROM likeness WHERE key = k.key ORDER BY record_id LIMIT $2) l;
+CROSS JOIN LATERAL (SELECT record_id FROM duplicate_index WHERE key = k.key ORDER BY record_id LIMIT $2) l;
 
--- name: likeness_add
-INSERT INTO likeness (key, record_id) SELECT * FROM unnest($1::bigint[], $2::bigint[]) ON CONFLICT DO NOTHING;
+-- name: duplicate_index_add
+INSERT INTO duplicate_index (key, record_id) SELECT * FROM unnest($1::bigint[], $2::bigint[]) ON CONFLICT DO NOTHING;
 
--- name: likeness_remove
+-- name: duplicate_index_remove
 -- Everything under which some records stand; as two conditions, because a join might read the whole index.
-DELETE FROM likeness WHERE key = ANY($1::bigint[]) AND record_id = ANY($2::bigint[]);
+DELETE FROM duplicate_index WHERE key = ANY($1::bigint[]) AND record_id = ANY($2::bigint[]);
 
 -- name: originals
 SELECT r.id, (SELECT h.origin FROM host h WHERE h.id = r.host_id) || r.path, r.content_hash, r.fingerprint FROM record r
@@ -455,13 +455,13 @@ WHERE r.id = ANY($1::bigint[]) AND r.content_id IS NOT NULL AND r.duplicate_of I
 SELECT o.seq, c.at, c.page, c.body FROM outbox o JOIN content c ON c.id = o.content_id
 WHERE o.seq > $1 ORDER BY o.seq LIMIT $2;
 
--- name: events_told
+-- name: events_last_seq
 SELECT seq FROM outbox_end;
 
 -- name: cursor_begin
 INSERT INTO cursor (sink, seq, position) VALUES ($1, 0, 0) ON CONFLICT DO NOTHING;
 
--- name: cursor_of
+-- name: cursor_get
 SELECT seq, position FROM cursor WHERE sink = $1;
 
 -- name: cursors
@@ -472,11 +472,11 @@ SELECT sink, seq, position FROM cursor;
 INSERT INTO cursor (sink, seq, position) VALUES ($1, $2, $3)
 ON CONFLICT (sink) DO UPDATE SET seq = excluded.seq, position = excluded.position WHERE cursor.seq <= excluded.seq;
 
--- name: lead_is_free
+-- name: leader_lock_is_free
 -- Held until the statement ends, so that asking takes the lead from nobody.
 SELECT pg_try_advisory_xact_lock($1);
 
--- name: lead_take
+-- name: leader_lock_take
 -- Ours until this session ends.
 SELECT pg_try_advisory_lock($1);
 
@@ -499,7 +499,7 @@ DELETE FROM tally WHERE name LIKE 'refusal:%';
 -- name: tallies
 SELECT name, sum(count)::bigint AS count FROM tally GROUP BY name;
 
--- name: tally_fold
+-- name: tally_merge
 WITH gone AS (DELETE FROM tally WHERE worker_id = ANY($1::bigint[]) RETURNING name, count)
 INSERT INTO tally AS t (worker_id, name, count) SELECT 0, name, sum(count) FROM gone GROUP BY name ORDER BY name
 ON CONFLICT (worker_id, name) DO UPDATE SET count = t.count + excluded.count;
@@ -519,20 +519,20 @@ SELECT count(*) = 1 FROM (SELECT FROM changed UNION ALL SELECT FROM made) done;
 -- name: meta_begin
 INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING;
 
--- name: record_of
+-- name: record_get
 SELECT r.*, h.origin AS origin FROM record r JOIN host h ON h.id = r.host_id WHERE r.host_id = $1 AND r.key = $2;
 
--- name: url_of_record
+-- name: record_url
 SELECT h.origin || r.path FROM record r JOIN host h ON h.id = r.host_id WHERE r.id = $1;
 
--- name: content_of
+-- name: content_get
 SELECT page, body FROM content WHERE id = $1;
 
--- name: agenda_counts
+-- name: due_task_counts
 SELECT count(*) FILTER (WHERE due <= $1), count(*) FILTER (WHERE due <= $2), count(*) FILTER (WHERE due <= $3),
        count(*) FILTER (WHERE due <= $4), count(*) FROM queue;
 
--- name: agenda
+-- name: due_tasks
 -- The first tasks of all hosts, with what their last visits say.
 SELECT h.origin || q.path, q.due, q.rank, q.source,
        (SELECT v.detail FROM record r JOIN visit v ON v.id = r.last_visit WHERE r.id = q.record_id)
@@ -552,7 +552,7 @@ WITH load AS (
     FROM queue {tablesample} GROUP BY host_id
 ), busiest AS (SELECT host_id, waiting FROM load ORDER BY waiting DESC, host_id LIMIT $1)
 SELECT h.origin, h.state, r.copy, b.waiting::bigint AS waiting, first.due,
-       (SELECT coalesce(sum(l.due), 0)::bigint FROM load l JOIN host lh ON lh.id = l.host_id AND lh.turn_at <= $2) AS due_now
+       (SELECT coalesce(sum(l.due), 0)::bigint FROM load l JOIN host lh ON lh.id = l.host_id AND lh.ready_at <= $2) AS due_now
 FROM busiest b JOIN host h ON h.id = b.host_id LEFT JOIN robots r ON r.host_id = h.id
 CROSS JOIN LATERAL (
     SELECT min(f.due) AS due FROM (VALUES (0::smallint), (1), (2), (3)) AS ranks (rank)
@@ -560,10 +560,10 @@ CROSS JOIN LATERAL (
 ) first
 ORDER BY b.waiting DESC, h.id;
 
--- name: hosts_next_turn
+-- name: hosts_next_claim
 -- A host that is held had its turn written down when it was taken: its first task may be due later.
-SELECT least((SELECT min(turn_at) FROM host WHERE has_work AND holder IS NULL),
-             (SELECT min(greatest(h.turn_at, f.due / 1000.0)) FROM host h
+SELECT least((SELECT min(ready_at) FROM host WHERE has_work AND holder IS NULL),
+             (SELECT min(greatest(h.ready_at, f.due / 1000.0)) FROM host h
               CROSS JOIN (VALUES (0::smallint), (1), (2), (3)) AS ranks (rank)
               CROSS JOIN LATERAL (SELECT due FROM queue WHERE host_id = h.id AND rank = ranks.rank ORDER BY due LIMIT 1) f
               WHERE h.holder IS NOT NULL));
@@ -599,7 +599,7 @@ WHERE id IN (
     ORDER BY r.id LIMIT $3 FOR UPDATE OF r
 )
 RETURNING host_id, (3 - priority)::smallint, $4::bigint, key, path, depth, $5::smallint, discovered_at, via, 0, id, chain,
-          (CASE WHEN catalogue IS NOT NULL THEN 16 END)::smallint, 'dead' AS state, error_message;
+          (CASE WHEN url_list IS NOT NULL THEN 16 END)::smallint, 'dead' AS state, error_message;
 
 -- name: requeue
 -- URLs that are dead, parked, or were settled without a page, wait again; gives their rows of the queue, and their state and cause
@@ -611,7 +611,7 @@ WITH named AS (
     CROSS JOIN LATERAL (SELECT id FROM host WHERE origin = g.origin LIMIT 1) h
     CROSS JOIN LATERAL (SELECT * FROM record WHERE host_id = h.id AND key = g.key LIMIT 1) r
     WHERE r.state IN ('dead', 'parked') OR (
-        r.state = 'settled' AND r.content_id IS NULL AND coalesce(r.catalogue, '') = '' AND r.error_message IS NOT NULL)
+        r.state = 'settled' AND r.content_id IS NULL AND coalesce(r.url_list, '') = '' AND r.error_message IS NOT NULL)
 ), locked AS (
     SELECT id FROM record WHERE id = ANY(ARRAY(SELECT id FROM named)) ORDER BY id FOR UPDATE
 )
@@ -621,18 +621,18 @@ FROM named n WHERE r.id = ANY(ARRAY(SELECT id FROM locked)) AND r.id = n.id AND 
 RETURNING r.host_id, (3 - r.priority)::smallint, $6::bigint, r.key, r.path, r.depth, r.source, r.discovered_at, r.via, 0,
           r.id, r.chain, 8::smallint, n.state, n.error_message;
 
--- name: revisit_part
+-- name: requeue_settled_range
 -- The ids of the next part of the records.
 SELECT max(id) FROM (SELECT id FROM record WHERE id > $1 ORDER BY id LIMIT $2) part;
 
--- name: revisit
+-- name: requeue_settled
 -- Settled tasks with ids above one and up to another that are worth another visit wait again; gives their rows of the
 -- queue, in the order they were found. Guesses (6, 7) that nothing was behind are left alone.
 UPDATE record SET state = 'waiting', attempt = 0, next_visit_at = $3
 WHERE id > $1 AND id <= $2 AND state = 'settled' AND last_visit_at <= $3
-  AND (content_id IS NOT NULL OR catalogue <> '' OR (http_status IN (404, 410) AND source NOT IN (6, 7)))
+  AND (content_id IS NOT NULL OR url_list <> '' OR (http_status IN (404, 410) AND source NOT IN (6, 7)))
 RETURNING host_id, (3 - priority)::smallint, discovered_at, key, path, depth, source, discovered_at, via, 0, id, chain,
-          (CASE WHEN catalogue IS NOT NULL THEN 16 END)::smallint;
+          (CASE WHEN url_list IS NOT NULL THEN 16 END)::smallint;
 
 -- name: round_begin
 UPDATE tally SET count = 0 WHERE name = 'pages_this_round';
@@ -640,19 +640,19 @@ UPDATE tally SET count = 0 WHERE name = 'pages_this_round';
 -- name: now
 SELECT extract(epoch FROM clock_timestamp())::float8;
 
--- name: time_seen
+-- name: last_worker_time
 -- The latest time that a worker has seen; NULL while one is alive. One that is too far ahead is not.
-SELECT max(greatest(started_at, ended_at, alive_until - patience)) FROM worker
-HAVING NOT bool_or(ended_at IS NULL AND alive_until BETWEEN $1::float8 AND $1 + patience + $2::float8);
+SELECT max(greatest(started_at, ended_at, alive_until - dead_after_seconds)) FROM worker
+HAVING NOT bool_or(ended_at IS NULL AND alive_until BETWEEN $1::float8 AND $1 + dead_after_seconds + $2::float8);
 
--- name: queue_earlier
+-- name: queue_shift_due
 -- Looks through the whole queue: only after the clock was set back.
 UPDATE queue SET due = due - $2::bigint WHERE due > $1::bigint;
 
--- name: turns_earlier
-UPDATE host SET turn_at = turn_at - $2::float8 WHERE turn_at > $1::float8;
+-- name: hosts_shift_ready
+UPDATE host SET ready_at = ready_at - $2::float8 WHERE ready_at > $1::float8;
 
--- name: workers_earlier
+-- name: workers_shift_times
 -- Those that did not end are found dead at once.
 UPDATE worker SET started_at = least(started_at, $1), ended_at = least(ended_at, $1), alive_until = least(alive_until, $1 - 1);
 

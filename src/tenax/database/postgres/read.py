@@ -1,4 +1,4 @@
-"""What people ask the ledger: status, the life of a URL, pages, dead letters."""
+"""What people ask the database: status, the life of a URL, pages, dead letters."""
 
 from __future__ import annotations
 
@@ -6,162 +6,164 @@ import re
 from collections.abc import AsyncIterator
 from typing import Any
 
-from tenax.database import Agenda, HostLine, LetterRecord, Life, PageFilter, Status, rows
-from tenax.database.page_codec import events_of, page_of
-from tenax.database.postgres.connection import Connection, Link, Row
+from tenax.database import DeadLetterRecord, DueTasks, HostStatus, PageFilter, Status, UrlHistory, rows
+from tenax.database.page_codec import decode_events, page_from_row
+from tenax.database.postgres.connection import Connection, PostgresConnection, Row
 from tenax.database.postgres.schema import queries
 from tenax.database.report_rows import (
-    BUSIEST,
-    PAGES_AT_ONCE,
-    agenda_of,
-    horizons,
-    letter_of,
-    life_of_record,
-    life_of_task,
-    status_of,
+    BUSIEST_HOSTS,
+    PAGE_BATCH_SIZE,
+    build_due_tasks,
+    build_status,
+    dead_letter_from_row,
+    history_from_entry,
+    history_from_record,
+    horizon_ends,
 )
 from tenax.database.schedule import Entry
 from tenax.model import CanonicalCopy, Cursor, Event, HostRecord, Page
 
-COUNTED_EXACTLY = 2_000_000
+EXACT_COUNT_LIMIT = 2_000_000
 """Of a larger queue only a sample is counted, to say which hosts have the most tasks."""
 
 
 class Reader:
     """Reads over one connection."""
 
-    def __init__(self, link: Link, secret: bytes) -> None:
-        self._link = link
+    def __init__(self, connection: PostgresConnection, secret: bytes) -> None:
+        self._connection = connection
         self._sql = queries()
-        self._url_key = rows.keys_by(secret)
+        self._url_key = rows.make_url_key(secret)
 
-    async def meta(self, name: str) -> bytes | None:
-        value: bytes | None = await self._value("meta_get", name)
+    async def get_meta(self, name: str) -> bytes | None:
+        value: bytes | None = await self._fetch_value("meta_get", name)
         return value
 
     async def events(self, after: int, limit: int) -> list[Event]:
-        found = await self._all("events_after", after, limit)
-        return events_of((seq, at, page, body) for seq, at, page, body in found)
+        found = await self._fetch_all("events_after", after, limit)
+        return decode_events((seq, at, page, body) for seq, at, page, body in found)
 
     async def host(self, origin: str) -> HostRecord | None:
-        row = await self._one("host_by_origin", origin)
-        return rows.host_record(row["origin"], row["state"], row["copy"]) if row else None
+        row = await self._fetch_one("host_by_origin", origin)
+        return rows.decode_host_record(row["origin"], row["state"], row["copy"]) if row else None
 
-    async def agenda(self, now: float, limit: int) -> Agenda:
-        counts = await self._one("agenda_counts", *horizons(now))
-        tasks = [tuple(row) for row in await self._all("agenda", limit)]
-        return agenda_of(now, tuple(counts or ()), tasks)
+    async def due_tasks(self, now: float, limit: int) -> DueTasks:
+        counts = await self._fetch_one("due_task_counts", *horizon_ends(now))
+        tasks = [tuple(row) for row in await self._fetch_all("due_tasks", limit)]
+        return build_due_tasks(now, tuple(counts or ()), tasks)
 
-    async def status(self, now: float, me: int) -> Status:
+    async def status(self, now: float, worker_id: int) -> Status:
         """As of about now; `me` is the worker that does not count as another."""
-        tally = await self._link.ask(tallies)
-        load = await self._load(now)
-        created = await self.meta("created_at")
-        workers = await self._value("workers_alive", now, me)
-        return status_of(
+        tally = await self._connection.run_idempotent(read_tally)
+        load = await self._read_load(now)
+        created = await self.get_meta("created_at")
+        workers = await self._fetch_value("workers_alive", now, worker_id)
+        return build_status(
             tally,
             now,
             created=created,
             hosts=tally.get("hosts", 0),
-            events=await self._value("events_told"),
+            events=await self._fetch_value("events_last_seq"),
             busiest=[
-                HostLine(
-                    host=rows.host_record(row["origin"], row["state"], row["copy"]),
+                HostStatus(
+                    host=rows.decode_host_record(row["origin"], row["state"], row["copy"]),
                     waiting=row["waiting"],
                     next_due=row["due"] / 1000 if row["due"] is not None else None,
                 )
                 for row in load
             ],
             due_now=load[0]["due_now"] if load else 0,
-            next_due=await self._value("hosts_next_turn"),
-            cursors={row["sink"]: Cursor(row["seq"], row["position"]) for row in await self._all("cursors")},
+            next_due=await self._fetch_value("hosts_next_claim"),
+            cursors={row["sink"]: Cursor(row["seq"], row["position"]) for row in await self._fetch_all("cursors")},
             workers=workers,
-            cut_off=[(row[0], row[1], row[2]) for row in await self._all("cut_off_counts")],
-            parked=[(row[0], row[1]) for row in await self._all("parked_counts")],
+            cut_off=[(row[0], row[1], row[2]) for row in await self._fetch_all("cut_off_counts")],
+            parked=[(row[0], row[1]) for row in await self._fetch_all("parked_counts")],
         )
 
-    async def _load(self, now: float) -> list[Row]:
-        size = await self._value("queue_size")
-        percent = min(100.0, 100.0 * COUNTED_EXACTLY / max(size, 1))
+    async def _read_load(self, now: float) -> list[Row]:
+        size = await self._fetch_value("queue_size")
+        percent = min(100.0, 100.0 * EXACT_COUNT_LIMIT / max(size, 1))
         sample = f"TABLESAMPLE SYSTEM ({percent:f})" if percent < 100 else ""
         sql = self._sql["hosts_load"].replace("{sample}", f"{percent:f}").replace("{tablesample}", sample)
-        return await self._link.ask(lambda db: db.fetch(sql, BUSIEST, now))
+        return await self._connection.run_idempotent(lambda db: db.fetch(sql, BUSIEST_HOSTS, now))
 
     # -- one URL --------------------------------------------------------------------------------------------
 
     async def canonical_copy(self, url: str) -> CanonicalCopy | None:
-        row = await self._one("canonical_of", rows.key_of_canonical(url), url)
-        found = await self._one("held", [row["id"]]) if row is not None else None
-        held = rows.held_of(tuple(found)[1:]) if found is not None else None
-        return CanonicalCopy(row["url"], held) if row is not None and held is not None else None
+        row = await self._fetch_one("canonical_get", rows.canonical_url_key(url), url)
+        found = await self._fetch_one("stored_copy", [row["id"]]) if row is not None else None
+        stored_copy = rows.stored_copy_from_row(tuple(found)[1:]) if found is not None else None
+        return CanonicalCopy(row["url"], stored_copy) if row is not None and stored_copy is not None else None
 
-    async def life(self, url: str, origin: str) -> Life | None:
-        found = await self._one("host_by_origin", origin)
+    async def url_history(self, url: str, origin: str) -> UrlHistory | None:
+        found = await self._fetch_one("host_by_origin", origin)
         if found is None:
             return None
         key = self._url_key(url)
-        row = await self._one("record_of", found["id"], key)
-        waiting = await self._one("queue_find", found["id"], key)
+        row = await self._fetch_one("record_get", found["id"], key)
+        waiting = await self._fetch_one("queue_find", found["id"], key)
         entry = Entry(*waiting) if waiting else None
-        host = rows.host_record(origin, found["state"], found["copy"])
+        host = rows.decode_host_record(origin, found["state"], found["copy"])
         if row is not None:
-            return await self._life_of_record(row, entry, host)
-        return life_of_task(url, entry, host, await self._url_of(entry.via)) if entry is not None else None
+            return await self._read_history(row, entry, host)
+        return history_from_entry(url, entry, host, await self._record_url(entry.via)) if entry is not None else None
 
-    async def _life_of_record(self, row: Row, entry: Entry | None, host: HostRecord) -> Life:
-        via = await self._url_of(row["via"])
-        visits = await self._all("visits_of", row["last_visit"])
+    async def _read_history(self, row: Row, entry: Entry | None, host: HostRecord) -> UrlHistory:
+        via = await self._record_url(row["via"])
+        visits = await self._fetch_all("visits_get", row["last_visit"])
         page = None
         if row["content_id"] is not None:
-            content = await self._one("content_of", row["content_id"])
-            original = await self._url_of(row["duplicate_of"])
-            page = page_of(row, (content["page"], content["body"]) if content is not None else None, via, original)
-        return life_of_record(row, entry, host, via, page, [visit["detail"] for visit in visits])
+            content = await self._fetch_one("content_get", row["content_id"])
+            original = await self._record_url(row["duplicate_of"])
+            page = page_from_row(
+                row, (content["page"], content["body"]) if content is not None else None, via, original
+            )
+        return history_from_record(row, entry, host, via, page, [visit["detail"] for visit in visits])
 
-    async def _url_of(self, record_id: int | None) -> str | None:
-        url: str | None = await self._value("url_of_record", record_id) if record_id else None
+    async def _record_url(self, record_id: int | None) -> str | None:
+        url: str | None = await self._fetch_value("record_url", record_id) if record_id else None
         return url
 
     # -- many -----------------------------------------------------------------------------------------------
 
-    async def pages(self, where: PageFilter) -> AsyncIterator[Page]:
+    async def pages(self, page_filter: PageFilter) -> AsyncIterator[Page]:
         after = 0
-        while found := await self._all(
+        while found := await self._fetch_all(
             "pages",
             after,
-            _host_pattern(where.host),
-            where.status,
-            where.kind,
-            where.language,
-            _pattern(where.url_glob),
-            where.since * 1000 if where.since is not None else None,
-            PAGES_AT_ONCE,
+            _host_pattern(page_filter.host),
+            page_filter.status,
+            page_filter.kind,
+            page_filter.language,
+            _glob_pattern(page_filter.url_glob),
+            page_filter.since * 1000 if page_filter.since is not None else None,
+            PAGE_BATCH_SIZE,
         ):
             for row in found:
                 content = (row["about"], row["body"]) if row["about"] is not None else None
-                yield page_of(row, content, row["via_url"], row["duplicate_url"])
+                yield page_from_row(row, content, row["via_url"], row["duplicate_url"])
             after = found[-1]["id"]
 
-    async def dead_letters(self) -> AsyncIterator[LetterRecord]:
+    async def dead_letters(self) -> AsyncIterator[DeadLetterRecord]:
         after = 0
-        while found := await self._all("dead_letters", after, PAGES_AT_ONCE):
+        while found := await self._fetch_all("dead_letters", after, PAGE_BATCH_SIZE):
             for row in found:
-                yield letter_of(row)
+                yield dead_letter_from_row(row)
             after = found[-1]["id"]
 
     # -- asking ---------------------------------------------------------------------------------------------
 
-    async def _all(self, name: str, *args: object) -> list[Row]:
-        return await self._link.ask(lambda db: db.fetch(self._sql[name], *args))
+    async def _fetch_all(self, name: str, *args: object) -> list[Row]:
+        return await self._connection.run_idempotent(lambda db: db.fetch(self._sql[name], *args))
 
-    async def _one(self, name: str, *args: object) -> Row | None:
-        return await self._link.ask(lambda db: db.fetchrow(self._sql[name], *args))
+    async def _fetch_one(self, name: str, *args: object) -> Row | None:
+        return await self._connection.run_idempotent(lambda db: db.fetchrow(self._sql[name], *args))
 
-    async def _value(self, name: str, *args: object) -> Any:
-        return await self._link.ask(lambda db: db.fetchval(self._sql[name], *args))
+    async def _fetch_value(self, name: str, *args: object) -> Any:
+        return await self._connection.run_idempotent(lambda db: db.fetchval(self._sql[name], *args))
 
 
-async def tallies(db: Connection) -> dict[str, int]:
+async def read_tally(db: Connection) -> dict[str, int]:
     """The running counts of all workers, added up."""
     return {row[0]: row[1] for row in await db.fetch(queries()["tallies"])}
 
@@ -170,22 +172,22 @@ def _host_pattern(host: str | None) -> str | None:
     """A host as people name it, with or without scheme and port."""
     if host is None:
         return None
-    inner = _regex(host)
+    inner = _glob_regex(host)
     return f"^(?:{inner}|.*://{inner}(?::.*)?)$"
 
 
-def _pattern(glob: str | None) -> str | None:
+def _glob_pattern(glob: str | None) -> str | None:
     """`*` any text, `?` any character, `[a-z]` one of these; the whole URL must fit."""
-    return None if glob is None else f"^{_regex(glob)}$"
+    return None if glob is None else f"^{_glob_regex(glob)}$"
 
 
-def _regex(glob: str) -> str:
+def _glob_regex(glob: str) -> str:
     """A glob as a regular expression of PostgreSQL."""
     parts = re.split(r"(\*|\?|\[\^?\]?[^\]]*\])", glob)
-    return "".join(_piece(part) for part in parts)
+    return "".join(_glob_part_regex(part) for part in parts)
 
 
-def _piece(part: str) -> str:
+def _glob_part_regex(part: str) -> str:
     if part == "*":
         return ".*"
     if part == "?":

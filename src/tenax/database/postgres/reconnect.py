@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-FAILURES = 3
+MAX_FAILURES = 3
 """In a row, of all connections to the server; then it is left alone for a while."""
-REST_SECONDS = 30.0
+RETRY_SECONDS = 30.0
 FIRST_PAUSE_SECONDS = 0.1
-SPREAD = 0.1
+JITTER = 0.1
 """Of each pause, by chance: many workers lose the server at the same moment, and must not come back at the same one."""
 
 
 class Breaker:
-    """Of all connections of one ledger. What counts is one that could not be made, or that answered nothing."""
+    """Of all connections of one database. What counts is one that could not be made, or that answered nothing."""
 
-    def __init__(self, rest_seconds: float = REST_SECONDS) -> None:
-        self._rest_seconds = rest_seconds
+    def __init__(self, retry_seconds: float = RETRY_SECONDS) -> None:
+        self._retry_seconds = retry_seconds
         self._failures = 0
         self._next_try_at = 0.0
 
     @property
-    def is_away(self) -> bool:
+    def is_unavailable(self) -> bool:
         """It did not answer when it was last tried."""
         return self._failures > 0
 
@@ -27,11 +27,13 @@ class Breaker:
         """How long nobody is to try it."""
         return max(self._next_try_at - now, 0.0)
 
-    def failed(self, now: float, chance: float) -> None:
+    def record_failure(self, now: float, jitter: float) -> None:
         self._failures += 1
-        pause = FIRST_PAUSE_SECONDS * 2 ** (self._failures - 1) if self._failures < FAILURES else self._rest_seconds
-        self._next_try_at = now + pause * (1 + SPREAD * chance)
+        pause = (
+            FIRST_PAUSE_SECONDS * 2 ** (self._failures - 1) if self._failures < MAX_FAILURES else self._retry_seconds
+        )
+        self._next_try_at = now + pause * (1 + JITTER * jitter)
 
-    def answered(self) -> None:
+    def record_success(self) -> None:
         self._failures = 0
         self._next_try_at = 0.0

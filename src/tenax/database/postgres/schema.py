@@ -7,19 +7,19 @@ from hashlib import blake2b
 from importlib import resources
 
 from tenax.clock import Clock
-from tenax.database.postgres.connection import Address, Connection, connected, translated
-from tenax.database.statements import statements_of
-from tenax.errors import LedgerMissing, LedgerUnusable
+from tenax.database.postgres.connection import Address, Connection, connect, translate_error
+from tenax.database.statements import load_statements
+from tenax.errors import DatabaseNotFound, DatabaseUnusable
 
-VERSION = "version"
-"""The name under which a ledger keeps the number of its schema."""
+VERSION_KEY = "version"
+"""The name under which a database keeps the number of its schema."""
 CLOCK_SAMPLES = 8
 
 
 @cache
 def queries() -> dict[str, str]:
     """The statements of `queries.sql` by name."""
-    return statements_of("tenax.database.postgres")
+    return load_statements("tenax.database.postgres")
 
 
 @cache
@@ -30,42 +30,42 @@ def migrations() -> dict[int, str]:
     return dict(sorted(steps.items()))
 
 
-def newest() -> int:
+def latest_version() -> int:
     return max(migrations())
 
 
-async def version_of(db: Connection) -> int | None:
-    """The version of the schema; None when there is no ledger in it."""
+async def read_version(db: Connection) -> int | None:
+    """The version of the schema; None when there is no database in it."""
     if await db.fetchval("SELECT to_regclass('meta')") is None:
         return None
-    value = await db.fetchval(queries()["meta_get"], VERSION)
+    value = await db.fetchval(queries()["meta_get"], VERSION_KEY)
     return int(value) if value is not None else None
 
 
 def check_version(version: int | None, address: Address) -> None:
     """Raises when the schema cannot be used as it is."""
     if version is None:
-        raise LedgerMissing(
+        raise DatabaseNotFound(
             f"there is no crawl in {address}, schema {address.schema!r}; start one with: tenax crawl URL"
         )
-    if version > newest():
-        raise LedgerUnusable(
-            f"the ledger in {address} was written by a newer Tenax (it has version {version}, this one knows "
-            f"{newest()}); upgrade Tenax to open it"
+    if version > latest_version():
+        raise DatabaseUnusable(
+            f"the database in {address} was written by a newer Tenax (it has version {version}, this one knows "
+            f"{latest_version()}); upgrade Tenax to open it"
         )
-    if version < newest():
-        raise LedgerUnusable(
-            f"the ledger in {address} was written by an older Tenax (it has version {version}, this one wants "
-            f"{newest()}); stop its workers and run: tenax ledger migrate"
+    if version < latest_version():
+        raise DatabaseUnusable(
+            f"the database in {address} was written by an older Tenax (it has version {version}, this one wants "
+            f"{latest_version()}); stop its workers and run: tenax db migrate"
         )
 
 
-async def prepare(db: Connection, address: Address) -> None:
+async def ensure_tables(db: Connection, address: Address) -> None:
     """Create the tables when there are none. Any number of workers may try it at the same time."""
-    version = await version_of(db)
+    version = await read_version(db)
     if version is None:
-        await _migrate(db, address, only_new=True)
-        version = await version_of(db)
+        await _run_migrations(db, address, only_new=True)
+        version = await read_version(db)
     check_version(version, address)
 
 
@@ -76,33 +76,33 @@ async def migrate(url: str, schema: str) -> tuple[int, int]:
     """
     address = Address(url, schema)
     try:
-        db = await connected(address, {})
+        db = await connect(address, {})
         try:
-            before = await version_of(db) or 0
-            if before > newest():
+            before = await read_version(db) or 0
+            if before > latest_version():
                 check_version(before, address)
-            await _migrate(db, address, only_new=False)
-            return before, newest()
+            await _run_migrations(db, address, only_new=False)
+            return before, latest_version()
         finally:
             await db.close()
     except Exception as error:
-        raise translated(error, address) from None
+        raise translate_error(error, address) from None
 
 
-async def server_offset(url: str, schema: str, clock: Clock) -> float:
+async def server_clock_offset(url: str, schema: str, clock: Clock) -> float:
     """How far the server's clock is ahead of ours, in seconds."""
     address = Address(url, schema)
     try:
-        db = await connected(address, {})
+        db = await connect(address, {})
         try:
-            return await ahead_seconds(db, clock)
+            return await clock_offset_seconds(db, clock)
         finally:
             await db.close()
     except Exception as error:
-        raise translated(error, address) from None
+        raise translate_error(error, address) from None
 
 
-async def ahead_seconds(db: Connection, clock: Clock) -> float:
+async def clock_offset_seconds(db: Connection, clock: Clock) -> float:
     """The same, on a connection that there is.
 
     Workers that were told different times would ask hosts too early: of several answers the quickest is right.
@@ -116,27 +116,29 @@ async def ahead_seconds(db: Connection, clock: Clock) -> float:
     return min(samples)[1]
 
 
-def _numbered(number: int, step: str) -> str:
+def _versioned_step(number: int, step: str) -> str:
     """A step, and the note that it was taken."""
-    return f"{step}; DELETE FROM meta WHERE name = '{VERSION}'; INSERT INTO meta VALUES ('{VERSION}', '{number}')"
+    return (
+        f"{step}; DELETE FROM meta WHERE name = '{VERSION_KEY}'; INSERT INTO meta VALUES ('{VERSION_KEY}', '{number}')"
+    )
 
 
-async def _migrate(db: Connection, address: Address, *, only_new: bool) -> None:
+async def _run_migrations(db: Connection, address: Address, *, only_new: bool) -> None:
     lock = int.from_bytes(blake2b(f"tenax {address.schema}".encode(), digest_size=8).digest(), signed=True)
     # The lock belongs to the session: each step may be a transaction of its own. Another's steps may take long.
     await db.execute(f"SET lock_timeout = 0; SELECT pg_advisory_lock({lock}); RESET lock_timeout")
     try:
-        version = await version_of(db)
+        version = await read_version(db)
         if version is not None and only_new:
             return
         if not await db.fetchval("SELECT to_regnamespace($1) IS NOT NULL", address.quoted_schema):
             await db.execute(f"CREATE SCHEMA {address.quoted_schema}")
-        if version is None and await _is_taken(db, address):
-            raise LedgerUnusable(
-                f"the schema {address.schema!r} in {address} holds other tables; give another ledger.schema"
+        if version is None and await _has_foreign_tables(db, address):
+            raise DatabaseUnusable(
+                f"the schema {address.schema!r} in {address} holds other tables; give another database.schema"
             )
-        steps = [_numbered(number, step) for number, step in migrations().items() if number > (version or 0)]
-        # A new ledger is there whole or not at all: whoever met one half made would take it for an old one.
+        steps = [_versioned_step(number, step) for number, step in migrations().items() if number > (version or 0)]
+        # A new database is there whole or not at all: whoever met one half made would take it for an old one.
         for transaction in ["; ".join(steps)] if version is None else steps:
             await db.execute(f"BEGIN; {transaction}; COMMIT")
     finally:
@@ -145,12 +147,12 @@ async def _migrate(db: Connection, address: Address, *, only_new: bool) -> None:
         await db.execute(f"SELECT pg_advisory_unlock({lock})")
 
 
-async def _is_taken(db: Connection, address: Address) -> bool:
+async def _has_foreign_tables(db: Connection, address: Address) -> bool:
     """Whether someone else's tables stand where ours would."""
     return bool(await db.fetchval("SELECT count(*) > 0 FROM pg_tables WHERE schemaname = $1", address.schema))
 
 
 async def key_secret(db: Connection) -> bytes:
-    """What the keys of this ledger's URLs are salted with; never leaves the process."""
+    """What the keys of this database's URLs are salted with; never leaves the process."""
     secret: bytes = await db.fetchval(queries()["meta_get"], "key_secret")
     return secret

@@ -16,23 +16,23 @@ from typing import TypeVar
 
 from tenax import logs
 from tenax.clock import Clock
-from tenax.config import LedgerConfig
-from tenax.database import Turns, rows
-from tenax.database.postgres.clock_rollback import TOLERATED_SECONDS
-from tenax.database.postgres.connection import Collided, Connection, Link, Lost
+from tenax.config import DatabaseConfig
+from tenax.database import PaceRules, rows
+from tenax.database.postgres.clock_rollback import CLOCK_TOLERANCE_SECONDS
+from tenax.database.postgres.connection import Connection, ConnectionLost, PostgresConnection, TransactionConflict
 from tenax.database.postgres.schema import queries
-from tenax.database.postgres.settle import insert
-from tenax.database.postgres.slots import GivenUp, given_up
+from tenax.database.postgres.settle import write_rows
+from tenax.database.postgres.slots import ReleasedHost, make_released_host
 
 T = TypeVar("T")
 
 log = logs.logger(__name__)
 
-ENDED_KEPT_SECONDS = 86_400.0
+ENDED_WORKER_TTL_SECONDS = 86_400.0
 """How long an ended worker's row is kept: it may still ask whether its last write was made."""
 
 
-class Ended(Exception):
+class WorkerEnded(Exception):
     """Others found this worker dead: nothing was written, and nothing is held any more."""
 
     def __init__(self, worker_id: int) -> None:
@@ -41,88 +41,90 @@ class Ended(Exception):
 
 
 class Worker:
-    """This ledger's row in the table of workers."""
+    """This database's row in the table of workers."""
 
-    def __init__(self, link: Link, config: LedgerConfig, clock: Clock, turns: Turns) -> None:
-        self._link = link
+    def __init__(
+        self, connection: PostgresConnection, config: DatabaseConfig, clock: Clock, pace_rules: PaceRules
+    ) -> None:
+        self._connection = connection
         self._config = config
         self._clock = clock
-        self._turns = turns
+        self._pace_rules = pace_rules
         self._sql = queries()
-        self._writing = asyncio.Lock()
-        self._writes = 0
+        self._write_lock = asyncio.Lock()
+        self._write_count = 0
         self.id = 0
         self.alive_until = 0.0
         """As far as others know."""
 
-    async def begin(self, db: Connection) -> None:
+    async def register(self, db: Connection) -> None:
         """Join; also after having been found dead."""
         name = f"{socket.gethostname()}:{os.getpid()}"
-        alive_until = self._next_beat()
+        alive_until = self._next_alive_until()
         self.id = await db.fetchval(
-            self._sql["worker_begin"], name, self._clock.now(), alive_until, self._config.dead_after_seconds
+            self._sql["worker_insert"], name, self._clock.now(), alive_until, self._config.dead_after_seconds
         )
         self.alive_until = alive_until
 
-    async def beat(self, db: Connection) -> None:
-        """Give a sign of life. Raises `Ended`."""
-        me, alive_until = self.id, self._next_beat()
-        if await db.fetchval(self._sql["worker_beat"], me, alive_until) is None:
-            raise Ended(me)
+    async def send_heartbeat(self, db: Connection) -> None:
+        """Give a sign of life. Raises `WorkerEnded`."""
+        me, alive_until = self.id, self._next_alive_until()
+        if await db.fetchval(self._sql["worker_heartbeat"], me, alive_until) is None:
+            raise WorkerEnded(me)
         self.alive_until = alive_until
 
-    def _next_beat(self) -> float:
+    def _next_alive_until(self) -> float:
         return self._clock.now() + self._config.dead_after_seconds
 
     # -- writing --------------------------------------------------------------------------------------------
 
     async def write(
-        self, work: Callable[[Connection], Awaitable[tuple[T, str]]], done: Callable[[T], None] | None = None
+        self, work: Callable[[Connection], Awaitable[tuple[T, str]]], on_commit: Callable[[T], None] | None = None
     ) -> T:
-        """Run a transaction to its end, exactly once, however often the connection is lost; `Ended` if it may not be.
+        """Run a transaction to its end, exactly once, however often the connection is lost; `WorkerEnded` if it may not be.
 
-        `work` gives its result and the statements that go with the COMMIT. It may run again after a failure. `done`
+        `work` gives its result and the statements that go with the COMMIT. It may run again after a failure. `on_commit`
         is called with the result once it is committed, before anyone else uses the connection.
         """
-        async with self._writing:
-            self._writes += 1
+        async with self._write_lock:
+            self._write_count += 1
             sent: list[tuple[int, T]] = []
             """Who sent a COMMIT of what, as long as no answer came."""
             while True:
                 try:
-                    async with self._link.use() as db:
+                    async with self._connection.use() as db:
                         if not sent or not await self._is_written(db, sent[0][0]):
                             sent.clear()
-                            await self._begin(db)
+                            await self._begin_transaction(db)
                             result, last = await work(db)
                             sent.append((self.id, result))
                             await db.execute(f"{last} COMMIT")
                         _, result = sent[0]
-                        if done is not None:
-                            done(result)
+                        if on_commit is not None:
+                            on_commit(result)
                         return result
-                except Lost:
+                except ConnectionLost:
                     continue
-                except Collided as error:
+                except TransactionConflict as error:
                     log.info("a write collided with another, trying again", why=str(error))
                     await asyncio.sleep(random.uniform(0.0, 0.05))
 
-    async def between_writes(self, work: Callable[[Connection], Awaitable[T]]) -> T:
+    async def run_between_writes(self, work: Callable[[Connection], Awaitable[T]]) -> T:
         """Ask something whose answer must not hold a write of ours of which we do not know yet that it was made."""
-        async with self._writing:
-            return await self._link.ask(work)
+        async with self._write_lock:
+            return await self._connection.run_idempotent(work)
 
-    async def _begin(self, db: Connection) -> None:
+    async def _begin_transaction(self, db: Connection) -> None:
         touched = await db.execute(
-            f"BEGIN; UPDATE worker SET last_write = {self._writes} WHERE id = {self.id} AND ended_at IS NULL"
+            f"BEGIN; UPDATE worker SET last_write = {self._write_count} WHERE id = {self.id} AND ended_at IS NULL"
         )
         if touched != "UPDATE 1":
-            raise Ended(self.id)
+            raise WorkerEnded(self.id)
 
-    async def _is_written(self, db: Connection, me: int) -> bool:
-        return bool(await db.fetchval(self._sql["worker_last_write"], me) == self._writes)
+    async def _is_written(self, db: Connection, worker_id: int) -> bool:
+        return bool(await db.fetchval(self._sql["worker_last_write"], worker_id) == self._write_count)
 
-    async def outlast(self, db: Connection) -> None:
+    async def wait_for_last_write(self, db: Connection) -> None:
         """Wait until the server has done what it was asked through connections that are lost."""
         await db.fetchval(self._sql["worker_last_write"], self.id)
 
@@ -133,37 +135,37 @@ class Worker:
 
         A request may have been sent of which nothing is written down: their hosts have no turn before a pace is over.
         """
-        await self.beat(db)  # who finds the dead is not one of them
+        await self.send_heartbeat(db)  # who finds the dead is not one of them
         now = self._clock.now()
-        dead = await db.fetch(self._sql["workers_dead"], now, TOLERATED_SECONDS)
+        dead = await db.fetch(self._sql["workers_dead"], now, CLOCK_TOLERANCE_SECONDS)
         if dead:
-            freed = await self._end(db, [row["id"] for row in dead], now)
+            freed = await self._end_workers(db, [row["id"] for row in dead], now)
             names = ", ".join(row["name"] for row in dead)
             log.warning("found dead workers", workers=names, hosts=freed)
-        await db.execute(self._sql["workers_forget"], now - ENDED_KEPT_SECONDS)
+        await db.execute(self._sql["workers_delete"], now - ENDED_WORKER_TTL_SECONDS)
         return len(dead)
 
-    def rested(self, host_id: int, origin: str, state: bytes | None, now: float) -> GivenUp:
-        record = rows.host_record(origin, state, None)
-        return given_up(host_id, record, now + self._turns.pace_seconds(record))
+    def release_after_pace(self, host_id: int, origin: str, state: bytes | None, now: float) -> ReleasedHost:
+        record = rows.decode_host_record(origin, state, None)
+        return make_released_host(host_id, record, now + self._pace_rules.pace_seconds(record))
 
-    async def leave(self, db: Connection) -> None:
+    async def unregister(self, db: Connection) -> None:
         """The end of this worker, by its own will; in a transaction."""
-        await self._end(db, [self.id], self._clock.now())
+        await self._end_workers(db, [self.id], self._clock.now())
 
-    async def _end(self, db: Connection, ids: list[int], now: float) -> int:
+    async def _end_workers(self, db: Connection, ids: list[int], now: float) -> int:
         """From here on they hold nothing; how many hosts they did."""
         freed = [
-            self.rested(row["id"], row["origin"], row["state"], now)
-            for row in await db.fetch(self._sql["hosts_of"], ids)
+            self.release_after_pace(row["id"], row["origin"], row["state"], now)
+            for row in await db.fetch(self._sql["hosts_lock_leased"], ids)
         ]
-        await insert(db, "hosts_recover", freed)
+        await write_rows(db, "hosts_recover", freed)
         await db.execute(self._sql["workers_end"], ids, now)
-        await db.execute(self._sql["tally_fold"], ids)
+        await db.execute(self._sql["tally_merge"], ids)
         return len(freed)
 
 
-def alone(work: Callable[[Connection], Awaitable[T]]) -> Callable[[Connection], Awaitable[tuple[T, str]]]:
+def wrap_plain_write(work: Callable[[Connection], Awaitable[T]]) -> Callable[[Connection], Awaitable[tuple[T, str]]]:
     """Work whose COMMIT goes alone."""
 
     async def with_nothing(db: Connection) -> tuple[T, str]:

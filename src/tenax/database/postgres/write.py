@@ -6,26 +6,26 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence, Set
 from typing import NamedTuple
 
-from tenax.database import Admission, Likeness, rows
-from tenax.database.admission_rate import Inflow
+from tenax.database import Admission, Similarity, rows
+from tenax.database.admission_rate import AdmissionRate
 from tenax.database.candidates import Batch
-from tenax.database.in_links import InHand
-from tenax.database.postgres.admit import Admitted, Admitter
+from tenax.database.in_links import LoadedKeys
+from tenax.database.postgres.admit import AdmitResult, Admitter
 from tenax.database.postgres.connection import Connection
-from tenax.database.postgres.expedite import hasten
+from tenax.database.postgres.expedite import expedite_changed_pages
 from tenax.database.postgres.schema import queries
-from tenax.database.postgres.settle import Settler
-from tenax.database.postgres.visited import Visited
+from tenax.database.postgres.settle import VisitWriter
+from tenax.database.postgres.visited import VisitedFilter
 from tenax.database.schedule import Entry
-from tenax.database.visit_rows import Effects, Settling, with_twins
-from tenax.model import Offer, RobotsCopy, Visit
+from tenax.database.visit_rows import Effects, PendingVisit, mark_duplicates
+from tenax.model import Candidate, RobotsCopy, Visit
 
 
-class Applied(NamedTuple):
+class WriteResult(NamedTuple):
     """What a transaction did, once it is committed."""
 
     effects: Effects
-    admitted: Admitted
+    admitted: AdmitResult
     tally: Counter[str]
 
     @property
@@ -43,57 +43,61 @@ class Writer:
     """Writes groups of visits; what it remembers is what was committed."""
 
     def __init__(
-        self, secret: bytes, inflow: Inflow, visited: Visited | None = None, likeness: Likeness | None = None
+        self,
+        secret: bytes,
+        admission_rate: AdmissionRate,
+        visited_filter: VisitedFilter | None = None,
+        similarity: Similarity | None = None,
     ) -> None:
-        self._settler = Settler(likeness)
-        self._visited = visited
-        self._url_key = rows.keys_by(secret)
-        self._admitter = Admitter(self._url_key, inflow)
+        self._visit_writer = VisitWriter(similarity)
+        self._visited_filter = visited_filter
+        self._url_key = rows.make_url_key(secret)
+        self._admitter = Admitter(self._url_key, admission_rate)
 
-    async def hints(self, offers: Iterable[Offer]) -> Set[str]:
+    async def find_known_urls(self, candidates: Iterable[Candidate]) -> Set[str]:
         """The URLs among these that need not be looked up; asked before the transaction begins."""
-        if self._visited is None:
+        if self._visited_filter is None:
             return frozenset()
-        return await self._visited.known(self._admitter.unsure(offers))
+        return await self._visited_filter.known_urls(self._admitter.unknown_candidates(candidates))
 
     async def apply(
         self,
         db: Connection,
         worker_id: int,
-        settlings: Sequence[Settling],
-        others: Sequence[Batch],
-        ours: Collection[int],
-        in_hand: InHand,
+        visits: Sequence[PendingVisit],
+        other_batches: Sequence[Batch],
+        own_hosts: Collection[int],
+        loaded_keys: LoadedKeys,
         now: float,
-        hinted: Set[str] = frozenset(),
-    ) -> Applied:
-        """Write visits, and batches of offers made outside of any, within a transaction; `outbox` is its last step."""
-        effects = await self._settler.settle(db, settlings)
+        filter_hits: Set[str] = frozenset(),
+    ) -> WriteResult:
+        """Write visits, and batches of offers made outside of any, within a transaction; `outbox_statements` is its last step."""
+        effects = await self._visit_writer.write_visits(db, visits)
         batches = [
-            Batch(offers, record, one.host_id, one.entry.record_id is None, linked)
-            for one, offers, record, linked in zip(
-                settlings, effects.offers, effects.records, effects.linked, strict=True
+            Batch(candidates, record, one.host_id, one.entry.record_id is None, linked)
+            for one, candidates, record, linked in zip(
+                visits, effects.candidates, effects.record_ids, effects.link_counts, strict=True
             )
         ]
-        self._admitter.visited(one.visit.claim.task.url for one in settlings)
-        batches.extend(others)
-        admitted = await self._admitter.admit(db, batches, ours, in_hand, now, hinted)
-        effects.arrivals += await hasten(db, settlings, self._url_key, now)
-        admitted = admitted._replace(admissions=with_twins(admitted.admissions, effects, settlings))
+        self._admitter.forget_visited(one.visit.claim.task.url for one in visits)
+        batches.extend(other_batches)
+        admitted = await self._admitter.admit(db, batches, own_hosts, loaded_keys, now, filter_hits)
+        effects.arrivals += await expedite_changed_pages(db, visits, self._url_key, now)
+        admitted = admitted._replace(admissions=mark_duplicates(admitted.admissions, effects, visits))
         tally = Counter(effects.tally)
         tally.update(admitted.tally)
         await add_to_tally(db, worker_id, tally)
-        return Applied(effects, admitted, tally)
+        return WriteResult(effects, admitted, tally)
 
-    def written(self, applied: Applied) -> None:
+    def on_commit(self, result: WriteResult) -> None:
         """It is committed."""
-        self._settler.written(applied.effects)
-        self._admitter.written(applied.admitted)
-        if self._visited is not None:
-            self._visited.committed(applied.admitted.known)
+        self._visit_writer.on_commit(result.effects)
+        self._admitter.on_commit(result.admitted)
+        if self._visited_filter is not None:
+            self._visited_filter.on_commit(result.admitted.known)
 
-    def knows_robots(self, host_id: int, copy: RobotsCopy | None) -> None:
-        self._settler.knows_robots(host_id, copy)
+    def mark_robots_stored(self, host_id: int, copy: RobotsCopy | None) -> None:
+        self._visit_writer.mark_robots_stored(host_id, copy)
 
 
 async def add_to_tally(db: Connection, worker_id: int, tally: Counter[str]) -> None:
@@ -102,7 +106,7 @@ async def add_to_tally(db: Connection, worker_id: int, tally: Counter[str]) -> N
         await db.execute(queries()["tally_add"], worker_id, *zip(*changed, strict=True))
 
 
-def outbox(content_ids: Sequence[int]) -> str:
+def outbox_statements(content_ids: Sequence[int]) -> str:
     """The statements that number some events: the last before COMMIT and sent together with it, because everyone who
     commits events waits from here on until it is done."""
     if not content_ids:
@@ -115,6 +119,6 @@ def outbox(content_ids: Sequence[int]) -> str:
     )
 
 
-def readable(visit: Visit) -> Visit:
+def make_storable(visit: Visit) -> Visit:
     """The visit with every text made such that PostgreSQL can hold it: Unicode, and without NUL."""
-    return rows.with_texts(visit, lambda text: rows.unicode(text).replace("\0", "\ufffd"))
+    return rows.map_texts(visit, lambda text: rows.replace_surrogates(text).replace("\0", "\ufffd"))

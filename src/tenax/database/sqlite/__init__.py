@@ -1,6 +1,6 @@
-"""The ledger in one SQLite file: the backend of a crawl on one machine."""
+"""The database in one SQLite file: the backend of a crawl on one machine."""
 
-from tenax.database.sqlite.schema import owned
-from tenax.database.sqlite.store import SqliteLedger
+from tenax.database.sqlite.schema import lock_database
+from tenax.database.sqlite.store import SqliteDatabase
 
-__all__ = ["SqliteLedger", "owned"]
+__all__ = ["SqliteDatabase", "lock_database"]

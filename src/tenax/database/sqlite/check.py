@@ -6,18 +6,20 @@ import sqlite3
 
 from tenax.database import integrity
 
-WRONG = integrity.WRONG | {
+CHECKS = integrity.CHECKS | {
     "hosts whose count of waiting tasks is wrong":
         "SELECT count(*) FROM host h WHERE waiting <> (SELECT count(*) FROM queue q WHERE q.host_id = h.id)",
 }  # fmt: skip
-MOST_TOLD = 10
+MAX_REPORTED_DAMAGES = 10
 """Of the places where a file is damaged."""
 
 
-def problems(db: sqlite3.Connection) -> list[str]:
+def find_problems(db: sqlite3.Connection) -> list[str]:
     """Everything that is wrong, in words; reads all tables as they are at one moment, also while a crawl writes."""
     try:
-        found = [f"the file is damaged: {line}" for (line,) in db.execute(f"PRAGMA integrity_check({MOST_TOLD})")]
+        found = [
+            f"the file is damaged: {line}" for (line,) in db.execute(f"PRAGMA integrity_check({MAX_REPORTED_DAMAGES})")
+        ]
     except sqlite3.DatabaseError as error:  # too much so to look any further
         return [f"the file is damaged: {error}"]
     if found != ["the file is damaged: ok"]:
@@ -25,14 +27,14 @@ def problems(db: sqlite3.Connection) -> list[str]:
     found = []
     db.execute("BEGIN")
     try:
-        for words, sql in WRONG.items():
+        for words, sql in CHECKS.items():
             if count := db.execute(sql).fetchone()[0]:
                 found.append(f"{count} {words}")
         tallies = dict(db.execute("SELECT name, count FROM tally").fetchall())
-        for name, sql in integrity.COUNTED.items():
+        for name, sql in integrity.COUNT_QUERIES.items():
             told, counted = tallies.get(name, 0), db.execute(sql).fetchone()[0]
             if told != counted:
-                found.append(integrity.miscounted(name, told, counted))
+                found.append(integrity.describe_miscount(name, told, counted))
     finally:
         db.execute("ROLLBACK")
     return found

@@ -1,4 +1,4 @@
-"""Whether the files of an open ledger are still the ones at their paths: nobody tells who has them open."""
+"""Whether the files of an open database are still the ones at their paths: nobody tells who has them open."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ class FileIdentity:
     """Of some files, as they were when this was made."""
 
     def __init__(self, *files: Path) -> None:
-        self._known = {file: _identity(file) for file in files}
+        self._identities = {file: _identity(file) for file in files}
 
     @classmethod
-    def of_ledger(cls, file: Path) -> FileIdentity:
+    def from_database_file(cls, file: Path) -> FileIdentity:
         """The database, its WAL and its lock. All of them are there once something was written."""
         return cls(file, file.with_name(f"{file.name}-wal"), file.with_name(f"{file.name}.lock"))
 
-    def lost(self) -> str:
+    def find_lost_file(self) -> str:
         """The first that was deleted, moved or replaced since; empty: none was."""
-        return next((str(file) for file, known in self._known.items() if _is_lost(file, known)), "")
+        return next((str(file) for file, known in self._identities.items() if _is_lost(file, known)), "")
 
 
 def _is_lost(file: Path, known: tuple[int, int]) -> bool:

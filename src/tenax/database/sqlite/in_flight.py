@@ -8,11 +8,11 @@ from typing import NamedTuple
 from tenax.database import Admission
 from tenax.database.candidates import Batch
 from tenax.database.schedule import Entry, Slot
-from tenax.database.visit_rows import Settling
+from tenax.database.visit_rows import PendingVisit
 from tenax.model import Claim
 
 
-class Taken(NamedTuple):
+class ActiveClaim(NamedTuple):
     """A claim as we keep it."""
 
     claim: Claim
@@ -20,10 +20,10 @@ class Taken(NamedTuple):
     entry: Entry
 
 
-class Pending(NamedTuple):
+class PendingCommit(NamedTuple):
     """A commit waiting for its group."""
 
-    settling: Settling | None
-    offers: Batch
+    pending_visit: PendingVisit | None
+    batch: Batch
     slot: Slot | None
     done: asyncio.Future[Admission]

@@ -7,23 +7,23 @@ from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from functools import partial
 from typing import Protocol, TypeVar
 
-from tenax.database import LevelOf, PageLinks, TaskState, rows
+from tenax.database import PageLinks, PriorityFunction, TaskState, rows
 from tenax.database.schedule import Schedule
 from tenax.database.sqlite.schema import key_secret, queries, transaction
 from tenax.model import Priority
 
 T = TypeVar("T")
-Place = tuple[int, int, int, int]
+QueueKey = tuple[int, int, int, int]
 """Of a waiting task in the queue: host, rank, due time and key."""
 
-ROWS_AT_ONCE = 500
-STATES_AT_ONCE = 1000
-TASKS_AT_ONCE = 5000
+ROW_BATCH_SIZE = 500
+STATE_BATCH_SIZE = 1000
+TASK_BATCH_SIZE = 5000
 """Waiting tasks looked at in one transaction."""
-BEGINNING: Place = (-1, 0, 0, 0)
+FIRST_KEY: QueueKey = (-1, 0, 0, 0)
 
 
-class InThread(Protocol):
+class RunInThread(Protocol):
     """Runs work in the one thread that touches the database."""
 
     async def __call__(self, work: Callable[[], T]) -> T: ...
@@ -32,61 +32,68 @@ class InThread(Protocol):
 class SqliteLinks:
     """See `tenax.database.Links` for what it promises."""
 
-    def __init__(self, connection: sqlite3.Connection, schedule: Schedule, in_thread: InThread) -> None:
+    def __init__(self, connection: sqlite3.Connection, schedule: Schedule, run_in_thread: RunInThread) -> None:
         self._db = connection
         self._schedule = schedule
-        self._in_thread = in_thread
+        self._run_in_thread = run_in_thread
         self._sql = queries()
-        self._url_key = rows.keys_by(key_secret(connection))
+        self._url_key = rows.make_url_key(key_secret(connection))
 
-    async def all(self, *, with_lists: bool = False) -> AsyncIterator[PageLinks]:
+    async def read_all(self, *, with_url_lists: bool = False) -> AsyncIterator[PageLinks]:
         last = 0
-        while found := await self._in_thread(partial(self._after, last, with_lists)):
+        while found := await self._run_in_thread(partial(self._links_after, last, with_url_lists)):
             for page in found:
                 yield page
             last = found[-1].record_id
 
-    def _after(self, last: int, with_lists: bool) -> list[PageLinks]:
-        found = self._db.execute(self._sql["links_after"], (last, with_lists, ROWS_AT_ONCE))
+    def _links_after(self, last: int, with_url_lists: bool) -> list[PageLinks]:
+        found = self._db.execute(self._sql["links_after"], (last, with_url_lists, ROW_BATCH_SIZE))
         return [PageLinks(*row) for row in found]
 
-    async def of(self, url: str) -> PageLinks | None:
-        origin, key = rows.origin_of(url), self._url_key(url)
-        row = await self._in_thread(lambda: self._db.execute(self._sql["link_of"], (origin, key)).fetchone())
+    async def get(self, url: str) -> PageLinks | None:
+        origin, key = rows.url_origin(url), self._url_key(url)
+        row = await self._run_in_thread(lambda: self._db.execute(self._sql["link_get"], (origin, key)).fetchone())
         return PageLinks(url, origin, row[0]) if row else None
 
     async def states(self, urls: Sequence[str]) -> dict[str, TaskState]:
         states: dict[str, TaskState] = {}
-        for at in range(0, len(urls), STATES_AT_ONCE):
-            part = urls[at : at + STATES_AT_ONCE]
-            states |= {part[place]: TaskState(state) for place, state in await self._in_thread(partial(self._of, part))}
+        for at in range(0, len(urls), STATE_BATCH_SIZE):
+            part = urls[at : at + STATE_BATCH_SIZE]
+            states |= {
+                part[place]: TaskState(state)
+                for place, state in await self._run_in_thread(partial(self._read_states, part))
+            }
         return states
 
-    def _of(self, urls: Sequence[str]) -> list[tuple[int, str]]:
-        asked = rows.encode([(rows.origin_of(url), self._url_key(url)) for url in urls]).decode()
-        return self._db.execute(self._sql["states_of"], (asked,)).fetchall()
+    def _read_states(self, urls: Sequence[str]) -> list[tuple[int, str]]:
+        asked = rows.encode([(rows.url_origin(url), self._url_key(url)) for url in urls]).decode()
+        return self._db.execute(self._sql["states_get"], (asked,)).fetchall()
 
-    async def prioritize(self, level_of: LevelOf) -> int:
-        changed, last = 0, BEGINNING
+    async def prioritize(self, choose_priority: PriorityFunction) -> int:
+        changed, last = 0, FIRST_KEY
         while True:
             # Tasks in the window are known in memory by their rank, and would be left behind in the file.
-            part = await self._in_thread(partial(self._rank, last, level_of, frozenset(self._schedule.ids)))
+            part = await self._run_in_thread(
+                partial(self._update_ranks, last, choose_priority, frozenset(self._schedule.host_ids))
+            )
             if part is None:
                 return changed
             last, count = part
             changed += count
 
-    def _rank(self, last: Place, level_of: LevelOf, in_window: Collection[int]) -> tuple[Place, int] | None:
+    def _update_ranks(
+        self, last: QueueKey, choose_priority: PriorityFunction, in_window: Collection[int]
+    ) -> tuple[QueueKey, int] | None:
         """The next part of the waiting tasks; the last of them, and how many have another rank now."""
         with transaction(self._db):
-            found = self._db.execute(self._sql["waiting_after"], (*last, TASKS_AT_ONCE)).fetchall()
+            found = self._db.execute(self._sql["waiting_after"], (*last, TASK_BATCH_SIZE)).fetchall()
             if not found:
                 return None
             changes = [
                 (host_id, rank, due, key, better)
                 for host_id, rank, due, key, url, source in found
                 if host_id not in in_window
-                and (better := 3 - level_of(url, rows.SOURCES[source], Priority(3 - rank))) != rank
+                and (better := 3 - choose_priority(url, rows.SOURCES[source], Priority(3 - rank))) != rank
             ]
             self._db.execute(self._sql["queue_rank"], (rows.encode(changes).decode(),))
         return found[-1][:4], len(changes)

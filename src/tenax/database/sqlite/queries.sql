@@ -1,12 +1,12 @@
--- Every statement the SQLite ledger runs, named. Loaded by `schema.queries`.
+-- Every statement the SQLite database runs, named. Loaded by `schema.queries`.
 --
 -- Times are whole milliseconds since the epoch in tables that have a row per URL, seconds elsewhere.
--- `key` is 64 bits of the normalised URL, hashed with a secret of this ledger; the host stands in front of it. Two URLs
+-- `key` is 64 bits of the normalised URL, hashed with a secret of this database; the host stands in front of it. Two URLs
 -- of one host share a key with a chance of 2^-64: of a million URLs on a host, any two do with one of 1 in 37 million,
 -- of a hundred million with 1 in 3700. Without the secret nobody can look for a pair, or for the twin of a page to hide.
 
 -- name: create
--- The tables of a new ledger.
+-- The tables of a new database.
 CREATE TABLE meta (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
 INSERT INTO meta (name, value) VALUES ('key_secret', randomblob(16));
 CREATE TABLE tally (name TEXT PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROWID;
@@ -14,11 +14,11 @@ CREATE TABLE host (
     id      INTEGER PRIMARY KEY,
     origin  TEXT NOT NULL UNIQUE,
     waiting INTEGER NOT NULL DEFAULT 0,
-    turn_at REAL NOT NULL DEFAULT 0,  -- worth a look from this time on: its politeness, or its earliest due task
+    ready_at REAL NOT NULL DEFAULT 0,  -- worth a look from this time on: its politeness, or its earliest due task
     state   BLOB,   -- HostRecord as JSON, robots left out
     robots  BLOB    -- RobotsCopy as JSON; written only when it changes
 );
-CREATE INDEX host_turn ON host (turn_at) WHERE waiting > 0;
+CREATE INDEX host_ready ON host (ready_at) WHERE waiting > 0;
 -- Every URL ever admitted: the exact answer to "is it known?". Small rows, a host's URLs side by side.
 CREATE TABLE seen (host_id INTEGER, key INTEGER, PRIMARY KEY (host_id, key)) WITHOUT ROWID;
 -- Waiting tasks in the order a host serves them. A row leaves only in the transaction that commits its visit,
@@ -85,10 +85,10 @@ CREATE TABLE record (
     published      TEXT,            -- ISO 8601
     words          INTEGER,         -- of the clean part
     duplicate_of   INTEGER,         -- record.id of the earliest page with the same or nearly the same text
-    likeness       REAL,            -- to that page; 1 for the same text
-    fingerprint    BLOB,            -- what likeness is found by; NULL when it was not compared
-    catalogue      TEXT,            -- sitemap or feed, when it is no page but a list of URLs; '' when it is said to be one
-    freshness      BLOB,            -- how it was seen to change: Freshness as JSON
+    similarity       REAL,            -- to that page; 1 for the same text
+    fingerprint    BLOB,            -- what similarity is found by; NULL when it was not compared
+    url_list      TEXT,            -- sitemap or feed, when it is no page but a list of URLs; '' when it is said to be one
+    change_history      BLOB,            -- how it was seen to change: ChangeHistory as JSON
     validation_status TEXT,         -- of the last answer: valid, soft, hard; NULL when it was not judged
     rejection_reason  TEXT,         -- why the last answer was not kept; NULL when it was, or when there was none
     canonical_key  INTEGER,         -- of the canonical URL, when that is another one of the same site
@@ -106,7 +106,7 @@ CREATE TABLE content (
     body BLOB NOT NULL   -- text, article, Markdown and links with NUL in between, deflated
 );
 -- Pages that are no duplicates, by their text's hash and by the bands of their fingerprints; a few under each key.
-CREATE TABLE likeness (key INTEGER, record_id INTEGER, PRIMARY KEY (key, record_id)) WITHOUT ROWID;
+CREATE TABLE duplicate_index (key INTEGER, record_id INTEGER, PRIMARY KEY (key, record_id)) WITHOUT ROWID;
 -- Where each page leads, as it was when it last came: its links, packed. Apart from the page, which is read without it.
 CREATE TABLE link (record_id INTEGER PRIMARY KEY, packed BLOB NOT NULL);
 -- What limits cut off: of each page, by the limit's name, how many of its links were not followed. See `model.limits`.
@@ -130,7 +130,7 @@ CREATE VIEW crawled_pages AS
            r.stale_since / 1000.0 AS stale_since, r.stale_why,
            r.kind, r.headline, r.authors, r.published, r.words, r.language,
            (SELECT oh.origin || o.path FROM record o JOIN host oh ON oh.id = o.host_id WHERE o.id = r.duplicate_of)
-               AS duplicate_of, r.likeness, r.validation_status, r.rejection_reason
+               AS duplicate_of, r.similarity, r.validation_status, r.rejection_reason
     FROM record r JOIN host h ON h.id = r.host_id;
 CREATE VIEW domains AS
     SELECT origin AS domain, json_extract(robots, '$.text') AS robots_txt,
@@ -141,7 +141,7 @@ CREATE VIEW domains AS
     FROM host;
 
 -- name: host_by_origin
-SELECT id, origin, waiting, turn_at, state, robots FROM host WHERE origin = ?;
+SELECT id, origin, waiting, ready_at, state, robots FROM host WHERE origin = ?;
 
 -- name: host_id
 -- Answered by the index alone.
@@ -150,30 +150,30 @@ SELECT id FROM host WHERE origin = ?;
 -- name: host_insert
 INSERT INTO host (origin) VALUES (?) RETURNING id;
 
--- name: host_learn
+-- name: host_update
 -- After a visit; robots stay as they are when the new value is NULL.
-UPDATE host SET waiting = waiting + ?, turn_at = ?, state = ?, robots = coalesce(?, robots) WHERE id = ?;
+UPDATE host SET waiting = waiting + ?, ready_at = ?, state = ?, robots = coalesce(?, robots) WHERE id = ?;
 
--- name: host_waiting
-UPDATE host SET waiting = waiting + ?, turn_at = min(turn_at, ?) WHERE id = ?;
+-- name: host_add_waiting
+UPDATE host SET waiting = waiting + ?, ready_at = min(ready_at, ?) WHERE id = ?;
 
--- name: host_sleep
+-- name: host_postpone
 -- Nothing is due there before this time.
-UPDATE host SET turn_at = max(turn_at, ?) WHERE id = ?;
+UPDATE host SET ready_at = max(ready_at, ?) WHERE id = ?;
 
--- name: turns_earlier
-UPDATE host SET turn_at = turn_at - :ahead WHERE turn_at > :now;
+-- name: hosts_shift_ready
+UPDATE host SET ready_at = ready_at - :ahead WHERE ready_at > :now;
 
 -- name: hosts_after
 -- Those that something was learned of.
 SELECT id, origin, state, robots FROM host WHERE id > ? AND state IS NOT NULL ORDER BY id LIMIT ?;
 
--- name: host_rewrite
+-- name: host_replace_state
 UPDATE host SET state = ?, robots = coalesce(?, robots) WHERE id = ?;
 
 -- name: hosts_with_work
 -- Who waits longest for a turn; answered by the index alone.
-SELECT id, turn_at FROM host WHERE waiting > 0 ORDER BY turn_at LIMIT ?;
+SELECT id, ready_at FROM host WHERE waiting > 0 ORDER BY ready_at LIMIT ?;
 
 -- name: host_by_id
 SELECT origin, state, robots FROM host WHERE id = ?;
@@ -234,7 +234,7 @@ SELECT due FROM queue WHERE host_id = ? AND rank = ? ORDER BY due LIMIT 1;
 -- name: queue_next_due_after
 SELECT due FROM queue WHERE host_id = ? AND rank = ? AND due > ? ORDER BY due LIMIT 1;
 
--- name: queue_earlier
+-- name: queue_shift_due
 -- Looks through the whole queue: only after the wall clock was set back.
 UPDATE queue SET due = due - :ahead_ms WHERE due > :now_ms;
 
@@ -272,7 +272,7 @@ INSERT INTO record (id, host_id, key, path, state, status, http_status, depth, p
                     last_visit_at, next_visit_at, attempt, duration_ms, last_visit, chain,
                     content_id, content_type, content_length, content_hash, title, description, canonical, language,
                     kind, charset, charset_source, links_count, fetched_at, page_status, etag, last_modified,
-                    headline, authors, published, words, duplicate_of, likeness, fingerprint, validation_status, canonical_key)
+                    headline, authors, published, words, duplicate_of, similarity, fingerprint, validation_status, canonical_key)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (id) DO UPDATE SET
     state = excluded.state, status = excluded.status, http_status = excluded.http_status,
@@ -285,9 +285,9 @@ ON CONFLICT (id) DO UPDATE SET
     charset_source = excluded.charset_source, links_count = excluded.links_count, fetched_at = excluded.fetched_at,
     page_status = excluded.page_status, etag = excluded.etag, last_modified = excluded.last_modified,
     headline = excluded.headline, authors = excluded.authors, published = excluded.published, words = excluded.words,
-    duplicate_of = excluded.duplicate_of, likeness = excluded.likeness, fingerprint = excluded.fingerprint,
+    duplicate_of = excluded.duplicate_of, similarity = excluded.similarity, fingerprint = excluded.fingerprint,
     validation_status = excluded.validation_status, rejection_reason = NULL, canonical_key = excluded.canonical_key,
-    catalogue = NULL, stale_since = NULL, stale_why = NULL;
+    url_list = NULL, stale_since = NULL, stale_why = NULL;
 
 -- name: record_confirm
 -- The site says that the page or the list held there is what it has: its id, state, time, next time, attempt, visit,
@@ -305,41 +305,41 @@ SELECT id, content_id, fetched_at, fingerprint, duplicate_of,
        kind, content_hash, title, description, canonical, language, page_status, headline, authors, published, words
 FROM record WHERE id IN (SELECT value FROM json_each(?)) AND content_id IS NOT NULL;
 
--- name: record_catalogue
-UPDATE record SET catalogue = ?, fetched_at = ?, etag = ?, last_modified = ? WHERE id = ?;
+-- name: record_url_list
+UPDATE record SET url_list = ?, fetched_at = ?, etag = ?, last_modified = ? WHERE id = ?;
 
--- name: record_awaited
+-- name: record_missing_url_list
 -- A list of URLs is said to be there.
-UPDATE record SET catalogue = '' WHERE id = ? AND catalogue IS NULL;
+UPDATE record SET url_list = '' WHERE id = ? AND url_list IS NULL;
 
--- name: hasten_find
+-- name: expedite_find
 -- A page that is kept up with and was last visited before a given time.
-SELECT id, next_visit_at, freshness FROM record
+SELECT id, next_visit_at, change_history FROM record
 WHERE host_id = ? AND key = ? AND state = 'waiting' AND next_visit_at > ? AND last_visit_at < ?;
 
--- name: hasten_queue
+-- name: expedite_queue
 -- 32 in a hint: a change was announced. Its level may be another than that of its record by now.
 UPDATE queue SET due = ?, hint = coalesce(hint, 0) | 32 WHERE host_id = ? AND rank IN (0, 1, 2, 3) AND due = ? AND key = ?
 RETURNING rank, due, key, path, depth, source, found, via, attempt, record_id, chain, hint,
           (SELECT h.origin || r.path FROM record r JOIN host h ON h.id = r.host_id WHERE r.id = queue.via);
 
--- name: hasten_record
+-- name: expedite_record
 UPDATE record SET next_visit_at = ? WHERE id = ?;
 
--- name: record_freshness
-UPDATE record SET freshness = ? WHERE id = ?;
+-- name: record_change_history
+UPDATE record SET change_history = ? WHERE id = ?;
 
--- name: held
+-- name: stored_copy
 -- What came of earlier visits: the page or the list, unless the last answer was that there is none.
-SELECT fetched_at, coalesce(page_status, 200), kind, etag, last_modified, coalesce(content_length, 0), catalogue, freshness,
+SELECT fetched_at, coalesce(page_status, 200), kind, etag, last_modified, coalesce(content_length, 0), url_list, change_history,
        content_hash, fingerprint
 FROM record
-WHERE id = :id AND (content_id IS NOT NULL OR catalogue <> '') AND coalesce(http_status, 0) NOT IN (404, 410)
+WHERE id = :id AND (content_id IS NOT NULL OR url_list <> '') AND coalesce(http_status, 0) NOT IN (404, 410)
 UNION ALL
-SELECT asked_at, http_status, NULL, NULL, NULL, 0, NULL, freshness, NULL, NULL FROM record
+SELECT asked_at, http_status, NULL, NULL, NULL, 0, NULL, change_history, NULL, NULL FROM record
 WHERE id = :id AND http_status IN (404, 410);
 
--- name: canonical_of
+-- name: canonical_get
 -- The newest page with this canonical URL, by its key.
 SELECT r.id, h.origin || r.path FROM record r JOIN host h ON h.id = r.host_id
 WHERE r.canonical_key = ? AND r.canonical = ? AND r.content_id IS NOT NULL ORDER BY r.fetched_at DESC LIMIT 1;
@@ -349,13 +349,13 @@ WHERE r.canonical_key = ? AND r.canonical = ? AND r.content_id IS NOT NULL ORDER
 INSERT INTO visit (id, record_id, previous, at, detail)
 VALUES (?, ?, (SELECT last_visit FROM record WHERE id = ?), ?, ?);
 
--- name: visits_of
-WITH RECURSIVE life (id, previous, at, detail, n) AS (
+-- name: visits_get
+WITH RECURSIVE history (id, previous, at, detail, n) AS (
     SELECT id, previous, at, detail, 1 FROM visit WHERE id = ?
     UNION ALL
-    SELECT v.id, v.previous, v.at, v.detail, n + 1 FROM visit v JOIN life ON v.id = life.previous WHERE n < 1000
+    SELECT v.id, v.previous, v.at, v.detail, n + 1 FROM visit v JOIN history ON v.id = history.previous WHERE n < 1000
 )
-SELECT at, detail FROM life ORDER BY id;
+SELECT at, detail FROM history ORDER BY id;
 
 -- name: content_add
 INSERT INTO content (id, at, page, body) VALUES (?, ?, ?, ?);
@@ -363,15 +363,15 @@ INSERT INTO content (id, at, page, body) VALUES (?, ?, ?, ?);
 -- name: link_put
 INSERT INTO link (record_id, packed) VALUES (?, ?) ON CONFLICT (record_id) DO UPDATE SET packed = excluded.packed;
 
--- name: link_of
+-- name: link_get
 SELECT l.packed FROM host h JOIN record r ON r.host_id = h.id JOIN link l ON l.record_id = r.id
 WHERE h.origin = ? AND r.key = ?;
 
 -- name: links_after
 -- Of pages; with 1 as the second value, of sitemaps and feeds too.
-SELECT h.origin || r.path, h.origin, l.packed, l.record_id, r.depth, coalesce(r.catalogue, '')
+SELECT h.origin || r.path, h.origin, l.packed, l.record_id, r.depth, coalesce(r.url_list, '')
 FROM link l CROSS JOIN record r ON r.id = l.record_id CROSS JOIN host h ON h.id = r.host_id
-WHERE l.record_id > ? AND (? OR coalesce(r.catalogue, '') = '') ORDER BY l.record_id LIMIT ?;
+WHERE l.record_id > ? AND (? OR coalesce(r.url_list, '') = '') ORDER BY l.record_id LIMIT ?;
 
 -- name: cut_off_add
 INSERT INTO cut_off (record_id, name, count) VALUES (?, ?, ?)
@@ -386,7 +386,7 @@ SELECT name, sum(count), count(*) FROM cut_off GROUP BY name;
 
 -- name: cut_off_after
 -- Pages that something of was cut off, with their links if those are kept.
-SELECT h.origin || r.path, h.origin, l.packed, r.id, r.depth, coalesce(r.catalogue, ''), c.cut
+SELECT h.origin || r.path, h.origin, l.packed, r.id, r.depth, coalesce(r.url_list, ''), c.cut
 FROM (SELECT record_id, json_group_object(name, count) AS cut FROM cut_off WHERE record_id > ?
       GROUP BY record_id ORDER BY record_id LIMIT ?) c
 JOIN record r ON r.id = c.record_id JOIN host h ON h.id = r.host_id LEFT JOIN link l ON l.record_id = r.id
@@ -399,7 +399,7 @@ SELECT substr(error_message, 1, instr(error_message || ':', ':') - 1), count(*) 
 SELECT r.id, h.origin || r.path, r.depth, r.error_message FROM record r JOIN host h ON h.id = r.host_id
 WHERE r.state = 'parked' AND r.id > ? AND r.error_message LIKE 'redirect:%' ORDER BY r.id LIMIT ?;
 
--- name: redirects_followed
+-- name: redirects_settle
 UPDATE record SET state = 'settled' WHERE id IN (SELECT value FROM json_each(?)) AND state = 'parked';
 
 -- name: unpark
@@ -410,38 +410,38 @@ WHERE id IN (
       AND substr(error_message, 1, instr(error_message || ':', ':') - 1) IN (SELECT value FROM json_each(:causes))
     ORDER BY id LIMIT :most)
 RETURNING host_id, 3 - priority, :now_ms, key, path, depth, source, discovered_at, via, 0, id, chain,
-          CASE WHEN catalogue IS NOT NULL THEN 16 END;
+          CASE WHEN url_list IS NOT NULL THEN 16 END;
 
--- name: ask_again
+-- name: refetch
 -- Settled records, by a JSON array of their ids, wait for another visit that asks for the whole document.
 UPDATE record SET state = 'waiting', attempt = 0, next_visit_at = :now_ms
 WHERE id IN (SELECT value FROM json_each(:ids)) AND state = 'settled'
 RETURNING host_id, 3 - priority, :now_ms, key, path, depth, source, discovered_at, via, 0, id, chain,
-          CASE WHEN catalogue IS NOT NULL THEN 24 ELSE 8 END;
+          CASE WHEN url_list IS NOT NULL THEN 24 ELSE 8 END;
 
--- name: states_of
+-- name: states_get
 -- Takes a JSON array of (origin, key). Whatever was admitted and has no record waits.
 SELECT a.key, coalesce(r.state, 'waiting')
 FROM json_each(?) a CROSS JOIN host h ON h.origin = json_extract(a.value, '$[0]')
 CROSS JOIN seen s ON s.host_id = h.id AND s.key = json_extract(a.value, '$[1]')
 LEFT JOIN record r ON r.host_id = s.host_id AND r.key = s.key;
 
--- name: likeness_find
+-- name: duplicate_index_find
 -- Takes as many keys as are wanted.
-SELECT key, record_id FROM likeness WHERE key IN (?);
+SELECT key, record_id FROM duplicate_index WHERE key IN (?);
 
--- name: likeness_add
-INSERT OR IGNORE INTO likeness (key, record_id) VALUES (?, ?);
+-- name: duplicate_index_add
+INSERT OR IGNORE INTO duplicate_index (key, record_id) VALUES (?, ?);
 
--- name: likeness_remove
-DELETE FROM likeness WHERE key = ? AND record_id = ?;
+-- name: duplicate_index_remove
+DELETE FROM duplicate_index WHERE key = ? AND record_id = ?;
 
--- name: likeness_kept
+-- name: duplicate_index_backups
 -- Rows that wait for their place, packed, some of them under each of these names.
-SELECT value FROM meta WHERE name >= 'likeness waits ' AND name < 'likeness waits!';
+SELECT value FROM meta WHERE name >= 'duplicate_index waits ' AND name < 'duplicate_index waits!';
 
--- name: likeness_placed
-DELETE FROM meta WHERE name >= 'likeness waits ' AND name < 'likeness waits!';
+-- name: duplicate_index_clear_backups
+DELETE FROM meta WHERE name >= 'duplicate_index waits ' AND name < 'duplicate_index waits!';
 
 -- name: originals
 -- Takes a JSON array of record ids.
@@ -455,7 +455,7 @@ SELECT id, at, page, body FROM content WHERE id > ? ORDER BY id LIMIT ?;
 -- name: cursor_begin
 INSERT OR IGNORE INTO cursor (sink, seq, position) VALUES (?, 0, 0);
 
--- name: cursor_of
+-- name: cursor_get
 SELECT seq, position FROM cursor WHERE sink = ?;
 
 -- name: cursors
@@ -497,19 +497,19 @@ UPDATE meta SET value = :value WHERE name = :name AND value = :was;
 SELECT coalesce((SELECT max(id) FROM record), 0), coalesce((SELECT max(id) FROM visit), 0),
        max(coalesce((SELECT max(id) FROM content), 0), coalesce((SELECT max(seq) FROM cursor), 0));
 
--- name: record_of
+-- name: record_get
 SELECT r.*, h.origin AS origin FROM record r JOIN host h ON h.id = r.host_id WHERE r.host_id = ? AND r.key = ?;
 
--- name: url_of_record
+-- name: record_url
 SELECT h.origin || r.path FROM record r JOIN host h ON h.id = r.host_id WHERE r.id = ?;
 
--- name: content_of
+-- name: content_get
 SELECT page, body FROM content WHERE id = ?;
 
--- name: agenda_counts
+-- name: due_task_counts
 SELECT sum(due <= ?), sum(due <= ?), sum(due <= ?), sum(due <= ?), count(*) FROM queue;
 
--- name: agenda
+-- name: due_tasks
 -- The first tasks of all hosts, with what their last visits say.
 SELECT h.origin || q.path, q.due, q.rank, q.source,
        (SELECT v.detail FROM record r JOIN visit v ON v.id = r.last_visit WHERE r.id = q.record_id)
@@ -520,21 +520,21 @@ ORDER BY q.due, h.id, q.rank, q.key;
 SELECT count(*) FROM host;
 
 -- name: hosts_busiest
-SELECT id, origin, waiting, turn_at, state, robots FROM host WHERE waiting > 0 ORDER BY waiting DESC LIMIT ?;
+SELECT id, origin, waiting, ready_at, state, robots FROM host WHERE waiting > 0 ORDER BY waiting DESC LIMIT ?;
 
 -- name: hosts_due
 -- Those with a task that is due: one that only keeps up with its pages may have its turn long before the next.
-SELECT count(*), coalesce(sum(waiting), 0) FROM host h WHERE waiting > 0 AND turn_at <= :now
+SELECT count(*), coalesce(sum(waiting), 0) FROM host h WHERE waiting > 0 AND ready_at <= :now
   AND EXISTS (SELECT 1 FROM (SELECT 0 AS rank UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3) ranks
               WHERE EXISTS (SELECT 1 FROM queue q WHERE q.host_id = h.id AND q.rank = ranks.rank AND q.due <= :now_ms));
 
--- name: hosts_next_turn
+-- name: hosts_next_claim
 -- Of the hosts whose turns come first, the task that is due first.
-SELECT min(max(h.turn_at, first.due / 1000.0))
-FROM (SELECT id, turn_at FROM host WHERE waiting > 0 ORDER BY turn_at LIMIT 1000) h
+SELECT min(max(h.ready_at, first.due / 1000.0))
+FROM (SELECT id, ready_at FROM host WHERE waiting > 0 ORDER BY ready_at LIMIT 1000) h
 JOIN (SELECT host_id, min(due) AS due FROM (
     SELECT host_id, (SELECT due FROM queue q WHERE q.host_id = hosts.host_id AND q.rank = ranks.rank ORDER BY due LIMIT 1) AS due
-    FROM (SELECT id AS host_id FROM host WHERE waiting > 0 ORDER BY turn_at LIMIT 1000) hosts,
+    FROM (SELECT id AS host_id FROM host WHERE waiting > 0 ORDER BY ready_at LIMIT 1000) hosts,
          (SELECT 0 AS rank UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3) ranks
 ) GROUP BY host_id) first ON first.host_id = h.id;
 
@@ -565,19 +565,19 @@ UPDATE record SET state = 'waiting', attempt = 0 WHERE id = ?;
 -- A URL that is dead, parked, or was settled without a page.
 SELECT r.*, h.origin AS origin FROM host h JOIN record r ON r.host_id = h.id
 WHERE h.origin = ? AND r.key = ? AND (r.state IN ('dead', 'parked') OR (
-    r.state = 'settled' AND r.content_id IS NULL AND coalesce(r.catalogue, '') = '' AND r.error_message IS NOT NULL));
+    r.state = 'settled' AND r.content_id IS NULL AND coalesce(r.url_list, '') = '' AND r.error_message IS NOT NULL));
 
 -- name: requeue
 UPDATE record SET state = 'waiting', attempt = 0, next_visit_at = ?, depth = ?, priority = ?, source = ? WHERE id = ?;
 
--- name: revisit
+-- name: requeue_settled
 -- Settled tasks with ids above one and up to another that are worth another visit wait again; gives their rows of the
 -- queue, in the order they were found. Guesses (6, 7) that nothing was behind are left alone.
 UPDATE record SET state = 'waiting', attempt = 0, next_visit_at = :now_ms
 WHERE id > :above AND id <= :up_to AND state = 'settled' AND last_visit_at <= :now_ms
-  AND (content_id IS NOT NULL OR catalogue <> '' OR (http_status IN (404, 410) AND source NOT IN (6, 7)))
+  AND (content_id IS NOT NULL OR url_list <> '' OR (http_status IN (404, 410) AND source NOT IN (6, 7)))
 RETURNING host_id, 3 - priority, discovered_at, key, path, depth, source, discovered_at, via, 0, id, chain,
-          CASE WHEN catalogue IS NOT NULL THEN 16 END;
+          CASE WHEN url_list IS NOT NULL THEN 16 END;
 
 -- name: round_begin
 UPDATE tally SET count = 0 WHERE name = 'pages_this_round';

@@ -6,11 +6,11 @@ from collections import deque
 from collections.abc import Sequence
 from itertools import islice
 
-from tenax.database.page_codec import EVENTS_BYTES
+from tenax.database.page_codec import MAX_EVENT_BYTES
 from tenax.model import Event
 
-EVENTS_KEPT = 500
-"""Unless their texts are longer than `EVENTS_BYTES`."""
+MAX_RECENT_EVENTS = 500
+"""Unless their texts are longer than `MAX_EVENT_BYTES`."""
 
 
 class RecentEvents:
@@ -23,15 +23,15 @@ class RecentEvents:
     def add(self, events: Sequence[Event]) -> None:
         self._events.extend(events)
         self._text_bytes += sum(event.page.text_bytes for event in events)
-        while len(self._events) > EVENTS_KEPT or self._text_bytes > EVENTS_BYTES:
-            self._forget_first()
+        while len(self._events) > MAX_RECENT_EVENTS or self._text_bytes > MAX_EVENT_BYTES:
+            self._drop_first()
 
-    def after(self, seq: int, limit: int) -> list[Event]:
+    def events_after(self, seq: int, limit: int) -> list[Event]:
         """Those that follow this one; none when the next one is not here. Those before it are forgotten."""
         while self._events and self._events[0].seq <= seq:
-            self._forget_first()
+            self._drop_first()
         is_next = bool(self._events) and self._events[0].seq == seq + 1
         return list(islice(self._events, limit)) if is_next else []
 
-    def _forget_first(self) -> None:
+    def _drop_first(self) -> None:
         self._text_bytes -= self._events.popleft().page.text_bytes

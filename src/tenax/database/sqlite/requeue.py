@@ -11,10 +11,10 @@ from tenax.database import rows
 from tenax.database.rows import milliseconds
 from tenax.database.schedule import Entry
 from tenax.database.sqlite.schema import queries, transaction, write_rows
-from tenax.database.sqlite.settle import ROUND
-from tenax.model import Offer, Source
+from tenax.database.sqlite.settle import ROUND_KEY
+from tenax.model import Candidate, Source
 
-REVISITED_AT_ONCE = 5000
+RECORD_BATCH_SIZE = 5000
 """Records looked at in one transaction: others get their turn in between, and memory stays small."""
 
 
@@ -29,67 +29,69 @@ def replay(db: sqlite3.Connection, urls: Sequence[str] | None, needs_browser: bo
         for row in cursor.execute(sql["dead_letters"], (0, -1)).fetchall():
             if wanted is not None and row["origin"] + row["path"] not in wanted:
                 continue
-            if needs_browser and not rows.waits_for_browser(row):
+            if needs_browser and not rows.is_waiting_for_browser(row):
                 continue
             entry = Entry(
                 3 - row["priority"], milliseconds(now), row["key"], row["path"], row["depth"],
                 rows.SOURCE_NUMBER[Source.REPLAY], row["discovered_at"], row["via"], 0, row["id"], row["chain"],
-                rows.CATALOGUE if row["catalogue"] is not None else None,
+                rows.HINT_URL_LIST if row["url_list"] is not None else None,
             )  # fmt: skip
             db.execute(sql["queue_add"], (row["host_id"], *entry.columns))
             db.execute(sql["replay"], (row["id"],))
-            db.execute(sql["host_waiting"], (1, now, row["host_id"]))
-            rows.count_back(row, tally)
+            db.execute(sql["host_add_waiting"], (1, now, row["host_id"]))
+            rows.count_requeued(row, tally)
         db.executemany(sql["tally_add"], list(tally.items()))
     return tally
 
 
-def requeue(db: sqlite3.Connection, url_key: Callable[[str], int], offers: Sequence[Offer], now: float) -> Counter[str]:
+def requeue(
+    db: sqlite3.Connection, url_key: Callable[[str], int], candidates: Sequence[Candidate], now: float
+) -> Counter[str]:
     """URLs that a person names again wait, unless they have a page or wait already."""
     sql, due = queries(), milliseconds(now)
     tally: Counter[str] = Counter()
     with transaction(db):
         cursor = db.cursor()
         cursor.row_factory = sqlite3.Row
-        for offer in offers:
-            row = cursor.execute(sql["requeue_find"], (offer.origin, url_key(offer.url))).fetchone()
+        for candidate in candidates:
+            row = cursor.execute(sql["requeue_find"], (candidate.origin, url_key(candidate.url))).fetchone()
             if row is None:
                 continue
-            source = rows.SOURCE_NUMBER[offer.source]
+            source = rows.SOURCE_NUMBER[candidate.source]
             entry = Entry(
-                3 - offer.priority, due, row["key"], row["path"], offer.depth, source, row["discovered_at"],
-                row["via"], 0, row["id"], row["chain"], rows.WHOLE,
+                3 - candidate.priority, due, row["key"], row["path"], candidate.depth, source, row["discovered_at"],
+                row["via"], 0, row["id"], row["chain"], rows.HINT_UNCONDITIONAL,
             )  # fmt: skip
             db.execute(sql["queue_add"], (row["host_id"], *entry.columns))
-            db.execute(sql["requeue"], (due, offer.depth, offer.priority, source, row["id"]))
-            db.execute(sql["host_waiting"], (1, now, row["host_id"]))
-            rows.count_back(row, tally)
+            db.execute(sql["requeue"], (due, candidate.depth, candidate.priority, source, row["id"]))
+            db.execute(sql["host_add_waiting"], (1, now, row["host_id"]))
+            rows.count_requeued(row, tally)
         db.executemany(sql["tally_add"], list(tally.items()))
     return tally
 
 
 def unpark(db: sqlite3.Connection, causes: Sequence[str], now: float) -> Counter[str]:
     """The next part of the parked tasks waits again."""
-    part = {"causes": rows.encode(causes).decode(), "most": REVISITED_AT_ONCE, "now_ms": milliseconds(now)}
+    part = {"causes": rows.encode(causes).decode(), "most": RECORD_BATCH_SIZE, "now_ms": milliseconds(now)}
     with transaction(db):
         back = db.execute(queries()["unpark"], part).fetchall()
         return _enqueue(db, back, "parked", now)
 
 
-def ask_again(db: sqlite3.Connection, record_ids: Sequence[int], now: float) -> Counter[str]:
+def refetch(db: sqlite3.Connection, record_ids: Sequence[int], now: float) -> Counter[str]:
     """Settled records wait for another visit."""
     part = {"ids": rows.encode(record_ids).decode(), "now_ms": milliseconds(now)}
     with transaction(db):
-        back = db.execute(queries()["ask_again"], part).fetchall()
+        back = db.execute(queries()["refetch"], part).fetchall()
         return _enqueue(db, back, "settled", now)
 
 
-def _enqueue(db: sqlite3.Connection, back: Sequence[tuple[Any, ...]], state: str, now: float) -> Counter[str]:
+def _enqueue(db: sqlite3.Connection, queue_rows: Sequence[tuple[Any, ...]], state: str, now: float) -> Counter[str]:
     """Rows of the queue, of tasks that were in this state."""
-    write_rows(db, "queue_add", back)
-    hosts = Counter(row[0] for row in back)
-    db.executemany(queries()["host_waiting"], [(count, now, host_id) for host_id, count in hosts.items()])
-    tally = Counter({"waiting": len(back), state: -len(back)})
+    write_rows(db, "queue_add", queue_rows)
+    hosts = Counter(row[0] for row in queue_rows)
+    db.executemany(queries()["host_add_waiting"], [(count, now, host_id) for host_id, count in hosts.items()])
+    tally = Counter({"waiting": len(queue_rows), state: -len(queue_rows)})
     db.executemany(queries()["tally_add"], list(tally.items()))
     return tally
 
@@ -98,16 +100,16 @@ def begin_round(db: sqlite3.Connection, now: float) -> int:
     """From now on pages count as visited anew; gives the highest record to look at."""
     sql = queries()
     with transaction(db):
-        db.execute(sql["meta_put"], (ROUND, str(milliseconds(now)).encode()))
+        db.execute(sql["meta_put"], (ROUND_KEY, str(milliseconds(now)).encode()))
         db.execute(sql["round_begin"])
         highest: int = db.execute(sql["highest_ids"]).fetchone()[0]
     return highest
 
 
-def revisit(db: sqlite3.Connection, above: int, now: float) -> Counter[str]:
+def requeue_settled(db: sqlite3.Connection, above: int, now: float) -> Counter[str]:
     """The next part of the records: those settled with something to ask for again wait."""
     sql = queries()
-    part = {"above": above, "up_to": above + REVISITED_AT_ONCE, "now_ms": milliseconds(now)}
+    part = {"above": above, "up_to": above + RECORD_BATCH_SIZE, "now_ms": milliseconds(now)}
     with transaction(db):
-        waiting = db.execute(sql["revisit"], part).fetchall()
+        waiting = db.execute(sql["requeue_settled"], part).fetchall()
         return _enqueue(db, waiting, "settled", now)

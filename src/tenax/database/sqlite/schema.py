@@ -14,26 +14,26 @@ from itertools import accumulate, chain
 from pathlib import Path
 from typing import IO, Any
 
-from tenax.config import LedgerConfig
-from tenax.database.statements import statements_of
-from tenax.errors import LedgerBusy, LedgerMissing, LedgerUnusable, StorageFull, TenaxError
+from tenax.config import DatabaseConfig
+from tenax.database.statements import load_statements
+from tenax.errors import DatabaseBusy, DatabaseNotFound, DatabaseUnusable, StorageFull, TenaxError
 
 SCHEMA_VERSION = 5
-APPLICATION_ID = 0x7E7A_C001  # marks the file as a Tenax ledger
+APPLICATION_ID = 0x7E7A_C001  # marks the file as a Tenax database
 
-ROWS_AT_ONCE = (256, 64, 16, 4, 1)
-VALUES_AT_ONCE = (1, 17, 64, 256, 512, 1024)
-FULL_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+ROW_BATCH_SIZES = (256, 64, 16, 4, 1)
+VALUE_BATCH_SIZES = (1, 17, 64, 256, 512, 1024)
+DISK_FULL_ERRNOS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 @cache
 def queries() -> dict[str, str]:
     """The statements of `queries.sql` by name."""
-    return statements_of("tenax.database.sqlite")
+    return load_statements("tenax.database.sqlite")
 
 
 @cache
-def many_rows(name: str, count: int) -> str:
+def multi_row_statement(name: str, count: int) -> str:
     """A statement that takes the values of one row, by name, made to take those of so many."""
     head, values, rest = queries()[name].partition("VALUES ")
     depths = accumulate((mark == "(") - (mark == ")") for mark in rest)
@@ -49,27 +49,29 @@ def write_rows(connection: sqlite3.Connection, name: str, values: Sequence[tuple
     """
     at = 0
     returned: list[Any] = []
-    for size in ROWS_AT_ONCE:
+    for size in ROW_BATCH_SIZES:
         while len(values) - at >= size:
             flat = list(chain.from_iterable(values[at : at + size]))
-            returned += connection.execute(many_rows(name, size), flat).fetchall()
+            returned += connection.execute(multi_row_statement(name, size), flat).fetchall()
             at += size
     return returned
 
 
-def one_of_many(connection: sqlite3.Connection, name: str, values: Sequence[int]) -> list[Any]:
+def select_many(connection: sqlite3.Connection, name: str, values: Sequence[int]) -> list[Any]:
     """The rows of a statement with one `IN (?)`, for many values. The last is repeated to fill the brackets up: there
     are few statements then, and each is prepared once."""
     found: list[Any] = []
-    for at in range(0, len(values), VALUES_AT_ONCE[-1]):
-        part = list(values[at : at + VALUES_AT_ONCE[-1]])
-        size = next(size for size in VALUES_AT_ONCE if size >= len(part))
-        found += connection.execute(_many_values(name, size), part + part[-1:] * (size - len(part))).fetchall()
+    for at in range(0, len(values), VALUE_BATCH_SIZES[-1]):
+        part = list(values[at : at + VALUE_BATCH_SIZES[-1]])
+        size = next(size for size in VALUE_BATCH_SIZES if size >= len(part))
+        found += connection.execute(
+            _multi_value_statement(name, size), part + part[-1:] * (size - len(part))
+        ).fetchall()
     return found
 
 
 @cache
-def _many_values(name: str, count: int) -> str:
+def _multi_value_statement(name: str, count: int) -> str:
     return queries()[name].replace("(?)", f"({', '.join('?' * count)})")
 
 
@@ -93,7 +95,7 @@ class OwnerLock:
         self._path = file.with_name(file.name + ".lock")
         self._handle: IO[str] | None = None
 
-    def take(self) -> bool:
+    def acquire(self) -> bool:
         handle = self._path.open("w")
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -103,7 +105,7 @@ class OwnerLock:
         self._handle = handle
         return True
 
-    def is_held_by_another(self) -> bool:
+    def is_owned_by_other(self) -> bool:
         """False too when it cannot be told: nobody lets us look."""
         try:
             with self._path.open() as handle:
@@ -114,72 +116,74 @@ class OwnerLock:
             return False
         return False
 
-    def give_up(self) -> None:
+    def release(self) -> None:
         if self._handle is not None:
             self._handle.close()
             self._handle = None
 
 
 @contextmanager
-def owned(file: Path) -> Iterator[None]:
-    """Hold the ledger's lock for a moment, without opening it. Raises `LedgerBusy`."""
-    lock = _taken(file)
+def lock_database(file: Path) -> Iterator[None]:
+    """Hold the database's lock for a moment, without opening it. Raises `DatabaseBusy`."""
+    lock = _acquire_lock(file)
     try:
         yield
     finally:
-        lock.give_up()
+        lock.release()
 
 
-def _taken(file: Path) -> OwnerLock:
+def _acquire_lock(file: Path) -> OwnerLock:
     lock = OwnerLock(file)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        is_free = lock.take()
+        is_free = lock.acquire()
     except OSError as error:
-        raise translated(error, file) from None
+        raise translate_error(error, file) from None
     if not is_free:
-        raise LedgerBusy(f"{file} is in use by another process; wait for it or stop it, or give another --out")
+        raise DatabaseBusy(f"{file} is in use by another process; wait for it or stop it, or give another --dir")
     return lock
 
 
-def open_for_writing(file: Path, config: LedgerConfig) -> tuple[sqlite3.Connection, OwnerLock]:
-    """Create or open the ledger as its only writer."""
-    lock = _taken(file)
+def open_for_writing(file: Path, config: DatabaseConfig) -> tuple[sqlite3.Connection, OwnerLock]:
+    """Create or open the database as its only writer."""
+    lock = _acquire_lock(file)
     try:
         connection = sqlite3.connect(file, isolation_level=None, check_same_thread=False, cached_statements=256)
         _prepare(connection, file, config)
     except (sqlite3.Error, OSError) as error:
-        lock.give_up()
-        raise translated(error, file) from None
+        lock.release()
+        raise translate_error(error, file) from None
     except TenaxError:
-        lock.give_up()
+        lock.release()
         raise
     return connection, lock
 
 
 def open_for_reading(file: Path) -> sqlite3.Connection:
-    """Look into a ledger, also while another process writes to it."""
+    """Look into a database, also while another process writes to it."""
     if not file.is_file():
-        raise LedgerMissing(f"there is no crawl in {file.parent}; start one with: tenax crawl URL --out {file.parent}")
+        raise DatabaseNotFound(
+            f"there is no crawl in {file.parent}; start one with: tenax crawl URL --dir {file.parent}"
+        )
     try:
-        return _connected_to_read(file, "mode=ro")
+        return _connect_read_only(file, "mode=ro")
     except sqlite3.Error as error:
         if not _is_unwritable(error):
-            raise translated(error, file) from None
+            raise translate_error(error, file) from None
     # SQLite makes two files beside the database even to read it, and may not do so here.
-    if OwnerLock(file).is_held_by_another():
-        raise LedgerUnusable(f"{file} is being written, but the files beside it cannot be read; check permissions")
+    if OwnerLock(file).is_owned_by_other():
+        raise DatabaseUnusable(f"{file} is being written, but the files beside it cannot be read; check permissions")
     wal = file.with_name(f"{file.name}-wal")
     try:
         if wal.exists() and wal.stat().st_size:
             # Left by a crash, and part of the database: read into memory. That mode has no locks, and needs none.
-            return _connected_to_read(file, "mode=ro&vfs=unix-none", "PRAGMA locking_mode = EXCLUSIVE")
-        return _connected_to_read(file, "mode=ro&immutable=1")
+            return _connect_read_only(file, "mode=ro&vfs=unix-none", "PRAGMA locking_mode = EXCLUSIVE")
+        return _connect_read_only(file, "mode=ro&immutable=1")
     except (sqlite3.Error, OSError):
-        raise LedgerUnusable(f"{file} cannot be read; check its permissions and those of its directory") from None
+        raise DatabaseUnusable(f"{file} cannot be read; check its permissions and those of its directory") from None
 
 
-def _connected_to_read(file: Path, options: str, *settings: str) -> sqlite3.Connection:
+def _connect_read_only(file: Path, options: str, *settings: str) -> sqlite3.Connection:
     connection = sqlite3.connect(f"{file.resolve().as_uri()}?{options}", uri=True, check_same_thread=False)
     try:
         for setting in (*settings, "PRAGMA temp_store = MEMORY"):
@@ -192,13 +196,13 @@ def _connected_to_read(file: Path, options: str, *settings: str) -> sqlite3.Conn
     return connection
 
 
-def abandon(connection: sqlite3.Connection) -> None:
+def abandon_connection(connection: sqlite3.Connection) -> None:
     """Leave it open for as long as this process lives, whoever forgets about it. Closing it would delete the WAL by its
     name, and where its files were replaced that is the WAL of another database."""
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
 
 
-def _prepare(connection: sqlite3.Connection, file: Path, config: LedgerConfig) -> None:
+def _prepare(connection: sqlite3.Connection, file: Path, config: DatabaseConfig) -> None:
     is_new = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
     if not is_new:
         _check_identity(connection, file)  # before anything is changed in it
@@ -216,57 +220,57 @@ def _prepare(connection: sqlite3.Connection, file: Path, config: LedgerConfig) -
 
 def _check_identity(connection: sqlite3.Connection, file: Path) -> None:
     if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
-        raise LedgerUnusable(f"{file} is a database, but not a Tenax ledger; give another --out")
+        raise DatabaseUnusable(f"{file} is a database, but not a Tenax database; give another --dir")
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if version > SCHEMA_VERSION:
-        raise LedgerUnusable(
-            f"{file} was written by a newer Tenax (its ledger has version {version}, this one knows {SCHEMA_VERSION}); "
+        raise DatabaseUnusable(
+            f"{file} was written by a newer Tenax (its database has version {version}, this one knows {SCHEMA_VERSION}); "
             "upgrade Tenax to open it"
         )
     if version < SCHEMA_VERSION:
-        raise LedgerUnusable(
-            f"{file} was written by an older Tenax (its ledger has version {version}, this one knows {SCHEMA_VERSION} "
-            "only); go on with that Tenax, or start anew in another --out"
+        raise DatabaseUnusable(
+            f"{file} was written by an older Tenax (its database has version {version}, this one knows {SCHEMA_VERSION} "
+            "only); go on with that Tenax, or start anew in another --dir"
         )
 
 
 def key_secret(connection: sqlite3.Connection) -> bytes:
-    """What the keys of this ledger's URLs are salted with; never leaves the process."""
+    """What the keys of this database's URLs are salted with; never leaves the process."""
     secret: bytes = connection.execute(queries()["meta_get"], ("key_secret",)).fetchone()[0]
     return secret
 
 
-def translated(error: Exception, file: Path) -> TenaxError:
+def translate_error(error: Exception, file: Path) -> TenaxError:
     """A SQLite or system error in our words; the one place where that happens."""
     if isinstance(error, OSError):
-        if error.errno in FULL_DISK:
-            return _full(file)
+        if error.errno in DISK_FULL_ERRNOS:
+            return _disk_full_error(file)
         if isinstance(error, (FileExistsError, NotADirectoryError)):
-            return LedgerUnusable(f"{file.parent} is not a directory; give another --out")
-        return LedgerUnusable(
+            return DatabaseUnusable(f"{file.parent} is not a directory; give another --dir")
+        return DatabaseUnusable(
             f"{file} cannot be written: {os.strerror(error.errno or 0)}; check the directory's permissions"
         )
     code = getattr(error, "sqlite_errorname", "")
     if code == "SQLITE_FULL" or code == "SQLITE_IOERR_WRITE":
-        return _full(file)
+        return _disk_full_error(file)
     if code.startswith("SQLITE_BUSY"):
-        return LedgerBusy(
+        return DatabaseBusy(
             f"another program is writing to {file}; wait for it or stop it, and run the same command again"
         )
     if _is_unwritable(error):
-        return LedgerUnusable(f"{file} cannot be written; check its permissions and those of its directory")
+        return DatabaseUnusable(f"{file} cannot be written; check its permissions and those of its directory")
     if code in ("SQLITE_CORRUPT", "SQLITE_NOTADB") or code.startswith("SQLITE_CORRUPT"):
-        return LedgerUnusable(
+        return DatabaseUnusable(
             f"{file} is damaged or not a database ({error}); move it away to start anew, or restore a copy of it"
         )
-    return LedgerUnusable(f"{file}: {error}")
+    return DatabaseUnusable(f"{file}: {error}")
 
 
 def _is_unwritable(error: Exception) -> bool:
     return getattr(error, "sqlite_errorname", "").startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM"))
 
 
-def _full(file: Path) -> StorageFull:
+def _disk_full_error(file: Path) -> StorageFull:
     return StorageFull(
         f"the disk that holds {file.parent} is full; everything committed is safe: "
         "free some space and run the same command again"

@@ -8,22 +8,30 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import chain, count
 
-from tenax.database import Likeness, rows
-from tenax.database.duplicates import Duplicates, Original
-from tenax.database.robots_cache import RobotsWritten
+from tenax.database import Similarity, rows
+from tenax.database.duplicates import DuplicateSearch, Original
+from tenax.database.robots_cache import StoredRobotsHashes
 from tenax.database.schedule import Entry
-from tenax.database.sqlite.schema import one_of_many, queries, write_rows
-from tenax.database.visit_rows import Effects, Numbers, Settling, Stored, effects_of, prints_of, to_look_up
-from tenax.model import Again, Held, HostRecord
+from tenax.database.sqlite.schema import queries, select_many, write_rows
+from tenax.database.visit_rows import (
+    Effects,
+    NewIds,
+    PendingVisit,
+    StoredPage,
+    build_duplicate_keys,
+    compute_effects,
+    known_record_ids,
+)
+from tenax.model import HostRecord, Reschedule, StoredCopy
 
-ROUND = "round_began"
+ROUND_KEY = "round_began"
 """The name under which the time is kept since when pages count as visited anew, in milliseconds."""
-MOST_WAITING = 8192
-"""Rows of `likeness` that wait to be written together: those of about 500 pages."""
+MAX_BUFFERED_ROWS = 8192
+"""Rows of `similarity` that wait to be written together: those of about 500 pages."""
 
 
-class LikenessRows:
-    """The table `likeness`. Its keys lie all over it, so that nearly each of a page's 17 rows changes a block of the
+class DuplicateIndex:
+    """The table `similarity`. Its keys lie all over it, so that nearly each of a page's 17 rows changes a block of the
     file that nothing else changes: more is written for them than for the page itself. Many together share blocks, so
     new rows wait in memory until there are many. A copy of them waits in `meta`, written with the pages that they are
     of: if the process dies, the next one puts them in their place. All calls are made within a transaction."""
@@ -31,133 +39,134 @@ class LikenessRows:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._db = connection
         self._sql = queries()
-        self._waiting: list[tuple[int, int]] = []
-        self._waiting_keys: set[int] = set()
-        self._copies = 0
-        for (copy,) in connection.execute(self._sql["likeness_kept"]).fetchall():
-            self._wait([(key, record_id) for key, record_id in _ROW.iter_unpack(copy)])
+        self._buffered: list[tuple[int, int]] = []
+        self._buffered_keys: set[int] = set()
+        self._backup_count = 0
+        for (copy,) in connection.execute(self._sql["duplicate_index_backups"]).fetchall():
+            self._buffer([(key, record_id) for key, record_id in _ROW.iter_unpack(copy)])
 
     def find(self, keys: Sequence[int]) -> list[tuple[int, int]]:
-        found: list[tuple[int, int]] = one_of_many(self._db, "likeness_find", keys)
-        if self._waiting_keys.isdisjoint(keys):
+        found: list[tuple[int, int]] = select_many(self._db, "duplicate_index_find", keys)
+        if self._buffered_keys.isdisjoint(keys):
             return found
         wanted = set(keys)
-        return found + [row for row in self._waiting if row[0] in wanted]
+        return found + [row for row in self._buffered if row[0] in wanted]
 
-    def change(self, left: Sequence[tuple[int, int]], entered: Sequence[tuple[int, int]]) -> None:
+    def update(self, removed: Sequence[tuple[int, int]], added: Sequence[tuple[int, int]]) -> None:
         """The last act of a transaction: what waits in memory is not rolled back."""
-        if any(key in self._waiting_keys for key, _ in left):
-            self.place()
-        self._db.executemany(self._sql["likeness_remove"], left)
-        if not entered:
+        if any(key in self._buffered_keys for key, _ in removed):
+            self.flush()
+        self._db.executemany(self._sql["duplicate_index_remove"], removed)
+        if not added:
             return
-        copy = struct.pack(f"<{2 * len(entered)}q", *chain.from_iterable(entered))
-        self._db.execute(self._sql["meta_put"], (f"likeness waits {self._copies}", copy))
-        self._copies += 1
-        self._wait(entered)
-        if len(self._waiting) >= MOST_WAITING:
-            self.place()
+        copy = struct.pack(f"<{2 * len(added)}q", *chain.from_iterable(added))
+        self._db.execute(self._sql["meta_put"], (f"duplicate_index waits {self._backup_count}", copy))
+        self._backup_count += 1
+        self._buffer(added)
+        if len(self._buffered) >= MAX_BUFFERED_ROWS:
+            self.flush()
 
-    def place(self) -> None:
+    def flush(self) -> None:
         """Write what waits."""
-        write_rows(self._db, "likeness_add", self._waiting)
-        self._db.execute(self._sql["likeness_placed"])
-        self._waiting.clear()
-        self._waiting_keys.clear()
-        self._copies = 0
+        write_rows(self._db, "duplicate_index_add", self._buffered)
+        self._db.execute(self._sql["duplicate_index_clear_backups"])
+        self._buffered.clear()
+        self._buffered_keys.clear()
+        self._backup_count = 0
 
-    def _wait(self, entered: Sequence[tuple[int, int]]) -> None:
-        self._waiting += entered
-        self._waiting_keys.update(key for key, _ in entered)
+    def _buffer(self, added: Sequence[tuple[int, int]]) -> None:
+        self._buffered += added
+        self._buffered_keys.update(key for key, _ in added)
 
 
 _ROW = struct.Struct("<qq")
 
 
-class Settler:
-    """Writes visits, within the transaction of the ledger's writer."""
+class VisitWriter:
+    """Writes visits, within the transaction of the database's writer."""
 
-    def __init__(self, connection: sqlite3.Connection, likeness: Likeness | None) -> None:
+    def __init__(self, connection: sqlite3.Connection, similarity: Similarity | None) -> None:
         self._db = connection
-        self._likeness = likeness
+        self._similarity = similarity
         self._sql = queries()
-        self._robots = RobotsWritten()
-        self.likeness_rows = LikenessRows(connection)
+        self._stored_robots = StoredRobotsHashes()
+        self.duplicate_index = DuplicateIndex(connection)
         highest = connection.execute(self._sql["highest_ids"]).fetchone()
-        self._numbers = Numbers(*(count(number + 1).__next__ for number in highest))
-        began = connection.execute(self._sql["meta_get"], (ROUND,)).fetchone()
-        self.round_began = int(began[0]) if began else 0
+        self._new_ids = NewIds(*(count(number + 1).__next__ for number in highest))
+        began = connection.execute(self._sql["meta_get"], (ROUND_KEY,)).fetchone()
+        self.round_started_ms = int(began[0]) if began else 0
 
-    def settle(self, settlings: Sequence[Settling]) -> Effects:
+    def write_visits(self, visits: Sequence[PendingVisit]) -> Effects:
         """Write what the visits themselves changed."""
-        stored = self._stored(to_look_up(settlings))
-        duplicates = Duplicates(self._likeness, prints_of(settlings, stored, self._likeness))
-        self._look_up(duplicates)
-        found = effects_of(settlings, stored, self._numbers, duplicates)
+        stored = self._load_stored_pages(known_record_ids(visits))
+        duplicates = DuplicateSearch(self._similarity, build_duplicate_keys(visits, stored, self._similarity))
+        self._load_duplicates(duplicates)
+        found = compute_effects(visits, stored, self._new_ids, duplicates)
         write_rows(self._db, "visit_add", found.visits)
-        write_rows(self._db, "record_put", found.bare)
+        write_rows(self._db, "record_put", found.records_without_page)
         write_rows(self._db, "record_put_page", found.pages)
         write_rows(self._db, "content_add", found.contents)
         write_rows(self._db, "link_put", found.links)
-        self._db.executemany(self._sql["cut_off_clear"], found.read_again)
-        write_rows(self._db, "cut_off_add", found.cut)
-        self._db.executemany(self._sql["record_catalogue"], found.catalogues)
-        self._db.executemany(self._sql["record_awaited"], found.awaited)
-        self._db.executemany(self._sql["record_freshness"], found.freshness)
+        self._db.executemany(self._sql["cut_off_clear"], found.refetched)
+        write_rows(self._db, "cut_off_add", found.cut_offs)
+        self._db.executemany(self._sql["record_url_list"], found.url_lists)
+        self._db.executemany(self._sql["record_missing_url_list"], found.missing_url_lists)
+        self._db.executemany(self._sql["record_change_history"], found.change_histories)
         self._db.executemany(self._sql["record_confirm"], found.confirmed)
-        places = [(one.host_id, *one.entry[:3]) for one in settlings]
+        places = [(one.host_id, *one.entry[:3]) for one in visits]
         self._db.execute(self._sql["queue_remove"], (rows.encode(places).decode(),))
-        found.arrivals = self._with_held(settlings, found)
+        found.arrivals = self._attach_stored_copies(visits, found)
         write_rows(self._db, "queue_add", [(host_id, *entry.columns) for host_id, entry in found.arrivals])
         return found
 
     def forget_robots(self) -> None:
         """What was written last may not have been kept: write it again."""
-        self._robots.forget()
+        self._stored_robots.forget()
 
-    def _stored(self, ids: list[int]) -> dict[int, Stored]:
+    def _load_stored_pages(self, ids: list[int]) -> dict[int, StoredPage]:
         if not ids:
             return {}
         found = self._db.execute(self._sql["stored_pages"], (rows.encode(ids).decode(),)).fetchall()
         return {
-            row[0]: Stored(row[1], row[2] > self.round_began, row[5], row[5:], row[6], row[3], row[4]) for row in found
+            row[0]: StoredPage(row[1], row[2] > self.round_started_ms, row[5], row[5:], row[6], row[3], row[4])
+            for row in found
         }
 
-    def _look_up(self, duplicates: Duplicates) -> None:
+    def _load_duplicates(self, duplicates: DuplicateSearch) -> None:
         keys = duplicates.keys
         if not keys:
             return
-        wanted = duplicates.found(self.likeness_rows.find(keys))
+        wanted = duplicates.load_index_rows(self.duplicate_index.find(keys))
         if wanted:
             rows_found = self._db.execute(self._sql["originals"], (rows.encode(wanted).decode(),))
-            duplicates.fetched(Original(*row) for row in rows_found)
+            duplicates.load_originals(Original(*row) for row in rows_found)
 
-    def _with_held(self, settlings: Sequence[Settling], found: Effects) -> list[tuple[int, Entry]]:
+    def _attach_stored_copies(self, visits: Sequence[PendingVisit], effects: Effects) -> list[tuple[int, Entry]]:
         """Tasks that wait again, with what is held of them by now."""
-        planned = [one for one in settlings if isinstance(one.visit.plan, Again)]
+        planned = [one for one in visits if isinstance(one.visit.plan, Reschedule)]
         return [
-            (host_id, entry._replace(held=self._held(one, entry)))
-            for one, (host_id, entry) in zip(planned, found.arrivals, strict=True)
+            (host_id, entry._replace(stored_copy=self._read_stored_copy(one, entry)))
+            for one, (host_id, entry) in zip(planned, effects.arrivals, strict=True)
         ]
 
-    def _held(self, one: Settling, entry: Entry) -> Held | None:
-        if entry.held is None and rows.http_status_of(one.visit.outcome) is None:
+    def _read_stored_copy(self, one: PendingVisit, entry: Entry) -> StoredCopy | None:
+        if entry.stored_copy is None and rows.outcome_http_status(one.visit.outcome) is None:
             return None  # nothing came of it yet
-        return rows.held_of(self._db.execute(self._sql["held"], {"id": entry.record_id}).fetchone())
+        return rows.stored_copy_from_row(self._db.execute(self._sql["stored_copy"], {"id": entry.record_id}).fetchone())
 
-    def learn(self, hosts: Mapping[int, HostRecord], waiting: Counter[int]) -> None:
+    def write_hosts(self, hosts: Mapping[int, HostRecord], waiting: Counter[int]) -> None:
         """Write the newest records of hosts, and how many more tasks wait there.
 
         A robots.txt only when it is another than the one written last.
         """
-        new = self._robots.new(hosts)
+        new = self._stored_robots.find_changed(hosts)
         copies = {host_id: rows.encode(copy) for host_id, copy in new.items()}
         self._db.executemany(
-            self._sql["host_learn"],
+            self._sql["host_update"],
             [
-                (waiting[host_id], record.next_at, rows.host_state(record), copies.get(host_id), host_id)
+                (waiting[host_id], record.next_at, rows.encode_host_state(record), copies.get(host_id), host_id)
                 for host_id, record in hosts.items()
             ],
         )
         for host_id, copy in new.items():
-            self._robots.written(host_id, copy)
+            self._stored_robots.mark_stored(host_id, copy)

@@ -1,4 +1,4 @@
-"""The window on the frontier: keeps the schedule filled from the file, read by the ledger's one thread."""
+"""The window on the frontier: keeps the schedule filled from the file, read by the database's one thread."""
 
 from __future__ import annotations
 
@@ -10,127 +10,127 @@ from typing import NamedTuple
 
 from tenax.clock import Clock
 from tenax.database import rows
-from tenax.database.schedule import AWAY_SECONDS, RANKS, Entry, Schedule, places
+from tenax.database.schedule import MAX_IDLE_SECONDS, RANKS, Entry, Schedule, window_cost
 from tenax.database.sqlite.schema import queries, transaction
 from tenax.model import HostRecord
 
-LOOK_PAUSE_SECONDS = 0.1
+SCAN_INTERVAL_SECONDS = 0.1
 """How often a crowded window looks for hosts that wait outside of it."""
 NEVER = float("inf")
 
 
-class Found(NamedTuple):
+class WindowRead(NamedTuple):
     """What the thread read for the window."""
 
     hosts: list[tuple[int, HostRecord]]
-    look_at: float
+    next_scan_at: float
     """When it is worth looking for hosts outside again."""
     tasks: list[tuple[int, list[Entry], int, float | None]]
 
 
 class Window:
-    """Hosts outside of the window wait in the file; `fill_soon` brings in those whose turn has come."""
+    """Hosts outside of the window wait in the file; `start_fill` brings in those whose turn has come."""
 
     def __init__(
-        self, schedule: Schedule, thread: Executor, clock: Clock, changed: Callable[[BaseException | None], None]
+        self, schedule: Schedule, thread: Executor, clock: Clock, on_change: Callable[[BaseException | None], None]
     ) -> None:
-        """`changed` is called when there may be more to claim, or with what went wrong."""
+        """`on_change` is called when there may be more to claim, or with what went wrong."""
         self._schedule = schedule
         self._thread = thread
         self._clock = clock
-        self._changed = changed
+        self._on_change = on_change
         self._sql = queries()
-        self._look_at = 0.0
-        self._crowded_until = 0.0
+        self._next_scan_at = 0.0
+        self._full_until = 0.0
         self.is_filling = False
-        self._asked: frozenset[int] = frozenset()
+        self._requested_hosts: frozenset[int] = frozenset()
         """The hosts whose tasks the thread was asked for, and has not brought yet."""
 
     def connect(self, connection: sqlite3.Connection) -> None:
         self._db = connection
 
-    def next_turn(self) -> float | None:
+    def next_claim_at(self) -> float | None:
         """When a claim may succeed, in the window or by a look outside of it; at once, while it is being filled."""
-        if self.is_filling or self._schedule.has_hungry:
+        if self.is_filling or self._schedule.should_refill:
             return 0.0
-        inside = self._schedule.next_turn()
-        turn = min(self._look_at, NEVER if inside is None else inside)
+        inside = self._schedule.next_claim_at()
+        turn = min(self._next_scan_at, NEVER if inside is None else inside)
         return None if turn == NEVER else turn
 
-    def arrived(self, host_id: int, entry: Entry, now: float) -> None:
+    def add_task(self, host_id: int, entry: Entry, now: float) -> None:
         """A task waits now at this host."""
         if host_id in self._schedule:
-            self._schedule.arrived(host_id, entry, now)
+            self._schedule.add_task(host_id, entry, now)
         else:
-            self._look_at = min(self._look_at, entry.due / 1000)
+            self._next_scan_at = min(self._next_scan_at, entry.due / 1000)
 
-    def in_hand(self, host_ids: Iterable[int]) -> dict[int, frozenset[int]]:
+    def loaded_keys(self, host_ids: Iterable[int]) -> dict[int, frozenset[int]]:
         """The keys of the tasks that memory holds of these hosts; hosts of which it may be about to hold others are
         left out."""
-        return self._schedule.in_hand(host_id for host_id in host_ids if host_id not in self._asked)
+        return self._schedule.loaded_keys(host_id for host_id in host_ids if host_id not in self._requested_hosts)
 
-    def look_again(self, now: float) -> None:
+    def reload(self, now: float) -> None:
         """Tasks wait now at many hosts."""
-        self._schedule.look_again()
-        self._look_at = min(self._look_at, now)
+        self._schedule.reload()
+        self._next_scan_at = min(self._next_scan_at, now)
 
-    def fill_soon(self, now: float) -> None:
+    def start_fill(self, now: float) -> None:
         """Have the thread read what the window asks for, unless it is at it already."""
-        wants_hosts = self._look_at <= now
-        if self.is_filling or not (wants_hosts or self._schedule.has_hungry):
+        wants_hosts = self._next_scan_at <= now
+        if self.is_filling or not (wants_hosts or self._schedule.should_refill):
             return
-        room = self._room(now) if wants_hosts else 0
-        hungry = self._schedule.hungry()
+        room = self._available_capacity(now) if wants_hosts else 0
+        hungry = self._schedule.refill_requests()
         if not hungry and room <= 0:
             return
         self.is_filling = True
-        self._asked = frozenset(host_id for host_id, _ in hungry)
+        self._requested_hosts = frozenset(host_id for host_id, _ in hungry)
         future = asyncio.get_running_loop().run_in_executor(self._thread, self._read_window, hungry, room, now)
-        future.add_done_callback(self._filled)
+        future.add_done_callback(self._on_filled)
 
-    def _room(self, now: float) -> int:
+    def _available_capacity(self, now: float) -> int:
         """How many hosts may come in now. When the window is full some leave it, but not at every look."""
-        if self._schedule.room <= 0 and self._crowded_until <= now:
-            self._schedule.make_room(now)
-            self._crowded_until = now + LOOK_PAUSE_SECONDS
-        self._look_at = NEVER if self._schedule.room > 0 else self._crowded_until
-        return self._schedule.room
+        if self._schedule.free_capacity <= 0 and self._full_until <= now:
+            self._schedule.evict_hosts(now)
+            self._full_until = now + SCAN_INTERVAL_SECONDS
+        self._next_scan_at = NEVER if self._schedule.free_capacity > 0 else self._full_until
+        return self._schedule.free_capacity
 
-    def _read_window(self, hungry: list[tuple[int, int]], room: int, now: float) -> Found:
+    def _read_window(self, refills: list[tuple[int, int]], capacity: int, now: float) -> WindowRead:
         """Hosts outside of the window whose turn has come, and the tasks that hosts inside of it ask for."""
         asleep: list[tuple[float, int]] = []
-        hosts, look_at = self._read_hosts(room, now, asleep) if room > 0 else ([], NEVER)
-        tasks = [self._read_tasks(host, limit, now, asleep) for host, limit in hungry]
+        hosts, look_at = self._read_hosts(capacity, now, asleep) if capacity > 0 else ([], NEVER)
+        tasks = [self._read_tasks(host, limit, now, asleep) for host, limit in refills]
         if asleep:
             with transaction(self._db):
-                self._db.executemany(self._sql["host_sleep"], asleep)
-        return Found(hosts, look_at, tasks)
+                self._db.executemany(self._sql["host_postpone"], asleep)
+        return WindowRead(hosts, look_at, tasks)
 
     def _read_hosts(
-        self, room: int, now: float, asleep: list[tuple[float, int]]
+        self, capacity: int, now: float, postponed: list[tuple[float, int]]
     ) -> tuple[list[tuple[int, HostRecord]], float]:
         """Who comes in, and when to look again. Who has new work but rests is put to sleep until it may be asked."""
         hosts: list[tuple[int, HostRecord]] = []
         look_at = NEVER
         # Those inside may all stand before the first one outside.
-        limit = len(self._schedule) + room + 1
+        limit = len(self._schedule) + capacity + 1
         waiting = self._db.execute(self._sql["hosts_with_work"], (limit,)).fetchall()
-        for host_id, turn_at in waiting:
+        for host_id, ready_at in waiting:
             if host_id in self._schedule:
                 continue
-            if turn_at > now or room <= 0:
-                return hosts, min(look_at, max(turn_at, now + LOOK_PAUSE_SECONDS))
-            record = rows.host_record(*self._db.execute(self._sql["host_by_id"], (host_id,)).fetchone())
-            if record.next_at > now + AWAY_SECONDS:
-                asleep.append((record.next_at, host_id))
+            if ready_at > now or capacity <= 0:
+                return hosts, min(look_at, max(ready_at, now + SCAN_INTERVAL_SECONDS))
+            record = rows.decode_host_record(*self._db.execute(self._sql["host_by_id"], (host_id,)).fetchone())
+            if record.next_at > now + MAX_IDLE_SECONDS:
+                postponed.append((record.next_at, host_id))
                 look_at = min(look_at, record.next_at)
             else:
                 hosts.append((host_id, record))
-                room -= places(record)
-        return hosts, look_at if len(waiting) < limit else now + LOOK_PAUSE_SECONDS
+                capacity -= window_cost(record)
+        return hosts, look_at if len(waiting) < limit else now + SCAN_INTERVAL_SECONDS
 
     def _read_tasks(
-        self, host_id: int, limit: int, now: float, asleep: list[tuple[float, int]]
+        self, host_id: int, limit: int, now: float, postponed: list[tuple[float, int]]
     ) -> tuple[int, list[Entry], int, float | None]:
         """What is due at a host, best first, and when the next task is."""
         sql, now_ms = self._sql, int(now * 1000)
@@ -139,7 +139,7 @@ class Window:
             # Of each level one at least, so that the host can see which task has waited longest.
             asked = (host_id, rank, now_ms, max(limit - len(due), 1))
             due.extend(map(Entry._make, self._db.execute(sql["queue_due"], asked).fetchall()))
-        due = [entry if entry.record_id is None else self._with_held(entry, entry.record_id) for entry in due]
+        due = [entry if entry.record_id is None else self._attach_stored_copy(entry, entry.record_id) for entry in due]
         next_due = None
         if len(due) < limit:
             later = [
@@ -149,27 +149,31 @@ class Window:
             ]
             next_due = min(later) / 1000 if later else None
         if not due and next_due is not None:
-            asleep.append((next_due, host_id))
+            postponed.append((next_due, host_id))
         return host_id, due, limit, next_due
 
-    def _with_held(self, entry: Entry, record_id: int) -> Entry:
-        return entry._replace(held=rows.held_of(self._db.execute(self._sql["held"], {"id": record_id}).fetchone()))
+    def _attach_stored_copy(self, entry: Entry, record_id: int) -> Entry:
+        return entry._replace(
+            stored_copy=rows.stored_copy_from_row(
+                self._db.execute(self._sql["stored_copy"], {"id": record_id}).fetchone()
+            )
+        )
 
-    def _filled(self, future: asyncio.Future[Found]) -> None:
+    def _on_filled(self, future: asyncio.Future[WindowRead]) -> None:
         self.is_filling = False
-        self._asked = frozenset()
+        self._requested_hosts = frozenset()
         if future.cancelled():
             return
         if (error := future.exception()) is not None:
-            self._changed(error)
+            self._on_change(error)
             return
         found = future.result()
         for host_id, entries, asked, next_due in found.tasks:
-            self._schedule.fill(host_id, entries, asked, next_due)
+            self._schedule.fill_host(host_id, entries, asked, next_due)
         for host_id, record in found.hosts:
             if host_id not in self._schedule:
-                self._schedule.enter(host_id, record)
-        self._look_at = min(self._look_at, found.look_at)
+                self._schedule.add_host(host_id, record)
+        self._next_scan_at = min(self._next_scan_at, found.next_scan_at)
         now = self._clock.now()
-        self.fill_soon(now)
-        self._changed(None)
+        self.start_fill(now)
+        self._on_change(None)

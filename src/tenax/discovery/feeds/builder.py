@@ -11,19 +11,19 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from tenax.discovery.feeds.dates import date_of
-from tenax.discovery.feeds.names import Kind
-from tenax.discovery.feeds.scope import Scope
+from tenax.discovery.feeds.dates import parse_date
+from tenax.discovery.feeds.names import ElementKind
+from tenax.discovery.feeds.scope import ElementScope
 from tenax.discovery.feeds.text import (
+    HIDDEN_TAGS,
     HTML,
-    MUTE_TAGS,
     TEXT,
     XHTML,
-    content_type_of,
+    decode_base64,
     is_base64,
-    one_line,
-    plain_title,
-    unpacked,
+    parse_content_type,
+    to_one_line,
+    to_plain_title,
 )
 from tenax.discovery.feeds.values import (
     MAX_DEPTH,
@@ -37,15 +37,15 @@ from tenax.discovery.feeds.values import (
 
 _RSS_FORMATS: Final = {"0.91": "rss 0.91", "0.92": "rss 0.92", "0.93": "rss 0.93", "0.94": "rss 0.94"}
 _PERIODS: Final = {"hourly": 3600, "daily": 86400, "weekly": 604800, "monthly": 2592000, "yearly": 31536000}
-_MOST_REFRESH: Final = 31536000.0
-_OLDER: Final = ("next", "prev-archive")
+_MAX_REFRESH_SECONDS: Final = 31536000.0
+_OLDER_RELATIONS: Final = ("next", "prev-archive")
 _STRAY_REFERENCE = re.compile(r"&(\w+);")
-_TEXTS: Final = frozenset({
-    Kind.LINK, Kind.ID, Kind.PUBLISHED, Kind.UPDATED, Kind.LANGUAGE, Kind.TTL, Kind.PERIOD, Kind.FREQUENCY,
+_TEXT_KINDS: Final = frozenset({
+    ElementKind.LINK, ElementKind.ID, ElementKind.PUBLISHED, ElementKind.UPDATED, ElementKind.LANGUAGE, ElementKind.TTL, ElementKind.PERIOD, ElementKind.FREQUENCY,
 })  # fmt: skip
 
 
-class EnoughRead(Exception):
+class LimitReached(Exception):
     """A bound is reached: what was read until here is the feed."""
 
 
@@ -58,37 +58,41 @@ class _Draft:
         self.title = ""
         self.title_depth = MAX_DEPTH
         """An outer title is more of a title than an inner one."""
-        self.dates: dict[Kind, float] = {}
+        self.dates: dict[ElementKind, float] = {}
 
-    def entry(self) -> FeedEntry:
+    def to_entry(self) -> FeedEntry:
         return FeedEntry(
-            self.link or "", self.id, self.title, self.dates.get(Kind.PUBLISHED), self.dates.get(Kind.UPDATED)
+            self.link or "",
+            self.id,
+            self.title,
+            self.dates.get(ElementKind.PUBLISHED),
+            self.dates.get(ElementKind.UPDATED),
         )
 
 
 class FeedBuilder:
-    """Tell it of every element in order; `feed` is what came of them."""
+    """Tell it of every element in order; `build_feed` is what came of them."""
 
     def __init__(self, url: str, now: float) -> None:
-        self._scope = Scope(url)
+        self._scope = ElementScope(url)
         self._now = now
         self._format = ""
         self._feed = _Draft()
         self._entries: list[FeedEntry] = []
         self._entry: _Draft | None = None
         self._language = ""
-        self._notes: dict[str, str] = {}
+        self._metadata: dict[str, str] = {}
         self._problems: list[str] = []
         self._depth = 0
         """Of the element that was begun last."""
         self._elements = 0
         self._is_in_feed = False
-        self._open: list[tuple[int, Kind, dict[str, str]]] = []
+        self._open: list[tuple[int, ElementKind, dict[str, str]]] = []
         self._pieces: list[str] | None = None
         """Where text goes; nowhere when nobody wants it."""
-        self._inside = 0
+        self._markup_depth = 0
         """The depth of an element whose markup is its own affair; 0 outside of one."""
-        self._muted = 0
+        self._hidden_depth = 0
         """The depth of a script or the like in there, which is no text; 0 outside of one."""
         self._has_markup = False
         self._title_depth = 0
@@ -100,35 +104,35 @@ class FeedBuilder:
         self._depth += 1
         self._elements += 1
         if self._depth > MAX_DEPTH:
-            self._give_up(f"nested more than {MAX_DEPTH} deep: the rest was not read")
+            self._stop_reading(f"nested more than {MAX_DEPTH} deep: the rest was not read")
         if self._elements > MAX_ELEMENTS:
-            self._give_up(f"more than {MAX_ELEMENTS} elements: the rest was not read")
-        if self._scope.room < 0:
-            self._give_up(f"links of more than {MAX_RESOLVED_CHARS:,} characters: the rest was not read")
-        if self._inside:
+            self._stop_reading(f"more than {MAX_ELEMENTS} elements: the rest was not read")
+        if self._scope.remaining_chars < 0:
+            self._stop_reading(f"links of more than {MAX_RESOLVED_CHARS:,} characters: the rest was not read")
+        if self._markup_depth:
             self._begin_markup(name.lower())
             return
         if attributes:
             attributes = self._scope.enter(self._depth, attributes)
             self._format = self._format or self._scope.format
-        kind = self._scope.kind(name)
-        if kind is not Kind.OTHER:
+        kind = self._scope.element_kind(name)
+        if kind is not ElementKind.OTHER:
             self._begin(kind, attributes)
 
     def text(self, data: str) -> None:
-        if self._pieces is not None and not self._muted:
+        if self._pieces is not None and not self._hidden_depth:
             self._pieces.append(data)
 
     def end(self) -> None:
         """The element that was begun last, and has not ended, ends."""
         depth = self._depth
         self._depth -= 1
-        if self._inside:
-            if depth == self._muted:
-                self._muted = 0
-            if depth > self._inside:
+        if self._markup_depth:
+            if depth == self._hidden_depth:
+                self._hidden_depth = 0
+            if depth > self._markup_depth:
                 return
-            self._inside = 0
+            self._markup_depth = 0
         if self._open and self._open[-1][0] == depth:
             _, kind, attributes = self._open.pop()
             self._finish(kind, attributes, depth)
@@ -136,21 +140,21 @@ class FeedBuilder:
 
     # ---- elements -----------------------------------------------------------------------------------------
 
-    def _begin(self, kind: Kind, attributes: dict[str, str]) -> None:
-        if kind in _TEXTS:
-            if kind is Kind.LINK and self._linked(attributes):
+    def _begin(self, kind: ElementKind, attributes: dict[str, str]) -> None:
+        if kind in _TEXT_KINDS:
+            if kind is ElementKind.LINK and self._take_link_attribute(attributes):
                 return
             self._pieces = []
-        elif kind is Kind.TITLE or kind is Kind.MEDIA_TITLE:
+        elif kind is ElementKind.TITLE or kind is ElementKind.MEDIA_TITLE:
             self._pieces = []
-            self._inside = self._depth
+            self._markup_depth = self._depth
             self._has_markup = False
-        elif kind is Kind.CONTENT:
-            self._inside = self._depth
-        elif kind is Kind.ASIDE:
-            self._inside = self._depth
+        elif kind is ElementKind.CONTENT:
+            self._markup_depth = self._depth
+        elif kind is ElementKind.ASIDE:
+            self._markup_depth = self._depth
             self._title_depth = 0
-        elif kind is Kind.ENTRY:
+        elif kind is ElementKind.ENTRY:
             self._begin_entry(attributes)
         else:
             self._begin_feed(kind, attributes)
@@ -158,31 +162,31 @@ class FeedBuilder:
 
     def _begin_markup(self, tag: str) -> None:
         """An element in a title or in content. A `div` around what is escaped all the same changes nothing."""
-        if tag in MUTE_TAGS and not self._muted:
-            self._muted = self._depth
+        if tag in HIDDEN_TAGS and not self._hidden_depth:
+            self._hidden_depth = self._depth
         if tag.rpartition(":")[2] != "div":
             self._has_markup = True
 
-    def _begin_feed(self, kind: Kind, attributes: dict[str, str]) -> None:
+    def _begin_feed(self, kind: ElementKind, attributes: dict[str, str]) -> None:
         version = attributes.get("version", "")
-        if kind is Kind.RSS and not self._format.startswith("rss"):
+        if kind is ElementKind.RSS and not self._format.startswith("rss"):
             self._format = _RSS_FORMATS.get(version) or ("rss 2.0" if version.startswith("2.") else "rss")
-        elif kind is Kind.RDF:
+        elif kind is ElementKind.RDF:
             self._format = self._format or "rss"
-        elif kind is Kind.ATOM:
+        elif kind is ElementKind.ATOM:
             known = version in ("0.1", "0.2", "0.3")
             self._format = self._format or (f"atom {version}" if known else "atom")
-        elif kind is Kind.CHANNEL:
+        elif kind is ElementKind.CHANNEL:
             self._format = self._format or "cdf"
             self._take_attributes(self._feed, attributes)
-        if kind is Kind.ATOM or kind is Kind.CHANNEL:
+        if kind is ElementKind.ATOM or kind is ElementKind.CHANNEL:
             self._is_in_feed = True
-        if kind is not Kind.CHANNEL and (language := attributes.get("xml:lang") or attributes.get("lang")):
+        if kind is not ElementKind.CHANNEL and (language := attributes.get("xml:lang") or attributes.get("lang")):
             self._language = language
 
     def _begin_entry(self, attributes: dict[str, str]) -> None:
         if len(self._entries) >= MAX_ENTRIES:
-            self._give_up(f"more than {MAX_ENTRIES} entries: the rest was not read")
+            self._stop_reading(f"more than {MAX_ENTRIES} entries: the rest was not read")
         self._entry = _Draft()
         self._entry.id = attributes.get("rdf:about", "")
         self._title_depth = 0
@@ -191,85 +195,85 @@ class FeedBuilder:
     def _take_attributes(self, draft: _Draft, attributes: dict[str, str]) -> None:
         """CDF says in attributes what others have elements for."""
         if "lastmod" in attributes:
-            self._take_date(draft, Kind.UPDATED, attributes["lastmod"], attributes)
+            self._take_date(draft, ElementKind.UPDATED, attributes["lastmod"], attributes)
         if "href" in attributes:
-            draft.link = self._scope.resolved(attributes["href"])
+            draft.link = self._scope.resolve(attributes["href"])
 
-    def _linked(self, attributes: dict[str, str]) -> bool:
+    def _take_link_attribute(self, attributes: dict[str, str]) -> bool:
         """Takes a link that is an attribute; False when it is text, which follows."""
         href = attributes.get("url") or attributes.get("uri") or attributes.get("href")
         if href is None:
             return False
-        href = self._scope.resolved(href)
+        href = self._scope.resolve(href)
         relation = attributes.get("rel", "alternate").lower()
-        draft = self._draft()
-        if relation == "alternate" and draft and content_type_of(attributes.get("type", "text/html")) in HTML:
+        draft = self._current_draft()
+        if relation == "alternate" and draft and parse_content_type(attributes.get("type", "text/html")) in HTML:
             draft.link = href
         elif draft is self._feed:
-            self._notes.setdefault(relation, href)
+            self._metadata.setdefault(relation, href)
         return True
 
-    def _finish(self, kind: Kind, attributes: dict[str, str], depth: int) -> None:
+    def _finish(self, kind: ElementKind, attributes: dict[str, str], depth: int) -> None:
         value = "".join(self._pieces or ())[: MAX_TEXT_CHARS + 1]
         self._pieces = None
-        draft = self._draft()
-        if kind is Kind.TITLE or kind is Kind.MEDIA_TITLE:
-            self._muted = 0
+        draft = self._current_draft()
+        if kind is ElementKind.TITLE or kind is ElementKind.MEDIA_TITLE:
+            self._hidden_depth = 0
             self._finish_title(value, kind, attributes, depth)
-        elif kind is Kind.ENTRY:
+        elif kind is ElementKind.ENTRY:
             self._end_entry()
-        elif kind is Kind.ATOM or kind is Kind.CHANNEL:
+        elif kind is ElementKind.ATOM or kind is ElementKind.CHANNEL:
             self._is_in_feed = False
-        elif draft is not None and (take := _TAKE.get(kind)):
+        elif draft is not None and (take := _HANDLERS.get(kind)):
             take(self, draft, kind, value.strip(), attributes)
 
     def _end_entry(self) -> None:
         if self._entry is not None:
-            self._entries.append(self._entry.entry())
+            self._entries.append(self._entry.to_entry())
             self._entry = None
 
-    def _finish_title(self, value: str, kind: Kind, attributes: dict[str, str], depth: int) -> None:
-        draft = self._draft()
+    def _finish_title(self, value: str, kind: ElementKind, attributes: dict[str, str], depth: int) -> None:
+        draft = self._current_draft()
         if draft is None or 0 < self._title_depth <= depth:
             return
-        content_type = content_type_of(attributes.get("type", TEXT))
+        content_type = parse_content_type(attributes.get("type", TEXT))
         if is_base64(content_type, attributes.get("mode", "")):
-            value = unpacked(value)
+            value = decode_base64(value)
         if self._has_markup or content_type == XHTML:  # then what stands between its elements is text already
-            title = one_line(value)
+            title = to_one_line(value)
         else:
-            title = plain_title(value, content_type, is_atom=self._format.startswith("atom"))
+            title = to_plain_title(value, content_type, is_atom=self._format.startswith("atom"))
         if draft is self._feed or depth <= draft.title_depth:
             draft.title, draft.title_depth = title, depth
-        if title and kind is Kind.TITLE:
+        if title and kind is ElementKind.TITLE:
             self._title_depth = depth
 
-    def _take_link(self, draft: _Draft, _kind: Kind, value: str, attributes: dict[str, str]) -> None:
+    def _take_link(self, draft: _Draft, _kind: ElementKind, value: str, attributes: dict[str, str]) -> None:
         if value:
-            draft.link = _STRAY_REFERENCE.sub(r"&\1", self._scope.resolved(value).replace("&amp;", "&"))
+            draft.link = _STRAY_REFERENCE.sub(r"&\1", self._scope.resolve(value).replace("&amp;", "&"))
 
-    def _take_id(self, draft: _Draft, _kind: Kind, value: str, attributes: dict[str, str]) -> None:
+    def _take_id(self, draft: _Draft, _kind: ElementKind, value: str, attributes: dict[str, str]) -> None:
         is_link = attributes.get("ispermalink", "true") == "true"
-        draft.id = self._scope.resolved(value) if is_link else value
+        draft.id = self._scope.resolve(value) if is_link else value
         if is_link and draft.link is None:
             draft.link = draft.id
 
-    def _take_date(self, draft: _Draft, kind: Kind, value: str, _attributes: dict[str, str]) -> None:
-        stamp = date_of(value, self._now)
+    def _take_date(self, draft: _Draft, kind: ElementKind, value: str, _attributes: dict[str, str]) -> None:
+        stamp = parse_date(value, self._now)
         if stamp is not None:
             draft.dates[kind] = stamp
 
-    def _take_language(self, draft: _Draft, _kind: Kind, value: str, _attributes: dict[str, str]) -> None:
+    def _take_language(self, draft: _Draft, _kind: ElementKind, value: str, _attributes: dict[str, str]) -> None:
         if draft is self._feed:
             self._language = value
 
-    def _take_note(self, draft: _Draft, kind: Kind, value: str, _attributes: dict[str, str]) -> None:
+    def _take_metadata(self, draft: _Draft, kind: ElementKind, value: str, _attributes: dict[str, str]) -> None:
         if draft is self._feed:
-            self._notes.setdefault(kind.name, value)
+            self._metadata.setdefault(kind.name, value)
 
     # ---- what came of it ----------------------------------------------------------------------------------
 
-    def _draft(self) -> _Draft | None:
+    def _current_draft(self) -> _Draft | None:
         """What is being told about; nothing, after a channel of RDF."""
         return self._entry or (self._feed if self._is_in_feed else None)
 
@@ -279,15 +283,15 @@ class FeedBuilder:
         return bool(self._format or self._entries or self._entry)
 
     @property
-    def is_whole(self) -> bool:
+    def is_complete(self) -> bool:
         """The root has ended; whatever follows is not the feed's."""
         return self._depth == 0 and self.is_feed
 
-    def _give_up(self, problem: str) -> None:
+    def _stop_reading(self, problem: str) -> None:
         self._problems.append(problem)
-        raise EnoughRead
+        raise LimitReached
 
-    def feed(self) -> Feed:
+    def build_feed(self) -> Feed:
         """What was read so far; an entry that never ended counts."""
         self._end_entry()
         draft = self._feed
@@ -296,33 +300,33 @@ class FeedBuilder:
             title=draft.title,
             link=draft.link or "",
             language=self._language.replace("_", "-"),
-            published=draft.dates.get(Kind.PUBLISHED),
-            updated=draft.dates.get(Kind.UPDATED),
+            published=draft.dates.get(ElementKind.PUBLISHED),
+            updated=draft.dates.get(ElementKind.UPDATED),
             entries=tuple(self._entries),
-            next_link=next((self._notes[name] for name in _OLDER if name in self._notes), ""),
-            hub=self._notes.get("hub", ""),
-            refresh_seconds=_refresh_seconds(self._notes),
+            next_link=next((self._metadata[name] for name in _OLDER_RELATIONS if name in self._metadata), ""),
+            hub=self._metadata.get("hub", ""),
+            refresh_seconds=_refresh_seconds(self._metadata),
             problems=tuple(self._problems),
         )
 
 
-_TAKE: Final[dict[Kind, Callable[[FeedBuilder, _Draft, Kind, str, dict[str, str]], None]]] = {
-    Kind.LINK: FeedBuilder._take_link,
-    Kind.ID: FeedBuilder._take_id,
-    Kind.PUBLISHED: FeedBuilder._take_date,
-    Kind.UPDATED: FeedBuilder._take_date,
-    Kind.LANGUAGE: FeedBuilder._take_language,
-    **dict.fromkeys((Kind.TTL, Kind.PERIOD, Kind.FREQUENCY), FeedBuilder._take_note),
+_HANDLERS: Final[dict[ElementKind, Callable[[FeedBuilder, _Draft, ElementKind, str, dict[str, str]], None]]] = {
+    ElementKind.LINK: FeedBuilder._take_link,
+    ElementKind.ID: FeedBuilder._take_id,
+    ElementKind.PUBLISHED: FeedBuilder._take_date,
+    ElementKind.UPDATED: FeedBuilder._take_date,
+    ElementKind.LANGUAGE: FeedBuilder._take_language,
+    **dict.fromkeys((ElementKind.TTL, ElementKind.PERIOD, ElementKind.FREQUENCY), FeedBuilder._take_metadata),
 }
 
 
 def _refresh_seconds(notes: dict[str, str]) -> float | None:
     """`ttl` is in minutes; a period of `sy` is parted by its frequency."""
     try:
-        if Kind.TTL.name in notes:
-            seconds = int(notes[Kind.TTL.name]) * 60.0
+        if ElementKind.TTL.name in notes:
+            seconds = int(notes[ElementKind.TTL.name]) * 60.0
         else:
-            seconds = _PERIODS[notes[Kind.PERIOD.name].lower()] / int(notes.get(Kind.FREQUENCY.name) or 1)
+            seconds = _PERIODS[notes[ElementKind.PERIOD.name].lower()] / int(notes.get(ElementKind.FREQUENCY.name) or 1)
     except (KeyError, ValueError, ZeroDivisionError):
         return None
-    return seconds if 0 < seconds <= _MOST_REFRESH else None
+    return seconds if 0 < seconds <= _MAX_REFRESH_SECONDS else None

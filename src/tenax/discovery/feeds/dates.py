@@ -22,8 +22,8 @@ _DAY = re.compile(r"^[^\W\d]+\.?,(?=\s*\d)")
 """The day of the week in any language, with its comma."""
 _OFFSET = re.compile(r"(?:gmt|utc)?([+-])(\d\d?):?(\d\d)?")
 
-_MOST_CHARS: Final = 100
-_CENTURY_TURN: Final = 90
+_MAX_CHARS: Final = 100
+_FIRST_YEAR_OF_LAST_CENTURY: Final = 90
 """Years of two digits from here on are of the last century."""
 
 _CLOCK: Final = r"(?P<hour>\d{1,2})(?::(?P<minute>\d{1,2})(?::(?P<second>\d{1,2})(?:[.,]\d+)?)?)?\s*(?P<zone>\S*)"
@@ -45,15 +45,15 @@ _GREEK_MONTHS: Final = {
 }  # fmt: skip
 
 
-def date_of(written: str, now: float) -> float | None:
+def parse_date(written: str, now: float) -> float | None:
     """Seconds since the epoch; nothing when it is no date. Without a zone it is UTC.
 
     `now` tells the century of years that ISO 8601 shortens to two digits. Dates in the future stay as they are.
     """
     text = written.strip().lower()
-    if not text or len(text) > _MOST_CHARS:
+    if not text or len(text) > _MAX_CHARS:
         return None
-    for read in _FORMS:
+    for read in _PARSERS:
         try:
             stamp = read(text, now)
         except (ValueError, OverflowError):  # the 31st of February, or the year 0
@@ -63,20 +63,20 @@ def date_of(written: str, now: float) -> float | None:
     return None
 
 
-def _iso(text: str, now: float) -> float | None:
+def _parse_iso(text: str, now: float) -> float | None:
     if found := _CALENDAR.fullmatch(text):
-        return _stamp_of(found)
+        return _match_timestamp(found)
     if found := _COMPACT.fullmatch(text):
         year = int(found["year"])
         if len(found["year"]) == 2:
             year += datetime.fromtimestamp(now, UTC).year // 100 * 100
         if found["ordinal"]:
-            return _stamp_of(found, year=year, month=1, day=1) + (int(found["ordinal"]) - 1) * 86400
-        return _stamp_of(found, year=year)
+            return _match_timestamp(found, year=year, month=1, day=1) + (int(found["ordinal"]) - 1) * 86400
+        return _match_timestamp(found, year=year)
     return None
 
 
-def _rfc822(text: str, _now: float) -> float | None:
+def _parse_rfc822(text: str, _now: float) -> float | None:
     """`Thu, 1 Jan 2004 19:48:21 GMT` and its like: day and month in either order, year before or behind the time."""
     parts = _DAY.sub("", text).replace(",", " ").split()
     if parts and parts[0][:3] in _DAYS:
@@ -95,58 +95,64 @@ def _rfc822(text: str, _now: float) -> float | None:
     number = _MONTHS.get(month[:3]) or _greek_month(month)
     if number is None or not (day.isdecimal() and year.isdecimal()):
         return None
-    full = int(year) + ((1900 if int(year) >= _CENTURY_TURN else 2000) if len(year) <= 2 else 0)
+    full = int(year) + ((1900 if int(year) >= _FIRST_YEAR_OF_LAST_CENTURY else 2000) if len(year) <= 2 else 0)
     hour, minute, second = ([*(rest[0] if rest else "0").split(":"), "0", "0"])[:3]
     zone = rest[1] if len(rest) > 1 else ""
-    return _stamp(full, number, int(day), int(hour), int(minute), int(float(second)), zone)
+    return _to_timestamp(full, number, int(day), int(hour), int(minute), int(float(second)), zone)
 
 
 def _greek_month(month: str) -> int | None:
     return _GREEK_MONTHS.get(month[:4]) or _GREEK_MONTHS.get(month[:3])
 
 
-def _slashed(text: str, _now: float) -> float | None:
+def _parse_slashed(text: str, _now: float) -> float | None:
     found = _SLASHED.fullmatch(text)
-    return _stamp_of(found) if found else None
+    return _match_timestamp(found) if found else None
 
 
-def _korean(text: str, _now: float) -> float | None:
+def _parse_korean(text: str, _now: float) -> float | None:
     found = _KOREAN.fullmatch(text)
     if found is None:
         return None
     hour = int(found["hour"]) % 12 + 12 if found["pm"] else int(found["hour"])
-    return _stamp_of(found, hour=hour, zone=found["zone"] or "+0900")
+    return _match_timestamp(found, hour=hour, zone=found["zone"] or "+0900")
 
 
-def _hungarian(text: str, _now: float) -> float | None:
+def _parse_hungarian(text: str, _now: float) -> float | None:
     found = _HUNGARIAN.fullmatch(text)
     if found is None:
         return None
     name = found["named"][:3]
     month = _HUNGARIAN_MONTHS.get(name) or _MONTHS.get(name)
-    return _stamp_of(found, month=month) if month else None
+    return _match_timestamp(found, month=month) if month else None
 
 
-_FORMS: Final[tuple[Callable[[str, float], float | None], ...]] = (_iso, _rfc822, _slashed, _korean, _hungarian)
+_PARSERS: Final[tuple[Callable[[str, float], float | None], ...]] = (
+    _parse_iso,
+    _parse_rfc822,
+    _parse_slashed,
+    _parse_korean,
+    _parse_hungarian,
+)
 
 
-def _stamp_of(found: re.Match[str], **given: int | str) -> float:
+def _match_timestamp(found: re.Match[str], **given: int | str) -> float:
     """What the groups say, and what is given instead of them."""
     groups = found.groupdict()
     year, month, day = (int(given.get(name) or groups.get(name) or 1) for name in ("year", "month", "day"))
     hour, minute, second = (int(given.get(name) or groups.get(name) or 0) for name in ("hour", "minute", "second"))
-    return _stamp(year, month, day, hour, minute, second, str(given.get("zone") or groups.get("zone") or ""))
+    return _to_timestamp(year, month, day, hour, minute, second, str(given.get("zone") or groups.get("zone") or ""))
 
 
-def _stamp(year: int, month: int, day: int, hour: int, minute: int, second: int, zone: str) -> float:
+def _to_timestamp(year: int, month: int, day: int, hour: int, minute: int, second: int, zone: str) -> float:
     # The leap second, and midnight at the end of a day, are moments as well.
     spent = timedelta(hours=hour, minutes=minute, seconds=second)
     if not (spent <= timedelta(days=1) and minute < 60 and second <= 60):
         raise ValueError
-    return (datetime(year, month, day, tzinfo=UTC) + spent - _offset(zone)).timestamp()
+    return (datetime(year, month, day, tzinfo=UTC) + spent - _zone_offset(zone)).timestamp()
 
 
-def _offset(zone: str) -> timedelta:
+def _zone_offset(zone: str) -> timedelta:
     if found := _OFFSET.fullmatch(zone):
         ahead = timedelta(hours=int(found[2]), minutes=int(found[3] or 0))
         return -ahead if found[1] == "-" else ahead

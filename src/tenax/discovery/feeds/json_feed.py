@@ -7,8 +7,8 @@ from typing import Final
 
 import msgspec
 
-from tenax.discovery.feeds.dates import date_of
-from tenax.discovery.feeds.scope import Scope
+from tenax.discovery.feeds.dates import parse_date
+from tenax.discovery.feeds.scope import ElementScope
 from tenax.discovery.feeds.values import MAX_ENTRIES, MAX_JSON_PARTS, MAX_JSON_QUOTES, Feed, FeedEntry
 
 VERSION: Final = "jsonfeed.org/version/"
@@ -24,45 +24,47 @@ def read_json(text: str, url: str, now: float) -> Feed:
         root = msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError, UnicodeError) as error:
         return Feed(problems=(f"not JSON: {error}",))
-    version = _text(root, "version") if isinstance(root, dict) else ""
+    version = _text_value(root, "version") if isinstance(root, dict) else ""
     items = root.get("items") if isinstance(root, dict) else None
     if VERSION not in version or not isinstance(items, list):
         return Feed(problems=("JSON, but not a JSON Feed",))
-    scope = Scope(url)
-    entries = tuple(_entry(item, scope, now) for item in items[:MAX_ENTRIES] if isinstance(item, dict))
+    scope = ElementScope(url)
+    entries = tuple(_parse_entry(item, scope, now) for item in items[:MAX_ENTRIES] if isinstance(item, dict))
     hubs = root.get("hubs")
     return Feed(
         format=f"json feed {version.partition(VERSION)[2][:8]}",
-        title=_line(root, "title"),
-        link=_resolved(_text(root, "home_page_url"), scope),
-        language=_text(root, "language"),
+        title=_line_value(root, "title"),
+        link=_resolve_link(_text_value(root, "home_page_url"), scope),
+        language=_text_value(root, "language"),
         entries=entries,
-        next_link=_resolved(_text(root, "next_url"), scope),
-        hub=next((_text(hub, "url") for hub in hubs if isinstance(hub, dict)), "") if isinstance(hubs, list) else "",
+        next_link=_resolve_link(_text_value(root, "next_url"), scope),
+        hub=next((_text_value(hub, "url") for hub in hubs if isinstance(hub, dict)), "")
+        if isinstance(hubs, list)
+        else "",
         problems=(f"more than {MAX_ENTRIES} entries: the rest was not read",) if len(items) > MAX_ENTRIES else (),
     )
 
 
-def _entry(item: Mapping[str, object], scope: Scope, now: float) -> FeedEntry:
+def _parse_entry(item: Mapping[str, object], scope: ElementScope, now: float) -> FeedEntry:
     identity = item.get("id")
-    link = _text(item, "url") or _text(item, "external_url")
+    link = _text_value(item, "url") or _text_value(item, "external_url")
     return FeedEntry(
-        link=_resolved(link, scope),
+        link=_resolve_link(link, scope),
         id=str(identity) if isinstance(identity, (str, int, float)) else "",
-        title=_line(item, "title"),
-        published=date_of(_text(item, "date_published"), now),
-        updated=date_of(_text(item, "date_modified"), now),
+        title=_line_value(item, "title"),
+        published=parse_date(_text_value(item, "date_published"), now),
+        updated=parse_date(_text_value(item, "date_modified"), now),
     )
 
 
-def _text(holder: Mapping[str, object], name: str) -> str:
+def _text_value(holder: Mapping[str, object], name: str) -> str:
     value = holder.get(name)
     return value.strip() if isinstance(value, str) else ""
 
 
-def _line(holder: Mapping[str, object], name: str) -> str:
-    return " ".join(_text(holder, name).split())
+def _line_value(holder: Mapping[str, object], name: str) -> str:
+    return " ".join(_text_value(holder, name).split())
 
 
-def _resolved(link: str, scope: Scope) -> str:
-    return scope.resolved(link) if link else ""
+def _resolve_link(link: str, scope: ElementScope) -> str:
+    return scope.resolve(link) if link else ""

@@ -10,7 +10,7 @@ from enum import IntEnum, auto
 from typing import Final
 
 
-class Kind(IntEnum):
+class ElementKind(IntEnum):
     """What an element is to us, whatever its format calls it."""
 
     OTHER = auto()
@@ -37,33 +37,33 @@ class Kind(IntEnum):
 
 
 KINDS: Final = {
-    "rss": Kind.RSS,
-    "rdf:rdf": Kind.RDF,
-    "feed": Kind.ATOM,
-    "channel": Kind.CHANNEL,
-    **dict.fromkeys(("item", "entry"), Kind.ENTRY),
-    **dict.fromkeys(("image", "textinput", "source"), Kind.ASIDE),
+    "rss": ElementKind.RSS,
+    "rdf:rdf": ElementKind.RDF,
+    "feed": ElementKind.ATOM,
+    "channel": ElementKind.CHANNEL,
+    **dict.fromkeys(("item", "entry"), ElementKind.ENTRY),
+    **dict.fromkeys(("image", "textinput", "source"), ElementKind.ASIDE),
     **dict.fromkeys(
         (
             *("description", "summary", "content", "body", "fullitem", "abstract", "rights", "copyright", "info"),
             *("subtitle", "tagline", "content:encoded", "xhtml:body", "dc:description", "dc:rights"),
             *("media:description", "itunes:summary", "itunes:subtitle", "feedburner:browserfriendly"),
         ),
-        Kind.CONTENT,
+        ElementKind.CONTENT,
     ),
-    **dict.fromkeys(("title", "dc:title"), Kind.TITLE),
-    "media:title": Kind.MEDIA_TITLE,
-    "link": Kind.LINK,
-    **dict.fromkeys(("guid", "id"), Kind.ID),
-    **dict.fromkeys(("published", "issued", "pubdate", "dcterms:issued"), Kind.PUBLISHED),
-    **dict.fromkeys(("updated", "modified", "lastbuilddate", "dc:date", "dcterms:modified"), Kind.UPDATED),
-    **dict.fromkeys(("language", "dc:language"), Kind.LANGUAGE),
-    "ttl": Kind.TTL,
-    "sy:updateperiod": Kind.PERIOD,
-    "sy:updatefrequency": Kind.FREQUENCY,
+    **dict.fromkeys(("title", "dc:title"), ElementKind.TITLE),
+    "media:title": ElementKind.MEDIA_TITLE,
+    "link": ElementKind.LINK,
+    **dict.fromkeys(("guid", "id"), ElementKind.ID),
+    **dict.fromkeys(("published", "issued", "pubdate", "dcterms:issued"), ElementKind.PUBLISHED),
+    **dict.fromkeys(("updated", "modified", "lastbuilddate", "dc:date", "dcterms:modified"), ElementKind.UPDATED),
+    **dict.fromkeys(("language", "dc:language"), ElementKind.LANGUAGE),
+    "ttl": ElementKind.TTL,
+    "sy:updateperiod": ElementKind.PERIOD,
+    "sy:updatefrequency": ElementKind.FREQUENCY,
 }
 
-_PLAIN: Final = ""
+_NO_PREFIX: Final = ""
 NAMESPACES: Final = {
     **dict.fromkeys(
         (
@@ -78,7 +78,7 @@ NAMESPACES: Final = {
             "http://purl.org/rss/1.0/modules/rss091#",
             "http://www.w3.org/2005/atom",
         ),
-        _PLAIN,
+        _NO_PREFIX,
     ),
     "http://www.w3.org/1999/02/22-rdf-syntax-ns#": "rdf",
     "http://www.w3.org/1999/xhtml": "xhtml",
@@ -101,16 +101,16 @@ FORMATS: Final = {
 """Formats that a namespace alone declares."""
 
 
-def prefix_of(namespace: str, written: str) -> str:
+def known_prefix(namespace: str, written: str) -> str:
     """The prefix that `KINDS` knows a namespace by, or the one that was written."""
     lowered = namespace.lower()
     if "backend.userland.com/rss" in lowered:  # a namespace for each of its versions
-        return _PLAIN
+        return _NO_PREFIX
     return NAMESPACES.get(lowered, written)
 
 
-def kind_of(name: str, prefixes: dict[str, str]) -> Kind:
+def find_element_kind(name: str, prefixes: dict[str, str]) -> ElementKind:
     """What `prefix:Name` is, where these prefixes are bound."""
     prefix, _, local = name.lower().rpartition(":")
     prefix = prefixes.get(prefix, prefix)
-    return KINDS.get(f"{prefix}:{local}" if prefix else local, Kind.OTHER)
+    return KINDS.get(f"{prefix}:{local}" if prefix else local, ElementKind.OTHER)

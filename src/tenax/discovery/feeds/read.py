@@ -12,21 +12,21 @@ from typing import Final
 import msgspec
 
 from tenax.discovery.feeds.builder import FeedBuilder
-from tenax.discovery.feeds.charset import decoded
+from tenax.discovery.feeds.charset import decode_feed
 from tenax.discovery.feeds.json_feed import VERSION, read_json
-from tenax.discovery.feeds.repair import repaired, without_doctype
+from tenax.discovery.feeds.repair import remove_doctype, repair_xml
 from tenax.discovery.feeds.values import MAX_BODY_BYTES, Feed, FeedEntry
-from tenax.discovery.feeds.xml import Fault, read_strictly, read_tolerantly
+from tenax.discovery.feeds.xml import ParseFault, parse_strictly, parse_tolerantly
 
 __all__ = ["Feed", "FeedEntry", "looks_like_feed", "read_feed"]
 
 _FEED_TYPES = re.compile(r"(?:rss|atom|rdf|cdf)\+xml|application/(?:rss|atom|x-cdf|rdf)\b|feed\+json", re.IGNORECASE)
 _ROOT = re.compile(rb"<(?:[\w-]{1,20}:)?(\w[\w-]*)[\s>/]")
 _ROOTS: Final = frozenset({b"rss", b"feed", b"rdf", b"channel"})
-_OTHER_ROOTS: Final = frozenset({b"html", b"head", b"body", b"urlset", b"sitemapindex"})
+_NON_FEED_ROOTS: Final = frozenset({b"html", b"head", b"body", b"urlset", b"sitemapindex"})
 _FIRST_BYTES: Final = 4096
-_OFF_THE_WEB = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]*:", re.IGNORECASE)
-_SNIFFED = re.compile(rb"<!--.*?(?:-->|\Z)|<[?!][^>]*>?", re.DOTALL)
+_NON_WEB_SCHEME = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]*:", re.IGNORECASE)
+_NON_ELEMENT_MARKUP = re.compile(rb"<!--.*?(?:-->|\Z)|<[?!][^>]*>?", re.DOTALL)
 
 
 def looks_like_feed(body: bytes, content_type: str | None) -> bool:
@@ -34,9 +34,9 @@ def looks_like_feed(body: bytes, content_type: str | None) -> bool:
     top = body[:_FIRST_BYTES].replace(b"\0", b"")
     if top.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
         return VERSION.encode() in top or VERSION.replace("/", "\\/").encode() in top
-    found = _ROOT.search(_SNIFFED.sub(b"", top))
+    found = _ROOT.search(_NON_ELEMENT_MARKUP.sub(b"", top))
     root = found[1].lower() if found is not None else b""
-    return root in _ROOTS or (root not in _OTHER_ROOTS and _FEED_TYPES.search(content_type or "") is not None)
+    return root in _ROOTS or (root not in _NON_FEED_ROOTS and _FEED_TYPES.search(content_type or "") is not None)
 
 
 def read_feed(body: bytes, content_type: str | None, url: str, now: float) -> Feed:
@@ -45,54 +45,54 @@ def read_feed(body: bytes, content_type: str | None, url: str, now: float) -> Fe
     if len(body) > MAX_BODY_BYTES:
         body = body[:MAX_BODY_BYTES]
         problems.append(f"larger than {MAX_BODY_BYTES} bytes: the rest was not read")
-    text, charset = decoded(body, content_type)
+    text, charset = decode_feed(body, content_type)
     if charset:
         problems.append(f"not in the encoding it declares: read as {charset}")
     if text.lstrip().startswith("{"):
         feed = read_json(text, url, now)
     else:
-        text, has_entities = without_doctype(text)
+        text, has_entities = remove_doctype(text)
         if has_entities:
             problems.append("declares entities: they were left out")
         feed = _read_xml(text, url, now)
-    entries = tuple(map(_with_web_link, feed.entries))
+    entries = tuple(map(_keep_web_link, feed.entries))
     return msgspec.structs.replace(
         feed,
-        link=_on_the_web(feed.link),
-        next_link=_on_the_web(feed.next_link),
-        hub=_on_the_web(feed.hub),
+        link=_drop_non_web_link(feed.link),
+        next_link=_drop_non_web_link(feed.next_link),
+        hub=_drop_non_web_link(feed.hub),
         entries=entries,
         problems=(*problems, *feed.problems),
     )
 
 
-def _with_web_link(entry: FeedEntry) -> FeedEntry:
-    link = _on_the_web(entry.link)
+def _keep_web_link(entry: FeedEntry) -> FeedEntry:
+    link = _drop_non_web_link(entry.link)
     return entry if link == entry.link else msgspec.structs.replace(entry, link=link)
 
 
-def _on_the_web(link: str) -> str:
+def _drop_non_web_link(link: str) -> str:
     """The link, or nothing: a feed, or its `xml:base`, may make links to files of whoever clicks on them."""
-    return "" if _OFF_THE_WEB.match(link) else link
+    return "" if _NON_WEB_SCHEME.match(link) else link
 
 
 def _read_xml(text: str, url: str, now: float) -> Feed:
     """Each step costs more than the one before, and is for what that one could not read."""
     builder = FeedBuilder(url, now)
-    fault = read_strictly(text, builder)
+    fault = parse_strictly(text, builder)
     problems = (f"not well-formed: {fault.why}",) if fault else ()
-    if not _is_enough(fault, builder):
-        text = repaired(text)
+    if not _is_complete(fault, builder):
+        text = repair_xml(text)
         builder = FeedBuilder(url, now)
-        if not _is_enough(read_strictly(text, builder), builder):
+        if not _is_complete(parse_strictly(text, builder), builder):
             builder = FeedBuilder(url, now)
-            read_tolerantly(text, builder)
-    feed = builder.feed()
+            parse_tolerantly(text, builder)
+    feed = builder.build_feed()
     if not builder.is_feed:
         problems = ("not a feed",)
     return msgspec.structs.replace(feed, problems=(*problems, *feed.problems))
 
 
-def _is_enough(fault: Fault | None, builder: FeedBuilder) -> bool:
+def _is_complete(fault: ParseFault | None, builder: FeedBuilder) -> bool:
     """All of the feed was read: what is wrong comes after its end, or is only that it has none."""
-    return fault is None or builder.is_whole or (fault.is_last and builder.is_feed)
+    return fault is None or builder.is_complete or (fault.is_at_end and builder.is_feed)

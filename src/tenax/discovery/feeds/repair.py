@@ -14,14 +14,14 @@ _END_OF_SUBSET = re.compile(r"\]\s*>")
 _ENTITY = re.compile(r"<!ENTITY\b", re.IGNORECASE)
 _DECLARATION = re.compile(r"\A<\?xml\b[^>]*\?>")
 _ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
-_BARE = re.compile(r"&(?!(?:#(?:\d{1,8}|[xX][0-9a-fA-F]{1,7})|\w{1,40});)")
-_REFERENCE = re.compile(r"&(?:(#(?:\d{1,8}|[xX][0-9a-fA-F]{1,7}))|(\w{1,40}));")
-_FOREIGN = re.compile(rf"&(?!(?:amp|lt|gt|quot|apos);){_REFERENCE.pattern[1:]}")
-_MOST_PARTS: Final = 50_000
-_OF_XML: Final = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
+_BARE_AMPERSAND = re.compile(r"&(?!(?:#(?:\d{1,8}|[xX][0-9a-fA-F]{1,7})|\w{1,40});)")
+_XML_REFERENCE = re.compile(r"&(?:(#(?:\d{1,8}|[xX][0-9a-fA-F]{1,7}))|(\w{1,40}));")
+_NON_XML_REFERENCE = re.compile(rf"&(?!(?:amp|lt|gt|quot|apos);){_XML_REFERENCE.pattern[1:]}")
+_MAX_PARTS: Final = 50_000
+_XML_ENTITIES: Final = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 
 
-def without_doctype(text: str) -> tuple[str, bool]:
+def remove_doctype(text: str) -> tuple[str, bool]:
     """The text without its document type, and whether that declared entities. They are never expanded."""
     found = _DOCTYPE.search(text)
     if found is None:
@@ -29,11 +29,11 @@ def without_doctype(text: str) -> tuple[str, bool]:
     first = _FIRST_ELEMENT.search(text)
     if first is not None and first.start() < found.start():
         return text, False
-    end = _end_of_doctype(text, found.end())
+    end = _doctype_end(text, found.end())
     return text[: found.start()] + text[end:], _ENTITY.search(text, found.end(), end) is not None
 
 
-def _end_of_doctype(text: str, at: int) -> int:
+def _doctype_end(text: str, at: int) -> int:
     """Behind its `>`, which in an internal subset is the one after the last `]`."""
     end, subset = text.find(">", at), text.find("[", at)
     if 0 <= subset < end:
@@ -42,7 +42,7 @@ def _end_of_doctype(text: str, at: int) -> int:
     return end + 1 if end >= 0 else len(text)
 
 
-def repaired(text: str) -> str:
+def repair_xml(text: str) -> str:
     """Begins with its first element or declaration; no character, reference or ampersand that XML does not allow."""
     text = _ILLEGAL.sub("", text[max(text.find("<"), 0) :])
     text = _DECLARATION.sub("", text)
@@ -51,37 +51,37 @@ def repaired(text: str) -> str:
     while (start := text.find(_CDATA, end)) >= 0:
         found = text.find(_CDATA_END, start)
         before, end = end, found + len(_CDATA_END) if found >= 0 else len(text)
-        parts += [_with_references(text[before:start]), text[start:end]]
-        if len(parts) >= _MOST_PARTS:  # a million of them would take many times the space
+        parts += [_fix_references(text[before:start]), text[start:end]]
+        if len(parts) >= _MAX_PARTS:  # a million of them would take many times the space
             parts = ["".join(parts)]
-    return "".join((*parts, _with_references(text[end:])))
+    return "".join((*parts, _fix_references(text[end:])))
 
 
-def plain_text(escaped: str) -> str:
+def decode_references(escaped: str) -> str:
     """The text that references stand for: those of XML, and the names of HTML, with their semicolon only."""
-    return _REFERENCE.sub(_character, escaped) if "&" in escaped else escaped
+    return _XML_REFERENCE.sub(_decode_reference, escaped) if "&" in escaped else escaped
 
 
-def _with_references(text: str) -> str:
-    return _FOREIGN.sub(_reference, _BARE.sub("&amp;", text)) if "&" in text else text
+def _fix_references(text: str) -> str:
+    return _NON_XML_REFERENCE.sub(_to_xml_reference, _BARE_AMPERSAND.sub("&amp;", text)) if "&" in text else text
 
 
-def _reference(found: re.Match[str]) -> str:
+def _to_xml_reference(found: re.Match[str]) -> str:
     """The reference as XML wants it."""
     number, name = found.groups()
     if number:
-        return found[0] if _of_number(number) else ""
+        return found[0] if _decode_number(number) else ""
     return html5.get(f"{name};") or f"&amp;{name};"
 
 
-def _character(found: re.Match[str]) -> str:
+def _decode_reference(found: re.Match[str]) -> str:
     number, name = found.groups()
     if number:
-        return _of_number(number)
-    return _OF_XML.get(name) or html5.get(f"{name};", found[0])
+        return _decode_number(number)
+    return _XML_ENTITIES.get(name) or html5.get(f"{name};", found[0])
 
 
-def _of_number(number: str) -> str:
+def _decode_number(number: str) -> str:
     """The character; nothing where XML has none of that number."""
     code = int(number[2:], 16) if number[1] in "xX" else int(number[1:])
     character = chr(code) if code <= 0x10FFFF else ""

@@ -13,12 +13,14 @@ from typing import Final
 TEXT: Final = "text/plain"
 XHTML: Final = "application/xhtml+xml"
 HTML: Final = frozenset({"text/html", XHTML})
-_SHORT: Final = {"text": TEXT, "plain": TEXT, "html": "text/html", "xhtml": XHTML}
+_SHORT_TYPES: Final = {"text": TEXT, "plain": TEXT, "html": "text/html", "xhtml": XHTML}
 
-MUTE_TAGS: Final = frozenset({"script", "style", "applet"})
-_UNSEEN = re.compile(r"<!--.*?(?:-->|\Z)|<(script|style|applet)\b[^<>]*>.*?(?:</\1\s*>|\Z)", re.IGNORECASE | re.DOTALL)
+HIDDEN_TAGS: Final = frozenset({"script", "style", "applet"})
+_HIDDEN_MARKUP = re.compile(
+    r"<!--.*?(?:-->|\Z)|<(script|style|applet)\b[^<>]*>.*?(?:</\1\s*>|\Z)", re.IGNORECASE | re.DOTALL
+)
 _TAG = re.compile(r"</?[a-zA-Z][^<>]*>|<[!?][^<>]*>")
-_NAME_OF_TAG = re.compile(r"</?(\w+)")
+_TAG_NAME = re.compile(r"</?(\w+)")
 _REFERENCE = re.compile(r"&(#?)(\w+);")
 _CLOSING = re.compile(r"</\w+>")
 _HTML_TAG = re.compile(
@@ -29,16 +31,16 @@ _HTML_TAG = re.compile(
     r"|var|video",
     re.IGNORECASE,
 )
-_WINDOWS: Final = {
+_WINDOWS_1252: Final = {
     number: bytes([number]).decode("windows-1252")
     for number in range(128, 160)
     if number not in (129, 141, 143, 144, 157)
 }
 
 
-def content_type_of(written: str) -> str:
+def parse_content_type(written: str) -> str:
     lowered = written.strip().lower()
-    return _SHORT.get(lowered, lowered)
+    return _SHORT_TYPES.get(lowered, lowered)
 
 
 def is_base64(content_type: str, mode: str) -> bool:
@@ -46,7 +48,7 @@ def is_base64(content_type: str, mode: str) -> bool:
     return mode == "base64" or not (content_type.startswith("text/") or content_type.endswith(("+xml", "/xml")))
 
 
-def unpacked(packed: str) -> str:
+def decode_base64(packed: str) -> str:
     """The text in base64; what is no such text stays as it is."""
     try:
         return base64.b64decode(packed.encode()).decode()
@@ -54,15 +56,15 @@ def unpacked(packed: str) -> str:
         return packed
 
 
-def plain_title(value: str, content_type: str, *, is_atom: bool) -> str:
+def to_plain_title(value: str, content_type: str, *, is_atom: bool) -> str:
     """One line of text. RSS has no way to say whether a title is HTML, so there it is HTML when it looks like it."""
     if content_type == "text/html" or (not is_atom and content_type == TEXT and looks_like_html(value)):
-        value = text_of_html(value)
-    return one_line(value)
+        value = strip_html(value)
+    return to_one_line(value)
 
 
-def one_line(value: str) -> str:
-    return " ".join(_mended(value).split())
+def to_one_line(value: str) -> str:
+    return " ".join(_fix_encoding(value).split())
 
 
 def looks_like_html(value: str) -> bool:
@@ -72,21 +74,21 @@ def looks_like_html(value: str) -> bool:
     references = _REFERENCE.findall(value)
     if not references and not _CLOSING.search(value):
         return False
-    if not all(_HTML_TAG.fullmatch(name) for name in _NAME_OF_TAG.findall(value)):
+    if not all(_HTML_TAG.fullmatch(name) for name in _TAG_NAME.findall(value)):
         return False
     return all(number or f"{name};" in html5 for number, name in references)
 
 
-def text_of_html(value: str) -> str:
+def strip_html(value: str) -> str:
     if "<" in value:
-        value = _TAG.sub("", _UNSEEN.sub("", value))
+        value = _TAG.sub("", _HIDDEN_MARKUP.sub("", value))
     return unescape(value) if "&" in value else value
 
 
-def _mended(value: str) -> str:
+def _fix_encoding(value: str) -> str:
     """Undo two mistakes of software in between: UTF-8 encoded twice, and windows-1252 called ISO 8859-1."""
     if value.isascii():
         return value
     with suppress(UnicodeError):
         value = value.encode("iso-8859-1").decode("utf-8")
-    return value.translate(_WINDOWS)
+    return value.translate(_WINDOWS_1252)

@@ -13,8 +13,8 @@ from itertools import islice
 from typing import Final, NamedTuple
 from xml.parsers import expat
 
-from tenax.discovery.feeds.builder import EnoughRead, FeedBuilder
-from tenax.discovery.feeds.repair import plain_text
+from tenax.discovery.feeds.builder import FeedBuilder, LimitReached
+from tenax.discovery.feeds.repair import decode_references
 from tenax.discovery.feeds.values import MAX_ATTRIBUTES, MAX_TAG_BYTES
 
 _MARKUP = re.compile(
@@ -26,23 +26,23 @@ _ATTRIBUTE = re.compile(
     r"""(?<![\w.:-])(?:(?![A-Za-z_:])[\w.:-])*+([A-Za-z_:][\w.:-]*+)\s*+=\s*+(?:"([^"]*)"?|'([^']*)'?|([^\s"'>]+))"""
 )
 _PIECE_BYTES: Final = 256 * 1024
-_OPEN_AT_THE_END: Final = expat.errors.codes[expat.errors.XML_ERROR_NO_ELEMENTS]
+_UNCLOSED_ERROR: Final = expat.errors.codes[expat.errors.XML_ERROR_NO_ELEMENTS]
 _ENTRIES: Final = frozenset({"item", "entry"})
-_HOUSES: Final = frozenset({"rss", "rdf", "channel", "feed"})
+_CONTAINERS: Final = frozenset({"rss", "rdf", "channel", "feed"})
 """What entries stand in: an entry that begins ends whatever else is open."""
-_MOST_EXTENSIONS: Final = 8
+_MAX_EXTENSIONS: Final = 8
 """How many `>` a quoted value may hold before the quote is taken for a mistake."""
 
 
-class Fault(NamedTuple):
+class ParseFault(NamedTuple):
     """Why the strict reader ended before the text did."""
 
     why: str
-    is_last: bool
+    is_at_end: bool
     """It is only that elements are still open: all of the text was read."""
 
 
-def read_strictly(text: str, builder: FeedBuilder) -> Fault | None:
+def parse_strictly(text: str, builder: FeedBuilder) -> ParseFault | None:
     """The first fault of the XML, if there is any."""
     parser = expat.ParserCreate("utf-8")
     parser.buffer_text = True
@@ -57,23 +57,25 @@ def read_strictly(text: str, builder: FeedBuilder) -> Fault | None:
             piece = data[start : start + _PIECE_BYTES]
             parser.Parse(piece, False)
             if start + len(piece) - parser.CurrentByteIndex > MAX_TAG_BYTES:
-                return Fault(f"a tag of more than {MAX_TAG_BYTES:,} bytes in line {parser.CurrentLineNumber}", False)
+                return ParseFault(
+                    f"a tag of more than {MAX_TAG_BYTES:,} bytes in line {parser.CurrentLineNumber}", False
+                )
         parser.Parse(b"", True)
-    except EnoughRead:
+    except LimitReached:
         pass
     except expat.ExpatError as error:
         why = expat.ErrorString(error.code).removeprefix("not well-formed ").strip("()")
-        return Fault(f"{why} in line {error.lineno}", error.code == _OPEN_AT_THE_END)
+        return ParseFault(f"{why} in line {error.lineno}", error.code == _UNCLOSED_ERROR)
     return None
 
 
-def read_tolerantly(text: str, builder: FeedBuilder) -> None:
+def parse_tolerantly(text: str, builder: FeedBuilder) -> None:
     """Ends what was begun and never ended, passes over ends without a beginning."""
-    with suppress(EnoughRead):
-        _Tokens(text, builder).read()
+    with suppress(LimitReached):
+        _Tokenizer(text, builder).run()
 
 
-class _Tokens:
+class _Tokenizer:
     """One way through the text; every character is looked at a bounded number of times."""
 
     def __init__(self, text: str, builder: FeedBuilder) -> None:
@@ -82,37 +84,37 @@ class _Tokens:
         self._open: list[str] = []
         self._counts: Counter[str] = Counter()
         self._at = 0
-        self._missing: set[str] = set()
+        self._missing_marks: set[str] = set()
 
-    def read(self) -> None:
+    def run(self) -> None:
         while found := _MARKUP.search(self._text, self._at):
-            self._say(plain_text(self._text[self._at : found.start()]))
+            self._add_text(decode_references(self._text[self._at : found.start()]))
             self._at = found.end()
             if found["comment"]:
-                self._until("-->")
+                self._read_until("-->")
             elif found["cdata"]:
-                self._say(self._until("]]>"))
+                self._add_text(self._read_until("]]>"))
             elif (name := found["name"]) is not None:
-                self._tag(name.lower(), found["more"], is_end=bool(found["end"]), is_closed=bool(found["close"]))
-        self._say(plain_text(self._text[self._at :]))
+                self._handle_tag(name.lower(), found["more"], is_end=bool(found["end"]), is_closed=bool(found["close"]))
+        self._add_text(decode_references(self._text[self._at :]))
 
-    def _until(self, mark: str) -> str:
+    def _read_until(self, mark: str) -> str:
         """What stands before the mark; nothing when it does not come."""
-        if mark in self._missing:
+        if mark in self._missing_marks:
             return ""
         place = self._text.find(mark, self._at)
         if place < 0:
-            self._missing.add(mark)
+            self._missing_marks.add(mark)
             return ""
         inner = self._text[self._at : place]
         self._at = place + len(mark)
         return inner
 
-    def _tag(self, name: str, more: str, *, is_end: bool, is_closed: bool) -> None:
+    def _handle_tag(self, name: str, more: str, *, is_end: bool, is_closed: bool) -> None:
         if is_end:
             self._end(name)
             return
-        for _ in range(_MOST_EXTENSIONS):
+        for _ in range(_MAX_EXTENSIONS):
             if not is_closed or (more.count('"') % 2 == 0 and more.count("'") % 2 == 0):
                 break
             rest = _REST_OF_TAG.match(self._text, self._at)
@@ -121,13 +123,13 @@ class _Tokens:
             more += ">" + rest[0][:-1]
             self._at = rest.end()
         found = islice(_ATTRIBUTE.finditer(more), MAX_ATTRIBUTES)
-        self._start(name, {each[1]: plain_text(each[2] or each[3] or each[4] or "") for each in found})
+        self._start(name, {each[1]: decode_references(each[2] or each[3] or each[4] or "") for each in found})
         if more.rstrip().endswith("/"):
             self._end(name)
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
-        if _local(name) in _ENTRIES:
-            while self._open and _local(self._open[-1]) not in _HOUSES:
+        if _local_name(name) in _ENTRIES:
+            while self._open and _local_name(self._open[-1]) not in _CONTAINERS:
                 self._close()
         self._open.append(name)
         self._counts[name] += 1
@@ -144,10 +146,10 @@ class _Tokens:
         self._builder.end()
         return name
 
-    def _say(self, data: str) -> None:
+    def _add_text(self, data: str) -> None:
         if data:
             self._builder.text(data)
 
 
-def _local(name: str) -> str:
+def _local_name(name: str) -> str:
     return name.rpartition(":")[2]

@@ -14,9 +14,9 @@ Bytes: TypeAlias = bytes | memoryview
 PIECE_BYTES: Final = 64 * 1024
 GZIP_MAGIC: Final = b"\x1f\x8b"
 _GZIP = 16 + zlib.MAX_WBITS
-_MOST_MEMBERS = 1_000
+_MAX_MEMBERS = 1_000
 """Of a gzip file: each costs a decoder, and a million empty ones would cost seconds."""
-_OPENING_BYTES = 1024
+_DECLARATION_BYTES = 1024
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -25,8 +25,8 @@ _BOMS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
     (codecs.BOM_UTF32_BE, "utf-32-be"),
 )
-_WITHOUT_BOM = ((b"<\0", "utf-16-le"), (b"\0<", "utf-16-be"))
-_DECLARED = re.compile(rb"""\A\s*<\?xml\s[^>]{0,200}?encoding\s*=\s*["']([A-Za-z0-9._:-]{1,40})["']""")
+_UTF16_STARTS = ((b"<\0", "utf-16-le"), (b"\0<", "utf-16-be"))
+_DECLARED_ENCODING = re.compile(rb"""\A\s*<\?xml\s[^>]{0,200}?encoding\s*=\s*["']([A-Za-z0-9._:-]{1,40})["']""")
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?([A-Za-z0-9._:-]{1,40})", re.IGNORECASE)
 # By the names of Python's codecs. It has others that are no encodings of text at all.
 _ENCODINGS = frozenset({
@@ -36,67 +36,67 @@ _ENCODINGS = frozenset({
 })  # fmt: skip
 
 
-class Cut(Exception):
+class ReadStopped(Exception):
     """No more of it is read, and this is why, in words."""
 
 
-class TooLarge(Cut):
+class SitemapTooLarge(ReadStopped):
     """It is larger than may be read."""
 
 
-def unpacked(body: bytes, max_bytes: int) -> Iterator[Bytes]:
-    """The body in pieces, gzip undone. Raises `Cut` behind the last piece that can be given."""
+def decompress(body: bytes, max_bytes: int) -> Iterator[Bytes]:
+    """The body in pieces, gzip undone. Raises `ReadStopped` behind the last piece that can be given."""
     given = 0
-    for piece in _inflated(body) if body.startswith(GZIP_MAGIC) else _slices(body):
+    for piece in _inflate(body) if body.startswith(GZIP_MAGIC) else _split_pieces(body):
         room = max_bytes - given
         yield piece[:room]
         given += len(piece)
         if given > max_bytes:
-            raise TooLarge(f"larger than {max_bytes:,} bytes: the rest was not read")
+            raise SitemapTooLarge(f"larger than {max_bytes:,} bytes: the rest was not read")
 
 
-def _slices(body: bytes, start: int = 0) -> Iterator[memoryview]:
+def _split_pieces(body: bytes, start: int = 0) -> Iterator[memoryview]:
     view = memoryview(body)
     for at in range(start, len(body), PIECE_BYTES):
         yield view[at : at + PIECE_BYTES]
 
 
-def _inflated(body: bytes) -> Iterator[bytes]:
+def _inflate(body: bytes) -> Iterator[bytes]:
     """Every member of a gzip file; what follows the last one is padding."""
     start = 0
-    for _ in range(_MOST_MEMBERS):
+    for _ in range(_MAX_MEMBERS):
         stream = zlib.decompressobj(_GZIP)
-        for packed in _slices(body, start):
-            yield from _steps(stream, packed)
+        for packed in _split_pieces(body, start):
+            yield from _inflate_piece(stream, packed)
             start += len(packed)
             if stream.eof:
                 break
         if not stream.eof:
-            raise Cut("the gzip file is cut short")
+            raise ReadStopped("the gzip file is cut short")
         start -= len(stream.unused_data)
         if not body.startswith(GZIP_MAGIC, start):
             return
-    raise Cut(f"a gzip file of more than {_MOST_MEMBERS:,} parts")
+    raise ReadStopped(f"a gzip file of more than {_MAX_MEMBERS:,} parts")
 
 
-def _steps(stream: zlib._Decompress, packed: Bytes) -> Iterator[bytes]:
+def _inflate_piece(stream: zlib._Decompress, packed: Bytes) -> Iterator[bytes]:
     """What these bytes unpack to, never more than a piece at once: a bomb is stopped by whoever counts the pieces."""
     while packed:
         try:
             piece = stream.decompress(packed, PIECE_BYTES)
         except zlib.error:
-            raise Cut("the gzip file is damaged") from None
+            raise ReadStopped("the gzip file is damaged") from None
         if piece:
             yield piece
         packed = stream.unconsumed_tail
 
 
-def opening_of(body: bytes, most: int) -> bytes:
-    """The first bytes, gzip undone, at most a few times `most` of them looked at; empty when it is damaged."""
+def first_bytes(body: bytes, max_bytes: int) -> bytes:
+    """The first bytes, gzip undone, at most a few times `max_bytes` of them looked at; empty when it is damaged."""
     if not body.startswith(GZIP_MAGIC):
-        return body[:most]
+        return body[:max_bytes]
     try:
-        return zlib.decompressobj(_GZIP).decompress(body[: 2 * most], most)
+        return zlib.decompressobj(_GZIP).decompress(body[: 2 * max_bytes], max_bytes)
     except zlib.error:
         return b""
 
@@ -104,7 +104,7 @@ def opening_of(body: bytes, most: int) -> bytes:
 # ---- UTF-8 ------------------------------------------------------------------------------------------------
 
 
-def from_its_start(pieces: Iterable[Bytes]) -> Iterator[Bytes]:
+def strip_leading_space(pieces: Iterable[Bytes]) -> Iterator[Bytes]:
     """Without the white space before the first sign; XML must begin with its declaration, and often does not."""
     rest = iter(pieces)
     for piece in rest:
@@ -114,12 +114,12 @@ def from_its_start(pieces: Iterable[Bytes]) -> Iterator[Bytes]:
             yield from rest
 
 
-def encoding_of(opening: bytes, content_type: str | None) -> tuple[str, str]:
+def detect_encoding(opening: bytes, content_type: str | None) -> tuple[str, str]:
     """By the mark, the XML declaration or the header; and the name of one that nobody knows, else an empty text."""
-    for mark, encoding in (*_BOMS, *_WITHOUT_BOM):
+    for mark, encoding in (*_BOMS, *_UTF16_STARTS):
         if opening.startswith(mark):
             return encoding, ""
-    declared = _DECLARED.match(opening[:_OPENING_BYTES])
+    declared = _DECLARED_ENCODING.match(opening[:_DECLARATION_BYTES])
     sent = _CHARSET.search(content_type or "")
     label = declared[1].decode("ascii") if declared else sent[1] if sent else "utf-8"
     try:
@@ -131,15 +131,15 @@ def encoding_of(opening: bytes, content_type: str | None) -> tuple[str, str]:
     return (encoding, "") if encoding in _ENCODINGS else ("utf-8", label)
 
 
-def in_utf8(pieces: Iterable[Bytes], encoding: str, *, strictly: bool) -> Iterator[Bytes]:
-    """The pieces in UTF-8 and without a mark. UTF-8 itself is handed on untouched when `strictly`."""
+def to_utf8(pieces: Iterable[Bytes], encoding: str, *, is_strict: bool) -> Iterator[Bytes]:
+    """The pieces in UTF-8 and without a mark. UTF-8 itself is handed on untouched when `is_strict`."""
     rest = iter(pieces)
     first = bytes(next(rest, b""))
     for mark, marked in _BOMS:
         if marked == encoding and first.startswith(mark):
             first = first[len(mark) :]
     pieces = chain([first], rest)
-    if strictly and encoding in ("utf-8", "utf-8-sig"):
+    if is_strict and encoding in ("utf-8", "utf-8-sig"):
         yield from pieces
         return
     decoder = codecs.getincrementaldecoder(encoding)("replace")

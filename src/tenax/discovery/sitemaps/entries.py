@@ -9,13 +9,13 @@ from typing import Final, Literal, TypeAlias
 
 from tenax.model import Value
 
-Form: TypeAlias = Literal["urlset", "index", "text", "feed", "none"]
+SitemapForm: TypeAlias = Literal["urlset", "index", "text", "feed", "none"]
 """`index`: its entries are sitemaps. `feed`: RSS or Atom in the place of one. `none`: it is no sitemap."""
 
 CHANGE_FREQUENCIES: Final = frozenset({"always", "hourly", "daily", "weekly", "monthly", "yearly", "never"})
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
 _YEAR_OR_MONTH = re.compile(r"\d{4}(?:-\d\d)?")
-_MOST_DATE_CHARS = 40
+_MAX_DATE_CHARS = 40
 _FIRST_SECOND = datetime.min.replace(tzinfo=UTC).timestamp()
 _LAST_SECOND = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp()
 
@@ -52,7 +52,7 @@ class SitemapEntry(Value, frozen=True, gc=False):
 class Sitemap(Value, frozen=True):
     """What was read, and what was wrong with it."""
 
-    form: Form
+    form: SitemapForm
     entries: tuple[SitemapEntry, ...] = ()
     problems: tuple[str, ...] = ()
     """In words, for a person. Entries that were read in spite of them are kept."""
@@ -64,7 +64,7 @@ class Sitemap(Value, frozen=True):
     """It is longer than `max_decoded_bytes`: what follows was not read."""
 
 
-def url_of(text: str) -> str:
+def clean_url(text: str) -> str:
     """A `loc` without the line breaks and spaces that editors and templates leave in it."""
     return "".join(text.split())
 
@@ -79,47 +79,47 @@ def _has_web_scheme(url: str) -> bool:
     return scheme is None or scheme[0].lower() in ("http:", "https:")
 
 
-def time_of(text: str) -> float | None:
+def parse_time(text: str) -> float | None:
     """A W3C datetime in any of its lengths as seconds since the epoch; without a zone it is UTC. None for nonsense.
 
     A time after a space and an offset without a colon, both frequent, are taken too.
     """
     text = text.strip()
-    if len(text) > _MOST_DATE_CHARS or text[4:5] not in ("-", ""):
+    if len(text) > _MAX_DATE_CHARS or text[4:5] not in ("-", ""):
         return None
     if len(text) <= 7:
         text = {4: f"{text}-01-01", 7: f"{text}-01"}[len(text)] if _YEAR_OR_MONTH.fullmatch(text) else ""
     try:
-        return _seconds(datetime.fromisoformat(text))
+        return _to_timestamp(datetime.fromisoformat(text))
     except (ValueError, OverflowError):
         return None
 
 
-def feed_time_of(text: str) -> float | None:
+def parse_feed_time(text: str) -> float | None:
     """The date of a feed's entry: RFC 822 in RSS, W3C elsewhere."""
-    found = time_of(text)
-    if found is not None or len(text) > _MOST_DATE_CHARS:
+    found = parse_time(text)
+    if found is not None or len(text) > _MAX_DATE_CHARS:
         return found
     try:
-        return _seconds(parsedate_to_datetime(text.strip()))
+        return _to_timestamp(parsedate_to_datetime(text.strip()))
     except (ValueError, TypeError, OverflowError, IndexError):
         return None
 
 
-def _seconds(date: datetime) -> float | None:
+def _to_timestamp(date: datetime) -> float | None:
     """None when it is in no year from 1 to 9999 of UTC: nobody could write it down again."""
     seconds = (date.replace(tzinfo=UTC) if date.tzinfo is None else date).timestamp()
     return seconds if _FIRST_SECOND <= seconds <= _LAST_SECOND else None
 
 
-def changefreq_of(text: str) -> str:
+def parse_changefreq(text: str) -> str:
     if text in CHANGE_FREQUENCIES:
         return text
     word = text.strip().lower()
     return word if word in CHANGE_FREQUENCIES else ""
 
 
-def priority_of(text: str) -> float | None:
+def parse_priority(text: str) -> float | None:
     try:
         value = float(text)
     except ValueError:

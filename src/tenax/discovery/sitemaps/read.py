@@ -14,16 +14,16 @@ from itertools import chain
 from tenax.discovery.sitemaps.bytes import (
     PIECE_BYTES,
     Bytes,
-    Cut,
-    TooLarge,
-    encoding_of,
-    from_its_start,
-    in_utf8,
-    opening_of,
-    unpacked,
+    ReadStopped,
+    SitemapTooLarge,
+    decompress,
+    detect_encoding,
+    first_bytes,
+    strip_leading_space,
+    to_utf8,
 )
-from tenax.discovery.sitemaps.entries import Form, Sitemap, SitemapEntry, SitemapLimits, is_web_url
-from tenax.discovery.sitemaps.xml import Broken, NotASitemap, XmlEntries
+from tenax.discovery.sitemaps.entries import Sitemap, SitemapEntry, SitemapForm, SitemapLimits, is_web_url
+from tenax.discovery.sitemaps.xml import NotASitemap, NotWellFormed, XmlEntries
 
 __all__ = [
     "Sitemap",
@@ -35,10 +35,10 @@ __all__ = [
     "sitemaps_in_robots",
 ]
 
-USUAL_LIMITS = SitemapLimits()
-MOST_URL_CHARS = 2_048
-_LOOKED_AT_BYTES = 4_096
-_MOST_MENDS = 1_000_000
+DEFAULT_LIMITS = SitemapLimits()
+MAX_URL_CHARS = 2_048
+_SNIFFED_BYTES = 4_096
+_MAX_REPAIRS = 1_000_000
 _ROOT = re.compile(
     rb"\s*(?>(?><\?.*?\?>|<!--.*?-->|<!DOCTYPE[^>\[]*>)\s*)*<(?>[\w.-]+:)?(?:urlset|sitemapindex)[\s/>]", re.DOTALL
 )
@@ -46,21 +46,21 @@ _HTML = re.compile(rb"<(?:!doctype\s+html|html)\b", re.IGNORECASE)
 _ROBOTS_LINE = re.compile(r"^[ \t\ufeff]*sitemap[ \t]*:[ \t]*([^\s#]\S*)", re.IGNORECASE | re.MULTILINE)
 # An `&` that begins none of the entities of XML. In a CDATA section it means itself.
 _BARE_AMPERSAND = re.compile(rb"<!\[CDATA\[[^<]*?\]\]>|&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#x[0-9a-fA-F]{1,6});)")
-_NOT_XML = bytes(code for code in range(32) if code not in b"\t\n\r")
+_NON_XML_BYTES = bytes(code for code in range(32) if code not in b"\t\n\r")
 
 
-def read_sitemap(body: bytes, content_type: str | None = None, limits: SitemapLimits = USUAL_LIMITS) -> Sitemap:
+def read_sitemap(body: bytes, content_type: str | None = None, limits: SitemapLimits = DEFAULT_LIMITS) -> Sitemap:
     """All of it at once. Never raises: what is wrong is said in `problems`, and what was read before it is kept.
 
     One that is not well-formed is read again with its stray `&`, control characters and bytes that are no text mended,
     which are the usual reasons.
     """
     first = SitemapStream(body, content_type, limits)
-    sitemap = first.whole()
+    sitemap = first.read_all()
     if not first.is_broken:
         return sitemap
-    again = SitemapStream(body, content_type, limits, mends=True)
-    mended = again.whole()
+    again = SitemapStream(body, content_type, limits, should_repair=True)
+    mended = again.read_all()
     if len(mended.entries) <= len(sitemap.entries):
         return sitemap
     problems = (*sitemap.problems, *(problem for problem in mended.problems if problem not in sitemap.problems))
@@ -71,8 +71,10 @@ def read_sitemap(body: bytes, content_type: str | None = None, limits: SitemapLi
 class SitemapStream:
     """The entries one by one, in memory that does not grow with them; the rest is known when they have come."""
 
-    def __init__(self, body: bytes, content_type: str | None, limits: SitemapLimits, *, mends: bool = False) -> None:
-        self.form: Form = "none"
+    def __init__(
+        self, body: bytes, content_type: str | None, limits: SitemapLimits, *, should_repair: bool = False
+    ) -> None:
+        self.form: SitemapForm = "none"
         self.problems: list[str] = []
         self.left_out = 0
         self.over_limit = 0
@@ -83,57 +85,57 @@ class SitemapStream:
         self._body = body
         self._content_type = content_type
         self._limits = limits
-        self._mends = mends
+        self._should_repair = should_repair
 
     def __iter__(self) -> Iterator[SitemapEntry]:
-        pieces = from_its_start(self._until_cut(unpacked(self._body, self._limits.max_decoded_bytes)))
+        pieces = strip_leading_space(self._stop_at_error(decompress(self._body, self._limits.max_decoded_bytes)))
         opening = bytes(next(pieces, b""))
         if not opening:
             self.problems += [] if self._is_cut else ["empty, not a sitemap"]
             return
-        encoding, unknown = encoding_of(opening, self._content_type)
+        encoding, unknown = detect_encoding(opening, self._content_type)
         if unknown:
             self.problems.append(f"its encoding `{unknown}` is not known: read as UTF-8")
-        decoded = in_utf8(chain([opening], pieces), encoding, strictly=not self._mends)
-        text = from_its_start(decoded)
+        decoded = to_utf8(chain([opening], pieces), encoding, is_strict=not self._should_repair)
+        text = strip_leading_space(decoded)
         start = bytes(next(text, b""))
         whole = chain([start], text)
         if _HTML.match(start):
             self.problems.append("an HTML page, not a sitemap")
         else:
-            yield from self._of_xml(whole) if start.startswith(b"<") else self._of_text(whole)
+            yield from self._read_xml(whole) if start.startswith(b"<") else self._read_text(whole)
 
-    def whole(self) -> Sitemap:
+    def read_all(self) -> Sitemap:
         entries = tuple(self)
         return Sitemap(self.form, entries, tuple(self.problems), self.left_out, self.over_limit, self.is_too_large)
 
-    def _until_cut(self, pieces: Iterable[Bytes]) -> Iterator[Bytes]:
+    def _stop_at_error(self, pieces: Iterable[Bytes]) -> Iterator[Bytes]:
         try:
             yield from pieces
-        except Cut as cut:
+        except ReadStopped as cut:
             self._is_cut = True
-            self.is_too_large = isinstance(cut, TooLarge)
+            self.is_too_large = isinstance(cut, SitemapTooLarge)
             self.problems.append(str(cut))
 
-    def _of_xml(self, pieces: Iterable[Bytes]) -> Iterator[SitemapEntry]:
-        entries = XmlEntries(_mended(pieces) if self._mends else pieces, self._limits)
+    def _read_xml(self, pieces: Iterable[Bytes]) -> Iterator[SitemapEntry]:
+        entries = XmlEntries(_repair_pieces(pieces) if self._should_repair else pieces, self._limits)
         try:
             yield from entries
-        except Broken as broken:
+        except NotWellFormed as broken:
             if not self._is_cut:  # else it ends in the middle, which is no news
                 self.problems.append(str(broken))
-                self.is_broken = broken.is_mendable
-        except (Cut, NotASitemap) as cut:
+                self.is_broken = broken.is_repairable
+        except (ReadStopped, NotASitemap) as cut:
             self.problems.append(str(cut))
         self.form = entries.form
         self.left_out = entries.left_out
         if entries.relative_urls > self._limits.max_relative_urls:
             self.problems.append(f"more than {self._limits.max_relative_urls:,} relative URLs: the rest were left out")
-        self._tell_of_limits(entries.over_limit)
+        self._report_limits(entries.over_limit)
 
-    def _of_text(self, pieces: Iterable[Bytes]) -> Iterator[SitemapEntry]:
+    def _read_text(self, pieces: Iterable[Bytes]) -> Iterator[SitemapEntry]:
         room = self._limits.max_urls
-        for line in _lines(pieces, self._limits.max_url_chars):
+        for line in _split_lines(pieces, self._limits.max_url_chars):
             if not line.startswith(("http://", "https://")) or len(line) > self._limits.max_url_chars:
                 self.left_out += 1
             elif room > 0:
@@ -146,23 +148,23 @@ class SitemapStream:
         if self.form == "none":
             self.left_out = 0
             self.problems.append("neither XML nor a list of URLs, not a sitemap")
-        self._tell_of_limits(max(-room, 0))
+        self._report_limits(max(-room, 0))
 
-    def _tell_of_limits(self, over_limit: int) -> None:
+    def _report_limits(self, over_limit: int) -> None:
         self.over_limit = over_limit
         if over_limit:
-            self.problems.append(f"{_left_out(over_limit)}: more than {self._limits.max_urls:,}")
+            self.problems.append(f"{_format_left_out(over_limit)}: more than {self._limits.max_urls:,}")
         others = self.left_out - over_limit
         if others:
             what = f"no URL of the web, or one longer than {self._limits.max_url_chars:,} characters"
-            self.problems.append(f"{_left_out(others)}: {what}")
+            self.problems.append(f"{_format_left_out(others)}: {what}")
 
 
 def looks_like_sitemap(body: bytes) -> bool:
     """Whether its first bytes are those of a urlset or an index, gzip undone; a cheap look, for a chance meeting."""
-    opening = opening_of(body, _LOOKED_AT_BYTES)
-    encoding, _ = encoding_of(opening, None)
-    start = b"".join(map(bytes, in_utf8([opening], encoding, strictly=False)))
+    opening = first_bytes(body, _SNIFFED_BYTES)
+    encoding, _ = detect_encoding(opening, None)
+    start = b"".join(map(bytes, to_utf8([opening], encoding, is_strict=False)))
     return _ROOT.match(start) is not None
 
 
@@ -171,41 +173,41 @@ def sitemaps_in_robots(text: str) -> tuple[str, ...]:
     found = dict.fromkeys(
         url
         for match in _ROBOTS_LINE.finditer(text.replace("\r", "\n"))
-        if len(url := match[1].partition("#")[0]) <= MOST_URL_CHARS and is_web_url(url)
+        if len(url := match[1].partition("#")[0]) <= MAX_URL_CHARS and is_web_url(url)
     )
     return tuple(found)
 
 
-def _left_out(count: int) -> str:
+def _format_left_out(count: int) -> str:
     return "1 entry was left out" if count == 1 else f"{count:,} entries were left out"
 
 
-def _mended(pieces: Iterable[Bytes]) -> Iterator[bytes]:
-    """Cut before a tag, so that no entity and no CDATA section is cut in two. Raises `Cut` when it has no end."""
-    held, left = b"", _MOST_MENDS
+def _repair_pieces(pieces: Iterable[Bytes]) -> Iterator[bytes]:
+    """Cut before a tag, so that no entity and no CDATA section is cut in two. Raises `ReadStopped` when it has no end."""
+    held, left = b"", _MAX_REPAIRS
     for piece in pieces:
         before, tag, after = (held + bytes(piece)).rpartition(b"<")
         if len(after) > PIECE_BYTES:
             before, tag, after = before + tag + after, b"", b""
-        mended, count = _well_formed(before)
+        mended, count = _repair_piece(before)
         yield mended
         held, left = tag + after, left - count
         if left < 0:
-            raise Cut(f"more than {_MOST_MENDS:,} places are no XML: the rest was not read")
-    yield _well_formed(held)[0]
+            raise ReadStopped(f"more than {_MAX_REPAIRS:,} places are no XML: the rest was not read")
+    yield _repair_piece(held)[0]
 
 
-def _well_formed(piece: bytes) -> tuple[bytes, int]:
+def _repair_piece(piece: bytes) -> tuple[bytes, int]:
     mended, count = _BARE_AMPERSAND.subn(lambda match: b"&amp;" if match[0] == b"&" else match[0], piece)
-    return mended.translate(None, _NOT_XML), count
+    return mended.translate(None, _NON_XML_BYTES), count
 
 
-def _lines(pieces: Iterable[Bytes], most_chars: int) -> Iterator[str]:
+def _split_lines(pieces: Iterable[Bytes], max_chars: int) -> Iterator[str]:
     """Lines that are not empty, trimmed; of one that is too long only as much as shows it."""
     held, decoder = "", codecs.getincrementaldecoder("utf-8")("replace")
     for piece in pieces:
         *whole, held = (held + decoder.decode(bytes(piece))).replace("\r", "\n").split("\n")
-        held = held[: 4 * most_chars]
+        held = held[: 4 * max_chars]
         yield from filter(None, map(str.strip, whole))
     if held.strip():
         yield held.strip()

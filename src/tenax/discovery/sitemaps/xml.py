@@ -11,20 +11,20 @@ from itertools import chain
 from typing import Final
 from xml.parsers import expat
 
-from tenax.discovery.sitemaps.bytes import Bytes, Cut
+from tenax.discovery.sitemaps.bytes import Bytes, ReadStopped
 from tenax.discovery.sitemaps.entries import (
-    Form,
     SitemapEntry,
+    SitemapForm,
     SitemapLimits,
-    changefreq_of,
-    feed_time_of,
+    clean_url,
     is_web_url,
-    priority_of,
-    time_of,
-    url_of,
+    parse_changefreq,
+    parse_feed_time,
+    parse_priority,
+    parse_time,
 )
 
-FORMS: Final[dict[str, Form]] = {
+FORMS: Final[dict[str, SitemapForm]] = {
     "urlset": "urlset",
     "sitemapindex": "index",
     "rss": "feed",
@@ -32,25 +32,25 @@ FORMS: Final[dict[str, Form]] = {
     "feed": "feed",
 }
 """By the name of the root."""
-_ITEMS: dict[str, Form] = {"url": "urlset", "sitemap": "index", "item": "feed", "entry": "feed"}
-_FIELDS: dict[Form, frozenset[str]] = {
+_ITEMS: dict[str, SitemapForm] = {"url": "urlset", "sitemap": "index", "item": "feed", "entry": "feed"}
+_FIELDS: dict[SitemapForm, frozenset[str]] = {
     "urlset": frozenset({"loc", "lastmod", "changefreq", "priority"}),
     "index": frozenset({"loc", "lastmod"}),
     "feed": frozenset({"link", "guid", "title", "pubDate", "date", "updated", "published", "modified", "issued"}),
 }
 _NEWS_FIELDS = frozenset({"title", "publication_date"})
-_WITH_ATTRIBUTES = frozenset({"link", "guid"})
+_ATTRIBUTE_FIELDS = frozenset({"link", "guid"})
 _FEED_DATES = ("updated", "modified", "pubDate", "date", "published", "issued")
-_NOWHERE = 1_000_000
+_NO_DEPTH = 1_000_000
 """A depth that no element has: no item is open."""
-_MOST_DEPTH = 32
-_MOST_NAMES = 10_000
+_MAX_DEPTH = 32
+_MAX_NAMES = 10_000
 """Of tags and attributes; expat keeps each."""
-_MOST_WAITING_BYTES = 1024 * 1024
+_MAX_BUFFERED_BYTES = 1024 * 1024
 """What expat holds back until a tag is whole. It looks at all of it again whenever more comes."""
-_MOST_TEXT_PIECES = 16
-_MOST_LEFT_OUT = 500_000
-_MENDABLE = frozenset(
+_MAX_TEXT_PIECES = 16
+_MAX_LEFT_OUT = 500_000
+_REPAIRABLE_ERRORS = frozenset(
     expat.errors.codes[message]
     for message in (
         expat.errors.XML_ERROR_INVALID_TOKEN,
@@ -59,30 +59,30 @@ _MENDABLE = frozenset(
         expat.errors.XML_ERROR_PARTIAL_CHAR,
     )
 )
-_MOST_TITLE_CHARS = 1_000
+_MAX_TITLE_CHARS = 1_000
 
 
 class NotASitemap(Exception):
     """Its root is of another kind; the text says of which."""
 
 
-class Broken(Cut):
+class NotWellFormed(ReadStopped):
     """It is not well-formed."""
 
     def __init__(self, error: expat.ExpatError) -> None:
         super().__init__(f"broken at line {error.lineno}: {expat.ErrorString(error.code)}")
-        self.is_mendable = error.code in _MENDABLE
+        self.is_repairable = error.code in _REPAIRABLE_ERRORS
         """Whether it is for a character; a tag that is missing nobody can find."""
 
 
 class XmlEntries:
     """Iterates over the entries; what is known of the whole is in its attributes, and grows as it is read.
 
-    Iterating may raise `Cut` and its kind, and `NotASitemap`; entries given before that are good.
+    Iterating may raise `ReadStopped` and its kind, and `NotASitemap`; entries given before that are good.
     """
 
     def __init__(self, pieces: Iterable[Bytes], limits: SitemapLimits) -> None:
-        self.form: Form = "none"
+        self.form: SitemapForm = "none"
         self.left_out = 0
         self.over_limit = 0
         """Of those left out: entries beyond the largest number."""
@@ -93,8 +93,8 @@ class XmlEntries:
         self._has_entries = False
         self._found: list[SitemapEntry] = []
         self._depth = 0
-        self._item_depth = _NOWHERE
-        self._field_depth = _NOWHERE
+        self._item_depth = _NO_DEPTH
+        self._field_depth = _NO_DEPTH
         self._fields: dict[str, str] = {}
         """Those of this form, by their names as they are written here, prefixes included."""
         self._is_news = False
@@ -122,10 +122,10 @@ class XmlEntries:
             try:
                 self._feed(piece)
                 fed += len(piece or b"")
-                self._check(fed)
-            except (Cut, NotASitemap) as error:
+                self._check_limits(fed)
+            except (ReadStopped, NotASitemap) as error:
                 cut = error
-            yield from self._taken()
+            yield from self._take_entries()
             if cut is not None:
                 break
         # The parser holds our methods, and we hold the parser.
@@ -138,20 +138,20 @@ class XmlEntries:
         try:
             self._parser.Parse(piece or b"", piece is None)
         except expat.ExpatError as error:
-            raise Broken(error) from None
+            raise NotWellFormed(error) from None
 
-    def _taken(self) -> list[SitemapEntry]:
+    def _take_entries(self) -> list[SitemapEntry]:
         found, self._found = self._found, []
         return found
 
-    def _check(self, fed: int) -> None:
-        if len(self._names) > _MOST_NAMES:
-            raise Cut(f"more than {_MOST_NAMES:,} kinds of tags: the rest was not read")
-        if self.left_out > _MOST_LEFT_OUT:
-            raise Cut(f"more than {_MOST_LEFT_OUT:,} entries of no use: the rest was not read")
-        if fed - self._parser.CurrentByteIndex > _MOST_WAITING_BYTES:
-            raise Cut(f"a tag of more than {_MOST_WAITING_BYTES:,} bytes: the rest was not read")
-        del self._text[_MOST_TEXT_PIECES:]  # too long already for anything it may be
+    def _check_limits(self, fed: int) -> None:
+        if len(self._names) > _MAX_NAMES:
+            raise ReadStopped(f"more than {_MAX_NAMES:,} kinds of tags: the rest was not read")
+        if self.left_out > _MAX_LEFT_OUT:
+            raise ReadStopped(f"more than {_MAX_LEFT_OUT:,} entries of no use: the rest was not read")
+        if fed - self._parser.CurrentByteIndex > _MAX_BUFFERED_BYTES:
+            raise ReadStopped(f"a tag of more than {_MAX_BUFFERED_BYTES:,} bytes: the rest was not read")
+        del self._text[_MAX_TEXT_PIECES:]  # too long already for anything it may be
 
     # -- what expat meets -----------------------------------------------------------------------------------
 
@@ -163,15 +163,15 @@ class XmlEntries:
             if name in self._fields:
                 self._text.clear()
             if attributes or name not in self._fields:
-                self._start_oddity(_local(name), name, attributes)
-        elif depth > _MOST_DEPTH:
-            raise Cut(f"tags within more than {_MOST_DEPTH} others: the rest was not read")
+                self._start_other(_local_name(name), name, attributes)
+        elif depth > _MAX_DEPTH:
+            raise ReadStopped(f"tags within more than {_MAX_DEPTH} others: the rest was not read")
         elif depth > self._field_depth:
-            if self._is_news and _local(name) in _NEWS_FIELDS:
+            if self._is_news and _local_name(name) in _NEWS_FIELDS:
                 self._text.clear()
         elif depth == 1:
-            self.form = _form_of(_local(name))
-        elif (item := _local(name)) in _ITEMS:
+            self.form = _root_form(_local_name(name))
+        elif (item := _local_name(name)) in _ITEMS:
             self._start_item(item, depth)
 
     def _end(self, name: str) -> None:
@@ -185,17 +185,17 @@ class XmlEntries:
                 self._values[field] = "".join(self._text)
         elif depth == self._item_depth:
             self._end_item()
-        elif self._is_news and depth == self._field_depth + 1 and _local(name) in _NEWS_FIELDS:
-            self._values.setdefault(_local(name), "".join(self._text))
+        elif self._is_news and depth == self._field_depth + 1 and _local_name(name) in _NEWS_FIELDS:
+            self._values.setdefault(_local_name(name), "".join(self._text))
 
-    def _start_oddity(self, name: str, written: str, attributes: dict[str, str]) -> None:
+    def _start_other(self, name: str, written: str, attributes: dict[str, str]) -> None:
         """A field with a prefix or with attributes, or something that is no field."""
         if written not in self._fields and name in _FIELDS[self.form]:
             self._fields[written] = name
             self._text.clear()
         self._is_news = name == "news"
-        if name in _WITH_ATTRIBUTES:
-            self._note(name, attributes)
+        if name in _ATTRIBUTE_FIELDS:
+            self._read_attributes(name, attributes)
 
     def _start_item(self, name: str, depth: int) -> None:
         kind = _ITEMS[name]
@@ -217,32 +217,32 @@ class XmlEntries:
             return
         self._item_depth, self._field_depth = depth, depth + 1
 
-    def _note(self, name: str, attributes: dict[str, str]) -> None:
+    def _read_attributes(self, name: str, attributes: dict[str, str]) -> None:
         """What is in attributes: hreflang in a sitemap; in feeds the entry's own address, or that its id is none."""
         if name == "guid":
             if attributes.get("isPermaLink", "").strip().lower() == "false":
                 self._values.setdefault("guid", "")
             return
-        href = url_of(attributes.get("href", ""))
+        href = clean_url(attributes.get("href", ""))
         if not href or attributes.get("rel", "alternate") != "alternate":
             return
         if self.form == "feed":
             self._values.setdefault("href", href)
-        elif len(self._alternates) < self._limits.max_alternates and self._is_fit(href):
+        elif len(self._alternates) < self._limits.max_alternates and self._is_usable_url(href):
             self._alternates.append(href)
 
     def _end_item(self) -> None:
-        entry = _of_feed(self._values) if self.form == "feed" else _of_sitemap(self._values, self._alternates)
-        if entry is None or not self._is_fit(entry.url):
+        entry = _feed_entry(self._values) if self.form == "feed" else _sitemap_entry(self._values, self._alternates)
+        if entry is None or not self._is_usable_url(entry.url):
             self.left_out += 1
         else:
             self._room -= 1
             self._found.append(entry)
-        self._item_depth = self._field_depth = _NOWHERE
+        self._item_depth = self._field_depth = _NO_DEPTH
         self._values.clear()
         self._alternates.clear()
 
-    def _is_fit(self, url: str) -> bool:
+    def _is_usable_url(self, url: str) -> bool:
         if len(url) > self._limits.max_url_chars or not is_web_url(url):
             return False
         if url[:8].lower().startswith(("http://", "https://")):
@@ -251,11 +251,11 @@ class XmlEntries:
         return self.relative_urls <= self._limits.max_relative_urls
 
 
-def _local(name: str) -> str:
+def _local_name(name: str) -> str:
     return name.rpartition(":")[2] if ":" in name else name
 
 
-def _form_of(root: str) -> Form:
+def _root_form(root: str) -> SitemapForm:
     form = FORMS.get(root)
     if form is None:
         what = "an HTML page" if root.lower() == "html" else f"XML of another kind (`{root[:40]}`)"
@@ -263,46 +263,46 @@ def _form_of(root: str) -> Form:
     return form
 
 
-def _of_sitemap(values: dict[str, str], alternates: list[str]) -> SitemapEntry | None:
-    url = url_of(values.get("loc", ""))
+def _sitemap_entry(values: dict[str, str], alternates: list[str]) -> SitemapEntry | None:
+    url = clean_url(values.get("loc", ""))
     if not url:
         return None
     lastmod, changefreq, priority = values.get("lastmod"), values.get("changefreq"), values.get("priority")
     published = values.get("publication_date")
     return SitemapEntry(
         url,
-        time_of(lastmod) if lastmod else None,
-        changefreq_of(changefreq) if changefreq else "",
-        priority_of(priority) if priority else None,
+        parse_time(lastmod) if lastmod else None,
+        parse_changefreq(changefreq) if changefreq else "",
+        parse_priority(priority) if priority else None,
         tuple(alternates),
-        _title_of(values),
-        time_of(published) if published else None,
+        _entry_title(values),
+        parse_time(published) if published else None,
     )
 
 
-def _of_feed(values: dict[str, str]) -> SitemapEntry | None:
-    url = url_of(values.get("link", "")) or values.get("href", "")
-    guid = url_of(values.get("guid", ""))
+def _feed_entry(values: dict[str, str]) -> SitemapEntry | None:
+    url = clean_url(values.get("link", "")) or values.get("href", "")
+    guid = clean_url(values.get("guid", ""))
     if not url and guid.startswith(("http://", "https://")):
         url = guid
     if not url:
         return None
-    times = (feed_time_of(values[name]) for name in _FEED_DATES if name in values)
-    return SitemapEntry(url, next((at for at in times if at is not None), None), title=_title_of(values))
+    times = (parse_feed_time(values[name]) for name in _FEED_DATES if name in values)
+    return SitemapEntry(url, next((at for at in times if at is not None), None), title=_entry_title(values))
 
 
-def _title_of(values: dict[str, str]) -> str:
-    return " ".join(values["title"].split())[:_MOST_TITLE_CHARS] if "title" in values else ""
+def _entry_title(values: dict[str, str]) -> str:
+    return " ".join(values["title"].split())[:_MAX_TITLE_CHARS] if "title" in values else ""
 
 
 def _refuse_doctype(name: str, system_id: str | None, public_id: str | None, has_internal_subset: bool) -> None:
     if name.lower() == "html":
         raise NotASitemap("an HTML page, not a sitemap")
     if has_internal_subset:
-        raise Cut("refused: its DOCTYPE declares things of its own, and entities may be among them")
+        raise ReadStopped("refused: its DOCTYPE declares things of its own, and entities may be among them")
     if system_id or public_id:
-        raise Cut("refused: its DOCTYPE refers to another file")
+        raise ReadStopped("refused: its DOCTYPE refers to another file")
 
 
 def _refuse_entity(*_: object) -> None:
-    raise Cut("refused: it declares an entity")
+    raise ReadStopped("refused: it declares an entity")

@@ -13,27 +13,27 @@ from operator import add, gt
 from typing import Final
 
 from tenax.extract.html.walk import BREAK, Walk
-from tenax.extract.text.visible import PARAGRAPH, RUN, marked_text
+from tenax.extract.text.visible import PARAGRAPH_MARK, RUN_MARK, text_with_marks
 
 # Scripts without spaces between words: their characters say more each, and two of them count as a word.
-_DENSE: Final = r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]+"
-_PAUSES = re.compile(r"[.,;:!?。，、！？；：…؟،۔।]+")
-_RUN_BYTE: Final = RUN.encode()
-_SPACED_RUN: Final = f"{RUN} "
-_ONE_PAUSE: Final = bytes.maketrans(b".?", b",,")
+_DENSE_SCRIPTS: Final = r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]+"
+_PUNCTUATION = re.compile(r"[.,;:!?。，、！？；：…؟،۔।]+")
+_RUN_BYTE: Final = RUN_MARK.encode()
+_SPACED_RUN: Final = f"{RUN_MARK} "
+_PUNCTUATION_TO_COMMA: Final = bytes.maketrans(b".?", b",,")
 _UNCOUNTED: Final = bytes(byte for byte in range(256) if byte not in b" ,.?" + _RUN_BYTE)
-_FOREIGN_BYTES: Final = 1.25
-_FEW_WORDS: Final = 3
+_NON_LATIN_BYTES_PER_CHAR: Final = 1.25
+_MIN_SENTENCE_WORDS: Final = 3
 MAX_BLOCKS: Final = 10_000
 """Blocks of one page at most; what comes after them is seen, but not judged. Long pages have a thousand."""
-LONG_CHARS: Final = 80
+LONG_BLOCK_CHARS: Final = 80
 """A block from this length on is a paragraph, if it is not mostly links."""
 
 
 @cache
-def _dense() -> re.Pattern[str]:
+def _dense_pattern() -> re.Pattern[str]:
     """Compiled when a page needs it, for that takes 3 ms."""
-    return re.compile(_DENSE)
+    return re.compile(_DENSE_SCRIPTS)
 
 
 class Blocks:
@@ -44,15 +44,15 @@ class Blocks:
         "chars",
         "chars_before",
         "first_of_run",
-        "is_cut",
+        "is_truncated",
         "link_chars",
         "link_counts",
         "links_before",
-        "long_before",
+        "long_blocks_before",
+        "mark_count",
         "marked",
-        "marks",
-        "pauses",
-        "pauses_before",
+        "punctuation_before",
+        "punctuation_counts",
         "runs",
         "texts",
         "walk",
@@ -68,25 +68,25 @@ class Blocks:
         self.boxes: list[int] = []
         self.first_of_run: list[int] = []
         """The first block of each run, and at the end the number of blocks."""
-        self.is_cut = False
+        self.is_truncated = False
         """Whether the page has more than MAX_BLOCKS, or more boxes than a walk takes."""
-        self.marked, runs = marked_text(walk)
+        self.marked, runs = text_with_marks(walk)
         """What the blocks were cut from: the visible text of the page, marked."""
-        self.marks = 0
+        self.mark_count = 0
         """How many marks that are."""
-        self._cut(runs)
-        self.link_chars, self.link_counts = self._links(walk)
+        self._split_runs(runs)
+        self.link_chars, self.link_counts = self._count_links(walk)
         self.chars: list[int] = []
         """How much each says: characters, those of dense scripts counted twice."""
         self.words: list[int] = []
-        self.pauses: list[int] = []
+        self.punctuation_counts: list[int] = []
         """Marks of punctuation that part or end sentences."""
-        self._count()
-        long = [n >= LONG_CHARS and 2 * linked < n for n, linked in zip(self.chars, self.link_chars, strict=True)]
+        self._count_text()
+        long = [n >= LONG_BLOCK_CHARS and 2 * linked < n for n, linked in zip(self.chars, self.link_chars, strict=True)]
         self.chars_before = [*accumulate(self.chars, initial=0)]
         self.links_before = [*accumulate(self.link_chars, initial=0)]
-        self.pauses_before = [*accumulate(self.pauses, initial=0)]
-        self.long_before = [*accumulate(long, initial=0)]
+        self.punctuation_before = [*accumulate(self.punctuation_counts, initial=0)]
+        self.long_blocks_before = [*accumulate(long, initial=0)]
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -94,27 +94,27 @@ class Blocks:
     def span(self, box: int) -> tuple[int, int]:
         """The blocks within a box: the first, and the one after the last."""
         firsts, walk = self.first_of_run, self.walk
-        return firsts[walk.box_firsts[box]], firsts[walk.box_ends[box]]
+        return firsts[walk.box_starts[box]], firsts[walk.box_ends[box]]
 
-    def _cut(self, runs: list[str]) -> None:
+    def _split_runs(self, runs: list[str]) -> None:
         """Cut the runs at their paragraphs; most pages have one block to a run."""
-        boxes, judged = self.walk.run_boxes, self.walk.judged_runs
-        self.marks = len(runs)
-        if len(runs) <= MAX_BLOCKS and PARAGRAPH not in self.marked and judged is None:
+        boxes, judged = self.walk.run_boxes, self.walk.scored_runs
+        self.mark_count = len(runs)
+        if len(runs) <= MAX_BLOCKS and PARAGRAPH_MARK not in self.marked and judged is None:
             self.texts = list(map(str.rstrip, runs))
             self.runs, self.boxes, self.first_of_run = [*range(len(runs))], boxes, [*range(len(runs) + 1)]
             return
-        self.marks += self.marked.count(PARAGRAPH)
+        self.mark_count += self.marked.count(PARAGRAPH_MARK)
         # A paragraph is not the end of its run, so there are as many blocks as marks.
-        if self.marks <= MAX_BLOCKS and judged is None:
-            self._spread([said.split(PARAGRAPH) for said in runs], boxes)
+        if self.mark_count <= MAX_BLOCKS and judged is None:
+            self._add_parts([said.split(PARAGRAPH_MARK) for said in runs], boxes)
             return
         for run, (said, box) in enumerate(zip(runs, boxes, strict=True)):
             self.first_of_run.append(len(self.texts))
             if len(self.texts) >= MAX_BLOCKS or run == judged:
-                self.is_cut = True
+                self.is_truncated = True
                 break
-            parts = list(map(str.rstrip, said.split(PARAGRAPH)[:MAX_BLOCKS]))
+            parts = list(map(str.rstrip, said.split(PARAGRAPH_MARK)[:MAX_BLOCKS]))
             self.texts += parts
             self.runs += [run] * len(parts)
             self.boxes += [box] * len(parts)
@@ -122,7 +122,7 @@ class Blocks:
         missing = len(runs) + 1 - len(self.first_of_run)
         self.first_of_run += [len(self.texts)] * missing
 
-    def _spread(self, parts: list[list[str]], boxes: list[int]) -> None:
+    def _add_parts(self, parts: list[list[str]], boxes: list[int]) -> None:
         """Take the parts of all runs as blocks."""
         counts = list(map(len, parts))
         self.texts = list(map(str.rstrip, chain.from_iterable(parts)))
@@ -130,7 +130,7 @@ class Blocks:
         self.boxes = list(chain.from_iterable(map(repeat, boxes, counts)))
         self.first_of_run = [*accumulate(counts, initial=0)]
 
-    def _links(self, walk: Walk) -> tuple[list[int], list[int]]:
+    def _count_links(self, walk: Walk) -> tuple[list[int], list[int]]:
         """How many characters of each block are links, and how many links it has."""
         fragments, starts, firsts = walk.fragments, walk.run_starts, self.first_of_run
         chars, counts = [0] * len(self.texts), [0] * len(self.texts)
@@ -138,7 +138,7 @@ class Blocks:
         run_ends = [*starts[1:], len(fragments)]
         if not starts:
             return chars, counts
-        is_one_each = len(self.texts) == len(starts) and not self.is_cut
+        is_one_each = len(self.texts) == len(starts) and not self.is_truncated
         for start, end in zip(walk.link_starts, walk.link_ends, strict=True):
             # A link within a link, as a table between them allows, counts with the outer one: no text is read twice.
             if not covered <= start < end:
@@ -159,7 +159,7 @@ class Blocks:
                 if firsts[at] < firsts[at + 1]:
                     raw = "".join(fragments[max(start, starts[at]) : stop]).replace(BREAK, " ")
                     if said := len(" ".join(raw.split())):
-                        block = firsts[at] if is_one_each else self._block_of(at, said, chars, block)
+                        block = firsts[at] if is_one_each else self._find_block_with_room(at, said, chars, block)
                         chars[block] += said
                         counts[block] += 1
                 at += 1
@@ -167,34 +167,37 @@ class Blocks:
         # Rarely a text is shorter than its links, for white space between them is not counted alike.
         return list(map(min, chars, lengths)) if any(map(gt, chars, lengths)) else chars, counts
 
-    def _block_of(self, run: int, said: int, chars: list[int], last: int) -> int:
+    def _find_block_with_room(self, run: int, length: int, chars: list[int], last: int) -> int:
         """Of a run that was cut into several blocks, the first from the last link's on that has room: near enough."""
         first, end = self.first_of_run[run], self.first_of_run[run + 1]
         for block in range(max(first, last), end - 1):
-            if chars[block] + said <= len(self.texts[block]):
+            if chars[block] + length <= len(self.texts[block]):
                 return block
         return end - 1
 
-    def _count(self) -> None:
+    def _count_text(self) -> None:
         texts = self.texts
         self.chars = list(map(len, texts))
-        if self._is_foreign():
-            dense = [len(text) - len(_dense().sub("", text)) for text in texts]
+        if self._is_non_latin():
+            dense = [len(text) - len(_dense_pattern().sub("", text)) for text in texts]
             self.chars = list(map(add, self.chars, dense))
             self.words = [text.count(" ") + 1 + some // 2 for text, some in zip(texts, dense, strict=True)]
-            self.pauses = [len(text) - len(_PAUSES.sub("", text)) for text in texts]
+            self.punctuation_counts = [len(text) - len(_PUNCTUATION.sub("", text)) for text in texts]
         else:
             # All of them at once: what is neither a space nor such a mark is dropped, and the rest is soon counted.
             # Each has a space before it, so that they are as many as the words.
-            left = f" {_SPACED_RUN.join(texts)}".encode("utf-8", "ignore").translate(_ONE_PAUSE, _UNCOUNTED)
+            left = f" {_SPACED_RUN.join(texts)}".encode("utf-8", "ignore").translate(_PUNCTUATION_TO_COMMA, _UNCOUNTED)
             spaces = left.translate(None, b",").split(_RUN_BYTE)[: len(texts)]
             self.words = list(map(len, spaces))
-            self.pauses = [
-                some - words if words > _FEW_WORDS else 0
+            self.punctuation_counts = [
+                some - words if words > _MIN_SENTENCE_WORDS else 0
                 for some, words in zip(map(len, left.split(_RUN_BYTE)), self.words, strict=False)
             ]
 
-    def _is_foreign(self) -> bool:
+    def _is_non_latin(self) -> bool:
         """Whether the page is written in another script than the Latin: whose letters take two bytes or three each."""
         chars = len(self.marked)
-        return not self.marked.isascii() and len(self.marked.encode("utf-8", "replace")) > _FOREIGN_BYTES * chars
+        return (
+            not self.marked.isascii()
+            and len(self.marked.encode("utf-8", "replace")) > _NON_LATIN_BYTES_PER_CHAR * chars
+        )

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Final, NamedTuple
 
 # For each mark, what a word of a name has in it; ^ and $ stand for where the word begins and ends.
-_WORDS: Final = {
+_HINT_WORDS: Final = {
     "nav": """
         ^nav ^subnav ^topnav ^mainnav ^sitenav ^meganav navi menu crumb paginat pager ^toc$ topbar toolbar ^skip sitemap
     """,
@@ -50,10 +50,10 @@ _WORDS: Final = {
     "table": "infobox navbox ^table hatnote reflist reference$ references$ footnote editsection citation",
     "unshown": "",  # given to elements that are hidden by an attribute, whatever they are called
 }
-MARKS: Final = tuple(_WORDS)
-BIT: Final = {name: 1 << place for place, name in enumerate(MARKS)}
+HINT_NAMES: Final = tuple(_HINT_WORDS)
+HINT_BIT: Final = {name: 1 << place for place, name in enumerate(HINT_NAMES)}
 
-TAGS: Final = {
+TAG_HINTS: Final = {
     "nav": "nav",
     "header": "header",
     "footer": "footer",
@@ -68,7 +68,7 @@ TAGS: Final = {
     "address": "byline",
 }
 """What an element is marked with by its name alone."""
-ROLES: Final = {
+ROLE_HINTS: Final = {
     "navigation": "nav",
     "banner": "header",
     "contentinfo": "footer",
@@ -83,7 +83,7 @@ ROLES: Final = {
 }
 
 
-class Sign(NamedTuple):
+class HintPattern(NamedTuple):
     """One of the words above, as it is looked for."""
 
     letters: str
@@ -91,7 +91,7 @@ class Sign(NamedTuple):
     is_at_start: bool
     is_at_end: bool
 
-    def is_in(self, word: str, at: int) -> bool:
+    def matches_at(self, word: str, at: int) -> bool:
         return (
             word.startswith(self.letters, at)
             and not (self.is_at_start and at)
@@ -99,57 +99,57 @@ class Sign(NamedTuple):
         )
 
 
-_FIRST_LETTERS: Final = 2
+_PREFIX_LETTERS: Final = 2
 
 
-def _signs() -> dict[str, list[Sign]]:
+def _build_hint_patterns() -> dict[str, list[HintPattern]]:
     """By their first letters: so a word is compared with few of them."""
-    found: dict[str, list[Sign]] = {}
-    for name, words in _WORDS.items():
+    found: dict[str, list[HintPattern]] = {}
+    for name, words in _HINT_WORDS.items():
         for word in words.split():
             letters = word.strip("^$")
-            sign = Sign(letters, BIT[name], word.startswith("^"), word.endswith("$"))
-            found.setdefault(letters[:_FIRST_LETTERS], []).append(sign)
+            sign = HintPattern(letters, HINT_BIT[name], word.startswith("^"), word.endswith("$"))
+            found.setdefault(letters[:_PREFIX_LETTERS], []).append(sign)
     return found
 
 
-SIGNS: Final = _signs()
+HINT_PATTERNS: Final = _build_hint_patterns()
 _NAME_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-_MOST_NAMES: Final = 20_000
+_MAX_CACHED_NAMES: Final = 20_000
 MAX_NAME_CHARS: Final = 300
-_by_word: dict[str, int] = {}
-_by_name: dict[str, int] = {}
+_hints_by_word: dict[str, int] = {}
+_hints_by_name: dict[str, int] = {}
 
 
-def marks_of(name: str) -> int:
+def find_name_hints(name: str) -> int:
     """The marks of a class, an id or an itemprop."""
-    found = _by_name.get(name)
+    found = _hints_by_name.get(name)
     if found is None:
         found = 0
         for word in _NAME_WORD.findall(name[:MAX_NAME_CHARS]):
-            known = _by_word.get(word)
-            found |= _marks_of_word(word) if known is None else known
+            known = _hints_by_word.get(word)
+            found |= _find_word_hints(word) if known is None else known
         # Forgotten all at once: names come in sites, and the next site has others.
-        if len(_by_name) >= _MOST_NAMES:
-            _by_name.clear()
-        _by_name[name] = found
+        if len(_hints_by_name) >= _MAX_CACHED_NAMES:
+            _hints_by_name.clear()
+        _hints_by_name[name] = found
     return found
 
 
-def _marks_of_word(word: str) -> int:
+def _find_word_hints(word: str) -> int:
     """Each word is looked at once per process, however often it comes."""
     found, lowered = 0, word.lower()
-    for at in range(len(lowered) - _FIRST_LETTERS + 1):
-        for sign in SIGNS.get(lowered[at : at + _FIRST_LETTERS], ()):
-            if sign.is_in(lowered, at):
+    for at in range(len(lowered) - _PREFIX_LETTERS + 1):
+        for sign in HINT_PATTERNS.get(lowered[at : at + _PREFIX_LETTERS], ()):
+            if sign.matches_at(lowered, at):
                 found |= sign.bit
-    if len(_by_word) >= _MOST_NAMES:
-        _by_word.clear()
-    _by_word[word] = found
+    if len(_hints_by_word) >= _MAX_CACHED_NAMES:
+        _hints_by_word.clear()
+    _hints_by_word[word] = found
     return found
 
 
-UNSAID: Final = 0
+NO_BEGINNING: Final = 0
 # What a line or a heading begins with when it is about something else than what the page tells; the number is a
 # feature, and 1 stands for the first.
 BEGINNING_PATTERNS: Final = (
@@ -187,28 +187,28 @@ BEGINNING_PATTERNS: Final = (
     r"references?\b|external links|footnotes?|notes?\b|bibliograph|sources\b|further reading|einzelnachweise|weblinks"
     r"|liens externes|notes et|примечания|参考",
 )
-BEGINNING_CHARS: Final = 32
+MAX_BEGINNING_CHARS: Final = 32
 """No beginning is longer. Menus and headings are the same on every page of a site: most are found as known."""
-LED_BY: Final = " \t\n-–—•·*|»›>[](){}\"'“”„«:#→▶►+"
+SKIPPED_LEADING_CHARS: Final = " \t\n-–—•·*|»›>[](){}\"'“”„«:#→▶►+"
 
 
-_by_beginning: dict[str, int] = {}
+_category_by_beginning: dict[str, int] = {}
 
 
-def beginning_of(lowered: str) -> int:
+def classify_beginning(lowered: str) -> int:
     """Which of the beginnings a text in lower case has; 0 for none."""
-    begins = lowered.lstrip(LED_BY)[:BEGINNING_CHARS]
-    found = _by_beginning.get(begins)
+    begins = lowered.lstrip(SKIPPED_LEADING_CHARS)[:MAX_BEGINNING_CHARS]
+    found = _category_by_beginning.get(begins)
     if found is None:
-        match = _beginnings().match(begins)
-        found = match.lastindex or UNSAID if match is not None else UNSAID
-        if len(_by_beginning) >= _MOST_NAMES:
-            _by_beginning.clear()
-        _by_beginning[begins] = found
+        match = _beginning_pattern().match(begins)
+        found = match.lastindex or NO_BEGINNING if match is not None else NO_BEGINNING
+        if len(_category_by_beginning) >= _MAX_CACHED_NAMES:
+            _category_by_beginning.clear()
+        _category_by_beginning[begins] = found
     return found
 
 
 @cache
-def _beginnings() -> re.Pattern[str]:
+def _beginning_pattern() -> re.Pattern[str]:
     """Compiled when a page is read in Python, for that takes 3 ms."""
     return re.compile("|".join(f"({pattern})" for pattern in BEGINNING_PATTERNS))

@@ -16,14 +16,16 @@ import msgspec
 
 from tenax.model import Value
 
-Numbers: TypeAlias = tuple[float, ...]
+FeatureValues: TypeAlias = tuple[float, ...]
 Tree: TypeAlias = Any
 """A number, or [feature, threshold, tree, tree]: JSON has no better word for it."""
-RowSums: TypeAlias = Callable[[Sequence[Numbers], Sequence[int], Mapping[int, Numbers], Numbers], list[float]]
+RowSums: TypeAlias = Callable[
+    [Sequence[FeatureValues], Sequence[int], Mapping[int, FeatureValues], FeatureValues], list[float]
+]
 """From the numbers of rows, the group of each, the numbers of groups and those of all, to the sum of each row."""
-_Part: TypeAlias = Callable[[Numbers, Numbers, Numbers, float], tuple[float, bool]]
-_TREES_OF_PART: Final = 50
-NONE: Final = -20.0
+_CompiledPart: TypeAlias = Callable[[FeatureValues, FeatureValues, FeatureValues, float], tuple[float, bool]]
+_TREES_PER_PART: Final = 50
+NO_ROW_SUM: Final = -20.0
 """The sum of a row without numbers: as surely not as any."""
 
 
@@ -35,68 +37,74 @@ class Table(Value, frozen=True):
     """After so many trees a sum beyond so much is not refined but multiplied, to where it would go on average."""
 
 
-def load(name: str) -> dict[str, Table]:
+def load_tables(name: str) -> dict[str, Table]:
     """The tables of a file beside this one, by name."""
-    return msgspec.json.decode(written(name), type=dict[str, Table])
+    return msgspec.json.decode(read_table_file(name), type=dict[str, Table])
 
 
-def written(name: str) -> bytes:
+def read_table_file(name: str) -> bytes:
     """Such a file as it is. By `pkgutil`, which is there sooner than `importlib.resources` by 5 ms."""
     text = get_data("tenax.extract.article", name)
     assert text is not None, "it comes with the package"
     return text
 
 
-def expression(tree: Tree, names: Mapping[str, str], fractions: Set[str]) -> str:
+def tree_expression(tree: Tree, names: Mapping[str, str], fractions: Set[str]) -> str:
     """The tree as an expression on the variables that stand for features, all of them whole but for `fractions`."""
     if not isinstance(tree, list):
         return repr(float(tree))
     feature, threshold, low, high = tree
     # Python compares two whole numbers, or two that are not, twice as fast as one with the other.
     limit = repr(float(threshold)) if feature in fractions else repr(floor(float(threshold)))
-    low, high = expression(low, names, fractions), expression(high, names, fractions)
+    low, high = tree_expression(low, names, fractions), tree_expression(high, names, fractions)
     return f"({low} if {names[feature]} <= {limit} else {high})"
 
 
-def compiled_sum(table: Table, features: Sequence[str], fractions: Set[str]) -> Callable[[Numbers], float]:
+def compile_sum(table: Table, features: Sequence[str], fractions: Set[str]) -> Callable[[FeatureValues], float]:
     """A function from the numbers, in the order of `features`, to the sum."""
     names = {name: f"x{place}" for place, name in enumerate(features)}
     lines = ["def total(numbers):", f"    {', '.join(names.values())}, = numbers", "    sum = 0.0"]
-    lines += [f"    sum += {expression(tree, names, fractions)}" for tree in table.trees]
-    made: Callable[[Numbers], float] = _made([*lines, "    return sum"], "total")
+    lines += [f"    sum += {tree_expression(tree, names, fractions)}" for tree in table.trees]
+    made: Callable[[FeatureValues], float] = _compile_function([*lines, "    return sum"], "total")
     return made
 
 
-def compiled_rows(
-    table: Table, of_row: Sequence[str], of_group: Sequence[str], of_all: Sequence[str], fractions: Set[str]
+def compile_row_sums(
+    table: Table,
+    row_features: Sequence[str],
+    group_features: Sequence[str],
+    shared_features: Sequence[str],
+    fractions: Set[str],
 ) -> RowSums:
     """A function that gives the sum for each row: its own numbers, those of its group and those that all share.
 
-    A row without numbers has the sum `NONE`.
+    A row without numbers has the sum `NO_ROW_SUM`.
     """
     families = [
         {name: f"{letter}{place}" for place, name in enumerate(family)}
-        for letter, family in (("r", of_row), ("g", of_group), ("a", of_all))
+        for letter, family in (("r", row_features), ("g", group_features), ("a", shared_features))
     ]
     names = families[2] | families[1] | families[0]
     rows, groups, shared = (", ".join(family.values()) for family in families)
     unpacked = [f"    {rows}, = row", f"    {groups}, = group", f"    {shared}, = shared"]
-    borders = _borders(table)
-    parts: list[_Part | None] = [None] * (len(borders) - 1)
+    borders = _part_starts(table)
+    parts: list[_CompiledPart | None] = [None] * (len(borders) - 1)
 
-    def made(number: int) -> _Part:
+    def made(number: int) -> _CompiledPart:
         """A part, compiled when it is first needed: most pages need no more than the first of a large table."""
-        lines = _lines(table, range(borders[number], borders[number + 1]), names, fractions)
-        part: _Part = _made(["def part(row, group, shared, sum):", *unpacked, *lines, "    return sum, False"], "part")
+        lines = _source_lines(table, range(borders[number], borders[number + 1]), names, fractions)
+        part: _CompiledPart = _compile_function(
+            ["def part(row, group, shared, sum):", *unpacked, *lines, "    return sum, False"], "part"
+        )
         parts[number] = part
         return part
 
     def totals(
-        rows: Sequence[Numbers], places: Sequence[int], groups: Mapping[int, Numbers], shared: Numbers
+        rows: Sequence[FeatureValues], places: Sequence[int], groups: Mapping[int, FeatureValues], shared: FeatureValues
     ) -> list[float]:
         found = []
         for row, place in zip(rows, places, strict=True):
-            total = 0.0 if row else NONE
+            total = 0.0 if row else NO_ROW_SUM
             for number, part in enumerate(parts) if row else ():
                 total, is_sure = (part or made(number))(row, groups[place], shared, total)
                 if is_sure:
@@ -107,30 +115,30 @@ def compiled_rows(
     return totals
 
 
-def _borders(table: Table) -> list[int]:
+def _part_starts(table: Table) -> list[int]:
     """Where the parts of a table begin, at exits, and where the last one ends.
 
     Compiled as a whole, a large one would take a hundred megabytes while that lasts.
     """
     found = [0]
     for after, _, _ in table.exits:
-        if after - found[-1] >= _TREES_OF_PART:
+        if after - found[-1] >= _TREES_PER_PART:
             found.append(after)
     return [*found, len(table.trees)]
 
 
-def _lines(table: Table, trees: range, names: Mapping[str, str], fractions: Set[str]) -> Iterator[str]:
+def _source_lines(table: Table, trees: range, names: Mapping[str, str], fractions: Set[str]) -> Iterator[str]:
     """Some trees of a table as Python, with the exits after them."""
     exits = {after: (sure, scale) for after, sure, scale in table.exits}
     for number in trees:
-        yield f"    sum += {expression(table.trees[number], names, fractions)}"
+        yield f"    sum += {tree_expression(table.trees[number], names, fractions)}"
         if number + 1 in exits:
             sure, scale = exits[number + 1]
             yield f"    if not -{sure!r} < sum < {sure!r}:"
             yield f"        return sum * {scale!r}, True"
 
 
-def _made(lines: list[str], name: str) -> Any:
+def _compile_function(lines: list[str], name: str) -> Any:
     scope: dict[str, Any] = {}
     exec(compile("\n".join(lines), "<learned table>", "exec"), scope)
     return scope[name]

@@ -12,20 +12,20 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final
 
-from tenax.extract.article.blocks import LONG_CHARS, Blocks
-from tenax.extract.article.decision_trees import Numbers
-from tenax.extract.article.features import OF_BLOCK, OF_BOX, Features
-from tenax.extract.article.layout import UNREAD_TAG
+from tenax.extract.article.blocks import LONG_BLOCK_CHARS, Blocks
+from tenax.extract.article.decision_trees import FeatureValues
+from tenax.extract.article.features import BLOCK_FEATURES, BOX_FEATURES, Features
+from tenax.extract.article.layout import CONTROL_TAG
 from tenax.extract.html.node import tag_number
 
-SMALL_SIGNS: Final = "by the sum of small signs"
-MOST_REASONS: Final = 2
+NO_SINGLE_REASON: Final = "by the sum of small signs"
+MAX_REASONS: Final = 2
 
-_OF_BLOCK: Final = {name: place for place, name in enumerate(OF_BLOCK)}
-_OF_BOX: Final = {name: place for place, name in enumerate(OF_BOX)}
+_BLOCK_FEATURE_INDEX: Final = {name: place for place, name in enumerate(BLOCK_FEATURES)}
+_BOX_FEATURE_INDEX: Final = {name: place for place, name in enumerate(BOX_FEATURES)}
 
 # The marks of a box that speak against what stands in it, the most telling first.
-_AGAINST: Final = {
+_DROP_REASONS: Final = {
     "unshown": "hidden",
     "hidden": "in a part named as hidden",
     "nav": "in a navigation",
@@ -44,133 +44,135 @@ _AGAINST: Final = {
     "list": "in a list of cards",
 }
 # What a text begins like, by the numbers of `marks.beginning_of`.
-_BEGINNINGS: Final = (
+_BEGINNING_LABELS: Final = (
     *("sharing", "a subscription", "links to other pages", "comments", "a note about the author", "a byline or a date"),
     *("a credit", "a legal notice", "an advertisement", "a list of tags", "a menu or a button", "references"),
 )
-_TITLE_TAGS: Final = {tag_number(f"h{level}") for level in range(1, 7)}
-_TAGS: Final = {
+_HEADING_TAGS: Final = {tag_number(f"h{level}") for level in range(1, 7)}
+_TAG_LABELS: Final = {
     **{tag_number(name): "an item of a list" for name in ("li", "dt", "dd")},
     **{tag_number(name): "a part of a table" for name in ("td", "th", "caption")},
     **{tag_number(name): "code" for name in ("pre", "listing", "xmp")},
     tag_number("blockquote"): "a quotation",
     tag_number("figcaption"): "a caption",
 }
-_MOSTLY_LINKS: Final = 0.5
-_FEW_CHARS: Final = 25
-_MANY_TIMES: Final = 3
+_MIN_LINK_SHARE: Final = 0.5
+_MAX_TINY_CHARS: Final = 25
+_MIN_REPEATS: Final = 3
 _MAX_HEADING_CHARS: Final = 24
-_IS_MAIN: Final = ("article", "content")
+_MAIN_HINTS: Final = ("article", "content")
 
 
-class Sight:
+class BlockFacts:
     """One block as the reasons see it: its numbers by name, and the blocks beside it."""
 
     def __init__(
-        self, blocks: Blocks, features: Features, kept: Sequence[bool], at: int, heading: str, times: int
+        self, blocks: Blocks, features: Features, kept: Sequence[bool], index: int, heading: str, repeats: int
     ) -> None:
-        self._row: Numbers = features.of_block[at]
-        self._box: Numbers = features.of_box[blocks.boxes[at]]
-        self.tag = blocks.walk.box_tags[blocks.boxes[at]]
+        self._block_values: FeatureValues = features.block_values[index]
+        self._box_values: FeatureValues = features.box_values[blocks.boxes[index]]
+        self.tag = blocks.walk.box_tags[blocks.boxes[index]]
         self.heading = heading
         """The heading it stands under; its own text when it is one."""
-        self.times = times
+        self.repeats = repeats
         """How often its text stands on the page."""
-        self.is_title = at == features.title_at
-        self.before: bool | None = kept[at - 1] if at else None
-        self.after: bool | None = kept[at + 1] if at + 1 < len(kept) else None
+        self.is_title = index == features.title_block
+        self.is_previous_kept: bool | None = kept[index - 1] if index else None
+        self.is_next_kept: bool | None = kept[index + 1] if index + 1 < len(kept) else None
         """Whether its neighbours were kept; None where there is none."""
 
-    def number(self, name: str) -> float:
-        return self._row[_OF_BLOCK[name]]
+    def block_feature(self, name: str) -> float:
+        return self._block_values[_BLOCK_FEATURE_INDEX[name]]
 
-    def mark(self, name: str) -> float:
+    def hint_level(self, name: str) -> float:
         """How near a box of this name is: 3 for the block's own, 0 for none around it."""
-        return self._box[_OF_BOX[name]]
+        return self._box_values[_BOX_FEATURE_INDEX[name]]
 
     @property
     def is_short(self) -> bool:
-        return self.number("chars") < LONG_CHARS
+        return self.block_feature("chars") < LONG_BLOCK_CHARS
 
     @property
     def is_prose(self) -> bool:
-        return not self.is_short and self.number("link share") < _MOSTLY_LINKS
+        return not self.is_short and self.block_feature("link share") < _MIN_LINK_SHARE
 
     @property
     def is_in_main(self) -> bool:
-        return self.number("in range") == 1
+        return self.block_feature("in range") == 1
 
 
-def whys_of(blocks: Blocks, features: Features, kept: Sequence[bool]) -> list[str]:
+def explain_blocks(blocks: Blocks, features: Features, kept: Sequence[bool]) -> list[str]:
     """A short reason for each block, from its numbers."""
     whys = []
     # What <body> is called is said of every block, and so says nothing of any.
-    of_all = frozenset(name for name in _AGAINST if all(box[_OF_BOX[name]] for box in features.of_box.values()))
+    of_all = frozenset(
+        name for name in _DROP_REASONS if all(box[_BOX_FEATURE_INDEX[name]] for box in features.box_values.values())
+    )
     heading, times = "", Counter(blocks.texts)
-    for at, row in enumerate(features.of_block):
-        if row[_OF_BLOCK["from heading"]] == 0:
+    for at, row in enumerate(features.block_values):
+        if row[_BLOCK_FEATURE_INDEX["from heading"]] == 0:
             heading = blocks.texts[at]
-        sight = Sight(blocks, features, kept, at, heading, times[blocks.texts[at]])
-        reasons = _for(sight) if kept[at] else _against(sight, of_all)
-        whys.append("; ".join(islice(reasons, MOST_REASONS)) or SMALL_SIGNS)
+        sight = BlockFacts(blocks, features, kept, at, heading, times[blocks.texts[at]])
+        reasons = _reasons_to_keep(sight) if kept[at] else _reasons_to_drop(sight, of_all)
+        whys.append("; ".join(islice(reasons, MAX_REASONS)) or NO_SINGLE_REASON)
     return whys
 
 
-def _for(sight: Sight) -> Iterator[str]:
+def _reasons_to_keep(facts: BlockFacts) -> Iterator[str]:
     """What speaks for a block, the strongest first."""
-    is_headline = sight.is_title or (sight.tag in _TITLE_TAGS and sight.after is True)
+    is_headline = facts.is_title or (facts.tag in _HEADING_TAGS and facts.is_next_kept is True)
     if is_headline:
-        yield "the title" if sight.is_title else "a heading above what is kept"
+        yield "the title" if facts.is_title else "a heading above what is kept"
     if not is_headline:
-        yield from _what(sight)
-    if not sight.is_in_main and any(sight.mark(name) for name in _IS_MAIN):
+        yield from _describe_role(facts)
+    if not facts.is_in_main and any(facts.hint_level(name) for name in _MAIN_HINTS):
         yield "in a part named as the article"
 
 
-def _what(sight: Sight) -> Iterator[str]:
+def _describe_role(facts: BlockFacts) -> Iterator[str]:
     """What it is, and whether it stands where most of the prose does."""
-    what = _TAGS.get(sight.tag) or ("prose" if sight.is_prose else "")
+    what = _TAG_LABELS.get(facts.tag) or ("prose" if facts.is_prose else "")
     if what:
-        yield f"{what} in the main part" if sight.is_in_main else what
-    elif sight.is_short and sight.before and sight.after:
+        yield f"{what} in the main part" if facts.is_in_main else what
+    elif facts.is_short and facts.is_previous_kept and facts.is_next_kept:
         yield "short, between kept paragraphs"
-    elif sight.is_in_main:
+    elif facts.is_in_main:
         yield "in the main part"
 
 
-def _against(sight: Sight, of_all: frozenset[str]) -> Iterator[str]:
+def _reasons_to_drop(facts: BlockFacts, common_hints: frozenset[str]) -> Iterator[str]:
     """What speaks against a block, the strongest first; but for the marks that all blocks have."""
-    if sight.number("tag") == UNREAD_TAG:
+    if facts.block_feature("tag") == CONTROL_TAG:
         yield "a button or a field"
-    if sight.is_title:
+    if facts.is_title:
         yield "the title, which is told apart"
     # What is not shown is not shown, however far up that is said; of other names the nearest says most.
-    marks = [name for name in _AGAINST if sight.mark(name) and name not in of_all]
+    marks = [name for name in _DROP_REASONS if facts.hint_level(name) and name not in common_hints]
     if marks:
-        yield _AGAINST["unshown" if "unshown" in marks else max(marks, key=sight.mark)]
-    if (share := sight.number("link share")) >= _MOSTLY_LINKS:
+        yield _DROP_REASONS["unshown" if "unshown" in marks else max(marks, key=facts.hint_level)]
+    if (share := facts.block_feature("link share")) >= _MIN_LINK_SHARE:
         yield f"{100 * share:.0f} % links"
-    yield from _said(sight)
-    if not sight.is_in_main:
-        if sight.number("from first") < 0:
+    yield from _describe_wording(facts)
+    if not facts.is_in_main:
+        if facts.block_feature("from first") < 0:
             yield "before the main part"
-        elif sight.number("to last") < 0:
+        elif facts.block_feature("to last") < 0:
             yield "after the main part"
-    if sight.times >= _MANY_TIMES:
-        yield f"said {sight.times} times on the page"
-    if sight.number("chars") < _FEW_CHARS:
+    if facts.repeats >= _MIN_REPEATS:
+        yield f"said {facts.repeats} times on the page"
+    if facts.block_feature("chars") < _MAX_TINY_CHARS:
         yield "only a few words"
-    elif sight.is_short and sight.before is False and sight.after is False:
+    elif facts.is_short and facts.is_previous_kept is False and facts.is_next_kept is False:
         yield "short, between dropped blocks"
 
 
-def _said(sight: Sight) -> Iterator[str]:
+def _describe_wording(facts: BlockFacts) -> Iterator[str]:
     """What its own words, and those of the heading above it, say it is."""
-    beginning = int(sight.number("beginning"))
+    beginning = int(facts.block_feature("beginning"))
     if beginning:
-        yield f"begins like {_BEGINNINGS[beginning - 1]}"
-    elif sight.number("heading") and sight.number("from heading") > 0:
-        shown = sight.heading.replace("\n", " ")
+        yield f"begins like {_BEGINNING_LABELS[beginning - 1]}"
+    elif facts.block_feature("heading") and facts.block_feature("from heading") > 0:
+        shown = facts.heading.replace("\n", " ")
         if len(shown) > _MAX_HEADING_CHARS:
             shown = f"{shown[:_MAX_HEADING_CHARS].rstrip()}…"
         yield f"under the heading “{shown}”"

@@ -7,17 +7,17 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from tenax.extract.html.head import Head
-from tenax.extract.text.visible import one_line
+from tenax.extract.text.visible import collapse_spaces
 from tenax.model import Value
 
 _MAX_SCRIPT_CHARS: Final = 200_000
 _MAX_TITLE_CHARS: Final = 2_000
 """What is longer is no title, and each block is compared with it."""
 _YEAR_IN_PATH = re.compile(r"/(?:19|20)\d\d/")
-_TYPES = re.compile(r'"@type"\s*:\s*"(\w{1,60})"')
+_JSON_LD_TYPES = re.compile(r'"@type"\s*:\s*"(\w{1,60})"')
 
 
-class Hints(Value, frozen=True):
+class PageHints(Value, frozen=True):
     title: str = ""
     og_type: str = ""
     ld_types: str = ""
@@ -27,19 +27,19 @@ class Hints(Value, frozen=True):
     query: str = ""
 
 
-def hints_of(head: Head, url: str | None) -> Hints:
-    host, path, query = _parts(url or "")
-    return Hints(
-        title=one_line((head.meta("og:title") or head.title)[:_MAX_TITLE_CHARS]),
+def read_page_hints(head: Head, url: str | None) -> PageHints:
+    host, path, query = _split_url(url or "")
+    return PageHints(
+        title=collapse_spaces((head.meta("og:title") or head.title)[:_MAX_TITLE_CHARS]),
         og_type=head.meta("og:type").lower(),
-        ld_types=" ".join(_TYPES.findall(" ".join(head.scripts)[:_MAX_SCRIPT_CHARS])) if head.scripts else "",
+        ld_types=" ".join(_JSON_LD_TYPES.findall(" ".join(head.scripts)[:_MAX_SCRIPT_CHARS])) if head.scripts else "",
         host=host,
         path=path or "/",
         query=query,
     )
 
 
-def _parts(url: str) -> tuple[str, str, str]:
+def _split_url(url: str) -> tuple[str, str, str]:
     """Host, path and query as `urlsplit` gives them, in a fifth of the time where nothing about the address is odd."""
     is_plain = url.isascii() and url.isprintable() and url.startswith(("http://", "https://"))
     if not is_plain or "[" in url or "]" in url:
@@ -50,8 +50,8 @@ def _parts(url: str) -> tuple[str, str, str]:
     return host, slash + path, query
 
 
-def hint_numbers(hints: Hints) -> tuple[float, ...]:
-    """What they say, as numbers: "og article" to "has query" of `outline.OF_PAGE`."""
+def page_hint_values(hints: PageHints) -> tuple[float, ...]:
+    """What they say, as numbers: "og article" to "has query" of `layout.OF_PAGE`."""
     og_type, types, path = hints.og_type, hints.ld_types, hints.path
     slug = path.rstrip("/").rpartition("/")[2]
     return (

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Final
 
-from tenax.extract.article.decision_trees import Numbers, compiled_sum, load
-from tenax.extract.article.hints import Hints
-from tenax.extract.article.layout import FRACTIONS_OF_PAGE, OF_PAGE, Outline
+from tenax.extract.article.decision_trees import FeatureValues, compile_sum, load_tables
+from tenax.extract.article.hints import PageHints
+from tenax.extract.article.layout import PAGE_FEATURES, PAGE_FRACTION_FEATURES, PageLayout
 from tenax.model import PageKind
 
-TABLES: Final = "kinds.json"
-_BLOCKS: Final = OF_PAGE.index("page blocks")
+TABLES_FILE: Final = "kinds.json"
+_BLOCK_COUNT_INDEX: Final = PAGE_FEATURES.index("page blocks")
 # What the address of a page calls it, in its host or its path.
 _ADDRESS_WORDS: Final = {
     "docs": (
@@ -25,44 +25,44 @@ _ADDRESS_WORDS: Final = {
     "article": r"\bblog\b|\bnews\b|article|story|\bposts?\b|/\d\d(?<=\d{4}/\d\d)",
     "service": r"services?\b|solutions?\b|pricing|\babout\b|platform|features?\b|contact",
 }
-_NO_WORDS: Final = (0,) * len(_ADDRESS_WORDS)
+_NO_ADDRESS_WORDS: Final = (0,) * len(_ADDRESS_WORDS)
 # How an alternative begins, without its borders: letters, slashes and digits, up to what is optional or looks around.
-_BEGINNING = re.compile(r"(?:^|\|)([a-z/])((?:[a-z/](?!\?)|\\d)*)")
-OF_KIND: Final = (*OF_PAGE, *(f"{word} in address" for word in _ADDRESS_WORDS))
+_ALTERNATIVE_PREFIX = re.compile(r"(?:^|\|)([a-z/])((?:[a-z/](?!\?)|\\d)*)")
+KIND_FEATURES: Final = (*PAGE_FEATURES, *(f"{word} in address" for word in _ADDRESS_WORDS))
 
 
-def _any_of(words: Iterable[str]) -> re.Pattern[str]:
+def _any_word_pattern(words: Iterable[str]) -> re.Pattern[str]:
     """What is found wherever one of these patterns is, and maybe elsewhere: most addresses have none of the words.
 
     Beginnings with the same first letter stand together, so that few are tried at each place.
     """
     beginnings: dict[str, list[str]] = {}
-    for first, rest in _BEGINNING.findall("|".join(words).replace(r"\b", "")):
+    for first, rest in _ALTERNATIVE_PREFIX.findall("|".join(words).replace(r"\b", "")):
         beginnings.setdefault(first, []).append(rest)
     return re.compile("|".join(f"{first}(?:{'|'.join(rest)})" for first, rest in beginnings.items()))
 
 
-_ANY_WORD: Final = _any_of(_ADDRESS_WORDS.values())
+_ANY_WORD: Final = _any_word_pattern(_ADDRESS_WORDS.values())
 
 
-def page_kind(outline: Outline) -> PageKind:
+def classify_page(layout: PageLayout) -> PageKind:
     """The likeliest; of a page without text that is `other`."""
-    if not outline.numbers[_BLOCKS]:
+    if not layout.page_values[_BLOCK_COUNT_INDEX]:
         return PageKind.OTHER
-    numbers = kind_numbers(outline.numbers, outline.hints)
-    tables = _tables()
+    numbers = kind_feature_values(layout.page_values, layout.hints)
+    tables = _kind_sums()
     return max(tables, key=lambda kind: tables[kind](numbers))
 
 
-def kind_numbers(of_page: Numbers, hints: Hints) -> Numbers:
-    return (*of_page, *address_numbers(hints))
+def kind_feature_values(page_values: FeatureValues, hints: PageHints) -> FeatureValues:
+    return (*page_values, *address_word_values(hints))
 
 
-def address_numbers(hints: Hints) -> tuple[int, ...]:
+def address_word_values(hints: PageHints) -> tuple[int, ...]:
     """For each kind of word, whether the address of the page has one: 1, else 0."""
     address = (hints.host + hints.path).lower()
     if not _ANY_WORD.search(address):
-        return _NO_WORDS
+        return _NO_ADDRESS_WORDS
     return tuple([1 if pattern.search(address) else 0 for pattern in address_patterns()])
 
 
@@ -76,9 +76,12 @@ def address_patterns() -> tuple[re.Pattern[str], ...]:
 @cache
 def kind_order() -> tuple[PageKind, ...]:
     """The kinds in the order of the table."""
-    return tuple(map(PageKind, load(TABLES)))
+    return tuple(map(PageKind, load_tables(TABLES_FILE)))
 
 
 @cache
-def _tables() -> dict[PageKind, Callable[[Numbers], float]]:
-    return {PageKind(name): compiled_sum(table, OF_KIND, FRACTIONS_OF_PAGE) for name, table in load(TABLES).items()}
+def _kind_sums() -> dict[PageKind, Callable[[FeatureValues], float]]:
+    return {
+        PageKind(name): compile_sum(table, KIND_FEATURES, PAGE_FRACTION_FEATURES)
+        for name, table in load_tables(TABLES_FILE).items()
+    }

@@ -13,24 +13,26 @@ from tenax.model import Value
 
 MAX_ELEMENTS: Final = 200
 """A wall is small: what comes after so many elements is not looked at."""
-MAX_MARKED: Final = 12
+MAX_INSPECTED: Final = 12
 """Elements of each sort that are looked at closely, which is the dear part."""
 MAX_SCRIPT_CHARS: Final = 600
 MAX_HEADING_CHARS: Final = 300
 MAX_NOSCRIPT_CHARS: Final = 1_000
 MAX_REFRESH_CHARS: Final = 2_000
-_MAX_MARK_CHARS: Final = 300
+_MAX_ATTRIBUTE_CHARS: Final = 300
 _MAX_HEADINGS: Final = 6
 _FIRST_CHILDREN: Final = 4
 
 _SCRIPT, _STYLE, _NOSCRIPT, _META = map(tag_number, ("script", "style", "noscript", "meta"))
 _HEADINGS: Final = frozenset(map(tag_number, ("h1", "h2")))
 # Whose ids, classes and addresses may name the maker of a wall, or the place where an application will grow.
-_MARKED: Final = frozenset(map(tag_number, ("script", "iframe", "form", "body", "div", "main", "section")))
+_INSPECTED_TAGS: Final = frozenset(map(tag_number, ("script", "iframe", "form", "body", "div", "main", "section")))
 # Drawings are left out: shells have them too, as icons and spinners.
-_SHOWING: Final = frozenset(map(tag_number, ("img", "picture", "video", "audio", "object", "embed", "frame", "iframe")))
+_MEDIA_TAGS: Final = frozenset(
+    map(tag_number, ("img", "picture", "video", "audio", "object", "embed", "frame", "iframe"))
+)
 _ATTRIBUTES: Final = ("id", "class", "src", "action")
-_MOUNTS: Final = frozenset(
+_MOUNT_IDS: Final = frozenset(
     (
         "root", "app", "app-root", "__next", "__nuxt", "___gatsby", "react-root", "reactroot", "react-app", "app-mount",
         "main-app", "svelte", "q-app", "ember-app", "vue-app", "mount", "application",
@@ -38,102 +40,106 @@ _MOUNTS: Final = frozenset(
 )  # fmt: skip
 
 
-class Facts(Value, frozen=True):
+class BlockPageSignals(Value, frozen=True):
     """What was found among the first elements of a page."""
 
     headings: tuple[str, ...] = ()
     """The first `<h1>` and `<h2>`, as they are read."""
-    marks: str = ""
+    attributes_text: str = ""
     """Ids, classes and addresses of elements and the beginnings of scripts, in lower case, a line each."""
-    noscript: str = ""
+    noscript_text: str = ""
     """What is shown to those without JavaScript."""
-    scripts: int = 0
-    shown: int = 0
+    script_count: int = 0
+    media_count: int = 0
     """Pictures, players and frames, without those for readers that have no JavaScript."""
     refresh: str = ""
     """The content of `<meta http-equiv=refresh>`."""
     is_large: bool = False
     """There are more elements than were looked at."""
-    is_unbuilt: bool = False
+    has_empty_mount: bool = False
     """There is a place where an application will grow, and nothing grows there yet."""
 
 
-def read_facts(dom: Dom | None) -> Facts:
+def read_block_page_signals(dom: Dom | None) -> BlockPageSignals:
     """One pass over the page's elements, bounded however large it is."""
-    return _Gathering(dom.root).facts() if dom is not None and dom.root is not None else Facts()
+    return _SignalCollector(dom.root).to_signals() if dom is not None and dom.root is not None else BlockPageSignals()
 
 
-class _Gathering:
+class _SignalCollector:
     """One pass, and what it has found so far."""
 
     def __init__(self, root: Node) -> None:
         self.headings: list[str] = []
-        self.marks: list[str] = []
+        self.attribute_values: list[str] = []
         self.noscript: list[str] = []
-        self.seen: dict[int, int] = {}
+        self.tag_counts: dict[int, int] = {}
         self.mount: Node | None = None
         self.refresh = ""
-        self.hidden = 0
-        count = self.seen.get
+        self.noscript_media_count = 0
+        count = self.tag_counts.get
         for node in islice(root.traverse(), MAX_ELEMENTS):
             tag = node.tag_id
-            self.seen[tag] = times = count(tag, 0) + 1
-            if times > MAX_MARKED:
+            self.tag_counts[tag] = times = count(tag, 0) + 1
+            if times > MAX_INSPECTED:
                 continue
-            if tag in _MARKED:
-                self._mark(tag, node)
+            if tag in _INSPECTED_TAGS:
+                self._add_attributes(tag, node)
             elif tag in _HEADINGS:
                 self._add_heading(node)
             elif tag == _META:
-                self._meta(node.attributes)
+                self._add_meta(node.attributes)
             elif tag == _NOSCRIPT:
-                self._hide(node)
+                self._add_noscript(node)
 
-    def facts(self) -> Facts:
-        return Facts(
+    def to_signals(self) -> BlockPageSignals:
+        return BlockPageSignals(
             headings=tuple(self.headings),
-            marks="\n".join(self.marks).lower(),
-            noscript=" ".join(self.noscript)[:MAX_NOSCRIPT_CHARS],
-            scripts=self.seen.get(_SCRIPT, 0),
-            shown=max(0, sum(self.seen.get(tag, 0) for tag in _SHOWING) - self.hidden),
+            attributes_text="\n".join(self.attribute_values).lower(),
+            noscript_text=" ".join(self.noscript)[:MAX_NOSCRIPT_CHARS],
+            script_count=self.tag_counts.get(_SCRIPT, 0),
+            media_count=max(0, sum(self.tag_counts.get(tag, 0) for tag in _MEDIA_TAGS) - self.noscript_media_count),
             refresh=self.refresh,
-            is_large=sum(self.seen.values()) >= MAX_ELEMENTS,
-            is_unbuilt=self.mount is not None and _is_bare(self.mount),
+            is_large=sum(self.tag_counts.values()) >= MAX_ELEMENTS,
+            has_empty_mount=self.mount is not None and _is_empty_mount(self.mount),
         )
 
-    def _mark(self, tag: int, node: Node) -> None:
+    def _add_attributes(self, tag: int, node: Node) -> None:
         attributes = node.attributes
-        self.marks += [value[:_MAX_MARK_CHARS] for name in _ATTRIBUTES if (value := attributes.get(name))]
+        self.attribute_values += [
+            value[:_MAX_ATTRIBUTE_CHARS] for name in _ATTRIBUTES if (value := attributes.get(name))
+        ]
         if tag == _SCRIPT:
             if "json" not in (attributes.get("type") or "") and (child := node.first_child) is not None:
-                self.marks.append((child.text_content or "")[:MAX_SCRIPT_CHARS])
-        elif self.mount is None and (attributes.get("id") or "").lower() in _MOUNTS:
+                self.attribute_values.append((child.text_content or "")[:MAX_SCRIPT_CHARS])
+        elif self.mount is None and (attributes.get("id") or "").lower() in _MOUNT_IDS:
             self.mount = node
 
     def _add_heading(self, node: Node) -> None:
         if len(self.headings) < _MAX_HEADINGS and (text := visible_text(node, MAX_HEADING_CHARS)):
             self.headings.append(text)
 
-    def _meta(self, attributes: Mapping[str, str | None]) -> None:
+    def _add_meta(self, attributes: Mapping[str, str | None]) -> None:
         if not self.refresh and (attributes.get("http-equiv") or "").strip().lower() == "refresh":
             self.refresh = (attributes.get("content") or "")[:MAX_REFRESH_CHARS]
-            self.marks.append(self.refresh)
+            self.attribute_values.append(self.refresh)
 
-    def _hide(self, node: Node) -> None:
+    def _add_noscript(self, node: Node) -> None:
         """Keep what a noscript says; the counting pixels in it are not shown to anyone."""
-        self.noscript.append(_first_words(node)[:MAX_NOSCRIPT_CHARS])
-        self.hidden += sum(1 for inner in islice(node.traverse(), MAX_MARKED) if inner.tag_id in _SHOWING)
+        self.noscript.append(_leading_text(node)[:MAX_NOSCRIPT_CHARS])
+        self.noscript_media_count += sum(
+            1 for inner in islice(node.traverse(), MAX_INSPECTED) if inner.tag_id in _MEDIA_TAGS
+        )
 
 
-def _is_bare(mount: Node) -> bool:
+def _is_empty_mount(mount: Node) -> bool:
     """Whether nothing to read has been built there, and little else."""
-    return sum(1 for _ in islice(mount.traverse(), MAX_MARKED)) < MAX_MARKED and not _first_words(mount)
+    return sum(1 for _ in islice(mount.traverse(), MAX_INSPECTED)) < MAX_INSPECTED and not _leading_text(mount)
 
 
-def _first_words(node: Node) -> str:
+def _leading_text(node: Node) -> str:
     """Texts near the top of a node: enough to see whether it has any."""
     words = []
-    for inner in islice(node.traverse(), MAX_MARKED):
+    for inner in islice(node.traverse(), MAX_INSPECTED):
         child = inner.first_child if inner.tag_id != _SCRIPT and inner.tag_id != _STYLE else None
         for _ in range(_FIRST_CHILDREN):
             if child is None:

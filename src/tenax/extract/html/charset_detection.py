@@ -17,13 +17,13 @@ from typing import NamedTuple
 from tenax.extract.html.charset_labels import LABELS, WINDOWS_1252, Encoding
 
 _SAMPLE_BYTES = 8_192
-_BITS_OF_NOISE = 9.0
+_NOISE_BITS = 9.0
 """Per byte beyond ASCII: a reading as surprising as this is no reading."""
-_BITS_OF_BROKEN = 30.0
+_INVALID_BYTE_BITS = 30.0
 """What a byte that cannot be read costs."""
-_BITS_OF_RARITY = 8.0
+_RARE_ENCODING_BITS = 8.0
 """What it costs not to be windows-1252, by far the most frequent: a lone `©` is no sign of Cyrillic."""
-_BITS_OF_ODD_NEIGHBOUR = 5.0
+_ODD_NEIGHBOUR_BITS = 5.0
 """What it costs to find `a` beside `ж`, or `é` beside `ü`."""
 
 _KANA = "".join(map(chr, [*range(0x3041, 0x3094), *range(0x30A1, 0x30F7)])) + "ー、。「」・"
@@ -65,7 +65,7 @@ _ARABIC = "الينمتوربعدسكفهقحجشةطصىخإضذزأثءئغظ�
 _THAI = "านรอกเงมยลวดทส่้ตะปบคหแจพชขใไโผถธณศภษญซฐฟ็ๆัิีุูำ์ื"
 
 
-class _Reader(NamedTuple):
+class _EncodingModel(NamedTuple):
     """A language in an encoding, and how many bits each of its letters costs."""
 
     encoding: Encoding
@@ -74,37 +74,37 @@ class _Reader(NamedTuple):
     odd_neighbours: re.Pattern[str] | None
 
 
-def _reader(label: str, letters: str, share: float, repertoire: int, odd: str = "") -> _Reader:
+def _make_model(label: str, letters: str, share: float, repertoire: int, odd: str = "") -> _EncodingModel:
     """`share` of all text is in these letters, by the law that the nth is 1/n as frequent; the rest is anything."""
     distinct = dict.fromkeys(letters)
     *_, total = accumulate(1 / (rank + 5) for rank in range(len(distinct)))
     bits = {letter: -log2(share / (rank + 5) / total) for rank, letter in enumerate(distinct)}
     other_bits = -log2((1 - share) / max(16, repertoire - len(distinct)))
-    return _Reader(LABELS[label], bits, other_bits, re.compile(odd) if odd else None)
+    return _EncodingModel(LABELS[label], bits, other_bits, re.compile(odd) if odd else None)
 
 
 # Letters of a whole alphabet stand among their own kind; accented ones stand among plain ones.
 _LETTER = r"[^\W\d_\x00-\x7f]"
-_AMONG_OWN = rf"[a-zA-Z]{_LETTER}|{_LETTER}[a-zA-Z]"
-_AMONG_PLAIN = rf"{_LETTER}{_LETTER}"
+_MIXED_SCRIPT = rf"[a-zA-Z]{_LETTER}|{_LETTER}[a-zA-Z]"
+_ACCENTED_PAIR = rf"{_LETTER}{_LETTER}"
 _ALPHABETS = (
-    ("windows-1251", _CYRILLIC, _AMONG_OWN),
-    ("koi8-r", _CYRILLIC, _AMONG_OWN),
-    ("ibm866", _CYRILLIC, _AMONG_OWN),
-    ("windows-1253", _GREEK, _AMONG_OWN),
-    ("windows-1255", _HEBREW, _AMONG_OWN),
-    ("windows-1256", _ARABIC, _AMONG_OWN),
-    ("windows-874", _THAI, _AMONG_OWN),
-    ("windows-1252", _WESTERN, _AMONG_PLAIN),
-    ("windows-1250", _CENTRAL, _AMONG_PLAIN),
-    ("iso-8859-2", _CENTRAL, _AMONG_PLAIN),
-    ("windows-1254", _TURKISH, _AMONG_PLAIN),
+    ("windows-1251", _CYRILLIC, _MIXED_SCRIPT),
+    ("koi8-r", _CYRILLIC, _MIXED_SCRIPT),
+    ("ibm866", _CYRILLIC, _MIXED_SCRIPT),
+    ("windows-1253", _GREEK, _MIXED_SCRIPT),
+    ("windows-1255", _HEBREW, _MIXED_SCRIPT),
+    ("windows-1256", _ARABIC, _MIXED_SCRIPT),
+    ("windows-874", _THAI, _MIXED_SCRIPT),
+    ("windows-1252", _WESTERN, _ACCENTED_PAIR),
+    ("windows-1250", _CENTRAL, _ACCENTED_PAIR),
+    ("iso-8859-2", _CENTRAL, _ACCENTED_PAIR),
+    ("windows-1254", _TURKISH, _ACCENTED_PAIR),
 )
 _BEYOND_ASCII = re.compile(rb"[\x80-\xff]")
 _ISO_2022_JP = (b"\x1b$B", b"\x1b$@")
 
 
-def detect(body: bytes) -> Encoding | None:
+def detect_encoding(body: bytes) -> Encoding | None:
     """The encoding in which the first part of the body beyond ASCII reads best; None when it reads like nothing."""
     if any(escape in body[:_SAMPLE_BYTES] for escape in _ISO_2022_JP):
         return LABELS["iso-2022-jp"]
@@ -112,33 +112,33 @@ def detect(body: bytes) -> Encoding | None:
     if first is None:
         return None
     sample = body[first.start() : first.start() + _SAMPLE_BYTES]
-    best = min(_readers(), key=lambda reader: _surprise(sample, reader))
+    best = min(_encoding_models(), key=lambda reader: _encoding_cost(sample, reader))
     beyond_ascii = len(_BEYOND_ASCII.findall(sample))
-    return best.encoding if _surprise(sample, best) < _BITS_OF_RARITY + _BITS_OF_NOISE * beyond_ascii else None
+    return best.encoding if _encoding_cost(sample, best) < _RARE_ENCODING_BITS + _NOISE_BITS * beyond_ascii else None
 
 
 @cache
-def _readers() -> tuple[_Reader, ...]:
+def _encoding_models() -> tuple[_EncodingModel, ...]:
     return (
-        _reader("shift_jis", _KANA + _KANJI, 0.85, 7_000),
-        _reader("euc-jp", _KANA + _KANJI, 0.85, 7_000),
-        _reader("gbk", _SIMPLIFIED, 0.7, 7_000),
-        _reader("big5", _TRADITIONAL, 0.7, 13_000),
-        _reader("euc-kr", _HANGUL, 0.75, 8_000),
-        *(_reader(label, letters, 0.97, 128, odd) for label, letters, odd in _ALPHABETS),
+        _make_model("shift_jis", _KANA + _KANJI, 0.85, 7_000),
+        _make_model("euc-jp", _KANA + _KANJI, 0.85, 7_000),
+        _make_model("gbk", _SIMPLIFIED, 0.7, 7_000),
+        _make_model("big5", _TRADITIONAL, 0.7, 13_000),
+        _make_model("euc-kr", _HANGUL, 0.75, 8_000),
+        *(_make_model(label, letters, 0.97, 128, odd) for label, letters, odd in _ALPHABETS),
     )
 
 
-def _surprise(sample: bytes, reader: _Reader) -> float:
+def _encoding_cost(sample: bytes, model: _EncodingModel) -> float:
     """Bits it takes this reader to tell what lies beyond ASCII in the sample."""
-    text = sample.decode(reader.encoding.codec, "replace")
+    text = sample.decode(model.encoding.codec, "replace")
     signs = Counter(text)
     # The last character may be cut in half by the sample's end.
-    surprise = 0.0 if reader.encoding is WINDOWS_1252 else _BITS_OF_RARITY
-    surprise += _BITS_OF_BROKEN * (signs.pop("\ufffd", 0) - text.endswith("\ufffd"))
+    surprise = 0.0 if model.encoding is WINDOWS_1252 else _RARE_ENCODING_BITS
+    surprise += _INVALID_BYTE_BITS * (signs.pop("\ufffd", 0) - text.endswith("\ufffd"))
     for sign, count in signs.items():
         if sign > "\x7f":
-            surprise += count * reader.bits.get(sign, reader.other_bits)
-    if reader.odd_neighbours is not None:
-        surprise += _BITS_OF_ODD_NEIGHBOUR * len(reader.odd_neighbours.findall(text))
+            surprise += count * model.bits.get(sign, model.other_bits)
+    if model.odd_neighbours is not None:
+        surprise += _ODD_NEIGHBOUR_BITS * len(model.odd_neighbours.findall(text))
     return surprise

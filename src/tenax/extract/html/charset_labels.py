@@ -78,6 +78,6 @@ UTF_8 = LABELS["utf-8"]
 WINDOWS_1252 = LABELS["windows-1252"]
 
 
-def encoding_of(label: str) -> Encoding | None:
+def find_encoding(label: str) -> Encoding | None:
     """The encoding a label stands for; None for names the web does not know, such as `utf-7`."""
     return LABELS.get(label.strip("\t\n\x0c\r ").lower())

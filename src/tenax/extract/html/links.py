@@ -14,7 +14,7 @@ from typing import Literal
 from tenax.extract.html.dom import Dom
 from tenax.extract.html.node import tag_number
 from tenax.extract.html.walk import BREAK
-from tenax.extract.text.visible import one_line
+from tenax.extract.text.visible import collapse_spaces
 from tenax.model import Value
 
 LinkKind = Literal["a", "area", "iframe", "canonical", "alternate"]
@@ -26,17 +26,17 @@ MAX_TEXT_CHARS = 300
 MAX_REL_CHARS = 100
 _MAX_FRAGMENTS = 200
 # Sliced before they are joined: links can be nested, a thousand of them around the same ten megabytes.
-_beginning = itemgetter(slice(4 * MAX_TEXT_CHARS))
+_leading_chars = itemgetter(slice(4 * MAX_TEXT_CHARS))
 
 _A, _AREA, _IFRAME, LINK, _BASE = (tag_number(name) for name in ("a", "area", "iframe", "link", "base"))
 _KINDS: dict[int, LinkKind] = {_A: "a", _AREA: "area", _IFRAME: "iframe"}
 # What browsers strip from both ends of a URL: C0 controls and space.
-_STRIPPED = "".join(map(chr, range(0x21)))
+_STRIPPED_CHARS = "".join(map(chr, range(0x21)))
 # Browsers also drop tabs and line breaks inside: `java\nscript:` is a scheme too.
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.\-\t\n\r]*):")
-_UNBROKEN = str.maketrans("", "", "\t\n\r")
-_FOLLOWED = frozenset(("http", "https"))
-_PLAINLY_FOLLOWED = ("/", "https://", "http://")
+_NO_LINE_BREAKS = str.maketrans("", "", "\t\n\r")
+_FOLLOWED_SCHEMES = frozenset(("http", "https"))
+_FOLLOWED_PREFIXES = ("/", "https://", "http://")
 
 
 class Link(Value, frozen=True):
@@ -63,15 +63,15 @@ def read_links(dom: Dom, kept_runs: Sequence[bool] = ()) -> tuple[Link, ...]:
     found: dict[str, Link] = {}
     fragments, run_starts, is_judged = walk.fragments, walk.run_starts, bool(kept_runs)
     run, run_ends = 0, [*run_starts[1:], len(fragments)]
-    for node, start, end in zip(walk.leading, walk.link_starts, walk.link_ends, strict=True):
+    for node, start, end in zip(walk.link_nodes, walk.link_starts, walk.link_ends, strict=True):
         attributes = node.attributes
         tag = node.tag_id
         href = attributes.get("href" if tag != _IFRAME else "src")
         if not href:
             continue
-        href = href.strip(_STRIPPED)
+        href = href.strip(_STRIPPED_CHARS)
         # The short way, which most links take: an address that surely leads to a page.
-        is_sure = (href[:1] == "/" or href.startswith(_PLAINLY_FOLLOWED)) and len(href) <= MAX_HREF_CHARS
+        is_sure = (href[:1] == "/" or href.startswith(_FOLLOWED_PREFIXES)) and len(href) <= MAX_HREF_CHARS
         if not is_sure and not is_followable(href):
             continue
         text, is_kept = "", False
@@ -81,15 +81,15 @@ def read_links(dom: Dom, kept_runs: Sequence[bool] = ()) -> tuple[Link, ...]:
                 # Most are short and tidy: of all white space only the space is printable.
                 is_tidy = text.isprintable() and "  " not in text and text.strip() == text
                 if not is_tidy or len(text) > MAX_TEXT_CHARS:
-                    text = one_line(_beginning(text))[:MAX_TEXT_CHARS]
+                    text = collapse_spaces(_leading_chars(text))[:MAX_TEXT_CHARS]
             else:
                 said = fragments[start : min(end, start + _MAX_FRAGMENTS)]
-                text = " ".join("".join(map(_beginning, said)).replace(BREAK, " ").split())[:MAX_TEXT_CHARS]
+                text = " ".join("".join(map(_leading_chars, said)).replace(BREAK, " ").split())[:MAX_TEXT_CHARS]
             while run_ends[run] < end:
                 run += 1
             is_kept = is_judged and kept_runs[run]
         rel = attributes.get("rel") or ""
-        kind: LinkKind | None = _KINDS.get(tag) or _kind_of_reference(rel, attributes.get("type"))
+        kind: LinkKind | None = _KINDS.get(tag) or _link_element_kind(rel, attributes.get("type"))
         if kind is None:
             continue
         is_nofollow = "nofollow" in rel.lower().split() if rel else False
@@ -116,9 +116,9 @@ def read_links(dom: Dom, kept_runs: Sequence[bool] = ()) -> tuple[Link, ...]:
 
 def read_base_href(dom: Dom) -> str | None:
     """The first `<base href>`, if there is one."""
-    for told in dom.telling:
+    for told in dom.metadata_elements:
         if told.tag == _BASE and "href" in told.attributes:
-            return href_of(told.attributes["href"]) or None
+            return strip_href(told.attributes["href"]) or None
     return None
 
 
@@ -126,18 +126,18 @@ def is_followable(href: str) -> bool:
     """Whether a stripped href may lead to another page: relative or http(s), and more than a place within this page."""
     if not href or href[0] == "#" or len(href) > MAX_HREF_CHARS:
         return False
-    if ":" not in href or href.startswith(_PLAINLY_FOLLOWED):
+    if ":" not in href or href.startswith(_FOLLOWED_PREFIXES):
         return True
     scheme = _SCHEME.match(href)
-    return scheme is None or scheme[1].lower().translate(_UNBROKEN) in _FOLLOWED
+    return scheme is None or scheme[1].lower().translate(_NO_LINE_BREAKS) in _FOLLOWED_SCHEMES
 
 
-def href_of(value: str | None) -> str:
+def strip_href(value: str | None) -> str:
     """An attribute's URL as browsers take it: without controls and spaces around it."""
-    return value.strip(_STRIPPED) if value else ""
+    return value.strip(_STRIPPED_CHARS) if value else ""
 
 
-def _kind_of_reference(rel: str | None, media_type: str | None) -> LinkKind | None:
+def _link_element_kind(rel: str | None, media_type: str | None) -> LinkKind | None:
     """What a <link> is to us. An alternate in another form than HTML is a feed, an embed or a stylesheet."""
     relations = (rel or "").lower().split()
     if "canonical" in relations:

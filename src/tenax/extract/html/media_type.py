@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-Media = Literal["html", "text", "other"]
+MediaKind = Literal["html", "text", "other"]
 
 _MAGIC = (
     (b"\x89PNG\r\n\x1a\n", "PNG image"),
@@ -31,7 +31,7 @@ _MAGIC = (
 _SIGNATURES = tuple(magic for magic, _ in _MAGIC)
 _RIFF = ((b"WEBP", "WebP image"), (b"WAVE", "WAVE audio"), (b"AVI ", "AVI video"))
 _HTML_TYPES = frozenset(("text/html", "application/xhtml+xml", "application/vnd.wap.xhtml+xml"))
-_NO_TYPES = frozenset(("unknown/unknown", "application/unknown", "*/*"))
+_UNKNOWN_TYPES = frozenset(("unknown/unknown", "application/unknown", "*/*"))
 # The openings by which the WHATWG MIME Sniffing standard knows HTML, and a few that are plainly markup of a page.
 _HTML_OPENINGS = tuple(
     b"<" + name
@@ -40,37 +40,37 @@ _HTML_OPENINGS = tuple(
         b"style", b"title", b"b>", b"body", b"br", b"p>", b"p ", b"!--", b"meta", b"link", b"main", b"article",
     )
 )  # fmt: skip
-_SNIFFED_BYTES = 1445
+_SNIFF_BYTES = 1445
 # No text holds these; tab, line breaks, form feed and escape are left out, as the standard does.
 _BINARY_BYTES = bytes([*range(0x09), 0x0B, *range(0x0E, 0x1B), *range(0x1C, 0x20)])
 _UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 
 
-class Sniffed(NamedTuple):
+class SniffResult(NamedTuple):
     """What a body is, and how we know."""
 
-    kind: Media
-    why: str
+    kind: MediaKind
+    reason: str
 
 
-def kind_of(body: bytes, content_type: str | None) -> Sniffed:
+def sniff_media(body: bytes, content_type: str | None) -> SniffResult:
     """Judge a body by what it was declared to be and by how it starts; the bytes win when they are surely binary."""
     if not body:
-        return Sniffed("other", "empty body")
+        return SniffResult("other", "empty body")
     declared = (content_type or "").partition(";")[0].strip().lower()
-    shape = binary_shape(body)
+    shape = binary_format(body)
     if shape:
-        return Sniffed("other", f"{shape} sent as {declared}" if declared else shape)
+        return SniffResult("other", f"{shape} sent as {declared}" if declared else shape)
     if declared in _HTML_TYPES:
-        return Sniffed("html", declared)
+        return SniffResult("html", declared)
     if declared == "text/plain":
-        return Sniffed("text", declared)
-    if "/" in declared and declared not in _NO_TYPES:
-        return Sniffed("other", f"{declared} is not read")
-    return _sniffed(body)
+        return SniffResult("text", declared)
+    if "/" in declared and declared not in _UNKNOWN_TYPES:
+        return SniffResult("other", f"{declared} is not read")
+    return _sniff_undeclared(body)
 
 
-def binary_shape(body: bytes) -> str:
+def binary_format(body: bytes) -> str:
     """The name of a binary format whose signature the body starts with; empty when there is none."""
     if body.startswith(_SIGNATURES):
         return next(name for magic, name in _MAGIC if body.startswith(magic))
@@ -79,17 +79,17 @@ def binary_shape(body: bytes) -> str:
     return "MP4 video" if body[4:8] == b"ftyp" else ""
 
 
-def _sniffed(body: bytes) -> Sniffed:
-    start = body[:_SNIFFED_BYTES]
+def _sniff_undeclared(body: bytes) -> SniffResult:
+    start = body[:_SNIFF_BYTES]
     if start.startswith(_UTF16_BOMS):
         start = start[2:].replace(b"\0", b"")
     opening = start.removeprefix(b"\xef\xbb\xbf").lstrip(b"\t\n\x0c\r ")[:32].lower()
     if opening.startswith(_HTML_OPENINGS):
-        return Sniffed("html", "no type declared; it starts like HTML")
+        return SniffResult("html", "no type declared; it starts like HTML")
     if opening.startswith(b"<?xml"):
         if b"<html" in start.lower():
-            return Sniffed("html", "no type declared; it starts like XHTML")
-        return Sniffed("other", "no type declared; it starts like XML")
+            return SniffResult("html", "no type declared; it starts like XHTML")
+        return SniffResult("other", "no type declared; it starts like XML")
     if len(start.translate(None, _BINARY_BYTES)) != len(start):
-        return Sniffed("other", "no type declared; it holds binary bytes")
-    return Sniffed("text", "no type declared; it reads like plain text")
+        return SniffResult("other", "no type declared; it holds binary bytes")
+    return SniffResult("text", "no type declared; it reads like plain text")

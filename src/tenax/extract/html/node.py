@@ -7,7 +7,7 @@ from typing import Final, Protocol
 
 from selectolax.lexbor import LexborHTMLParser
 
-_numbering: Final = LexborHTMLParser("")
+_tag_ids: Final = LexborHTMLParser("")
 
 
 class Node(Protocol):
@@ -44,7 +44,7 @@ class Node(Protocol):
 
 def tag_number(name: str) -> int:
     """The number of a tag name, the same in every document; comparing numbers is cheaper than names."""
-    return _numbering.create_node(name).tag_id
+    return _tag_ids.create_node(name).tag_id
 
 
 TEXT: Final = 2

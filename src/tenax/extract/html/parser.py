@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 from selectolax import lexbor
 from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser
 
-from tenax.extract.budget import CpuBudget, TooCostly
+from tenax.extract.budget import CpuBudget, ExtractLimitExceeded
 
 MAX_TREE_BYTES: Final = 56 * 1024 * 1024
 """Of its nodes and attributes: some 350,000 nodes. What comes after them is not read. With this, all that is made of
@@ -33,8 +33,8 @@ PIECE_BYTES: Final = 4_096
 SMALL_PIECE_BYTES: Final = 1_024
 """The same of a tree that is large already: at worst 6 MB more."""
 _LARGE_TREE_BYTES: Final = MAX_TREE_BYTES // 8
-LEAST_BYTES: Final = 64
-STRETCH_BYTES: Final = 4 * PIECE_BYTES
+MIN_PIECE_BYTES: Final = 64
+CHECK_EVERY_BYTES: Final = 4 * PIECE_BYTES
 """What has been used up is looked at after so much, as long as little is open; else after every piece."""
 _PIECE_STEPS: Final = 2_000_000
 """Bytes of a piece times open elements: some hundredths of a second at worst."""
@@ -44,7 +44,7 @@ each of its attributes."""
 
 # Without events: the one they serve, copying a chosen <option>, makes long <select> lists quadratic.
 _OPTIONS: Final = int(LexborDocumentOptions.WO_EVENTS)
-_BLANK: Final = "<!doctype html>"
+_EMPTY_DOCUMENT: Final = "<!doctype html>"
 """Without the doctype, a document is in quirks mode, and stays so when it is used again."""
 
 # Where lexbor keeps what we look at, in pointers: in its tokenizer, its tree builder, and in its kinds of lists.
@@ -58,11 +58,11 @@ _CHUNKS: Final = 3
 """Of the memory of a tree: how many there are."""
 _CHUNK_BYTES: Final = 32_776
 _TOKEN_ATTRIBUTE_BYTES: Final = 88
-_AT_ONCE: Final = 64
-_MOST_SPARE: Final = 4
+_BATCH_ELEMENTS: Final = 64
+_MAX_SPARE_PARSERS: Final = 4
 _OK: Final = 0
-_TRIED: Final = b"<div><p><b title=abc id=de><i><br><u class=f id"
-_OTHER: Final = "this selectolax has another lexbor inside than 1.0.2 has"
+_LAYOUT_SAMPLE: Final = b"<div><p><b title=abc id=de><i><br><u class=f id"
+_UNSUPPORTED_LEXBOR: Final = "this selectolax has another lexbor inside than 1.0.2 has"
 
 _pointer, _size, _status = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint
 _POINTER_BYTES: Final = ctypes.sizeof(_pointer)
@@ -86,7 +86,7 @@ _SIGNATURES: Final[dict[str, tuple[Any, ...]]] = {
 }
 
 
-def _declared() -> ctypes.CDLL:
+def _load_lexbor() -> ctypes.CDLL:
     library = ctypes.CDLL(lexbor.__file__)
     for name, (result, *arguments) in _SIGNATURES.items():
         try:
@@ -97,7 +97,7 @@ def _declared() -> ctypes.CDLL:
     return library
 
 
-_lexbor: Final = _declared()
+_lexbor: Final = _load_lexbor()
 _marker: Final[int] = _lexbor.lxb_html_tree_active_formatting_marker()
 """Stands among formatting elements where a table cell or the like begins."""
 
@@ -124,29 +124,29 @@ class _Parser:
             raise MemoryError
         tokenizer: int = _lexbor.lxb_html_parser_tokenizer_noi(self.handle)
         tree: int = _lexbor.lxb_html_parser_tree_noi(self.handle)
-        self._token = _field(tokenizer, _TOKEN)
-        self.attributes = _count_at(tokenizer, _TOKEN_ATTRIBUTES, _OBJECTS_ALLOCATED)
+        self._token = _read_pointer(tokenizer, _TOKEN)
+        self.attributes = _read_count(tokenizer, _TOKEN_ATTRIBUTES, _OBJECTS_ALLOCATED)
         """Of all tags so far."""
-        self.open_elements = _count_at(tree, _OPEN_ELEMENTS, _LIST_LENGTH)
-        self.formatting = _count_at(tree, _FORMATTING, _LIST_LENGTH)
+        self.open_elements = _read_count(tree, _OPEN_ELEMENTS, _LIST_LENGTH)
+        self.formatting = _read_count(tree, _FORMATTING, _LIST_LENGTH)
         """Formatting elements that are to be rebuilt where their parent ends, and markers between them."""
         self._tree = tree
         self._last_rebuilt = 0, 0
         self._rebuilt: dict[int, int] = {}
         self._rebuilt_weight = 0
-        self._formatting_list = _field(_field(tree, _FORMATTING).value or 0, _LIST)
+        self._formatting_list = _read_pointer(_read_pointer(tree, _FORMATTING).value or 0, _LIST)
 
     @property
     def tag(self) -> int:
         """What tells the tag it is in from any other, as soon as that has attributes; 0 outside of tags."""
         token = self._token.value
-        return (token and _field(token, _FIRST_ATTRIBUTE).value) or 0
+        return (token and _read_pointer(token, _FIRST_ATTRIBUTE).value) or 0
 
     def begin(self, document: int) -> bool:
         self._last_rebuilt, self._rebuilt, self._rebuilt_weight = (0, 0), {}, 0
         return bool(_lexbor.lxb_html_parse_chunk_prepare(self.handle, document) == _OK)
 
-    def weigh_rebuilt(self) -> int:
+    def measure_rebuilt(self) -> int:
         """How many elements and attributes the next paragraph rebuilds. Elements with long attributes are forgotten."""
         count = self.formatting.value
         if not count:
@@ -155,11 +155,11 @@ class _Parser:
         last = count, _size.from_address(list_at + (count - 1) * _POINTER_BYTES).value
         if last != self._last_rebuilt:
             self._last_rebuilt = last
-            before, self._rebuilt = self._rebuilt, dict.fromkeys(_behind_marker(list_at, count), 0)
+            before, self._rebuilt = self._rebuilt, dict.fromkeys(_elements_after_marker(list_at, count), 0)
             for element in self._rebuilt:
                 weight = before.get(element)
                 if weight is None:
-                    attributes, size = _attributes(element)
+                    attributes, size = _measure_attributes(element)
                     weight = 1 + attributes
                     if size > MAX_REBUILT_BYTES:
                         _lexbor.lxb_html_tree_active_formatting_remove_by_node(self._tree, element)
@@ -171,24 +171,24 @@ class _Parser:
         _lexbor.lxb_html_parser_destroy(self.handle)
 
 
-def _field(owner: int, number: int) -> ctypes.c_void_p:
+def _read_pointer(owner: int, number: int) -> ctypes.c_void_p:
     """A pointer within something of lexbor's: a window on it, not a copy."""
     return _pointer.from_address(owner + number * _POINTER_BYTES)
 
 
-def _count_at(owner: int, field: int, count: int) -> ctypes.c_size_t:
+def _read_count(owner: int, field: int, count: int) -> ctypes.c_size_t:
     """The count of a list that a field of `owner` points to: a window on it, too."""
-    found = _field(owner, field).value
+    found = _read_pointer(owner, field).value
     if found is None:
-        raise ImportError(_OTHER)
+        raise ImportError(_UNSUPPORTED_LEXBOR)
     return _size.from_address(found + count * _POINTER_BYTES)
 
 
-def _behind_marker(list_at: int, count: int) -> set[int]:
+def _elements_after_marker(list_at: int, count: int) -> set[int]:
     """The last elements of a list of formatting elements, down to where a cell or the like begins."""
     found: set[int] = set()
     while count:
-        size = min(count, _AT_ONCE)
+        size = min(count, _BATCH_ELEMENTS)
         count -= size
         some = (_size * size).from_address(list_at + count * _POINTER_BYTES)[:]
         if _marker in some:
@@ -198,70 +198,70 @@ def _behind_marker(list_at: int, count: int) -> set[int]:
     return found
 
 
-def _attributes(element: int) -> tuple[int, int]:
+def _measure_attributes(element: int) -> tuple[int, int]:
     """How many it has, and the length of all their values; no further than to what is too long."""
-    count, size, attribute = 0, 0, _field(element, _ELEMENT_ATTRIBUTE).value
+    count, size, attribute = 0, 0, _read_pointer(element, _ELEMENT_ATTRIBUTE).value
     while attribute and size <= MAX_REBUILT_BYTES:
         count += 1
-        if value := _field(attribute, _ATTRIBUTE_VALUE).value:
+        if value := _read_pointer(attribute, _ATTRIBUTE_VALUE).value:
             size += _size.from_address(value + _VALUE_LENGTH * _POINTER_BYTES).value
-        attribute = _field(attribute, _NEXT_ATTRIBUTE).value
+        attribute = _read_pointer(attribute, _NEXT_ATTRIBUTE).value
     return count, size
 
 
-class Parsed(NamedTuple):
+class ParsedTree(NamedTuple):
     """A tree, and how much of the page is in it."""
 
     tree: LexborHTMLParser
-    cut_at: int | None = None
+    truncated_at: int | None = None
     """The bytes that were parsed, if not all of them; the tree would have become too large."""
 
 
-_spare: Final[list[_Parser]] = []
+_spare_parsers: Final[list[_Parser]] = []
 
 
-def parse(html: bytes, budget: CpuBudget | None = None) -> Parsed:
+def parse(html: bytes, budget: CpuBudget | None = None) -> ParsedTree:
     """The tree of UTF-8 markup; an empty one where the parser itself gives up.
 
-    Of a page with too many nodes, the first of them. Raises `TooCostly` for one that nests too deep, or uses up its
+    Of a page with too many nodes, the first of them. Raises `ExtractLimitExceeded` for one that nests too deep, or uses up its
     budget. Without a budget it takes as long as it takes.
     """
-    made, document = _blank()
+    made, document = _new_document()
     try:
-        parser = _spare.pop()
+        parser = _spare_parsers.pop()
     except IndexError:
         parser = _Parser()
     try:
-        parsed_bytes = _build(parser, document, html, budget)
+        parsed_bytes = _parse_pieces(parser, document, html, budget)
     except BaseException:
         parser.close()  # it is in the middle of a page that nobody wants
         raise
     _lexbor.lxb_html_parser_clean(parser.handle)
-    if len(_spare) < _MOST_SPARE:
-        _spare.append(parser)
+    if len(_spare_parsers) < _MAX_SPARE_PARSERS:
+        _spare_parsers.append(parser)
     else:
         parser.close()
     if parsed_bytes is None:
-        return Parsed(LexborHTMLParser(_BLANK, options=_OPTIONS))
-    return Parsed(made, parsed_bytes if parsed_bytes < len(html) else None)
+        return ParsedTree(LexborHTMLParser(_EMPTY_DOCUMENT, options=_OPTIONS))
+    return ParsedTree(made, parsed_bytes if parsed_bytes < len(html) else None)
 
 
-def take_out(node: int) -> None:
+def remove_node(node: int) -> None:
     """Take a node out of its tree; its memory is that of the tree."""
     _lexbor.lxb_dom_node_remove(node)
 
 
-def shorten_text(node: int, size: int) -> None:
+def truncate_text_node(node: int, size: int) -> None:
     """Leave the first bytes of a text node."""
-    text, length = _field(node, _TEXT).value, _size.from_address(node + _TEXT_LENGTH * _POINTER_BYTES)
+    text, length = _read_pointer(node, _TEXT).value, _size.from_address(node + _TEXT_LENGTH * _POINTER_BYTES)
     if text and size < length.value:
         length.value = size
         ctypes.c_char.from_address(text + size).value = b"\0"
 
 
-def _blank() -> tuple[LexborHTMLParser, int]:
+def _new_document() -> tuple[LexborHTMLParser, int]:
     """A document without anything in it, and its address."""
-    made = LexborHTMLParser(_BLANK, options=_OPTIONS)
+    made = LexborHTMLParser(_EMPTY_DOCUMENT, options=_OPTIONS)
     root = made.root
     assert root is not None, "a blank page has a root"
     document: int = _lexbor.lxb_dom_node_parent_noi(root.mem_id)
@@ -269,27 +269,27 @@ def _blank() -> tuple[LexborHTMLParser, int]:
     return made, document
 
 
-def _build(parser: _Parser, document: int, html: bytes, budget: CpuBudget | None) -> int | None:
+def _parse_pieces(parser: _Parser, document: int, html: bytes, budget: CpuBudget | None) -> int | None:
     """How many bytes were parsed; None if the parser gave up."""
     handle, process = parser.handle, _lexbor.lxb_html_parse_chunk_process
     open_elements = parser.open_elements
     if not parser.begin(document):
         return None
-    watch = _Watch(parser, document, budget)
+    watch = _UsageCheck(parser, document, budget)
     begin = ctypes.cast(ctypes.c_char_p(html), _pointer).value or 0
-    at, end, look_at, tag_before = 0, len(html), STRETCH_BYTES, 0
+    at, end, look_at, tag_before = 0, len(html), CHECK_EVERY_BYTES, 0
     chunks, many, too_many = watch.chunks, _LARGE_TREE_BYTES // _CHUNK_BYTES, MAX_TREE_BYTES // _CHUNK_BYTES
     while at < end:
-        size = _PIECE_STEPS // (1 + open_elements.value + _FORMATTING_STEPS * parser.weigh_rebuilt())
+        size = _PIECE_STEPS // (1 + open_elements.value + _FORMATTING_STEPS * parser.measure_rebuilt())
         if size < PIECE_BYTES:
-            size, look_at = max(size, LEAST_BYTES), 0
+            size, look_at = max(size, MIN_PIECE_BYTES), 0
         else:
             size = PIECE_BYTES
         if size > SMALL_PIECE_BYTES and chunks.value > many:
             size = SMALL_PIECE_BYTES
         tag = parser.tag
         if tag and tag == tag_before:  # a long one: look again right after it, before it is rebuilt many times
-            ends = html.find(b">", at + LEAST_BYTES, at + size)
+            ends = html.find(b">", at + MIN_PIECE_BYTES, at + size)
             size = ends + 1 - at if ends > 0 else size
         tag_before = tag
         if size > end - at:
@@ -298,61 +298,61 @@ def _build(parser: _Parser, document: int, html: bytes, budget: CpuBudget | None
             return None
         at += size
         if at >= look_at or chunks.value > too_many:
-            watch.look(at, end)
-            if watch.is_full():
+            watch.check(at, end)
+            if watch.is_tree_full():
                 break
-            look_at = at + STRETCH_BYTES
-    watch.look(at, end)
+            look_at = at + CHECK_EVERY_BYTES
+    watch.check(at, end)
     return at if _lexbor.lxb_html_parse_chunk_end(handle) == _OK else None
 
 
-class _Watch:
+class _UsageCheck:
     """What a page has used up so far."""
 
-    __slots__ = ("_before", "_budget", "_parser", "_tag", "chunks")
+    __slots__ = ("_attributes_before", "_budget", "_parser", "_tag", "chunks")
 
     def __init__(self, parser: _Parser, document: int, budget: CpuBudget | None) -> None:
         self._parser = parser
         self._budget = budget
-        self.chunks = _size.from_address(_memory_of(document) + _CHUNKS * _POINTER_BYTES)
+        self.chunks = _size.from_address(_tree_memory(document) + _CHUNKS * _POINTER_BYTES)
         """Of memory, for its tree."""
-        self._tag = self._before = 0
+        self._tag = self._attributes_before = 0
 
-    def look(self, at: int, end: int) -> None:
-        """Raises `TooCostly`."""
-        if self._budget is not None and self._budget.is_used_up():
+    def check(self, at: int, end: int) -> None:
+        """Raises `ExtractLimitExceeded`."""
+        if self._budget is not None and self._budget.is_exhausted():
             self._budget.check(f"parsing {at:,} of its {end:,} bytes")
         parser = self._parser
         if parser.open_elements.value > MAX_DEPTH:
-            raise TooCostly(f"elements nest more than {MAX_DEPTH:,} deep")
+            raise ExtractLimitExceeded(f"elements nest more than {MAX_DEPTH:,} deep")
         tag, attributes = parser.tag, parser.attributes.value
         if tag != self._tag:
-            self._tag, self._before = tag, attributes  # those it had by now are too few to matter
-        elif tag and attributes - self._before > MAX_ATTRIBUTES:
-            raise TooCostly(f"a tag has more than {MAX_ATTRIBUTES:,} attributes")
+            self._tag, self._attributes_before = tag, attributes  # those it had by now are too few to matter
+        elif tag and attributes - self._attributes_before > MAX_ATTRIBUTES:
+            raise ExtractLimitExceeded(f"a tag has more than {MAX_ATTRIBUTES:,} attributes")
 
-    def is_full(self) -> bool:
+    def is_tree_full(self) -> bool:
         """Whether the tree has all the memory that it may have."""
         attributes = self._parser.attributes.value
         return self.chunks.value * _CHUNK_BYTES + attributes * _TOKEN_ATTRIBUTE_BYTES > MAX_TREE_BYTES
 
 
-def _memory_of(document: int) -> int:
+def _tree_memory(document: int) -> int:
     return _pointer.from_address(_lexbor.lxb_html_document_mraw_noi(document)).value or 0
 
 
 def _check_layout() -> None:
     """Whether lexbor has its counts where we look for them. Raises `ImportError`."""
-    parser, (_kept, document) = _Parser(), _blank()
+    parser, (_kept, document) = _Parser(), _new_document()
     parser.begin(document)
-    _lexbor.lxb_html_parse_chunk_process(parser.handle, _TRIED, len(_TRIED))
+    _lexbor.lxb_html_parse_chunk_process(parser.handle, _LAYOUT_SAMPLE, len(_LAYOUT_SAMPLE))
     counts = parser.open_elements.value, parser.formatting.value, parser.attributes.value, bool(parser.tag)
-    chunks = _size.from_address(_memory_of(document) + _CHUNKS * _POINTER_BYTES).value
-    is_chunks = chunks == _lexbor.lexbor_mem_chunk_length_noi(_memory_of(document))
+    chunks = _size.from_address(_tree_memory(document) + _CHUNKS * _POINTER_BYTES).value
+    is_chunks = chunks == _lexbor.lexbor_mem_chunk_length_noi(_tree_memory(document))
     formatting = (_size * parser.formatting.value).from_address(parser._formatting_list.value or 0)[:]
     parser.close()
-    if counts != (6, 2, 4, True) or list(map(_attributes, formatting)) != [(2, 5), (0, 0)] or not is_chunks:
-        raise ImportError(_OTHER)
+    if counts != (6, 2, 4, True) or list(map(_measure_attributes, formatting)) != [(2, 5), (0, 0)] or not is_chunks:
+        raise ImportError(_UNSUPPORTED_LEXBOR)
 
 
 _check_layout()

@@ -10,47 +10,49 @@ from tenax.extract.html.node import Node, tag_number
 BREAK: Final = "\0"
 """Stands for a line break among texts that hold line breaks of their own; no parsed text contains it."""
 
-_BLOCKS = """
+_BLOCK_NAMES = """
 address article aside blockquote body caption center dd details dialog dir div dl dt fieldset figcaption figure
 footer form frameset h1 h2 h3 h4 h5 h6 header hgroup hr html legend li listing main menu nav ol optgroup p
 plaintext pre search section summary table tbody tfoot thead tr ul xmp
 """
-_CELLS = "td th button select option textarea"
-_SPACED = "input"
-_UNSEEN = "head title script style noscript template svg iframe noembed noframes canvas audio video datalist rp rt"
-_INLINE, _BLOCK, _CELL, _LINK, _LINE, _SPACE, _IMAGE, _NOTE, _HIDDEN = range(9)
+_CELL_NAMES = "td th button select option textarea"
+_SPACE_NAMES = "input"
+_HIDDEN_NAMES = (
+    "head title script style noscript template svg iframe noembed noframes canvas audio video datalist rp rt"
+)
+_INLINE, _BLOCK, _CELL, _LINK, _LINE, _SPACE, _IMAGE, _METADATA, _HIDDEN = range(9)
 _KINDS: Final[dict[int, int]] = {
     tag_number(name): kind
     for names, kind in (
-        ("area base link meta", _NOTE), (_BLOCKS, _BLOCK), (_CELLS, _CELL), ("br", _LINE), (_SPACED, _SPACE),
-        ("img", _IMAGE), ("a", _LINK), (_UNSEEN, _HIDDEN),
+        ("area base link meta", _METADATA), (_BLOCK_NAMES, _BLOCK), (_CELL_NAMES, _CELL), ("br", _LINE), (_SPACE_NAMES, _SPACE),
+        ("img", _IMAGE), ("a", _LINK), (_HIDDEN_NAMES, _HIDDEN),
     )
     for name in names.split()
 }  # fmt: skip
 """What the walk does at an element. All others are inline and have no edges: `foo<b>bar</b>` stays one word."""
-BORDERS: Final = frozenset(tag for tag, kind in _KINDS.items() if kind in (_BLOCK, _CELL))
+BOX_TAGS: Final = frozenset(tag for tag, kind in _KINDS.items() if kind in (_BLOCK, _CELL))
 """The tags of boxes."""
-UNENTERED: Final = frozenset(tag for tag, kind in _KINDS.items() if kind > _LINK)
+SKIPPED_TAGS: Final = frozenset(tag for tag, kind in _KINDS.items() if kind > _LINK)
 """The tags of elements that hold nothing to be read, whatever stands in them."""
-_UNSCRIPTED_KINDS: Final = _KINDS | {tag_number("noscript"): _BLOCK}
-_EDGES: Final = ("", BREAK, " ")
+_NOSCRIPT_KINDS: Final = _KINDS | {tag_number("noscript"): _BLOCK}
+_EDGE_TEXTS: Final = ("", BREAK, " ")
 MAX_BOXES: Final = 50_000
 """Of one page at most. What comes after them is seen, but not judged: pages with so many have more blocks than are."""
 # Elements that would be boxes after that: what stands at their edges is found by the same number, from the end.
-_MORE_BLOCK, _MORE_CELL = -2, -1
-_ENDED: Final = frozenset((_BLOCK, _MORE_BLOCK))
-_LEADING: Final = frozenset(map(tag_number, ("a", "area", "iframe", "link")))
-_TELLING: Final = frozenset(map(tag_number, ("base", "link", "meta", "script", "title")))
-_NOTED: Final = _LEADING | _TELLING
+_EXCESS_BLOCK, _EXCESS_CELL = -2, -1
+_BREAK_AFTER: Final = frozenset((_BLOCK, _EXCESS_BLOCK))
+_LINK_TAGS: Final = frozenset(map(tag_number, ("a", "area", "iframe", "link")))
+_METADATA_TAGS: Final = frozenset(map(tag_number, ("base", "link", "meta", "script", "title")))
+_RECORDED_TAGS: Final = _LINK_TAGS | _METADATA_TAGS
 
 
-def _without_boxes(kinds: Mapping[int, int]) -> Mapping[int, int]:
-    others = {_BLOCK: _MORE_BLOCK, _CELL: _MORE_CELL}
+def _excess_kinds(kinds: Mapping[int, int]) -> Mapping[int, int]:
+    others = {_BLOCK: _EXCESS_BLOCK, _CELL: _EXCESS_CELL}
     return {tag: others.get(kind, kind) for tag, kind in kinds.items()}
 
 
-_WITHOUT_BOXES: Final = _without_boxes(_KINDS)
-_UNSCRIPTED_WITHOUT_BOXES: Final = _without_boxes(_UNSCRIPTED_KINDS)
+_EXCESS_KINDS: Final = _excess_kinds(_KINDS)
+_NOSCRIPT_EXCESS_KINDS: Final = _excess_kinds(_NOSCRIPT_KINDS)
 
 
 class Walk:
@@ -62,45 +64,45 @@ class Walk:
 
     __slots__ = (
         "box_ends",
-        "box_firsts",
         "box_nodes",
         "box_parents",
+        "box_starts",
         "box_tags",
         "fragments",
-        "image_places",
+        "image_positions",
         "images",
-        "judged_runs",
-        "leading",
         "line_breaks",
         "link_ends",
+        "link_nodes",
         "link_starts",
+        "metadata_nodes",
         "run_boxes",
         "run_nodes",
         "run_starts",
-        "telling",
+        "scored_runs",
     )
 
-    def __init__(self, root: Node | None, *, is_unscripted: bool = False) -> None:
-        """`is_unscripted`: what is in <noscript> is seen too."""
+    def __init__(self, root: Node | None, *, with_noscript: bool = False) -> None:
+        """`with_noscript`: what is in <noscript> is seen too."""
         self.fragments: list[str] = []
         """The texts that are seen, as written, with a BREAK or a space where elements part them."""
         self.line_breaks = 0
         """How many <br> there are."""
-        self.leading: list[Node] = []
+        self.link_nodes: list[Node] = []
         """Elements that may lead elsewhere: a, area, iframe and link, seen or not."""
         self.link_starts: list[int] = []
         self.link_ends: list[int] = []
         """The fragments within each of them; none for those that hold no text."""
-        self.telling: list[Node] = []
+        self.metadata_nodes: list[Node] = []
         """Elements that may tell what the page is: base, link, meta, script and title, seen or not."""
         self.images: list[Node] = []
-        self.image_places: list[int] = []
+        self.image_positions: list[int] = []
         """The number of fragments before each of them."""
         self.box_tags: list[int] = []
         self.box_nodes: list[Node] = []
         self.box_parents: list[int] = []
         """Their numbers; that of the root is itself."""
-        self.box_firsts: list[int] = []
+        self.box_starts: list[int] = []
         self.box_ends: list[int] = []
         """The runs within each box, those of its inner boxes included."""
         self.run_starts: list[int] = []
@@ -108,38 +110,38 @@ class Walk:
         self.run_boxes: list[int] = []
         self.run_nodes: list[Node] = []
         """The text node each run begins with."""
-        self.judged_runs: int | None = None
+        self.scored_runs: int | None = None
         """How many runs began before there were too many boxes: those after them are not what runs are. None: all."""
-        if root is not None and is_unscripted:
-            _walk(root, self, _UNSCRIPTED_KINDS, _UNSCRIPTED_WITHOUT_BOXES)
+        if root is not None and with_noscript:
+            _walk_tree(root, self, _NOSCRIPT_KINDS, _NOSCRIPT_EXCESS_KINDS)
         elif root is not None:
-            _walk(root, self, _KINDS, _WITHOUT_BOXES)
+            _walk_tree(root, self, _KINDS, _EXCESS_KINDS)
 
     def box_text(self, box: int) -> str:
         """What stands in a box, in one line."""
-        starts, first, end = self.run_starts, self.box_firsts[box], self.box_ends[box]
+        starts, first, end = self.run_starts, self.box_starts[box], self.box_ends[box]
         if first == end:
             return ""
         stop = starts[end] if end < len(starts) else len(self.fragments)
         return " ".join("".join(self.fragments[starts[first] : stop]).replace(BREAK, " ").split())
 
 
-def _walk(root: Node, gathered: Walk, kinds: Mapping[int, int], without_boxes: Mapping[int, int]) -> None:
+def _walk_tree(root: Node, walk: Walk, kinds: Mapping[int, int], excess_kinds: Mapping[int, int]) -> None:
     """Walk below this node. It keeps its own stack, so no page is too deep for it, and changes nothing in the tree.
 
     The hottest loop of the house: few names, few calls, and therefore long.
     """
-    fragments, run_starts, leading = gathered.fragments, gathered.run_starts, gathered.leading
-    link_starts, link_ends = gathered.link_starts, gathered.link_ends
-    box_ends, box_parents = gathered.box_ends, gathered.box_parents
+    fragments, run_starts, leading = walk.fragments, walk.run_starts, walk.link_nodes
+    link_starts, link_ends = walk.link_starts, walk.link_ends
+    box_ends, box_parents = walk.box_ends, walk.box_parents
     add, add_run, add_run_box, add_run_node = (
-        fragments.append, run_starts.append, gathered.run_boxes.append, gathered.run_nodes.append,
+        fragments.append, run_starts.append, walk.run_boxes.append, walk.run_nodes.append,
     )  # fmt: skip
     add_tag, add_node, add_parent, add_first, add_end = (
-        gathered.box_tags.append, gathered.box_nodes.append, box_parents.append, gathered.box_firsts.append,
+        walk.box_tags.append, walk.box_nodes.append, box_parents.append, walk.box_starts.append,
         box_ends.append,
     )  # fmt: skip
-    kind_of, edges = kinds.get, _EDGES
+    kind_of, edges = kinds.get, _EDGE_TEXTS
     add_tag(root.tag_id)
     add_node(root)
     add_parent(0)
@@ -164,7 +166,7 @@ def _walk(root: Node, gathered: Walk, kinds: Mapping[int, int], without_boxes: M
             tag = node.tag_id
             kind = kind_of(tag, 0)
             if kind > _LINK:
-                _take(kind, tag, node, gathered)
+                _add_void(kind, tag, node, walk)
                 node = node.next
                 continue
             child = node.first_child
@@ -184,10 +186,10 @@ def _walk(root: Node, gathered: Walk, kinds: Mapping[int, int], without_boxes: M
                     add_first(len(run_starts))
                     add_end(len(run_starts))
                     if len(box_ends) == MAX_BOXES:
-                        kind_of, gathered.judged_runs = without_boxes.get, len(run_starts)
+                        kind_of, walk.scored_runs = excess_kinds.get, len(run_starts)
             node = node.next
             if child is None:
-                if kind in _ENDED:
+                if kind in _BREAK_AFTER:
                     add(BREAK)
                 continue
             # Most elements begin with a text, and many hold nothing else: no need to step down and up again for it.
@@ -226,33 +228,33 @@ def _walk(root: Node, gathered: Walk, kinds: Mapping[int, int], without_boxes: M
     box_ends[0] = len(run_starts)
 
 
-def _take(kind: int, tag: int, node: Node, gathered: Walk) -> None:
+def _add_void(kind: int, tag: int, node: Node, walk: Walk) -> None:
     """Take what an element is that holds nothing to be read."""
     if kind == _LINE:
-        gathered.fragments.append(BREAK)
-        gathered.line_breaks += 1
+        walk.fragments.append(BREAK)
+        walk.line_breaks += 1
     elif kind == _HIDDEN:
-        _note(node, gathered)
-    elif kind == _NOTE:
-        _note_one(tag, node, gathered)
+        _record_hidden(node, walk)
+    elif kind == _METADATA:
+        _record_node(tag, node, walk)
     else:
-        gathered.fragments.append(" ")
+        walk.fragments.append(" ")
         if kind == _IMAGE:
-            gathered.image_places.append(len(gathered.fragments))
-            gathered.images.append(node)
+            walk.image_positions.append(len(walk.fragments))
+            walk.images.append(node)
 
 
-def _note(unseen: Node, gathered: Walk) -> None:
+def _record_hidden(hidden: Node, walk: Walk) -> None:
     """Note what an unseen element is, and holds, that is of use unseen."""
-    for node in unseen.traverse():
-        if (tag := node.tag_id) in _NOTED:
-            _note_one(tag, node, gathered)
+    for node in hidden.traverse():
+        if (tag := node.tag_id) in _RECORDED_TAGS:
+            _record_node(tag, node, walk)
 
 
-def _note_one(tag: int, node: Node, gathered: Walk) -> None:
-    if tag in _LEADING:
-        gathered.leading.append(node)
-        gathered.link_starts.append(len(gathered.fragments))
-        gathered.link_ends.append(len(gathered.fragments))
-    if tag in _TELLING:
-        gathered.telling.append(node)
+def _record_node(tag: int, node: Node, walk: Walk) -> None:
+    if tag in _LINK_TAGS:
+        walk.link_nodes.append(node)
+        walk.link_starts.append(len(walk.fragments))
+        walk.link_ends.append(len(walk.fragments))
+    if tag in _METADATA_TAGS:
+        walk.metadata_nodes.append(node)

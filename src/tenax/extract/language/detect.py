@@ -8,31 +8,39 @@ from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from typing import Final, Literal, TypeAlias
 
-from tenax.extract.language.words import ARABIC, CYRILLIC, DEVANAGARI, KIN, LATIN, LETTERS, ONE_LANGUAGE
+from tenax.extract.language.words import (
+    ARABIC,
+    CYRILLIC,
+    DEVANAGARI,
+    DISTINCTIVE_LETTERS,
+    LATIN,
+    SIMILAR_LANGUAGES,
+    SINGLE_LANGUAGE_RANGES,
+)
 from tenax.model import Value
 
 Source: TypeAlias = Literal["detected", "declared", "both", "none"]
 
 SAMPLE_CHARS: Final = 1_000
 """As much of a text is looked at, from its middle: menus stand at the ends."""
-GLANCE_CHARS: Final = 400
-LIKELY: Final = 0.3
+SHORT_SAMPLE_CHARS: Final = 400
+LIKELY_CONFIDENCE: Final = 0.3
 """So much of a text is enough when it says what its page says, and is as sure of it: two witnesses agree."""
-SURE: Final = 0.6
+SURE_CONFIDENCE: Final = 0.6
 """From this confidence on a text is believed against what its page declares."""
-DECLARED: Final = 0.9
+DECLARED_CONFIDENCE: Final = 0.9
 """Confidence in a declaration that the text neither supports nor refutes."""
-_HALF_SURE: Final = 1.5
+_HALF_CONFIDENCE_LEAD: Final = 1.5
 """So many words ahead of the second language is as good as a coin that falls right three times in four."""
-_USUAL_SHARE: Final = 0.2
+_USUAL_COMMON_WORD_SHARE: Final = 0.2
 """Of all words of an ordinary text at least so many are among the commonest; with fewer it may be another language."""
-_FOREIGN_SHARE: Final = 0.3
+_NON_LATIN_SHARE: Final = 0.3
 """How much of a text must be in another script to name the language: names and brands are Latin everywhere."""
 _KANA_SHARE: Final = 0.05
-_MOST_TIMES: Final = 5
+_MAX_WORD_COUNT: Final = 5
 """A word counts so often at most: one that a list repeats on every line says no more each time."""
 
-_ENOUGH_CHARS: Final = 40
+_MIN_SCRIPT_CHARS: Final = 40
 """From this length on a text in another script refutes the page, whichever language of the script it is."""
 _ALWAYS_LATIN: Final = LATIN.keys() - {"az", "ms", "sr", "uz"}
 _NEVER_LATIN: Final = (CYRILLIC.keys() | ARABIC.keys() | DEVANAGARI.keys()) - LATIN.keys()
@@ -41,8 +49,8 @@ _TAG = re.compile(r"[a-z]{2,3}(?:[-_][a-z0-9]{2,8})*", re.IGNORECASE)
 # The vowel signs of Devanagari are no letters to Python, and would cut its words apart.
 _DEVANAGARI_WORD = re.compile(r"[\u0900-\u0963]+")
 _WORD = re.compile(r"\w+")
-_SPACED: Final = bytes(point if _WORD.match(chr(point)) else ord(" ") for point in range(256))
-_FIRST_OTHER: Final = "\u0370"
+_WORD_BYTES: Final = bytes(point if _WORD.match(chr(point)) else ord(" ") for point in range(256))
+_FIRST_NON_LATIN: Final = "\u0370"
 SCRIPT_RANGES: Final = (
     (0x0400, 0x052F, "cyrillic"),
     (0x0600, 0x077F, "arabic"),
@@ -50,11 +58,11 @@ SCRIPT_RANGES: Final = (
     (0x3040, 0x30FF, "ja"),
     (0x3400, 0x9FFF, "zh"),
     (0xAC00, 0xD7AF, "ko"),
-    *ONE_LANGUAGE,
+    *SINGLE_LANGUAGE_RANGES,
 )
 """The letters of each script, from the first to the last."""
 
-Detect: TypeAlias = Callable[[str], tuple[str, float]]
+DetectSample: TypeAlias = Callable[[str], tuple[str, float]]
 Evidence: TypeAlias = Mapping[str, tuple[tuple[str, float], ...]]
 
 
@@ -68,36 +76,38 @@ class Language(Value, frozen=True):
     source: Source = "none"
 
 
-def detected(sample: str) -> tuple[str, float]:
+def detect_sample(sample: str) -> tuple[str, float]:
     """The likeliest language of a sample in lower case, empty for none, and how likely it is."""
-    tag, confidence = _detected(sample)
+    tag, confidence = _score_sample(sample)
     return tag, round(confidence, 3)
 
 
-def language_of(text: str, declared: str | None = None, detect: Detect = detected) -> Language:
+def detect_language(text: str, declared: str | None = None, detect: DetectSample = detect_sample) -> Language:
     """The text is believed when it is sure, else the page; costs the same however long the text is."""
-    said = _tag_of(declared)
+    said = _clean_tag(declared)
     primary = said.partition("-")[0]
     if said:
-        tag, confidence = detect(_sample(text, GLANCE_CHARS))
-        if confidence >= LIKELY and _is_same(tag, primary):
-            return _of_both(said, confidence)
+        tag, confidence = detect(_sample(text, SHORT_SAMPLE_CHARS))
+        if confidence >= LIKELY_CONFIDENCE and _is_same_language(tag, primary):
+            return _confirmed_language(said, confidence)
     tag, confidence = detect(_sample(text, SAMPLE_CHARS))
     if not said:
         return Language(tag, confidence, "detected") if tag else Language()
-    if _is_same(tag, primary):
-        return _of_both(said, confidence)
-    if confidence >= SURE or (tag in _NEVER_LATIN and primary in _ALWAYS_LATIN and len(text) >= _ENOUGH_CHARS):
+    if _is_same_language(tag, primary):
+        return _confirmed_language(said, confidence)
+    if confidence >= SURE_CONFIDENCE or (
+        tag in _NEVER_LATIN and primary in _ALWAYS_LATIN and len(text) >= _MIN_SCRIPT_CHARS
+    ):
         return Language(tag, confidence, "detected")
-    return Language(said, round(DECLARED * (1 - confidence), 3), "declared")
+    return Language(said, round(DECLARED_CONFIDENCE * (1 - confidence), 3), "declared")
 
 
-def _is_same(tag: str, primary: str) -> bool:
-    return tag == primary or any(tag in kin and primary in kin for kin in KIN)
+def _is_same_language(tag: str, primary: str) -> bool:
+    return tag == primary or any(tag in kin and primary in kin for kin in SIMILAR_LANGUAGES)
 
 
-def _of_both(said: str, confidence: float) -> Language:
-    return Language(said, round(1 - (1 - confidence) * (1 - DECLARED), 3), "both")
+def _confirmed_language(declared_tag: str, confidence: float) -> Language:
+    return Language(declared_tag, round(1 - (1 - confidence) * (1 - DECLARED_CONFIDENCE), 3), "both")
 
 
 def _sample(text: str, chars: int) -> str:
@@ -105,13 +115,13 @@ def _sample(text: str, chars: int) -> str:
     return text[start : start + chars].lower()
 
 
-def _tag_of(declared: str | None) -> str:
+def _clean_tag(declared: str | None) -> str:
     """`en-GB` of ` EN_gb `; empty for what is no tag."""
-    return _read_tag(declared.strip()[:40]) if declared else ""
+    return _parse_tag(declared.strip()[:40]) if declared else ""
 
 
 @lru_cache(maxsize=256)
-def _read_tag(written: str) -> str:
+def _parse_tag(written: str) -> str:
     """Remembered, for all pages of a site say the same."""
     if not _TAG.fullmatch(written):
         return ""
@@ -119,68 +129,68 @@ def _read_tag(written: str) -> str:
     return "-".join([primary, *(part.upper() if len(part) == 2 else part.title() for part in rest)])
 
 
-def _detected(sample: str) -> tuple[str, float]:
-    scripts = {} if sample.isascii() else _other_scripts(sample)
+def _score_sample(sample: str) -> tuple[str, float]:
+    scripts = {} if sample.isascii() else _count_scripts(sample)
     letters = sum(scripts.values())
-    if not letters or letters < _FOREIGN_SHARE * (len(sample) - sample.count(" ")):
-        return _by_words(sample, evidence_by_script()["latin"])
+    if not letters or letters < _NON_LATIN_SHARE * (len(sample) - sample.count(" ")):
+        return _score_words(sample, evidence_by_script()["latin"])
     kana, han = scripts.pop("ja", 0), scripts.pop("zh", 0)
     # Japanese cannot do without its syllables, Chinese has none.
     scripts["ja" if kana >= _KANA_SHARE * (kana + han) else "zh"] = kana + han
     # Of equals the last by name: sets, by which letters are counted, have an order of their own in every process.
     count, script = max((count, script) for script, count in scripts.items())
     if script in evidence_by_script():
-        return _by_words(sample, evidence_by_script()[script])
+        return _score_words(sample, evidence_by_script()[script])
     return script, count / (letters + 2)  # a script is certain, but one letter is no text
 
 
-def _other_scripts(sample: str) -> dict[str, int]:
+def _count_scripts(sample: str) -> dict[str, int]:
     """How many letters of each script but the Latin there are. Asked once for each letter, however often it stands."""
     counts: dict[str, int] = {}
     for character in set(sample):
-        if character >= _FIRST_OTHER and (script := _script_of(ord(character))):
+        if character >= _FIRST_NON_LATIN and (script := _find_script(ord(character))):
             counts[script] = counts.get(script, 0) + sample.count(character)
     return counts
 
 
 @lru_cache(maxsize=4096)
-def _script_of(point: int) -> str:
+def _find_script(point: int) -> str:
     """A script's name, or its language where it has only one; empty for what we have no name for."""
     return next((script for first, last, script in SCRIPT_RANGES if first <= point <= last), "")
 
 
-def _by_words(sample: str, evidence: Evidence) -> tuple[str, float]:
+def _score_words(sample: str, evidence: Evidence) -> tuple[str, float]:
     """Each common word or telling letter counts for the languages that have it, and less the more they are."""
-    words = _words(sample, evidence)
+    words = _split_words(sample, evidence)
     scores: dict[str, float] = {}
     seen = 0
     for word, times in Counter(filter(evidence.__contains__, words)).items():
-        if times > _MOST_TIMES:
-            times = _MOST_TIMES
+        if times > _MAX_WORD_COUNT:
+            times = _MAX_WORD_COUNT
         seen += times
         for language, weight in evidence[word]:
             scores[language] = scores.get(language, 0.0) + weight * times
     # In one order on every machine, for so are the sums then.
     for letter in () if sample.isascii() else sorted(letter_evidence().keys() & set(sample)):
         for language, weight in letter_evidence()[letter]:
-            scores[language] = scores.get(language, 0.0) + weight * min(sample.count(letter), _MOST_TIMES)
+            scores[language] = scores.get(language, 0.0) + weight * min(sample.count(letter), _MAX_WORD_COUNT)
     if not scores:
         return "", 0.0
     # Of equals the first, which is then no step ahead.
     best = max(scores, key=scores.__getitem__)
     second, first = sorted((0.0, *scores.values()))[-2:]
     ahead = first - second
-    known = min(1.0, seen / (_USUAL_SHARE * len(words))) if words else 0.0
-    return best, ahead / (ahead + _HALF_SURE) * known
+    known = min(1.0, seen / (_USUAL_COMMON_WORD_SHARE * len(words))) if words else 0.0
+    return best, ahead / (ahead + _HALF_CONFIDENCE_LEAD) * known
 
 
-def _words(sample: str, evidence: Evidence) -> list[str]:
+def _split_words(sample: str, evidence: Evidence) -> list[str]:
     if sample.isascii():
-        return sample.encode().translate(_SPACED).decode().split()  # what the pattern finds, in a third of the time
+        return sample.encode().translate(_WORD_BYTES).decode().split()  # what the pattern finds, in a third of the time
     return (_DEVANAGARI_WORD if evidence is evidence_by_script()["devanagari"] else _WORD).findall(sample)
 
 
-def _evidence(lists: Mapping[str, str]) -> Evidence:
+def _build_evidence(lists: Mapping[str, str]) -> Evidence:
     """Which languages a word speaks for, and how loudly."""
     speakers: dict[str, list[str]] = {}
     found: dict[str, tuple[tuple[str, float], ...]] = {}
@@ -198,10 +208,10 @@ def _evidence(lists: Mapping[str, str]) -> Evidence:
 
 @cache
 def letter_evidence() -> Evidence:
-    return _evidence({language: " ".join(letters) for language, letters in LETTERS.items()})
+    return _build_evidence({language: " ".join(letters) for language, letters in DISTINCTIVE_LETTERS.items()})
 
 
 @cache
 def evidence_by_script() -> Mapping[str, Evidence]:
     lists = {"latin": LATIN, "cyrillic": CYRILLIC, "arabic": ARABIC, "devanagari": DEVANAGARI}
-    return {script: _evidence(words) for script, words in lists.items()}
+    return {script: _build_evidence(words) for script, words in lists.items()}

@@ -158,7 +158,7 @@ DEVANAGARI: Final[Mapping[str, str]] = {
     "ne": "र को मा छ हो छन् पनि गर्न भएको यो लागि गरेको एक भने थियो गर्ने तथा हुन् भन्ने नेपाल त्यो उनी तर सबै यस वा",
 }
 
-LETTERS: Final[Mapping[str, str]] = {
+DISTINCTIVE_LETTERS: Final[Mapping[str, str]] = {
     "de": "ßäöü",
     "pl": "łąęśźżń",
     "cs": "ěřůšžč",
@@ -202,7 +202,7 @@ LETTERS: Final[Mapping[str, str]] = {
 }
 """Letters that few of the languages of one script use; each is evidence for those that do."""
 
-ONE_LANGUAGE: Final[tuple[tuple[int, int, str], ...]] = (
+SINGLE_LANGUAGE_RANGES: Final[tuple[tuple[int, int, str], ...]] = (
     (0x0370, 0x03FF, "el"),
     (0x0530, 0x058F, "hy"),
     (0x0590, 0x05FF, "he"),
@@ -226,7 +226,7 @@ ONE_LANGUAGE: Final[tuple[tuple[int, int, str], ...]] = (
 )
 """Blocks of Unicode that belong to one language, or nearly: the first, the last, the language."""
 
-KIN: Final[tuple[frozenset[str], ...]] = tuple(
+SIMILAR_LANGUAGES: Final[tuple[frozenset[str], ...]] = tuple(
     frozenset(names.split())
     for names in (
         "no nb nn",

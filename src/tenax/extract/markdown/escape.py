@@ -6,68 +6,68 @@ import re
 from typing import Final
 
 from tenax.extract.metadata.images import MAX_HREF_CHARS
-from tenax.extract.text.visible import inert
+from tenax.extract.text.visible import strip_controls
 
 _CONTROLS = re.compile(r"[\0-\x08\x0e-\x1b\x7f\x9b]")
-_MAY_MARK: Final = bytes((*b"\\`*_[]<&~", *range(0x09), *range(0x0E, 0x1C), 0x7F))
+_SPECIAL_BYTES: Final = bytes((*b"\\`*_[]<&~", *range(0x09), *range(0x0E, 0x1C), 0x7F))
 # A tag or an entity may go on in the text after this one; an underscore within a word marks nothing.
-_MARKS = re.compile(r"[\\`*\[\]~]|<(?=[a-zA-Z/!?]|$)|&(?=[a-zA-Z#]|$)|(?<![^\W_])_|_(?![^\W_])")
+_SPECIAL_CHARS = re.compile(r"[\\`*\[\]~]|<(?=[a-zA-Z/!?]|$)|&(?=[a-zA-Z#]|$)|(?<![^\W_])_|_(?![^\W_])")
 # The same text for each, for there may be millions.
 _ESCAPES: Final = {mark: f"\\{mark}" for mark in "\\`*[]~<&_"}
-_MAY_BEGIN = frozenset("#>+-=:|0123456789")
-_BEGINS = re.compile(r"(?=#{1,6}(?:\s|$)|>|[-+](?:\s|$)|=+\s*$|[-:|][-:|\s]*$)|(\d{1,9})(?=[.)](?:\s|$))")
+_LINE_START_CHARS = frozenset("#>+-=:|0123456789")
+_LINE_START = re.compile(r"(?=#{1,6}(?:\s|$)|>|[-+](?:\s|$)|=+\s*$|[-:|][-:|\s]*$)|(\d{1,9})(?=[.)](?:\s|$))")
 _CLOSING_HASHES = re.compile(r"(?:^|(?<=\s))(?=#+$)")
-_TICKS = re.compile("`+")
-_LONGEST_CHARS = 2 * MAX_HREF_CHARS
+_BACKTICKS = re.compile("`+")
+_MAX_RAW_HREF_CHARS = 2 * MAX_HREF_CHARS
 _PUNCTUATION: Final = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 
-_NOWHERE = re.compile(r"(?:javascript|vbscript|data|file|blob|about):", re.IGNORECASE)
-_UNSAFE_IN_ADDRESS = re.compile(r"[\\()\s<>`|\"\0-\x1f\x7f\x9b]|&(?=[a-zA-Z0-9#]{1,40};)")
+_UNLINKED_SCHEMES = re.compile(r"(?:javascript|vbscript|data|file|blob|about):", re.IGNORECASE)
+_UNSAFE_IN_HREF = re.compile(r"[\\()\s<>`|\"\0-\x1f\x7f\x9b]|&(?=[a-zA-Z0-9#]{1,40};)")
 
 
-def escaped(text: str) -> str:
-    """The text such that nothing within it is a mark; what matters only where a line begins is `begun`'s."""
-    # By bytes, as `inert` does: most texts have no such character, and that is to be known quickly.
+def escape_text(text: str) -> str:
+    """The text such that nothing within it is a mark; what matters only where a line begins is `escape_line_start`'s."""
+    # By bytes, as `strip_controls` does: most texts have no such character, and that is to be known quickly.
     encoded = text.encode("utf-8", "replace")
-    if len(encoded.translate(None, _MAY_MARK)) == len(encoded) and "\x9b" not in text:
+    if len(encoded.translate(None, _SPECIAL_BYTES)) == len(encoded) and "\x9b" not in text:
         return text
     if _CONTROLS.search(text) is not None:
-        text = " ".join(inert(text).split())
-    return _MARKS.sub(lambda mark: _ESCAPES[mark[0]], text)
+        text = " ".join(strip_controls(text).split())
+    return _SPECIAL_CHARS.sub(lambda mark: _ESCAPES[mark[0]], text)
 
 
-def begun(line: str) -> str:
+def escape_line_start(line: str) -> str:
     """An escaped line such that it begins no heading, quote, item, rule or table."""
-    begins = _BEGINS.match(line) if line[:1] in _MAY_BEGIN else None
+    begins = _LINE_START.match(line) if line[:1] in _LINE_START_CHARS else None
     return line if begins is None else f"{line[: begins.end()]}\\{line[begins.end() :]}"
 
 
-def heading(level: int, line: str) -> str:
+def format_heading(level: int, line: str) -> str:
     if line.endswith("#"):
         line = _CLOSING_HASHES.sub(r"\\", line)
     return f"{'#' * level} {line}"
 
 
-def code_span(text: str) -> str:
-    text = " ".join(inert(text).split())
+def format_code_span(text: str) -> str:
+    text = " ".join(strip_controls(text).split())
     if not text:
         return ""
-    fence = "`" * (_longest_ticks(text) + 1)
+    fence = "`" * (_longest_backticks(text) + 1)
     pad = " " if text[0] == "`" or text[-1] == "`" else ""
     return f"{fence}{pad}{text}{pad}{fence}"
 
 
-def fenced(code: str, language: str) -> str:
+def format_code_block(code: str, language: str) -> str:
     """Code with its lines as written."""
-    fence = "`" * max(3, _longest_ticks(code) + 1)
+    fence = "`" * max(3, _longest_backticks(code) + 1)
     return f"{fence}{language}\n{code}\n{fence}"
 
 
-def _longest_ticks(text: str) -> int:
-    return max(map(len, _TICKS.findall(text)), default=0) if "`" in text else 0
+def _longest_backticks(text: str) -> int:
+    return max(map(len, _BACKTICKS.findall(text)), default=0) if "`" in text else 0
 
 
-def may_wrap(before: str, text: str, after: str) -> bool:
+def can_emphasize(before: str, text: str, after: str) -> bool:
     """Whether `*` around a text would mark it, by the rules of flanking; `before` and `after` are characters or empty.
 
     Stricter than CommonMark: of what is neither a letter nor a digit, only ASCII is known to all versions of it.
@@ -77,19 +77,19 @@ def may_wrap(before: str, text: str, after: str) -> bool:
     )
 
 
-def address(href: str) -> str:
+def format_href(href: str) -> str:
     """The destination of a link, fit to stand between parentheses; empty if it leads nowhere."""
     href = href.strip()
-    if len(href) > _LONGEST_CHARS:
+    if len(href) > _MAX_RAW_HREF_CHARS:
         return ""
-    is_safe = _UNSAFE_IN_ADDRESS.search(href) is None
+    is_safe = _UNSAFE_IN_HREF.search(href) is None
     if not is_safe:
-        href = inert(href.replace("\t", "").replace("\n", "").replace("\r", ""))
-    if not href or len(href) > MAX_HREF_CHARS or (not href.startswith("http") and _NOWHERE.match(href)):
+        href = strip_controls(href.replace("\t", "").replace("\n", "").replace("\r", ""))
+    if not href or len(href) > MAX_HREF_CHARS or (not href.startswith("http") and _UNLINKED_SCHEMES.match(href)):
         return ""
-    return href if is_safe else _UNSAFE_IN_ADDRESS.sub(_safe, href)
+    return href if is_safe else _UNSAFE_IN_HREF.sub(_escape_href_char, href)
 
 
-def _safe(found: re.Match[str]) -> str:
+def _escape_href_char(found: re.Match[str]) -> str:
     char = found[0]
     return f"\\{char}" if char in "\\()&" else "".join(f"%{byte:02X}" for byte in char.encode())

@@ -9,30 +9,30 @@ from operator import itemgetter
 from typing import Final, NamedTuple, TypeAlias
 
 from tenax.extract.html.node import Node, tag_number
-from tenax.extract.html.walk import UNENTERED
-from tenax.extract.markdown.escape import address, begun, code_span, escaped, may_wrap
-from tenax.extract.metadata.images import picture_href
+from tenax.extract.html.walk import SKIPPED_TAGS
+from tenax.extract.markdown.escape import can_emphasize, escape_line_start, escape_text, format_code_span, format_href
+from tenax.extract.metadata.images import content_image_href
 
 EM, STRONG = 1, 2
 MAX_ALT_CHARS: Final = 500
 MAX_HREF_BYTES: Final = 65_536
 """A longer href is not looked at: it may stand around thousands of runs."""
-_MAX_AROUND: Final = 64
+_MAX_OPEN_ELEMENTS: Final = 64
 """Elements looked at around the beginning of a run."""
 
 _A, _BR, _IMG, _INPUT = map(tag_number, ("a", "br", "img", "input"))
-_MARK_OF: Final = {
+_EMPHASIS_BY_TAG: Final = {
     **{tag_number(name): STRONG for name in ("strong", "b")},
     **{tag_number(name): EM for name in ("em", "i")},
 }
-_CODE: Final = frozenset(map(tag_number, ("code", "kbd", "samp", "tt")))
-_STYLED: Final = frozenset((_A, *_MARK_OF, *_CODE))
+_CODE_TAGS: Final = frozenset(map(tag_number, ("code", "kbd", "samp", "tt")))
+_STYLING_TAGS: Final = frozenset((_A, *_EMPHASIS_BY_TAG, *_CODE_TAGS))
 
 
 class Style(NamedTuple):
-    mark: int = 0
+    emphasis: int = 0
     is_code: bool = False
-    link: str = ""
+    href: str = ""
 
 
 Piece: TypeAlias = tuple[str, Style, bool]
@@ -40,30 +40,39 @@ Piece: TypeAlias = tuple[str, Style, bool]
 parts it from the piece before."""
 Line: TypeAlias = list[Piece]
 Paragraph: TypeAlias = list[Line]
-Resolve: TypeAlias = Callable[[str], str]
+ResolveUrl: TypeAlias = Callable[[str], str]
 PLAIN: Final = Style()
 
 
-class Run:
+class InlineRun:
     """What stands in a run, in the order of the page: paragraphs of lines of pieces."""
 
-    __slots__ = ("_breaks", "_held", "_held_count", "_is_spaced", "_line", "_resolve", "paragraphs", "pictures")
+    __slots__ = (
+        "_is_spaced",
+        "_line",
+        "_line_break_count",
+        "_pending_image_count",
+        "_pending_images",
+        "_resolve",
+        "image_count",
+        "paragraphs",
+    )
 
-    def __init__(self, resolve: Resolve | None) -> None:
+    def __init__(self, resolve: ResolveUrl | None) -> None:
         self._line: Line = []
         self.paragraphs: list[Paragraph] = [[self._line]]
-        self.pictures = 0
+        self.image_count = 0
         """How many images the paragraphs show or leave out; those after the last text are not among them."""
         self._resolve = resolve
         self._is_spaced = False
-        self._breaks = 0
-        self._held: list[Piece] = []
-        self._held_count = 0
+        self._line_break_count = 0
+        self._pending_images: list[Piece] = []
+        self._pending_image_count = 0
 
-    def read(self, node: Node, link: str, borders: frozenset[int]) -> None:
-        """Read on from the text with which the run begins to the next border of a box; `link` leads from all of it."""
-        stack, style = self._around(node, link, borders)
-        is_cut, add_text = len(stack) == _MAX_AROUND, self._add_text
+    def read_from(self, node: Node, href: str, box_tags: frozenset[int]) -> None:
+        """Read on from the text with which the run begins to the next border of a box; `href` leads from all of it."""
+        stack, style = self._open_styles(node, href, box_tags)
+        is_cut, add_text = len(stack) == _MAX_OPEN_ELEMENTS, self._add_text
         at: Node | None = node
         last = node
         while True:
@@ -75,48 +84,48 @@ class Run:
                     at = at.next
                     continue
                 tag = at.tag_id
-                if tag in borders:
+                if tag in box_tags:
                     return
-                child = None if tag in UNENTERED else at.first_child
+                child = None if tag in SKIPPED_TAGS else at.first_child
                 if child is None:
                     self._add_void(tag, at, style)
                     at = at.next
                     continue
                 stack.append((at, style))
-                if tag in _STYLED:
-                    style = self._styled(tag, at, style)
+                if tag in _STYLING_TAGS:
+                    style = self._apply_element_style(tag, at, style)
                 at = child
             if stack:
                 last, style = stack.pop()
-            elif is_cut and (above := last.parent) is not None and above.tag_id not in borders:
+            elif is_cut and (above := last.parent) is not None and above.tag_id not in box_tags:
                 last, style = above, PLAIN
             else:
                 return
             at = last.next
 
-    def _around(self, node: Node, link: str, borders: frozenset[int]) -> tuple[list[tuple[Node, Style]], Style]:
+    def _open_styles(self, node: Node, href: str, box_tags: frozenset[int]) -> tuple[list[tuple[Node, Style]], Style]:
         """The inline elements that were open where the run begins, outermost first, and the style they give."""
         above: list[tuple[Node, int]] = []
         parent = node.parent
-        while parent is not None and len(above) < _MAX_AROUND and (tag := parent.tag_id) not in borders:
+        while parent is not None and len(above) < _MAX_OPEN_ELEMENTS and (tag := parent.tag_id) not in box_tags:
             above.append((parent, tag))
             parent = parent.parent
-        style = Style(link=link) if link else PLAIN
+        style = Style(href=href) if href else PLAIN
         stack: list[tuple[Node, Style]] = []
         for element, tag in reversed(above):
             stack.append((element, style))
-            if tag in _STYLED:
-                style = self._styled(tag, element, style)
+            if tag in _STYLING_TAGS:
+                style = self._apply_element_style(tag, element, style)
         return stack, style
 
-    def _styled(self, tag: int, element: Node, style: Style) -> Style:
-        mark = _MARK_OF.get(tag)
+    def _apply_element_style(self, tag: int, element: Node, style: Style) -> Style:
+        mark = _EMPHASIS_BY_TAG.get(tag)
         if mark is not None:
-            return Style(style.mark | mark, style.is_code, style.link)
-        if tag in _CODE:
-            return Style(style.mark, True, style.link)
-        link = linked(element, self._resolve)
-        return Style(style.mark, style.is_code, link) if link else style
+            return Style(style.emphasis | mark, style.is_code, style.href)
+        if tag in _CODE_TAGS:
+            return Style(style.emphasis, True, style.href)
+        link = read_link_href(element, self._resolve)
+        return Style(style.emphasis, style.is_code, link) if link else style
 
     def _add_text(self, raw: str, style: Style) -> None:
         text = " ".join(raw.split())
@@ -125,10 +134,10 @@ class Run:
             return
         is_spaced = self._is_spaced or text[0] != raw[0]
         self._is_spaced = text[-1] != raw[-1]
-        if self._breaks or self._held_count:
-            self._break()
+        if self._line_break_count or self._pending_image_count:
+            self._start_line()
         if style is PLAIN:
-            self._line.append((escaped(text), style, is_spaced))
+            self._line.append((escape_text(text), style, is_spaced))
         else:
             self._add_styled(text, style, is_spaced)
 
@@ -139,71 +148,71 @@ class Run:
                 line.append((text, style, is_spaced))
                 return
             # The backticks of the two would run together.
-            style = Style(style.mark, False, style.link)
-        line.append((escaped(text), style, is_spaced))
+            style = Style(style.emphasis, False, style.href)
+        line.append((escape_text(text), style, is_spaced))
 
-    def _break(self) -> None:
+    def _start_line(self) -> None:
         """A text follows on line breaks or images: begin its line or paragraph."""
-        if self._breaks:
+        if self._line_break_count:
             self._line = []
-            if self._breaks > 1:
+            if self._line_break_count > 1:
                 self.paragraphs.append([self._line])
             else:
                 self.paragraphs[-1].append(self._line)
-        self._breaks = 0
-        self._line += self._held
-        self.pictures += self._held_count
-        self._held, self._held_count = [], 0
+        self._line_break_count = 0
+        self._line += self._pending_images
+        self.image_count += self._pending_image_count
+        self._pending_images, self._pending_image_count = [], 0
 
     def _add_void(self, tag: int, node: Node, style: Style) -> None:
         if tag == _BR:
-            self._breaks += 1
+            self._line_break_count += 1
         elif tag == _INPUT:
             self._is_spaced = True
         elif tag == _IMG:
             # Whether a text follows, so that it stands within the run, is not known yet.
             self._is_spaced = True
-            self._held_count += 1
-            if shown := picture(node.attributes, self._resolve):
-                self._held.append((shown, Style(0, False, style.link), True))
+            self._pending_image_count += 1
+            if shown := format_image(node.attributes, self._resolve):
+                self._pending_images.append((shown, Style(0, False, style.href), True))
 
 
-def linked(element: Node, resolve: Resolve | None) -> str:
+def read_link_href(element: Node, resolve: ResolveUrl | None) -> str:
     href = element.attributes.get("href")
     if not href or (len(href) > MAX_HREF_BYTES // 4 and len(href.encode()) > MAX_HREF_BYTES):
         return ""
-    return _address(resolve(href) if resolve is not None else href)
+    return _cached_href(resolve(href) if resolve is not None else href)
 
 
 # One link may stand around thousands of runs.
-_address = lru_cache(maxsize=64)(address)
+_cached_href = lru_cache(maxsize=64)(format_href)
 
 
-def picture(attributes: Mapping[str, str | None], resolve: Resolve | None) -> str:
+def format_image(attributes: Mapping[str, str | None], resolve: ResolveUrl | None) -> str:
     """An image as Markdown; empty for what only decorates, be it by its looks or because it has nothing to say."""
     alt = " ".join((attributes.get("alt") or "")[:MAX_ALT_CHARS].split())
     if not alt and "alt" in attributes:
         return ""
-    href = picture_href(attributes)
-    source = address(resolve(href) if resolve is not None else href) if href else ""
-    return f"![{escaped(alt)}]({source})" if source else ""
+    href = content_image_href(attributes)
+    source = format_href(resolve(href) if resolve is not None else href) if href else ""
+    return f"![{escape_text(alt)}]({source})" if source else ""
 
 
-def paragraph(lines: Paragraph) -> str:
+def format_paragraph(lines: Paragraph) -> str:
     """As a paragraph of its own."""
     if len(lines) == 1:
-        return begun(_line(lines[0]))
-    return "\\\n".join(filter(None, (begun(_line(line)) for line in lines)))
+        return escape_line_start(_format_line(lines[0]))
+    return "\\\n".join(filter(None, (escape_line_start(_format_line(line)) for line in lines)))
 
 
-def one_line(lines: Paragraph, but: int = 0) -> str:
-    """As it stands in a heading or a cell; `but` are marks to be left out."""
+def format_one_line(lines: Paragraph, excluded_emphasis: int = 0) -> str:
+    """As it stands in a heading or a cell; `excluded_emphasis` are marks to be left out."""
     if len(lines) == 1:
-        return _line(lines[0], but)
-    return " ".join(filter(None, (_line(line, but) for line in lines)))
+        return _format_line(lines[0], excluded_emphasis)
+    return " ".join(filter(None, (_format_line(line, excluded_emphasis) for line in lines)))
 
 
-def _line(line: Line, but: int = 0) -> str:
+def _format_line(line: Line, excluded_emphasis: int = 0) -> str:
     """Most lines have links at most, and need no thought about what may stand beside what."""
     if len(line) == 1 and line[0][1] is PLAIN:
         return line[0][0]
@@ -211,7 +220,7 @@ def _line(line: Line, but: int = 0) -> str:
     inside = ""
     for text, (mark, is_code, link), is_spaced in line:
         if mark or is_code:
-            return _styled_line(line, but)
+            return _format_styled_line(line, excluded_emphasis)
         if link == inside:
             if is_spaced and parts:
                 parts.append(" ")
@@ -221,7 +230,7 @@ def _line(line: Line, but: int = 0) -> str:
             if is_spaced and parts:
                 parts.append(" ")
             elif link and parts and parts[-1].endswith("!"):
-                parts[-1] = _unexcited(parts[-1])
+                parts[-1] = _escape_exclamation(parts[-1])
             if link:
                 parts.append("[")
             inside = link
@@ -231,16 +240,16 @@ def _line(line: Line, but: int = 0) -> str:
     return "".join(parts)
 
 
-def _unexcited(text: str) -> str:
+def _escape_exclamation(text: str) -> str:
     """An exclamation mark would make an image of the link that follows."""
     return f"{text[:-1]}\\!"
 
 
-def _styled_line(line: Line, but: int) -> str:
-    items: list[_Item] = []
-    for link, group in groupby(_merged(line), key=_link_of):
+def _format_styled_line(line: Line, excluded_emphasis: int) -> str:
+    items: list[_EmphasizedText] = []
+    for link, group in groupby(_merge_pieces(line), key=_piece_href):
         pieces = [
-            (code_span(text) if style.is_code else text, style.mark & ~but, is_spaced)
+            (format_code_span(text) if style.is_code else text, style.emphasis & ~excluded_emphasis, is_spaced)
             for text, style, is_spaced in group
         ]
         if not link:
@@ -248,53 +257,53 @@ def _styled_line(line: Line, but: int) -> str:
             continue
         _, mark, is_spaced = pieces[0]
         if all(piece[1] == mark for piece in pieces):
-            items.append((f"[{_joined(pieces)}]({link})", mark, is_spaced))
+            items.append((f"[{_join_texts(pieces)}]({link})", mark, is_spaced))
         else:
-            items.append((f"[{_marked(pieces)}]({link})", 0, is_spaced))
-    return _marked(items)
+            items.append((f"[{_format_emphasis(pieces)}]({link})", 0, is_spaced))
+    return _format_emphasis(items)
 
 
-def _link_of(piece: Piece) -> str:
-    return piece[1].link
+def _piece_href(piece: Piece) -> str:
+    return piece[1].href
 
 
-def _merged(line: Line) -> Line:
+def _merge_pieces(line: Line) -> Line:
     """Pieces of the same style made one."""
     if all(one[1] != other[1] for one, other in pairwise(line)):
         return line
     merged: Line = []
     for style, group in groupby(line, key=itemgetter(1)):
         pieces = list(group)
-        merged.append((_joined(pieces), style, pieces[0][2]))
+        merged.append((_join_texts(pieces), style, pieces[0][2]))
     return merged
 
 
-_Item: TypeAlias = tuple[str, int, bool]
-_END: Final = ("", 0, True)
+_EmphasizedText: TypeAlias = tuple[str, int, bool]
+_LINE_END: Final = ("", 0, True)
 
 
-def _marked(items: Sequence[_Item]) -> str:
+def _format_emphasis(items: Sequence[_EmphasizedText]) -> str:
     """Texts with `*` around those that want it, where CommonMark would see it; never two kinds side by side."""
     groups = []
     for mark, group in groupby(items, key=itemgetter(1)):
         same = list(group)
-        groups.append((same[0][0] if len(same) == 1 else _joined(same), mark, same[0][2]))
-    wrapped: list[_Item] = []
+        groups.append((same[0][0] if len(same) == 1 else _join_texts(same), mark, same[0][2]))
+    wrapped: list[_EmphasizedText] = []
     is_closed = False
-    for (text, mark, is_spaced), after in zip(groups, [*groups[1:], _END], strict=True):
+    for (text, mark, is_spaced), after in zip(groups, [*groups[1:], _LINE_END], strict=True):
         before = "" if is_spaced or not wrapped else wrapped[-1][0][-1:]
         is_closed = (
             mark > 0
             and text != ""
             and (not is_closed or before == "")
-            and may_wrap(before, text, "" if after[2] else after[0][:1])
+            and can_emphasize(before, text, "" if after[2] else after[0][:1])
         )
         stars = "*" * mark if is_closed else ""
         wrapped.append((f"{stars}{text}{stars}", mark, is_spaced))
-    return _joined(wrapped)
+    return _join_texts(wrapped)
 
 
-def _joined(pieces: Sequence[tuple[str, object, bool]]) -> str:
+def _join_texts(pieces: Sequence[tuple[str, object, bool]]) -> str:
     parts: list[str] = []
     for text, _, is_spaced in pieces:
         if not text:
@@ -303,12 +312,12 @@ def _joined(pieces: Sequence[tuple[str, object, bool]]) -> str:
             if is_spaced:
                 parts.append(" ")
             elif text[0] == "[" and parts[-1].endswith("!"):
-                parts[-1] = _unexcited(parts[-1])
+                parts[-1] = _escape_exclamation(parts[-1])
         parts.append(text)
     return "".join(parts)
 
 
-def run_of(node: Node, link: str, borders: frozenset[int], resolve: Resolve | None) -> Run:
-    run = Run(resolve)
-    run.read(node, link, borders)
+def read_run(node: Node, href: str, box_tags: frozenset[int], resolve: ResolveUrl | None) -> InlineRun:
+    run = InlineRun(resolve)
+    run.read_from(node, href, box_tags)
     return run

@@ -14,65 +14,65 @@ from typing import Final
 
 from tenax.extract.article.blocks import Blocks
 from tenax.extract.html.node import Node, tag_number
-from tenax.extract.html.walk import BORDERS, BREAK
-from tenax.extract.markdown.escape import begun, escaped, fenced, heading
+from tenax.extract.html.walk import BOX_TAGS, BREAK
+from tenax.extract.markdown.escape import escape_line_start, escape_text, format_code_block, format_heading
 from tenax.extract.markdown.inline import (
     EM,
     STRONG,
     Paragraph,
-    Resolve,
-    linked,
-    one_line,
-    paragraph,
-    picture,
-    run_of,
+    ResolveUrl,
+    format_image,
+    format_one_line,
+    format_paragraph,
+    read_link_href,
+    read_run,
 )
-from tenax.extract.markdown.structure import Place, Places
-from tenax.extract.markdown.tables import table_text
-from tenax.extract.markdown.writer import Sheet
-from tenax.extract.text.visible import inert
+from tenax.extract.markdown.structure import BlockContext, BlockContexts
+from tenax.extract.markdown.tables import format_table
+from tenax.extract.markdown.writer import MarkdownOutput
+from tenax.extract.text.visible import strip_controls
 
-NEAR_BOXES: Final = 2
+MAX_ANCESTOR_BOXES: Final = 2
 """Boxes from a kept block up to one that holds an image as well, for the image to belong to it."""
-MAX_PICTURE_BOXES: Final = 2
+MAX_IMAGE_BOXES: Final = 2
 """Boxes from there down to the image."""
-MAX_PICTURE_STEPS: Final = 24
+MAX_IMAGE_STEPS: Final = 24
 
 _HR, _CODE, _A, _NOSCRIPT = map(tag_number, ("hr", "code", "a", "noscript"))
 _SEPARATORS = re.compile(r"[\x1c-\x1f]")  # white space to Python, and to the blocks
-_LANGUAGE = re.compile(
+_CODE_LANGUAGE = re.compile(
     r"(?:^|\s)(?:language|lang|highlight-source|highlight)-(?!(?:none|default)(?:\s|$))([\w+#.-]{1,30})(?=\s|$)"
 )
 
 
-def markdown_of(blocks: Blocks, kept: Sequence[bool], resolve: Resolve | None = None) -> str:
+def render_markdown(blocks: Blocks, kept: Sequence[bool], resolve: ResolveUrl | None = None) -> str:
     """The kept blocks in the order of the page; addresses as written, or as `resolve` gives them."""
-    page = _Page(blocks, kept, resolve)
+    page = _MarkdownWriter(blocks, kept, resolve)
     page.write()
-    return page.sheet.text()
+    return page.output.to_text()
 
 
-class _Page:
-    def __init__(self, blocks: Blocks, kept: Sequence[bool], resolve: Resolve | None) -> None:
+class _MarkdownWriter:
+    def __init__(self, blocks: Blocks, kept: Sequence[bool], resolve: ResolveUrl | None) -> None:
         self.blocks, self.kept, self.resolve = blocks, kept, resolve
         self.walk = blocks.walk
-        self.sheet = Sheet()
-        self._before = [*accumulate(kept, initial=0)]
-        self._places = Places(blocks, self._before)
+        self.output = MarkdownOutput()
+        self._kept_before = [*accumulate(kept, initial=0)]
+        self._contexts = BlockContexts(blocks, self._kept_before)
         self._languages: dict[str, str] = {}
         self._used_link = -1
-        self._shown = 0
+        self._shown_images = 0
         """How many images were met in the run that was read last."""
-        self._borders = BORDERS | {_NOSCRIPT} if _NOSCRIPT in blocks.walk.box_tags else BORDERS
+        self._box_tags = BOX_TAGS | {_NOSCRIPT} if _NOSCRIPT in blocks.walk.box_tags else BOX_TAGS
         tags = self.walk.box_tags
         self._rules = [*compress(range(len(tags)), map(_HR.__eq__, tags))] if _HR in tags else []
-        self._rule_runs = [self.walk.box_firsts[box] for box in self._rules]
+        self._rule_runs = [self.walk.box_starts[box] for box in self._rules]
         starts = self.walk.run_starts
-        self._illustrated = {bisect_left(starts, place) - 1 for place in self.walk.image_places}
+        self._runs_before_images = {bisect_left(starts, place) - 1 for place in self.walk.image_positions}
         """The runs with images between them and the next; -1 for those before the first."""
 
     def write(self) -> None:
-        runs, boxes, illustrated, places = self.blocks.runs, self.blocks.boxes, self._illustrated, self._places
+        runs, boxes, illustrated, places = self.blocks.runs, self.blocks.boxes, self._runs_before_images, self._contexts
         last = -1
         for block in compress(range(len(runs)), self.kept):
             run = runs[block]
@@ -81,58 +81,58 @@ class _Page:
             if last >= 0 and self._rules:
                 self._add_rule(last, run)
             if run - 1 in illustrated and (run == 0 or not self._is_kept(run - 1)):
-                self._add_pictures(run - 1, 0)
-            place = places.of(boxes[block])
+                self._add_images(run - 1, 0)
+            place = places.find_context(boxes[block])
             # The short way, which most runs take.
-            if place.owner < 0 and not place.is_term and (text := self._plain(run, block)) is not None:
-                last, self._shown = run, 0
+            if place.owner_box < 0 and not place.is_term and (text := self._format_plain_run(run, block)) is not None:
+                last, self._shown_images = run, 0
                 if text:
-                    self.sheet.add(place.chain, text)
+                    self.output.add_block(place.containers, text)
             else:
-                last = self._add(place, run)
+                last = self._add_container(place, run)
             if last in illustrated and self._is_kept(last):
-                self._add_pictures(last, self._shown)
+                self._add_images(last, self._shown_images)
 
-    def _add(self, place: Place, run: int) -> int:
+    def _add_container(self, context: BlockContext, run: int) -> int:
         """Add what the run is part of, and give the last run of it."""
-        self._shown = 0
-        if place.owner < 0:
-            self._add_run(place, run)
+        self._shown_images = 0
+        if context.owner_box < 0:
+            self._add_run(context, run)
             return run
-        last = self.walk.box_ends[place.owner] - 1
-        if place.table is not None:
-            self._add_table(place)
-        elif place.is_code:
-            self._add_code(place)
-        elif text := self._on_one_line(run, last + 1, STRONG):
-            self.sheet.add(place.chain, heading(place.level, text))
+        last = self.walk.box_ends[context.owner_box] - 1
+        if context.table is not None:
+            self._add_table(context)
+        elif context.is_code:
+            self._add_code(context)
+        elif text := self._format_runs_on_one_line(run, last + 1, STRONG):
+            self.output.add_block(context.containers, format_heading(context.level, text))
         return last
 
     def _is_kept(self, run: int) -> bool:
         """Whether anything of a run is kept."""
         firsts = self.blocks.first_of_run
-        return self._before[firsts[run + 1]] > self._before[firsts[run]]
+        return self._kept_before[firsts[run + 1]] > self._kept_before[firsts[run]]
 
-    def _add_run(self, place: Place, run: int) -> None:
+    def _add_run(self, context: BlockContext, run: int) -> None:
         """Add the kept paragraphs of a run."""
         first, end = self.blocks.first_of_run[run], self.blocks.first_of_run[run + 1]
-        read = run_of(self.walk.run_nodes[run], self._link_around(run), self._borders, self.resolve)
+        read = read_run(self.walk.run_nodes[run], self._take_enclosing_href(run), self._box_tags, self.resolve)
         # The last run of a page that was read in part has more paragraphs than blocks.
         for block, lines in zip(range(first, end), read.paragraphs, strict=False):
             if self.kept[block]:
-                self._add_paragraph(place, lines)
-        self._shown = read.pictures
+                self._add_paragraph(context, lines)
+        self._shown_images = read.image_count
 
-    def _add_paragraph(self, place: Place, lines: Paragraph) -> None:
-        if place.is_term:
-            text = one_line(lines, EM | STRONG)
+    def _add_paragraph(self, context: BlockContext, lines: Paragraph) -> None:
+        if context.is_term:
+            text = format_one_line(lines, EM | STRONG)
             text = f"**{text}**" if text else ""
         else:
-            text = paragraph(lines)
+            text = format_paragraph(lines)
         if text:
-            self.sheet.add(place.chain, text)
+            self.output.add_block(context.containers, text)
 
-    def _plain(self, run: int, block: int) -> str | None:
+    def _format_plain_run(self, run: int, block: int) -> str | None:
         """A run as Markdown if all of its text is one node, in its box itself and in no link; None of any other."""
         walk, firsts, text = self.walk, self.blocks.first_of_run, self.blocks.texts[block]
         start, fragments = walk.run_starts[run], walk.fragments
@@ -141,22 +141,22 @@ class _Page:
         if start + 1 < len(fragments) and fragments[start + 1] != BREAK:
             return None
         at = bisect_left(walk.link_starts, start) - 1
-        if at >= 0 and walk.link_ends[at] > start and at != self._used_link and self._href_of(at):
+        if at >= 0 and walk.link_ends[at] > start and at != self._used_link and self._link_href(at):
             return None
         parent = walk.run_nodes[run].parent
-        return begun(escaped(text)) if parent is not None and parent.tag_id in self._borders else None
+        return escape_line_start(escape_text(text)) if parent is not None and parent.tag_id in self._box_tags else None
 
-    def _lone_text(self, run: int) -> str | None:
+    def _single_node_text(self, run: int) -> str | None:
         """The text of a run that is all of its box and stands in no link, as in most cells; None of any other."""
         walk, node = self.walk, self.walk.run_nodes[run]
-        if node.next is not None or (parent := node.parent) is None or parent.tag_id not in self._borders:
+        if node.next is not None or (parent := node.parent) is None or parent.tag_id not in self._box_tags:
             return None
         at = bisect_left(walk.link_starts, walk.run_starts[run]) - 1
         if at >= 0 and walk.link_ends[at] > walk.run_starts[run]:
             return None
         return " ".join(walk.fragments[walk.run_starts[run]].split())
 
-    def _link_around(self, run: int) -> str:
+    def _take_enclosing_href(self, run: int) -> str:
         """Where a link leads that began before the run: for the first run it is around, as on a card with a title."""
         walk = self.walk
         start = walk.run_starts[run]
@@ -164,68 +164,71 @@ class _Page:
         if at < 0 or walk.link_ends[at] <= start or at == self._used_link:
             return ""
         self._used_link = at
-        return self._href_of(at)
+        return self._link_href(at)
 
-    def _href_of(self, link: int) -> str:
-        node = self.walk.leading[link]
-        return linked(node, self.resolve) if node.tag_id == _A else ""
+    def _link_href(self, link: int) -> str:
+        node = self.walk.link_nodes[link]
+        return read_link_href(node, self.resolve) if node.tag_id == _A else ""
 
-    def _on_one_line(self, run: int, end: int, but: int) -> str:
+    def _format_runs_on_one_line(self, run: int, end: int, excluded_emphasis: int) -> str:
         """The kept blocks of some runs."""
         said = []
         firsts = self.blocks.first_of_run
         for at in range(run, end):
             if self._is_kept(at):
-                if (text := self._lone_text(at)) is not None:
-                    said.append(escaped(text))
-                    self._shown = 0
+                if (text := self._single_node_text(at)) is not None:
+                    said.append(escape_text(text))
+                    self._shown_images = 0
                     continue
-                read = run_of(self.walk.run_nodes[at], self._link_around(at), self._borders, self.resolve)
-                self._shown = read.pictures
+                read = read_run(self.walk.run_nodes[at], self._take_enclosing_href(at), self._box_tags, self.resolve)
+                self._shown_images = read.image_count
                 shown = zip(range(firsts[at], firsts[at + 1]), read.paragraphs, strict=False)
-                said += [one_line(lines, but) for block, lines in shown if self.kept[block]]
+                said += [format_one_line(lines, excluded_emphasis) for block, lines in shown if self.kept[block]]
         return " ".join(filter(None, said))
 
-    def _add_table(self, place: Place) -> None:
-        table, walk = place.table, self.walk
+    def _add_table(self, context: BlockContext) -> None:
+        table, walk = context.table, self.walk
         assert table is not None
 
         def said(box: int, is_head: bool) -> str:
-            return self._on_one_line(walk.box_firsts[box], walk.box_ends[box], STRONG if is_head else 0)
+            return self._format_runs_on_one_line(walk.box_starts[box], walk.box_ends[box], STRONG if is_head else 0)
 
-        captions = [(box, begun(said(box, False))) for box in table.captions]
-        rows = (table.first_row, table_text(table, said))
+        captions = [(box, escape_line_start(said(box, False))) for box in table.captions]
+        rows = (table.first_row, format_table(table, said))
         # Where they stand on the page: some write them below.
         for _, text in sorted([*captions, rows]):
             if text:
-                self.sheet.add(place.chain, text)
+                self.output.add_block(context.containers, text)
 
-    def _add_code(self, place: Place) -> None:
+    def _add_code(self, context: BlockContext) -> None:
         """Add preformatted text as it is written; of one that is kept in part, the kept blocks."""
-        box, blocks, walk = place.owner, self.blocks, self.walk
+        box, blocks, walk = context.owner_box, self.blocks, self.walk
         first, end = blocks.span(box)
-        if self._before[end] - self._before[first] < end - first:
+        if self._kept_before[end] - self._kept_before[first] < end - first:
             texts = [
                 text for text, is_kept in zip(blocks.texts[first:end], self.kept[first:end], strict=True) if is_kept
             ]
         else:
-            begin, stop = walk.run_starts[walk.box_firsts[box]], len(walk.fragments)
+            begin, stop = walk.run_starts[walk.box_starts[box]], len(walk.fragments)
             if walk.box_ends[box] < len(walk.run_starts):
                 stop = walk.run_starts[walk.box_ends[box]]
             # The indentation of the first line may be a text of its own.
             while begin and walk.fragments[begin - 1] != BREAK and walk.fragments[begin - 1].isspace():
                 begin -= 1
             raw = "".join(walk.fragments[begin:stop])
-            if any(walk.run_boxes[run] != box for run in range(walk.box_firsts[box], walk.box_ends[box])):
+            if any(walk.run_boxes[run] != box for run in range(walk.box_starts[box], walk.box_ends[box])):
                 # Where a box ends another begins: one break, not two.
                 raw = raw.replace(BREAK * 2, BREAK)
             texts = [raw.replace(BREAK, "\n").replace("\r\n", "\n").replace("\r", "\n")]
-        code = inert(_SEPARATORS.sub(" ", "\n".join(texts))).rstrip()
+        code = strip_controls(_SEPARATORS.sub(" ", "\n".join(texts))).rstrip()
         if code:
             lead = len(code) - len(code.lstrip())
-            self.sheet.add(place.chain, fenced(code[code.rfind("\n", 0, lead) + 1 :], self._language(box)))
+            self.output.add_block(
+                context.containers,
+                format_code_block(code[code.rfind("\n", 0, lead) + 1 :], self._find_code_language(box)),
+            )
 
-    def _language(self, box: int) -> str:
+    def _find_code_language(self, box: int) -> str:
         walk = self.walk
         node = walk.box_nodes[box]
         names = [node.attributes.get("class")]
@@ -234,13 +237,13 @@ class _Page:
             names.append(child.attributes.get("class"))
         parent = walk.box_parents[box]
         names += [walk.box_nodes[outer].attributes.get("class") for outer in (parent, walk.box_parents[parent])]
-        return next(filter(None, map(self._language_in, filter(None, names))), "")
+        return next(filter(None, map(self._parse_code_language, filter(None, names))), "")
 
-    def _language_in(self, name: str) -> str:
+    def _parse_code_language(self, name: str) -> str:
         """What a class names. Looked for once: hundreds of listings may stand in one box, and its class be endless."""
         found = self._languages.get(name)
         if found is None:
-            match = _LANGUAGE.search(name)
+            match = _CODE_LANGUAGE.search(name)
             found = self._languages[name] = match[1] if match is not None else ""
         return found
 
@@ -250,57 +253,59 @@ class _Page:
         at = bisect_right(self._rule_runs, last)
         if at < len(self._rules) and self._rule_runs[at] <= run:
             parent = walk.box_parents[self._rules[at]]
-            if walk.box_firsts[parent] <= last and run < walk.box_ends[parent]:
-                self.sheet.add(self._places.of(parent).chain, "---")
+            if walk.box_starts[parent] <= last and run < walk.box_ends[parent]:
+                self.output.add_block(self._contexts.find_context(parent).containers, "---")
 
-    def _add_pictures(self, run: int, shown: int) -> None:
+    def _add_images(self, run: int, shown: int) -> None:
         """Add the images between a run and the next, but for those shown in it, that stand near kept ones of them."""
         walk = self.walk
-        places, starts = walk.image_places, walk.run_starts
+        places, starts = walk.image_positions, walk.run_starts
         first = (bisect_right(places, starts[run]) if run >= 0 else 0) + shown
         end = bisect_right(places, starts[run + 1]) if run + 1 < len(starts) else len(places)
         if first >= end:
             return
-        near = self._near(run)
+        near = self._find_nearby_boxes(run)
         for image in walk.images[first:end]:
-            home = self._home(image, near)
+            home = self._find_image_box(image, near)
             if (
                 home is not None
-                and self._places.of(home).table is None
-                and (text := picture(image.attributes, self.resolve))
+                and self._contexts.find_context(home).table is None
+                and (text := format_image(image.attributes, self.resolve))
             ):
-                self.sheet.add(self._places.of(home).chain, self._linked_picture(text, places[first]))
+                self.output.add_block(
+                    self._contexts.find_context(home).containers, self._link_image(text, places[first])
+                )
             first += 1
 
-    def _linked_picture(self, text: str, place: int) -> str:
+    def _link_image(self, text: str, position: int) -> str:
         walk = self.walk
-        at = bisect_right(walk.link_starts, place - 1) - 1
-        if at < 0 or walk.link_ends[at] < place or walk.leading[at].tag_id != _A:
+        at = bisect_right(walk.link_starts, position - 1) - 1
+        if at < 0 or walk.link_ends[at] < position or walk.link_nodes[at].tag_id != _A:
             return text
-        href = linked(walk.leading[at], self.resolve)
+        href = read_link_href(walk.link_nodes[at], self.resolve)
         return f"[{text}]({href})" if href else text
 
-    def _near(self, run: int) -> dict[int, int]:
+    def _find_nearby_boxes(self, run: int) -> dict[int, int]:
         """The boxes around a run and the next, as far as they are kept: by what their nodes are told apart."""
         walk = self.walk
         near: dict[int, int] = {}
         for at in (run, run + 1):
             if 0 <= at < len(walk.run_starts) and self._is_kept(at):
                 box = walk.run_boxes[at]
-                for _ in range(NEAR_BOXES + 1):
+                for _ in range(MAX_ANCESTOR_BOXES + 1):
                     near.setdefault(walk.box_nodes[box].mem_id, box)
                     box = walk.box_parents[box]
         return near
 
-    def _home(self, image: Node, near: Mapping[int, int]) -> int | None:
+    def _find_image_box(self, image: Node, nearby_boxes: Mapping[int, int]) -> int | None:
         """Which of the near boxes an image stands in, directly or a few boxes below."""
         node, boxes = image.parent, 0
-        for _ in range(MAX_PICTURE_STEPS):
-            if node is None or boxes > MAX_PICTURE_BOXES:
+        for _ in range(MAX_IMAGE_STEPS):
+            if node is None or boxes > MAX_IMAGE_BOXES:
                 break
-            if node.tag_id in self._borders:
+            if node.tag_id in self._box_tags:
                 boxes += 1
-                if (home := near.get(node.mem_id)) is not None:
+                if (home := nearby_boxes.get(node.mem_id)) is not None:
                     return home
             node = node.parent
         return None

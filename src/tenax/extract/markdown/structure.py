@@ -7,94 +7,100 @@ from typing import Final, NamedTuple
 
 from tenax.extract.article.blocks import Blocks
 from tenax.extract.html.node import tag_number
-from tenax.extract.markdown.tables import Table, data_table
-from tenax.extract.markdown.writer import MAX_LEVELS, Chain, Container, levels
+from tenax.extract.markdown.tables import Table, find_data_table
+from tenax.extract.markdown.writer import MAX_LEVELS, Container, Containers, count_levels
 
 MAX_HEADING_CHARS: Final = 400
 MAX_HEADING_BLOCKS: Final = 4
 """What is longer is an article in a heading that was never closed."""
 
-_LEVEL_OF: Final = {tag_number(f"h{level}"): level for level in range(1, 7)}
-_PRES: Final = frozenset(map(tag_number, ("pre", "listing", "xmp", "plaintext")))
+_HEADING_LEVELS: Final = {tag_number(f"h{level}"): level for level in range(1, 7)}
+_PREFORMATTED_TAGS: Final = frozenset(map(tag_number, ("pre", "listing", "xmp", "plaintext")))
 _LI, _OL, _QUOTE, _DT, _TABLE = map(tag_number, ("li", "ol", "blockquote", "dt", "table"))
-_TELLING: Final = frozenset((*_LEVEL_OF, *_PRES, _LI, _QUOTE, _DT, _TABLE))
+_STRUCTURAL_TAGS: Final = frozenset((*_HEADING_LEVELS, *_PREFORMATTED_TAGS, _LI, _QUOTE, _DT, _TABLE))
 """Boxes that make a difference to what is in them."""
 
 
-class Place(NamedTuple):
+class BlockContext(NamedTuple):
     """What the boxes around a block make of it."""
 
-    chain: Chain = ()
+    containers: Containers = ()
     level: int = 0
     """Of a heading; 0 for none."""
-    owner: int = -1
+    owner_box: int = -1
     """The heading, preformatted text or table itself."""
     is_code: bool = False
     is_term: bool = False
     table: Table | None = None
 
 
-class Places:
+class BlockContexts:
     """The place of each box that holds something kept; to be asked in the order of the page, for lists to count."""
 
     def __init__(self, blocks: Blocks, kept_before: Sequence[int]) -> None:
         self._blocks, self._kept_before = blocks, kept_before
         self._tags, self._parents = blocks.walk.box_tags, blocks.walk.box_parents
-        self._places: dict[int, Place] = {0: Place()}
-        self._numbers: dict[int, int] = {}
+        self._context_by_box: dict[int, BlockContext] = {0: BlockContext()}
+        self._next_numbers: dict[int, int] = {}
 
-    def of(self, box: int) -> Place:
+    def find_context(self, box: int) -> BlockContext:
         """Found once for each box; each asks only the box around it."""
-        places, tags = self._places, self._tags
+        places, tags = self._context_by_box, self._tags
         if (found := places.get(box)) is not None:
             return found
         if (outer := places.get(self._parents[box])) is not None:
-            found = places[box] = self._within(outer, box) if tags[box] in _TELLING else outer
+            found = places[box] = self._nest_context(outer, box) if tags[box] in _STRUCTURAL_TAGS else outer
             return found
         entered = []
         while (found := places.get(box)) is None:
             entered.append(box)
             box = self._parents[box]
         for box in reversed(entered):
-            if tags[box] in _TELLING:
-                found = self._within(found, box)
+            if tags[box] in _STRUCTURAL_TAGS:
+                found = self._nest_context(found, box)
             places[box] = found
         return found
 
-    def _within(self, outer: Place, box: int) -> Place:
+    def _nest_context(self, outer: BlockContext, box: int) -> BlockContext:
         """What a box that may tell makes of those around it."""
         tag = self._tags[box]
         if outer.is_code or outer.table is not None:
             return outer
         if tag == _LI:
-            return Place(self._item(outer.chain, box))
+            return BlockContext(self._add_item(outer.containers, box))
         if tag == _QUOTE:
-            return Place((*outer.chain, Container()) if levels(outer.chain) < MAX_LEVELS else outer.chain)
-        if tag in _PRES:
-            return Place(outer.chain, owner=box, is_code=True)
-        if tag in _LEVEL_OF and self._is_short(box):
-            return Place(outer.chain, _LEVEL_OF[tag], box)
+            return BlockContext(
+                (*outer.containers, Container()) if count_levels(outer.containers) < MAX_LEVELS else outer.containers
+            )
+        if tag in _PREFORMATTED_TAGS:
+            return BlockContext(outer.containers, owner_box=box, is_code=True)
+        if tag in _HEADING_LEVELS and self._is_heading_sized(box):
+            return BlockContext(outer.containers, _HEADING_LEVELS[tag], box)
         if tag == _DT:
-            return Place(outer.chain, is_term=True)
+            return BlockContext(outer.containers, is_term=True)
         if tag == _TABLE:
-            table = data_table(self._blocks, self._kept_before, box)
-            return Place(outer.chain, owner=box, table=table) if table is not None else Place(outer.chain)
+            table = find_data_table(self._blocks, self._kept_before, box)
+            return (
+                BlockContext(outer.containers, owner_box=box, table=table)
+                if table is not None
+                else BlockContext(outer.containers)
+            )
         return outer
 
-    def _item(self, chain: Chain, box: int) -> Chain:
-        if levels(chain) + 2 > MAX_LEVELS:
-            return chain
+    def _add_item(self, containers: Containers, box: int) -> Containers:
+        if count_levels(containers) + 2 > MAX_LEVELS:
+            return containers
         parent = self._parents[box]
         if self._tags[parent] != _OL:
-            return (*chain, Container(parent))
-        number = self._numbers.get(parent)
+            return (*containers, Container(parent))
+        number = self._next_numbers.get(parent)
         if number is None:
             start = self._blocks.walk.box_nodes[parent].attributes.get("start") or ""
             number = int(start) if start.isascii() and start.isdecimal() and len(start) < 9 else 1
-        self._numbers[parent] = number + 1
-        return (*chain, Container(parent, number))
+        self._next_numbers[parent] = number + 1
+        return (*containers, Container(parent, number))
 
-    def _is_short(self, box: int) -> bool:
+    def _is_heading_sized(self, box: int) -> bool:
         first, end = self._blocks.span(box)
         chars = self._blocks.chars_before
         return end - first <= MAX_HEADING_BLOCKS and chars[end] - chars[first] <= MAX_HEADING_CHARS

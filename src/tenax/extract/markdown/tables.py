@@ -15,7 +15,7 @@ MAX_CELL_CHARS: Final = 600
 MAX_CELL_BLOCKS: Final = 8
 
 _TR, _TD, _TH, _THEAD, _CAPTION = map(tag_number, ("tr", "td", "th", "thead", "caption"))
-_NEVER_IN_DATA: Final = frozenset(
+_NEVER_IN_TABLE: Final = frozenset(
     map(
         tag_number,
         ("table", "pre", "listing", "xmp", "h1", "h2", "h3", "blockquote", "article", "section", "form", "hr"),
@@ -38,26 +38,26 @@ class Table(NamedTuple):
     has_thead: bool = False
 
 
-def data_table(blocks: Blocks, kept_before: Sequence[int], box: int) -> Table | None:
+def find_data_table(blocks: Blocks, kept_before: Sequence[int], box: int) -> Table | None:
     """The table of a box, if its kept blocks are better read in rows and columns than one after another."""
-    table = _read(blocks, box)
+    table = _read_table(blocks, box)
     if table is None:
         return None
-    full = [sum(_count(blocks, kept_before, cell.box) > 0 for cell in row) for row in table.rows]
+    full = [sum(_count_kept(blocks, kept_before, cell.box) > 0 for cell in row) for row in table.rows]
     if max(full, default=0) < 2 or sum(map(bool, full)) < 2:
         return None
     width = max(sum(cell.columns for cell in row) for row in table.rows)
     return table if width <= MAX_COLUMNS and len(table.rows) <= MAX_ROWS else None
 
 
-def _read(blocks: Blocks, box: int) -> Table | None:
+def _read_table(blocks: Blocks, box: int) -> Table | None:
     walk = blocks.walk
     tags, parents = walk.box_tags, walk.box_parents
     table = Table([], [])
     at, runs = box + 1, 0
     while at < len(tags) and parents[at] >= box:
         tag = tags[at]
-        if tag in _NEVER_IN_DATA:
+        if tag in _NEVER_IN_TABLE:
             return None
         if tag == _TR:
             if not table.rows:
@@ -67,37 +67,37 @@ def _read(blocks: Blocks, box: int) -> Table | None:
             first, end = blocks.span(at)
             if end - first > MAX_CELL_BLOCKS or blocks.chars_before[end] - blocks.chars_before[first] > MAX_CELL_CHARS:
                 return None
-            table.rows[-1].append(Cell(at, tag == _TH, *_spans(walk.box_nodes[at])))
-            runs += walk.box_ends[at] - walk.box_firsts[at]
+            table.rows[-1].append(Cell(at, tag == _TH, *_cell_spans(walk.box_nodes[at])))
+            runs += walk.box_ends[at] - walk.box_starts[at]
         elif tag == _CAPTION:
             table.captions.append(at)
-            runs += walk.box_ends[at] - walk.box_firsts[at]
+            runs += walk.box_ends[at] - walk.box_starts[at]
         at += 1
     # Nothing may stand outside of the cells or in two of them, as in the cells that a formula may have.
-    return table if table.rows and runs == walk.box_ends[box] - walk.box_firsts[box] else None
+    return table if table.rows and runs == walk.box_ends[box] - walk.box_starts[box] else None
 
 
-def _spans(cell: Node) -> tuple[int, int]:
+def _cell_spans(cell: Node) -> tuple[int, int]:
     attributes = cell.attributes
     if not attributes:
         return 1, 1
-    return _number(attributes.get("colspan"), MAX_COLUMNS), _number(attributes.get("rowspan"), MAX_ROWS)
+    return _parse_span(attributes.get("colspan"), MAX_COLUMNS), _parse_span(attributes.get("rowspan"), MAX_ROWS)
 
 
-def _number(said: str | None, most: int) -> int:
-    return min(max(int(said[:5]), 1), most) if said and said.isascii() and said.isdecimal() else 1
+def _parse_span(text: str | None, max_span: int) -> int:
+    return min(max(int(text[:5]), 1), max_span) if text and text.isascii() and text.isdecimal() else 1
 
 
-def _count(blocks: Blocks, kept_before: Sequence[int], box: int) -> int:
+def _count_kept(blocks: Blocks, kept_before: Sequence[int], box: int) -> int:
     first, end = blocks.span(box)
     return kept_before[end] - kept_before[first]
 
 
-def table_text(table: Table, said: Callable[[int, bool], str]) -> str:
+def format_table(table: Table, format_cell: Callable[[int, bool], str]) -> str:
     """As GFM; `said` gives the text of a cell's box on one line, without what is bold if it is a head."""
     rows = [
-        ([said(cell.box, cell.is_head).replace("|", "\\|") if cell else "" for cell in row], row)
-        for row in _placed(table.rows)
+        ([format_cell(cell.box, cell.is_head).replace("|", "\\|") if cell else "" for cell in row], row)
+        for row in _layout_rows(table.rows)
     ]
     rows = [(texts, row) for texts, row in rows if any(texts)]
     width = max((len(texts) for texts, _ in rows), default=0)
@@ -112,7 +112,7 @@ def table_text(table: Table, said: Callable[[int, bool], str]) -> str:
     return "\n".join(f"| {' | '.join(texts)} |" for texts in lines)
 
 
-def _placed(rows: Sequence[Sequence[Cell]]) -> Iterator[list[Cell | None]]:
+def _layout_rows(rows: Sequence[Sequence[Cell]]) -> Iterator[list[Cell | None]]:
     """Rows with an empty place wherever a cell reaches from the left or from above."""
     below: dict[int, int] = {}
     for row in rows:

@@ -11,81 +11,81 @@ MAX_LEVELS: Final = 16
 class Container:
     """A quote, or an item of a list."""
 
-    __slots__ = ("first", "list", "number", "rest")
+    __slots__ = ("first_prefix", "list_box", "next_prefix", "number")
 
     def __init__(self, in_list: int | None = None, number: int | None = None) -> None:
-        self.list = in_list
+        self.list_box = in_list
         """Which list it is an item of; None for a quote."""
         self.number = number
         """None in a list without numbers."""
         # What an item begins with depends on the list that ends just before it; the sheet decides.
-        self.first = self.rest = "> "
+        self.first_prefix = self.next_prefix = "> "
 
 
-Chain: TypeAlias = tuple[Container, ...]
+Containers: TypeAlias = tuple[Container, ...]
 """Containers within each other, outermost first."""
 
 
-def levels(chain: Chain) -> int:
-    return sum(1 if container.list is None else 2 for container in chain)
+def count_levels(containers: Containers) -> int:
+    return sum(1 if container.list_box is None else 2 for container in containers)
 
 
-class Sheet:
+class MarkdownOutput:
     def __init__(self) -> None:
         self._parts: list[str] = []
-        self._open: Chain = ()
-        self._signs: dict[int, str] = {}
+        self._open_containers: Containers = ()
+        self._marker_by_list: dict[int, str] = {}
 
-    def add(self, chain: Chain, text: str) -> None:
+    def add_block(self, containers: Containers, text: str) -> None:
         """Add a block: Markdown that makes sense on its own."""
-        if not chain:
+        if not containers:
             # The most common of all.
             self._parts += ("\n\n", text) if self._parts else (text,)
-            self._open = ()
+            self._open_containers = ()
             return
-        common = _shared(self._open, chain)
-        opened = chain[common:]
+        common = _count_shared(self._open_containers, containers)
+        opened = containers[common:]
         for container in opened:
-            if container.list is not None:
-                self._sign(container, common if container is opened[0] else None)
-        kept = "".join([container.rest for container in chain[:common]])
+            if container.list_box is not None:
+                self._set_marker(container, common if container is opened[0] else None)
+        kept = "".join([container.next_prefix for container in containers[:common]])
         if self._parts:
-            is_tight = bool(opened) and self._goes_on(opened[0], common)
+            is_tight = bool(opened) and self._continues_list(opened[0], common)
             self._parts.append("\n" if is_tight else f"\n{kept.rstrip()}\n")
-        rest = "".join([container.rest for container in chain])
-        first = "".join([container.first for container in opened])
+        rest = "".join([container.next_prefix for container in containers])
+        first = "".join([container.first_prefix for container in opened])
         self._parts.append(f"{kept}{first}{text}".replace("\n", f"\n{rest}"))
-        self._open = chain
+        self._open_containers = containers
 
-    def text(self) -> str:
+    def to_text(self) -> str:
         return "".join(self._parts)
 
-    def _goes_on(self, item: Container, common: int) -> bool:
+    def _continues_list(self, item: Container, common: int) -> bool:
         """Whether the item goes on with the list before it, or begins one right below the text of an outer item."""
-        if item.list is None:
+        if item.list_box is None:
             return False
-        if common < len(self._open):
-            return self._open[common].list == item.list
+        if common < len(self._open_containers):
+            return self._open_containers[common].list_box == item.list_box
         # Numbers other than 1 cannot end a paragraph.
-        return common > 0 and self._open[-1].list is not None and item.number in (None, 1)
+        return common > 0 and self._open_containers[-1].list_box is not None and item.number in (None, 1)
 
-    def _sign(self, item: Container, place: int | None) -> None:
+    def _set_marker(self, item: Container, depth: int | None) -> None:
         """Give an item its marker: of a list that follows right on another one of its kind, the other marker."""
-        assert item.list is not None
-        sign = self._signs.get(item.list)
+        assert item.list_box is not None
+        sign = self._marker_by_list.get(item.list_box)
         if sign is None:
             usual, other = ("-", "*") if item.number is None else (".", ")")
             sign = usual
-            if place is not None and place < len(self._open):
-                before = self._open[place]
-                if before.list is not None and self._signs.get(before.list) == usual:
+            if depth is not None and depth < len(self._open_containers):
+                before = self._open_containers[depth]
+                if before.list_box is not None and self._marker_by_list.get(before.list_box) == usual:
                     sign = other
-            self._signs[item.list] = sign
-        item.first = f"{sign} " if item.number is None else f"{item.number}{sign} "
-        item.rest = " " * len(item.first)
+            self._marker_by_list[item.list_box] = sign
+        item.first_prefix = f"{sign} " if item.number is None else f"{item.number}{sign} "
+        item.next_prefix = " " * len(item.first_prefix)
 
 
-def _shared(one: Chain, other: Chain) -> int:
+def _count_shared(one: Containers, other: Containers) -> int:
     count = 0
     for a, b in zip(one, other, strict=False):
         if a is not b:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-LEADING: Final = tuple("""
+NAME_PREFIXES: Final = tuple("""
 by|written by|posted by|published by|author|authors|authored by|words by|story by|text by|text|texte|reviewed by
 contributed by|submitted by|article by|report by|from|gespeichert von|eingestellt von|contributors|post by|von
 verfasst von|geschrieben von|autor|autorin|autoren|ein artikel von|artikel von|par|publié par|écrit par|auteur
@@ -15,7 +15,7 @@ av|af|skrevet af|skriven av|przez|autorka|od|napsal|napsala|szerző|yazan|yazar|
 """.strip().replace("\n", "|").split("|"))  # fmt: skip
 """What may stand before a name."""
 
-PARTICLES: Final = frozenset(("von", "di", "par", "por", "av", "af", "od", "door"))
+NAME_PARTICLES: Final = frozenset(("von", "di", "par", "por", "av", "af", "od", "door"))
 """Of these, what may be a part of the name too."""
 
 ROLES: Final = frozenset("""
@@ -28,7 +28,7 @@ phd md dr rd ms analyst consultant photographer
 """.strip().replace("\n", " ").split(" "))  # fmt: skip
 """A part after a comma or a line that begins or ends with one of these says what somebody is."""
 
-NOBODY: Final = frozenset("""
+NON_NAMES: Final = frozenset("""
 share|admin|administrator|author|authors|by|guest|guest author|user|unknown|anonymous|none|null|no author
 undefined|writer
 about|about the author|about author|view all posts|more posts|website|home|login|follow|subscribe|read more|contact
@@ -37,7 +37,7 @@ print|reply|written by|all posts|see all posts|n/a|na|username|log in|sign in|re
 """.strip().replace("\n", "|").split("|"))  # fmt: skip
 """What stands where a name should, and names nobody."""
 
-DESKS: Final = frozenset("""
+EDITORIAL_NAMES: Final = frozenset("""
 staff|team|editors|redaktion|die redaktion|redaction|la rédaction|rédaction|redacción|redazione|redactie|редакция
 editorial staff|editorial team|staff writer|news desk|newsroom|contributors
 """.strip().replace("\n", "|").split("|"))  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-_MONTHS: Final = """
+_MONTH_NAMES: Final = """
 1 january jan janeiro enero ene januar jänner jän janvier janv gennaio gen januari styczeń stycznia sty leden ledna
 1 január januára января январь янв січня січень ocak oca ianuarie ian ιανουαρίου ιαν tammikuu tammikuuta siječnja
 1 januarja sausio јануар janúar يناير ינואר जनवरी มกราคม ม.ค януари jaanuar janvāris gener urtarrila
@@ -51,7 +51,7 @@ _MONTHS: Final = """
 """
 
 MONTHS: Final[dict[str, int]] = {
-    word.casefold(): int(line.split()[0]) for line in _MONTHS.strip().splitlines() for word in line.split()[1:]
+    word.casefold(): int(line.split()[0]) for line in _MONTH_NAMES.strip().splitlines() for word in line.split()[1:]
 }
 """By name, long or short, in the case that dates are written in."""
 

@@ -23,117 +23,117 @@ _YEAR_FIRST = re.compile(
 _YEAR_LAST = re.compile(r"(?<!\d)(\d{1,2})\s?([./-])\s?(\d{1,2})\s?\2\s?(\d{4}|\d{2})(?![\d.])")
 _COMPACT = re.compile(r"((?:19|20)\d{2})(\d{2})(\d{2})(?:T?\d{4,6}Z?)?")
 _EPOCH = re.compile(r"(\d{9,10})(?:\d{3})?(?:\.\d{1,6})?")
-_IN_URL = re.compile(r"(?<!\d)((?:19|20)\d{2})([/_.-]?)([01]\d|[1-9](?=\2\d))\2([0-3]\d|[1-9](?!\d))(?!\d)")
-_DAY_FIRST_IN_URL = re.compile(r"(?<!\d)([0-3]\d)([_.-])([01]\d)\2((?:19|20)\d{2})(?!\d)")
+_URL_DATE = re.compile(r"(?<!\d)((?:19|20)\d{2})([/_.-]?)([01]\d|[1-9](?=\2\d))\2([0-3]\d|[1-9](?!\d))(?!\d)")
+_URL_DATE_DAY_FIRST = re.compile(r"(?<!\d)([0-3]\d)([_.-])([01]\d)\2((?:19|20)\d{2})(?!\d)")
 _WORDS = re.compile(r"\d+|[^\s\d,;:/()\-–|·•\"'’]+")
 _DIGIT = re.compile(r"\d")
-_NO_DIGITS: Final = bytes(byte for byte in range(256) if not chr(byte).isdecimal())
-_NO_DIGITS_OF_LINES: Final = bytes(byte for byte in range(128) if byte not in b"0123456789\n")
-_FEWEST_DIGITS: Final = 3
+_NON_DIGIT_BYTES: Final = bytes(byte for byte in range(256) if not chr(byte).isdecimal())
+_NON_DIGIT_LINE_BYTES: Final = bytes(byte for byte in range(128) if byte not in b"0123456789\n")
+_MIN_DIGITS: Final = 3
 """A day and a year of two digits: 5 May 25."""
-_EARLY: Final = 8
-_LATE: Final = 20
+_EARLY_HOUR: Final = 8
+_LATE_HOUR: Final = 20
 _DAY_NUMBERS: Final = range(1, 32)
 
 
-def read_date(text: str, now: float, *, is_month_first: bool = False) -> str | None:
+def parse_date(text: str, now: float, *, is_month_first: bool = False) -> str | None:
     """The first date in a text that can be believed, as ISO 8601, with its time where both are written so.
 
     `is_month_first` settles 3/4/2025, which is a day in March to some and in April to others.
     """
     text = text[:MAX_DATE_CHARS].strip()
-    if _digits(text) < _FEWEST_DIGITS:
+    if _count_digits(text) < _MIN_DIGITS:
         return None
-    for day, time in _readings(text, is_month_first):
-        if is_believable(day, now):
+    for day, time in _candidate_dates(text, is_month_first):
+        if is_plausible_date(day, now):
             return day.isoformat() + time
     return None
 
 
-def datable(lines: Sequence[str]) -> Sequence[str]:
+def filter_datable(lines: Sequence[str]) -> Sequence[str]:
     """Those that may hold a date; the others are told from them all at once, which takes less than to read each."""
     # By bytes: whatever is beyond ASCII may be a digit.
-    kept = "\n".join(lines).encode("utf-8", "replace").translate(None, _NO_DIGITS_OF_LINES).split(b"\n")
-    return [line for line, digits in zip(lines, kept, strict=False) if len(digits) >= _FEWEST_DIGITS]
+    kept = "\n".join(lines).encode("utf-8", "replace").translate(None, _NON_DIGIT_LINE_BYTES).split(b"\n")
+    return [line for line, digits in zip(lines, kept, strict=False) if len(digits) >= _MIN_DIGITS]
 
 
-def _digits(text: str) -> int:
+def _count_digits(text: str) -> int:
     """How many there are; by bytes where that is the same, which is several times as quick."""
-    return len(text.encode().translate(None, _NO_DIGITS)) if text.isascii() else len(_DIGIT.findall(text))
+    return len(text.encode().translate(None, _NON_DIGIT_BYTES)) if text.isascii() else len(_DIGIT.findall(text))
 
 
-def date_in_url(url: str, now: float) -> str | None:
+def parse_url_date(url: str, now: float) -> str | None:
     """The day in an address such as /2025/08/25/ or /20250825-title."""
     url = url[:2_000]
     if "20" not in url and "19" not in url:
         return None
-    parts = [(found[1], found[3], found[4]) for found in _IN_URL.finditer(url)]
-    parts += [(found[4], found[3], found[1]) for found in _DAY_FIRST_IN_URL.finditer(url)]
+    parts = [(found[1], found[3], found[4]) for found in _URL_DATE.finditer(url)]
+    parts += [(found[4], found[3], found[1]) for found in _URL_DATE_DAY_FIRST.finditer(url)]
     for year, month, number in parts:
-        day = _day(int(year), int(month), int(number))
-        if day is not None and is_believable(day, now):
+        day = _make_date(int(year), int(month), int(number))
+        if day is not None and is_plausible_date(day, now):
             return day.isoformat()
     return None
 
 
-def is_believable(day: date, now: float) -> bool:
+def is_plausible_date(day: date, now: float) -> bool:
     """Whether someone may have published that day: it began somewhere on Earth, and there was a web."""
     return FIRST_DAY <= day <= (datetime.fromtimestamp(now, UTC) + timedelta(hours=14)).date()
 
 
-def are_neighbours(one: str, other: str) -> bool:
+def are_adjacent_days(one: str, other: str) -> bool:
     """Whether two ISO dates are at most a day apart."""
     return abs(date.fromisoformat(one[:10]) - date.fromisoformat(other[:10])) <= timedelta(days=1)
 
 
 def is_near_midnight(moment: str) -> bool:
     """Whether an ISO date has a time in UTC that is so early or late that it is another day where most people live."""
-    return moment.endswith("+00:00") and not _EARLY <= int(moment[11:13]) <= _LATE
+    return moment.endswith("+00:00") and not _EARLY_HOUR <= int(moment[11:13]) <= _LATE_HOUR
 
 
-def _readings(text: str, is_month_first: bool) -> Iterator[tuple[date, str]]:
+def _candidate_dates(text: str, is_month_first: bool) -> Iterator[tuple[date, str]]:
     """What the text may mean, the surest first: a day, and the rest of the ISO form."""
     if text.isdigit() or text.replace(".", "", 1).isdigit():
-        yield from _numbers(text)
+        yield from _parse_numeric_date(text)
     for found in _YEAR_FIRST.finditer(text):
-        if day := _day(int(found[1]), int(found[2]), int(found[3])):
-            yield day, _time(found[4], found[5])
-    if day := _worded(text):
+        if day := _make_date(int(found[1]), int(found[2]), int(found[3])):
+            yield day, _format_time(found[4], found[5])
+    if day := _parse_worded_date(text):
         yield day, ""
     for found in _YEAR_LAST.finditer(text):
         first, second, year = int(found[1]), int(found[3]), int(found[4])
         month_first = second > 12 or (is_month_first and found[2] != "." and first <= 12)
         month, number = (first, second) if month_first else (second, first)
-        if day := _day(year if year > 99 else 2000 + year, month, number):
+        if day := _make_date(year if year > 99 else 2000 + year, month, number):
             yield day, ""
-    if (found_compact := _COMPACT.match(text)) and (day := _day(*map(int, found_compact.groups()))):
+    if (found_compact := _COMPACT.match(text)) and (day := _make_date(*map(int, found_compact.groups()))):
         yield day, ""
 
 
-def _numbers(text: str) -> Iterator[tuple[date, str]]:
+def _parse_numeric_date(text: str) -> Iterator[tuple[date, str]]:
     """A number alone: 20250825, or seconds or milliseconds since the epoch."""
-    if (found := _COMPACT.fullmatch(text)) and (day := _day(*map(int, found.groups()))):
+    if (found := _COMPACT.fullmatch(text)) and (day := _make_date(*map(int, found.groups()))):
         yield day, ""
     if found := _EPOCH.fullmatch(text):
         moment = datetime.fromtimestamp(int(found[1]), UTC)
         yield moment.date(), moment.strftime("T%H:%M:%S+00:00")
 
 
-def _worded(text: str) -> date | None:
+def _parse_worded_date(text: str) -> date | None:
     """A date with its month as a word, in any order that has the day beside the month."""
-    words = [word for word in map(_bare, _WORDS.findall(text.casefold())) if word and word not in FILLERS]
+    words = [word for word in map(_strip_dots, _WORDS.findall(text.casefold())) if word and word not in FILLERS]
     for place, word in enumerate(words):
         month = MONTHS.get(word)
         if month is None:
             continue
         before, after = words[max(0, place - 2) : place], words[place + 1 : place + 3]
-        for number, year in _around(before, after):
-            if day := _day(year, month, number):
+        for number, year in _day_and_year_pairs(before, after):
+            if day := _make_date(year, month, number):
                 return day
     return None
 
 
-def _around(before: list[str], after: list[str]) -> Iterator[tuple[int, int]]:
+def _day_and_year_pairs(before: list[str], after: list[str]) -> Iterator[tuple[int, int]]:
     """Day and year beside the name of a month: 25 August 2025, August 25 2025, 2025 August 25."""
     left = [int(word) if word.isdecimal() and len(word) < 5 else 0 for word in before]
     right = [int(word) if word.isdecimal() and len(word) < 5 else 0 for word in after]
@@ -146,11 +146,11 @@ def _around(before: list[str], after: list[str]) -> Iterator[tuple[int, int]]:
         yield right[0], left[-1]
 
 
-def _bare(word: str) -> str:
+def _strip_dots(word: str) -> str:
     return word.strip(".")
 
 
-def _day(year: int, month: int, number: int) -> date | None:
+def _make_date(year: int, month: int, number: int) -> date | None:
     # Thai pages count the years of the Buddha.
     year = year - 543 if 2500 <= year <= 2600 else year
     try:
@@ -159,7 +159,7 @@ def _day(year: int, month: int, number: int) -> date | None:
         return None
 
 
-def _time(clock: str | None, zone: str | None) -> str:
+def _format_time(clock: str | None, zone: str | None) -> str:
     if clock is None:
         return ""
     parts = clock.split(":")

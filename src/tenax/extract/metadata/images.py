@@ -10,43 +10,43 @@ from typing import Final
 from tenax.extract.html.dom import Dom
 
 MAX_HREF_CHARS: Final = 4_096
-MOST_LOOKED_AT: Final = 30
+MAX_CANDIDATES: Final = 30
 SMALL_PIXELS: Final = 150
 """An image that says it is smaller on either side is an icon or a portrait."""
 
-_SOURCES: Final = ("src", "data-src", "data-lazy-src", "data-original", "data-url")
+_SOURCE_ATTRIBUTES: Final = ("src", "data-src", "data-lazy-src", "data-original", "data-url")
 _DECORATION = re.compile(
     r"logo|icon|avatar|sprite|pixel|blank|spacer|placeholder|gravatar|badge|button|emoji|loading|1x1|banner|/ads?/"
 )
 """Searched for in lower case, which is quicker than a search without regard to case."""
-_AROUND: Final = "article, main, [role=main], figure"
+_TEXT_CONTAINERS: Final = "article, main, [role=main], figure"
 
 
-def choose_image(told: Iterable[str], dom: Dom) -> str:
-    """An address as written; empty when there is none. `told` are those of the metadata, in the order of trust."""
-    for href in told:
+def choose_image(hrefs: Iterable[str], dom: Dom) -> str:
+    """An address as written; empty when there is none. `hrefs` are those of the metadata, in the order of trust."""
+    for href in hrefs:
         if is_image_href(href := href.strip()) and not _DECORATION.search(href.rpartition("/")[2].lower()):
             return href
-    return _first_large(dom)
+    return _find_large_image(dom)
 
 
 def is_image_href(href: str) -> bool:
     return 0 < len(href) <= MAX_HREF_CHARS and href.startswith(("http://", "https://", "/", "./", "../"))
 
 
-def _first_large(dom: Dom) -> str:
-    beside_text = (node for node, is_inside in dom.placed("img", _AROUND) if is_inside)
-    return next(filter(None, (picture_href(node.attributes) for node in islice(beside_text, MOST_LOOKED_AT))), "")
+def _find_large_image(dom: Dom) -> str:
+    beside_text = (node for node, is_inside in dom.select_with_ancestor("img", _TEXT_CONTAINERS) if is_inside)
+    return next(filter(None, (content_image_href(node.attributes) for node in islice(beside_text, MAX_CANDIDATES))), "")
 
 
-def picture_href(attributes: Mapping[str, str | None]) -> str:
+def content_image_href(attributes: Mapping[str, str | None]) -> str:
     """The address of an <img>, as written; empty for icons, portraits and what only fills a place."""
-    href = _href(attributes)
+    href = _image_href(attributes)
     return "" if not href or _is_small(attributes) or _DECORATION.search(href.lower()) else href
 
 
-def _href(attributes: Mapping[str, str | None]) -> str:
-    for source in _SOURCES:
+def _image_href(attributes: Mapping[str, str | None]) -> str:
+    for source in _SOURCE_ATTRIBUTES:
         href = (attributes.get(source) or "").strip()
         # Pages that load their images late hold a drop of data where the address will be.
         if href and not href.startswith("data:") and len(href) <= MAX_HREF_CHARS:

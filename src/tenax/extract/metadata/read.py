@@ -12,22 +12,22 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
-from tenax.extract.html.dom import MOST_HEADINGS, Dom
-from tenax.extract.html.head import OUR_ROBOT_NAMES, Head, read_head, stamps
-from tenax.extract.metadata.authors import byline_in, choose_people, is_byline_label
+from tenax.extract.html.dom import MAX_HEADINGS, Dom
+from tenax.extract.html.head import OUR_ROBOT_NAMES, Head, find_script_dates, read_head
+from tenax.extract.metadata.authors import choose_authors, find_byline, is_byline_label
 from tenax.extract.metadata.bylines import (
-    author_texts,
-    beginning_of,
-    date_texts,
-    lines_around,
-    lines_with_years,
-    lone_dates,
+    filter_lone_dates,
+    find_author_texts,
+    find_date_texts,
+    find_lines_near_title,
+    find_lines_with_years,
+    title_prefix,
 )
-from tenax.extract.metadata.dates import are_neighbours, datable, date_in_url, is_near_midnight, read_date
+from tenax.extract.metadata.dates import are_adjacent_days, filter_datable, is_near_midnight, parse_date, parse_url_date
 from tenax.extract.metadata.images import choose_image
-from tenax.extract.metadata.jsonld import read_jsonld, texts_of
+from tenax.extract.metadata.jsonld import read_jsonld, to_texts
 from tenax.extract.metadata.titles import choose_title
-from tenax.extract.text.visible import one_line, page_text
+from tenax.extract.text.visible import collapse_spaces, page_text
 from tenax.model import Value
 
 MAX_TITLE_CHARS = 1_000
@@ -36,12 +36,18 @@ MAX_NAME_CHARS = 200
 MAX_KEYWORDS = 50
 
 # The order of trust. "ld" is a field of the JSON-LD node of this page, anything else the name of a meta.
-TITLES: Final = (
+TITLE_SOURCES: Final = (
     *("ld headline", "dc.title", "dcterms.title", "og:title"),
     *("twitter:title", "citation_title", "parsely-title", "title"),
 )
-DESCRIPTIONS: Final = ("description", "og:description", "twitter:description", "ld description", "dc.description")
-AUTHORS: Final = (
+DESCRIPTION_SOURCES: Final = (
+    "description",
+    "og:description",
+    "twitter:description",
+    "ld description",
+    "dc.description",
+)
+AUTHOR_SOURCES: Final = (
     "ld authors",
     *("citation_author", "author", "article:author", "article:author_name", "og:article:author", "dc.creator"),
     *(
@@ -54,7 +60,7 @@ AUTHORS: Final = (
     ),
     *("twitter:creator:name", "article_author", "authors", "creator"),
 )
-PUBLISHED: Final = (
+PUBLISHED_SOURCES: Final = (
     *("article:published_time", "og:article:published_time", "og:published_time", "article:published", "ld published"),
     *("datepublished", "citation_publication_date", "citation_online_date", "citation_date", "dcterms.issued"),
     *("dc.date.issued", "dcterms.created", "dc.date.created", "dcterms.date", "dc.date", "sailthru.date"),
@@ -68,7 +74,7 @@ PUBLISHED: Final = (
     ),
     *("article.published", "date", "created", "originalpublicationdate", "datecreated", "timestamp"),
 )
-MODIFIED: Final = (
+MODIFIED_SOURCES: Final = (
     "ld modified",
     *(
         "article:modified_time",
@@ -80,7 +86,7 @@ MODIFIED: Final = (
     ),
     *("dc.date.modified", "last-modified", "lastmod", "revised"),
 )
-IMAGES: Final = (
+IMAGE_SOURCES: Final = (
     "og:image",
     "og:image:secure_url",
     "og:image:url",
@@ -89,17 +95,29 @@ IMAGES: Final = (
     "twitter:image:src",
     "image",
 )
-SITE_NAMES: Final = ("og:site_name", "ld site_name", "application-name", "apple-mobile-web-app-title", "dc.publisher")
-KEYWORDS: Final = ("ld keywords", "article:tag", "news_keywords", "keywords", "parsely-tags", "dc.subject")
-SECTIONS: Final = ("article:section", "ld section", "parsely-section", "section")
+SITE_NAME_SOURCES: Final = (
+    "og:site_name",
+    "ld site_name",
+    "application-name",
+    "apple-mobile-web-app-title",
+    "dc.publisher",
+)
+KEYWORD_SOURCES: Final = ("ld keywords", "article:tag", "news_keywords", "keywords", "parsely-tags", "dc.subject")
+SECTION_SOURCES: Final = ("article:section", "ld section", "parsely-section", "section")
 
 # Most pages say none of these, and a set is asked in one go.
-_AUTHORS, _PUBLISHED, _MODIFIED = frozenset(AUTHORS), frozenset(PUBLISHED), frozenset(MODIFIED)
-_MONTH_FIRST = frozenset(("en", "en-US", "en-PH"))
+_AUTHOR_SOURCE_SET, _PUBLISHED_SOURCE_SET, _MODIFIED_SOURCE_SET = (
+    frozenset(AUTHOR_SOURCES),
+    frozenset(PUBLISHED_SOURCES),
+    frozenset(MODIFIED_SOURCES),
+)
+_MONTH_FIRST_LANGUAGES = frozenset(("en", "en-US", "en-PH"))
 
 _ESCAPE_SEQUENCE = re.compile(r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[@-_]?")
-_UNPRINTED = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]")
-_LANGUAGE = re.compile(r"([a-zA-Z]{2,3})(?:[-_]([a-zA-Z]{4}))?(?:[-_]([a-zA-Z]{2}|[0-9]{3}))?(?:[-_][a-zA-Z0-9]{1,8})*")
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]")
+_LANGUAGE_TAG = re.compile(
+    r"([a-zA-Z]{2,3})(?:[-_]([a-zA-Z]{4}))?(?:[-_]([a-zA-Z]{2}|[0-9]{3}))?(?:[-_][a-zA-Z0-9]{1,8})*"
+)
 _VALUED_RULES = frozenset(("unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"))
 
 
@@ -120,24 +138,24 @@ class Metadata(Value, frozen=True):
     site_name: str = ""
     section: str = ""
     keywords: tuple[str, ...] = ()
-    window_title: str = ""
+    document_title: str = ""
     """The whole <title>, or what stands in for it: a browser's tab shows it, and walls are known by it."""
     feeds: tuple[str, ...] = ()
     next_href: str = ""
     """Where it says that it goes on."""
 
 
-class Page:
+class MetadataSources:
     """Who may be asked: the head of the page, the node of its JSON-LD, and the body itself."""
 
     def __init__(self, dom: Dom, url: str | None, text: str | None = None, head: Head | None = None) -> None:
         self.dom = dom
         self.head = read_head(dom) if head is None else head
-        self.answers = _answers(self.head, url)
+        self.values_by_source = _collect_values(self.head, url)
         """What metas and JSON-LD say, by the names of the lists above; whoever says nothing is missing."""
-        self.site_names = _site_names(self.said(SITE_NAMES), url)
+        self.site_names = _collect_site_names(self.all_values(SITE_NAME_SOURCES), url)
         """What the site may be called where a title or an author repeats it; its host too."""
-        self.title = _title(self)
+        self.title = _choose_title(self)
         self._text = text
         self._lines: list[str] | None = None
         self._lines_with_years: Sequence[str] | None = None
@@ -154,8 +172,8 @@ class Page:
         """Those near the title, each once: both the date and the authors are looked for there."""
         if self._lines is None:
             searcher = self.dom.searcher
-            found = searcher.lines(beginning_of(self.title)) if searcher is not None else None
-            near, self._lines_with_years = found or (lines_around(self.title, self.text), None)
+            found = searcher.find_byline_lines(title_prefix(self.title)) if searcher is not None else None
+            near, self._lines_with_years = found or (find_lines_near_title(self.title, self.text), None)
             self._lines = list(dict.fromkeys(near))
         return self._lines
 
@@ -163,32 +181,32 @@ class Page:
     def lone_dates(self) -> list[str]:
         """Lines that are hardly more than a date."""
         lines = self._lines_with_years
-        return lone_dates(lines_with_years(self.text) if lines is None else lines)
+        return filter_lone_dates(find_lines_with_years(self.text) if lines is None else lines)
 
-    def said(self, names: Sequence[str]) -> list[str]:
+    def all_values(self, names: Sequence[str]) -> list[str]:
         """Every answer, in the order of the names."""
-        return _said(self.answers, names)
+        return _all_values(self.values_by_source, names)
 
-    def first(self, names: Sequence[str], max_chars: int) -> str:
+    def first_value(self, names: Sequence[str], max_chars: int) -> str:
         """The first answer that says something, safe to show."""
-        return _first(self.answers, names, max_chars)
+        return _first_value(self.values_by_source, names, max_chars)
 
 
 def skim_metadata(dom: Dom, robots_header: str | None = None, robot_names: Sequence[str] = ()) -> Metadata:
     """What the head of the page alone says, where the rest is not wanted; see `read_metadata`."""
     head = read_head(dom)
-    is_noindex, is_nofollow = _robots_hints(head, robots_header, robot_names)
-    title = shown(head.title, MAX_TITLE_CHARS) or shown(head.meta("og:title"), MAX_TITLE_CHARS)
+    is_noindex, is_nofollow = _read_robots_hints(head, robots_header, robot_names)
+    title = clean_text(head.title, MAX_TITLE_CHARS) or clean_text(head.meta("og:title"), MAX_TITLE_CHARS)
     return Metadata(
         title=title,
-        description=_first(head.named, DESCRIPTIONS, MAX_DESCRIPTION_CHARS),
+        description=_first_value(head.meta_values, DESCRIPTION_SOURCES, MAX_DESCRIPTION_CHARS),
         canonical=head.canonical,
         feeds=head.feeds,
         next_href=head.next_href,
-        language=_language(dom, head),
+        language=_declared_language(dom, head),
         is_noindex=is_noindex,
         is_nofollow=is_nofollow,
-        window_title=title,
+        document_title=title,
     )
 
 
@@ -202,78 +220,82 @@ def read_metadata(
     head: Head | None = None,
     robot_names: Sequence[str] = (),
 ) -> Metadata:
-    """`robots_header` is X-Robots-Tag; see `robots_hints`. Without `now` no dates: one must not lie in the future.
+    """`robots_header` is X-Robots-Tag; see `parse_robots_hints`. Without `now` no dates: one must not lie in the future.
 
     `text` and `head` are the page's, from a caller who has them already; the text is searched for a byline and a date
     near the title.
     """
-    page = Page(dom, url, text, head)
+    page = MetadataSources(dom, url, text, head)
     head = page.head
-    is_noindex, is_nofollow = _robots_hints(head, robots_header, robot_names)
-    language = _language(dom, head)
-    published, modified = _dates(page, url, now, language) if now is not None else (None, None)
+    is_noindex, is_nofollow = _read_robots_hints(head, robots_header, robot_names)
+    language = _declared_language(dom, head)
+    published, modified = _choose_dates(page, url, now, language) if now is not None else (None, None)
     return Metadata(
         title=page.title,
-        description=page.first(DESCRIPTIONS, MAX_DESCRIPTION_CHARS),
+        description=page.first_value(DESCRIPTION_SOURCES, MAX_DESCRIPTION_CHARS),
         canonical=head.canonical,
         feeds=head.feeds,
         next_href=head.next_href,
         language=language,
         is_noindex=is_noindex,
         is_nofollow=is_nofollow,
-        authors=_authors(page),
+        authors=_choose_authors(page),
         published=published,
         modified=modified,
-        image=choose_image((*page.said(IMAGES), head.image_href), dom) or None,
-        site_name=page.first(SITE_NAMES, MAX_NAME_CHARS),
-        section=page.first(SECTIONS, MAX_NAME_CHARS),
-        keywords=_keywords(page),
-        window_title=shown(head.title, MAX_TITLE_CHARS) or shown(head.meta("og:title"), MAX_TITLE_CHARS) or page.title,
+        image=choose_image((*page.all_values(IMAGE_SOURCES), head.image_href), dom) or None,
+        site_name=page.first_value(SITE_NAME_SOURCES, MAX_NAME_CHARS),
+        section=page.first_value(SECTION_SOURCES, MAX_NAME_CHARS),
+        keywords=_choose_keywords(page),
+        document_title=clean_text(head.title, MAX_TITLE_CHARS)
+        or clean_text(head.meta("og:title"), MAX_TITLE_CHARS)
+        or page.title,
     )
 
 
-def _answers(head: Head, url: str | None) -> Mapping[str, Sequence[str]]:
+def _collect_values(head: Head, url: str | None) -> Mapping[str, Sequence[str]]:
     if not head.scripts:
-        return head.named
+        return head.meta_values
     described = read_jsonld(head.scripts, url or head.canonical)
     # No meta has such a name: theirs are without spaces.
-    return head.named | {f"ld {name}": said for name, said in texts_of(described).items()}
+    return head.meta_values | {f"ld {name}": said for name, said in to_texts(described).items()}
 
 
-def _site_names(told: Iterable[str], url: str | None) -> list[str]:
-    names = [shown(text, MAX_NAME_CHARS) for text in told]
+def _collect_site_names(declared_names: Iterable[str], url: str | None) -> list[str]:
+    names = [clean_text(text, MAX_NAME_CHARS) for text in declared_names]
     host = (url or "").partition("://")[2].partition("/")[0].casefold().removeprefix("www.")
     names.extend(filter(None, (host, host.rpartition(".")[0])))
     return names
 
 
-def _said(answers: Mapping[str, Sequence[str]], names: Sequence[str]) -> list[str]:
-    return [text for name in names if name in answers for text in answers[name]]
+def _all_values(values_by_source: Mapping[str, Sequence[str]], names: Sequence[str]) -> list[str]:
+    return [text for name in names if name in values_by_source for text in values_by_source[name]]
 
 
-def _first(answers: Mapping[str, Sequence[str]], names: Sequence[str], max_chars: int) -> str:
+def _first_value(values_by_source: Mapping[str, Sequence[str]], names: Sequence[str], max_chars: int) -> str:
     for name in names:
-        for said in answers.get(name, ()):
-            if text := shown(said, max_chars):
+        for said in values_by_source.get(name, ()):
+            if text := clean_text(said, max_chars):
                 return text
     return ""
 
 
-def shown(text: str, max_chars: int) -> str:
+def clean_text(text: str, max_chars: int) -> str:
     """One line of text that is safe to show anywhere, at most so long."""
     # Sliced before it is cleaned: a ten-megabyte title must not cost ten megabytes of work.
-    text = one_line(text[: 4 * max_chars])
+    text = collapse_spaces(text[: 4 * max_chars])
     if not text.isprintable():
-        text = " ".join(_UNPRINTED.sub("", _ESCAPE_SEQUENCE.sub("", text)).split())
+        text = " ".join(_UNPRINTABLE.sub("", _ESCAPE_SEQUENCE.sub("", text)).split())
     return text[:max_chars].rstrip()
 
 
-def _robots_hints(head: Head, header: str | None, names: Sequence[str]) -> tuple[bool, bool]:
-    further = [(name, content) for name in names for content in head.named.get(name, ())]
-    return robots_hints((*head.robots, *further), header, names)
+def _read_robots_hints(head: Head, header: str | None, names: Sequence[str]) -> tuple[bool, bool]:
+    further = [(name, content) for name in names for content in head.meta_values.get(name, ())]
+    return parse_robots_hints((*head.robots, *further), header, names)
 
 
-def robots_hints(metas: Iterable[tuple[str, str]], header: str | None, names: Sequence[str] = ()) -> tuple[bool, bool]:
+def parse_robots_hints(
+    metas: Iterable[tuple[str, str]], header: str | None, names: Sequence[str] = ()
+) -> tuple[bool, bool]:
     """Whether the page asks us not to keep it and not to follow its links: (noindex, nofollow).
 
     `metas` are pairs of name and content; `header` is X-Robots-Tag, several of them joined by commas or newlines.
@@ -286,110 +308,112 @@ def robots_hints(metas: Iterable[tuple[str, str]], header: str | None, names: Se
         if name.strip().lower() in ours:
             rules.update(content.lower().replace(",", " ").split())
     for line in header.lower().split("\n") if header else ():
-        rules.update(_rules_for_us(line, ours))
+        rules.update(_applicable_rules(line, ours))
     forbids_all = "none" in rules
     return forbids_all or "noindex" in rules, forbids_all or "nofollow" in rules
 
 
-def _rules_for_us(header: str, ours: frozenset[str]) -> Iterable[str]:
+def _applicable_rules(header: str, robot_names: frozenset[str]) -> Iterable[str]:
     """The rules of one X-Robots-Tag line; a robot's name before a colon claims what follows it."""
     is_ours = True
     for part in header.split(","):
         before, colon, after = part.partition(":")
         rule = before.strip()
         if colon and rule not in _VALUED_RULES:
-            is_ours = rule in ours
+            is_ours = rule in robot_names
             rule = after.strip()
         if is_ours:
             yield rule
 
 
-def _title(page: Page) -> str:
-    dom, told = page.dom, page.said(TITLES)[:MOST_HEADINGS]
-    title = choose_title(dom.first_headings, told, page.head.title, page.site_names, dom.lower_headings)
-    return shown(title, MAX_TITLE_CHARS)
+def _choose_title(page: MetadataSources) -> str:
+    dom, told = page.dom, page.all_values(TITLE_SOURCES)[:MAX_HEADINGS]
+    title = choose_title(dom.h1_texts, told, page.head.title, page.site_names, dom.subheading_texts)
+    return clean_text(title, MAX_TITLE_CHARS)
 
 
-def _authors(page: Page) -> tuple[str, ...]:
-    found = choose_people(_told_authors(page), page.site_names)
-    return tuple(shown(name, MAX_NAME_CHARS) for name in found)
+def _choose_authors(page: MetadataSources) -> tuple[str, ...]:
+    found = choose_authors(_author_sources(page), page.site_names)
+    return tuple(clean_text(name, MAX_NAME_CHARS) for name in found)
 
 
-def _told_authors(page: Page) -> Iterator[Iterable[str]]:
+def _author_sources(page: MetadataSources) -> Iterator[Iterable[str]]:
     """What each source says, asked only when those before it named nobody."""
-    answers = page.answers
-    for name in () if _AUTHORS.isdisjoint(answers) else AUTHORS:
+    answers = page.values_by_source
+    for name in () if _AUTHOR_SOURCE_SET.isdisjoint(answers) else AUTHOR_SOURCES:
         if name in answers:
             yield answers[name]
     if (label := page.head.meta("twitter:label1")) and is_byline_label(label):
         yield (page.head.meta("twitter:data1"),)
-    for text in author_texts(page.dom):
+    for text in find_author_texts(page.dom):
         yield (text,)
-    if line := byline_in(page.lines):
+    if line := find_byline(page.lines):
         yield (line,)
 
 
-def _dates(page: Page, url: str | None, now: float, language: str | None) -> tuple[str | None, str | None]:
+def _choose_dates(
+    page: MetadataSources, url: str | None, now: float, language: str | None
+) -> tuple[str | None, str | None]:
     """When it was published and modified; each None when nobody tells."""
-    is_month_first = (language or "en-US") in _MONTH_FIRST
-    answers = page.answers
+    is_month_first = (language or "en-US") in _MONTH_FIRST_LANGUAGES
+    answers = page.values_by_source
 
     def first(texts: Iterable[str]) -> str | None:
-        return next((date for text in texts if (date := read_date(text, now, is_month_first=is_month_first))), None)
+        return next((date for text in texts if (date := parse_date(text, now, is_month_first=is_month_first))), None)
 
-    told = None if _PUBLISHED.isdisjoint(answers) else first(page.said(PUBLISHED))
-    modified = None if _MODIFIED.isdisjoint(answers) else first(page.said(MODIFIED))
-    in_url = date_in_url(url, now) if url else None
+    told = None if _PUBLISHED_SOURCE_SET.isdisjoint(answers) else first(page.all_values(PUBLISHED_SOURCES))
+    modified = None if _MODIFIED_SOURCE_SET.isdisjoint(answers) else first(page.all_values(MODIFIED_SOURCES))
+    in_url = parse_url_date(url, now) if url else None
     if told is not None:
         # Of two moments by one clock the first is when it was published, the other when it was changed.
-        again = first(page.said(("ld published",)))
+        again = first(page.all_values(("ld published",)))
         told = (
             min(told, again)
-            if again and again[10:] and again[19:] == told[19:] and are_neighbours(told, again)
+            if again and again[10:] and again[19:] == told[19:] and are_adjacent_days(told, again)
             else told
         )
         # The day of a machine may be another time zone's; the address and the reader have the day of the place.
         local = in_url or (first(page.lines) if is_near_midnight(told) else None)
-        return (local if local and are_neighbours(told, local) else told), modified
-    return in_url or first(_date_texts(page)) or modified, modified
+        return (local if local and are_adjacent_days(told, local) else told), modified
+    return in_url or first(_body_date_texts(page)) or modified, modified
 
 
-def _date_texts(page: Page) -> Iterator[str]:
+def _body_date_texts(page: MetadataSources) -> Iterator[str]:
     """What the body says of the date, each source asked only when those before it told none."""
-    yield from date_texts(page.dom)
-    yield from datable(page.lines)
+    yield from find_date_texts(page.dom)
+    yield from filter_datable(page.lines)
     yield from page.lone_dates
-    yield from stamps(page.dom)
+    yield from find_script_dates(page.dom)
 
 
-def _keywords(page: Page) -> tuple[str, ...]:
+def _choose_keywords(page: MetadataSources) -> tuple[str, ...]:
     """Of the first source that has any."""
-    answers = page.answers
-    for name in KEYWORDS:
+    answers = page.values_by_source
+    for name in KEYWORD_SOURCES:
         if name not in answers:
             continue
         texts = [part for said in answers[name] for part in said[:MAX_DESCRIPTION_CHARS].split(",")]
-        if words := [word for text in texts[:MAX_KEYWORDS] if (word := shown(text, MAX_NAME_CHARS))]:
+        if words := [word for text in texts[:MAX_KEYWORDS] if (word := clean_text(text, MAX_NAME_CHARS))]:
             return tuple(dict.fromkeys(words))
     return ()
 
 
-def _language(dom: Dom, head: Head) -> str | None:
+def _declared_language(dom: Dom, head: Head) -> str | None:
     declared, for_xml = dom.languages
-    return normal_language(declared or for_xml or "") or normal_language(
+    return normalize_language(declared or for_xml or "") or normalize_language(
         (head.meta("content-language") or head.meta("language")).partition(",")[0]
     )
 
 
-def normal_language(tag: str) -> str | None:
+def normalize_language(tag: str) -> str | None:
     """A language tag as BCP 47 writes it, such as `en`, `en-GB` or `zh-Hant-TW`; None when it is none."""
-    return _normal(tag.strip()[:40]) if tag else None
+    return _normalize_tag(tag.strip()[:40]) if tag else None
 
 
 @lru_cache(maxsize=256)
-def _normal(tag: str) -> str | None:
+def _normalize_tag(tag: str) -> str | None:
     """Remembered, for all pages of a site say the same."""
-    found = _LANGUAGE.fullmatch(tag)
+    found = _LANGUAGE_TAG.fullmatch(tag)
     if found is None:
         return None
     language, script, region = found.groups()

@@ -15,9 +15,9 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-EXPORT Page *kernel_page(void) { return calloc(1, sizeof(Page)); }
+EXPORT Page *native_page_new(void) { return calloc(1, sizeof(Page)); }
 
-EXPORT void kernel_page_free(Page *page)
+EXPORT void native_page_free(Page *page)
 {
     if (page != NULL)
         arena_free(&page->arena);
@@ -25,21 +25,21 @@ EXPORT void kernel_page_free(Page *page)
 }
 
 /* After the last call for a page: what its memory is worth is not much, but a long page has much of it. */
-EXPORT void kernel_close(Page *page) { arena_reset(&page->arena); }
+EXPORT void native_page_close(Page *page) { arena_reset(&page->arena); }
 
 /* Why the last call for a page gave nothing. */
-EXPORT const char *kernel_why(const Page *page) { return page->arena.why ? page->arena.why : ""; }
+EXPORT const char *native_error(const Page *page) { return page->arena.error ? page->arena.error : ""; }
 
 /* The numbers of tags as we know them, for comparison: names and numbers, a line each. */
 #define TAG_LINE(name, number) #name " " #number "\n"
-EXPORT const char *kernel_tags(void) { return EACH_TAG(TAG_LINE); }
+EXPORT const char *native_tags(void) { return EACH_TAG(TAG_LINE); }
 
 /* Which characters we know, for comparison. */
-EXPORT const char *kernel_unicode(void) { return unicode_version(); }
+EXPORT const char *native_unicode_version(void) { return unicode_version(); }
 
 /* What we see of a node, for comparison: tag, type, size of its text, whether it has a parent, a child, and one next to
  * it. Enough to tell whether the mirror in dom.h is true. */
-EXPORT void kernel_mirror(const Node *node, uint64_t seen[8])
+EXPORT void native_node_fields(const Node *node, uint64_t seen[8])
 {
     Text text = node_text(node);
     seen[0] = node->tag;
@@ -52,7 +52,7 @@ EXPORT void kernel_mirror(const Node *node, uint64_t seen[8])
     seen[7] = text.at != NULL && text.size ? text.at[text.size - 1] : 0;
 }
 
-static size_t answered(const Pack *pack, const uint8_t **answer)
+static size_t set_answer(const Pack *pack, const uint8_t **answer)
 {
     *answer = pack->at;
     return pack->size;
@@ -60,24 +60,24 @@ static size_t answered(const Pack *pack, const uint8_t **answer)
 
 /* The first call for a page: the walk, and what its head says; of a page that is only skimmed, not who and when it is
  * by. The tree must stay until the last call. */
-EXPORT size_t kernel_open(Page *page, Node *root, bool is_skimmed, const uint8_t **answer)
+EXPORT size_t native_open(Page *page, Node *root, bool is_skimmed, const uint8_t **answer)
 {
     arena_reset(&page->arena);
     if (setjmp(page->arena.broken))
         return 0;
     page->root = root;
     page->blocks = (Blocks){0};
-    page->judgement = (Judgement){0};
+    page->selection = (Selection){0};
     page->text = (Text){NULL, 0};
     page->scripts = (Nodes){0};
     read_walk(page);
     Pack pack = pack_begin(&page->arena, ANSWER_BYTES);
-    pack_head(page, &pack, is_skimmed ? 0 : byline_marks(page));
-    return answered(&pack, answer);
+    pack_head(page, &pack, is_skimmed ? 0 : byline_clauses(page));
+    return set_answer(&pack, answer);
 }
 
 /* Text and links, of a page that is not to be read closer. */
-EXPORT size_t kernel_skim(Page *page, const uint8_t **answer)
+EXPORT size_t native_skim(Page *page, const uint8_t **answer)
 {
     if (setjmp(page->arena.broken))
         return 0;
@@ -86,7 +86,7 @@ EXPORT size_t kernel_skim(Page *page, const uint8_t **answer)
     pack_array(&pack, 2);
     pack_text(&pack, first_characters(text, MAX_TEXT_CHARS));
     pack_links(page, &pack);
-    return answered(&pack, answer);
+    return set_answer(&pack, answer);
 }
 
 static Text article_text(Page *page)
@@ -94,10 +94,10 @@ static Text article_text(Page *page)
     const Texts *texts = &page->blocks.texts;
     size_t size = 0;
     for (uint32_t n = 0; n < texts->count; n++)
-        size += page->judgement.kept.at[n] ? (size_t)texts->at[n].size + 1 : 0;
-    uint8_t *made = take(&page->arena, size + 1), *to = made;
+        size += page->selection.kept.at[n] ? (size_t)texts->at[n].size + 1 : 0;
+    uint8_t *made = arena_alloc(&page->arena, size + 1), *to = made;
     for (uint32_t n = 0; n < texts->count; n++) {
-        if (!page->judgement.kept.at[n])
+        if (!page->selection.kept.at[n])
             continue;
         if (to > made)
             *to++ = '\n';
@@ -109,49 +109,49 @@ static Text article_text(Page *page)
 }
 
 /* The first kept paragraph that says something; none where there is none. */
-static Text abstract_of(Page *page)
+static Text first_paragraph(Page *page)
 {
     const Blocks *blocks = &page->blocks;
     for (uint32_t n = 0; n < blocks->texts.count; n++)
-        if (page->judgement.kept.at[n] && blocks->lengths.at[n] > MIN_ABSTRACT_CHARS &&
-            !is_heading_class(AT(&page->arena, page->outline.tags, n)))
-            return first_characters(one_line(&page->arena, blocks->texts.at[n]), MAX_ABSTRACT_CHARS);
+        if (page->selection.kept.at[n] && blocks->lengths.at[n] > MIN_ABSTRACT_CHARS &&
+            !is_heading_class(AT(&page->arena, page->layout.tags, n)))
+            return first_characters(collapse_spaces(&page->arena, blocks->texts.at[n]), MAX_ABSTRACT_CHARS);
     return (Text){NULL, 0};
 }
 
-static uint32_t words_of(const Page *page)
+static uint32_t count_words(const Page *page)
 {
     uint32_t words = 0;
     for (uint32_t n = 0; n < page->blocks.texts.count; n++)
-        words += page->judgement.kept.at[n] ? page->blocks.words.at[n] : 0;
+        words += page->selection.kept.at[n] ? page->blocks.words.at[n] : 0;
     return words;
 }
 
 static void judge(Page *page)
 {
     read_blocks(page);
-    read_outline(page);
+    read_layout(page);
     read_kind(page);
-    read_article(page);
-    if (page->judgement.kept.count != page->blocks.texts.count)
+    select_article(page);
+    if (page->selection.kept.count != page->blocks.texts.count)
         page_fail(&page->arena, "not every block was judged");
 }
 
 /* Everything but the metadata and the Markdown. `numbers` are those of the hints, then those of the address. */
-EXPORT size_t kernel_read(Page *page, const uint8_t *title, uint32_t title_size, const double *numbers,
+EXPORT size_t native_read(Page *page, const uint8_t *title, uint32_t title_size, const double *numbers,
                           const uint8_t **answer)
 {
     if (setjmp(page->arena.broken))
         return 0;
     page->hints.title = (Text){title, title_size};
     memcpy(page->hints.numbers, numbers, sizeof page->hints.numbers);
-    memcpy(page->hints.address, numbers + HINT_NUMBERS, sizeof page->hints.address);
+    memcpy(page->hints.address, numbers + PAGE_HINT_NUMBERS, sizeof page->hints.address);
     judge(page);
-    Text text = inert(&page->arena, page->blocks.marked);
+    Text text = strip_controls(&page->arena, page->blocks.marked);
     /* Where nothing but our own marks was taken out, there is nothing to take out of its parts. */
     bool is_clean = text.size + page->blocks.marks == page->blocks.marked.size;
     Text article = article_text(page);
-    article = is_clean ? article : inert(&page->arena, article);
+    article = is_clean ? article : strip_controls(&page->arena, article);
     Pack pack = pack_begin(&page->arena, (size_t)text.size + article.size + ANSWER_BYTES);
     pack_array(&pack, 10);
     pack_text(&pack, first_characters(text, MAX_TEXT_CHARS));
@@ -162,18 +162,18 @@ EXPORT size_t kernel_read(Page *page, const uint8_t *title, uint32_t title_size,
         pack_nil(&pack);
     pack_int(&pack, page->kind);
     pack_text(&pack, article);
-    pack_text(&pack, abstract_of(page));
-    pack_int(&pack, words_of(page));
+    pack_text(&pack, first_paragraph(page));
+    pack_int(&pack, count_words(page));
     pack_bytes(&pack, near_fingerprint(&page->arena, article));
     pack_links(page, &pack);
     pack_markdown_hrefs(page, &pack);
     page->text = text;
-    return answered(&pack, answer);
+    return set_answer(&pack, answer);
 }
 
 /* Lines of the text that was read: those near the title, which is given in lower case, and those that may be a date and
  * hardly more. */
-EXPORT size_t kernel_lines(Page *page, const uint8_t *title, uint32_t size, const uint8_t **answer)
+EXPORT size_t native_byline_lines(Page *page, const uint8_t *title, uint32_t size, const uint8_t **answer)
 {
     if (page->text.at == NULL)
         return 0;
@@ -183,14 +183,14 @@ EXPORT size_t kernel_lines(Page *page, const uint8_t *title, uint32_t size, cons
     pack_array(&pack, 2);
     pack_lines_around(page, (Text){title, size}, &pack);
     pack_lines_with_years(page, &pack);
-    return answered(&pack, answer);
+    return set_answer(&pack, answer);
 }
 
-EXPORT bool kernel_may_have_stamps(const Page *page) { return may_have_stamps(page); }
+EXPORT bool native_may_have_script_dates(const Page *page) { return may_have_script_dates(page); }
 
 /* The Markdown of what was kept. `joined` holds the addresses for the hrefs of the last answer, each with a zero at its
  * end. */
-EXPORT size_t kernel_markdown(Page *page, const uint8_t *joined, uint32_t size, const uint8_t **answer)
+EXPORT size_t native_markdown(Page *page, const uint8_t *joined, uint32_t size, const uint8_t **answer)
 {
     if (setjmp(page->arena.broken))
         return 0;
@@ -203,11 +203,11 @@ EXPORT size_t kernel_markdown(Page *page, const uint8_t *joined, uint32_t size, 
     }
     Pack pack = pack_begin(&page->arena, (size_t)page->blocks.marked.size * 2 + ANSWER_BYTES);
     pack_markdown(page, &addresses, &pack);
-    return answered(&pack, answer);
+    return set_answer(&pack, answer);
 }
 
 /* Which language a sample in lower case is in, and how sure that is: a tag and a number from 0 to 1. */
-EXPORT size_t kernel_language(Page *page, const uint8_t *sample, uint32_t size, const uint8_t **answer)
+EXPORT size_t native_detect_language(Page *page, const uint8_t *sample, uint32_t size, const uint8_t **answer)
 {
     if (setjmp(page->arena.broken))
         return 0;
@@ -218,5 +218,5 @@ EXPORT size_t kernel_language(Page *page, const uint8_t *sample, uint32_t size, 
     pack_array(&pack, 2);
     pack_text(&pack, tag);
     pack_real(&pack, confidence);
-    return answered(&pack, answer);
+    return set_answer(&pack, answer);
 }

@@ -35,7 +35,7 @@ static void add_block(Page *page, uint32_t begin, uint32_t end, uint32_t run)
 {
     Arena *arena = &page->arena;
     Blocks *blocks = &page->blocks;
-    Text text = right_stripped((Text){blocks->marked.at + begin, end - begin});
+    Text text = strip_right((Text){blocks->marked.at + begin, end - begin});
     Counts counts = counts_of(text);
     uint32_t words = counts.spaces + 1, length = text.size - counts.tails;
     ADD(arena, blocks->texts, text);
@@ -58,7 +58,7 @@ static void cut(Page *page, const Numbers *marks)
     for (uint32_t n = 0, run = 0, parts = 0; n < marks->count; n++) {
         if (marked[marks->at[n]] == RUN) {
             ADD(arena, blocks->first_of_run, blocks->texts.count);
-            blocks->is_cut = blocks->texts.count >= MAX_BLOCKS || (walk->is_full && run == walk->judged_runs);
+            blocks->is_cut = blocks->texts.count >= MAX_BLOCKS || (walk->is_full && run == walk->scored_runs);
             if (blocks->is_cut)
                 break;
             run++;
@@ -98,7 +98,7 @@ static uint32_t said_in(const Walk *walk, uint32_t start, uint32_t stop)
     return count;
 }
 
-/* Of a run that was cut into several blocks, the first from the last link's on that has room: near enough. */
+/* Of a run that was cut into several blocks, the first from the last link's on that has capacity: near enough. */
 static uint32_t block_with_room(const Blocks *blocks, uint32_t run, uint32_t said, uint32_t last)
 {
     uint32_t first = blocks->first_of_run.at[run], end = blocks->first_of_run.at[run + 1];
@@ -125,7 +125,7 @@ static void count_links(Page *page)
         while (run + 1 < runs && walk->run_starts.at[run + 1] <= start)
             run++;
         if (end - start == 1 && blocks->first_of_run.at[run + 1] - blocks->first_of_run.at[run] == 1) {
-            uint32_t said = length_of(stripped(walk->fragments.at[start]));
+            uint32_t said = count_characters(strip_text(walk->fragments.at[start]));
             if (said) {
                 block = blocks->first_of_run.at[run];
                 AT(&page->arena, blocks->link_chars, block) += said;
@@ -176,7 +176,7 @@ static bool is_pause(uint32_t character)
 /* Whether the page is written in another script than the Latin: whose letters take two bytes or three each. */
 static bool is_foreign(Text marked)
 {
-    uint32_t chars = length_of(marked);
+    uint32_t chars = count_characters(marked);
     return marked.size != chars && (double)marked.size > FOREIGN_BYTES * (double)chars;
 }
 
@@ -202,15 +202,15 @@ static void sum_up(Page *page)
     uint32_t count = blocks->texts.count;
     FILL(&page->arena, blocks->chars_before, count + 1);
     FILL(&page->arena, blocks->links_before, count + 1);
-    FILL(&page->arena, blocks->pauses_before, count + 1);
-    FILL(&page->arena, blocks->long_before, count + 1);
+    FILL(&page->arena, blocks->punctuation_before, count + 1);
+    FILL(&page->arena, blocks->long_blocks_before, count + 1);
     for (uint32_t n = 0; n < count; n++) {
         uint32_t said = blocks->chars.at[n], linked = blocks->link_chars.at[n];
         blocks->chars_before.at[n + 1] = blocks->chars_before.at[n] + said;
         blocks->links_before.at[n + 1] = blocks->links_before.at[n] + linked;
-        blocks->pauses_before.at[n + 1] = blocks->pauses_before.at[n] + blocks->pauses.at[n];
-        blocks->long_before.at[n + 1] =
-            blocks->long_before.at[n] + (said >= LONG_CHARS && (uint64_t)2 * linked < said);
+        blocks->punctuation_before.at[n + 1] = blocks->punctuation_before.at[n] + blocks->pauses.at[n];
+        blocks->long_blocks_before.at[n + 1] =
+            blocks->long_blocks_before.at[n] + (said >= LONG_CHARS && (uint64_t)2 * linked < said);
     }
 }
 
@@ -219,7 +219,7 @@ void read_blocks(Page *page)
     Blocks *blocks = &page->blocks;
     Numbers marks;
     *blocks = (Blocks){0};
-    blocks->marked = marked_text(&page->arena, &page->walk, &marks);
+    blocks->marked = text_with_marks(&page->arena, &page->walk, &marks);
     cut(page, &marks);
     if (is_foreign(blocks->marked))
         for (uint32_t n = 0; n < blocks->texts.count; n++)

@@ -21,26 +21,26 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-IN_A_WHEEL = "libtenax.so"
-LOG = "libtenax.log"
-CHARACTERS = "unicode_data.h"
+SOURCE_DIR = Path(__file__).resolve().parent
+WHEEL_LIBRARY_NAME = "libtenax.so"
+LOG_NAME = "libtenax.log"
+UNICODE_TABLES_NAME = "unicode_data.h"
 NO_COMPILER = 3
-NOT_BUILT = 1
+BUILD_FAILED = 1
 
 # Without -ffp-contract=off a product and a sum may be rounded once instead of twice, and differ from Python's. The
 # functions of the library call each other, never one of the same name elsewhere in the process: -Bsymbolic.
-COMPILING = ("-std=c11", "-fPIC", "-ffp-contract=off", "-fno-semantic-interposition")
-LINKING = ("-shared", "-Wl,-Bsymbolic")
-FAST = (*COMPILING, "-O3", "-fstack-protector-strong")
-FAST_LINKING = (*LINKING, "-Wl,-z,relro,-z,now", "-Wl,--no-undefined")
-SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
-CHECKED = (*COMPILING, "-DTENAX_CHECKED", "-O1", "-g", "-fno-omit-frame-pointer", *SANITIZERS)
-CHECKED_LINKING = (*LINKING, *SANITIZERS)
-LIBRARIES = ("-lm",)
+COMPILE_FLAGS = ("-std=c11", "-fPIC", "-ffp-contract=off", "-fno-semantic-interposition")
+LINK_FLAGS = ("-shared", "-Wl,-Bsymbolic")
+FAST_FLAGS = (*COMPILE_FLAGS, "-O3", "-fstack-protector-strong")
+FAST_LINK_FLAGS = (*LINK_FLAGS, "-Wl,-z,relro,-z,now", "-Wl,--no-undefined")
+SANITIZER_FLAGS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+CHECKED_FLAGS = (*COMPILE_FLAGS, "-DTENAX_CHECKED", "-O1", "-g", "-fno-omit-frame-pointer", *SANITIZER_FLAGS)
+CHECKED_LINK_FLAGS = (*LINK_FLAGS, *SANITIZER_FLAGS)
+LIBRARY_FLAGS = ("-lm",)
 
 # Knows whether the headers of the C library are there, and whether this Python can load what the compiler makes.
-TRIAL = """\
+COMPILER_TEST_SOURCE = """\
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,41 +48,41 @@ double trial(double x) { return x < 0 ? strlen("no") : sqrt(x); }
 """
 
 
-class NoCompiler(Exception):
+class CompilerNotFound(Exception):
     """None is there, or none that works."""
 
 
-class NotCompiled(Exception):
+class CompileError(Exception):
     """The sources are wrong, or this compiler does not understand them."""
 
 
-def library_path(folder: Path = HERE, *, is_checked: bool = False) -> Path | None:
+def library_path(folder: Path = SOURCE_DIR, *, is_checked: bool = False) -> Path | None:
     """The library of the sources as they are now; None when nobody has built it."""
-    sources = sources_of(folder)
-    path = folder / (library_name(sources, is_checked=is_checked) if sources else IN_A_WHEEL)
+    sources = read_sources(folder)
+    path = folder / (library_name(sources, is_checked=is_checked) if sources else WHEEL_LIBRARY_NAME)
     return path if path.exists() else None
 
 
-def sources_of(folder: Path) -> dict[str, bytes]:
+def read_sources(folder: Path) -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in sorted(folder.glob("*.[ch]"))}
 
 
 def library_name(sources: dict[str, bytes], *, is_checked: bool) -> str:
-    how = (CHECKED, CHECKED_LINKING) if is_checked else (FAST, FAST_LINKING)
+    how = (CHECKED_FLAGS, CHECKED_LINK_FLAGS) if is_checked else (FAST_FLAGS, FAST_LINK_FLAGS)
     # The kind of machine as well: a clone may lie on a disk that several of them share.
     where = (sys.platform, os.uname().machine, unicodedata.unidata_version)
-    digest = hashlib.sha256(repr((how, LIBRARIES, where)).encode())
+    digest = hashlib.sha256(repr((how, LIBRARY_FLAGS, where)).encode())
     for name, source in sources.items():
         digest.update(f"\n{name} {len(source)}\n".encode())
         digest.update(source)
     return f"libtenax{'_checked' if is_checked else ''}-{digest.hexdigest()[:16]}.so"
 
 
-def build(out: Path = HERE, *, cc: str | None = None, is_checked: bool = False) -> Path:
+def build(out: Path = SOURCE_DIR, *, cc: str | None = None, is_checked: bool = False) -> Path:
     """The library of the sources beside this file, compiled unless it is there. Others may do the same meanwhile."""
-    sources = sources_of(HERE)
+    sources = read_sources(SOURCE_DIR)
     if not sources:
-        raise NotCompiled(f"there are no C files in {HERE}")
+        raise CompileError(f"there are no C files in {SOURCE_DIR}")
     path = out / library_name(sources, is_checked=is_checked)
     if not path.exists():
         _build(sources, path, cc, is_checked)
@@ -98,27 +98,27 @@ def _build(sources: dict[str, bytes], path: Path, cc: str | None, is_checked: bo
             older.unlink(missing_ok=True)
     # Beside the library: what can be loaded there is what counts, and moving it to its name is one step.
     with tempfile.TemporaryDirectory(prefix=".building-", dir=path.parent) as room:
-        compiler = _find_compiler([cc] if cc else _compilers(), Path(room))
+        compiler = _find_compiler([cc] if cc else _find_compiler_commands(), Path(room))
         # A copy is compiled, so that the digest in the name holds even if somebody writes to a source meanwhile.
         for name, source in sources.items():
             Path(room, name).write_bytes(source)
-        _make_characters(Path(room, CHARACTERS))
-        made = _compile(compiler, Path(room), path.parent / LOG, is_checked)
+        _make_unicode_tables(Path(room, UNICODE_TABLES_NAME))
+        made = _compile(compiler, Path(room), path.parent / LOG_NAME, is_checked)
         made.replace(path)
-    (path.parent / LOG).unlink(missing_ok=True)
+    (path.parent / LOG_NAME).unlink(missing_ok=True)
 
 
-def _make_characters(tables: Path) -> None:
+def _make_unicode_tables(tables: Path) -> None:
     """Made anew unless they are of this Python's edition, or there are none."""
     if not tables.exists() or f'"{unicodedata.unidata_version}"' in tables.read_text():
         return
-    status, made = _run([sys.executable, "-I", str(HERE / "make_unicode.py")], tables.parent)
+    status, made = _run([sys.executable, "-I", str(SOURCE_DIR / "make_unicode.py")], tables.parent)
     if status:
-        raise NotCompiled(f"the tables of characters cannot be made: {made.strip().rpartition(os.linesep)[2]}")
+        raise CompileError(f"the tables of characters cannot be made: {made.strip().rpartition(os.linesep)[2]}")
     tables.write_text(made)
 
 
-def _compilers() -> Iterator[str]:
+def _find_compiler_commands() -> Iterator[str]:
     """The commands to try, best first."""
     import shlex
     import shutil
@@ -137,24 +137,28 @@ def _find_compiler(commands: Iterable[str], room: Path) -> list[str]:
 
     failures = []
     source = room / "trial.c"
-    source.write_text(TRIAL)
+    source.write_text(COMPILER_TEST_SOURCE)
     for command in commands:
         words = shlex.split(command)
         if words[-1:] == ["cc"] and "zig" in " ".join(words[-2:]):
             words.append("-mcpu=baseline")  # else it compiles for this very processor, and a wheel goes to others
-        failure = _fails(words, source)
+        failure = _compiler_failure(words, source)
         if failure is None:
             source.unlink()
             return words
         failures.append(f"{command}: {failure}")
-    raise NoCompiler(f"no C compiler works here ({'; '.join(failures)})" if failures else "there is no C compiler")
+    raise CompilerNotFound(
+        f"no C compiler works here ({'; '.join(failures)})" if failures else "there is no C compiler"
+    )
 
 
-def _fails(compiler: list[str], source: Path) -> str | None:
+def _compiler_failure(compiler: list[str], source: Path) -> str | None:
     import ctypes
 
     library = source.with_name("trial.so")
-    status, said = _run([*compiler, *FAST, *FAST_LINKING, source.name, "-o", library.name, *LIBRARIES], source.parent)
+    status, said = _run(
+        [*compiler, *FAST_FLAGS, *FAST_LINK_FLAGS, source.name, "-o", library.name, *LIBRARY_FLAGS], source.parent
+    )
     if status:
         return _first_error(said)
     try:
@@ -170,22 +174,22 @@ def _compile(compiler: list[str], room: Path, log: Path, is_checked: bool) -> Pa
     """Each file by itself, as many at a time as there are processors; then all together."""
     from concurrent.futures import ThreadPoolExecutor
 
-    flags, linking = (CHECKED, CHECKED_LINKING) if is_checked else (FAST, FAST_LINKING)
+    flags, linking = (CHECKED_FLAGS, CHECKED_LINK_FLAGS) if is_checked else (FAST_FLAGS, FAST_LINK_FLAGS)
     units = sorted(file.name for file in room.glob("*.c"))
     objects = [unit.replace(".c", ".o") for unit in units]
-    link = [*compiler, *flags, *linking, *objects, "-o", "made.so", *LIBRARIES]
+    link = [*compiler, *flags, *linking, *objects, "-o", "made.so", *LIBRARY_FLAGS]
     with ThreadPoolExecutor(os.cpu_count()) as threads:
-        each = list(threads.map(lambda unit: _logged([*compiler, *flags, "-c", unit], room), units))
+        each = list(threads.map(lambda unit: _run_logged([*compiler, *flags, "-c", unit], room), units))
     if not any(status for status, _ in each):
-        each.append(_logged(link, room))
+        each.append(_run_logged(link, room))
     said = "".join(said for status, said in each if status)
     if said:
         log.write_text(said, encoding="utf-8")
-        raise NotCompiled(f"{_first_error(said)} (details: {log})")
+        raise CompileError(f"{_first_error(said)} (details: {log})")
     return room / "made.so"
 
 
-def _logged(command: list[str], folder: Path) -> tuple[int, str]:
+def _run_logged(command: list[str], folder: Path) -> tuple[int, str]:
     status, said = _run(command, folder)
     return status, f"$ {' '.join(command)}\n{said}\n"
 
@@ -220,17 +224,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     parser = argparse.ArgumentParser(description="Builds the kernel of Tenax, and prints where it is.")
     parser.add_argument("--cc", help="the compiler, such as gcc or 'python -m ziglang cc'")
-    parser.add_argument("--out", type=Path, default=HERE, help="the folder of the library (default: this one)")
+    parser.add_argument("--out", type=Path, default=SOURCE_DIR, help="the folder of the library (default: this one)")
     parser.add_argument("--checked", action="store_true", help="with sanitizers, for tests")
     args = parser.parse_args(arguments)
     try:
         print(build(args.out.absolute(), cc=args.cc, is_checked=args.checked))
-    except NoCompiler as missing:
+    except CompilerNotFound as missing:
         print(missing, file=sys.stderr)
         return NO_COMPILER
-    except (NotCompiled, OSError) as error:
+    except (CompileError, OSError) as error:
         print(f"the kernel cannot be built: {error}", file=sys.stderr)
-        return NOT_BUILT
+        return BUILD_FAILED
     return 0
 
 

@@ -89,11 +89,11 @@ static uint32_t marks_at(const Node *element)
     return marks;
 }
 
-uint32_t byline_marks(Page *page)
+uint32_t byline_clauses(Page *page)
 {
     uint32_t marks = 0;
     for (Node *node = page->root; node != NULL; node = next_below(page->root, node)) {
-        look_ahead(node);
+        prefetch_nodes(node);
         if (node->type == NODE_ELEMENT)
             marks |= marks_at(node);
         if (node->tag == TAG_script)

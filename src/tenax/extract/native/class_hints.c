@@ -17,7 +17,7 @@ typedef struct {
     uint32_t bit;
     bool is_at_start, is_at_end;
     bool is_last;               /* of those with the same two first letters */
-} Sign;
+} HintPattern;
 
 typedef struct {
     Text name;
@@ -26,10 +26,10 @@ typedef struct {
 
 /* Where a text is that began as some of the beginnings do; a place of 0 among those after it stands for none. */
 typedef struct {
-    uint8_t said, said_at_edge;
+    uint8_t said, category_at_edge;
     uint16_t after_digits, after_any;
     uint16_t first_edge, edge_count;
-} Step;
+} TrieNode;
 
 typedef struct {
     uint8_t byte;
@@ -39,12 +39,12 @@ typedef struct {
 static struct {
     uint8_t *data;              /* what the others point into */
     uint32_t name_chars, beginning_chars;
-    LIST(Sign) signs;
+    LIST(HintPattern) signs;
     uint16_t first_sign[PAIRS]; /* of those with each two first letters: one more than its number, 0 for none */
     uint32_t tags[TAG_COUNT];
     LIST(Role) roles;
-    LIST(uint32_t) led_by;
-    LIST(Step) steps;
+    LIST(uint32_t) leading_chars;
+    LIST(TrieNode) steps;
     LIST(Edge) edges;
     uint16_t first_steps[256];
 } words;
@@ -80,15 +80,15 @@ static Text next_word(Reader *from)
 /* A list as long as the next number says; an empty one where there is no memory. */
 #define NEXT_LIST(from, list)                                                                                         \
     do {                                                                                                              \
-        (list).count = (list).room = next_number((from), 2);                                                \
+        (list).count = (list).capacity = next_number((from), 2);                                                \
         (list).at = calloc((list).count ? (list).count : 1, sizeof *(list).at);                                       \
         if ((list).at == NULL)                                                                                        \
-            (list).count = (list).room = 0;                                                                           \
+            (list).count = (list).capacity = 0;                                                                           \
     } while (0)
 
 static uint32_t letter_bits(uint8_t letter) { return letter & ((1 << LETTER_BITS) - 1); }
 
-static uint32_t pair_of(const Sign *sign)
+static uint32_t pair_of(const HintPattern *sign)
 {
     return letter_bits(sign->letters[0]) << LETTER_BITS | letter_bits(sign->letters[1]);
 }
@@ -98,7 +98,7 @@ static void read_signs(Reader *from)
 {
     NEXT_LIST(from, words.signs);
     for (uint32_t number = 0; number < words.signs.count; number++) {
-        Sign *sign = &words.signs.at[number];
+        HintPattern *sign = &words.signs.at[number];
         sign->bit = next_number(from, 4);
         sign->is_at_start = next_number(from, 1) != 0;
         sign->is_at_end = next_number(from, 1) != 0;
@@ -136,20 +136,20 @@ static void read_roles(Reader *from)
     }
 }
 
-static void read_led_by(Reader *from)
+static void read_leading_chars(Reader *from)
 {
-    NEXT_LIST(from, words.led_by);
-    for (uint32_t number = 0; number < words.led_by.count; number++)
-        words.led_by.at[number] = next_number(from, 4);
+    NEXT_LIST(from, words.leading_chars);
+    for (uint32_t number = 0; number < words.leading_chars.count; number++)
+        words.leading_chars.at[number] = next_number(from, 4);
 }
 
 static void read_beginnings(Reader *from)
 {
     NEXT_LIST(from, words.steps);
     for (uint32_t number = 0; number < words.steps.count; number++) {
-        Step *step = &words.steps.at[number];
+        TrieNode *step = &words.steps.at[number];
         step->said = (uint8_t)next_number(from, 1);
-        step->said_at_edge = (uint8_t)next_number(from, 1);
+        step->category_at_edge = (uint8_t)next_number(from, 1);
         step->after_digits = (uint16_t)next_number(from, 2);
         step->after_any = (uint16_t)next_number(from, 2);
         step->first_edge = (uint16_t)next_number(from, 2);
@@ -166,7 +166,7 @@ static void read_beginnings(Reader *from)
 static bool are_steps_sound(void)
 {
     for (uint32_t number = 0; number < words.steps.count; number++) {
-        const Step *step = &words.steps.at[number];
+        const TrieNode *step = &words.steps.at[number];
         if (step->after_digits >= words.steps.count || step->after_any >= words.steps.count
             || (uint32_t)step->first_edge + step->edge_count > words.edges.count)
             return false;
@@ -179,14 +179,14 @@ static bool are_steps_sound(void)
 
 static void index_first_steps(void)
 {
-    const Step *root = &words.steps.at[0];
+    const TrieNode *root = &words.steps.at[0];
     for (uint32_t place = 0; place < root->edge_count; place++) {
         const Edge *edge = &words.edges.at[root->first_edge + place];
         words.first_steps[edge->byte] = edge->step;
     }
 }
 
-void kernel_set_marks(const uint8_t *data, size_t size)
+void native_set_class_hints(const uint8_t *data, size_t size)
 {
     if (words.data != NULL || size == 0 || (words.data = malloc(size)) == NULL)
         return;
@@ -198,7 +198,7 @@ void kernel_set_marks(const uint8_t *data, size_t size)
     read_signs(&from);
     read_tags(&from);
     read_roles(&from);
-    read_led_by(&from);
+    read_leading_chars(&from);
     read_beginnings(&from);
     if (are_steps_sound())
         index_first_steps();
@@ -206,11 +206,11 @@ void kernel_set_marks(const uint8_t *data, size_t size)
         words.steps.count = 0;
 }
 
-bool marks_are_set(void) { return words.steps.count > 0; }
+bool are_class_hints_set(void) { return words.steps.count > 0; }
 
-uint32_t marks_of_tag(uintptr_t tag) { return tag < TAG_COUNT ? words.tags[tag] : 0; }
+uint32_t find_tag_hints(uintptr_t tag) { return tag < TAG_COUNT ? words.tags[tag] : 0; }
 
-uint32_t marks_of_role(Text role)
+uint32_t find_role_hints(Text role)
 {
     for (uint32_t number = 0; number < words.roles.count; number++) {
         const Role *known = &words.roles.at[number];
@@ -220,7 +220,7 @@ uint32_t marks_of_role(Text role)
     return 0;
 }
 
-static bool is_in(const Sign *sign, const uint8_t *word, uint32_t size, uint32_t at)
+static bool is_in(const HintPattern *sign, const uint8_t *word, uint32_t size, uint32_t at)
 {
     if (sign->size > size - at || (sign->is_at_start && at) || (sign->is_at_end && at + sign->size < size))
         return false;
@@ -231,14 +231,14 @@ static bool is_in(const Sign *sign, const uint8_t *word, uint32_t size, uint32_t
 }
 
 /* Of a word that is letters of ASCII only. */
-static uint32_t marks_of_word(const uint8_t *word, uint32_t size)
+static uint32_t find_word_hints(const uint8_t *word, uint32_t size)
 {
     uint32_t found = 0, pair = letter_bits(word[0]);
     for (uint32_t at = 0; at + FIRST_LETTERS <= size; at++) {
         pair = (pair << LETTER_BITS | letter_bits(word[at + 1])) % PAIRS;
         if (words.first_sign[pair] == 0)
             continue;
-        const Sign *sign = &words.signs.at[words.first_sign[pair] - 1];
+        const HintPattern *sign = &words.signs.at[words.first_sign[pair] - 1];
         do {
             if (is_in(sign, word, size, at))
                 found |= sign->bit;
@@ -267,7 +267,7 @@ static uint32_t end_of_word(Text name, uint32_t at)
     return end;
 }
 
-uint32_t marks_of(Page *page, Text name)
+uint32_t find_name_hints(Page *page, Text name)
 {
     (void)page;
     uint32_t found = 0, at = 0;
@@ -279,16 +279,16 @@ uint32_t marks_of(Page *page, Text name)
             continue;
         }
         uint32_t end = end_of_word(name, at);
-        found |= marks_of_word(name.at + at, end - at);
+        found |= find_word_hints(name.at + at, end - at);
         at = end;
     }
     return found;
 }
 
-static bool is_led_by(uint32_t character)
+static bool is_leading_char(uint32_t character)
 {
-    for (uint32_t number = 0; number < words.led_by.count; number++)
-        if (words.led_by.at[number] == character)
+    for (uint32_t number = 0; number < words.leading_chars.count; number++)
+        if (words.leading_chars.at[number] == character)
             return true;
     return false;
 }
@@ -296,7 +296,7 @@ static bool is_led_by(uint32_t character)
 static Text without_leading(Text text)
 {
     uint32_t size;
-    while (text.size && !is_lower(*text.at) && is_led_by(character_at(text.at, text.at + text.size, &size))) {
+    while (text.size && !is_lower(*text.at) && is_leading_char(character_at(text.at, text.at + text.size, &size))) {
         text.at += size;
         text.size -= size;
     }
@@ -309,20 +309,20 @@ static uint32_t earlier(uint32_t one, uint32_t other)
     return one == 0 || (other != 0 && other < one) ? other : one;
 }
 
-static uint32_t said_from(uint32_t place, const uint8_t *at, const uint8_t *end);
+static uint32_t match_from(uint32_t place, const uint8_t *at, const uint8_t *end);
 
-static uint32_t said_after_digits(uint32_t place, const uint8_t *at, const uint8_t *end)
+static uint32_t match_after_digits(uint32_t place, const uint8_t *at, const uint8_t *end)
 {
     uint32_t size, digits = 0;
     for (; at < end && is_decimal(character_at(at, end, &size)); digits++)
         at += size;
-    return digits ? said_from(place, at, end) : 0;
+    return digits ? match_from(place, at, end) : 0;
 }
 
-static uint32_t said_after_any(uint32_t place, const uint8_t *at, const uint8_t *end)
+static uint32_t match_after_any(uint32_t place, const uint8_t *at, const uint8_t *end)
 {
     uint32_t size, character = character_at(at, end, &size);
-    return character != '\n' ? said_from(place, at + size, end) : 0;
+    return character != '\n' ? match_from(place, at + size, end) : 0;
 }
 
 static bool is_edge(const uint8_t *at, const uint8_t *end)
@@ -335,7 +335,7 @@ static uint32_t next_step(uint32_t place, uint8_t byte)
 {
     if (place == 0)
         return words.first_steps[byte];
-    const Step *step = &words.steps.at[place];
+    const TrieNode *step = &words.steps.at[place];
     for (uint32_t number = 0; number < step->edge_count; number++)
         if (words.edges.at[step->first_edge + number].byte == byte)
             return words.edges.at[step->first_edge + number].step;
@@ -344,27 +344,27 @@ static uint32_t next_step(uint32_t place, uint8_t byte)
 
 /* The first of the beginnings that the text goes on with. It calls itself only after digits and after any character,
  * of which no beginning has more than one or two. */
-static uint32_t said_from(uint32_t place, const uint8_t *at, const uint8_t *end)
+static uint32_t match_from(uint32_t place, const uint8_t *at, const uint8_t *end)
 {
     uint32_t found = 0;
     for (;;) {
-        const Step *step = &words.steps.at[place];
+        const TrieNode *step = &words.steps.at[place];
         found = earlier(found, step->said);
-        if (step->said_at_edge && is_edge(at, end))
-            found = earlier(found, step->said_at_edge);
+        if (step->category_at_edge && is_edge(at, end))
+            found = earlier(found, step->category_at_edge);
         if (at == end)
             return found;
         if (step->after_digits)
-            found = earlier(found, said_after_digits(step->after_digits, at, end));
+            found = earlier(found, match_after_digits(step->after_digits, at, end));
         if (step->after_any)
-            found = earlier(found, said_after_any(step->after_any, at, end));
+            found = earlier(found, match_after_any(step->after_any, at, end));
         place = next_step(place, *at++);
         if (place == 0)
             return found;
     }
 }
 
-uint32_t beginning_of(Page *page, Text lowered)
+uint32_t classify_beginning(Page *page, Text lowered)
 {
     (void)page;
     Text begins = without_leading(lowered);
@@ -372,5 +372,5 @@ uint32_t beginning_of(Page *page, Text lowered)
         return 0;
     if (begins.size > words.beginning_chars)
         begins = first_characters(begins, words.beginning_chars);
-    return said_from(0, begins.at, begins.at + begins.size);
+    return match_from(0, begins.at, begins.at + begins.size);
 }

@@ -5,12 +5,12 @@
 #include "dom.h"
 
 /* Takes the words, once for the process; what is given later is ignored. */
-void kernel_set_marks(const uint8_t *data, size_t size);
+void native_set_class_hints(const uint8_t *data, size_t size);
 
-bool marks_are_set(void);
+bool are_class_hints_set(void);
 
 /* What an element is marked with by its name and by its role alone. */
-uint32_t marks_of_tag(uintptr_t tag);
-uint32_t marks_of_role(Text role);
+uint32_t find_tag_hints(uintptr_t tag);
+uint32_t find_role_hints(Text role);
 
 #endif

@@ -17,7 +17,7 @@
 #define MOST_EXITS 64
 #define LANES 8             /* rows side by side */
 #define TREES_AT_ONCE 16    /* so many, and a group of rows, stay near at hand while they are worked with */
-#define PAGE_BLOCKS 3       /* the place of "page blocks" in outline.OF_PAGE */
+#define PAGE_BLOCKS 3       /* the place of "page blocks" in layout.OF_PAGE */
 
 typedef struct {
     double threshold;
@@ -221,7 +221,7 @@ static bool read_tables(Data *data)
            && read_forest(data, &learned.of_others, numbers, ROW_NUMBERS);
 }
 
-void kernel_set_tables(const uint8_t *data, size_t size)
+void native_set_decision_trees(const uint8_t *data, size_t size)
 {
     if (learned.is_set)
         return;
@@ -247,10 +247,10 @@ void read_kind(Page *page)
     if (!learned.is_set)
         page_fail(&page->arena, "no tables");
     page->kind = KIND_NONE;
-    if (page->outline.numbers[PAGE_BLOCKS] == 0)
+    if (page->layout.numbers[PAGE_BLOCKS] == 0)
         return;
     double numbers[KIND_NUMBERS], best = 0;
-    memcpy(numbers, page->outline.numbers, sizeof page->outline.numbers);
+    memcpy(numbers, page->layout.numbers, sizeof page->layout.numbers);
     memcpy(numbers + PAGE_NUMBERS, page->hints.address, sizeof page->hints.address);
     for (uint32_t kind = 0; kind < learned.kind_count; kind++) {
         const Forest *forest = &learned.kinds[kind];
@@ -264,10 +264,10 @@ void read_kind(Page *page)
     }
 }
 
-Rows rows_for(Arena *arena, uint32_t room)
+Rows rows_for(Arena *arena, uint32_t capacity)
 {
-    size_t groups = ((size_t)room + LANES - 1) / LANES;
-    return (Rows){take(arena, groups * LANES * ROW_NUMBERS * sizeof(double)), 0, room};
+    size_t groups = ((size_t)capacity + LANES - 1) / LANES;
+    return (Rows){arena_alloc(arena, groups * LANES * ROW_NUMBERS * sizeof(double)), 0, capacity};
 }
 
 /* Where a row has its first number; the others follow each LANES on. */
@@ -278,7 +278,7 @@ static inline double *row_at(const Rows *rows, uint32_t row)
 
 void add_row(Arena *arena, Rows *rows, const double numbers[ROW_NUMBERS])
 {
-    double *row = row_at(rows, bounded_place(arena, rows->count, rows->room));
+    double *row = row_at(rows, check_index(arena, rows->count, rows->capacity));
     /* The last rows are worked with as a group too. */
     if (rows->count % LANES == 0)
         memset(row, 0, sizeof *row * LANES * ROW_NUMBERS);
@@ -382,15 +382,15 @@ const double *row_sums(Page *page, Rows *rows, bool is_article)
     const Forest *forest = is_article ? &learned.of_articles : &learned.of_others;
     const Exit *exit = forest->exits, *no_exit = forest->exits + forest->exit_count;
     size_t count = (size_t)rows->count + LANES;     /* sums are added for a whole group */
-    double *found = take(&page->arena, count * sizeof *found);
-    Unsure unsure = {take_cleared(&page->arena, count, sizeof(double)), take(&page->arena, count * sizeof(uint32_t))};
+    double *found = arena_alloc(&page->arena, count * sizeof *found);
+    Unsure unsure = {arena_calloc(&page->arena, count, sizeof(double)), arena_alloc(&page->arena, count * sizeof(uint32_t))};
     for (uint32_t row = 0; row < rows->count; row++)
         unsure.places[row] = row;
     for (uint32_t tree = 0, stop; tree < forest->count && rows->count > 0; tree = stop) {
         stop = forest->count - tree > TREES_AT_ONCE ? tree + TREES_AT_ONCE : forest->count;
         if (exit < no_exit && exit->after < stop)
             stop = (uint32_t)exit->after;
-        add_trees(forest, tree, stop, page->outline.numbers, rows, unsure.sums);
+        add_trees(forest, tree, stop, page->layout.numbers, rows, unsure.sums);
         if (exit < no_exit && exit->after == stop)
             take_out_sure(exit++, rows, &unsure, found);
     }

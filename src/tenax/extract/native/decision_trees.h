@@ -11,7 +11,7 @@
 
 /* Takes the tables as forest.py lays them out, once for the process: a second call does nothing. Where the data is not
  * as it should be, every page is given up. */
-void kernel_set_tables(const uint8_t *data, size_t size);
+void native_set_decision_trees(const uint8_t *data, size_t size);
 
 bool is_article_kind(const Page *page);
 bool is_forum_kind(const Page *page);
@@ -19,10 +19,10 @@ bool is_forum_kind(const Page *page);
 /* The numbers of blocks, to be summed all at once. */
 typedef struct {
     double *numbers;        /* of eight rows side by side: their first numbers, their second, ...; then eight more */
-    uint32_t count, room;
+    uint32_t count, capacity;
 } Rows;
 
-Rows rows_for(Arena *arena, uint32_t room);
+Rows rows_for(Arena *arena, uint32_t capacity);
 void add_row(Arena *arena, Rows *rows, const double numbers[ROW_NUMBERS]);
 
 /* The sum of each row, by the table for articles or by that for all other pages. Uses up the rows. */

@@ -4,7 +4,7 @@ Numbers are as the machine has them. First three of 32 bits: the places of artic
 pages, and how many kinds there are. Then the tables: one for each kind, that for the blocks of articles, that for the
 blocks of other pages. A table is four numbers of 32 bits (trees, signs, values, exits), its signs in 16 bits each, its
 values as doubles, and three doubles for each exit. A tree lies in preorder: a node, what to do up to its threshold,
-what to do above it. Each node has a value, its threshold or its answer, and for that the sign `_VALUE`; one that has a
+what to do above it. Each node has a value, its threshold or its answer, and for that the sign `_VALUE_SIGN`; one that has a
 threshold has the place of its feature as a sign before.
 """
 
@@ -17,43 +17,43 @@ from typing import Final
 import msgspec
 
 from tenax.extract.article import page_type, select
-from tenax.extract.article.decision_trees import written
-from tenax.extract.article.features import OF_BLOCK, OF_BOX, OF_PAGE
+from tenax.extract.article.decision_trees import read_table_file
+from tenax.extract.article.features import BLOCK_FEATURES, BOX_FEATURES, PAGE_FEATURES
 from tenax.model import PageKind, Value
 
-_VALUE: Final = 0xFFFF
+_VALUE_SIGN: Final = 0xFFFF
 _BRACKETS: Final = b"[]"
 
 
-class _Written(Value, frozen=True):
+class _RawTable(Value, frozen=True):
     """A `trees.Table` with its trees as they are written: without brackets, that is their preorder."""
 
     trees: msgspec.Raw
     exits: tuple[tuple[float, float, float], ...] = ()
 
 
-def tables_data() -> bytes:
+def pack_decision_trees() -> bytes:
     """All tables. Made from text, for building trees and taking them apart would take half as long again."""
-    of_kinds, kept = _written(page_type.TABLES), _written(select.TABLES)
+    of_kinds, kept = _read_tables(page_type.TABLES_FILE), _read_tables(select.TABLES_FILE)
     names = list(of_kinds)
-    of_page = {name: place for place, name in enumerate(page_type.OF_KIND)}
-    of_block = {name: place for place, name in enumerate((*OF_BLOCK, *OF_BOX, *OF_PAGE))}
+    of_page = {name: place for place, name in enumerate(page_type.KIND_FEATURES)}
+    of_block = {name: place for place, name in enumerate((*BLOCK_FEATURES, *BOX_FEATURES, *PAGE_FEATURES))}
     return b"".join((
         array("I", (names.index(PageKind.ARTICLE), names.index(PageKind.FORUM), len(names))).tobytes(),
-        *(_flat(table, of_page) for table in of_kinds.values()),
-        _flat(kept["article"], of_block),
-        _flat(kept["other"], of_block),
+        *(_pack_table(table, of_page) for table in of_kinds.values()),
+        _pack_table(kept["article"], of_block),
+        _pack_table(kept["other"], of_block),
     ))  # fmt: skip
 
 
-def _written(name: str) -> dict[str, _Written]:
-    return msgspec.json.decode(written(name), type=dict[str, _Written])
+def _read_tables(name: str) -> dict[str, _RawTable]:
+    return msgspec.json.decode(read_table_file(name), type=dict[str, _RawTable])
 
 
-def _flat(table: _Written, places: Mapping[str, int]) -> bytes:
+def _pack_table(table: _RawTable, feature_indexes: Mapping[str, int]) -> bytes:
     text = bytes(table.trees)
     items = msgspec.json.decode(b"[%b]" % text.translate(None, _BRACKETS), type=list[float | str])
-    signs = array("H", [places[item] if isinstance(item, str) else _VALUE for item in items])
+    signs = array("H", [feature_indexes[item] if isinstance(item, str) else _VALUE_SIGN for item in items])
     values = array("d", [item for item in items if isinstance(item, float)])
     exits = array("d", [number for one in table.exits for number in one])
     thresholds = len(signs) - len(values)

@@ -5,7 +5,7 @@ Text known_names[KNOWN_NAMES];
 
 static Lexbor lexbor;
 
-void kernel_set_lexbor(const Lexbor *functions)
+void native_set_lexbor(const Lexbor *functions)
 {
     lexbor = *functions;
     for (uintptr_t number = 0; number < KNOWN_NAMES; number++) {
@@ -25,7 +25,7 @@ static bool is_same(Text text, const uint8_t *at, size_t size)
     return text.size == size && memcmp(text.at, at, size) == 0;
 }
 
-bool kernel_mirrors_attributes(Node *element)
+bool native_attributes_match(Node *element)
 {
     Attribute *one = ((const Element *)element)->first_attribute;
     if (one != lexbor.first_attribute(element))
@@ -56,7 +56,7 @@ bool find_attribute(const Node *node, const char *name, Text *value)
     return false;
 }
 
-Text attribute_of(const Node *node, const char *name)
+Text get_attribute(const Node *node, const char *name)
 {
     Text value;
     find_attribute(node, name, &value);

@@ -87,10 +87,10 @@ typedef struct {
 } Lexbor;
 
 /* Takes the functions, once, and the names that lexbor has numbers for. */
-void kernel_set_lexbor(const Lexbor *functions);
+void native_set_lexbor(const Lexbor *functions);
 
 /* Whether our picture of an element's attributes is what lexbor says of them. */
-bool kernel_mirrors_attributes(Node *element);
+bool native_attributes_match(Node *element);
 
 #define KNOWN_NAMES 256
 #define SHORT_NAME 16
@@ -145,7 +145,7 @@ static inline bool each_attribute(const Node *node, Attribute **one, Text *name,
 #define AHEAD_BYTES 2048
 #define AHEAD_LINES 6
 #define LINE_BYTES 64
-static inline void look_ahead(const Node *node)
+static inline void prefetch_nodes(const Node *node)
 {
     for (uintptr_t line = 0; line < AHEAD_LINES; line++)
         __builtin_prefetch((const void *)((uintptr_t)node + AHEAD_BYTES + line * LINE_BYTES));
@@ -166,7 +166,7 @@ static inline Node *next_below(const Node *root, Node *node)
 bool find_attribute(const Node *node, const char *name, Text *value);
 
 /* The value of an attribute; `at` is NULL where there is none. */
-Text attribute_of(const Node *node, const char *name);
+Text get_attribute(const Node *node, const char *name);
 
 static inline bool text_is(Text text, const char *literal)
 {

@@ -1,5 +1,5 @@
 /* The numbers by which a block is judged: its own, those of the boxes around it, and those of the page. */
-#include "judging.h"
+#include "scoring.h"
 
 #include "table.h"
 #include "decision_trees.h"
@@ -10,22 +10,22 @@
 #define NOWHERE 999         /* how far a block is from a title that is not shown */
 #define SIZE_CLASSES 1024
 
-/* outline.ways_from: from one box to each, how many steps up to a box that holds both, and how many from there down. */
+/* layout.box_distances: from one box to each, how many steps up to a box that holds both, and how many from there down. */
 typedef struct {
     int32_t up, down;       /* `up` is -1 where the way is not known yet */
-} Way;
+} BoxDistance;
 
 /* How many blocks stand in boxes of the same name within boxes of the same name, and what they are like. */
 typedef struct {
     double times, chars, linked;
-} Alike;
+} SimilarBlocks;
 
 struct Features {
-    Judging *judging;
-    Way *from_top, *from_top2;      /* of each box that holds text */
+    Scoring *scoring;
+    BoxDistance *from_top, *from_top2;      /* of each box that holds text */
     double peak;
     Numbers names;                  /* of each block, its place in `alike` */
-    LIST(Alike) alike;
+    LIST(SimilarBlocks) alike;
     Numbers same;                   /* of each block, how often its text stands on the page */
     Table title_words;
     uint64_t title_signs;           /* the signs that its words have, as bits */
@@ -35,23 +35,23 @@ struct Features {
     int64_t heading_at;
 };
 
-static Way *ways_from(Page *page, uint32_t top)
+static BoxDistance *box_distances(Page *page, uint32_t top)
 {
     Arena *arena = &page->arena;
     const Numbers *parents = &page->walk.box_parents;
-    Way *ways = take(arena, (size_t)parents->count * sizeof *ways);
+    BoxDistance *ways = arena_alloc(arena, (size_t)parents->count * sizeof *ways);
     memset(ways, 0xFF, (size_t)parents->count * sizeof *ways);
-    uint32_t at = bounded_place(arena, top, parents->count);
+    uint32_t at = check_index(arena, top, parents->count);
     for (int32_t steps = 0; ways[at].up < 0; steps++) {
-        ways[at] = (Way){steps, 0};
-        at = bounded_place(arena, parents->at[at], parents->count);
+        ways[at] = (BoxDistance){steps, 0};
+        at = check_index(arena, parents->at[at], parents->count);
     }
-    for (uint32_t place = 0; place < page->outline.full.count; place++) {
-        uint32_t box = bounded_place(arena, page->outline.full.at[place], parents->count);
+    for (uint32_t place = 0; place < page->layout.full.count; place++) {
+        uint32_t box = check_index(arena, page->layout.full.at[place], parents->count);
         /* Outer boxes come before inner ones. */
         if (ways[box].up < 0) {
-            Way outer = ways[bounded_place(arena, parents->at[box], parents->count)];
-            ways[box] = (Way){outer.up, outer.down + 1};
+            BoxDistance outer = ways[check_index(arena, parents->at[box], parents->count)];
+            ways[box] = (BoxDistance){outer.up, outer.down + 1};
         }
     }
     return ways;
@@ -62,36 +62,36 @@ typedef struct {
     uint32_t own, around;
 } Names;
 
-static void find_alike(Features *features)
+static void count_similar_blocks(Features *features)
 {
-    Page *page = features->judging->page;
+    Page *page = features->scoring->page;
     Arena *arena = &page->arena;
-    const Numbers *styles = &page->outline.styles;
+    const Numbers *styles = &page->layout.styles;
     uint32_t count = page->blocks.boxes.count, last_box = UINT32_MAX, number = 0;
-    Table known = table_for(arena, count);
-    Names *names = take(arena, (size_t)count * sizeof *names);
+    Table known = make_table(arena, count);
+    Names *names = arena_alloc(arena, (size_t)count * sizeof *names);
     FILL(arena, features->names, count);
     for (uint32_t at = 0; at < count; at++) {
         uint32_t box = page->blocks.boxes.at[at];
         if (box != last_box) {
             last_box = box;
             names[at] = (Names){AT(arena, *styles, box), AT(arena, *styles, AT(arena, page->walk.box_parents, box))};
-            number = number_of(arena, &known, (Text){(const uint8_t *)&names[at], sizeof *names});
+            number = add_key(arena, &known, (Text){(const uint8_t *)&names[at], sizeof *names});
             if (number == features->alike.count)
-                ADD(arena, features->alike, (Alike){0});
+                ADD(arena, features->alike, (SimilarBlocks){0});
         }
         features->names.at[at] = number;
-        Alike *alike = &AT(arena, features->alike, number);
+        SimilarBlocks *alike = &AT(arena, features->alike, number);
         alike->times++;
         alike->chars += AT(arena, page->blocks.chars, at);
-        alike->linked += AT(arena, features->judging->shares, at);
+        alike->linked += AT(arena, features->scoring->shares, at);
     }
 }
 
 /* Counts how often each text comes. Most texts are the only one of their size and need not be looked at. */
 static void count_same(Features *features)
 {
-    Page *page = features->judging->page;
+    Page *page = features->scoring->page;
     Arena *arena = &page->arena;
     const Texts *texts = &page->blocks.texts;
     uint32_t sizes[SIZE_CLASSES] = {0}, doubtful = 0;
@@ -100,12 +100,12 @@ static void count_same(Features *features)
     if (doubtful > texts->count)
         doubtful = texts->count;
     FILL(arena, features->same, texts->count);
-    Table known = table_for(arena, doubtful);
+    Table known = make_table(arena, doubtful);
     Numbers times = {0}, numbers;
     FILL(arena, numbers, texts->count);
     for (uint32_t at = 0; at < texts->count; at++) {
         if (sizes[texts->at[at].size % SIZE_CLASSES] > 1) {
-            uint32_t number = number_of(arena, &known, texts->at[at]);
+            uint32_t number = add_key(arena, &known, texts->at[at]);
             if (number == times.count)
                 ADD(arena, times, 0);
             AT(arena, times, number)++;
@@ -117,16 +117,16 @@ static void count_same(Features *features)
 }
 
 /* One of 64 bits, by which most words are told apart. */
-static inline uint64_t sign_of(Text word) { return (uint64_t)1 << ((word.at[0] * 7u + word.size) % 64); }
+static inline uint64_t word_bit(Text word) { return (uint64_t)1 << ((word.at[0] * 7u + word.size) % 64); }
 
 static void read_title_words(Features *features)
 {
-    Page *page = features->judging->page;
+    Page *page = features->scoring->page;
     Text title = page->hints.title;
-    features->title_words = table_for(&page->arena, title.size / 2 + 1);
-    for (Text word; take_word(&title, &word);) {
-        number_of(&page->arena, &features->title_words, word);
-        features->title_signs |= sign_of(word);
+    features->title_words = make_table(&page->arena, title.size / 2 + 1);
+    for (Text word; next_split_word(&title, &word);) {
+        add_key(&page->arena, &features->title_words, word);
+        features->title_signs |= word_bit(word);
     }
     FILL(&page->arena, features->seen_in, features->title_words.count);
 }
@@ -137,10 +137,10 @@ static double share_of_title(Features *features, uint32_t block, Text lowered)
     uint32_t count = features->title_words.count, found = 0;
     if (count == 0)
         return 0.0;
-    for (Text word; take_word(&lowered, &word);) {
-        if (!(features->title_signs & sign_of(word)))
+    for (Text word; next_split_word(&lowered, &word);) {
+        if (!(features->title_signs & word_bit(word)))
             continue;
-        uint32_t number = known_number(&features->title_words, word);
+        uint32_t number = find_key(&features->title_words, word);
         if (number != NO_KEY && features->seen_in.at[number] != block + 1) {
             features->seen_in.at[number] = block + 1;
             found++;
@@ -149,26 +149,26 @@ static double share_of_title(Features *features, uint32_t block, Text lowered)
     return (double)found / count;
 }
 
-Features *features_of(Judging *judging)
+Features *make_features(Scoring *scoring)
 {
-    Page *page = judging->page;
+    Page *page = scoring->page;
     Arena *arena = &page->arena;
-    const Outline *outline = &page->outline;
-    Features *features = take_cleared(arena, 1, sizeof *features);
-    features->judging = judging;
-    features->from_top = ways_from(page, outline->top);
-    features->from_top2 = outline->top2 == outline->top ? features->from_top : ways_from(page, outline->top2);
-    double peak = AT(arena, outline->points2, outline->top2);
+    const PageLayout *layout = &page->layout;
+    Features *features = arena_calloc(arena, 1, sizeof *features);
+    features->scoring = scoring;
+    features->from_top = box_distances(page, layout->top);
+    features->from_top2 = layout->rule_top == layout->top ? features->from_top : box_distances(page, layout->rule_top);
+    double peak = AT(arena, layout->rule_points, layout->rule_top);
     features->peak = peak > 1.0 ? peak : 1.0;
-    find_alike(features);
+    count_similar_blocks(features);
     count_same(features);
     read_title_words(features);
-    features->first = AT(arena, page->blocks.first_of_run, AT(arena, page->walk.box_firsts, outline->top));
-    features->end = AT(arena, page->blocks.first_of_run, AT(arena, page->walk.box_ends, outline->top));
+    features->first = AT(arena, page->blocks.first_of_run, AT(arena, page->walk.box_starts, layout->top));
+    features->end = AT(arena, page->blocks.first_of_run, AT(arena, page->walk.box_ends, layout->top));
     return features;
 }
 
-void features_restart(Features *features)
+void reset_features(Features *features)
 {
     features->heading = features->heading_level = features->strangers = 0;
     features->heading_at = -1;
@@ -179,14 +179,14 @@ void features_restart(Features *features)
 /* For each mark: 3 if the box itself has it, 2 if its parent or grandparent, 1 if one further up, else 0. */
 static void put_levels(double *row, uint32_t own, uint32_t near, uint32_t above)
 {
-    memset(row, 0, MARK_COUNT * sizeof *row);
-    for (uint32_t left = (own | near | above) & (((uint32_t)1 << MARK_COUNT) - 1); left != 0; left &= left - 1) {
+    memset(row, 0, HINT_COUNT * sizeof *row);
+    for (uint32_t left = (own | near | above) & (((uint32_t)1 << HINT_COUNT) - 1); left != 0; left &= left - 1) {
         uint32_t bit = left & -left;
         row[__builtin_ctz(left)] = own & bit ? 3 : near & bit ? 2 : 1;
     }
 }
 
-static double *put_facts(double *row, const Facts *facts)
+static double *put_facts(double *row, const BoxStats *facts)
 {
     memcpy(row, facts, sizeof *facts);
     return row + sizeof *facts / sizeof *row;
@@ -194,27 +194,27 @@ static double *put_facts(double *row, const Facts *facts)
 
 static void put_box(const Features *features, uint32_t box, double *row)
 {
-    Page *page = features->judging->page;
+    Page *page = features->scoring->page;
     Arena *arena = &page->arena;
-    const Outline *outline = &page->outline;
-    const Numbers *parents = &page->walk.box_parents, *own = &outline->own;
+    const PageLayout *layout = &page->layout;
+    const Numbers *parents = &page->walk.box_parents, *own = &layout->own;
     uint32_t parent = AT(arena, *parents, box), second = AT(arena, *parents, parent);
     uint32_t near = AT(arena, *own, box) | AT(arena, *own, parent) | AT(arena, *own, second);
-    put_levels(row, AT(arena, *own, box), near, AT(arena, outline->all, box));
-    row = put_facts(row + MARK_COUNT, &AT(arena, outline->facts, box));
-    row = put_facts(row, &AT(arena, outline->facts, parent));
-    row = put_facts(row, &AT(arena, outline->facts, second));
-    row = put_facts(row, &AT(arena, outline->facts, AT(arena, *parents, second)));
-    *row++ = AT(arena, outline->depth, box);
+    put_levels(row, AT(arena, *own, box), near, AT(arena, layout->all, box));
+    row = put_facts(row + HINT_COUNT, &AT(arena, layout->facts, box));
+    row = put_facts(row, &AT(arena, layout->facts, parent));
+    row = put_facts(row, &AT(arena, layout->facts, second));
+    row = put_facts(row, &AT(arena, layout->facts, AT(arena, *parents, second)));
+    *row++ = AT(arena, layout->depth, box);
     *row++ = features->from_top[box].up;
     *row++ = features->from_top[box].down;
     *row++ = features->from_top2[box].up;
     *row++ = features->from_top2[box].down;
-    double points = AT(arena, outline->points2, box);
-    if (AT(arena, outline->points2, parent) > points)
-        points = AT(arena, outline->points2, parent);
-    if (AT(arena, outline->points2, second) > points)
-        points = AT(arena, outline->points2, second);
+    double points = AT(arena, layout->rule_points, box);
+    if (AT(arena, layout->rule_points, parent) > points)
+        points = AT(arena, layout->rule_points, parent);
+    if (AT(arena, layout->rule_points, second) > points)
+        points = AT(arena, layout->rule_points, second);
     *row = points / features->peak;
 }
 
@@ -238,11 +238,11 @@ static bool is_ended(Arena *arena, Text text)
 /* Length, share of links and tag of a neighbour; -1 where there is none. */
 static double *put_neighbour(Features *features, uint32_t block, double *row)
 {
-    Page *page = features->judging->page;
+    Page *page = features->scoring->page;
     bool is_there = block < page->blocks.chars.count;
     *row++ = is_there ? AT(&page->arena, page->blocks.chars, block) : -1.0;
-    *row++ = is_there ? AT(&page->arena, features->judging->shares, block) : -1.0;
-    *row++ = is_there ? AT(&page->arena, page->outline.tags, block) : -1.0;
+    *row++ = is_there ? AT(&page->arena, features->scoring->shares, block) : -1.0;
+    *row++ = is_there ? AT(&page->arena, page->layout.tags, block) : -1.0;
     return row;
 }
 
@@ -250,14 +250,14 @@ static double *put_neighbour(Features *features, uint32_t block, double *row)
  * after it. */
 static uint32_t read_short(Features *features, uint32_t block, uint32_t tag, uint32_t chars, double *in_title)
 {
-    const Said *said = said_by(features->judging, block);
+    const Said *said = said_by(features->scoring, block);
     *in_title = share_of_title(features, block, said->lowered);
     if (is_heading_class(tag)) {
         features->heading = said->beginning;
         features->heading_at = block;
         features->heading_level = tag;
         features->strangers += said->beginning > 0;
-    } else if (is_stranger(said->beginning) && chars < LINE_CHARS) {
+    } else if (is_unrelated_beginning(said->beginning) && chars < LINE_CHARS) {
         features->heading = said->beginning;
         features->heading_at = block;
         features->heading_level = NO_HEADING_TAG;
@@ -268,23 +268,23 @@ static uint32_t read_short(Features *features, uint32_t block, uint32_t tag, uin
 
 bool next_row(Features *features, uint32_t block, double *row)
 {
-    Page *page = features->judging->page;
+    Page *page = features->scoring->page;
     Arena *arena = &page->arena;
     const Blocks *blocks = &page->blocks;
-    const Outline *outline = &page->outline;
-    uint32_t tag = AT(arena, outline->tags, block), chars = AT(arena, blocks->chars, block), beginning = 0;
+    const PageLayout *layout = &page->layout;
+    uint32_t tag = AT(arena, layout->tags, block), chars = AT(arena, blocks->chars, block), beginning = 0;
     double in_title = 0.0;
     if (chars < SHORT_CHARS)
         beginning = read_short(features, block, tag, chars, &in_title);
     if (tag == CLASS_UNREAD)
         return false;
-    const Alike *alike = &AT(arena, features->alike, AT(arena, features->names, block));
+    const SimilarBlocks *alike = &AT(arena, features->alike, AT(arena, features->names, block));
     double whole = AT(arena, blocks->chars_before, blocks->texts.count);
     double place = block;
     *row++ = tag;
     *row++ = chars;
     *row++ = AT(arena, blocks->words, block);
-    *row++ = AT(arena, features->judging->shares, block);
+    *row++ = AT(arena, features->scoring->shares, block);
     *row++ = AT(arena, blocks->link_counts, block);
     *row++ = AT(arena, blocks->pauses, block);
     *row++ = is_ended(arena, AT(arena, blocks->texts, block));
@@ -295,8 +295,8 @@ bool next_row(Features *features, uint32_t block, double *row)
     *row++ = alike->linked / alike->times;
     *row++ = place / blocks->texts.count;
     *row++ = AT(arena, blocks->chars_before, block) / (whole > 1 ? whole : 1);
-    *row++ = place - (outline->title_at >= 0 ? outline->title_at : NOWHERE);
-    *row++ = place - (outline->h1_at >= 0 ? outline->h1_at : NOWHERE);
+    *row++ = place - (layout->title_block >= 0 ? layout->title_block : NOWHERE);
+    *row++ = place - (layout->h1_block >= 0 ? layout->h1_block : NOWHERE);
     *row++ = features->first <= block && block < features->end;
     *row++ = place - features->first;
     *row++ = (double)features->end - 1 - place;

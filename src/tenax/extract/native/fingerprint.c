@@ -87,7 +87,7 @@ static uint32_t crc32_of(const uint8_t *at, size_t size)
     return ~crc;
 }
 
-/* What is left of a text; `to` has room for all of it. */
+/* What is left of a text; `to` has capacity for all of it. */
 static Text translated(Text text, const uint8_t letters[256], uint8_t *to)
 {
     uint32_t size = 0;
@@ -129,8 +129,8 @@ static bool has_ascii_when_lower(Text text)
 /* How many bytes of a mark beyond ASCII begin here: fingerprint._MARKS. */
 static uint32_t mark_at(const uint8_t *at, const uint8_t *end)
 {
-    size_t room = (size_t)(end - at);
-    if (room < 2)
+    size_t capacity = (size_t)(end - at);
+    if (capacity < 2)
         return 0;
     switch (at[0]) {
     case 0xC2:
@@ -140,13 +140,13 @@ static uint32_t mark_at(const uint8_t *at, const uint8_t *end)
     case 0xDB:
         return at[1] == 0x94 ? 2 : 0;
     case 0xE0:
-        return room >= 3 && at[1] == 0xA5 && at[2] == 0xA4 ? 3 : 0;
+        return capacity >= 3 && at[1] == 0xA5 && at[2] == 0xA4 ? 3 : 0;
     case 0xE2:
-        return room >= 3 && (at[1] == 0x80 || at[1] == 0x81) ? 3 : 0;
+        return capacity >= 3 && (at[1] == 0x80 || at[1] == 0x81) ? 3 : 0;
     case 0xE3:
-        return room >= 3 && (at[1] == 0x80 || (at[1] == 0x83 && at[2] == 0xBB)) ? 3 : 0;
+        return capacity >= 3 && (at[1] == 0x80 || (at[1] == 0x83 && at[2] == 0xBB)) ? 3 : 0;
     case 0xEF:
-        return room >= 3 && (at[1] == 0xBC || at[1] == 0xBD) ? 3 : 0;
+        return capacity >= 3 && (at[1] == 0xBC || at[1] == 0xBD) ? 3 : 0;
     default:
         return 0;
     }
@@ -154,7 +154,7 @@ static uint32_t mark_at(const uint8_t *at, const uint8_t *end)
 
 static Text without_marks(Arena *arena, Text text)
 {
-    uint8_t *made = take(arena, text.size), *out = made;
+    uint8_t *made = arena_alloc(arena, text.size), *out = made;
     const uint8_t *at = text.at, *end = text.at + text.size;
     while (at < end) {
         uint32_t size = *at >= 0x80 ? mark_at(at, end) : 0;
@@ -184,19 +184,19 @@ static uint32_t eastern_of(Text text)
 static Text letters_of(Arena *arena, Text text, uint32_t *window)
 {
     *window = WINDOW;
-    Text latin = translated(text, ascii_letters, take(arena, text.size));
-    uint32_t foreign = 2 * (text.size - length_of(text));
+    Text latin = translated(text, ascii_letters, arena_alloc(arena, text.size));
+    uint32_t foreign = 2 * (text.size - count_characters(text));
     if (foreign == 0 || (foreign <= FOREIGN_SHARE * (latin.size + foreign) && !has_ascii_when_lower(text)))
         return latin;
     text = lowered(arena, text);
-    uint8_t *room = take(arena, text.size);
-    latin = translated(text, ascii_letters, room);
+    uint8_t *capacity = arena_alloc(arena, text.size);
+    latin = translated(text, ascii_letters, capacity);
     if (is_latin(latin.size, count_of(text, all_letters)))
         return latin;
     text = without_marks(arena, text);
     if (is_latin(latin.size, count_of(text, all_letters)))
         return latin;
-    Text letters = translated(text, all_letters, room);
+    Text letters = translated(text, all_letters, capacity);
     if (4 * eastern_of(text) > letters.size)
         *window = EASTERN_WINDOW;
     return letters;
@@ -255,7 +255,7 @@ Text near_fingerprint(Arena *arena, Text text)
         return (Text){NULL, 0};
     Bins bins;
     fill_bins(&bins, letters, window);
-    uint8_t *made = take(arena, FINGERPRINT_BYTES);
+    uint8_t *made = arena_alloc(arena, FINGERPRINT_BYTES);
     /* An empty bin borrows from the next one that is not; the last ones from the first. */
     uint32_t first = 0;
     while (first < BINS - 1 && !bins.is_full[first])

@@ -5,19 +5,19 @@
 
 #define MAX_SCRIPTS 30
 #define MAX_HEADINGS 10
-#define MAX_TOLD 5          /* attributes of one element */
+#define MAX_METADATA_ATTRIBUTES 5          /* attributes of one element */
 #define MAX_STAMP_LETTERS 8
 
-/* html.TOLD: the attributes in which an element tells what the page is. */
+/* html.METADATA_ATTRIBUTES: the attributes in which an element tells what the page is. */
 typedef struct {
     uint32_t tag;
     uint32_t count;
-    const char *names[MAX_TOLD];
-} Told;
+    const char *names[MAX_METADATA_ATTRIBUTES];
+} MetadataAttributes;
 
 enum { META_CONTENT = 0 };
 enum { LINK_REL = 0, LINK_HREF = 1 };
-static const Told TOLD[] = {
+static const MetadataAttributes METADATA_ATTRIBUTES[] = {
     {TAG_base, 1, {"href"}},
     {TAG_link, 3, {"rel", "href", "type"}},
     {TAG_meta, 5, {"content", "name", "property", "itemprop", "http-equiv"}},
@@ -28,27 +28,27 @@ static const Told TOLD[] = {
 /* What one element says, in the order of its names. */
 typedef struct {
     const Node *node;
-    const Told *told;
-    Text values[MAX_TOLD];
-    bool is_there[MAX_TOLD];
+    const MetadataAttributes *told;
+    Text values[MAX_METADATA_ATTRIBUTES];
+    bool is_there[MAX_METADATA_ATTRIBUTES];
     Text text;
-} Telling;
+} MetadataElement;
 
 /* What was told so far: only so much of it is listened to. */
 typedef struct {
     bool has_title, has_base;
     uint32_t scripts;
-} Heard;
+} HeadState;
 
-static const Told *told_by(uintptr_t tag)
+static const MetadataAttributes *attributes_for_tag(uintptr_t tag)
 {
-    for (size_t n = 0; n < sizeof TOLD / sizeof *TOLD; n++)
-        if (TOLD[n].tag == tag)
-            return &TOLD[n];
+    for (size_t n = 0; n < sizeof METADATA_ATTRIBUTES / sizeof *METADATA_ATTRIBUTES; n++)
+        if (METADATA_ATTRIBUTES[n].tag == tag)
+            return &METADATA_ATTRIBUTES[n];
     return NULL;
 }
 
-static void read_attributes(Telling *telling)
+static void read_attributes(MetadataElement *telling)
 {
     Attribute *one = NULL;
     Text name, value;
@@ -66,7 +66,7 @@ static Text first_text(const Node *node)
     return node->first_child != NULL ? node_text(node->first_child) : (Text){NULL, 0};
 }
 
-static bool is_named(const Telling *meta)
+static bool is_named(const MetadataElement *meta)
 {
     for (uint32_t n = META_CONTENT + 1; n < meta->told->count; n++)
         if (meta->values[n].size > 0)
@@ -74,7 +74,7 @@ static bool is_named(const Telling *meta)
     return false;
 }
 
-static bool is_relation_heard(Text rel)
+static bool is_relation_needed(Text rel)
 {
     return has_word(rel, "canonical") || has_word(rel, "alternate") || has_word(rel, "next") || has_word(rel, "feed") ||
            has_word(rel, "image_src");
@@ -82,13 +82,13 @@ static bool is_relation_heard(Text rel)
 
 /* Whether Python would make anything of it. Most elements that could tell something are stylesheets and scripts, and to
  * hand them over takes longer than to look at them. */
-static bool is_heard(Telling *telling, Heard *heard)
+static bool is_needed(MetadataElement *telling, HeadState *heard)
 {
     switch (telling->told->tag) {
     case TAG_meta:
         return telling->values[META_CONTENT].size > 0 && is_named(telling);
     case TAG_link:
-        return telling->is_there[LINK_HREF] && is_relation_heard(telling->values[LINK_REL]);
+        return telling->is_there[LINK_HREF] && is_relation_needed(telling->values[LINK_REL]);
     case TAG_base:
         if (heard->has_base || !telling->is_there[0])
             return false;
@@ -107,7 +107,7 @@ static bool is_heard(Telling *telling, Heard *heard)
     }
 }
 
-static void pack_telling(Pack *pack, const Telling *telling)
+static void pack_metadata_element(Pack *pack, const MetadataElement *telling)
 {
     const Node *parent = telling->node->parent;
     uint32_t there = 0;
@@ -125,22 +125,22 @@ static void pack_telling(Pack *pack, const Telling *telling)
     pack_text(pack, telling->text);
 }
 
-static void pack_tellings(Page *page, Pack *pack)
+static void pack_metadata_elements(Page *page, Pack *pack)
 {
-    LIST(Telling) tellings = {0};
-    Heard heard = {0};
+    LIST(MetadataElement) tellings = {0};
+    HeadState heard = {0};
     for (uint32_t n = 0; n < page->walk.telling.count; n++) {
         const Node *node = page->walk.telling.at[n];
-        Telling telling = {.node = node, .told = told_by(node->tag)};
+        MetadataElement telling = {.node = node, .told = attributes_for_tag(node->tag)};
         if (telling.told == NULL)
             continue;
         read_attributes(&telling);
-        if (is_heard(&telling, &heard))
+        if (is_needed(&telling, &heard))
             ADD(&page->arena, tellings, telling);
     }
     pack_array(pack, tellings.count);
     for (uint32_t n = 0; n < tellings.count; n++)
-        pack_telling(pack, &tellings.at[n]);
+        pack_metadata_element(pack, &tellings.at[n]);
 }
 
 /* What the first boxes say that have one of these tags. */
@@ -159,9 +159,9 @@ static void pack_headings(Page *page, Pack *pack, uint32_t tag, uint32_t other_t
 void pack_head(Page *page, Pack *pack, uint32_t marks)
 {
     pack_array(pack, 6);
-    pack_tellings(page, pack);
-    pack_text(pack, attribute_of(page->root, "lang"));
-    pack_text(pack, attribute_of(page->root, "xml:lang"));
+    pack_metadata_elements(page, pack);
+    pack_text(pack, get_attribute(page->root, "lang"));
+    pack_text(pack, get_attribute(page->root, "xml:lang"));
     pack_headings(page, pack, TAG_h1, TAG_h1);
     pack_headings(page, pack, TAG_h2, TAG_h3);
     pack_int(pack, marks);
@@ -173,7 +173,7 @@ static bool is_name_letter(uint8_t byte) { return ((byte | 0x20) >= 'a' && (byte
 
 /* Whether what follows a word of head._STAMPED begins as head._STAMP says, up to the first digit. Where the script ends
  * before that, the next one may go on with it. */
-static bool may_be_stamp(const uint8_t *at, const uint8_t *end)
+static bool may_be_script_date(const uint8_t *at, const uint8_t *end)
 {
     for (uint32_t n = 0; n < MAX_STAMP_LETTERS && at < end && is_name_letter(*at); n++)
         at++;
@@ -187,23 +187,23 @@ static bool may_be_stamp(const uint8_t *at, const uint8_t *end)
     return at == end || (*at >= '0' && *at <= '9') || *at >= 0x80;
 }
 
-static bool may_have_stamp(Text script, Text word)
+static bool may_have_script_date(Text script, Text word)
 {
     uint32_t at = 0;
     while ((at = find(script, word, at)) != UINT32_MAX) {
         at += word.size;
-        if (may_be_stamp(script.at + at, script.at + script.size))
+        if (may_be_script_date(script.at + at, script.at + script.size))
             return true;
     }
     return false;
 }
 
-bool may_have_stamps(const Page *page)
+bool may_have_script_dates(const Page *page)
 {
     static const Text STAMPED[] = {{(const uint8_t *)"ublish", 6}, {(const uint8_t *)"reated", 6}};
     for (uint32_t n = 0; n < page->scripts.count; n++) {
         Text script = first_text(page->scripts.at[n]);
-        if (script.size > 0 && (may_have_stamp(script, STAMPED[0]) || may_have_stamp(script, STAMPED[1])))
+        if (script.size > 0 && (may_have_script_date(script, STAMPED[0]) || may_have_script_date(script, STAMPED[1])))
             return true;
     }
     return false;

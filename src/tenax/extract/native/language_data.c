@@ -53,7 +53,7 @@ static uint16_t next_name(Reader *from)
     return 0;
 }
 
-/* There is room for as many speakers as the data has bytes. */
+/* There is capacity for as many speakers as the data has bytes. */
 static Speakers next_speakers(Reader *from)
 {
     Speakers found = {(uint16_t)from->speaker_count, (uint16_t)next_number(from, 1)};
@@ -151,7 +151,7 @@ static void read_letters(Reader *from)
     }
 }
 
-void kernel_set_languages(const uint8_t *data, size_t size)
+void native_set_languages(const uint8_t *data, size_t size)
 {
     if (language_data.speakers != NULL || size == 0)
         return;

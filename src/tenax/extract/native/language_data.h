@@ -53,7 +53,7 @@ typedef struct {
 extern LanguageData language_data;
 
 /* Takes words and letters, once for the process; what is given later is ignored. */
-void kernel_set_languages(const uint8_t *data, size_t size);
+void native_set_languages(const uint8_t *data, size_t size);
 
 /* The words of a script's languages; NULL for a script that says which language it is. */
 const WordList *word_list(uint16_t script);

@@ -11,26 +11,26 @@ from struct import pack
 
 from tenax.extract.language.detect import SCRIPT_RANGES, Evidence, evidence_by_script, letter_evidence
 
-Numbers = Mapping[str, int]
+NameNumbers = Mapping[str, int]
 
 
-def languages_data() -> bytes:
-    """What `kernel_set_languages` is given."""
+def pack_language_data() -> bytes:
+    """What `native_set_languages` is given."""
     by_script = evidence_by_script()
-    numbers = {name: number for number, name in enumerate(sorted(_names()))}
+    numbers = {name: number for number, name in enumerate(sorted(_collect_names()))}
     asked_by_name = (numbers[name] for name in ("latin", "devanagari", "ja", "zh"))
     return b"".join((
         pack("<H", len(numbers)),
-        *map(_counted, numbers),
+        *map(_pack_word, numbers),
         pack("<4H", *asked_by_name),
-        _ranges(numbers),
+        _pack_ranges(numbers),
         pack("<H", len(by_script)),
-        *(pack("<H", numbers[script]) + _words(evidence, numbers) for script, evidence in by_script.items()),
-        _letters(letter_evidence(), numbers),
+        *(pack("<H", numbers[script]) + _pack_words(evidence, numbers) for script, evidence in by_script.items()),
+        _pack_letters(letter_evidence(), numbers),
     ))  # fmt: skip
 
 
-def _names() -> set[str]:
+def _collect_names() -> set[str]:
     by_script = evidence_by_script()
     names = {*by_script, *(script for _, _, script in SCRIPT_RANGES)}
     for evidence in (*by_script.values(), letter_evidence()):
@@ -38,27 +38,27 @@ def _names() -> set[str]:
     return names
 
 
-def _ranges(numbers: Numbers) -> bytes:
+def _pack_ranges(numbers: NameNumbers) -> bytes:
     packed = (pack("<IIH", first, last, numbers[script]) for first, last, script in SCRIPT_RANGES)
     return pack("<H", len(SCRIPT_RANGES)) + b"".join(packed)
 
 
-def _words(evidence: Evidence, numbers: Numbers) -> bytes:
-    packed = (_counted(word) + _speakers(evidence[word], numbers) for word in sorted(evidence))
+def _pack_words(evidence: Evidence, numbers: NameNumbers) -> bytes:
+    packed = (_pack_word(word) + _pack_languages(evidence[word], numbers) for word in sorted(evidence))
     return pack("<H", len(evidence)) + b"".join(packed)
 
 
-def _letters(evidence: Evidence, numbers: Numbers) -> bytes:
-    packed = (pack("<I", ord(letter)) + _speakers(evidence[letter], numbers) for letter in sorted(evidence))
+def _pack_letters(evidence: Evidence, numbers: NameNumbers) -> bytes:
+    packed = (pack("<I", ord(letter)) + _pack_languages(evidence[letter], numbers) for letter in sorted(evidence))
     return pack("<H", len(evidence)) + b"".join(packed)
 
 
-def _speakers(speakers: Iterable[tuple[str, float]], numbers: Numbers) -> bytes:
+def _pack_languages(languages: Iterable[tuple[str, float]], numbers: NameNumbers) -> bytes:
     """Without their weights: each word's speakers share it."""
-    spoken = [numbers[language] for language, _ in speakers]
+    spoken = [numbers[language] for language, _ in languages]
     return pack(f"<B{len(spoken)}H", len(spoken), *spoken)
 
 
-def _counted(word: str) -> bytes:
+def _pack_word(word: str) -> bytes:
     encoded = word.encode()
     return pack("<B", len(encoded)) + encoded

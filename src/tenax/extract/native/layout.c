@@ -10,13 +10,13 @@
 #define SAID_CHARS 25
 #define MOST_WORTH 800
 
-#define POSITIVE (BIT(article) | BIT(content))
+#define POSITIVE (HINT_BIT(article) | HINT_BIT(content))
 #define NEGATIVE                                                                                                      \
-    (BIT(comment) | BIT(footer) | BIT(side) | BIT(related) | BIT(share) | BIT(ad) | BIT(consent) | BIT(nav) | BIT(meta))
+    (HINT_BIT(comment) | HINT_BIT(footer) | HINT_BIT(side) | HINT_BIT(related) | HINT_BIT(share) | HINT_BIT(ad) | HINT_BIT(consent) | HINT_BIT(nav) | HINT_BIT(meta))
 
 static const double shares[] = {1.0, 0.5, 1.0 / 6, 1.0 / 9};
-static const uint32_t counted_marks[] = {BIT(product), BIT(forum), BIT(list)};
-#define COUNTED (BIT(product) | BIT(forum) | BIT(list))
+static const uint32_t counted_marks[] = {HINT_BIT(product), HINT_BIT(forum), HINT_BIT(list)};
+#define COUNTED (HINT_BIT(product) | HINT_BIT(forum) | HINT_BIT(list))
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
 /* One more than the class, so that tags that are not named here have none. */
@@ -55,7 +55,7 @@ typedef struct {
 static Styles no_styles(Page *page)
 {
     Styles styles = {0};
-    styles.classes = table_for(&page->arena, page->outline.full.count);
+    styles.classes = make_table(&page->arena, page->layout.full.count);
     ADD(&page->arena, styles.first, 0);
     return styles;
 }
@@ -65,7 +65,7 @@ static Styles no_styles(Page *page)
 static uint32_t style_of(Page *page, Styles *styles, uintptr_t tag, Text class)
 {
     Arena *arena = &page->arena;
-    uint32_t number = class.at == NULL ? 0 : number_of(arena, &styles->classes, class) + 1;
+    uint32_t number = class.at == NULL ? 0 : add_key(arena, &styles->classes, class) + 1;
     if (number == styles->first.count)
         ADD(arena, styles->first, 0);
     uint32_t *link = &AT(arena, styles->first, number);
@@ -76,7 +76,7 @@ static uint32_t style_of(Page *page, Styles *styles, uintptr_t tag, Text class)
         link = &style->next;
     }
     *link = styles->known.count + 1;
-    Style added = {tag, marks_of_tag(tag) | marks_of(page, class), 0};
+    Style added = {tag, find_tag_hints(tag) | find_name_hints(page, class), 0};
     ADD(arena, styles->known, added);
     return styles->known.count - 1;
 }
@@ -94,22 +94,22 @@ static uint32_t between(Arena *arena, const Numbers *sums, uint32_t first, uint3
 static void span_of(Page *page, uint32_t box, uint32_t *first, uint32_t *end)
 {
     const Walk *walk = &page->walk;
-    *first = AT(&page->arena, page->blocks.first_of_run, AT(&page->arena, walk->box_firsts, box));
+    *first = AT(&page->arena, page->blocks.first_of_run, AT(&page->arena, walk->box_starts, box));
     *end = AT(&page->arena, page->blocks.first_of_run, AT(&page->arena, walk->box_ends, box));
 }
 
-static Facts facts_of(Page *page, uint32_t first, uint32_t end)
+static BoxStats compute_box_stats(Page *page, uint32_t first, uint32_t end)
 {
     Arena *arena = &page->arena;
     const Blocks *blocks = &page->blocks;
     double chars = between(arena, &blocks->chars_before, first, end);
-    return (Facts){
+    return (BoxStats){
         .chars = chars,
         .linked = between(arena, &blocks->links_before, first, end) / chars,
-        .longs = between(arena, &blocks->long_before, first, end),
+        .longs = between(arena, &blocks->long_blocks_before, first, end),
         .blocks = end - first,
         .share = chars / last_of(arena, &blocks->chars_before),
-        .pauses = between(arena, &blocks->pauses_before, first, end) / chars,
+        .pauses = between(arena, &blocks->punctuation_before, first, end) / chars,
     };
 }
 
@@ -120,8 +120,8 @@ static void find_full(Page *page)
         span_of(page, box, &first, &end);
         if (first == end)
             continue;
-        ADD(&page->arena, page->outline.full, box);
-        page->outline.facts.at[box] = facts_of(page, first, end);
+        ADD(&page->arena, page->layout.full, box);
+        page->layout.facts.at[box] = compute_box_stats(page, first, end);
     }
 }
 
@@ -129,31 +129,31 @@ static void find_full(Page *page)
 static void look(Page *page)
 {
     Arena *arena = &page->arena;
-    Outline *outline = &page->outline;
+    PageLayout *layout = &page->layout;
     Styles styles = no_styles(page);
-    for (uint32_t number = 0; number < outline->full.count; number++) {
-        uint32_t box = outline->full.at[number], parent = AT(arena, page->walk.box_parents, box);
+    for (uint32_t number = 0; number < layout->full.count; number++) {
+        uint32_t box = layout->full.at[number], parent = AT(arena, page->walk.box_parents, box);
         const Node *node = AT(arena, page->walk.box_nodes, box);
         Names names = names_of(node);
         uint32_t style = style_of(page, &styles, node->tag, names.class);
-        uint32_t own = AT(arena, styles.known, style).marks | marks_beside_class(page, &names);
-        outline->styles.at[box] = style;
-        outline->own.at[box] = own;
-        outline->depth.at[box] = AT(arena, outline->depth, parent) + 1;
-        outline->all.at[box] = own | AT(arena, outline->all, parent);
-        outline->marks |= own;
+        uint32_t own = AT(arena, styles.known, style).marks | find_attribute_hints(page, &names);
+        layout->styles.at[box] = style;
+        layout->own.at[box] = own;
+        layout->depth.at[box] = AT(arena, layout->depth, parent) + 1;
+        layout->all.at[box] = own | AT(arena, layout->all, parent);
+        layout->marks |= own;
     }
 }
 
 static void read_tags(Page *page)
 {
     Arena *arena = &page->arena;
-    Outline *outline = &page->outline;
-    FILL(arena, outline->tags, page->blocks.boxes.count);
-    for (uint32_t at = 0; at < outline->tags.count; at++) {
+    PageLayout *layout = &page->layout;
+    FILL(arena, layout->tags, page->blocks.boxes.count);
+    for (uint32_t at = 0; at < layout->tags.count; at++) {
         uint32_t tag = AT(arena, page->walk.box_tags, page->blocks.boxes.at[at]);
         uint32_t class = tag < TAG_COUNT ? tag_classes[tag] : 0;
-        outline->tags.at[at] = class ? class - 1 : CLASS_OTHER;
+        layout->tags.at[at] = class ? class - 1 : CLASS_OTHER;
     }
 }
 
@@ -171,7 +171,7 @@ static void earn(Page *page, Reals *by_length, Reals *earned_in, Numbers *earner
         uint32_t box = blocks->boxes.at[at], parent = AT(arena, *parents, box);
         uint32_t pauses = AT(arena, blocks->pauses, at);
         if (n >= LONG_CHARS && pauses && 2 * (uint64_t)AT(arena, blocks->link_chars, at) < n) {
-            uint32_t home = page->outline.tags.at[at] == CLASS_DIV ? box : parent;
+            uint32_t home = page->layout.tags.at[at] == CLASS_DIV ? box : parent;
             double worth = n < MOST_WORTH ? n : MOST_WORTH;
             AT(arena, *by_length, home) += worth;
             AT(arena, *by_length, AT(arena, *parents, home)) += worth / 2;
@@ -190,7 +190,7 @@ static void share_out(Page *page, const Reals *earned_in, const Numbers *earners
         uint32_t box = earners->at[number];
         double points = AT(arena, *earned_in, box);
         for (size_t step = 0; step < LENGTH(shares); step++) {
-            AT(arena, page->outline.points2, box) += points * shares[step];
+            AT(arena, page->layout.rule_points, box) += points * shares[step];
             uint32_t parent = AT(arena, page->walk.box_parents, box);
             if (parent == box)
                 break;
@@ -201,26 +201,26 @@ static void share_out(Page *page, const Reals *earned_in, const Numbers *earners
 
 static void weigh(Page *page)
 {
-    Outline *outline = &page->outline;
-    for (uint32_t number = 0; number < outline->full.count; number++) {
-        uint32_t box = outline->full.at[number], own = outline->own.at[box], tag = page->walk.box_tags.at[box];
-        double earned = outline->points2.at[box];
+    PageLayout *layout = &page->layout;
+    for (uint32_t number = 0; number < layout->full.count; number++) {
+        uint32_t box = layout->full.at[number], own = layout->own.at[box], tag = page->walk.box_tags.at[box];
+        double earned = layout->rule_points.at[box];
         if (earned == 0)
             continue;
         double weight = (own & POSITIVE ? 25 : 0) - (own & NEGATIVE ? 25 : 0);
         double of_tag = tag < TAG_COUNT ? tag_points[tag] : 0;
-        outline->points2.at[box] = (earned + of_tag + weight) * (1 - outline->facts.at[box].linked);
+        layout->rule_points.at[box] = (earned + of_tag + weight) * (1 - layout->facts.at[box].linked);
     }
 }
 
-static uint32_t top_of(const Outline *outline, const Reals *points)
+static uint32_t top_of(const PageLayout *layout, const Reals *points)
 {
     double best = 0;
     uint32_t found = 0;
-    for (uint32_t number = 0; number < outline->full.count; number++) {
-        uint32_t box = outline->full.at[number];
+    for (uint32_t number = 0; number < layout->full.count; number++) {
+        uint32_t box = layout->full.at[number];
         double value = points->at[box];
-        if (value > best && (value *= 1 - outline->facts.at[box].linked) > best) {
+        if (value > best && (value *= 1 - layout->facts.at[box].linked) > best) {
             best = value;
             found = box;
         }
@@ -237,10 +237,10 @@ static bool shows_title(Page *page, Text text, Text title)
 /* The block that shows the title, a heading if there is one; -1 for none. */
 static int32_t title_shown_at(Page *page)
 {
-    const Numbers *tags = &page->outline.tags;
+    const Numbers *tags = &page->layout.tags;
     Text title = page->hints.title;
     int32_t place = -1;
-    uint32_t chars = title.at == NULL ? 0 : length_of(title);
+    uint32_t chars = title.at == NULL ? 0 : count_characters(title);
     if (chars < MIN_TITLE_CHARS)
         return place;
     uint32_t least = chars / 2 < MIN_TITLE_CHARS - 1 ? MIN_TITLE_CHARS - 1 : chars / 2;
@@ -260,13 +260,13 @@ static int32_t title_shown_at(Page *page)
 
 static void find_title(Page *page)
 {
-    Outline *outline = &page->outline;
-    outline->h1_at = -1;
-    for (uint32_t at = 0; at < outline->tags.count && outline->h1_at < 0; at++)
-        if (outline->tags.at[at] == CLASS_H1)
-            outline->h1_at = (int32_t)at;
+    PageLayout *layout = &page->layout;
+    layout->h1_block = -1;
+    for (uint32_t at = 0; at < layout->tags.count && layout->h1_block < 0; at++)
+        if (layout->tags.at[at] == CLASS_H1)
+            layout->h1_block = (int32_t)at;
     int32_t place = title_shown_at(page);
-    outline->title_at = place >= 0 ? place : outline->h1_at;
+    layout->title_block = place >= 0 ? place : layout->h1_block;
 }
 
 static uint32_t distinct_boxes(Page *page)
@@ -285,13 +285,13 @@ static uint32_t distinct_boxes(Page *page)
 /* How much of the text stands in boxes with each of some marks. */
 static double *add_shares(Page *page, double *numbers, double whole)
 {
-    const Outline *outline = &page->outline;
+    const PageLayout *layout = &page->layout;
     uint64_t counted[LENGTH(counted_marks)] = {0};
-    for (uint32_t number = 0; number < outline->full.count; number++) {
-        uint32_t box = outline->full.at[number], marks = outline->own.at[box] & COUNTED, first, end;
+    for (uint32_t number = 0; number < layout->full.count; number++) {
+        uint32_t box = layout->full.at[number], marks = layout->own.at[box] & COUNTED, first, end;
         /* What is in a box that has the mark from one around it was counted there. */
         if (marks && box)
-            marks &= ~AT(&page->arena, outline->all, AT(&page->arena, page->walk.box_parents, box));
+            marks &= ~AT(&page->arena, layout->all, AT(&page->arena, page->walk.box_parents, box));
         if (!marks)
             continue;
         span_of(page, box, &first, &end);
@@ -304,52 +304,52 @@ static double *add_shares(Page *page, double *numbers, double whole)
     return numbers;
 }
 
-/* The numbers of outline.OF_PAGE, in their order. */
+/* The numbers of layout.OF_PAGE, in their order. */
 static void count_page(Page *page, double top_points)
 {
     Arena *arena = &page->arena;
     const Blocks *blocks = &page->blocks;
-    Outline *outline = &page->outline;
+    PageLayout *layout = &page->layout;
     uint32_t of_class[CLASS_OTHER + 1] = {0};
-    for (uint32_t at = 0; at < outline->tags.count; at++)
-        of_class[outline->tags.at[at]]++;
+    for (uint32_t at = 0; at < layout->tags.count; at++)
+        of_class[layout->tags.at[at]]++;
     double count = blocks->boxes.count ? blocks->boxes.count : 1;
     double chars = last_of(arena, &blocks->chars_before), whole = chars > 0 ? chars : 1;
-    const Facts *top = &AT(arena, outline->facts, outline->top), *top2 = &AT(arena, outline->facts, outline->top2);
-    double *next = outline->numbers;
+    const BoxStats *top = &AT(arena, layout->facts, layout->top), *rule_top = &AT(arena, layout->facts, layout->rule_top);
+    double *next = layout->numbers;
     *next++ = chars;
     *next++ = last_of(arena, &blocks->links_before) / whole;
-    *next++ = last_of(arena, &blocks->long_before);
+    *next++ = last_of(arena, &blocks->long_blocks_before);
     *next++ = blocks->boxes.count;
     memcpy(next, page->hints.numbers, sizeof page->hints.numbers);
-    next += HINT_NUMBERS;
+    next += PAGE_HINT_NUMBERS;
     *next++ = of_class[CLASS_LI] / count;
     *next++ = of_class[CLASS_CELL] / count;
     *next++ = of_class[CLASS_PRE];
     *next++ = top_points;
     *next++ = top->share;
     *next++ = top->linked;
-    *next++ = top2->share;
+    *next++ = rule_top->share;
     *next++ = of_class[CLASS_H1];
     *next++ = (of_class[CLASS_H1] + of_class[CLASS_H2] + of_class[CLASS_H3]) / count;
     *next++ = distinct_boxes(page) / count;
     add_shares(page, next, whole);
 }
 
-void read_outline(Page *page)
+void read_layout(Page *page)
 {
     Arena *arena = &page->arena;
-    Outline *outline = &page->outline;
+    PageLayout *layout = &page->layout;
     uint32_t count = page->walk.box_tags.count;
-    if (!marks_are_set())
+    if (!are_class_hints_set())
         page_fail(arena, "no words were set");
-    *outline = (Outline){0};
-    FILL(arena, outline->depth, count);
-    FILL(arena, outline->own, count);
-    FILL(arena, outline->all, count);
-    FILL(arena, outline->facts, count);
-    FILL(arena, outline->styles, count);
-    FILL(arena, outline->points2, count);
+    *layout = (PageLayout){0};
+    FILL(arena, layout->depth, count);
+    FILL(arena, layout->own, count);
+    FILL(arena, layout->all, count);
+    FILL(arena, layout->facts, count);
+    FILL(arena, layout->styles, count);
+    FILL(arena, layout->rule_points, count);
     find_full(page);
     look(page);
     read_tags(page);
@@ -360,8 +360,8 @@ void read_outline(Page *page)
     earn(page, &by_length, &earned_in, &earners);
     share_out(page, &earned_in, &earners);
     weigh(page);
-    outline->top = top_of(outline, &by_length);
-    outline->top2 = top_of(outline, &outline->points2);
+    layout->top = top_of(layout, &by_length);
+    layout->rule_top = top_of(layout, &layout->rule_points);
     find_title(page);
-    count_page(page, AT(arena, by_length, outline->top));
+    count_page(page, AT(arena, by_length, layout->top));
 }

@@ -214,10 +214,10 @@ Text lowered(Arena *arena, Text text)
     if (same == text.size)
         return text;
     /* At most half as long again: make_unicode.py sees to it. */
-    size_t rest = text.size - same, room = same + (is_ascii(text) ? rest : rest + rest / 2 + 1);
-    if (room > UINT32_MAX)
+    size_t rest = text.size - same, capacity = same + (is_ascii(text) ? rest : rest + rest / 2 + 1);
+    if (capacity > UINT32_MAX)
         page_fail(arena, "a text too long");
-    uint8_t *made = take(arena, room);
+    uint8_t *made = arena_alloc(arena, capacity);
     memcpy(made, text.at, same);
     return (Text){made, (uint32_t)(put_lowered(made + same, text, same) - made)};
 }

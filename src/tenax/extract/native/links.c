@@ -41,7 +41,7 @@ static bool begins_with(const uint8_t *at, const uint8_t *end, const char *lower
 bool has_word(Text text, const char *word)
 {
     size_t size = strlen(word);
-    for (Text one; take_word(&text, &one);)
+    for (Text one; next_split_word(&text, &one);)
         if (one.size == size && begins_with(one.at, one.at + one.size, word, size))
             return true;
     return false;
@@ -114,7 +114,7 @@ static bool is_followable(Text href)
         return false;
     if (href.size > MAX_HREF_CHARS * MAX_CHARACTER_BYTES)
         return false;
-    if (href.size > MAX_HREF_CHARS && length_of(href) > MAX_HREF_CHARS)
+    if (href.size > MAX_HREF_CHARS && count_characters(href) > MAX_HREF_CHARS)
         return false;
     return !has_other_scheme(href);
 }
@@ -168,7 +168,7 @@ static void add_fragment(Line *line, Text fragment)
         if (*at == BREAK || space_at(at, end) > 0) {
             line->is_spaced = line->chars > 0;
             at += *at == BREAK;
-            at = left_stripped((Text){at, (uint32_t)(end - at)}).at;
+            at = strip_left((Text){at, (uint32_t)(end - at)}).at;
             continue;
         }
         if (line->is_spaced)
@@ -189,14 +189,14 @@ static Text text_between(Arena *arena, const Walk *walk, uint32_t start, uint32_
         return (Text){EMPTY, 0};
     Text first = AT(arena, walk->fragments, start);
     if (end - start == 1 && first.size <= MAX_TEXT_CHARS && first.at != NULL && first.at[0] != BREAK)
-        return one_line(arena, first);
+        return collapse_spaces(arena, first);
     Line line;
     line.size = line.chars = 0;
     line.is_spaced = false;
     uint32_t stop = end - start > MAX_FRAGMENTS ? start + MAX_FRAGMENTS : end;
     for (uint32_t n = start; n < stop && line.chars < MAX_TEXT_CHARS; n++)
         add_fragment(&line, first_characters(AT(arena, walk->fragments, n), MAX_FRAGMENT_CHARS));
-    uint8_t *made = take(arena, line.size);
+    uint8_t *made = arena_alloc(arena, line.size);
     memcpy(made, line.bytes, line.size);
     return (Text){made, line.size};
 }
@@ -205,11 +205,11 @@ static Text text_between(Arena *arena, const Walk *walk, uint32_t start, uint32_
 static Bytes kept_runs(Page *page)
 {
     Bytes runs = {0};
-    if (page->judgement.kept.count == 0 || page->blocks.first_of_run.count == 0)
+    if (page->selection.kept.count == 0 || page->blocks.first_of_run.count == 0)
         return runs;
     FILL(&page->arena, runs, page->blocks.first_of_run.count - 1);
-    for (uint32_t block = 0; block < page->judgement.kept.count; block++)
-        if (page->judgement.kept.at[block])
+    for (uint32_t block = 0; block < page->selection.kept.count; block++)
+        if (page->selection.kept.at[block])
             AT(&page->arena, runs, AT(&page->arena, page->blocks.runs, block)) = true;
     return runs;
 }
@@ -239,7 +239,7 @@ static void add_link(Reader *reader, Text href, const Leading *leading, const ch
     uint32_t start = AT(arena, walk->link_starts, place), end = AT(arena, walk->link_ends, place);
     bool is_kept = start < end && is_kept_before(reader, end);
     bool is_nofollow = has_word(leading->rel, "nofollow");
-    uint32_t number = number_of(arena, &reader->numbers, href);
+    uint32_t number = add_key(arena, &reader->numbers, href);
     if (number < reader->links.count) {
         Link *known = &reader->links.at[number];
         known->is_nofollow = known->is_nofollow && is_nofollow;
@@ -285,8 +285,8 @@ static void pack_link(Pack *pack, const Link *link)
 void pack_links(Page *page, Pack *pack)
 {
     const Nodes *nodes = &page->walk.leading;
-    uint32_t room = nodes->count < MAX_LINKS ? nodes->count : MAX_LINKS;
-    Reader reader = {.page = page, .kept_runs = kept_runs(page), .numbers = table_for(&page->arena, room)};
+    uint32_t capacity = nodes->count < MAX_LINKS ? nodes->count : MAX_LINKS;
+    Reader reader = {.page = page, .kept_runs = kept_runs(page), .numbers = make_table(&page->arena, capacity)};
     for (uint32_t n = 0; n < nodes->count && reader.links.count < MAX_LINKS; n++) {
         Leading leading = leading_of(nodes->at[n]);
         Text href = href_of(leading.href);

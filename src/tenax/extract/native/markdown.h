@@ -31,41 +31,41 @@ static inline uint32_t bisect_right(const Numbers *numbers, uint32_t value)
 typedef struct {
     Arena *arena;
     uint8_t *at;
-    uint32_t count, room;
-} Ink;
+    uint32_t count, capacity;
+} Buffer;
 
-void ink_grow(Ink *ink, uint32_t size);
+void buffer_grow(Buffer *buffer, uint32_t size);
 
-static inline void put(Ink *ink, const void *bytes, uint32_t size)
+static inline void put(Buffer *buffer, const void *bytes, uint32_t size)
 {
-    if (size > ink->room - ink->count)
-        ink_grow(ink, size);
+    if (size > buffer->capacity - buffer->count)
+        buffer_grow(buffer, size);
     if (size)
-        memcpy(ink->at + ink->count, bytes, size);
-    ink->count += size;
+        memcpy(buffer->at + buffer->count, bytes, size);
+    buffer->count += size;
 }
 
-static inline void put_text(Ink *ink, Text text) { put(ink, text.at, text.size); }
-static inline void put_char(Ink *ink, char character) { put(ink, &character, 1); }
-static inline void put_literal(Ink *ink, const char *literal) { put(ink, literal, (uint32_t)strlen(literal)); }
+static inline void put_text(Buffer *buffer, Text text) { put(buffer, text.at, text.size); }
+static inline void put_char(Buffer *buffer, char character) { put(buffer, &character, 1); }
+static inline void put_literal(Buffer *buffer, const char *literal) { put(buffer, literal, (uint32_t)strlen(literal)); }
 
-void put_times(Ink *ink, char character, uint32_t times);
-void put_within(Ink *ink, uint32_t place, char character);   /* what is behind the place moves on */
+void put_times(Buffer *buffer, char character, uint32_t times);
+void put_within(Buffer *buffer, uint32_t place, char character);   /* what is behind the place moves on */
 
 /* What was written from a place on; good until more is written. */
-static inline Text written(const Ink *ink, uint32_t from)
+static inline Text written(const Buffer *buffer, uint32_t from)
 {
-    return (Text){ink->count > from ? ink->at + from : (const uint8_t *)"", ink->count - from};
+    return (Text){buffer->count > from ? buffer->at + from : (const uint8_t *)"", buffer->count - from};
 }
 
 /* markdown_escape.c */
-Text escaped(Arena *arena, Text text);                  /* the text itself where it is so already */
-void guard_beginning(Ink *ink, uint32_t from);          /* `begun`, of the line written from there on */
-void guard_closing_hashes(Ink *ink, uint32_t from);     /* what `heading` does to a line */
+Text escape_text(Arena *arena, Text text);                  /* the text itself where it is so already */
+void escape_line_start(Buffer *buffer, uint32_t from);          /* `begun`, of the line written from there on */
+void escape_closing_hashes(Buffer *buffer, uint32_t from);     /* what `heading` does to a line */
 Text code_span(Arena *arena, Text text);
-void put_fenced(Ink *ink, Text code, Text language);
+void put_fenced(Buffer *buffer, Text code, Text language);
 /* Of the characters beside a text only bytes of ASCII count; 0 for none, 0xff for any other. */
-bool may_wrap(uint8_t before, Text text, uint8_t after);
+bool can_emphasize(uint8_t before, Text text, uint8_t after);
 
 /* What of the page is kept. */
 typedef struct {
@@ -73,7 +73,7 @@ typedef struct {
     Numbers before;     /* how many blocks before each, and at last of all */
 } Kept;
 
-Kept kept_of(Page *page);
+Kept count_kept_blocks(Page *page);
 bool is_run_kept(const Kept *kept, uint32_t run);
 uint32_t kept_in(const Kept *kept, uint32_t box);
 
@@ -91,11 +91,11 @@ typedef struct {
     const Texts *addresses; /* of each */
 } Hrefs;
 
-Hrefs hrefs_of(const Kept *kept);
+Hrefs collect_hrefs(const Kept *kept);
 
 /* The address for what was written; empty for nothing, and for what leads nowhere. */
 Text address_of(Arena *arena, const Hrefs *hrefs, Text href);
-Text linked(Arena *arena, const Hrefs *hrefs, const Node *element);
+Text read_link_href(Arena *arena, const Hrefs *hrefs, const Node *element);
 
 /* The link that began before a run and goes on in it; NOWHERE for none. */
 uint32_t link_around(Page *page, uint32_t run);
@@ -103,13 +103,13 @@ uint32_t link_around(Page *page, uint32_t run);
 /* The link that an image stands in, by its place; NULL for none. */
 Node *link_of_image(Page *page, uint32_t place);
 
-/* markdown_pictures.c. The texts of `read_picture` are empty for what only decorates. */
+/* markdown_pictures.c. The texts of `read_image` are empty for what only decorates. */
 typedef struct {
     Text alt, href;
 } Picture;
 
-Picture read_picture(Arena *arena, const Node *image);
-Text picture(Arena *arena, const Hrefs *hrefs, const Node *image);
+Picture read_image(Arena *arena, const Node *image);
+Text format_image(Arena *arena, const Hrefs *hrefs, const Node *image);
 
 /* The boxes around a run and the next, as far as they are kept. */
 #define NEAR_BOXES 2    /* from a kept block up to one that holds an image as well, for the image to belong to it */
@@ -119,8 +119,8 @@ typedef struct {
 } Near;
 
 /* Runs count from 1 here: 0 stands before the first. */
-Near near_of(const Kept *kept, uint32_t slot);
-uint32_t home_of(const Node *image, const Near *near, bool is_unscripted, bool *is_lost);   /* NOWHERE for none */
+Near find_nearby_boxes(const Kept *kept, uint32_t slot);
+uint32_t find_image_box(const Node *image, const Near *near, bool with_noscript, bool *is_lost);   /* NOWHERE for none */
 
 /* The images between a run and the next. */
 Span images_after(Page *page, uint32_t slot);
@@ -159,27 +159,27 @@ typedef struct {
 typedef struct {
     Arena *arena;
     const Hrefs *hrefs;
-    bool is_unscripted;
+    bool with_noscript;
     Pieces pieces;
     Numbers lines;          /* the first piece of each */
     Numbers paragraphs;     /* the first line of each */
     uint32_t pictures;
     bool is_spaced;
     uint32_t breaks;
-    Pieces held;
-    uint32_t held_count;
+    Pieces pending_images;
+    uint32_t pending_image_count;
     LIST(Opened) opened;
     Pieces merged;          /* while a line is written */
     Items items, parts, groups;
-} Run;
+} InlineRun;
 
-void read_run(Run *run, Node *node, Text link);
-void put_paragraph(Ink *ink, Run *run, uint32_t paragraph);
-void put_on_one_line(Ink *ink, Run *run, uint32_t paragraph, uint32_t but);
+void read_run(InlineRun *run, Node *node, Text link);
+void put_paragraph(Buffer *buffer, InlineRun *run, uint32_t paragraph);
+void put_on_one_line(Buffer *buffer, InlineRun *run, uint32_t paragraph, uint32_t excluded_emphasis);
 
 /* markdown_code.c */
 typedef LIST(Text) Languages;     /* of the boxes that were asked about */
-void put_code(Ink *ink, Languages *languages, const Kept *kept, uint32_t box);
+void put_code(Buffer *buffer, Languages *languages, const Kept *kept, uint32_t box);
 
 /* markdown_writer.c */
 #define MAX_LEVELS 16
@@ -198,15 +198,15 @@ typedef struct {
 } Chain;
 
 typedef struct {
-    Ink ink;
+    Buffer buffer;
     bool is_begun;
     Chain open;
     Bytes signs;            /* of each box that is a list; 0 for none yet */
-} Sheet;
+} MarkdownOutput;
 
-uint32_t levels_of(Chain chain);
-Chain chained(Arena *arena, Chain chain, Container container);
-void sheet_add(Sheet *sheet, Chain chain, Text text);
+uint32_t count_levels(Chain chain);
+Chain append_container(Arena *arena, Chain chain, Container container);
+void output_add_block(MarkdownOutput *output, Chain chain, Text text);
 
 /* markdown_tables.c */
 typedef struct {
@@ -224,9 +224,9 @@ typedef struct {
 
 DataTable *data_table(const Kept *kept, uint32_t box);  /* NULL for none */
 
-typedef struct Writer Writer;
-void put_table(Ink *ink, const DataTable *table, Writer *writer);
-Text cell_text(Writer *writer, uint32_t box, bool is_head);     /* of markdown.c; good until the next one */
+typedef struct MarkdownWriter MarkdownWriter;
+void put_table(Buffer *buffer, const DataTable *table, MarkdownWriter *writer);
+Text cell_text(MarkdownWriter *writer, uint32_t box, bool is_head);     /* of markdown.c; good until the next one */
 
 /* markdown_structure.c */
 typedef struct {
@@ -235,16 +235,16 @@ typedef struct {
     uint32_t owner;         /* the heading, preformatted text or table itself; NOWHERE for none */
     bool is_code, is_term;
     const DataTable *table;
-} Place;
+} BlockContext;
 
 typedef struct {
     const Kept *kept;
-    LIST(const Place *) found;      /* of each box */
+    LIST(const BlockContext *) found;      /* of each box */
     LIST(uint64_t) next_numbers;    /* of each box that is a numbered list, and one more; 0 for none yet */
     Numbers entered;
-} Places;
+} BlockContexts;
 
-Places places_of(const Kept *kept);
-const Place *place_of(Places *places, uint32_t box);
+BlockContexts make_contexts(const Kept *kept);
+const BlockContext *find_context(BlockContexts *places, uint32_t box);
 
 #endif

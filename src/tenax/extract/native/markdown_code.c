@@ -7,15 +7,15 @@
 static bool is_break(Text fragment) { return fragment.size == 1 && fragment.at[0] == BREAK; }
 
 /* The kept blocks of a box, a line break between them. */
-static void put_kept_blocks(Ink *ink, const Page *page, Span span)
+static void put_kept_blocks(Buffer *buffer, const Page *page, Span span)
 {
     bool is_first = true;
     for (uint32_t block = span.first; block < span.end && block < page->blocks.texts.count; block++) {
-        if (!page->judgement.kept.at[block])
+        if (!page->selection.kept.at[block])
             continue;
         if (!is_first)
-            put_char(ink, '\n');
-        put_text(ink, page->blocks.texts.at[block]);
+            put_char(buffer, '\n');
+        put_text(buffer, page->blocks.texts.at[block]);
         is_first = false;
     }
 }
@@ -24,7 +24,7 @@ static void put_kept_blocks(Ink *ink, const Page *page, Span span)
 static Span fragments_of(Page *page, uint32_t box)
 {
     const Walk *walk = &page->walk;
-    uint32_t begin = AT(&page->arena, walk->run_starts, AT(&page->arena, walk->box_firsts, box));
+    uint32_t begin = AT(&page->arena, walk->run_starts, AT(&page->arena, walk->box_starts, box));
     uint32_t end = AT(&page->arena, walk->box_ends, box);
     while (begin > 0) {
         Text before = AT(&page->arena, walk->fragments, begin - 1);
@@ -39,14 +39,14 @@ static bool has_inner_text(Page *page, uint32_t box)
 {
     const Walk *walk = &page->walk;
     uint32_t end = AT(&page->arena, walk->box_ends, box);
-    for (uint32_t run = AT(&page->arena, walk->box_firsts, box); run < end; run++)
+    for (uint32_t run = AT(&page->arena, walk->box_starts, box); run < end; run++)
         if (AT(&page->arena, walk->run_boxes, run) != box)
             return true;
     return false;
 }
 
 /* The fragments in a row with one kind of line break. */
-static void put_raw(Ink *ink, Page *page, uint32_t box)
+static void put_raw(Buffer *buffer, Page *page, uint32_t box)
 {
     Span span = fragments_of(page, box);
     bool merges = has_inner_text(page, box), is_behind_break = false, is_behind_return = false;
@@ -64,25 +64,25 @@ static void put_raw(Ink *ink, Page *page, uint32_t box)
         for (uint32_t at = 0; at < one.size; at++) {
             uint8_t byte = one.at[at];
             if (!(byte == '\n' && is_behind_return))
-                put_char(ink, byte == '\r' ? '\n' : (char)byte);
+                put_char(buffer, byte == '\r' ? '\n' : (char)byte);
             is_behind_return = byte == '\r';
         }
     }
 }
 
 /* What is white space to Python, and to the blocks, but not to those who read code. */
-static void space_separators(Ink *ink)
+static void space_separators(Buffer *buffer)
 {
-    for (uint32_t at = 0; at < ink->count; at++)
-        if (ink->at[at] >= 0x1c && ink->at[at] <= 0x1f)
-            ink->at[at] = ' ';
+    for (uint32_t at = 0; at < buffer->count; at++)
+        if (buffer->at[at] >= 0x1c && buffer->at[at] <= 0x1f)
+            buffer->at[at] = ' ';
 }
 
 /* Code without the empty lines around it. */
 static Text trimmed(Text code)
 {
-    code = right_stripped(code);
-    uint32_t lead = code.size - left_stripped(code).size;
+    code = strip_right(code);
+    uint32_t lead = code.size - strip_left(code).size;
     while (lead > 0 && code.at[lead - 1] != '\n')
         lead--;
     return (Text){code.at + lead, code.size - lead};
@@ -120,7 +120,7 @@ static Text language_in(const uint8_t *at, const uint8_t *end)
 /* The language that the class of an element names; empty for none. */
 static Text language_of_class(const Node *node)
 {
-    Text names = attribute_of(node, "class");
+    Text names = get_attribute(node, "class");
     const uint8_t *at = names.at, *end = names.at + names.size;
     bool is_beginning = true;
     while (names.size && at < end) {
@@ -161,17 +161,17 @@ static Text language_of(Languages *languages, Page *page, uint32_t box)
 }
 
 /* Preformatted text as it is written; of one that is kept in part, the kept blocks. Nothing if it says nothing. */
-void put_code(Ink *ink, Languages *languages, const Kept *kept, uint32_t box)
+void put_code(Buffer *buffer, Languages *languages, const Kept *kept, uint32_t box)
 {
     Page *page = kept->page;
     Span span = span_of(page, box);
-    Ink raw = {.arena = ink->arena};
+    Buffer raw = {.arena = buffer->arena};
     if (kept_in(kept, box) < span.end - span.first)
         put_kept_blocks(&raw, page, span);
     else
         put_raw(&raw, page, box);
     space_separators(&raw);
-    Text code = trimmed(inert(ink->arena, written(&raw, 0)));
+    Text code = trimmed(strip_controls(buffer->arena, written(&raw, 0)));
     if (code.size)
-        put_fenced(ink, code, language_of(languages, page, box));
+        put_fenced(buffer, code, language_of(languages, page, box));
 }

@@ -1,38 +1,38 @@
-/* Text as Markdown: what CommonMark would take for a mark is escaped: `parse.markdown_text`. */
+/* Text as Markdown: what CommonMark would take for a mark is escape_text: `parse.markdown_text`. */
 #include "markdown.h"
 #include "unicode.h"
 
 #define MAX_HASHES 6
 #define MAX_DIGITS 9
 #define LEAST_FENCE 3
-#define LEAST_INK 64
+#define MIN_BUFFER_BYTES 64
 
-void ink_grow(Ink *ink, uint32_t size)
+void buffer_grow(Buffer *buffer, uint32_t size)
 {
-    uint64_t wanted = (uint64_t)ink->count + size, doubled = (uint64_t)ink->room * 2;
+    uint64_t wanted = (uint64_t)buffer->count + size, doubled = (uint64_t)buffer->capacity * 2;
     wanted = wanted > doubled ? wanted : doubled;
-    wanted = wanted > LEAST_INK ? wanted : LEAST_INK;
+    wanted = wanted > MIN_BUFFER_BYTES ? wanted : MIN_BUFFER_BYTES;
     if (wanted > UINT32_MAX / 2)
-        page_fail(ink->arena, "too much Markdown");
-    ink->at = room_grown(ink->arena, ink->at, ink->count, ink->room, wanted);
-    ink->room = (uint32_t)wanted;
+        page_fail(buffer->arena, "too much Markdown");
+    buffer->at = grow_memory(buffer->arena, buffer->at, buffer->count, buffer->capacity, wanted);
+    buffer->capacity = (uint32_t)wanted;
 }
 
-void put_times(Ink *ink, char character, uint32_t times)
+void put_times(Buffer *buffer, char character, uint32_t times)
 {
-    if (times > ink->room - ink->count)
-        ink_grow(ink, times);
+    if (times > buffer->capacity - buffer->count)
+        buffer_grow(buffer, times);
     if (times)
-        memset(ink->at + ink->count, character, times);
-    ink->count += times;
+        memset(buffer->at + buffer->count, character, times);
+    buffer->count += times;
 }
 
-void put_within(Ink *ink, uint32_t place, char character)
+void put_within(Buffer *buffer, uint32_t place, char character)
 {
-    put_char(ink, character);
-    if (place + 1 < ink->count) {
-        memmove(ink->at + place + 1, ink->at + place, ink->count - place - 1);
-        ink->at[place] = (uint8_t)character;
+    put_char(buffer, character);
+    if (place + 1 < buffer->count) {
+        memmove(buffer->at + place + 1, buffer->at + place, buffer->count - place - 1);
+        buffer->at[place] = (uint8_t)character;
     }
 }
 
@@ -95,7 +95,7 @@ static const uint8_t *first_mark(const uint8_t *at, const uint8_t *end)
     return at;
 }
 
-Text escaped(Arena *arena, Text text)
+Text escape_text(Arena *arena, Text text)
 {
     const uint8_t *end = text.at + text.size;
     uint32_t marks = 0;
@@ -108,10 +108,10 @@ Text escaped(Arena *arena, Text text)
     if (marks == 0)
         return text;
     if (has_controls) {
-        text = one_line(arena, inert(arena, text));
+        text = collapse_spaces(arena, strip_controls(arena, text));
         end = text.at + text.size;
     }
-    uint8_t *made = take(arena, (size_t)text.size + marks), *to = made;
+    uint8_t *made = arena_alloc(arena, (size_t)text.size + marks), *to = made;
     for (const uint8_t *at = text.at; at < end; at++) {
         if (MARKS[*at] != NO_MARK && is_mark(text.at, at, end))
             *to++ = '\\';
@@ -186,20 +186,20 @@ static uint32_t escape_place(Text line)
     }
 }
 
-void guard_beginning(Ink *ink, uint32_t from)
+void escape_line_start(Buffer *buffer, uint32_t from)
 {
-    uint32_t place = escape_place(written(ink, from));
+    uint32_t place = escape_place(written(buffer, from));
     if (place != NOWHERE)
-        put_within(ink, from + place, '\\');
+        put_within(buffer, from + place, '\\');
 }
 
-void guard_closing_hashes(Ink *ink, uint32_t from)
+void escape_closing_hashes(Buffer *buffer, uint32_t from)
 {
-    uint32_t hashes = ink->count;
-    while (hashes > from && ink->at[hashes - 1] == '#')
+    uint32_t hashes = buffer->count;
+    while (hashes > from && buffer->at[hashes - 1] == '#')
         hashes--;
-    if (hashes < ink->count && (hashes == from || space_before(ink->at + from, ink->at + hashes) > 0))
-        put_within(ink, hashes, '\\');
+    if (hashes < buffer->count && (hashes == from || space_before(buffer->at + from, buffer->at + hashes) > 0))
+        put_within(buffer, hashes, '\\');
 }
 
 static uint32_t longest_ticks(Text text)
@@ -214,29 +214,29 @@ static uint32_t longest_ticks(Text text)
 
 Text code_span(Arena *arena, Text text)
 {
-    text = one_line(arena, inert(arena, text));
+    text = collapse_spaces(arena, strip_controls(arena, text));
     if (text.size == 0)
         return text;
     uint32_t fence = longest_ticks(text) + 1;
     bool is_padded = text.at[0] == '`' || text.at[text.size - 1] == '`';
-    Ink ink = {.arena = arena};
-    put_times(&ink, '`', fence);
-    put_times(&ink, ' ', is_padded);
-    put_text(&ink, text);
-    put_times(&ink, ' ', is_padded);
-    put_times(&ink, '`', fence);
-    return written(&ink, 0);
+    Buffer buffer = {.arena = arena};
+    put_times(&buffer, '`', fence);
+    put_times(&buffer, ' ', is_padded);
+    put_text(&buffer, text);
+    put_times(&buffer, ' ', is_padded);
+    put_times(&buffer, '`', fence);
+    return written(&buffer, 0);
 }
 
-void put_fenced(Ink *ink, Text code, Text language)
+void put_fenced(Buffer *buffer, Text code, Text language)
 {
     uint32_t ticks = longest_ticks(code) + 1, fence = ticks > LEAST_FENCE ? ticks : LEAST_FENCE;
-    put_times(ink, '`', fence);
-    put_text(ink, language);
-    put_char(ink, '\n');
-    put_text(ink, code);
-    put_char(ink, '\n');
-    put_times(ink, '`', fence);
+    put_times(buffer, '`', fence);
+    put_text(buffer, language);
+    put_char(buffer, '\n');
+    put_text(buffer, code);
+    put_char(buffer, '\n');
+    put_times(buffer, '`', fence);
 }
 
 static bool is_edge(uint8_t byte)
@@ -244,7 +244,7 @@ static bool is_edge(uint8_t byte)
     return byte == 0 || byte == ' ' || (byte > ' ' && byte < 0x7f && !is_letter(byte) && (uint8_t)(byte - '0') >= 10);
 }
 
-bool may_wrap(uint8_t before, Text text, uint8_t after)
+bool can_emphasize(uint8_t before, Text text, uint8_t after)
 {
     const uint8_t *end = text.at + text.size;
     return (is_edge(before) || is_alnum_at(text.at, end)) && (is_edge(after) || is_alnum_before(text.at, end));

@@ -4,14 +4,14 @@
 
 #define MAX_HREF_BYTES 65536 /* as markdown_inline has it */
 
-Kept kept_of(Page *page)
+Kept count_kept_blocks(Page *page)
 {
     Kept kept = {.page = page};
-    if (page->judgement.kept.count != page->blocks.texts.count)
+    if (page->selection.kept.count != page->blocks.texts.count)
         page_fail(&page->arena, "not every block was judged");
-    FILL(&page->arena, kept.before, page->judgement.kept.count + 1);
-    for (uint32_t block = 0; block < page->judgement.kept.count; block++)
-        kept.before.at[block + 1] = kept.before.at[block] + page->judgement.kept.at[block];
+    FILL(&page->arena, kept.before, page->selection.kept.count + 1);
+    for (uint32_t block = 0; block < page->selection.kept.count; block++)
+        kept.before.at[block + 1] = kept.before.at[block] + page->selection.kept.at[block];
     return kept;
 }
 
@@ -26,7 +26,7 @@ Span span_of(Page *page, uint32_t box)
 {
     Arena *arena = &page->arena;
     const Numbers *firsts = &page->blocks.first_of_run;
-    return (Span){AT(arena, *firsts, AT(arena, page->walk.box_firsts, box)),
+    return (Span){AT(arena, *firsts, AT(arena, page->walk.box_starts, box)),
                   AT(arena, *firsts, AT(arena, page->walk.box_ends, box))};
 }
 
@@ -64,7 +64,7 @@ static void add_href(Gathered *gathered, const Node *element)
 {
     if (element->tag != TAG_a)
         return;
-    Text href = attribute_of(element, "href");
+    Text href = get_attribute(element, "href");
     if (href.size && href.size <= MAX_HREF_BYTES)
         ADD(&gathered->page->arena, gathered->hrefs, href);
 }
@@ -82,7 +82,7 @@ static void add_links(Gathered *gathered, uint32_t run)
     if (link > 0 && AT(arena, walk->link_ends, link - 1) > start)
         add_href(gathered, AT(arena, walk->leading, link - 1));
     const Node *node = AT(arena, walk->run_nodes, run)->parent;
-    for (uint32_t n = 0; n < MAX_AROUND && node != NULL && !is_border(node->tag, walk->is_unscripted); n++) {
+    for (uint32_t n = 0; n < MAX_AROUND && node != NULL && !is_border(node->tag, walk->with_noscript); n++) {
         add_href(gathered, node);
         node = node->parent;
     }
@@ -92,20 +92,20 @@ static void add_links(Gathered *gathered, uint32_t run)
     gathered->link = link;
 }
 
-/* Of a picture near kept runs, and of the link around it. */
+/* Of a format_image near kept runs, and of the link around it. */
 static void add_picture(Gathered *gathered, const Near *near, uint32_t number)
 {
     Page *page = gathered->page;
     Arena *arena = &page->arena;
     const Node *image = AT(arena, page->walk.images, number);
     bool is_lost = false;
-    if (home_of(image, near, page->walk.is_unscripted, &is_lost) == NOWHERE && !is_lost)
+    if (find_image_box(image, near, page->walk.with_noscript, &is_lost) == NOWHERE && !is_lost)
         return;
-    Text href = read_picture(arena, image).href;
+    Text href = read_image(arena, image).href;
     if (href.size == 0)
         return;
     ADD(arena, gathered->hrefs, href);
-    Node *link = link_of_image(page, AT(arena, page->walk.image_places, number));
+    Node *link = link_of_image(page, AT(arena, page->walk.image_positions, number));
     if (link != NULL)
         add_href(gathered, link);
 }
@@ -115,16 +115,16 @@ static void add_pictures(Gathered *gathered, const Kept *kept, uint32_t slot, bo
 {
     const Walk *walk = &gathered->page->walk;
     uint32_t end = slot < walk->run_starts.count ? walk->run_starts.at[slot] : UINT32_MAX, first = gathered->image;
-    while (gathered->image < walk->image_places.count && walk->image_places.at[gathered->image] <= end)
+    while (gathered->image < walk->image_positions.count && walk->image_positions.at[gathered->image] <= end)
         gathered->image++;
     if (!is_near || first == gathered->image)
         return;
-    Near near = near_of(kept, slot);
+    Near near = find_nearby_boxes(kept, slot);
     for (uint32_t number = first; number < gathered->image; number++)
         add_picture(gathered, &near, number);
 }
 
-Hrefs hrefs_of(const Kept *kept)
+Hrefs collect_hrefs(const Kept *kept)
 {
     Page *page = kept->page;
     Arena *arena = &page->arena;
@@ -138,9 +138,9 @@ Hrefs hrefs_of(const Kept *kept)
         is_last_kept = is_kept;
     }
     add_pictures(&gathered, kept, page->walk.run_starts.count, is_last_kept);
-    Hrefs hrefs = {.numbers = table_for(arena, gathered.hrefs.count)};
+    Hrefs hrefs = {.numbers = make_table(arena, gathered.hrefs.count)};
     for (uint32_t n = 0; n < gathered.hrefs.count; n++)
-        if (number_of(arena, &hrefs.numbers, gathered.hrefs.at[n]) == hrefs.hrefs.count)
+        if (add_key(arena, &hrefs.numbers, gathered.hrefs.at[n]) == hrefs.hrefs.count)
             ADD(arena, hrefs.hrefs, gathered.hrefs.at[n]);
     return hrefs;
 }
@@ -149,22 +149,22 @@ Text address_of(Arena *arena, const Hrefs *hrefs, Text href)
 {
     if (href.size == 0 || href.size > MAX_HREF_BYTES)
         return (Text){NULL, 0};
-    uint32_t number = known_number(&hrefs->numbers, href);
+    uint32_t number = find_key(&hrefs->numbers, href);
     if (number == NO_KEY)
         page_fail(arena, "an href without an address");
     return AT(arena, *hrefs->addresses, number);
 }
 
-Text linked(Arena *arena, const Hrefs *hrefs, const Node *element)
+Text read_link_href(Arena *arena, const Hrefs *hrefs, const Node *element)
 {
-    return address_of(arena, hrefs, attribute_of(element, "href"));
+    return address_of(arena, hrefs, get_attribute(element, "href"));
 }
 
 void pack_markdown_hrefs(Page *page, Pack *pack)
 {
     table_seed();
-    Kept kept = kept_of(page);
-    Hrefs hrefs = hrefs_of(&kept);
+    Kept kept = count_kept_blocks(page);
+    Hrefs hrefs = collect_hrefs(&kept);
     pack_array(pack, hrefs.hrefs.count);
     for (uint32_t n = 0; n < hrefs.hrefs.count; n++)
         pack_text(pack, hrefs.hrefs.at[n]);

@@ -16,7 +16,7 @@ static bool is_same_style(Style one, Style other)
 }
 
 /* The style within an element. */
-static Style styled(const Run *run, const Node *element, Style style)
+static Style styled(const InlineRun *run, const Node *element, Style style)
 {
     Text link;
     switch (element->tag) {
@@ -30,7 +30,7 @@ static Style styled(const Run *run, const Node *element, Style style)
         style.is_code = true;
         break;
     case TAG_a:
-        link = linked(run->arena, run->hrefs, element);
+        link = read_link_href(run->arena, run->hrefs, element);
         style.link = link.size ? link : style.link;
         break;
     default:
@@ -40,12 +40,12 @@ static Style styled(const Run *run, const Node *element, Style style)
 }
 
 /* Open the inline elements that were open where the run begins, outermost first; gives the style within them. */
-static Style open_around(Run *run, const Node *node, Text link)
+static Style open_around(InlineRun *run, const Node *node, Text link)
 {
     Node *above[MAX_AROUND];
     uint32_t count = 0;
     for (Node *parent = node->parent; parent != NULL && count < MAX_AROUND; parent = parent->parent) {
-        if (is_border(parent->tag, run->is_unscripted))
+        if (is_border(parent->tag, run->with_noscript))
             break;
         above[count++] = parent;
     }
@@ -58,27 +58,27 @@ static Style open_around(Run *run, const Node *node, Text link)
     return style;
 }
 
-static void add_piece(Run *run, Text text, Style style, bool is_spaced)
+static void add_piece(InlineRun *run, Text text, Style style, bool is_spaced)
 {
     ADD(run->arena, run->pieces, ((Piece){text, style, is_spaced}));
 }
 
 /* A text follows on line breaks or images: begin its line or paragraph. */
-static void end_line(Run *run)
+static void end_line(InlineRun *run)
 {
     if (run->breaks > 1)
         ADD(run->arena, run->paragraphs, run->lines.count);
     if (run->breaks)
         ADD(run->arena, run->lines, run->pieces.count);
     run->breaks = 0;
-    for (uint32_t n = 0; n < run->held.count; n++)
-        ADD(run->arena, run->pieces, run->held.at[n]);
-    run->pictures += run->held_count;
-    run->held.count = run->held_count = 0;
+    for (uint32_t n = 0; n < run->pending_images.count; n++)
+        ADD(run->arena, run->pieces, run->pending_images.at[n]);
+    run->pictures += run->pending_image_count;
+    run->pending_images.count = run->pending_image_count = 0;
 }
 
 /* Whether code may follow on the last piece: else the backticks of the two would run together. */
-static bool may_be_code(const Run *run, Style style, bool is_spaced)
+static bool may_be_code(const InlineRun *run, Style style, bool is_spaced)
 {
     if (is_spaced || run->pieces.count == run->lines.at[run->lines.count - 1])
         return true;
@@ -86,9 +86,9 @@ static bool may_be_code(const Run *run, Style style, bool is_spaced)
     return !last.is_code || is_same_style(last, style);
 }
 
-static void add_text(Run *run, Text raw, Style style)
+static void add_text(InlineRun *run, Text raw, Style style)
 {
-    Text text = stripped(raw);
+    Text text = strip_text(raw);
     if (text.size == 0) {
         run->is_spaced = run->is_spaced || raw.size;
         return;
@@ -96,15 +96,15 @@ static void add_text(Run *run, Text raw, Style style)
     bool is_spaced = run->is_spaced || text.at > raw.at;
     run->is_spaced = text.at + text.size < raw.at + raw.size;
     /* Most texts have no other white space but single spaces. */
-    text = one_line(run->arena, text);
-    if (run->breaks || run->held_count)
+    text = collapse_spaces(run->arena, text);
+    if (run->breaks || run->pending_image_count)
         end_line(run);
     style.is_code = style.is_code && may_be_code(run, style, is_spaced);
-    add_piece(run, style.is_code ? text : escaped(run->arena, text), style, is_spaced);
+    add_piece(run, style.is_code ? text : escape_text(run->arena, text), style, is_spaced);
 }
 
 /* An element that holds nothing to be read. */
-static void add_void(Run *run, const Node *node, Style style)
+static void add_void(InlineRun *run, const Node *node, Style style)
 {
     if (node->tag == TAG_br) {
         run->breaks++;
@@ -113,24 +113,24 @@ static void add_void(Run *run, const Node *node, Style style)
     } else if (node->tag == TAG_img) {
         /* Whether a text follows, so that it stands within the run, is not known yet. */
         run->is_spaced = true;
-        run->held_count++;
-        Text shown = picture(run->arena, run->hrefs, node);
+        run->pending_image_count++;
+        Text shown = format_image(run->arena, run->hrefs, node);
         if (shown.size)
-            ADD(run->arena, run->held, ((Piece){shown, {style.link, 0, false}, true}));
+            ADD(run->arena, run->pending_images, ((Piece){shown, {style.link, 0, false}, true}));
     }
 }
 
-static void clear(Run *run)
+static void clear(InlineRun *run)
 {
-    run->pieces.count = run->lines.count = run->paragraphs.count = run->held.count = run->opened.count = 0;
-    run->pictures = run->breaks = run->held_count = 0;
+    run->pieces.count = run->lines.count = run->paragraphs.count = run->pending_images.count = run->opened.count = 0;
+    run->pictures = run->breaks = run->pending_image_count = 0;
     run->is_spaced = false;
     ADD(run->arena, run->lines, 0);
     ADD(run->arena, run->paragraphs, 0);
 }
 
 /* Read on from the text with which the run begins to the next border of a box; `link` leads from all of it. */
-void read_run(Run *run, Node *node, Text link)
+void read_run(InlineRun *run, Node *node, Text link)
 {
     clear(run);
     Style style = open_around(run, node, link);
@@ -145,7 +145,7 @@ void read_run(Run *run, Node *node, Text link)
                 at = at->next;
                 continue;
             }
-            if (is_border(at->tag, run->is_unscripted))
+            if (is_border(at->tag, run->with_noscript))
                 return;
             Node *child = is_entered(at->tag) ? at->first_child : NULL;
             if (child == NULL) {
@@ -161,7 +161,7 @@ void read_run(Run *run, Node *node, Text link)
             Opened left = run->opened.at[--run->opened.count];
             last = left.node;
             style = left.style;
-        } else if (is_cut && last->parent != NULL && !is_border(last->parent->tag, run->is_unscripted)) {
+        } else if (is_cut && last->parent != NULL && !is_border(last->parent->tag, run->with_noscript)) {
             last = last->parent;
             style = PLAIN;
         } else {
@@ -172,34 +172,34 @@ void read_run(Run *run, Node *node, Text link)
 }
 
 /* An exclamation mark would make an image of the link that follows. */
-static void put_before_link(Ink *ink, uint32_t from)
+static void put_before_link(Buffer *buffer, uint32_t from)
 {
-    if (ink->count > from && ink->at[ink->count - 1] == '!') {
-        ink->at[ink->count - 1] = '\\';
-        put_char(ink, '!');
+    if (buffer->count > from && buffer->at[buffer->count - 1] == '!') {
+        buffer->at[buffer->count - 1] = '\\';
+        put_char(buffer, '!');
     }
 }
 
 /* A text after those written from a place on. */
-static void put_joined(Ink *ink, uint32_t from, Text text, bool is_spaced)
+static void put_joined(Buffer *buffer, uint32_t from, Text text, bool is_spaced)
 {
     if (text.size == 0)
         return;
-    if (ink->count > from && is_spaced)
-        put_char(ink, ' ');
+    if (buffer->count > from && is_spaced)
+        put_char(buffer, ' ');
     else if (text.at[0] == '[')
-        put_before_link(ink, from);
-    put_text(ink, text);
+        put_before_link(buffer, from);
+    put_text(buffer, text);
 }
 
 static Text joined(Arena *arena, const Item *items, uint32_t count)
 {
     if (count == 1)
         return items[0].text;
-    Ink ink = {.arena = arena};
+    Buffer buffer = {.arena = arena};
     for (uint32_t n = 0; n < count; n++)
-        put_joined(&ink, 0, items[n].text, items[n].is_spaced);
-    return written(&ink, 0);
+        put_joined(&buffer, 0, items[n].text, items[n].is_spaced);
+    return written(&buffer, 0);
 }
 
 /* Where the items end that want the same marks as the one at `from`. */
@@ -212,7 +212,7 @@ static uint32_t same_marks_end(const Items *items, uint32_t from)
 }
 
 /* Texts with `*` around those that want it, where CommonMark would see it; never two kinds side by side. */
-static void put_marked(Ink *ink, Run *run, const Items *items)
+static void put_marked(Buffer *buffer, InlineRun *run, const Items *items)
 {
     Items *groups = &run->groups;
     groups->count = 0;
@@ -221,29 +221,29 @@ static void put_marked(Ink *ink, Run *run, const Items *items)
         Text text = joined(run->arena, items->at + at, end - at);
         ADD(run->arena, *groups, ((Item){text, items->at[at].mark, items->at[at].is_spaced}));
     }
-    uint32_t from = ink->count;
+    uint32_t from = buffer->count;
     uint8_t last = 0; /* byte of the group before */
     bool is_closed = false;
     for (uint32_t n = 0; n < groups->count; n++) {
         Item one = groups->at[n];
         Item next = n + 1 < groups->count ? groups->at[n + 1] : (Item){{NULL, 0}, 0, true};
         uint8_t before = one.is_spaced ? 0 : last, after = next.is_spaced || next.text.size == 0 ? 0 : next.text.at[0];
-        is_closed = one.mark > 0 && one.text.size && (!is_closed || before == 0) && may_wrap(before, one.text, after);
+        is_closed = one.mark > 0 && one.text.size && (!is_closed || before == 0) && can_emphasize(before, one.text, after);
         last = is_closed ? '*' : one.text.size ? one.text.at[one.text.size - 1] : 0;
         if (!is_closed) {
-            put_joined(ink, from, one.text, one.is_spaced);
+            put_joined(buffer, from, one.text, one.is_spaced);
             continue;
         }
-        if (ink->count > from && one.is_spaced)
-            put_char(ink, ' ');
-        put_times(ink, '*', one.mark);
-        put_text(ink, one.text);
-        put_times(ink, '*', one.mark);
+        if (buffer->count > from && one.is_spaced)
+            put_char(buffer, ' ');
+        put_times(buffer, '*', one.mark);
+        put_text(buffer, one.text);
+        put_times(buffer, '*', one.mark);
     }
 }
 
 /* Pieces of the same style made one. */
-static void merge(Run *run, Span line)
+static void merge(InlineRun *run, Span line)
 {
     run->merged.count = 0;
     for (uint32_t at = line.first, end; at < line.end; at = end) {
@@ -257,23 +257,23 @@ static void merge(Run *run, Span line)
 }
 
 /* The parts of a link as one item. */
-static Item linked_item(Run *run, Text link)
+static Item linked_item(InlineRun *run, Text link)
 {
     const Items *parts = &run->parts;
     bool is_even = same_marks_end(parts, 0) == parts->count;
-    Ink ink = {.arena = run->arena};
-    put_char(&ink, '[');
+    Buffer buffer = {.arena = run->arena};
+    put_char(&buffer, '[');
     if (is_even)
-        put_text(&ink, joined(run->arena, parts->at, parts->count));
+        put_text(&buffer, joined(run->arena, parts->at, parts->count));
     else
-        put_marked(&ink, run, parts);
-    put_literal(&ink, "](");
-    put_text(&ink, link);
-    put_char(&ink, ')');
-    return (Item){written(&ink, 0), is_even ? parts->at[0].mark : 0, parts->at[0].is_spaced};
+        put_marked(&buffer, run, parts);
+    put_literal(&buffer, "](");
+    put_text(&buffer, link);
+    put_char(&buffer, ')');
+    return (Item){written(&buffer, 0), is_even ? parts->at[0].mark : 0, parts->at[0].is_spaced};
 }
 
-static void put_styled_line(Ink *ink, Run *run, Span line, uint32_t but)
+static void put_styled_line(Buffer *buffer, InlineRun *run, Span line, uint32_t excluded_emphasis)
 {
     merge(run, line);
     run->items.count = 0;
@@ -283,7 +283,7 @@ static void put_styled_line(Ink *ink, Run *run, Span line, uint32_t but)
         for (end = at; end < run->merged.count && is_same(run->merged.at[end].style.link, link); end++) {
             Piece piece = run->merged.at[end];
             Text text = piece.style.is_code ? code_span(run->arena, piece.text) : piece.text;
-            ADD(run->arena, run->parts, ((Item){text, (uint8_t)(piece.style.mark & ~but), piece.is_spaced}));
+            ADD(run->arena, run->parts, ((Item){text, (uint8_t)(piece.style.mark & ~excluded_emphasis), piece.is_spaced}));
         }
         if (link.size) {
             ADD(run->arena, run->items, linked_item(run, link));
@@ -292,56 +292,56 @@ static void put_styled_line(Ink *ink, Run *run, Span line, uint32_t but)
         for (uint32_t n = 0; n < run->parts.count; n++)
             ADD(run->arena, run->items, run->parts.at[n]);
     }
-    put_marked(ink, run, &run->items);
+    put_marked(buffer, run, &run->items);
 }
 
-static void put_link_end(Ink *ink, Text link)
+static void put_link_end(Buffer *buffer, Text link)
 {
     if (link.size) {
-        put_literal(ink, "](");
-        put_text(ink, link);
-        put_char(ink, ')');
+        put_literal(buffer, "](");
+        put_text(buffer, link);
+        put_char(buffer, ')');
     }
 }
 
 /* Pieces with links at most: no thought is needed about what may stand beside what. */
-static void put_linked_line(Ink *ink, const Run *run, Span line)
+static void put_linked_line(Buffer *buffer, const InlineRun *run, Span line)
 {
     Text inside = {NULL, 0};
-    uint32_t last = ink->count; /* where the last part begins */
+    uint32_t last = buffer->count; /* where the last part begins */
     for (uint32_t at = line.first; at < line.end; at++) {
         const Piece *piece = &run->pieces.at[at];
         bool is_first = at == line.first, is_other = !is_same(piece->style.link, inside);
         if (is_other && inside.size) {
-            last = ink->count;
-            put_link_end(ink, inside);
+            last = buffer->count;
+            put_link_end(buffer, inside);
         }
         if (piece->is_spaced && !is_first)
-            put_char(ink, ' ');
+            put_char(buffer, ' ');
         else if (is_other && piece->style.link.size && !is_first)
-            put_before_link(ink, last);
+            put_before_link(buffer, last);
         if (is_other && piece->style.link.size)
-            put_char(ink, '[');
+            put_char(buffer, '[');
         inside = piece->style.link;
-        last = ink->count;
-        put_text(ink, piece->text);
+        last = buffer->count;
+        put_text(buffer, piece->text);
     }
-    put_link_end(ink, inside);
+    put_link_end(buffer, inside);
 }
 
-static void put_line(Ink *ink, Run *run, uint32_t number, uint32_t but)
+static void put_line(Buffer *buffer, InlineRun *run, uint32_t number, uint32_t excluded_emphasis)
 {
     Span line = {run->lines.at[number], number + 1 < run->lines.count ? run->lines.at[number + 1] : run->pieces.count};
     for (uint32_t at = line.first; at < line.end; at++) {
         if (run->pieces.at[at].style.mark || run->pieces.at[at].style.is_code) {
-            put_styled_line(ink, run, line, but);
+            put_styled_line(buffer, run, line, excluded_emphasis);
             return;
         }
     }
-    put_linked_line(ink, run, line);
+    put_linked_line(buffer, run, line);
 }
 
-static Span lines_of(const Run *run, uint32_t paragraph)
+static Span lines_of(const InlineRun *run, uint32_t paragraph)
 {
     const Numbers *firsts = &run->paragraphs;
     return (Span){AT(run->arena, *firsts, paragraph),
@@ -349,34 +349,34 @@ static Span lines_of(const Run *run, uint32_t paragraph)
 }
 
 /* As a paragraph of its own. */
-void put_paragraph(Ink *ink, Run *run, uint32_t paragraph)
+void put_paragraph(Buffer *buffer, InlineRun *run, uint32_t paragraph)
 {
     Span lines = lines_of(run, paragraph);
-    uint32_t begin = ink->count;
+    uint32_t begin = buffer->count;
     for (uint32_t line = lines.first; line < lines.end; line++) {
-        uint32_t before = ink->count;
-        if (ink->count > begin)
-            put_literal(ink, "\\\n");
-        uint32_t from = ink->count;
-        put_line(ink, run, line, 0);
-        guard_beginning(ink, from);
-        if (ink->count == from)
-            ink->count = before;
+        uint32_t before = buffer->count;
+        if (buffer->count > begin)
+            put_literal(buffer, "\\\n");
+        uint32_t from = buffer->count;
+        put_line(buffer, run, line, 0);
+        escape_line_start(buffer, from);
+        if (buffer->count == from)
+            buffer->count = before;
     }
 }
 
 /* As it stands in a heading or a cell; `but` are marks to be left out. */
-void put_on_one_line(Ink *ink, Run *run, uint32_t paragraph, uint32_t but)
+void put_on_one_line(Buffer *buffer, InlineRun *run, uint32_t paragraph, uint32_t excluded_emphasis)
 {
     Span lines = lines_of(run, paragraph);
-    uint32_t begin = ink->count;
+    uint32_t begin = buffer->count;
     for (uint32_t line = lines.first; line < lines.end; line++) {
-        uint32_t before = ink->count;
-        if (ink->count > begin)
-            put_char(ink, ' ');
-        uint32_t from = ink->count;
-        put_line(ink, run, line, but);
-        if (ink->count == from)
-            ink->count = before;
+        uint32_t before = buffer->count;
+        if (buffer->count > begin)
+            put_char(buffer, ' ');
+        uint32_t from = buffer->count;
+        put_line(buffer, run, line, excluded_emphasis);
+        if (buffer->count == from)
+            buffer->count = before;
     }
 }

@@ -82,9 +82,9 @@ static bool is_decoration(Arena *arena, Text href)
 static Text first_source(const Said *said)
 {
     for (uint32_t n = 0; n < SOURCE_COUNT; n++) {
-        Text href = stripped(said->sources[n]);
+        Text href = strip_text(said->sources[n]);
         /* Pages that load their images late hold a drop of data where the address will be. */
-        if (href.size && !begins_with(href.at, href.at + href.size, "data:") && length_of(href) <= MAX_HREF_CHARS)
+        if (href.size && !begins_with(href.at, href.at + href.size, "data:") && count_characters(href) <= MAX_HREF_CHARS)
             return href;
     }
     return (Text){NULL, 0};
@@ -101,7 +101,7 @@ static uint32_t digit_of(uint32_t character)
 
 static bool is_small(Text said)
 {
-    said = stripped(said);
+    said = strip_text(said);
     if (said.size >= 2 && memcmp(said.at + said.size - 2, "px", 2) == 0)
         said.size -= 2;
     const uint8_t *end = said.at + said.size;
@@ -116,10 +116,10 @@ static bool is_small(Text said)
     return said.size && number < SMALL_PIXELS;
 }
 
-Picture read_picture(Arena *arena, const Node *image)
+Picture read_image(Arena *arena, const Node *image)
 {
     Said said = said_of(image);
-    Text alt = one_line(arena, first_characters(said.alt, MAX_ALT_CHARS));
+    Text alt = collapse_spaces(arena, first_characters(said.alt, MAX_ALT_CHARS));
     if (alt.size == 0 && said.has_alt)
         return (Picture){{NULL, 0}, {NULL, 0}};
     Text href = first_source(&said);
@@ -128,19 +128,19 @@ Picture read_picture(Arena *arena, const Node *image)
     return (Picture){alt, href};
 }
 
-Text picture(Arena *arena, const Hrefs *hrefs, const Node *image)
+Text format_image(Arena *arena, const Hrefs *hrefs, const Node *image)
 {
-    Picture read = read_picture(arena, image);
+    Picture read = read_image(arena, image);
     Text source = address_of(arena, hrefs, read.href);
     if (source.size == 0)
         return (Text){NULL, 0};
-    Ink ink = {.arena = arena};
-    put_literal(&ink, "![");
-    put_text(&ink, escaped(arena, read.alt));
-    put_literal(&ink, "](");
-    put_text(&ink, source);
-    put_char(&ink, ')');
-    return written(&ink, 0);
+    Buffer buffer = {.arena = arena};
+    put_literal(&buffer, "![");
+    put_text(&buffer, escape_text(arena, read.alt));
+    put_literal(&buffer, "](");
+    put_text(&buffer, source);
+    put_char(&buffer, ')');
+    return written(&buffer, 0);
 }
 
 static void add_near(const Kept *kept, Near *near, uint32_t run)
@@ -157,7 +157,7 @@ static void add_near(const Kept *kept, Near *near, uint32_t run)
     }
 }
 
-Near near_of(const Kept *kept, uint32_t slot)
+Near find_nearby_boxes(const Kept *kept, uint32_t slot)
 {
     Near near = {.count = 0};
     if (slot > 0)
@@ -168,12 +168,12 @@ Near near_of(const Kept *kept, uint32_t slot)
 
 /* Which of the near boxes an image stands in, directly or a few boxes below. It is lost where too many elements stand
  * between them to say. */
-uint32_t home_of(const Node *image, const Near *near, bool is_unscripted, bool *is_lost)
+uint32_t find_image_box(const Node *image, const Near *near, bool with_noscript, bool *is_lost)
 {
     const Node *node = image->parent;
     uint32_t boxes = 0, steps = 0;
     for (; steps < MAX_PICTURE_STEPS && node != NULL && boxes <= MAX_PICTURE_BOXES; steps++, node = node->parent) {
-        if (!is_border(node->tag, is_unscripted))
+        if (!is_border(node->tag, with_noscript))
             continue;
         boxes++;
         for (uint32_t n = 0; n < near->count; n++)
@@ -187,8 +187,8 @@ uint32_t home_of(const Node *image, const Near *near, bool is_unscripted, bool *
 Span images_after(Page *page, uint32_t slot)
 {
     const Walk *walk = &page->walk;
-    uint32_t first = slot > 0 ? bisect_right(&walk->image_places, AT(&page->arena, walk->run_starts, slot - 1)) : 0;
-    uint32_t end = slot < walk->run_starts.count ? bisect_right(&walk->image_places, walk->run_starts.at[slot])
-                                                 : walk->image_places.count;
+    uint32_t first = slot > 0 ? bisect_right(&walk->image_positions, AT(&page->arena, walk->run_starts, slot - 1)) : 0;
+    uint32_t end = slot < walk->run_starts.count ? bisect_right(&walk->image_positions, walk->run_starts.at[slot])
+                                                 : walk->image_positions.count;
     return (Span){first, end};
 }

@@ -6,11 +6,11 @@
 #define MAX_HEADING_BLOCKS 4
 #define MOST_START_DIGITS 8
 
-static const Place OUTSIDE = {.owner = NOWHERE};
+static const BlockContext OUTSIDE = {.owner = NOWHERE};
 
-Places places_of(const Kept *kept)
+BlockContexts make_contexts(const Kept *kept)
 {
-    Places places = {.kept = kept};
+    BlockContexts places = {.kept = kept};
     Arena *arena = &kept->page->arena;
     uint32_t boxes = kept->page->walk.box_tags.count;
     FILL(arena, places.found, boxes);
@@ -37,7 +37,7 @@ static bool is_short(Page *page, uint32_t box)
 
 static uint32_t start_of(const Node *list)
 {
-    Text start = attribute_of(list, "start");
+    Text start = get_attribute(list, "start");
     uint32_t number = 0;
     if (start.size == 0 || start.size > MOST_START_DIGITS)
         return 1;
@@ -49,10 +49,10 @@ static uint32_t start_of(const Node *list)
     return number;
 }
 
-static Chain item_within(Places *places, Chain chain, uint32_t box)
+static Chain item_within(BlockContexts *places, Chain chain, uint32_t box)
 {
     Page *page = places->kept->page;
-    if (levels_of(chain) + 2 > MAX_LEVELS)
+    if (count_levels(chain) + 2 > MAX_LEVELS)
         return chain;
     uint32_t parent = AT(&page->arena, page->walk.box_parents, box);
     Container item = {.is_item = true, .list = parent};
@@ -63,25 +63,25 @@ static Chain item_within(Places *places, Chain chain, uint32_t box)
         item.is_numbered = true;
         item.number = (uint32_t)(*next)++ - 1;
     }
-    return chained(&page->arena, chain, item);
+    return append_container(&page->arena, chain, item);
 }
 
-static const Place *made(Arena *arena, Place place)
+static const BlockContext *made(Arena *arena, BlockContext place)
 {
-    Place *copy = take(arena, sizeof *copy);
+    BlockContext *copy = arena_alloc(arena, sizeof *copy);
     *copy = place;
     return copy;
 }
 
-static const Place *table_within(Places *places, Chain chain, uint32_t box)
+static const BlockContext *table_within(BlockContexts *places, Chain chain, uint32_t box)
 {
     const DataTable *table = data_table(places->kept, box);
     uint32_t owner = table != NULL ? box : NOWHERE;
-    return made(&places->kept->page->arena, (Place){.chain = chain, .owner = owner, .table = table});
+    return made(&places->kept->page->arena, (BlockContext){.chain = chain, .owner = owner, .table = table});
 }
 
 /* What a box makes of what is around it. */
-static const Place *within(Places *places, const Place *outer, uint32_t box)
+static const BlockContext *within(BlockContexts *places, const BlockContext *outer, uint32_t box)
 {
     Page *page = places->kept->page;
     Arena *arena = &page->arena;
@@ -90,25 +90,25 @@ static const Place *within(Places *places, const Place *outer, uint32_t box)
     if (outer->is_code || outer->table != NULL)
         return outer;
     if (tag == TAG_li)
-        return made(arena, (Place){.chain = item_within(places, chain, box), .owner = NOWHERE});
+        return made(arena, (BlockContext){.chain = item_within(places, chain, box), .owner = NOWHERE});
     if (tag == TAG_blockquote) {
-        chain = levels_of(chain) < MAX_LEVELS ? chained(arena, chain, (Container){0}) : chain;
-        return made(arena, (Place){.chain = chain, .owner = NOWHERE});
+        chain = count_levels(chain) < MAX_LEVELS ? append_container(arena, chain, (Container){0}) : chain;
+        return made(arena, (BlockContext){.chain = chain, .owner = NOWHERE});
     }
     if (is_pre(tag))
-        return made(arena, (Place){.chain = chain, .owner = box, .is_code = true});
+        return made(arena, (BlockContext){.chain = chain, .owner = box, .is_code = true});
     if (level_of(tag) && is_short(page, box))
-        return made(arena, (Place){.chain = chain, .level = level_of(tag), .owner = box});
+        return made(arena, (BlockContext){.chain = chain, .level = level_of(tag), .owner = box});
     if (tag == TAG_dt)
-        return made(arena, (Place){.chain = chain, .owner = NOWHERE, .is_term = true});
+        return made(arena, (BlockContext){.chain = chain, .owner = NOWHERE, .is_term = true});
     return tag == TAG_table ? table_within(places, chain, box) : outer;
 }
 
 /* Found once for each box; each asks only the box around it. */
-const Place *place_of(Places *places, uint32_t box)
+const BlockContext *find_context(BlockContexts *places, uint32_t box)
 {
     Page *page = places->kept->page;
-    const Place *found;
+    const BlockContext *found;
     places->entered.count = 0;
     while ((found = AT(&page->arena, places->found, box)) == NULL) {
         ADD(&page->arena, places->entered, box);

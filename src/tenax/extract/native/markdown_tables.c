@@ -45,7 +45,7 @@ static Cell cell_of(const Page *page, uint32_t box)
     return cell;
 }
 
-static uint32_t runs_in(const Walk *walk, uint32_t box) { return walk->box_ends.at[box] - walk->box_firsts.at[box]; }
+static uint32_t runs_in(const Walk *walk, uint32_t box) { return walk->box_ends.at[box] - walk->box_starts.at[box]; }
 
 static bool is_small_cell(Page *page, uint32_t box)
 {
@@ -92,7 +92,7 @@ static Span row_of(const DataTable *table, uint32_t row)
 
 DataTable *data_table(const Kept *kept, uint32_t box)
 {
-    DataTable *table = take_cleared(&kept->page->arena, 1, sizeof *table);
+    DataTable *table = arena_calloc(&kept->page->arena, 1, sizeof *table);
     if (!read_table(kept->page, box, table))
         return NULL;
     uint32_t most_full = 0, full_rows = 0;
@@ -116,7 +116,7 @@ DataTable *data_table(const Kept *kept, uint32_t box)
 /* A table while it is written: the texts of its rows one after another, those of empty places included. */
 typedef struct {
     Arena *arena;
-    Ink said;
+    Buffer said;
     Numbers text_ends;      /* of each place, in `said` */
     Numbers row_ends;       /* of each row that says something, in places */
     uint32_t width;
@@ -145,7 +145,7 @@ static uint32_t skip_reached(Grid *grid, uint32_t column)
     return column;
 }
 
-static void add_row(Grid *grid, const DataTable *table, uint32_t row, Writer *writer)
+static void add_row(Grid *grid, const DataTable *table, uint32_t row, MarkdownWriter *writer)
 {
     Span cells = row_of(table, row);
     uint32_t column = 0, places = grid->text_ends.count, said = grid->said.count;
@@ -176,49 +176,49 @@ static void add_row(Grid *grid, const DataTable *table, uint32_t row, Writer *wr
 }
 
 /* A line of places that all say the same. */
-static void put_same(Ink *ink, const char *place, uint32_t width)
+static void put_same(Buffer *buffer, const char *place, uint32_t width)
 {
-    put_literal(ink, "|");
+    put_literal(buffer, "|");
     for (uint32_t column = 0; column < width; column++)
-        put_literal(ink, place);
-    put_char(ink, '\n');
+        put_literal(buffer, place);
+    put_char(buffer, '\n');
 }
 
-static void put_row(Ink *ink, const Grid *grid, uint32_t row)
+static void put_row(Buffer *buffer, const Grid *grid, uint32_t row)
 {
     uint32_t place = row ? grid->row_ends.at[row - 1] : 0, end = grid->row_ends.at[row];
     uint32_t from = place ? grid->text_ends.at[place - 1] : 0;
-    put_char(ink, '|');
+    put_char(buffer, '|');
     for (uint32_t column = 0; column < grid->width; column++) {
-        put_char(ink, ' ');
+        put_char(buffer, ' ');
         if (place < end) {
-            put(ink, grid->said.at + from, grid->text_ends.at[place] - from);
+            put(buffer, grid->said.at + from, grid->text_ends.at[place] - from);
             from = grid->text_ends.at[place++];
         }
-        put_literal(ink, " |");
+        put_literal(buffer, " |");
     }
 }
 
 /* As GFM; nothing if it says nothing. */
-void put_table(Ink *ink, const DataTable *table, Writer *writer)
+void put_table(Buffer *buffer, const DataTable *table, MarkdownWriter *writer)
 {
-    Grid grid = {.arena = ink->arena, .said = {.arena = ink->arena}};
+    Grid grid = {.arena = buffer->arena, .said = {.arena = buffer->arena}};
     for (uint32_t row = 0; row < table->rows.count; row++)
         add_row(&grid, table, row, writer);
     if (grid.row_ends.count == 0)
         return;
     if (!grid.is_headed) {
-        put_same(ink, "  |", grid.width);
-        put_same(ink, " --- |", grid.width);
+        put_same(buffer, "  |", grid.width);
+        put_same(buffer, " --- |", grid.width);
     }
     for (uint32_t row = 0; row < grid.row_ends.count; row++) {
         if (row)
-            put_char(ink, '\n');
-        put_row(ink, &grid, row);
+            put_char(buffer, '\n');
+        put_row(buffer, &grid, row);
         if (row == 0 && grid.is_headed) {
-            put_char(ink, '\n');
-            put_same(ink, " --- |", grid.width);
-            ink->count--;
+            put_char(buffer, '\n');
+            put_same(buffer, " --- |", grid.width);
+            buffer->count--;
         }
     }
 }

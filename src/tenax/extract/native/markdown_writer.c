@@ -1,4 +1,4 @@
-/* The sheet Markdown is written on: blocks within quotes and list items, and the marks that keep each line there:
+/* The output Markdown is written on: blocks within quotes and list items, and the marks that keep each line there:
  * `parse.markdown_sheet`. */
 #include <stdio.h>
 
@@ -6,7 +6,7 @@
 
 #define MOST_SIGNS (MAX_LEVELS * SIGN_BYTES)
 
-uint32_t levels_of(Chain chain)
+uint32_t count_levels(Chain chain)
 {
     uint32_t levels = 0;
     for (uint32_t n = 0; n < chain.count; n++)
@@ -14,15 +14,15 @@ uint32_t levels_of(Chain chain)
     return levels;
 }
 
-Chain chained(Arena *arena, Chain chain, Container container)
+Chain append_container(Arena *arena, Chain chain, Container container)
 {
     if (chain.count >= MAX_LEVELS)
         page_fail(arena, "containers too deep");
-    Container *made = take(arena, sizeof *made);
+    Container *made = arena_alloc(arena, sizeof *made);
     *made = container;
     memcpy(made->first, "> ", 2);
     made->size = 2;
-    Container **at = take(arena, (chain.count + 1) * sizeof *at);
+    Container **at = arena_alloc(arena, (chain.count + 1) * sizeof *at);
     if (chain.count)
         memcpy(at, chain.at, chain.count * sizeof *at);
     at[chain.count] = made;
@@ -38,25 +38,25 @@ static uint32_t shared(Chain one, Chain other)
 }
 
 /* Whether the item goes on with the list before it, or begins one right below the text of an outer item. */
-static bool goes_on(const Sheet *sheet, const Container *item, uint32_t common)
+static bool continues_list(const MarkdownOutput *output, const Container *item, uint32_t common)
 {
     if (!item->is_item)
         return false;
-    if (common < sheet->open.count) {
-        const Container *before = sheet->open.at[common];
+    if (common < output->open.count) {
+        const Container *before = output->open.at[common];
         return before->is_item && before->list == item->list;
     }
     /* Numbers other than 1 cannot end a paragraph. */
-    return common > 0 && sheet->open.at[sheet->open.count - 1]->is_item && (!item->is_numbered || item->number == 1);
+    return common > 0 && output->open.at[output->open.count - 1]->is_item && (!item->is_numbered || item->number == 1);
 }
 
 /* Give an item its marker: of a list that follows right on another one of its kind, the other marker. */
-static void sign(Sheet *sheet, Container *item, const Container *before)
+static void sign(MarkdownOutput *output, Container *item, const Container *before)
 {
-    uint8_t *sign = &AT(sheet->ink.arena, sheet->signs, item->list);
+    uint8_t *sign = &AT(output->buffer.arena, output->signs, item->list);
     if (*sign == 0) {
         char usual = item->is_numbered ? '.' : '-', other = item->is_numbered ? ')' : '*';
-        bool is_taken = before != NULL && before->is_item && AT(sheet->ink.arena, sheet->signs, before->list) == usual;
+        bool is_taken = before != NULL && before->is_item && AT(output->buffer.arena, output->signs, before->list) == usual;
         *sign = (uint8_t)(is_taken ? other : usual);
     }
     int size = item->is_numbered ? snprintf(item->first, sizeof item->first, "%u%c ", (unsigned)item->number, *sign)
@@ -78,51 +78,51 @@ static uint32_t rest_of(Chain chain, uint32_t count, uint8_t rest[MOST_SIGNS])
     return size;
 }
 
-static void part(Sheet *sheet, bool is_tight, const uint8_t *kept, uint32_t size)
+static void part(MarkdownOutput *output, bool is_tight, const uint8_t *kept, uint32_t size)
 {
-    put_char(&sheet->ink, '\n');
+    put_char(&output->buffer, '\n');
     if (is_tight)
         return;
     while (size && kept[size - 1] == ' ')
         size--;
-    put(&sheet->ink, kept, size);
-    put_char(&sheet->ink, '\n');
+    put(&output->buffer, kept, size);
+    put_char(&output->buffer, '\n');
 }
 
-static void put_lines(Ink *ink, Text text, const uint8_t *rest, uint32_t size)
+static void put_lines(Buffer *buffer, Text text, const uint8_t *rest, uint32_t size)
 {
     while (text.size) {
         const uint8_t *found = memchr(text.at, '\n', text.size);
         uint32_t line = found != NULL ? (uint32_t)(found - text.at) + 1 : text.size;
-        put(ink, text.at, line);
+        put(buffer, text.at, line);
         if (found != NULL)
-            put(ink, rest, size);
+            put(buffer, rest, size);
         text = (Text){text.at + line, text.size - line};
     }
 }
 
 /* Add a block: Markdown that makes sense on its own. */
-void sheet_add(Sheet *sheet, Chain chain, Text text)
+void output_add_block(MarkdownOutput *output, Chain chain, Text text)
 {
     if (chain.count == 0) {
-        if (sheet->is_begun)
-            put_literal(&sheet->ink, "\n\n");
-        put_text(&sheet->ink, text);
+        if (output->is_begun)
+            put_literal(&output->buffer, "\n\n");
+        put_text(&output->buffer, text);
     } else {
-        uint32_t common = shared(sheet->open, chain);
+        uint32_t common = shared(output->open, chain);
         for (uint32_t n = common; n < chain.count; n++)
             if (chain.at[n]->is_item)
-                sign(sheet, chain.at[n], n == common && n < sheet->open.count ? sheet->open.at[n] : NULL);
+                sign(output, chain.at[n], n == common && n < output->open.count ? output->open.at[n] : NULL);
         uint8_t rest[MOST_SIGNS];
         uint32_t kept = rest_of(chain, common, rest);
-        if (sheet->is_begun)
-            part(sheet, common < chain.count && goes_on(sheet, chain.at[common], common), rest, kept);
-        put(&sheet->ink, rest, kept);
+        if (output->is_begun)
+            part(output, common < chain.count && continues_list(output, chain.at[common], common), rest, kept);
+        put(&output->buffer, rest, kept);
         for (uint32_t n = common; n < chain.count; n++)
-            put(&sheet->ink, chain.at[n]->first, chain.at[n]->size);
+            put(&output->buffer, chain.at[n]->first, chain.at[n]->size);
         uint32_t all = rest_of(chain, chain.count, rest);
-        put_lines(&sheet->ink, text, rest, all);
+        put_lines(&output->buffer, text, rest, all);
     }
-    sheet->open = chain;
-    sheet->is_begun = true;
+    output->open = chain;
+    output->is_begun = true;
 }

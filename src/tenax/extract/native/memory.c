@@ -25,9 +25,9 @@ struct Large {
     _Alignas(16) uint8_t bytes[];
 };
 
-_Noreturn void page_fail(Arena *arena, const char *why)
+_Noreturn void page_fail(Arena *arena, const char *error)
 {
-    arena->why = why;
+    arena->error = error;
     longjmp(arena->broken, 1);
 }
 
@@ -88,7 +88,7 @@ void arena_reset(Arena *arena)
         }
     }
     arena->taken = 0;
-    arena->why = NULL;
+    arena->error = NULL;
     arena->current = NULL;
     arena->at = arena->end = NULL;
     if (arena->first != NULL) {
@@ -110,7 +110,7 @@ void arena_free(Arena *arena)
 }
 
 /* A long list, grown: the one that begins at `at`, or another with what is in there. */
-static void *large_grown(Arena *arena, void *at, size_t used, size_t old, size_t wanted)
+static void *grow_large(Arena *arena, void *at, size_t used, size_t old, size_t wanted)
 {
     if (wanted > MOST_BYTES || arena->taken > MOST_BYTES - wanted)
         page_fail(arena, "the page takes too much memory");
@@ -131,31 +131,31 @@ static void *large_grown(Arena *arena, void *at, size_t used, size_t old, size_t
     return made->bytes;
 }
 
-void *room_grown(Arena *arena, void *at, size_t used, size_t old, size_t wanted)
+void *grow_memory(Arena *arena, void *at, size_t used, size_t old, size_t wanted)
 {
     if (wanted >= LARGE_BYTES)
-        return large_grown(arena, at, used, old, wanted);
-    void *made = take(arena, wanted);
+        return grow_large(arena, at, used, old, wanted);
+    void *made = arena_alloc(arena, wanted);
     if (used)
         memcpy(made, at, used);
     return made;
 }
 
-void *list_grown(Arena *arena, void *at, uint32_t count, uint32_t *room, size_t size)
+void *grow_list(Arena *arena, void *at, uint32_t count, uint32_t *capacity, size_t size)
 {
-    if (*room > UINT32_MAX / 4)
+    if (*capacity > UINT32_MAX / 4)
         page_fail(arena, "a list too long");
-    uint32_t wanted = *room ? *room * 2 : 16;
+    uint32_t wanted = *capacity ? *capacity * 2 : 16;
     uint8_t *bytes = at;
     /* The last piece that was taken grows where it is. */
-    size_t old = ((size_t)*room * size + 15) & ~(size_t)15, new = ((size_t)wanted * size + 15) & ~(size_t)15;
+    size_t old = ((size_t)*capacity * size + 15) & ~(size_t)15, new = ((size_t)wanted * size + 15) & ~(size_t)15;
     bool is_last = bytes != NULL && bytes + old == arena->at;
     if (is_last && new < LARGE_BYTES && CHUNK_BYTES > 1 && new - old <= (size_t)(arena->end - arena->at)) {
         arena->at += new - old;
-        *room = wanted;
+        *capacity = wanted;
         return at;
     }
-    void *made = room_grown(arena, at, (size_t)count * size, (size_t)*room * size, (size_t)wanted * size);
-    *room = wanted;
+    void *made = grow_memory(arena, at, (size_t)count * size, (size_t)*capacity * size, (size_t)wanted * size);
+    *capacity = wanted;
     return made;
 }

@@ -23,18 +23,18 @@ typedef struct {
     uint8_t *end;
     size_t taken;   /* bytes of this page, to bound it */
     jmp_buf broken;
-    const char *why;
+    const char *error;
 } Arena;
 
 /* Ends the reading of a page. */
-_Noreturn void page_fail(Arena *arena, const char *why);
+_Noreturn void page_fail(Arena *arena, const char *error);
 
 void *arena_refill(Arena *arena, size_t size);
 void arena_reset(Arena *arena);
 void arena_free(Arena *arena);
 
 /* Memory for this page, aligned for anything, not cleared. */
-static inline void *take(Arena *arena, size_t size)
+static inline void *arena_alloc(Arena *arena, size_t size)
 {
 #ifdef TENAX_CHECKED /* each piece for itself, so that a sanitizer sees its bounds */
     return arena_refill(arena, size);
@@ -47,32 +47,32 @@ static inline void *take(Arena *arena, size_t size)
     return found;
 }
 
-static inline void *take_cleared(Arena *arena, size_t count, size_t size)
+static inline void *arena_calloc(Arena *arena, size_t count, size_t size)
 {
     if (count > SIZE_MAX / 2 / (size ? size : 1))
         page_fail(arena, "too large");
-    return memset(take(arena, count * size), 0, count * size);
+    return memset(arena_alloc(arena, count * size), 0, count * size);
 }
 
 /* A list that grows. `LIST(int) numbers = {0};` `ADD(arena, numbers, 7);` `AT(arena, numbers, 0)` */
-#define LIST(T) struct { T *at; uint32_t count, room; }
+#define LIST(T) struct { T *at; uint32_t count, capacity; }
 
 /* Room that is larger, with the bytes that were used of what begins at `at`; that is given up. */
-void *room_grown(Arena *arena, void *at, size_t used, size_t old, size_t wanted);
+void *grow_memory(Arena *arena, void *at, size_t used, size_t old, size_t wanted);
 
-void *list_grown(Arena *arena, void *at, uint32_t count, uint32_t *room, size_t size);
+void *grow_list(Arena *arena, void *at, uint32_t count, uint32_t *capacity, size_t size);
 
 #define ADD(arena, list, value)                                                                                       \
     do {                                                                                                              \
-        if ((list).count == (list).room)                                                                              \
-            (list).at = list_grown((arena), (list).at, (list).count, &(list).room, sizeof *(list).at);                \
+        if ((list).count == (list).capacity)                                                                              \
+            (list).at = grow_list((arena), (list).at, (list).count, &(list).capacity, sizeof *(list).at);                \
         (list).at[(list).count++] = (value);                                                                          \
     } while (0)
 
 /* An item, to be read or written; a place that is not in the list ends the reading of the page. */
-#define AT(arena, list, place) ((list).at[bounded_place((arena), (place), (list).count)])
+#define AT(arena, list, place) ((list).at[check_index((arena), (place), (list).count)])
 
-static inline uint32_t bounded_place(Arena *arena, uint32_t place, uint32_t count)
+static inline uint32_t check_index(Arena *arena, uint32_t place, uint32_t count)
 {
     if (__builtin_expect(place >= count, 0))
         page_fail(arena, "a place outside of its list");
@@ -82,8 +82,8 @@ static inline uint32_t bounded_place(Arena *arena, uint32_t place, uint32_t coun
 /* A list of a known length, all zero. */
 #define FILL(arena, list, length)                                                                                     \
     do {                                                                                                              \
-        (list).count = (list).room = (length);                                                                        \
-        (list).at = take_cleared((arena), (list).count, sizeof *(list).at);                                           \
+        (list).count = (list).capacity = (length);                                                                        \
+        (list).at = arena_calloc((arena), (list).count, sizeof *(list).at);                                           \
     } while (0)
 
 typedef LIST(uint32_t) Numbers;

@@ -85,16 +85,16 @@ static bool is_unshown(Text style)
     return false;
 }
 
-uint32_t marks_beside_class(Page *page, const Names *names)
+uint32_t find_attribute_hints(Page *page, const Names *names)
 {
     uint32_t found = 0;
     if (names->id.size)
-        found |= marks_of(page, names->id);
+        found |= find_name_hints(page, names->id);
     if (names->itemprop.size)
-        found |= marks_of(page, names->itemprop);
+        found |= find_name_hints(page, names->itemprop);
     if (names->role.size)
-        found |= marks_of_role(names->role);
+        found |= find_role_hints(names->role);
     if (names->is_hidden || text_is(names->aria_hidden, "true") || is_unshown(names->style))
-        found |= BIT(unshown);
+        found |= HINT_BIT(unshown);
     return found;
 }

@@ -1,4 +1,4 @@
-/* What a box is called besides its tag, and whether it says that it is not shown: outline._marks_beside_class. */
+/* What a box is called besides its tag, and whether it says that it is not shown: layout._marks_beside_class. */
 #ifndef TENAX_NAMES_H
 #define TENAX_NAMES_H
 
@@ -13,6 +13,6 @@ typedef struct {
 Names names_of(const Node *node);
 
 /* What a box is marked with by all of them but its class, which many boxes share. */
-uint32_t marks_beside_class(Page *page, const Names *names);
+uint32_t find_attribute_hints(Page *page, const Names *names);
 
 #endif

@@ -21,7 +21,7 @@ static Text line_at(const uint8_t *at, const uint8_t *end)
 
 static void add_line(Arena *arena, Texts *lines, Text line)
 {
-    bool is_long = line.size > LINE_CHARS && length_of(line) > LINE_CHARS;
+    bool is_long = line.size > LINE_CHARS && count_characters(line) > LINE_CHARS;
     ADD(arena, *lines, is_long ? first_characters(line, BEGINNING_CHARS) : line);
 }
 
@@ -143,7 +143,7 @@ static void add_around_any(Arena *arena, Texts *lines, Text text, Text title)
     uint32_t at = find(lower, title, 0);
     /* As Python does it: so many characters into the text as there are before it in lower case. */
     for (uint32_t n = 0; n < MOST_TITLES && at != UINT32_MAX; n++, at = find(lower, title, at + 1))
-        add_around(arena, lines, text, first_characters(text, length_of((Text){lower.at, at})).size);
+        add_around(arena, lines, text, first_characters(text, count_characters((Text){lower.at, at})).size);
 }
 
 void pack_lines_around(Page *page, Text title, Pack *pack)
@@ -214,7 +214,7 @@ void pack_lines_with_years(Page *page, Pack *pack)
     for (; years <= FEW_DATES && at < end && (at = find_century(at, end)) != NULL; at++) {
         Text line = line_around(text.at, at, end);
         at = line.at + line.size;
-        if (length_of(line) > SHORT_CHARS)
+        if (count_characters(line) > SHORT_CHARS)
             continue;
         ADD(&page->arena, lines, line);
         years += sure_years(line);

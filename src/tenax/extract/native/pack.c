@@ -3,19 +3,19 @@
 
 #define TEXT_HEADER 5 /* 0xdb and a length of four bytes */
 
-Pack pack_begin(Arena *arena, size_t room)
+Pack pack_begin(Arena *arena, size_t capacity)
 {
-    return (Pack){arena, take(arena, room), 0, room};
+    return (Pack){arena, arena_alloc(arena, capacity), 0, capacity};
 }
 
 static uint8_t *room_for(Pack *pack, size_t size)
 {
-    if (size > pack->room - pack->size) {
+    if (size > pack->capacity - pack->size) {
         if (size > SIZE_MAX / 4)
             page_fail(pack->arena, "an answer too long");
         size_t wanted = (pack->size + size) * 2;
-        pack->at = room_grown(pack->arena, pack->at, pack->size, pack->room, wanted);
-        pack->room = wanted;
+        pack->at = grow_memory(pack->arena, pack->at, pack->size, pack->capacity, wanted);
+        pack->capacity = wanted;
     }
     return pack->at + pack->size;
 }

@@ -8,10 +8,10 @@ typedef struct {
     Arena *arena;
     uint8_t *at;
     size_t size;
-    size_t room;
+    size_t capacity;
 } Pack;
 
-Pack pack_begin(Arena *arena, size_t room);
+Pack pack_begin(Arena *arena, size_t capacity);
 void pack_array(Pack *pack, uint32_t count);
 void pack_map(Pack *pack, uint32_t count);
 void pack_nil(Pack *pack);
@@ -22,7 +22,7 @@ void pack_text(Pack *pack, Text text);      /* a str; nil where `at` is NULL */
 void pack_literal(Pack *pack, const char *text);
 void pack_bytes(Pack *pack, Text bytes);    /* bin */
 
-/* A text that is written piece by piece: `pack_text_room` makes room for at most so many bytes and gives the place,
+/* A text that is written piece by piece: `pack_text_room` makes capacity for at most so many bytes and gives the place,
  * `pack_text_end` says how many were written. */
 uint8_t *pack_text_room(Pack *pack, size_t most);
 void pack_text_end(Pack *pack, size_t written);

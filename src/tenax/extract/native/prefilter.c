@@ -1,12 +1,12 @@
 /* Which blocks of a page are asked about: the others are plain, or stand in a long list of the like. */
-#include "judging.h"
+#include "scoring.h"
 
 #include "unicode.h"
 
 #define FEW_LINKS 0.15
-#define ALIEN (BIT(consent) | BIT(footer) | BIT(comment) | BIT(unshown))
+#define ALIEN (HINT_BIT(consent) | HINT_BIT(footer) | HINT_BIT(comment) | HINT_BIT(unshown))
 #define DOUBTFUL                                                                                                      \
-    (BIT(related) | BIT(ad) | BIT(side) | BIT(nav) | BIT(share) | BIT(login) | BIT(byline) | BIT(hidden))
+    (HINT_BIT(related) | HINT_BIT(ad) | HINT_BIT(side) | HINT_BIT(nav) | HINT_BIT(share) | HINT_BIT(login) | HINT_BIT(byline) | HINT_BIT(hidden))
 #define LINKED 0.8
 #define LINKED_AROUND 0.7
 #define LINKED_FURTHER 0.6
@@ -15,73 +15,73 @@
 #define WHOLE 0.9
 #define SAMPLE 12           /* so many items of a list stand for all */
 
-Judging judging_of(Page *page)
+Scoring make_scoring(Page *page)
 {
     const Blocks *blocks = &page->blocks;
-    Judging judging = {.page = page, .wholes = wholes_of(page)};
-    FILL(&page->arena, judging.shares, blocks->texts.count);
-    FILL(&page->arena, judging.said, blocks->texts.count);
-    for (uint32_t at = 0; at < judging.shares.count; at++) {
+    Scoring scoring = {.page = page, .list_index = index_lists(page)};
+    FILL(&page->arena, scoring.shares, blocks->texts.count);
+    FILL(&page->arena, scoring.said, blocks->texts.count);
+    for (uint32_t at = 0; at < scoring.shares.count; at++) {
         uint32_t linked = AT(&page->arena, blocks->link_chars, at);
         if (linked > 0)
-            judging.shares.at[at] = (double)linked / AT(&page->arena, blocks->chars, at);
+            scoring.shares.at[at] = (double)linked / AT(&page->arena, blocks->chars, at);
     }
-    return judging;
+    return scoring;
 }
 
-const Said *said_by(Judging *judging, uint32_t block)
+const Said *said_by(Scoring *scoring, uint32_t block)
 {
-    Page *page = judging->page;
-    Said *said = &AT(&page->arena, judging->said, block);
+    Page *page = scoring->page;
+    Said *said = &AT(&page->arena, scoring->said, block);
     if (said->lowered.at == NULL) {
         said->lowered = lowered(&page->arena, AT(&page->arena, page->blocks.texts, block));
-        said->beginning = beginning_of(page, said->lowered);
+        said->beginning = classify_beginning(page, said->lowered);
     }
     return said;
 }
 
-Doubts every_block(Judging *judging)
+ScoringPlan plan_scoring_all(Scoring *scoring)
 {
-    Doubts doubts = {0};
-    FILL(&judging->page->arena, doubts.asked, judging->shares.count);
-    for (uint32_t at = 0; at < doubts.asked.count; at++)
-        doubts.asked.at[at] = at;
-    return doubts;
+    ScoringPlan plan = {0};
+    FILL(&scoring->page->arena, plan.asked, scoring->shares.count);
+    for (uint32_t at = 0; at < plan.asked.count; at++)
+        plan.asked.at[at] = at;
+    return plan;
 }
 
 /* Whether a box is a list of links: not so the box around the whole page, which may have little but its menu. */
-static bool is_list(const Facts *facts)
+static bool is_link_list(const BoxStats *facts)
 {
     return facts->longs == 0 && facts->linked > LINKED_FURTHER && facts->share < WHOLE;
 }
 
 /* The share of links from which on a short block in this box counts as listed. */
-static double linked_enough(Page *page, uint32_t box)
+static double listed_link_share(Page *page, uint32_t box)
 {
     Arena *arena = &page->arena;
-    const Outline *outline = &page->outline;
+    const PageLayout *layout = &page->layout;
     uint32_t second = AT(arena, page->walk.box_parents, box), third = AT(arena, page->walk.box_parents, second);
-    if (is_list(&AT(arena, outline->facts, second)) || is_list(&AT(arena, outline->facts, third)))
+    if (is_link_list(&AT(arena, layout->facts, second)) || is_link_list(&AT(arena, layout->facts, third)))
         return 0.0;
-    return AT(arena, outline->facts, box).linked > LINKED_AROUND ? LINKED : NEVER;
+    return AT(arena, layout->facts, box).linked > LINKED_AROUND ? LINKED : NEVER;
 }
 
 /* Strikes out what is a link among links, or a word in a list of them. */
-static void pass_listed(Judging *judging, bool *asked)
+static void drop_listed(Scoring *scoring, bool *asked)
 {
-    Page *page = judging->page;
+    Page *page = scoring->page;
     Arena *arena = &page->arena;
     uint32_t last = UINT32_MAX;
     double enough = NEVER;
-    for (uint32_t at = 0; at < judging->shares.count; at++) {
+    for (uint32_t at = 0; at < scoring->shares.count; at++) {
         if (AT(arena, page->blocks.chars, at) >= LISTED_CHARS)
             continue;
         uint32_t around = AT(arena, page->walk.box_parents, AT(arena, page->blocks.boxes, at));
         if (around != last) {
             last = around;
-            enough = linked_enough(page, around);
+            enough = listed_link_share(page, around);
         }
-        if (judging->shares.at[at] >= enough)
+        if (scoring->shares.at[at] >= enough)
             asked[at] = false;
     }
 }
@@ -90,48 +90,48 @@ static void pass_listed(Judging *judging, bool *asked)
 static bool is_in_good_boxes(Page *page, uint32_t box, double enough)
 {
     Arena *arena = &page->arena;
-    const Outline *outline = &page->outline;
+    const PageLayout *layout = &page->layout;
     uint32_t parent = AT(arena, page->walk.box_parents, box), second = AT(arena, page->walk.box_parents, parent);
-    if (AT(arena, outline->all, box) & ALIEN)
+    if (AT(arena, layout->all, box) & ALIEN)
         return false;
-    if ((AT(arena, outline->own, box) | AT(arena, outline->own, parent) | AT(arena, outline->own, second)) & DOUBTFUL)
+    if ((AT(arena, layout->own, box) | AT(arena, layout->own, parent) | AT(arena, layout->own, second)) & DOUBTFUL)
         return false;
-    return AT(arena, outline->points2, parent) >= enough || AT(arena, outline->points2, second) >= enough
-           || AT(arena, outline->points2, box) >= enough;
+    return AT(arena, layout->rule_points, parent) >= enough || AT(arena, layout->rule_points, second) >= enough
+           || AT(arena, layout->rule_points, box) >= enough;
 }
 
 /* Prose in the box with most of it, in parts that are not called anything that speaks against them. After a heading
  * that turns to something else, none is clear any more. */
-static Numbers clear_blocks(Judging *judging)
+static Numbers find_certain_blocks(Scoring *scoring)
 {
-    Page *page = judging->page;
+    Page *page = scoring->page;
     Arena *arena = &page->arena;
     const Blocks *blocks = &page->blocks;
-    const Outline *outline = &page->outline;
+    const PageLayout *layout = &page->layout;
     Numbers found = {0};
-    if (judging->shares.count == 0)
+    if (scoring->shares.count == 0)
         return found;
-    uint32_t first = AT(arena, blocks->first_of_run, AT(arena, page->walk.box_firsts, outline->top));
-    uint32_t end = AT(arena, blocks->first_of_run, AT(arena, page->walk.box_ends, outline->top));
-    double enough = AT(arena, outline->points2, outline->top2) / 2;
+    uint32_t first = AT(arena, blocks->first_of_run, AT(arena, page->walk.box_starts, layout->top));
+    uint32_t end = AT(arena, blocks->first_of_run, AT(arena, page->walk.box_ends, layout->top));
+    double enough = AT(arena, layout->rule_points, layout->rule_top) / 2;
     for (uint32_t at = first; at < end; at++) {
-        uint32_t chars = AT(arena, blocks->chars, at), tag = AT(arena, outline->tags, at);
-        if (tag == CLASS_P && chars >= LONG_CHARS && AT(arena, judging->shares, at) < FEW_LINKS) {
+        uint32_t chars = AT(arena, blocks->chars, at), tag = AT(arena, layout->tags, at);
+        if (tag == CLASS_P && chars >= LONG_CHARS && AT(arena, scoring->shares, at) < FEW_LINKS) {
             if (is_in_good_boxes(page, AT(arena, blocks->boxes, at), enough)
-                && (chars >= SHORT_CHARS || said_by(judging, at)->beginning == 0))
+                && (chars >= SHORT_CHARS || said_by(scoring, at)->beginning == 0))
                 ADD(arena, found, at);
         } else if (chars < SHORT_CHARS && (is_heading_class(tag) || chars < LINE_CHARS)) {
-            uint32_t beginning = said_by(judging, at)->beginning;
-            if (is_stranger(beginning) || (beginning != 0 && is_heading_class(tag)))
+            uint32_t beginning = said_by(scoring, at)->beginning;
+            if (is_unrelated_beginning(beginning) || (beginning != 0 && is_heading_class(tag)))
                 break;
         }
     }
     return found;
 }
 
-static Like like_of(Arena *arena, const uint32_t *members, uint32_t count)
+static SampledList sample_list(Arena *arena, const uint32_t *members, uint32_t count)
 {
-    Like like = {0};
+    SampledList like = {0};
     for (uint32_t place = 0, next = 0; place < count; place++) {
         if (like.asked.count < SAMPLE && place == next) {
             ADD(arena, like.asked, members[place]);
@@ -144,49 +144,49 @@ static Like like_of(Arena *arena, const uint32_t *members, uint32_t count)
 }
 
 /* Finds long lists among the asked blocks, and strikes out those that others stand for. */
-static void find_alike(Judging *judging, bool *asked, Doubts *doubts)
+static void sample_lists(Scoring *scoring, bool *asked, ScoringPlan *plan)
 {
-    Page *page = judging->page;
+    Page *page = scoring->page;
     Arena *arena = &page->arena;
-    uint32_t count = judging->shares.count, asked_count = 0;
-    bool *listed = take(arena, count);
+    uint32_t count = scoring->shares.count, asked_count = 0;
+    bool *listed = arena_alloc(arena, count);
     for (uint32_t at = 0; at < count; at++) {
         /* Headings change what is thought of all after them, and buttons are never read: neither stands for others. */
-        uint32_t tag = AT(arena, page->outline.tags, at);
+        uint32_t tag = AT(arena, page->layout.tags, at);
         listed[at] = asked[at] && !is_heading_class(tag) && tag != CLASS_UNREAD;
         asked_count += asked[at];
     }
     if (asked_count <= SAMPLE)
         return;
-    Members members = members_of(page, &judging->wholes, listed);
+    ListMembers members = group_by_list(page, &scoring->list_index, listed);
     for (uint32_t group = 0; group < members.homes.count; group++) {
         const uint32_t *first = members.blocks.at + members.starts.at[group];
         uint32_t size = members.starts.at[group + 1] - members.starts.at[group];
-        if (size > SAMPLE && is_whole(page, members.homes.at[group], first, size)) {
-            Like like = like_of(arena, first, size);
+        if (size > SAMPLE && is_scored_together(page, members.homes.at[group], first, size)) {
+            SampledList like = sample_list(arena, first, size);
             for (uint32_t other = 0; other < like.others.count; other++)
                 asked[like.others.at[other]] = false;
-            ADD(arena, doubts->alike, like);
+            ADD(arena, plan->alike, like);
         }
     }
 }
 
-Doubts doubts_of(Judging *judging, bool is_article)
+ScoringPlan plan_scoring(Scoring *scoring, bool is_article)
 {
-    Arena *arena = &judging->page->arena;
-    uint32_t count = judging->shares.count;
-    bool *asked = take(arena, count);
+    Arena *arena = &scoring->page->arena;
+    uint32_t count = scoring->shares.count;
+    bool *asked = arena_alloc(arena, count);
     memset(asked, true, count);
-    Doubts doubts = {0};
+    ScoringPlan plan = {0};
     if (is_article) {
-        pass_listed(judging, asked);
-        doubts.clear = clear_blocks(judging);
-        for (uint32_t place = 0; place < doubts.clear.count; place++)
-            asked[doubts.clear.at[place]] = false;
+        drop_listed(scoring, asked);
+        plan.clear = find_certain_blocks(scoring);
+        for (uint32_t place = 0; place < plan.clear.count; place++)
+            asked[plan.clear.at[place]] = false;
     }
-    find_alike(judging, asked, &doubts);
+    sample_lists(scoring, asked, &plan);
     for (uint32_t at = 0; at < count; at++)
         if (asked[at])
-            ADD(arena, doubts.asked, at);
-    return doubts;
+            ADD(arena, plan.asked, at);
+    return plan;
 }

@@ -1,5 +1,5 @@
 /* Which blocks of a page are its clean part: as many of the likeliest as promise the best whole. */
-#include "judging.h"
+#include "scoring.h"
 
 #include "decision_trees.h"
 
@@ -23,16 +23,16 @@ static double mean_of(Page *page, const uint32_t *members, uint32_t count)
     uint64_t chars = 0;
     for (uint32_t place = 0; place < count; place++) {
         uint32_t length = AT(&page->arena, page->blocks.chars, members[place]);
-        sum += AT(&page->arena, page->judgement.scores, members[place]) * length;
+        sum += AT(&page->arena, page->selection.scores, members[place]) * length;
         chars += length;
     }
     return sum / (double)chars;
 }
 
 /* Asks the table about blocks. */
-static void ask(Judging *judging, Features *features, const Numbers *asked, bool is_article)
+static void ask(Scoring *scoring, Features *features, const Numbers *asked, bool is_article)
 {
-    Page *page = judging->page;
+    Page *page = scoring->page;
     Arena *arena = &page->arena;
     Rows rows = rows_for(arena, asked->count);
     Numbers blocks = {0};
@@ -45,20 +45,20 @@ static void ask(Judging *judging, Features *features, const Numbers *asked, bool
     }
     const double *sums = row_sums(page, &rows, is_article);
     for (uint32_t place = 0; place < blocks.count; place++)
-        AT(arena, page->judgement.scores, blocks.at[place]) = score_of(sums[place]);
+        AT(arena, page->selection.scores, blocks.at[place]) = score_of(sums[place]);
 }
 
-static void score(Judging *judging, Features *features, const Doubts *doubts, bool is_article)
+static void score(Scoring *scoring, Features *features, const ScoringPlan *plan, bool is_article)
 {
-    Page *page = judging->page;
-    Reals *scores = &page->judgement.scores;
+    Page *page = scoring->page;
+    Reals *scores = &page->selection.scores;
     memset(scores->at, 0, scores->count * sizeof *scores->at);
-    features_restart(features);
-    ask(judging, features, &doubts->asked, is_article);
-    for (uint32_t place = 0; place < doubts->clear.count; place++)
-        AT(&page->arena, *scores, doubts->clear.at[place]) = CLEAR;
-    for (uint32_t list = 0; list < doubts->alike.count; list++) {
-        const Like *like = &doubts->alike.at[list];
+    reset_features(features);
+    ask(scoring, features, &plan->asked, is_article);
+    for (uint32_t place = 0; place < plan->clear.count; place++)
+        AT(&page->arena, *scores, plan->clear.at[place]) = CLEAR;
+    for (uint32_t list = 0; list < plan->alike.count; list++) {
+        const SampledList *like = &plan->alike.at[list];
         double mean = mean_of(page, like->asked.at, like->asked.count);
         for (uint32_t place = 0; place < like->others.count; place++)
             AT(&page->arena, *scores, like->others.at[place]) = mean;
@@ -70,19 +70,19 @@ static void score(Judging *judging, Features *features, const Doubts *doubts, bo
 static bool *comments_of(Page *page)
 {
     Arena *arena = &page->arena;
-    const Outline *outline = &page->outline;
+    const PageLayout *layout = &page->layout;
     const Numbers *parents = &page->walk.box_parents;
-    if (!(outline->marks & BIT(comment)))
+    if (!(layout->marks & HINT_BIT(comment)))
         return NULL;
-    bool *around_title = take_cleared(arena, parents->count, sizeof *around_title);
-    bool *found = take_cleared(arena, parents->count, sizeof *found);
-    uint32_t box = outline->title_at >= 0 ? AT(arena, page->blocks.boxes, (uint32_t)outline->title_at) : 0;
-    for (; !around_title[bounded_place(arena, box, parents->count)]; box = parents->at[box])
+    bool *around_title = arena_calloc(arena, parents->count, sizeof *around_title);
+    bool *found = arena_calloc(arena, parents->count, sizeof *found);
+    uint32_t box = layout->title_block >= 0 ? AT(arena, page->blocks.boxes, (uint32_t)layout->title_block) : 0;
+    for (; !around_title[check_index(arena, box, parents->count)]; box = parents->at[box])
         around_title[box] = true;
-    for (uint32_t place = 0; place < outline->full.count; place++) {
-        box = bounded_place(arena, outline->full.at[place], parents->count);
-        uint32_t parent = bounded_place(arena, parents->at[box], parents->count);
-        if (!around_title[box] && ((AT(arena, outline->own, box) & BIT(comment)) || found[parent]))
+    for (uint32_t place = 0; place < layout->full.count; place++) {
+        box = check_index(arena, layout->full.at[place], parents->count);
+        uint32_t parent = check_index(arena, parents->at[box], parents->count);
+        if (!around_title[box] && ((AT(arena, layout->own, box) & HINT_BIT(comment)) || found[parent]))
             found[box] = true;
     }
     return found;
@@ -92,17 +92,17 @@ static bool *comments_of(Page *page)
 static void drop_profiles(Page *page)
 {
     Arena *arena = &page->arena;
-    for (uint32_t at = 0; at < page->judgement.scores.count; at++)
+    for (uint32_t at = 0; at < page->selection.scores.count; at++)
         if (AT(arena, page->blocks.chars, at) < PROFILE_CHARS
-            && AT(arena, page->outline.all, AT(arena, page->blocks.boxes, at)) & BIT(byline))
-            page->judgement.scores.at[at] = 0.0;
+            && AT(arena, page->layout.all, AT(arena, page->blocks.boxes, at)) & HINT_BIT(byline))
+            page->selection.scores.at[at] = 0.0;
 }
 
 /* Drops some blocks, if what is likely elsewhere is at least such a share of them: some pages show their text only when
  * scripts have run, and some call it a comment. */
 static void drop(Page *page, const bool *dropped, double share)
 {
-    Reals *scores = &page->judgement.scores;
+    Reals *scores = &page->selection.scores;
     uint64_t inside = 0, outside = 0;
     for (uint32_t at = 0; at < scores->count; at++) {
         if (scores->at[at] > LIKELY)
@@ -118,40 +118,40 @@ static void drop(Page *page, const bool *dropped, double share)
 static void drop_unshown(Page *page)
 {
     Arena *arena = &page->arena;
-    uint32_t count = page->judgement.scores.count;
-    if (!(page->outline.marks & BIT(unshown)))
+    uint32_t count = page->selection.scores.count;
+    if (!(page->layout.marks & HINT_BIT(unshown)))
         return;
-    bool *unshown = take(arena, count);
+    bool *unshown = arena_alloc(arena, count);
     for (uint32_t at = 0; at < count; at++)
-        unshown[at] = AT(arena, page->outline.all, AT(arena, page->blocks.boxes, at)) & BIT(unshown) ? true : false;
+        unshown[at] = AT(arena, page->layout.all, AT(arena, page->blocks.boxes, at)) & HINT_BIT(unshown) ? true : false;
     drop(page, unshown, SEEN_SHARE);
 }
 
 static void drop_comments(Page *page, const bool *comments)
 {
     Arena *arena = &page->arena;
-    uint32_t count = page->judgement.scores.count;
+    uint32_t count = page->selection.scores.count;
     if (comments == NULL)
         return;
-    bool *written = take(arena, count);
+    bool *written = arena_alloc(arena, count);
     for (uint32_t at = 0; at < count; at++)
-        written[at] = comments[bounded_place(arena, AT(arena, page->blocks.boxes, at), page->walk.box_parents.count)];
+        written[at] = comments[check_index(arena, AT(arena, page->blocks.boxes, at), page->walk.box_parents.count)];
     drop(page, written, WRITTEN_SHARE);
 }
 
 /* Gives all items of a list, and all cells of a table, the mean of their scores: it is kept whole or not at all. What
  * was dropped for another reason stays so. */
-static void make_whole(Judging *judging, const Members *members)
+static void average_list_scores(Scoring *scoring, const ListMembers *members)
 {
-    Page *page = judging->page;
-    Reals *scores = &page->judgement.scores;
+    Page *page = scoring->page;
+    Reals *scores = &page->selection.scores;
     for (uint32_t group = 0; group < members->homes.count; group++) {
         const uint32_t *first = members->blocks.at + members->starts.at[group];
         uint32_t size = members->starts.at[group + 1] - members->starts.at[group];
         bool is_scored = false;
         for (uint32_t place = 0; place < size && !is_scored; place++)
             is_scored = AT(&page->arena, *scores, first[place]) != 0;
-        if (!is_scored || size < 2 || !is_whole(page, members->homes.at[group], first, size))
+        if (!is_scored || size < 2 || !is_scored_together(page, members->homes.at[group], first, size))
             continue;
         double mean = mean_of(page, first, size);
         for (uint32_t place = 0; place < size; place++)
@@ -183,7 +183,7 @@ static void merge(const Scored *rows, Scored *into, uint32_t from, uint32_t midd
 /* The likeliest first. */
 static Scored *sorted(Arena *arena, Scored *rows, uint32_t count)
 {
-    Scored *other = take(arena, count * sizeof *other);
+    Scored *other = arena_alloc(arena, count * sizeof *other);
     for (uint32_t width = 1; width < count; width *= 2) {
         for (uint32_t from = 0; from < count; from += 2 * width) {
             uint32_t middle = from + width < count ? from + width : count;
@@ -200,8 +200,8 @@ static Scored *sorted(Arena *arena, Scored *rows, uint32_t count)
 static double least_score(Page *page)
 {
     Arena *arena = &page->arena;
-    const Reals *scores = &page->judgement.scores;
-    Scored *rows = take(arena, scores->count * sizeof *rows);
+    const Reals *scores = &page->selection.scores;
+    Scored *rows = arena_alloc(arena, scores->count * sizeof *rows);
     uint32_t count = 0;
     for (uint32_t at = 0; at < scores->count; at++)
         if (scores->at[at] > 0)
@@ -226,46 +226,46 @@ static double least_score(Page *page)
 static bool keep(Page *page, double least)
 {
     bool is_any = false;
-    for (uint32_t at = 0; at < page->judgement.scores.count; at++) {
-        bool is_kept = page->judgement.scores.at[at] >= least;
-        page->judgement.kept.at[at] = is_kept;
+    for (uint32_t at = 0; at < page->selection.scores.count; at++) {
+        bool is_kept = page->selection.scores.at[at] >= least;
+        page->selection.kept.at[at] = is_kept;
         is_any |= is_kept;
     }
     return is_any;
 }
 
 /* Whether anything is kept. */
-static bool judge(Judging *judging, Features *features, const Doubts *doubts, const bool *comments)
+static bool judge(Scoring *scoring, Features *features, const ScoringPlan *plan, const bool *comments)
 {
-    Page *page = judging->page;
-    score(judging, features, doubts, is_article_kind(page));
+    Page *page = scoring->page;
+    score(scoring, features, plan, is_article_kind(page));
     if (is_forum_kind(page))
         drop_profiles(page);
     drop_unshown(page);
     drop_comments(page, comments);
-    Members members = members_of(page, &judging->wholes, NULL);
-    make_whole(judging, &members);
+    ListMembers members = group_by_list(page, &scoring->list_index, NULL);
+    average_list_scores(scoring, &members);
     bool is_any = keep(page, least_score(page));
-    if (page->judgement.scores.count <= TINY_BLOCKS && !is_any)
+    if (page->selection.scores.count <= TINY_BLOCKS && !is_any)
         is_any = keep(page, DBL_TRUE_MIN);
     return is_any;
 }
 
-void read_article(Page *page)
+void select_article(Page *page)
 {
     uint32_t count = page->blocks.texts.count;
-    page->judgement = (Judgement){0};
+    page->selection = (Selection){0};
     if (count == 0)
         return;
-    FILL(&page->arena, page->judgement.kept, count);
-    FILL(&page->arena, page->judgement.scores, count);
+    FILL(&page->arena, page->selection.kept, count);
+    FILL(&page->arena, page->selection.scores, count);
     bool is_article = is_article_kind(page);
     const bool *comments = is_article ? comments_of(page) : NULL;
-    Judging judging = judging_of(page);
-    Features *features = features_of(&judging);
-    Doubts doubts = doubts_of(&judging, is_article);
-    if (!judge(&judging, features, &doubts, comments) && is_article) {
-        doubts = every_block(&judging);
-        judge(&judging, features, &doubts, comments);
+    Scoring scoring = make_scoring(page);
+    Features *features = make_features(&scoring);
+    ScoringPlan plan = plan_scoring(&scoring, is_article);
+    if (!judge(&scoring, features, &plan, comments) && is_article) {
+        plan = plan_scoring_all(&scoring);
+        judge(&scoring, features, &plan, comments);
     }
 }

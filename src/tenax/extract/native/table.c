@@ -73,16 +73,16 @@ static uint64_t hash_of(Text key)
     return folded(hash ^ last_bytes(key.at, key.size) ^ seeds.end, seeds.factor);
 }
 
-Table table_for(Arena *arena, uint32_t room)
+Table make_table(Arena *arena, uint32_t capacity)
 {
     uint32_t slots = 8;
-    while (slots < (uint64_t)room * 2) {
+    while (slots < (uint64_t)capacity * 2) {
         if (slots > UINT32_MAX / 4)
             page_fail(arena, "a table too large");
         slots *= 2;
     }
-    Entry *entries = take(arena, (size_t)room * sizeof *entries);
-    return (Table){take_cleared(arena, slots, sizeof(uint32_t)), slots - 1, entries, 0, room};
+    Entry *entries = arena_alloc(arena, (size_t)capacity * sizeof *entries);
+    return (Table){arena_calloc(arena, slots, sizeof(uint32_t)), slots - 1, entries, 0, capacity};
 }
 
 /* The slot of a key, or the free one where it would stand: there is always one. */
@@ -98,12 +98,12 @@ static uint32_t *slot_of(const Table *table, Text key, uint64_t hash)
     }
 }
 
-uint32_t number_of(Arena *arena, Table *table, Text key)
+uint32_t add_key(Arena *arena, Table *table, Text key)
 {
     uint64_t hash = hash_of(key);
     uint32_t *slot = slot_of(table, key, hash);
     if (*slot == 0) {
-        if (table->count == table->room)
+        if (table->count == table->capacity)
             page_fail(arena, "a table is full");
         table->entries[table->count++] = (Entry){hash, key};
         *slot = table->count;
@@ -111,7 +111,7 @@ uint32_t number_of(Arena *arena, Table *table, Text key)
     return *slot - 1;
 }
 
-uint32_t known_number(const Table *table, Text key)
+uint32_t find_key(const Table *table, Text key)
 {
     uint32_t number = *slot_of(table, key, hash_of(key));
     return number == 0 ? NO_KEY : number - 1;

@@ -18,19 +18,19 @@ typedef struct {
     uint32_t *slots;        /* each the number of a key, from 1; 0 where it is free. At least twice as many as keys */
     uint32_t mask;
     Entry *entries;
-    uint32_t count, room;
+    uint32_t count, capacity;
 } Table;
 
 /* Seeds the hash of this process. Before the first page; a second call does nothing. */
 void table_seed(void);
 
 /* A table for at most so many keys. */
-Table table_for(Arena *arena, uint32_t room);
+Table make_table(Arena *arena, uint32_t capacity);
 
 /* The number of a key, from 0; a new key gets the next. The table keeps no copy of it. */
-uint32_t number_of(Arena *arena, Table *table, Text key);
+uint32_t add_key(Arena *arena, Table *table, Text key);
 
 /* The same of a key that may be missing: NO_KEY. */
-uint32_t known_number(const Table *table, Text key);
+uint32_t find_key(const Table *table, Text key);
 
 #endif

@@ -88,7 +88,7 @@ static void begin_line(Lines *lines)
 static void end_line(Lines *lines)
 {
     lines->to -= lines->is_spaced;
-    lines->to = lines->made + right_stripped((Text){lines->made, (uint32_t)(lines->to - lines->made)}).size;
+    lines->to = lines->made + strip_right((Text){lines->made, (uint32_t)(lines->to - lines->made)}).size;
     lines->is_after_empty = !lines->is_begun;
     lines->is_begun = lines->is_spaced = false;
 }
@@ -104,7 +104,7 @@ static void begin_run(Arena *arena, Lines *lines)
 static void add_fragment(Arena *arena, Lines *lines, Text fragment)
 {
     if (!lines->is_begun) {
-        fragment = left_stripped(fragment);
+        fragment = strip_left(fragment);
         if (fragment.size == 0)
             return;
         begin_line(lines);
@@ -123,7 +123,7 @@ static Lines lines_of(Arena *arena, const Walk *walk, bool is_marked)
         size += walk->fragments.at[n].size;
     if (size > UINT32_MAX / 2)
         page_fail(arena, "too much text");
-    uint8_t *made = take(arena, size + 1);
+    uint8_t *made = arena_alloc(arena, size + 1);
     Lines lines = {.made = made, .to = made, .marks_paragraphs = is_marked && walk->line_breaks > 1};
     for (uint32_t n = 0; n < walk->fragments.count; n++) {
         Text one = walk->fragments.at[n];
@@ -134,7 +134,7 @@ static Lines lines_of(Arena *arena, const Walk *walk, bool is_marked)
         if (run < runs && walk->run_starts.at[run] == n) {
             run++;
             begin_run(arena, &lines);
-            one = left_stripped(one);
+            one = strip_left(one);
         }
         add_fragment(arena, &lines, one);
     }
@@ -142,7 +142,7 @@ static Lines lines_of(Arena *arena, const Walk *walk, bool is_marked)
     return lines;
 }
 
-Text marked_text(Arena *arena, const Walk *walk, Numbers *marks)
+Text text_with_marks(Arena *arena, const Walk *walk, Numbers *marks)
 {
     Lines lines = lines_of(arena, walk, true);
     *marks = lines.marks;
@@ -152,7 +152,7 @@ Text marked_text(Arena *arena, const Walk *walk, Numbers *marks)
 Text visible_text(Arena *arena, const Walk *walk)
 {
     Lines lines = lines_of(arena, walk, false);
-    return inert(arena, (Text){lines.made, (uint32_t)(lines.to - lines.made)});
+    return strip_controls(arena, (Text){lines.made, (uint32_t)(lines.to - lines.made)});
 }
 
 /* Whether none of sixteen bytes is a control, nor the first of U+009B. */
@@ -177,12 +177,12 @@ static size_t inert_bytes(const uint8_t *begin, const uint8_t *end)
     return (size_t)(at - begin);
 }
 
-Text inert(Arena *arena, Text text)
+Text strip_controls(Arena *arena, Text text)
 {
     const uint8_t *at = text.at, *end = text.at + text.size;
     if (text.size == 0 || inert_bytes(at, end) == text.size)
         return text;
-    uint8_t *made = take(arena, text.size), *to = made;
+    uint8_t *made = arena_alloc(arena, text.size), *to = made;
     while (at < end) {
         size_t size = inert_bytes(at, end);
         memcpy(to, at, size);
@@ -196,12 +196,12 @@ Text inert(Arena *arena, Text text)
 
 Text box_text(Arena *arena, const Walk *walk, uint32_t box)
 {
-    uint32_t first = AT(arena, walk->box_firsts, box), end = AT(arena, walk->box_ends, box);
+    uint32_t first = AT(arena, walk->box_starts, box), end = AT(arena, walk->box_ends, box);
     if (first >= end)
         return (Text){EMPTY, 0};
     uint32_t start = AT(arena, walk->run_starts, first);
     uint32_t stop = end < walk->run_starts.count ? walk->run_starts.at[end] : walk->fragments.count;
-    return one_line(arena, spaced(arena, walk, start, stop));
+    return collapse_spaces(arena, spaced(arena, walk, start, stop));
 }
 
 Text spaced(Arena *arena, const Walk *walk, uint32_t start, uint32_t stop)
@@ -209,7 +209,7 @@ Text spaced(Arena *arena, const Walk *walk, uint32_t start, uint32_t stop)
     size_t size = 0;
     for (uint32_t n = start; n < stop; n++)
         size += AT(arena, walk->fragments, n).size;
-    uint8_t *made = take(arena, size + 1), *to = made;
+    uint8_t *made = arena_alloc(arena, size + 1), *to = made;
     for (uint32_t n = start; n < stop; n++) {
         Text one = walk->fragments.at[n];
         if (is_break(one))

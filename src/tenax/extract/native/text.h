@@ -7,7 +7,7 @@
 #define EMPTY ((const uint8_t *)"")
 
 /* `text._marked`: the visible text with RUN before each run and PARAGRAPH within runs, and where they stand. */
-Text marked_text(Arena *arena, const Walk *walk, Numbers *marks);
+Text text_with_marks(Arena *arena, const Walk *walk, Numbers *marks);
 
 /* `Walk.box_text`: what stands in a box, in one line. */
 Text box_text(Arena *arena, const Walk *walk, uint32_t box);

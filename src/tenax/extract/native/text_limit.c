@@ -35,7 +35,7 @@ static Node *next_beside(const Node *root, Node *node)
 }
 
 /* Whether anything was taken out. The tree is not open in any page. */
-EXPORT bool kernel_shorten(Node *root, uint32_t most_chars)
+EXPORT bool native_truncate_text(Node *root, uint32_t most_chars)
 {
     uint32_t left = most_chars;
     bool is_cut = false;
@@ -47,7 +47,7 @@ EXPORT bool kernel_shorten(Node *root, uint32_t most_chars)
             continue;
         }
         Node *next = next_beside(root, node);
-        uint32_t chars = is_cut || text.size == 0 || is_blank(text) ? 0 : length_of(text);
+        uint32_t chars = is_cut || text.size == 0 || is_blank(text) ? 0 : count_characters(text);
         if (chars && chars < LEAST_CHARS)
             chars = LEAST_CHARS;
         if (is_cut || (chars && !left)) {

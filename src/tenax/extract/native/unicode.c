@@ -20,16 +20,16 @@ static uint32_t tails_among(uint64_t bytes)
 }
 
 /* Of two bytes or more: what the first of them says is less than what is allowed. */
-static uint32_t longer_character(const uint8_t *at, size_t room, uint32_t *size)
+static uint32_t longer_character(const uint8_t *at, size_t capacity, uint32_t *size)
 {
     uint32_t first = at[0];
     if (first >= 0xC2 && first < 0xE0) {
-        if (room >= 2 && is_tail(at[1])) {
+        if (capacity >= 2 && is_tail(at[1])) {
             *size = 2;
             return (first & 0x1F) << 6 | (at[1] & 0x3Fu);
         }
     } else if (first >= 0xE0 && first < 0xF0) {
-        if (room >= 3 && is_tail(at[1]) && is_tail(at[2])) {
+        if (capacity >= 3 && is_tail(at[1]) && is_tail(at[2])) {
             uint32_t found = (first & 0x0F) << 12 | (at[1] & 0x3Fu) << 6 | (at[2] & 0x3Fu);
             if (found >= 0x800 && (found < 0xD800 || found >= 0xE000)) {
                 *size = 3;
@@ -37,7 +37,7 @@ static uint32_t longer_character(const uint8_t *at, size_t room, uint32_t *size)
             }
         }
     } else if (first >= 0xF0 && first < 0xF5) {
-        if (room >= 4 && is_tail(at[1]) && is_tail(at[2]) && is_tail(at[3])) {
+        if (capacity >= 4 && is_tail(at[1]) && is_tail(at[2]) && is_tail(at[3])) {
             uint32_t found = (first & 0x07) << 18 | (at[1] & 0x3Fu) << 12 | (at[2] & 0x3Fu) << 6 | (at[3] & 0x3Fu);
             if (found >= 0x10000 && found <= 0x10FFFF) {
                 *size = 4;
@@ -97,7 +97,7 @@ uint32_t space_before(const uint8_t *begin, const uint8_t *end)
     return end - begin >= 3 && is_long_space(end - 3) ? 3 : 0;
 }
 
-uint32_t length_of(Text text)
+uint32_t count_characters(Text text)
 {
     uint32_t tails = 0;
     for (uint32_t n = 0; n < text.size;) {
@@ -164,9 +164,9 @@ static bool is_one_line(Text text)
     return text.size == 0 || !is_behind_space;
 }
 
-bool take_word(Text *rest, Text *word)
+bool next_split_word(Text *rest, Text *word)
 {
-    const uint8_t *at = left_stripped(*rest).at, *end = rest->at + rest->size, *begin = at;
+    const uint8_t *at = strip_left(*rest).at, *end = rest->at + rest->size, *begin = at;
     while (at < end && (WHITENESS[*at] == 0 || space_at(at, end) == 0))
         at++;
     *word = (Text){begin, (uint32_t)(at - begin)};
@@ -174,12 +174,12 @@ bool take_word(Text *rest, Text *word)
     return word->size > 0;
 }
 
-Text one_line(Arena *arena, Text text)
+Text collapse_spaces(Arena *arena, Text text)
 {
     if (is_one_line(text))
         return text;
-    uint8_t *made = take(arena, text.size), *out = made;
-    for (Text word; take_word(&text, &word); out += word.size) {
+    uint8_t *made = arena_alloc(arena, text.size), *out = made;
+    for (Text word; next_split_word(&text, &word); out += word.size) {
         if (out > made)
             *out++ = ' ';
         memcpy(out, word.at, word.size);

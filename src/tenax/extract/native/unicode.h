@@ -21,23 +21,23 @@ static inline uint32_t space_at(const uint8_t *at, const uint8_t *end)
 uint32_t space_before(const uint8_t *begin, const uint8_t *end);
 
 /* How many characters there are: `len`. */
-uint32_t length_of(Text text);
+uint32_t count_characters(Text text);
 
 /* `str.lstrip`, `rstrip`, `strip`. */
 Text without_spaces_before(Text text);
 Text without_spaces_behind(Text text);
-static inline Text left_stripped(Text text)
+static inline Text strip_left(Text text)
 {
     return text.size == 0 || is_printed(text.at[0]) ? text : without_spaces_before(text);
 }
-static inline Text right_stripped(Text text)
+static inline Text strip_right(Text text)
 {
     return text.size == 0 || is_printed(text.at[text.size - 1]) ? text : without_spaces_behind(text);
 }
-static inline Text stripped(Text text) { return right_stripped(left_stripped(text)); }
+static inline Text strip_text(Text text) { return strip_right(strip_left(text)); }
 
 /* `str.isspace`, but true of an empty text. */
-static inline bool is_blank(Text text) { return left_stripped(text).size == 0; }
+static inline bool is_blank(Text text) { return strip_left(text).size == 0; }
 
 /* The edition of Unicode that the tables are of. */
 const char *unicode_version(void);
@@ -53,10 +53,10 @@ static inline bool is_word(uint32_t character) { return character == '_' || is_a
 Text lowered(Arena *arena, Text text);
 
 /* The next of `text.split()`, which leaves the rest; false if there is none. */
-bool take_word(Text *rest, Text *word);
+bool next_split_word(Text *rest, Text *word);
 
 /* `" ".join(text.split())`, into memory of the page; the text itself where it is so already. */
-Text one_line(Arena *arena, Text text);
+Text collapse_spaces(Arena *arena, Text text);
 
 /* The first so many characters: `text[:count]`. */
 Text first_characters(Text text, uint32_t count);

@@ -33,7 +33,7 @@ static const uint8_t EDGES[2] = {BREAK, ' '};
 static const Text BREAK_TEXT = {EDGES, 1}, SPACE_TEXT = {EDGES + 1, 1};
 
 /* What would be boxes, after there were too many. */
-enum { MORE_BLOCK = STEP_HIDDEN + 1, MORE_CELL };
+enum { EXCESS_BLOCK = STEP_HIDDEN + 1, EXCESS_CELL };
 
 /* An element that was entered: where to go on when it ends, what it is, and its number if it is a link. */
 typedef struct {
@@ -51,11 +51,11 @@ typedef struct {
     bool has_noscript;
 } Walker;
 
-uint32_t step_at(uintptr_t tag, bool is_unscripted)
+uint32_t step_at(uintptr_t tag, bool with_noscript)
 {
     if (tag >= TAG_COUNT)
         return STEP_INLINE;
-    return is_unscripted && tag == TAG_noscript ? STEP_BLOCK : STEPS[tag];
+    return with_noscript && tag == TAG_noscript ? STEP_BLOCK : STEPS[tag];
 }
 
 static uint32_t known_tag(uintptr_t tag)
@@ -63,12 +63,12 @@ static uint32_t known_tag(uintptr_t tag)
     return tag < TAG_COUNT ? (uint32_t)tag : TAG_COUNT;
 }
 
-static bool is_leading(uintptr_t tag)
+static bool is_link_tag(uintptr_t tag)
 {
     return tag == TAG_a || tag == TAG_area || tag == TAG_iframe || tag == TAG_link;
 }
 
-static bool is_telling(uintptr_t tag)
+static bool is_metadata_tag(uintptr_t tag)
 {
     return tag == TAG_base || tag == TAG_link || tag == TAG_meta || tag == TAG_script || tag == TAG_title;
 }
@@ -91,7 +91,7 @@ static void add_edge(Walker *walker, uint32_t step)
     walker->is_fresh = true;
 }
 
-static uint32_t add_leading(Walker *walker, Node *node)
+static uint32_t add_link_node(Walker *walker, Node *node)
 {
     Walk *walk = walker->walk;
     ADD(walker->arena, walk->leading, node);
@@ -106,15 +106,15 @@ static void add_box(Walker *walker, Node *node, uint32_t parent)
     ADD(walker->arena, walk->box_tags, known_tag(node->tag));
     ADD(walker->arena, walk->box_nodes, node);
     ADD(walker->arena, walk->box_parents, parent);
-    ADD(walker->arena, walk->box_firsts, walk->run_starts.count);
+    ADD(walker->arena, walk->box_starts, walk->run_starts.count);
     ADD(walker->arena, walk->box_ends, walk->run_starts.count);
 }
 
-static void note_one(Walker *walker, Node *node)
+static void record_node(Walker *walker, Node *node)
 {
-    if (is_leading(node->tag))
-        add_leading(walker, node);
-    if (is_telling(node->tag))
+    if (is_link_tag(node->tag))
+        add_link_node(walker, node);
+    if (is_metadata_tag(node->tag))
         ADD(walker->arena, walker->walk->telling, node);
     walker->has_noscript |= node->tag == TAG_noscript;
 }
@@ -123,9 +123,9 @@ static void note_one(Walker *walker, Node *node)
 static void note(Walker *walker, Node *unseen)
 {
     for (Node *node = unseen; node != NULL; node = next_below(unseen, node)) {
-        look_ahead(node);
+        prefetch_nodes(node);
         if (node->type != NODE_TEXT)
-            note_one(walker, node);
+            record_node(walker, node);
     }
 }
 
@@ -142,12 +142,12 @@ static void take_element(Walker *walker, uint32_t step, Node *node)
         note(walker, node);
         break;
     case STEP_NOTE:
-        note_one(walker, node);
+        record_node(walker, node);
         break;
     default:
         ADD(walker->arena, walk->fragments, SPACE_TEXT);
         if (step == STEP_IMAGE) {
-            ADD(walker->arena, walk->image_places, walk->fragments.count);
+            ADD(walker->arena, walk->image_positions, walk->fragments.count);
             ADD(walker->arena, walk->images, node);
         }
     }
@@ -159,18 +159,18 @@ static Node *enter(Walker *walker, uint32_t step, Node *node)
     Walk *walk = walker->walk;
     uint32_t link = 0;
     if (step == STEP_LINK) {
-        link = add_leading(walker, node);
+        link = add_link_node(walker, node);
     } else if (step != STEP_INLINE && walk->is_full) {
-        step = step == STEP_BLOCK ? MORE_BLOCK : MORE_CELL;
-        ADD(walker->arena, walk->fragments, step == MORE_BLOCK ? BREAK_TEXT : SPACE_TEXT);
+        step = step == STEP_BLOCK ? EXCESS_BLOCK : EXCESS_CELL;
+        ADD(walker->arena, walk->fragments, step == EXCESS_BLOCK ? BREAK_TEXT : SPACE_TEXT);
     } else if (step != STEP_INLINE) {
         add_edge(walker, step);
         add_box(walker, node, walker->box);
         walk->is_full = walk->box_tags.count == MAX_BOXES;
-        walk->judged_runs = walk->run_starts.count;
+        walk->scored_runs = walk->run_starts.count;
     }
     if (node->first_child == NULL) {
-        if (step == STEP_BLOCK || step == MORE_BLOCK)
+        if (step == STEP_BLOCK || step == EXCESS_BLOCK)
             ADD(walker->arena, walk->fragments, BREAK_TEXT);
         return node->next;
     }
@@ -188,7 +188,7 @@ static Node *leave(Walker *walker)
     if (left.step == STEP_LINK) {
         AT(walker->arena, walk->link_ends, left.link) = walk->fragments.count;
     } else if (left.step > STEP_LINK) {
-        ADD(walker->arena, walk->fragments, left.step == MORE_BLOCK ? BREAK_TEXT : SPACE_TEXT);
+        ADD(walker->arena, walk->fragments, left.step == EXCESS_BLOCK ? BREAK_TEXT : SPACE_TEXT);
     } else if (left.step != STEP_INLINE) {
         add_edge(walker, left.step);
         AT(walker->arena, walk->box_ends, walker->box) = walk->run_starts.count;
@@ -197,9 +197,9 @@ static Node *leave(Walker *walker)
     return left.next;
 }
 
-static bool walk_through(Arena *arena, Node *root, Walk *walk, bool is_unscripted)
+static bool walk_through(Arena *arena, Node *root, Walk *walk, bool with_noscript)
 {
-    *walk = (Walk){.is_unscripted = is_unscripted};
+    *walk = (Walk){.with_noscript = with_noscript};
     Walker walker = {.arena = arena, .walk = walk, .is_fresh = true};
     add_box(&walker, root, 0);
     Node *node = root->first_child;
@@ -208,9 +208,9 @@ static bool walk_through(Arena *arena, Node *root, Walk *walk, bool is_unscripte
             node = leave(&walker);
             continue;
         }
-        look_ahead(node);
+        prefetch_nodes(node);
         Text text = node_text(node);
-        uint32_t step = step_at(node->tag, is_unscripted);
+        uint32_t step = step_at(node->tag, with_noscript);
         if (text.at != NULL) {
             add_text(&walker, text, node);
             node = node->next;
@@ -225,27 +225,27 @@ static bool walk_through(Arena *arena, Node *root, Walk *walk, bool is_unscripte
     return walker.has_noscript;
 }
 
-void walk_below(Arena *arena, Node *root, Walk *walk, bool is_unscripted)
+void walk_below(Arena *arena, Node *root, Walk *walk, bool with_noscript)
 {
-    walk_through(arena, root, walk, is_unscripted);
+    walk_through(arena, root, walk, with_noscript);
 }
 
 /* How much there is to see, about. */
-static uint32_t ink(const Walk *walk)
+static uint32_t count_visible_chars(const Walk *walk)
 {
     uint32_t count = 0;
     for (uint32_t n = 0; n < walk->fragments.count && count < UNSCRIPTED_CHARS; n++)
-        count += length_of(stripped(walk->fragments.at[n]));
+        count += count_characters(strip_text(walk->fragments.at[n]));
     return count;
 }
 
 void read_walk(Page *page)
 {
     bool has_noscript = walk_through(&page->arena, page->root, &page->walk, false);
-    if (!has_noscript || ink(&page->walk) >= FEW_CHARS)
+    if (!has_noscript || count_visible_chars(&page->walk) >= FEW_CHARS)
         return;
     Walk unscripted;
     walk_through(&page->arena, page->root, &unscripted, true);
-    if (ink(&unscripted) >= UNSCRIPTED_CHARS)
+    if (count_visible_chars(&unscripted) >= UNSCRIPTED_CHARS)
         page->walk = unscripted;
 }

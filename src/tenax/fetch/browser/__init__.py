@@ -7,7 +7,7 @@ only way out of it: whoever has a `passage` is brought `upstream`, past the guar
 A failure of the browser itself is `INTERNAL` and site-wide: no host is blamed for it, and no URL.
 """
 
-from tenax.fetch.browser.chromium import browser_missing
+from tenax.fetch.browser.chromium import browser_install_hint
 from tenax.fetch.browser.transport import BrowserTransport
 
-__all__ = ["BrowserTransport", "browser_missing"]
+__all__ = ["BrowserTransport", "browser_install_hint"]

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tenax.fetch.browser.folder import Folder, remove_left_folders
+from tenax.fetch.browser.folder import BrowserDirectory, remove_stale_directories
 from tenax.model import Value
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ ANSWER_SECONDS = 5.0
 """A Chromium that does not say how it is within this time is hung."""
 
 # Debian's /usr/bin/chromium is a script that adds flags of its own and of the environment: better the program itself.
-_PLACES = (
+_EXECUTABLES = (
     "/usr/lib/chromium/chromium",
     *("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"),
     *("/Applications/Chromium.app/Contents/MacOS/Chromium", "/snap/bin/chromium"),
@@ -54,15 +54,15 @@ SWITCHES = (
     "--js-flags=--max-old-space-size=512",
 )
 # Playwright wants pages to have their way; we want Chromium's own manners back.
-_UNWANTED = ["--disable-popup-blocking", "--disable-ipc-flooding-protection", "--enable-unsafe-swiftshader"]
+_REMOVED_SWITCHES = ["--disable-popup-blocking", "--disable-ipc-flooding-protection", "--enable-unsafe-swiftshader"]
 # Settings of ours in the environment, and everybody's proxies: they may hold passwords, which are not for Chromium.
-_SECRETIVE = re.compile(r"^TENAX_|_PROXY$", re.IGNORECASE)
+_SECRET_VARIABLES = re.compile(r"^TENAX_|_PROXY$", re.IGNORECASE)
 # What it writes as it ends, as Playwright quotes it, and where in its source that is.
-_SAID = re.compile(r"\[pid=[0-9]+\]\[err\] (.+)")
-_WHERE = re.compile(r"^\[[^\]]*\] ")
+_ERROR_LINE = re.compile(r"\[pid=[0-9]+\]\[err\] (.+)")
+_SOURCE_PREFIX = re.compile(r"^\[[^\]]*\] ")
 
 
-class BrowserBroke(Exception):
+class BrowserError(Exception):
     """Chromium could not be started, died, or does not answer. Its text is for people."""
 
 
@@ -74,20 +74,20 @@ class Process(Value, frozen=True):
     """`browser`, `renderer`, `GPU` and others."""
 
 
-def found(executable: str = "") -> str | None:
+def find_chromium(executable: str = "") -> str | None:
     """The path of a Chromium: the one that is named, or else the first that is there."""
-    for place in (executable,) if executable else _PLACES:
+    for place in (executable,) if executable else _EXECUTABLES:
         path = shutil.which(place)
         if path is not None:
             return path
     return None
 
 
-def browser_missing(executable: str = "") -> str | None:
+def browser_install_hint(executable: str = "") -> str | None:
     """What a person must do before pages can be rendered; None: nothing."""
     if find_spec("playwright") is None:
         return "the browser is not installed: pip install 'tenax[browser]'"
-    if found(executable) is not None:
+    if find_chromium(executable) is not None:
         return None
     if executable:
         return f"no Chromium found: `browser.executable` names {executable}, which cannot be run"
@@ -97,7 +97,7 @@ def browser_missing(executable: str = "") -> str | None:
 class Chromium:
     """A running Chromium and the program that drives it; both are gone after `close`."""
 
-    def __init__(self, driver: Playwright, browser: Browser, control: CDPSession, folder: Folder) -> None:
+    def __init__(self, driver: Playwright, browser: Browser, control: CDPSession, folder: BrowserDirectory) -> None:
         self.browser = browser
         self._driver = driver
         self._control = control
@@ -106,31 +106,31 @@ class Chromium:
 
     @classmethod
     async def start(cls, executable: str, gate_url: str) -> Chromium:
-        """Raises `BrowserBroke`."""
+        """Raises `BrowserError`."""
         from playwright.async_api import async_playwright
 
-        path = found(executable)
+        path = find_chromium(executable)
         if path is None:
-            raise BrowserBroke(browser_missing(executable) or "no Chromium found")
+            raise BrowserError(browser_install_hint(executable) or "no Chromium found")
         driver, folder = None, None
         try:
             async with asyncio.timeout(START_SECONDS):
-                await asyncio.to_thread(remove_left_folders)
-                folder = Folder.make()
+                await asyncio.to_thread(remove_stale_directories)
+                folder = BrowserDirectory.create()
                 driver = await async_playwright().start()
-                browser = await _launched(driver, folder, path, [*SWITCHES, f"--proxy-server={gate_url}"])
+                browser = await _launch(driver, folder, path, [*SWITCHES, f"--proxy-server={gate_url}"])
                 chromium = cls(driver, browser, await browser.new_browser_cdp_session(), folder)
                 processes = await chromium.processes()
                 chromium._pid = next(process.pid for process in processes if process.kind == "browser")
                 return chromium
         except TimeoutError:
-            await _gone(driver, folder)
-            raise BrowserBroke("Chromium does not start: no answer in time") from None
+            await _clean_up(driver, folder)
+            raise BrowserError("Chromium does not start: no answer in time") from None
         except Exception as error:  # when its driver dies, what Playwright raises has no type of its own
-            await _gone(driver, folder)
-            raise BrowserBroke(f"Chromium does not start: {_cause(error)}") from None
+            await _clean_up(driver, folder)
+            raise BrowserError(f"Chromium does not start: {_error_reason(error)}") from None
         except BaseException:
-            await _gone(driver, folder)
+            await _clean_up(driver, folder)
             raise
 
     @property
@@ -138,24 +138,24 @@ class Chromium:
         return self.browser.is_connected()
 
     async def processes(self) -> list[Process]:
-        """Every process of it; that it answers means that it lives. Raises `BrowserBroke`."""
+        """Every process of it; that it answers means that it lives. Raises `BrowserError`."""
         return [
             Process(int(one["id"]), str(one["type"]))
-            for one in (await self._told("SystemInfo.getProcessInfo"))["processInfo"]
+            for one in (await self._query("SystemInfo.getProcessInfo"))["processInfo"]
         ]
 
     async def user_agent(self) -> str:
-        """What this Chromium says it is when it has a window. Raises `BrowserBroke`."""
-        return str((await self._told("Browser.getVersion"))["userAgent"]).replace("HeadlessChrome", "Chrome")
+        """What this Chromium says it is when it has a window. Raises `BrowserError`."""
+        return str((await self._query("Browser.getVersion"))["userAgent"]).replace("HeadlessChrome", "Chrome")
 
-    async def _told(self, question: str) -> dict[str, Any]:
+    async def _query(self, method: str) -> dict[str, Any]:
         from playwright.async_api import Error
 
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
-                return await self._control.send(question)
+                return await self._control.send(method)
         except (Error, TimeoutError):
-            raise BrowserBroke("Chromium is gone" if not self.is_connected else "Chromium does not answer") from None
+            raise BrowserError("Chromium is gone" if not self.is_connected else "Chromium does not answer") from None
 
     async def close(self, *, is_broken: bool = False) -> None:
         """End it, by force if it must be. Never raises, and takes a bounded time."""
@@ -166,7 +166,7 @@ class Chromium:
                 async with asyncio.timeout(CLOSE_SECONDS):
                     await self.browser.close()
         self.kill()
-        await _gone(self._driver, self._folder)
+        await _clean_up(self._driver, self._folder)
 
     def kill(self) -> None:
         """Every process of it, now. Playwright starts it as the leader of a group of its own."""
@@ -184,15 +184,15 @@ def resident_bytes(pid: int) -> int:
     return (int(fields[1]) - int(fields[2])) * os.sysconf("SC_PAGE_SIZE")
 
 
-async def _launched(driver: Playwright, folder: Folder, executable: str, switches: list[str]) -> Browser:
+async def _launch(driver: Playwright, folder: BrowserDirectory, executable: str, switches: list[str]) -> Browser:
     surroundings: dict[str, str | float | bool] = {
-        name: value for name, value in os.environ.items() if not _SECRETIVE.search(name)
+        name: value for name, value in os.environ.items() if not _SECRET_VARIABLES.search(name)
     }
     context = await driver.chromium.launch_persistent_context(
         folder.profile,
         executable_path=executable,
         args=switches,
-        ignore_default_args=_UNWANTED,
+        ignore_default_args=_REMOVED_SWITCHES,
         chromium_sandbox=os.geteuid() != 0,  # it refuses to start with one for root
         artifacts_dir=folder.path,
         env={**surroundings, "TMPDIR": str(folder.path)},
@@ -207,7 +207,7 @@ async def _launched(driver: Playwright, folder: Folder, executable: str, switche
     return context.browser
 
 
-async def _gone(driver: Playwright | None, folder: Folder | None) -> None:
+async def _clean_up(driver: Playwright | None, folder: BrowserDirectory | None) -> None:
     """End the driver, and Chromium with it, and remove what they wrote."""
     if driver is not None:
         with suppress(Exception):  # it may be gone already; what it raises then has no type of its own
@@ -217,11 +217,11 @@ async def _gone(driver: Playwright | None, folder: Folder | None) -> None:
         await asyncio.to_thread(folder.remove)
 
 
-def _cause(error: BaseException) -> str:
+def _error_reason(error: BaseException) -> str:
     """The line in which Chromium says what is wrong, out of the long text that Playwright makes of it."""
-    said = _SAID.findall(str(error))
+    said = _ERROR_LINE.findall(str(error))
     telling = [line for line in said if "FATAL" in line or "sandbox" in line or "error while loading" in line]
     message = str(error).partition("\n")[0].removeprefix("BrowserType.launch_persistent_context: ")
     chosen = next(iter(telling or said), message or type(error).__name__)
-    words = _WHERE.sub("", chosen)
+    words = _SOURCE_PREFIX.sub("", chosen)
     return "".join(char if char.isprintable() else " " for char in words)[:160]

@@ -4,54 +4,58 @@ from __future__ import annotations
 
 import re
 
-from tenax.fetch.failures import cut_off, dropped
+from tenax.fetch.failures import reset_failure, truncated_failure
 from tenax.model import Failed, FailureKind
 
-_NAMED = re.compile(r"net::ERR_([A-Z0-9_]+)")
+_ERROR_NAME = re.compile(r"net::ERR_([A-Z0-9_]+)")
 
-_DROPPED = frozenset({
+_RESET_ERRORS = frozenset({
     "CONNECTION_ABORTED", "CONNECTION_CLOSED", "CONNECTION_RESET", "EMPTY_RESPONSE", "HTTP2_PING_FAILED",
     "HTTP2_SERVER_REFUSED_STREAM", "SOCKET_NOT_CONNECTED",
 })  # fmt: skip
-_CUT_OFF = frozenset({"CONTENT_LENGTH_MISMATCH", "INCOMPLETE_CHUNKED_ENCODING"})
-_UNCONNECTED = frozenset({
+_TRUNCATION_ERRORS = frozenset({"CONTENT_LENGTH_MISMATCH", "INCOMPLETE_CHUNKED_ENCODING"})
+_CONNECT_ERRORS = frozenset({
     "ADDRESS_UNREACHABLE", "CONNECTION_FAILED", "CONNECTION_REFUSED", "INTERNET_DISCONNECTED",
 })  # fmt: skip
-_LATE = frozenset({"CONNECTION_TIMED_OUT", "TIMED_OUT"})
-_SECURE = ("BAD_SSL_", "CERT_", "SSL_")
+_TIMEOUT_ERRORS = frozenset({"CONNECTION_TIMED_OUT", "TIMED_OUT"})
+_TLS_PREFIXES = ("BAD_SSL_", "CERT_", "SSL_")
 
 
 def error_name(message: str) -> str:
     """`CONNECTION_RESET` of Playwright's long text; empty when it names none."""
-    match = _NAMED.search(message)
+    match = _ERROR_NAME.search(message)
     return match[1] if match else ""
 
 
-def is_cut_off(message: str) -> bool:
+def is_truncation(message: str) -> bool:
     """Whether a document broke off that had already begun."""
     name = error_name(message)
-    return name in _CUT_OFF or name in _DROPPED or name in ("CONTENT_DECODING_FAILED", "INVALID_CHUNKED_ENCODING")
+    return (
+        name in _TRUNCATION_ERRORS
+        or name in _RESET_ERRORS
+        or name in ("CONTENT_DECODING_FAILED", "INVALID_CHUNKED_ENCODING")
+    )
 
 
-def failure_in_browser(message: str, *, in_body: bool = False) -> Failed:
+def navigation_failure(message: str, *, in_body: bool = False) -> Failed:
     """The failure that this message means."""
     name = error_name(message)
     words = name.replace("_", " ").lower()
-    if name in _CUT_OFF or (in_body and name in _DROPPED):
-        return cut_off()
-    if name in _DROPPED:
-        return dropped()
+    if name in _TRUNCATION_ERRORS or (in_body and name in _RESET_ERRORS):
+        return truncated_failure()
+    if name in _RESET_ERRORS:
+        return reset_failure()
     if name == "PROXY_CONNECTION_FAILED":
         return Failed("browser: it does not reach its gate", FailureKind.INTERNAL, is_site_wide=True)
     if name == "TUNNEL_CONNECTION_FAILED":  # of a gate that had no other reason
         return Failed("the page has used up its connections", FailureKind.BAD_RESPONSE)
-    if name in _UNCONNECTED:
+    if name in _CONNECT_ERRORS:
         return Failed(words, FailureKind.CONNECT, is_site_wide=True)
-    if name in _LATE:
+    if name in _TIMEOUT_ERRORS:
         return Failed("no connection: timed out", FailureKind.TIMEOUT_CONNECT, is_site_wide=True)
     if name == "NAME_NOT_RESOLVED":
         return Failed("no such host", FailureKind.DNS)
-    if name.startswith(_SECURE):
+    if name.startswith(_TLS_PREFIXES):
         return Failed(f"TLS: {words}", FailureKind.TLS, is_site_wide=True)
     if name == "TOO_MANY_REDIRECTS":
         return Failed("redirect loop", FailureKind.REDIRECT)

@@ -16,14 +16,14 @@ from pathlib import Path
 import msgspec
 
 _PREFIX = "tenax-browser-"
-_LONGEST_PLACE = 38
+_MAX_PATH_BYTES = 38
 """Chromium makes a socket in here, below a name of its own, and the path of a socket may have 107 bytes."""
 
 # Never: no page is loaded, no connection made and no name looked up because a page says that they may be wanted later.
 _PREFERENCES = {"net": {"network_prediction_options": 2}}
 
 
-class Folder:
+class BrowserDirectory:
     """A folder that is ours until `remove`. Also where Chromium's own temporary files go."""
 
     def __init__(self, path: Path, lock: int) -> None:
@@ -31,11 +31,11 @@ class Folder:
         self._lock = lock
 
     @classmethod
-    def make(cls) -> Folder:
+    def create(cls) -> BrowserDirectory:
         """A new one, with the preferences of a browser that is not to guess. Raises `OSError`."""
         while True:
-            path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=_place()))
-            lock = _locked(path)
+            path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=_temp_directory()))
+            lock = _lock_directory(path)
             if lock is None:
                 continue  # somebody who starts at this moment took it for one that was left
             folder = cls(path, lock)
@@ -58,15 +58,15 @@ class Folder:
         os.close(self._lock)
 
 
-def remove_left_folders() -> None:
+def remove_stale_directories() -> None:
     """Those of processes that died. Takes a while when there are many."""
-    for path in _place().glob(f"{_PREFIX}*"):
-        lock = _locked(path)
+    for path in _temp_directory().glob(f"{_PREFIX}*"):
+        lock = _lock_directory(path)
         if lock is not None:
-            Folder(path, lock).remove()
+            BrowserDirectory(path, lock).remove()
 
 
-def _locked(path: Path) -> int | None:
+def _lock_directory(path: Path) -> int | None:
     """The lock on a folder of ours; None when somebody holds it, when it is gone, or when it is not ours."""
     with suppress(OSError):
         lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
@@ -81,6 +81,6 @@ def _locked(path: Path) -> int | None:
     return None
 
 
-def _place() -> Path:
+def _temp_directory() -> Path:
     usual = tempfile.gettempdir()
-    return Path(usual if len(os.fsencode(usual)) <= _LONGEST_PLACE else "/tmp")
+    return Path(usual if len(os.fsencode(usual)) <= _MAX_PATH_BYTES else "/tmp")

@@ -4,7 +4,7 @@ Chromium is started with no network but this. Whatever a page does (redirect, fr
 through here, and only to addresses the guard gave. A secure connection passes as it is: the handshake is Chromium's.
 A page of a site with proxies goes on from here through one of them; Chromium hears neither of it nor of its password.
 
-Each page has a `Passage` of its own, with a secret that only its Chromium is told; who does not know one is not served.
+Each page has a `GateSession` of its own, with a secret that only its Chromium is told; who does not know one is not served.
 
 A target that is refused looks to Chromium like a proxy that says no: 403 to a CONNECT, and no answer at all to a plain
 request, because an answer would be taken for the page.
@@ -19,14 +19,14 @@ import struct
 from base64 import b64encode
 from typing import NamedTuple
 
-from tenax.fetch.browser.passage import Denial, Passage, Reached
-from tenax.fetch.browser.upstream import PIECE_BYTES, Line, Streams, Upstream
+from tenax.fetch.browser.passage import Denial, Endpoint, GateSession
+from tenax.fetch.browser.upstream import PIECE_BYTES, Streams, Upstream, UpstreamConnection
 from tenax.fetch.proxies import Proxy
-from tenax.fetch.target import Origin, Target, target_of
-from tenax.fetch.tunnels import ProxyFailed, wrong_credentials
+from tenax.fetch.target import Origin, Target, parse_target
+from tenax.fetch.tunnels import ProxyError, credentials_error
 from tenax.model import Refused
 
-STRANGERS_AT_ONCE = 64
+MAX_UNAUTHENTICATED = 64
 """Connections that have not shown a secret yet."""
 HEAD_SECONDS = 10.0
 HEAD_BYTES = 64 * 1024
@@ -37,7 +37,7 @@ _HOP_BY_HOP = frozenset(
 )
 
 
-class Asked(NamedTuple):
+class GateRequest(NamedTuple):
     """The head of one request to the gate."""
 
     method: str
@@ -54,9 +54,9 @@ class Gate:
     def __init__(self, upstream: Upstream) -> None:
         self._upstream = upstream
         self._server: asyncio.Server | None = None
-        self._passages: dict[str, Passage] = {}
+        self._sessions: dict[str, GateSession] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._strangers = 0
+        self._unauthenticated = 0
 
     async def open(self) -> None:
         self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, limit=HEAD_BYTES)
@@ -67,29 +67,29 @@ class Gate:
         assert self._server is not None, "the gate is not open"
         return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
 
-    def admit(
+    def open_session(
         self,
         page_host: str,
         max_bytes: int,
         max_connections: int,
         connect_timeout_seconds: float,
-        until: float = math.inf,
-    ) -> Passage:
+        deadline: float = math.inf,
+    ) -> GateSession:
         """A passage for one page of this host, which may receive so much over the wire, and send until then."""
-        passage = Passage(page_host, max_bytes, max_connections, connect_timeout_seconds, until)
-        self._passages[_credentials(passage)] = passage
+        passage = GateSession(page_host, max_bytes, max_connections, connect_timeout_seconds, deadline)
+        self._sessions[_credentials(passage)] = passage
         return passage
 
-    def dismiss(self, passage: Passage) -> None:
+    def close_session(self, session: GateSession) -> None:
         """The page is over: its connections end, and its secret opens nothing any more."""
-        self._passages.pop(_credentials(passage), None)
-        passage.close()
+        self._sessions.pop(_credentials(session), None)
+        session.close()
 
     async def close(self) -> None:
         if self._server is not None:
             self._server.close()
-        for passage in list(self._passages.values()):
-            self.dismiss(passage)
+        for passage in list(self._sessions.values()):
+            self.close_session(passage)
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -111,99 +111,109 @@ class Gate:
     async def _serve(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, task: asyncio.Task[None]
     ) -> None:
-        asked = await self._asked(reader)
-        passage = self._passages.get((asked.header("proxy-authorization") or "").partition(" ")[2].strip())
+        asked = await self._read_request(reader)
+        passage = self._sessions.get((asked.header("proxy-authorization") or "").partition(" ")[2].strip())
         if passage is None:
-            return _say(writer, "407 Proxy Authentication Required", 'Proxy-Authenticate: Basic realm="gate"\r\n')
-        if not passage.enter(task):
-            return _say(writer, "503 Service Unavailable")
+            return _send_status(
+                writer, "407 Proxy Authentication Required", 'Proxy-Authenticate: Basic realm="gate"\r\n'
+            )
+        if not passage.admit_connection(task):
+            return _send_status(writer, "503 Service Unavailable")
         if asked.method == "CONNECT":
             return await self._tunnel(asked, reader, writer, passage)
         return await self._forward(asked, reader, writer, passage)
 
-    async def _asked(self, reader: asyncio.StreamReader) -> Asked:
-        if self._strangers >= STRANGERS_AT_ONCE:
+    async def _read_request(self, reader: asyncio.StreamReader) -> GateRequest:
+        if self._unauthenticated >= MAX_UNAUTHENTICATED:
             raise ConnectionAbortedError
-        self._strangers += 1
+        self._unauthenticated += 1
         try:
             async with asyncio.timeout(HEAD_SECONDS):
-                return _read(await reader.readuntil(b"\r\n\r\n"))
+                return _parse_request(await reader.readuntil(b"\r\n\r\n"))
         finally:
-            self._strangers -= 1
+            self._unauthenticated -= 1
 
     async def _tunnel(
-        self, asked: Asked, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, passage: Passage
+        self, request: GateRequest, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, session: GateSession
     ) -> None:
         """CONNECT: https, and WebSockets of both kinds. What passes is not looked at."""
-        target = target_of(f"https://{asked.target}/")
+        target = parse_target(f"https://{request.target}/")
         if target is None:
-            return _say(writer, "403 Forbidden")
+            return _send_status(writer, "403 Forbidden")
         # It does not say what will be spoken; a person who typed either scheme as a seed meant this very port.
         spoken = "http" if target.origin.port == 80 else "https"
-        line = await self._line(target.origin._replace(scheme=spoken), passage)
+        line = await self._connect(target.origin._replace(scheme=spoken), session)
         if isinstance(line, Refused) and target.origin.port != 80:
-            line = await self._line(target.origin._replace(scheme="http"), passage)
-        if not isinstance(line, Line):
-            return _say(writer, "403 Forbidden" if isinstance(line, Refused) else "502 Bad Gateway")
+            line = await self._connect(target.origin._replace(scheme="http"), session)
+        if not isinstance(line, UpstreamConnection):
+            return _send_status(writer, "403 Forbidden" if isinstance(line, Refused) else "502 Bad Gateway")
         writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
-        return await _joined((reader, writer), line, passage)
+        return await _relay((reader, writer), line, session)
 
     async def _forward(
-        self, asked: Asked, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, passage: Passage
+        self, request: GateRequest, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, session: GateSession
     ) -> None:
         """A plain http request: one for each connection, so that nothing unread can follow it to the site."""
-        target = target_of(asked.target)
-        length = asked.header("content-length") or "0"
+        target = parse_target(request.target)
+        length = request.header("content-length") or "0"
         if target is None or target.origin.scheme != "http" or not (length.isascii() and length.isdecimal()):
             return
-        line = await self._line(target.origin, passage, is_plain=True)
-        if not isinstance(line, Line):
+        line = await self._connect(target.origin, session, is_plain=True)
+        if not isinstance(line, UpstreamConnection):
             return
-        head = _passed_on(asked, target, None if line.is_tunnelled else line.proxy)
-        if not passage.let_out(len(head)):
+        head = _build_head(request, target, None if line.is_tunnelled else line.proxy)
+        if not session.count_sent(len(head)):
             line.streams[1].close()
             return
         line.streams[1].write(head)
         try:
-            await _joined((reader, writer), line, passage, int(length))
-        except ProxyFailed as error:
+            await _relay((reader, writer), line, session, int(length))
+        except ProxyError as error:
             if line.proxy is not None:
-                self._upstream.failed(line.proxy, target.origin.host, passage.page_host, error.why)
-            passage.note(target.origin, error.failed)
+                self._upstream.record_failure(line.proxy, target.origin.host, session.page_host, error.why)
+            session.record_result(target.origin, error.failure)
 
-    async def _line(self, origin: Origin, passage: Passage, *, is_plain: bool = False) -> Line | Denial:
-        seconds = passage.connect_timeout_seconds
-        line = await self._upstream.line(origin, passage.page_host, seconds, is_plain=is_plain)
-        passage.note(origin, Reached(line.address, line.proxy) if isinstance(line, Line) else line)
+    async def _connect(
+        self, origin: Origin, session: GateSession, *, is_plain: bool = False
+    ) -> UpstreamConnection | Denial:
+        seconds = session.connect_timeout_seconds
+        line = await self._upstream.connect(origin, session.page_host, seconds, is_plain=is_plain)
+        session.record_result(
+            origin, Endpoint(line.address, line.proxy) if isinstance(line, UpstreamConnection) else line
+        )
         return line
 
 
-def _passed_on(asked: Asked, target: Target, proxy: Proxy | None) -> bytes:
+def _build_head(request: GateRequest, target: Target, proxy: Proxy | None) -> bytes:
     """The request as the site gets it; with a proxy, as one is asked for a page itself (RFC 9112, 3.2.2)."""
     origin = target.origin
-    headers = [(name, value) for name, value in asked.headers if name.lower() not in _HOP_BY_HOP]
+    headers = [(name, value) for name, value in request.headers if name.lower() not in _HOP_BY_HOP]
     headers = [("Host", origin.authority), *headers, ("Connection", "close")]
     lines = "".join(f"{name}: {value}\r\n" for name, value in headers)
     path = target.path if proxy is None else f"http://{origin.authority}{target.path}"
     secret = "" if proxy is None else proxy.authorization
-    return f"{asked.method} {path} HTTP/1.1\r\n{lines}{secret}\r\n".encode("latin-1")
+    return f"{request.method} {path} HTTP/1.1\r\n{lines}{secret}\r\n".encode("latin-1")
 
 
-async def _joined(client: Streams, line: Line, passage: Passage, body_bytes: int | None = None) -> None:
+async def _relay(
+    client: Streams, upstream: UpstreamConnection, session: GateSession, body_bytes: int | None = None
+) -> None:
     """Carry bytes both ways until one side ends. `body_bytes`: so many go to the site, and nothing after them.
 
-    Raises `ProxyFailed` when it is the proxy that answers, because it does not know us.
+    Raises `ProxyError` when it is the proxy that answers, because it does not know us.
     """
     try:
-        await _carried(client, line, passage, body_bytes)
+        await _relay_streams(client, upstream, session, body_bytes)
     finally:
-        line.streams[1].close()  # whatever ends it, and however often it is told to
+        upstream.streams[1].close()  # whatever ends it, and however often it is told to
 
 
-async def _carried(client: Streams, line: Line, passage: Passage, body_bytes: int | None) -> None:
-    upward = asyncio.ensure_future(_sent(client[0], line.streams[1], passage, body_bytes))
+async def _relay_streams(
+    client: Streams, upstream: UpstreamConnection, session: GateSession, body_bytes: int | None
+) -> None:
+    upward = asyncio.ensure_future(_relay_up(client[0], upstream.streams[1], session, body_bytes))
     try:
-        downward = asyncio.ensure_future(_received(line, client[1], passage, is_plain=body_bytes is not None))
+        downward = asyncio.ensure_future(_relay_down(upstream, client[1], session, is_plain=body_bytes is not None))
         try:
             done, _ = await asyncio.wait({upward, downward}, return_when=asyncio.FIRST_COMPLETED)
             for end in done:
@@ -216,8 +226,8 @@ async def _carried(client: Streams, line: Line, passage: Passage, body_bytes: in
         await asyncio.gather(upward, return_exceptions=True)
 
 
-async def _sent(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, passage: Passage, body_bytes: int | None
+async def _relay_up(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, session: GateSession, body_bytes: int | None
 ) -> None:
     left = body_bytes
     while data := await reader.read(PIECE_BYTES):
@@ -225,38 +235,40 @@ async def _sent(
             if len(data) > left:
                 return  # a second request where none may be: Chromium sends it again on a connection of its own
             left -= len(data)
-        if not passage.let_out(len(data)):
+        if not session.count_sent(len(data)):
             return
         writer.write(data)
         await writer.drain()
 
 
-async def _received(line: Line, writer: asyncio.StreamWriter, passage: Passage, *, is_plain: bool) -> None:
+async def _relay_down(
+    upstream: UpstreamConnection, writer: asyncio.StreamWriter, session: GateSession, *, is_plain: bool
+) -> None:
     if is_plain:
         # Whatever the site says: Chromium must not send a second request this way.
-        status = await line.streams[0].readuntil(b"\n")
-        if line.proxy is not None and not line.is_tunnelled and status.split()[1:2] == [b"407"]:
-            raise wrong_credentials(line.proxy)
-        passage.let_in(len(status))
+        status = await upstream.streams[0].readuntil(b"\n")
+        if upstream.proxy is not None and not upstream.is_tunnelled and status.split()[1:2] == [b"407"]:
+            raise credentials_error(upstream.proxy)
+        session.count_received(len(status))
         writer.write(status + b"Connection: close\r\n")
-    while data := await line.streams[0].read(PIECE_BYTES):
-        passage.let_in(len(data))
+    while data := await upstream.streams[0].read(PIECE_BYTES):
+        session.count_received(len(data))
         writer.write(data)
         await writer.drain()
 
 
-def _read(head: bytes) -> Asked:
+def _parse_request(head: bytes) -> GateRequest:
     line, *lines = head.decode("latin-1").removesuffix("\r\n\r\n").split("\r\n")
     method, target, _ = line.split(" ")
     pairs = (line.partition(":") for line in lines)
-    return Asked(method, target, tuple((name.strip(), value.strip()) for name, _, value in pairs))
+    return GateRequest(method, target, tuple((name.strip(), value.strip()) for name, _, value in pairs))
 
 
-def _credentials(passage: Passage) -> str:
-    return b64encode(f"{passage.user}:{passage.password}".encode()).decode("ascii")
+def _credentials(session: GateSession) -> str:
+    return b64encode(f"{session.user}:{session.password}".encode()).decode("ascii")
 
 
-def _say(writer: asyncio.StreamWriter, status: str, header: str = "") -> None:
+def _send_status(writer: asyncio.StreamWriter, status: str, header: str = "") -> None:
     writer.write(f"HTTP/1.1 {status}\r\n{header}Content-Length: 0\r\nConnection: close\r\n\r\n".encode())
 
 

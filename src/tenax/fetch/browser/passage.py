@@ -11,22 +11,22 @@ from tenax.fetch.proxies import Proxy
 from tenax.fetch.target import Origin
 from tenax.model import Deferred, Failed, Refused
 
-CONNECTIONS_AT_ONCE = 64
+MAX_OPEN_CONNECTIONS = 64
 """Of one page; Chromium itself uses half of that."""
-SENT_BYTES = 4 * 1024 * 1024
+MAX_SENT_BYTES = 4 * 1024 * 1024
 """By one page, requests and all: whoever sends more is not asking for a page any more."""
 
 Denial: TypeAlias = Refused | Failed | Deferred
 
 
-class Reached(NamedTuple):
+class Endpoint(NamedTuple):
     """Where a connection leads, and by which proxy."""
 
     address: str
     proxy: Proxy | None
 
 
-class Passage:
+class GateSession:
     """One page's right to pass: what it used, what it was refused, and its end."""
 
     def __init__(
@@ -35,9 +35,9 @@ class Passage:
         max_bytes: int,
         max_connections: int,
         connect_timeout_seconds: float,
-        until: float = math.inf,
+        deadline: float = math.inf,
     ) -> None:
-        """`until`, in the loop's time: nothing is let out from then on."""
+        """`deadline`, in the loop's time: nothing is let out from then on."""
         self.user = "page"
         self.password = secrets.token_urlsafe(24)
         self.page_host = page_host
@@ -45,28 +45,28 @@ class Passage:
         self.received_bytes = 0
         """From the sites, as they came over the wire."""
         self.is_too_large = False
-        self._until = until
+        self._deadline = deadline
         self._max_bytes = max_bytes
         self._connections_left = max_connections
         self._sent_bytes = 0
         self._open: set[asyncio.Task[None]] = set()
-        self._ends: dict[tuple[str, int], Reached | Denial] = {}
+        self._results: dict[tuple[str, int], Endpoint | Denial] = {}
         self._is_closed = False
 
     def denial(self, origin: Origin) -> Denial | None:
         """Why the last connection to this origin did not come about, if it did not."""
-        end = self._ends.get((origin.host, origin.port))
-        return None if isinstance(end, Reached) else end
+        end = self._results.get((origin.host, origin.port))
+        return None if isinstance(end, Endpoint) else end
 
-    def reached(self, origin: Origin) -> Reached | None:
+    def endpoint(self, origin: Origin) -> Endpoint | None:
         """Where the last connection to this origin leads; None when there was none."""
-        end = self._ends.get((origin.host, origin.port))
-        return end if isinstance(end, Reached) else None
+        end = self._results.get((origin.host, origin.port))
+        return end if isinstance(end, Endpoint) else None
 
     @property
-    def is_over(self) -> bool:
+    def is_expired(self) -> bool:
         """True when it is too late to send anything."""
-        return asyncio.get_running_loop().time() >= self._until
+        return asyncio.get_running_loop().time() >= self._deadline
 
     def close(self) -> None:
         """End every connection of the page, at once."""
@@ -74,28 +74,28 @@ class Passage:
         for task in self._open:
             task.cancel()
 
-    def enter(self, task: asyncio.Task[None]) -> bool:
+    def admit_connection(self, task: asyncio.Task[None]) -> bool:
         """Whether one more connection may begin."""
-        if self._is_closed or len(self._open) >= CONNECTIONS_AT_ONCE or not self._connections_left:
+        if self._is_closed or len(self._open) >= MAX_OPEN_CONNECTIONS or not self._connections_left:
             return False
         self._connections_left -= 1
         self._open.add(task)
         task.add_done_callback(self._open.discard)
         return True
 
-    def note(self, origin: Origin, end: Reached | Denial) -> None:
+    def record_result(self, origin: Origin, result: Endpoint | Denial) -> None:
         """What a connection came to."""
-        self._ends[(origin.host, origin.port)] = end
+        self._results[(origin.host, origin.port)] = result
 
-    def let_in(self, byte_count: int) -> None:
+    def count_received(self, byte_count: int) -> None:
         self.received_bytes += byte_count
         if self.received_bytes > self._max_bytes:
             self.is_too_large = True
             self.close()
 
-    def let_out(self, byte_count: int) -> bool:
+    def count_sent(self, byte_count: int) -> bool:
         """Whether so much more may be sent."""
         self._sent_bytes += byte_count
-        if self._sent_bytes > SENT_BYTES or self.is_over:
+        if self._sent_bytes > MAX_SENT_BYTES or self.is_expired:
             self.close()
         return not self._is_closed

@@ -16,13 +16,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from tenax.fetch import Request
-from tenax.fetch.bodies import too_large
-from tenax.fetch.browser.errors import error_name, failure_in_browser, is_cut_off
-from tenax.fetch.browser.page_rules import Document, is_needed
-from tenax.fetch.browser.passage import Denial, Passage
-from tenax.fetch.browser.stages import LOADED, QUIET, READ, Stages
+from tenax.fetch.bodies import too_large_failure
+from tenax.fetch.browser.errors import error_name, is_truncation, navigation_failure
+from tenax.fetch.browser.page_rules import DocumentResponse, is_request_needed
+from tenax.fetch.browser.passage import Denial, GateSession
+from tenax.fetch.browser.stages import DOM_CONTENT_LOADED, LOADED, NETWORK_IDLE, PageLifecycle
 from tenax.fetch.guard import Guard
-from tenax.fetch.target import Origin, origin_of
+from tenax.fetch.target import Origin, parse_origin
 from tenax.model import Failed, FailureKind, Refused, Value
 
 if TYPE_CHECKING:
@@ -41,15 +41,15 @@ _PROTOCOLS = {"h2": "HTTP/2", "h3": "HTTP/3", "http/1.1": "HTTP/1.1", "http/1.0"
 
 # In a world of its own, where the page's scripts cannot have changed what these names mean. A text that is too long
 # is not sent over, only its length.
-_TAKE = """(() => {
+_READ_HTML_SCRIPT = """(() => {
   const type = document.doctype ? new XMLSerializer().serializeToString(document.doctype) + "\\n" : "";
   const html = type + (document.documentElement ? document.documentElement.outerHTML : "");
-  const way = performance.getEntriesByType("navigation")[0];
-  return [way ? way.nextHopProtocol : "", html.length > LIMIT ? null : html];
+  const navigation = performance.getEntriesByType("navigation")[0];
+  return [navigation ? navigation.nextHopProtocol : "", html.length > LIMIT ? null : html];
 })()"""
 
 
-class Rendered(Value, frozen=True):
+class RenderedPage(Value, frozen=True):
     """What a page came to: the answer to its last main document, and its body."""
 
     url: str
@@ -62,7 +62,7 @@ class Rendered(Value, frozen=True):
     protocol: str = ""
 
 
-class Rendering:
+class PageRenderer:
     """Renders one request in one page; made for it, and thrown away after it."""
 
     def __init__(
@@ -70,7 +70,7 @@ class Rendering:
         page: Page,
         control: CDPSession,
         request: Request,
-        passage: Passage,
+        gate_session: GateSession,
         guard: Guard,
         *,
         settle_seconds: float,
@@ -81,190 +81,198 @@ class Rendering:
         self._page = page
         self._control = control
         self._request = request
-        self._passage = passage
+        self._gate_session = gate_session
         self._guard = guard
         self._settle_seconds = settle_seconds
         self._navigations_left = max_navigations + 1
         self._requests_left = max_requests
         self._now = now
         self._loop = asyncio.get_running_loop()
-        self._end: asyncio.Future[Rendered | Denial] = self._loop.create_future()
+        self._result: asyncio.Future[RenderedPage | Denial] = self._loop.create_future()
         self._tasks: set[asyncio.Task[None]] = set()
         self._main_frame = ""
-        self._stages = Stages("", self._shown)
+        self._lifecycle = PageLifecycle("", self._on_navigated)
         self._answered_at = 0.0
-        self._document: Document | None = None
+        self._document: DocumentResponse | None = None
         """What is shown, or will be as the first."""
-        self._next: Document | None = None
+        self._next_document: DocumentResponse | None = None
         """What will be shown instead."""
-        self._redirect: Document | None = None
+        self._redirect: DocumentResponse | None = None
         self._dialogs = 0
-        self._passwords_told = 0
+        self._auth_attempts = 0
 
-    async def run(self, deadline: float) -> Rendered | Denial:
+    async def run(self, deadline: float) -> RenderedPage | Denial:
         """The deadline is of the loop's clock; whoever calls keeps it. Raises Playwright's `Error`."""
         try:
             await self._prepare()
-            self._begin(self._drive(deadline))
-            outcome = await self._end
+            self._start_task(self._run_navigation(deadline))
+            outcome = await self._result
         finally:
             for task in self._tasks:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
-        if self._passage.is_too_large:
-            return too_large(self._request.max_body_bytes)
+        if self._gate_session.is_too_large:
+            return too_large_failure(self._request.max_body_bytes)
         return outcome
 
     async def _prepare(self) -> None:
         tree = await self._control.send("Page.getFrameTree")
         self._main_frame = tree["frameTree"]["frame"]["id"]
-        self._stages = Stages(self._main_frame, self._shown)
-        await self._stages.watch(self._control)
-        self._control.on("Fetch.requestPaused", lambda event: self._begin(self._paused(event)))
-        self._control.on("Fetch.authRequired", lambda event: self._begin(self._asked_who(event)))
+        self._lifecycle = PageLifecycle(self._main_frame, self._on_navigated)
+        await self._lifecycle.watch(self._control)
+        self._control.on("Fetch.requestPaused", lambda event: self._start_task(self._on_request_paused(event)))
+        self._control.on("Fetch.authRequired", lambda event: self._start_task(self._on_auth_required(event)))
         await self._control.send("Fetch.enable", {"handleAuthRequests": True, "patterns": _INTERCEPTED})
-        self._page.on("dialog", lambda dialog: self._begin(self._dismissed(dialog)))
-        self._page.on("requestfailed", self._request_failed)
-        self._page.on("crash", lambda _: self._ended(_crashed()))
-        self._page.on("close", lambda _: self._ended(_closed()))
-        self._page.context.on("page", lambda popup: self._begin(popup.close()))
+        self._page.on("dialog", lambda dialog: self._start_task(self._on_dialog(dialog)))
+        self._page.on("requestfailed", self._on_request_failed)
+        self._page.on("crash", lambda _: self._set_result(_crash_failure()))
+        self._page.on("close", lambda _: self._set_result(_closed_failure()))
+        self._page.context.on("page", lambda popup: self._start_task(popup.close()))
 
     # -- the page's way -------------------------------------------------------------------------------------
 
-    async def _drive(self, deadline: float) -> None:
+    async def _run_navigation(self, deadline: float) -> None:
         from playwright.async_api import Error
 
         try:
-            self._ended(await self._driven(deadline))
+            self._set_result(await self._navigate(deadline))
         except Error:
-            self._ended(_closed())
+            self._set_result(_closed_failure())
 
-    async def _driven(self, deadline: float) -> Rendered | Denial:
+    async def _navigate(self, deadline: float) -> RenderedPage | Denial:
         from playwright.async_api import Error
 
         error = (await self._control.send("Page.navigate", {"url": self._request.url})).get("errorText")
         if error:
-            return self._failed(error)
-        await self._stages.until(READ)
+            return self._failure_result(error)
+        await self._lifecycle.wait_for(DOM_CONTENT_LOADED)
         spare = min(MAX_SPARE_SECONDS, self._request.total_timeout_seconds / 10)
-        await self._settled(deadline - spare)
+        await self._wait_until_settled(deadline - spare)
         while True:
-            await self._stages.until(READ)
+            await self._lifecycle.wait_for(DOM_CONTENT_LOADED)
             try:
-                return await self._taken()
+                return await self._read_html()
             except Error:  # it went on to another document just now
                 await asyncio.sleep(0.05)
 
-    async def _settled(self, latest: float) -> None:
+    async def _wait_until_settled(self, deadline: float) -> None:
         """Loaded, and then quiet, and not about to go on; not waiting longer than it may."""
         with suppress(TimeoutError):
-            async with asyncio.timeout_at(latest):
-                await self._stages.until(LOADED, settled=True)
+            async with asyncio.timeout_at(deadline):
+                await self._lifecycle.wait_for(LOADED, is_settled=True)
                 with suppress(TimeoutError):
                     async with asyncio.timeout(self._settle_seconds):
-                        await self._stages.until(QUIET, settled=True)
-                await self._stages.until(LOADED, settled=True)
+                        await self._lifecycle.wait_for(NETWORK_IDLE, is_settled=True)
+                await self._lifecycle.wait_for(LOADED, is_settled=True)
 
-    async def _taken(self) -> Rendered | Failed:
+    async def _read_html(self) -> RenderedPage | Failed:
         world = await self._control.send("Page.createIsolatedWorld", {"frameId": self._main_frame})
-        script = _TAKE.replace("LIMIT", str(self._request.max_body_bytes))
+        script = _READ_HTML_SCRIPT.replace("LIMIT", str(self._request.max_body_bytes))
         where = {"contextId": world["executionContextId"], "expression": script, "returnByValue": True}
         taken = (await self._control.send("Runtime.evaluate", where))["result"]
         # Without a value: it is longer than any text in a browser may be.
         protocol, html = taken.get("value", ("", None))
         body = html.encode("utf-8", "replace") if html is not None else b""
         if html is None or len(body) > self._request.max_body_bytes:
-            return too_large(self._request.max_body_bytes)
-        return self._rendered(self._document, body, is_rendered=True, protocol=_PROTOCOLS.get(protocol, ""))
+            return too_large_failure(self._request.max_body_bytes)
+        return self._build_page(self._document, body, is_rendered=True, protocol=_PROTOCOLS.get(protocol, ""))
 
-    def _failed(self, message: str) -> Rendered | Denial:
+    def _failure_result(self, message: str) -> RenderedPage | Denial:
         """Why the main document did not come."""
         if error_name(message) == "HTTP_RESPONSE_CODE_FAILURE" and self._document is not None:
-            return self._rendered(self._document)  # an error with nothing to show
-        origin = origin_of(self._request.url)
-        denial = self._passage.denial(origin) if origin is not None else None
-        return denial or failure_in_browser(message, in_body=self._document is not None)
+            return self._build_page(self._document)  # an error with nothing to show
+        origin = parse_origin(self._request.url)
+        denial = self._gate_session.denial(origin) if origin is not None else None
+        return denial or navigation_failure(message, in_body=self._document is not None)
 
-    def _rendered(
-        self, document: Document | None, body: bytes = b"", is_rendered: bool = False, protocol: str = ""
-    ) -> Rendered | Failed:
+    def _build_page(
+        self, document: DocumentResponse | None, body: bytes = b"", is_rendered: bool = False, protocol: str = ""
+    ) -> RenderedPage | Failed:
         if document is None:
             return Failed("no document came", FailureKind.BAD_RESPONSE)
-        return Rendered(document.url, document.status, document.headers, self._answered_at, body, is_rendered, protocol)
+        return RenderedPage(
+            document.url, document.status, document.headers, self._answered_at, body, is_rendered, protocol
+        )
 
     # -- what Chromium asks on the way ----------------------------------------------------------------------
 
-    async def _paused(self, event: dict[str, Any]) -> None:
+    async def _on_request_paused(self, event: dict[str, Any]) -> None:
         is_main = event["resourceType"] == "Document" and event["frameId"] == self._main_frame
         if is_main and "responseStatusCode" in event:
-            await self._main_answered(event, event["request"]["url"])
+            await self._on_main_response(event, event["request"]["url"])
         elif "responseStatusCode" in event or "responseErrorReason" in event:
             if is_main:
-                self._stages.stays()
-            await self._go_on(event)
+                self._lifecycle.cancel_navigation()
+            await self._continue_request(event)
         elif is_main:
-            await self._main_asked_for(event, event["request"]["url"])
+            await self._on_main_request(event, event["request"]["url"])
         else:
-            await (self._go_on(event) if self._is_let_go(event) else self._stop(event, "BlockedByClient"))
+            await (
+                self._continue_request(event)
+                if self._is_request_allowed(event)
+                else self._fail_request(event, "BlockedByClient")
+            )
 
-    def _is_let_go(self, event: dict[str, Any]) -> bool:
+    def _is_request_allowed(self, event: dict[str, Any]) -> bool:
         asked = event["request"]
         if not asked["url"].startswith(("http:", "https:")):
             return True  # it asks nobody
-        if not is_needed(event["resourceType"], asked["headers"], asked["initialPriority"]):
+        if not is_request_needed(event["resourceType"], asked["headers"], asked["initialPriority"]):
             return False
         self._requests_left -= 1
         return self._requests_left >= 0
 
-    async def _main_asked_for(self, event: dict[str, Any], url: str) -> None:
+    async def _on_main_request(self, event: dict[str, Any], url: str) -> None:
         if not url.startswith(("http:", "https:")):
-            return await (self._go_on(event) if url.startswith(("blob:", "about:")) else self._stop(event))
-        self._stages.leaves()
-        origin = origin_of(url)
+            return await (
+                self._continue_request(event) if url.startswith(("blob:", "about:")) else self._fail_request(event)
+            )
+        self._lifecycle.start_navigation()
+        origin = parse_origin(url)
         if origin is None:
-            self._ended(Refused("guard: not a plain http or https URL"))
-            return await self._stop(event)
-        if origin != origin_of(self._request.url):
-            self._ended(await self._elsewhere(url, origin, "redirectedRequestId" in event))
-            return await self._stop(event)
+            self._set_result(Refused("guard: not a plain http or https URL"))
+            return await self._fail_request(event)
+        if origin != parse_origin(self._request.url):
+            self._set_result(await self._cross_origin_result(url, origin, "redirectedRequestId" in event))
+            return await self._fail_request(event)
         self._navigations_left -= 1
         if self._navigations_left < 0:
-            self._ended(Failed("the page keeps loading itself anew", FailureKind.REDIRECT))
-            return await self._stop(event)
-        return await self._go_on(event)
+            self._set_result(Failed("the page keeps loading itself anew", FailureKind.REDIRECT))
+            return await self._fail_request(event)
+        return await self._continue_request(event)
 
-    async def _elsewhere(self, url: str, origin: Origin, by_location: bool) -> Rendered | Denial:
+    async def _cross_origin_result(self, url: str, origin: Origin, is_redirect: bool) -> RenderedPage | Denial:
         """The page leads to another host. Where that may not be connected to at all, this is where it ends."""
         checked = await self._guard.check(origin, _LOOKUP_SECONDS)
         if isinstance(checked, Refused):
             return checked
-        if by_location and self._redirect is not None:
-            return self._rendered(self._redirect)
+        if is_redirect and self._redirect is not None:
+            return self._build_page(self._redirect)
         here = self._document.url if self._document is not None else self._request.url
-        return self._rendered(Document(here, 302, (("Location", url),)))
+        return self._build_page(DocumentResponse(here, 302, (("Location", url),)))
 
-    async def _main_answered(self, event: dict[str, Any], url: str) -> None:
+    async def _on_main_response(self, event: dict[str, Any], url: str) -> None:
         headers = tuple((one["name"], one["value"]) for one in event.get("responseHeaders", ()))
-        document = Document(url, event["responseStatusCode"], headers)
+        document = DocumentResponse(url, event["responseStatusCode"], headers)
         self._answered_at = self._answered_at or self._now()
         if document.status in (301, 302, 303, 307, 308) and document.header("location"):
             self._redirect = document
-            return await self._go_on(event)
+            return await self._continue_request(event)
         is_first = self._document is None
         if is_first:
             self._document = document
-        if document.is_shown:
-            self._next = document
-            return await self._go_on(event)
+        if document.is_renderable:
+            self._next_document = document
+            return await self._continue_request(event)
         if is_first:
-            self._ended(await self._as_sent(event, document))
-        self._stages.stays()
-        return await self._stop(event)  # a page that is here stays when its script asks for a download
+            self._set_result(await self._read_body(event, document))
+        self._lifecycle.cancel_navigation()
+        return await self._fail_request(event)  # a page that is here stays when its script asks for a download
 
-    def _shown(self) -> None:
-        self._document, self._next = self._next or self._document, None
+    def _on_navigated(self) -> None:
+        self._document, self._next_document = self._next_document or self._document, None
 
-    async def _as_sent(self, event: dict[str, Any], document: Document) -> Rendered | Failed:
+    async def _read_body(self, event: dict[str, Any], document: DocumentResponse) -> RenderedPage | Failed:
         """The body itself, decoded, piece by piece: it stops at its cap."""
         handle = (await self._control.send("Fetch.takeResponseBodyAsStream", {"requestId": event["requestId"]}))[
             "stream"
@@ -275,17 +283,21 @@ class Rendering:
             data = piece["data"]
             body += b64decode(data) if piece.get("base64Encoded") else data.encode("utf-8", "replace")
             is_too_large = len(body) > self._request.max_body_bytes
-            if is_too_large and not self._request.takes_beginning:
-                return too_large(self._request.max_body_bytes)
+            if is_too_large and not self._request.may_truncate:
+                return too_large_failure(self._request.max_body_bytes)
             if is_too_large or piece["eof"]:
-                return self._rendered(document, bytes(body[: self._request.max_body_bytes]))
+                return self._build_page(document, bytes(body[: self._request.max_body_bytes]))
 
-    async def _asked_who(self, event: dict[str, Any]) -> None:
+    async def _on_auth_required(self, event: dict[str, Any]) -> None:
         """The gate wants this page's secret. A site that asks for a password gets none."""
-        self._passwords_told += 1
-        is_gate = event["authChallenge"]["source"] == "Proxy" and self._passwords_told == 1
+        self._auth_attempts += 1
+        is_gate = event["authChallenge"]["source"] == "Proxy" and self._auth_attempts == 1
         answer = (
-            {"response": "ProvideCredentials", "username": self._passage.user, "password": self._passage.password}
+            {
+                "response": "ProvideCredentials",
+                "username": self._gate_session.user,
+                "password": self._gate_session.password,
+            }
             if is_gate
             else {"response": "CancelAuth"}
         )
@@ -293,43 +305,43 @@ class Rendering:
             "Fetch.continueWithAuth", {"requestId": event["requestId"], "authChallengeResponse": answer}
         )
 
-    async def _dismissed(self, dialog: Dialog) -> None:
+    async def _on_dialog(self, dialog: Dialog) -> None:
         self._dialogs += 1
         if self._dialogs > MAX_DIALOGS:
-            self._ended(Failed("the page opens dialogs without end", FailureKind.BAD_RESPONSE))
+            self._set_result(Failed("the page opens dialogs without end", FailureKind.BAD_RESPONSE))
         await dialog.dismiss()
 
-    def _request_failed(self, request: PageRequest) -> None:
+    def _on_request_failed(self, request: PageRequest) -> None:
         why = request.failure or ""
-        if is_cut_off(why) and request.is_navigation_request() and request.frame == self._page.main_frame:
-            self._ended(self._failed(why))
+        if is_truncation(why) and request.is_navigation_request() and request.frame == self._page.main_frame:
+            self._set_result(self._failure_result(why))
 
-    async def _go_on(self, event: dict[str, Any]) -> None:
+    async def _continue_request(self, event: dict[str, Any]) -> None:
         await self._control.send("Fetch.continueRequest", {"requestId": event["requestId"]})
 
-    async def _stop(self, event: dict[str, Any], reason: str = "Aborted") -> None:
+    async def _fail_request(self, event: dict[str, Any], reason: str = "Aborted") -> None:
         """A document that is aborted leaves the one before it in its place."""
         await self._control.send("Fetch.failRequest", {"requestId": event["requestId"], "errorReason": reason})
 
     # -- ending ---------------------------------------------------------------------------------------------
 
-    def _ended(self, outcome: Rendered | Denial) -> None:
+    def _set_result(self, outcome: RenderedPage | Denial) -> None:
         """The first end counts."""
-        if not self._end.done():
-            self._end.set_result(outcome)
+        if not self._result.done():
+            self._result.set_result(outcome)
 
-    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
-        task = self._loop.create_task(self._quietly(work))
+    def _start_task(self, work: Coroutine[Any, Any, None]) -> None:
+        task = self._loop.create_task(self._suppress_errors(work))
         self._tasks.add(task)
-        task.add_done_callback(self._over)
+        task.add_done_callback(self._on_task_done)
 
-    def _over(self, task: asyncio.Task[None]) -> None:
+    def _on_task_done(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         error = None if task.cancelled() else task.exception()
-        if error is not None and not self._end.done():
-            self._end.set_exception(error)  # a mistake of ours must not look like a page that takes for ever
+        if error is not None and not self._result.done():
+            self._result.set_exception(error)  # a mistake of ours must not look like a page that takes for ever
 
-    async def _quietly(self, work: Coroutine[Any, Any, None]) -> None:
+    async def _suppress_errors(self, work: Coroutine[Any, Any, None]) -> None:
         """What Chromium asked may be over by the time we answer."""
         from playwright.async_api import Error
 
@@ -337,9 +349,9 @@ class Rendering:
             await work
 
 
-def _crashed() -> Failed:
+def _crash_failure() -> Failed:
     return Failed("the page brought the browser's renderer down", FailureKind.INTERNAL)
 
 
-def _closed() -> Failed:
+def _closed_failure() -> Failed:
     return Failed("the page closed itself", FailureKind.BAD_RESPONSE)

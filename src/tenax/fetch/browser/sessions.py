@@ -12,19 +12,19 @@ from typing import Any
 from tenax import logs
 from tenax.clock import Clock
 from tenax.config import BrowserConfig
-from tenax.fetch.browser.chromium import BrowserBroke, Chromium, resident_bytes
+from tenax.fetch.browser.chromium import BrowserError, Chromium, resident_bytes
 from tenax.fetch.browser.session_rules import (
     MAX_OTHER_BYTES,
     MAX_RENDERER_BYTES,
-    Suspicion,
-    Trouble,
-    Use,
-    after_break,
-    after_error,
-    is_culprit,
-    is_over,
-    is_spent,
-    words,
+    BrowserErrors,
+    CrashSuspicion,
+    SessionUsage,
+    describe_errors,
+    is_crash_cause,
+    is_exhausted,
+    record_crash,
+    record_error,
+    should_close,
 )
 from tenax.model import Deferred, Failed, FailureKind
 
@@ -44,8 +44,8 @@ class Session:
 
     def __init__(self, chromium: Chromium, now: float) -> None:
         self.chromium = chromium
-        self.use = Use(now, now)
-        self.failure: asyncio.Future[BrowserBroke] = asyncio.get_running_loop().create_future()
+        self.usage = SessionUsage(now, now)
+        self.failure: asyncio.Future[BrowserError] = asyncio.get_running_loop().create_future()
         """Set when this browser fails: nothing that is open in it will end by itself."""
 
     @property
@@ -53,7 +53,7 @@ class Session:
         return self.failure.done()
 
 
-class Sessions:
+class BrowserSessions:
     """At most `browser.pages` pages at the same time. Used by many visits at once."""
 
     def __init__(self, config: BrowserConfig, gate_url: str, clock: Clock) -> None:
@@ -65,150 +65,154 @@ class Sessions:
         self._sessions: set[Session] = set()
         """Every Chromium that runs: the current one, and those that are spent and still have pages open."""
         self._starting: asyncio.Task[Session] | None = None
-        self._trouble = Trouble()
+        self._errors = BrowserErrors()
         self._good_pages = 0
-        self._suspects: dict[str, Suspicion] = {}
+        self._suspects: dict[str, CrashSuspicion] = {}
         self._is_busy = asyncio.Event()
-        self._watch: asyncio.Task[None] | None = None
+        self._watch_task: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def take(self, patience_seconds: float) -> Session | Failed | Deferred:
+    async def acquire(self, timeout_seconds: float) -> Session | Failed | Deferred:
         """A browser with room for one more page, to be given back. The first use starts one."""
-        if self._trouble.given_up_until > self._clock.now():
-            return self._given_up()
+        if self._errors.disabled_until > self._clock.now():
+            return self._disabled_failure()
         session, has_room = None, False
         try:
-            async with asyncio.timeout(patience_seconds):
+            async with asyncio.timeout(timeout_seconds):
                 has_room = await self._slots.acquire()
-                session = await self._ready()
+                session = await self._usable_session()
         except TimeoutError:
             why = "it is still starting" if has_room else "every page of it is in use"
             return Deferred(self._clock.now() + BUSY_SECONDS, f"browser: {why}")
-        except BrowserBroke as error:
-            return self._given_up() if self._trouble.given_up_until > self._clock.now() else _broken(error)
+        except BrowserError as error:
+            return (
+                self._disabled_failure() if self._errors.disabled_until > self._clock.now() else _browser_failure(error)
+            )
         finally:
             if has_room and session is None:
                 self._slots.release()
-        session.use = session.use.with_page(self._clock.now())
+        session.usage = session.usage.with_page(self._clock.now())
         self._is_busy.set()
         return session
 
-    def give_back(self, session: Session, url: str, closing: Awaitable[object]) -> None:
+    def release(self, session: Session, url: str, closing: Awaitable[object]) -> None:
         """The page is over. It is closed behind the visit's back; one that will not close takes its browser along."""
         if not session.is_broken:
-            self._trouble = Trouble()
+            self._errors = BrowserErrors()
             self._good_pages += 1
             self._suspects.pop(url, None)
-        self._keep(self._closed_page(session, closing))
+        self._run_in_background(self._close_page(session, closing))
 
-    def broke(self, session: Session, error: BrowserBroke, url: str = "") -> Failed:
+    def fail_session(self, session: Session, error: BrowserError, url: str = "") -> Failed:
         """This browser failed. It is ended, pages and all; the next page starts another.
 
         No page is blamed for it that may be innocent: it comes again, and spends no attempt.
         """
         if not session.is_broken:
             session.failure.set_result(error)
-            self._note(error)
+            self._record_error(error)
             if session is self._current:
                 self._current = None
             session.chromium.kill()
-        suspicion = after_break(self._suspects.pop(url, Suspicion()), self._good_pages)
+        suspicion = record_crash(self._suspects.pop(url, CrashSuspicion()), self._good_pages)
         if url:
             self._suspects[url] = suspicion
         if len(self._suspects) > MAX_SUSPECTS:
             del self._suspects[next(iter(self._suspects))]
-        return _broken(error, is_culprit=is_culprit(suspicion, self._good_pages))
+        return _browser_failure(error, is_page_cause=is_crash_cause(suspicion, self._good_pages))
 
     async def close(self) -> None:
-        if self._watch is not None:
-            self._watch.cancel()
+        if self._watch_task is not None:
+            self._watch_task.cancel()
         if self._starting is not None:
             self._starting.cancel()
             await asyncio.gather(self._starting, return_exceptions=True)
         for session in list(self._sessions):
-            self._keep(self._end(session))
+            self._run_in_background(self._end_session(session))
         while self._tasks:  # the end of a page may be the end of its browser
             await asyncio.gather(*self._tasks, return_exceptions=True)
 
     # -- starting and ending --------------------------------------------------------------------------------
 
-    async def _ready(self) -> Session:
+    async def _usable_session(self) -> Session:
         while True:
             session = self._current
             if session is not None and self._is_usable(session):
                 return session
             if session is not None:
                 self._current = None
-                self._end_if_over(session)
+                self._end_if_unused(session)
             if self._starting is None:
                 self._starting = asyncio.get_running_loop().create_task(self._start())
-                self._starting.add_done_callback(self._started)
+                self._starting.add_done_callback(self._on_started)
             # It is everybody's: it goes on when the visit that began it runs out of time.
             await asyncio.shield(self._starting)
 
     def _is_usable(self, session: Session) -> bool:
         if not session.chromium.is_connected:
-            self.broke(session, BrowserBroke("Chromium is gone"))
-        return not session.is_broken and not is_spent(session.use, self._clock.now(), self._config)
+            self.fail_session(session, BrowserError("Chromium is gone"))
+        return not session.is_broken and not is_exhausted(session.usage, self._clock.now(), self._config)
 
     async def _start(self) -> Session:
         chromium = await Chromium.start(self._config.executable, self._gate_url)
         session = Session(chromium, self._clock.now())
         self._sessions.add(session)
         self._current = session
-        if self._watch is None or self._watch.done():
-            self._watch = asyncio.get_running_loop().create_task(self._watching())
+        if self._watch_task is None or self._watch_task.done():
+            self._watch_task = asyncio.get_running_loop().create_task(self._watch_sessions())
         log.debug("browser started", version=chromium.browser.version)
         return session
 
-    def _started(self, task: asyncio.Task[Session]) -> None:
+    def _on_started(self, task: asyncio.Task[Session]) -> None:
         self._starting = None
         error = None if task.cancelled() else task.exception()
-        if isinstance(error, BrowserBroke):
-            self._note(error)
+        if isinstance(error, BrowserError):
+            self._record_error(error)
 
-    def _note(self, error: BrowserBroke) -> None:
-        self._trouble = after_error(self._trouble, str(error), self._clock.now(), self._config)
-        log.warning("browser failed", why=str(error), in_a_row=self._trouble.errors_in_a_row)
+    def _record_error(self, error: BrowserError) -> None:
+        self._errors = record_error(self._errors, str(error), self._clock.now(), self._config)
+        log.warning("browser failed", why=str(error), in_a_row=self._errors.errors_in_a_row)
 
-    def _given_up(self) -> Failed:
+    def _disabled_failure(self) -> Failed:
         now = self._clock.now()
-        wait = self._trouble.given_up_until - now
-        return Failed(words(self._trouble, now), FailureKind.INTERNAL, is_site_wide=True, retry_after_seconds=wait)
+        wait = self._errors.disabled_until - now
+        return Failed(
+            describe_errors(self._errors, now), FailureKind.INTERNAL, is_site_wide=True, retry_after_seconds=wait
+        )
 
-    async def _closed_page(self, session: Session, closing: Awaitable[object]) -> None:
+    async def _close_page(self, session: Session, closing: Awaitable[object]) -> None:
         try:
             async with asyncio.timeout(CLOSE_PAGE_SECONDS):
                 await closing
         except TimeoutError:
-            self.broke(session, BrowserBroke("Chromium does not close a page"))
+            self.fail_session(session, BrowserError("Chromium does not close a page"))
         finally:
-            session.use = session.use.without_page(self._clock.now())
-            if not any(one.use.pages_open for one in self._sessions):
+            session.usage = session.usage.without_page(self._clock.now())
+            if not any(one.usage.pages_open for one in self._sessions):
                 self._is_busy.clear()
             self._slots.release()
-            self._end_if_over(session)
+            self._end_if_unused(session)
 
-    def _end_if_over(self, session: Session) -> None:
-        if session.use.pages_open == 0 and session is not self._current:
-            self._keep(self._end(session))
+    def _end_if_unused(self, session: Session) -> None:
+        if session.usage.pages_open == 0 and session is not self._current:
+            self._run_in_background(self._end_session(session))
 
-    async def _end(self, session: Session) -> None:
+    async def _end_session(self, session: Session) -> None:
         if session in self._sessions:
             self._sessions.discard(session)
             if session is self._current:
                 self._current = None
             await session.chromium.close(is_broken=session.is_broken)
-            log.debug("browser ended", pages=session.use.pages_begun)
+            log.debug("browser ended", pages=session.usage.pages_started)
 
-    def _keep(self, work: Coroutine[Any, Any, None]) -> None:
+    def _run_in_background(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     # -- watching -------------------------------------------------------------------------------------------
 
-    async def _watching(self) -> None:
+    async def _watch_sessions(self) -> None:
         """Look after every Chromium that runs: often while pages are open, seldom while it is idle."""
         while self._sessions:
             if self._is_busy.is_set():
@@ -218,11 +222,11 @@ class Sessions:
                     async with asyncio.timeout(self._config.health_check_seconds):
                         await self._is_busy.wait()
             for session in list(self._sessions):
-                await self._look_after(session)
+                await self._check_session(session)
 
-    async def _look_after(self, session: Session) -> None:
-        if is_over(session.use, self._clock.now(), self._config):
-            return self._keep(self._end(session))
+    async def _check_session(self, session: Session) -> None:
+        if should_close(session.usage, self._clock.now(), self._config):
+            return self._run_in_background(self._end_session(session))
         try:
             for process in await session.chromium.processes():
                 held_bytes = resident_bytes(process.pid)
@@ -231,13 +235,13 @@ class Sessions:
                     with suppress(ProcessLookupError, PermissionError):
                         os.kill(process.pid, signal.SIGKILL)
                 elif held_bytes > MAX_OTHER_BYTES:
-                    raise BrowserBroke("Chromium took too much memory")
-        except BrowserBroke as error:
-            self.broke(session, error)
-            self._end_if_over(session)
+                    raise BrowserError("Chromium took too much memory")
+        except BrowserError as error:
+            self.fail_session(session, error)
+            self._end_if_unused(session)
         return None
 
 
-def _broken(error: BrowserBroke, *, is_culprit: bool = False) -> Failed:
+def _browser_failure(error: BrowserError, *, is_page_cause: bool = False) -> Failed:
     # Ours, not the host's; but the URL must not pay for it either.
-    return Failed(f"browser: {error}", FailureKind.INTERNAL, is_site_wide=not is_culprit)
+    return Failed(f"browser: {error}", FailureKind.INTERNAL, is_site_wide=not is_page_cause)

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import Final
 
 from tenax.fetch import Request
-from tenax.fetch.bodies import Body, too_large
-from tenax.fetch.body_intake import BodyIntake, room_of
-from tenax.fetch.failures import cut_off
-from tenax.fetch.framing import framing_of
+from tenax.fetch.bodies import BodyDecoder, too_large_failure
+from tenax.fetch.body_intake import BodyReceiver, reserve_callback
+from tenax.fetch.failures import truncated_failure
+from tenax.fetch.framing import parse_framing
 from tenax.fetch.headers import Headers
-from tenax.fetch.limits import BODILESS, MAX_HEAD_BYTES, MAX_HEADERS, SMALL_BODY_BYTES
+from tenax.fetch.limits import BODILESS_STATUSES, MAX_HEAD_BYTES, MAX_HEADERS, SMALL_BODY_BYTES
 from tenax.model import Deferred, Failed, FailureKind
 
 STOP: Final = 0xFFFF_FFFF
@@ -21,28 +21,28 @@ PAUSE: Final = 0x1000_0001
 """CURL_WRITEFUNC_PAUSE: it wants the same again later, when libcurl is told to go on."""
 
 
-class CurlAnswer:
+class CurlResponse:
     """The two receivers of a transfer, and what they have gathered. They never raise."""
 
     def __init__(self, request: Request, now: Callable[[], float], loop: asyncio.AbstractEventLoop) -> None:
         self._request = request
         self._now = now
         self._loop = loop
-        self._tick = loop.time
+        self._loop_time = loop.time
         self.status = 0
         self.protocol = ""
         self.headers: Headers | None = None
         self.answered_at = 0.0
-        self.heard_at = 0.0
+        self.received_at = 0.0
         """In the loop's time."""
         self.wire_bytes = 0
-        self.content = b""
+        self.body = b""
         self._head_bytes = 0
-        self._pairs: list[tuple[bytes, bytes]] = []
+        self._header_pairs: list[tuple[bytes, bytes]] = []
         self.waited_seconds = 0.0
-        self.changed: asyncio.Future[None] = loop.create_future()
+        self.change_future: asyncio.Future[None] = loop.create_future()
         """Done when the body begins to wait for room, and when it no longer does; then there is another."""
-        self._body: BodyIntake | None = None
+        self._receiver: BodyReceiver | None = None
         self._failed: Failed | None = None
         self._deferred: Deferred | None = None
 
@@ -54,122 +54,124 @@ class CurlAnswer:
             return len(line)
         self._head_bytes += len(line)
         if self._head_bytes > MAX_HEAD_BYTES:
-            return self._refuse("the headers are too long")
+            return self._reject("the headers are too long")
         text = line.rstrip(b"\r\n")
         if not text:
-            return self._end_of_head(len(line))
+            return self._finish_head(len(line))
         if line.startswith(b"HTTP/"):
-            self._begin(text)
-        elif text[:1] in b" \t" and self._pairs:
-            name, value = self._pairs[-1]
-            self._pairs[-1] = (name, value + b" " + text.strip())
+            self._start_head(text)
+        elif text[:1] in b" \t" and self._header_pairs:
+            name, value = self._header_pairs[-1]
+            self._header_pairs[-1] = (name, value + b" " + text.strip())
         else:
             name, _, value = text.partition(b":")
-            self._pairs.append((name, value))
-        return self._refuse("too many headers") if len(self._pairs) > MAX_HEADERS else len(line)
+            self._header_pairs.append((name, value))
+        return self._reject("too many headers") if len(self._header_pairs) > MAX_HEADERS else len(line)
 
     def on_body(self, data: bytes) -> int:
-        self.heard_at = self._tick()
+        self.received_at = self._loop_time()
         if self.is_waiting:
             return PAUSE
         self.wire_bytes += len(data)
-        if self._body is None:
+        if self._receiver is None:
             return STOP
-        self._failed = self._body.feed(data)
-        if self._body.is_waiting:
-            self._change()
-        return STOP if self._failed is not None or self._body.is_full else len(data)
+        self._failed = self._receiver.feed(data)
+        if self._receiver.is_waiting:
+            self._notify_change()
+        return STOP if self._failed is not None or self._receiver.is_full else len(data)
 
     # -- for the one who asked ------------------------------------------------------------------------------
 
     @property
-    def has_begun(self) -> bool:
+    def has_started(self) -> bool:
         """True when anything of a head has arrived."""
         return self._head_bytes > 0
 
     @property
     def is_waiting(self) -> bool:
         """Whether the body waits for room."""
-        return self._body is not None and self._body.is_waiting
+        return self._receiver is not None and self._receiver.is_waiting
 
     @property
     def is_stopped(self) -> bool:
         """Whether nothing more is wanted of it, though libcurl may not know yet."""
         return self._failed is not None or self._deferred is not None
 
-    def whole(self) -> CurlAnswer | Failed | Deferred:
+    def finish(self) -> CurlResponse | Failed | Deferred:
         """The answer, once libcurl said that all of it was here, and there was room for it."""
-        content = self._body.finish() if self._body is not None and not self.is_stopped else b""
+        content = self._receiver.finish() if self._receiver is not None and not self.is_stopped else b""
         if isinstance(content, Failed) or self.is_stopped:
-            return self.after(content if isinstance(content, Failed) else cut_off())
-        self.content = content
+            return self.finish_failed(content if isinstance(content, Failed) else truncated_failure())
+        self.body = content
         return self
 
-    def after(self, failed: Failed) -> CurlAnswer | Failed | Deferred:
+    def finish_failed(self, failed: Failed) -> CurlResponse | Failed | Deferred:
         """No page comes of this. What was to be no page anyway, an error or a redirect, is complete without body."""
-        if self._body is not None and self._body.is_full:
-            return self.whole()  # we have ended it: the beginning is enough
+        if self._receiver is not None and self._receiver.is_full:
+            return self.finish()  # we have ended it: the beginning is enough
         if self.headers is not None and self.status >= 300:
             return self
         failed = self._failed or failed
-        return self._deferred or (self._body.judged(failed) if self._body is not None else failed)
+        return self._deferred or (self._receiver.adjust_failure(failed) if self._receiver is not None else failed)
 
-    def arrived(self) -> None:
+    def mark_arrived(self) -> None:
         """libcurl is done; only we still wait for room."""
-        if self._body is not None:
-            self._body.arrived()
+        if self._receiver is not None:
+            self._receiver.mark_arrived()
 
     def close(self) -> None:
-        if self._body is not None:
-            self._body.close()
+        if self._receiver is not None:
+            self._receiver.close()
 
     # -- the head -------------------------------------------------------------------------------------------
 
-    def _begin(self, status_line: bytes) -> None:
+    def _start_head(self, status_line: bytes) -> None:
         protocol, _, rest = status_line.partition(b" ")
         self.protocol = protocol.decode("ascii", "replace")
         self.status = int(rest[:3]) if rest[:3].isdigit() else 0
-        self._pairs = []
+        self._header_pairs = []
 
-    def _end_of_head(self, taken: int) -> int:
+    def _finish_head(self, taken: int) -> int:
         if 100 <= self.status < 200 and self.status != 101:
             return taken  # not the answer yet; these bytes still count towards the head's limit
         if self.status < 200:
-            return self._refuse("switched to another protocol" if self.status == 101 else "not a proper HTTP answer")
-        self.headers = headers = Headers(self._pairs)
-        self.answered_at, self.heard_at = self._now(), self._tick()
+            return self._reject("switched to another protocol" if self.status == 101 else "not a proper HTTP answer")
+        self.headers = headers = Headers(self._header_pairs)
+        self.answered_at, self.received_at = self._now(), self._loop_time()
         is_page = self.status < 300
         max_bytes = self._request.max_body_bytes if is_page else SMALL_BODY_BYTES
-        takes_beginning = is_page and self._request.takes_beginning
-        if self._request.method == "HEAD" or self.status in BODILESS:
+        takes_beginning = is_page and self._request.may_truncate
+        if self._request.method == "HEAD" or self.status in BODILESS_STATUSES:
             return taken
-        framing = framing_of(headers)
+        framing = parse_framing(headers)
         if isinstance(framing, Failed):
             self._failed = framing
             return STOP
         if framing.length is not None and framing.length > max_bytes and not takes_beginning:
-            self._failed = too_large(max_bytes)
+            self._failed = too_large_failure(max_bytes)
             return STOP
-        body = Body(framing.content_coding, max_bytes, room_of(self._request), takes_beginning=takes_beginning)
-        self._body = BodyIntake(body, self._request, self._now, self._on_room, self._on_no_room)
+        body = BodyDecoder(
+            framing.content_coding, max_bytes, reserve_callback(self._request), may_truncate=takes_beginning
+        )
+        self._receiver = BodyReceiver(body, self._request, self._now, self._on_reserved, self._on_budget_exhausted)
         return taken
 
     # -- room for the body ----------------------------------------------------------------------------------
 
-    def _on_room(self, waited_seconds: float, failed: Failed | None) -> None:
-        self.heard_at = self._tick()
+    def _on_reserved(self, waited_seconds: float, failed: Failed | None) -> None:
+        self.received_at = self._loop_time()
         self.waited_seconds += waited_seconds
         self._failed = failed
-        self._change()
+        self._notify_change()
 
-    def _on_no_room(self, deferred: Deferred) -> None:
+    def _on_budget_exhausted(self, deferred: Deferred) -> None:
         self._deferred = deferred
-        self._change()
+        self._notify_change()
 
-    def _change(self) -> None:
-        self.changed.set_result(None)
-        self.changed = self._loop.create_future()
+    def _notify_change(self) -> None:
+        self.change_future.set_result(None)
+        self.change_future = self._loop.create_future()
 
-    def _refuse(self, why: str) -> int:
+    def _reject(self, why: str) -> int:
         self._failed = Failed(why, FailureKind.BAD_RESPONSE)
         return STOP

@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 from curl_cffi import AsyncCurl, Curl, CurlError, CurlHttpVersion, CurlInfo, CurlMOpt, CurlOpt, ffi, lib
 
 from tenax.errors import TenaxError
-from tenax.fetch.curl.errors import STOPPED, Ending
+from tenax.fetch.curl.errors import STOPPED, TransferResult
 from tenax.fetch.headers import BROWSER_VERSION
 from tenax.fetch.limits import KEEP_ALIVE_SECONDS
 from tenax.fetch.proxies import Proxy
@@ -23,7 +23,7 @@ Receiver = Callable[[bytes], int]
 """Takes what arrived; answers with how much it took, or `answer.STOP`."""
 
 
-class Order(Value, frozen=True):
+class CurlRequest(Value, frozen=True):
     """One request, as libcurl needs it."""
 
     url: str
@@ -32,7 +32,7 @@ class Order(Value, frozen=True):
     port: int
     headers: tuple[bytes, ...]
     connect_timeout_seconds: float
-    most_seconds: float
+    timeout_seconds: float
     """For everything."""
     is_head: bool = False
     verify_tls: bool = True
@@ -42,7 +42,7 @@ class Order(Value, frozen=True):
     """The only ones that the proxy may be connected to at."""
 
 
-class Handles:
+class CurlHandles:
     """Transfers of one event loop; the handles are used again, and libcurl keeps the connections."""
 
     def __init__(self, is_browser: bool) -> None:
@@ -53,27 +53,27 @@ class Handles:
         self._multi = cast(Any, AsyncCurl())  # its methods have no types
         self._multi.setopt(CurlMOpt.MAXCONNECTS, min(_MAX_IDLE_CONNECTIONS, file_share(raise_file_limit())))
 
-    def begin(self, order: Order, on_header: Receiver, on_body: Receiver) -> Transfer:
+    def start_transfer(self, request: CurlRequest, on_header: Receiver, on_body: Receiver) -> Transfer:
         """Start it. The receivers are called from the event loop, and must not raise."""
-        curl = self._idle.pop() if self._idle else self._made()
-        pin = _pinned(curl, order.address, order.port)
-        _by_way_of(curl, order.proxy, order.proxy_addresses)
-        curl.setopt(CurlOpt.URL, order.url.encode("ascii"))
+        curl = self._idle.pop() if self._idle else self._new_handle()
+        pin = _pin_address(curl, request.address, request.port)
+        _set_proxy(curl, request.proxy, request.proxy_addresses)
+        curl.setopt(CurlOpt.URL, request.url.encode("ascii"))
         curl.setopt(CurlOpt.HTTPGET, 1)  # takes back an earlier NOBODY
-        curl.setopt(CurlOpt.NOBODY, int(order.is_head))
-        curl.setopt(CurlOpt.HTTPHEADER, order.headers)
-        curl.setopt(CurlOpt.CONNECTTIMEOUT_MS, max(int(order.connect_timeout_seconds * 1000), 1))
-        curl.setopt(CurlOpt.TIMEOUT_MS, max(int(order.most_seconds * 1000), 1))
-        curl.setopt(CurlOpt.SSL_VERIFYPEER, int(order.verify_tls))
-        curl.setopt(CurlOpt.SSL_VERIFYHOST, 2 if order.verify_tls else 0)
+        curl.setopt(CurlOpt.NOBODY, int(request.is_head))
+        curl.setopt(CurlOpt.HTTPHEADER, request.headers)
+        curl.setopt(CurlOpt.CONNECTTIMEOUT_MS, max(int(request.connect_timeout_seconds * 1000), 1))
+        curl.setopt(CurlOpt.TIMEOUT_MS, max(int(request.timeout_seconds * 1000), 1))
+        curl.setopt(CurlOpt.SSL_VERIFYPEER, int(request.verify_tls))
+        curl.setopt(CurlOpt.SSL_VERIFYHOST, 2 if request.verify_tls else 0)
         curl.setopt(CurlOpt.HEADERFUNCTION, on_header)
         curl.setopt(CurlOpt.WRITEFUNCTION, on_body)
         return Transfer(self, curl, pin, self._multi.add_handle(curl))
 
-    def stop(self, curl: Curl) -> None:
+    def remove(self, curl: Curl) -> None:
         self._multi.remove_handle(curl)
 
-    def give_back(self, curl: Curl) -> None:
+    def release(self, curl: Curl) -> None:
         curl.clean_handles_and_buffers()
         if len(self._idle) < _MAX_IDLE_HANDLES:
             self._idle.append(curl)
@@ -86,20 +86,20 @@ class Handles:
             curl.close()
         self._idle.clear()
 
-    def _made(self) -> Curl:
+    def _new_handle(self) -> Curl:
         """A handle with everything that holds for every request: no memory, no ideas of its own."""
         curl = Curl(cacert=self._certificates)
         if self._is_browser:
             curl.impersonate(f"chrome{BROWSER_VERSION}", default_headers=False)
-        for option, value in _ALWAYS:
+        for option, value in _FIXED_OPTIONS:
             curl.setopt(option, value)
         return curl
 
 
 class Transfer:
-    """One request on its way. Its future is done when it is over; `end` must be called in any case, once."""
+    """One request on its way. Its future is done when it is over; `finish` must be called in any case, once."""
 
-    def __init__(self, handles: Handles, curl: Curl, pin: Any, future: asyncio.Future[None]) -> None:
+    def __init__(self, handles: CurlHandles, curl: Curl, pin: Any, future: asyncio.Future[None]) -> None:
         self.future = future
         self._handles = handles
         self._curl = curl
@@ -109,65 +109,65 @@ class Transfer:
     @property
     def seconds_to_send(self) -> float | None:
         """How long it took until the request was sent; None while there is no connection yet."""
-        microseconds = self._number(CurlInfo.PRETRANSFER_TIME_T)
+        microseconds = self._int_info(CurlInfo.PRETRANSFER_TIME_T)
         return microseconds / 1_000_000 if microseconds > 0 else None
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         """Deliver again what a receiver did not want to have yet."""
         if not self.future.done():
             self._curl.pause(_CONTINUE)
 
-    def end(self) -> Ending:
+    def finish(self) -> TransferResult:
         """Stop it if it still runs, and let the handle serve others."""
         if not self.future.done():
-            ending = self._ending(STOPPED)
-            self._handles.stop(self._curl)
+            ending = self._build_result(STOPPED)
+            self._handles.remove(self._curl)
         elif self.future.cancelled():
-            ending = Ending(STOPPED)  # all of libcurl was closed
+            ending = TransferResult(STOPPED)  # all of libcurl was closed
         else:
-            ending = self._ended(self.future.exception())
-        self._handles.give_back(self._curl)
+            ending = self._result_from_error(self.future.exception())
+        self._handles.release(self._curl)
         return ending
 
-    def _ended(self, error: BaseException | None) -> Ending:
+    def _result_from_error(self, error: BaseException | None) -> TransferResult:
         if error is None:
-            return _OK
+            return _SUCCESS
         if not isinstance(error, CurlError):
             raise error
-        return self._ending(int(error.code), str(error))
+        return self._build_result(int(error.code), str(error))
 
-    def _ending(self, code: int, words: str = "") -> Ending:
-        return Ending(
+    def _build_result(self, code: int, error_text: str = "") -> TransferResult:
+        return TransferResult(
             code,
-            self._number(CurlInfo.OS_ERRNO),
-            self._number(CurlInfo.SSL_VERIFYRESULT),
+            self._int_info(CurlInfo.OS_ERRNO),
+            self._int_info(CurlInfo.SSL_VERIFYRESULT),
             # Of its texts we only ask this, which no number tells.
-            any(sign in words for sign in _CUT_OFF),
-            self._number(CurlInfo.NUM_CONNECTS),
-            self._number(CurlInfo.HTTP_CONNECTCODE),
-            self._number(CurlInfo.PROXY_ERROR),
-            self._number(CurlInfo.PROXY_SSL_VERIFYRESULT),
+            any(sign in error_text for sign in _ABRUPT_CLOSE_TEXTS),
+            self._int_info(CurlInfo.NUM_CONNECTS),
+            self._int_info(CurlInfo.HTTP_CONNECTCODE),
+            self._int_info(CurlInfo.PROXY_ERROR),
+            self._int_info(CurlInfo.PROXY_SSL_VERIFYRESULT),
         )
 
-    def _number(self, info: CurlInfo) -> int:
+    def _int_info(self, info: CurlInfo) -> int:
         number = self._curl.getinfo(info)
         return number if isinstance(number, int) else 0
 
 
-_OK: Final = Ending()
-_CUT_OFF: Final = ("closed abruptly", "SSL_ERROR_SYSCALL")
-_BASIC: Final = 1
+_SUCCESS: Final = TransferResult()
+_ABRUPT_CLOSE_TEXTS: Final = ("closed abruptly", "SSL_ERROR_SYSCALL")
+_BASIC_AUTH: Final = 1
 _CONTINUE: Final = 0
 """CURLPAUSE_CONT."""
-_ALWAYS: Final[tuple[tuple[CurlOpt, str | int], ...]] = (
+_FIXED_OPTIONS: Final[tuple[tuple[CurlOpt, str | int], ...]] = (
     (CurlOpt.PROTOCOLS_STR, "http,https"),
     (CurlOpt.HTTP_VERSION, CurlHttpVersion.V2TLS),
     (CurlOpt.FOLLOWLOCATION, 0),
     (CurlOpt.PATH_AS_IS, 1),
     (CurlOpt.HTTPPROXYTUNNEL, 1),  # no proxy is asked for a page itself: it would look the name up
     (CurlOpt.SUPPRESS_CONNECT_HEADERS, 1),
-    (CurlOpt.PROXYAUTH, _BASIC),
-    (CurlOpt.SOCKS5_AUTH, _BASIC),
+    (CurlOpt.PROXYAUTH, _BASIC_AUTH),
+    (CurlOpt.SOCKS5_AUTH, _BASIC_AUTH),
     (CurlOpt.NETRC, 0),
     (CurlOpt.HTTP_CONTENT_DECODING, 0),  # `bodies` decodes, within its caps
     (CurlOpt.PIPEWAIT, 1),  # one connection to a host is enough where requests can share it
@@ -176,7 +176,7 @@ _ALWAYS: Final[tuple[tuple[CurlOpt, str | int], ...]] = (
 )
 
 
-def _by_way_of(curl: Curl, proxy: Proxy | None, addresses: tuple[str, ...]) -> None:
+def _set_proxy(curl: Curl, proxy: Proxy | None, addresses: tuple[str, ...]) -> None:
     """Through this proxy, or through none, whatever the environment says. Its addresses are looked up by us too."""
     # A handle serves many: what one request had must be taken back for the next.
     curl.setopt(CurlOpt.NOPROXY, "*" if proxy is None else "")
@@ -185,25 +185,25 @@ def _by_way_of(curl: Curl, proxy: Proxy | None, addresses: tuple[str, ...]) -> N
     if proxy is None:
         curl.setopt(CurlOpt.PROXY, "")
         return
-    place = f"{_bracketed(proxy.host)}:{proxy.port}"
+    place = f"{_bracket_host(proxy.host)}:{proxy.port}"
     curl.setopt(CurlOpt.PROXY, f"{proxy.scheme}://{place}")
     if addresses != (proxy.host,):
         # The plus: forgotten after a while. One entry serves every transfer, and all name the same proxy.
-        curl.setopt(CurlOpt.RESOLVE, [f"+{place}:{','.join(_bracketed(address) for address in addresses)}"])
+        curl.setopt(CurlOpt.RESOLVE, [f"+{place}:{','.join(_bracket_host(address) for address in addresses)}"])
 
 
-def _bracketed(host: str) -> str:
+def _bracket_host(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-def _pinned(curl: Curl, address: str, port: int) -> Any:
+def _pin_address(curl: Curl, address: str, port: int) -> Any:
     """Whatever host and port the URL names, the connection goes there: nothing is left to look up.
 
     That is also where a proxy is asked to bring us. Unlike CURLOPT_RESOLVE this belongs to the one transfer, and a kept
     connection is used again only for the same address. It is set by way of the C library: `Curl.setopt` knows no lists
     but those of headers.
     """
-    goal = f"::{_bracketed(address)}:{port}".encode("ascii")
+    goal = f"::{_bracket_host(address)}:{port}".encode("ascii")
     pin = ffi.gc(lib.curl_slist_append(ffi.NULL, goal), lib.curl_slist_free_all)
     if curl.setopt(CurlOpt.CONNECT_TO, pin) != 0:
         raise TenaxError("curl cannot be told where to connect: update curl_cffi")

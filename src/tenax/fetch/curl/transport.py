@@ -9,39 +9,39 @@ from typing import TYPE_CHECKING, Final
 from tenax.clock import Clock
 from tenax.config import FetchConfig
 from tenax.fetch import Request, Response
-from tenax.fetch.curl.answer import CurlAnswer
-from tenax.fetch.curl.errors import OK, STOPPED, TIMED_OUT, Ending, failure_of_ending, proxy_failure_of
+from tenax.fetch.curl.answer import CurlResponse
+from tenax.fetch.curl.errors import OK, STOPPED, TIMED_OUT, TransferResult, transfer_failure, transfer_proxy_error
 from tenax.fetch.failures import (
-    body_timeout,
-    connect_timeout,
-    dropped,
-    failure_of,
-    headers_timeout,
-    too_late,
-    total_timeout,
+    body_timeout_failure,
+    connect_timeout_failure,
+    failure_from_error,
+    headers_timeout_failure,
+    late_deferral,
+    reset_failure,
+    total_timeout_failure,
 )
 from tenax.fetch.guard import Guard
-from tenax.fetch.headers import Profile, standing_headers
+from tenax.fetch.headers import Profile, default_headers
 from tenax.fetch.limits import TIMER_SLACK_SECONDS
 from tenax.fetch.proxies import Proxy, ProxyPools
-from tenax.fetch.proxy_rotation import Detours
-from tenax.fetch.target import Target, target_of
-from tenax.fetch.tunnels import ProxyFailed
-from tenax.model import Deferred, Failed, FailureKind, Refused, Value, Way
+from tenax.fetch.proxy_rotation import ProxyRotation
+from tenax.fetch.target import Target, parse_target
+from tenax.fetch.tunnels import ProxyError
+from tenax.model import Deferred, Failed, FailureKind, Refused, TransportKind, Value
 from tenax.runtime.open_files import is_out_of_files
 
 if TYPE_CHECKING:
-    from tenax.fetch.curl.handles import Handles, Transfer
+    from tenax.fetch.curl.handles import CurlHandles, Transfer
 
 MAX_ADDRESSES: Final = 4
 """Of a host that has more, the first ones are tried, one after the other."""
-SLEEP_SECONDS: Final = 0.5
+SUSPEND_GRACE_SECONDS: Final = 0.5
 """So long after the deadline libcurl itself sends nothing any more: we tell it to end at the deadline, unless this
 process is put to sleep in between."""
-_UNCONNECTED: Final = frozenset({FailureKind.CONNECT, FailureKind.TIMEOUT_CONNECT})
+_CONNECT_FAILURES: Final = frozenset({FailureKind.CONNECT, FailureKind.TIMEOUT_CONNECT})
 
 
-def curl_missing() -> str | None:
+def curl_install_hint() -> str | None:
     """What to install for this transport; None when it is there."""
     return None if find_spec("curl_cffi") is not None else "curl_cffi is missing: pip install 'tenax[curl]'"
 
@@ -70,180 +70,183 @@ class CurlTransport:
         """Must be made while the event loop runs. Guard and pools are shared, and not closed with it."""
         self._guard = guard
         self._clock = clock
-        self._detours = Detours(pools, clock)
+        self._proxy_rotation = ProxyRotation(pools, clock)
         self._connect_timeout_seconds = fetch.connect_timeout_seconds
         self._loop = asyncio.get_running_loop()
         self._profile: Profile = fetch.profile
-        self._standing = standing_headers(fetch)
-        self._opened: dict[Profile, Handles] = {}
+        self._default_headers = default_headers(fetch)
+        self._handles: dict[Profile, CurlHandles] = {}
 
     async def get(self, request: Request) -> Response | Failed | Refused | Deferred:
-        target = target_of(request.url)
+        target = parse_target(request.url)
         if target is None:
             return Refused("guard: not a plain http or https URL")
         started_at = self._clock.now()
         deadline = self._loop.time() + request.total_timeout_seconds
-        patience_seconds = self._patience(request)
+        patience_seconds = self._connect_seconds(request)
         addresses = await self._guard.check(target.origin, patience_seconds)
         if not isinstance(addresses, tuple):
             return addresses
-        pool = self._detours.of(target.origin.host)
+        pool = self._proxy_rotation.pool_for_host(target.origin.host)
         if pool is None:
-            return await self._straight(request, target, addresses[:MAX_ADDRESSES], started_at, deadline)
+            return await self._send_direct(request, target, addresses[:MAX_ADDRESSES], started_at, deadline)
 
         async def carry(proxy: Proxy, address: str) -> Response | Failed | Deferred:
             try:
-                found = await self._found(proxy, patience_seconds)
+                found = await self._resolve_proxy(proxy, patience_seconds)
             except OSError as error:
-                return failure_of(error)
-            return await self._carry(
+                return failure_from_error(error)
+            return await self._send(
                 _Call(request, target, started_at, deadline, address, patience_seconds, proxy, found)
             )
 
-        return await self._detours.get(pool, target.origin.host, addresses, deadline, carry)
+        return await self._proxy_rotation.get(pool, target.origin.host, addresses, deadline, carry)
 
     async def close(self) -> None:
-        opened, self._opened = self._opened, {}
+        opened, self._handles = self._handles, {}
         for handles in opened.values():
             await handles.close()
 
-    async def _straight(
+    async def _send_direct(
         self, request: Request, target: Target, addresses: tuple[str, ...], started_at: float, deadline: float
     ) -> Response | Failed | Deferred:
         """To one address after the other until one can be connected to."""
         answer: Response | Failed | Deferred = Failed("no connection", FailureKind.CONNECT, is_site_wide=True)
-        connect_seconds = self._patience(request) / len(addresses)
+        connect_seconds = self._connect_seconds(request) / len(addresses)
         for address in addresses:
-            answer = await self._carry(_Call(request, target, started_at, deadline, address, connect_seconds))
-            if not isinstance(answer, Failed) or answer.kind not in _UNCONNECTED:
+            answer = await self._send(_Call(request, target, started_at, deadline, address, connect_seconds))
+            if not isinstance(answer, Failed) or answer.kind not in _CONNECT_FAILURES:
                 break
         return answer
 
-    def _patience(self, request: Request) -> float:
+    def _connect_seconds(self, request: Request) -> float:
         """Seconds for the look-up, and for the connection."""
         return min(request.connect_timeout_seconds or self._connect_timeout_seconds, request.total_timeout_seconds)
 
-    async def _found(self, proxy: Proxy, patience_seconds: float) -> tuple[str, ...]:
+    async def _resolve_proxy(self, proxy: Proxy, timeout_seconds: float) -> tuple[str, ...]:
         try:
-            async with asyncio.timeout(patience_seconds):
-                return await self._guard.addresses_of_proxy(proxy.host)
+            async with asyncio.timeout(timeout_seconds):
+                return await self._guard.resolve_proxy(proxy.host)
         except TimeoutError:
-            raise ProxyFailed(proxy, "the name look-up took too long") from None
+            raise ProxyError(proxy, "the name look-up took too long") from None
         except OSError as error:
             if is_out_of_files(error):
                 raise
-            raise ProxyFailed(proxy, error.strerror or "the name look-up failed") from None
+            raise ProxyError(proxy, error.strerror or "the name look-up failed") from None
 
     # -- one transfer ---------------------------------------------------------------------------------------
 
-    async def _carry(self, call: _Call) -> Response | Failed | Deferred:
-        """Raises `ProxyFailed` when the call has a proxy."""
+    async def _send(self, call: _Call) -> Response | Failed | Deferred:
+        """Raises `ProxyError` when the call has a proxy."""
         if self._loop.time() >= call.deadline or self._clock.now() >= call.request.send_by:
-            return too_late(self._clock.now())
-        answer = CurlAnswer(call.request, self._clock.now, self._loop)
-        transfer = self._begun(call, answer, call.deadline - self._loop.time() + SLEEP_SECONDS)
+            return late_deferral(self._clock.now())
+        answer = CurlResponse(call.request, self._clock.now, self._loop)
+        transfer = self._start_transfer(call, answer, call.deadline - self._loop.time() + SUSPEND_GRACE_SECONDS)
         late: Failed | None = None
         try:
             while True:
-                late = await self._outlast(transfer, answer, call)
+                late = await self._wait_for_transfer(transfer, answer, call)
                 while answer.is_waiting:
                     # libcurl is paused, or done already; the time that it waits for us is not the host's.
                     if transfer.future.done():
-                        answer.arrived()
-                    await answer.changed
+                        answer.mark_arrived()
+                    await answer.change_future
                 if late is not None or answer.is_stopped or transfer.future.done():
                     break
-                transfer.go_on()
+                transfer.resume()
             is_sent = late is not None and transfer.seconds_to_send is not None
         finally:
-            ending = transfer.end()
+            ending = transfer.finish()
             answer.close()
-        result = self._result(call, answer, ending, late, is_sent=is_sent)
-        return self._response(call, result) if isinstance(result, CurlAnswer) else result
+        result = self._transfer_outcome(call, answer, ending, late, is_sent=is_sent)
+        return self._build_response(call, result) if isinstance(result, CurlResponse) else result
 
-    def _result(
-        self, call: _Call, answer: CurlAnswer, ending: Ending, late: Failed | None, *, is_sent: bool
-    ) -> CurlAnswer | Failed | Deferred:
-        if ending.code == OK:
-            return answer.whole() if answer.headers is not None else dropped()
-        is_late = late is not None or ending.code == TIMED_OUT
-        if call.proxy is not None and is_late and not is_sent and not ending.has_tunnel:
-            raise ProxyFailed(call.proxy, connect_timeout(self._patience(call.request)).why)
-        if late is not None or ending.code == STOPPED:
-            return answer.after(late or dropped())
-        if ending.code == TIMED_OUT:
+    def _transfer_outcome(
+        self, call: _Call, answer: CurlResponse, result: TransferResult, late: Failed | None, *, is_sent: bool
+    ) -> CurlResponse | Failed | Deferred:
+        if result.code == OK:
+            return answer.finish() if answer.headers is not None else reset_failure()
+        is_late = late is not None or result.code == TIMED_OUT
+        if call.proxy is not None and is_late and not is_sent and not result.has_tunnel:
+            raise ProxyError(call.proxy, connect_timeout_failure(self._connect_seconds(call.request)).why)
+        if late is not None or result.code == STOPPED:
+            return answer.finish_failed(late or reset_failure())
+        if result.code == TIMED_OUT:
             if self._loop.time() >= call.deadline:
-                return answer.after(total_timeout(call.request.total_timeout_seconds))
-            return connect_timeout(self._patience(call.request))
-        has_begun, has_headers = answer.has_begun, answer.headers is not None
+                return answer.finish_failed(total_timeout_failure(call.request.total_timeout_seconds))
+            return connect_timeout_failure(self._connect_seconds(call.request))
+        has_begun, has_headers = answer.has_started, answer.headers is not None
         if call.proxy is not None:
-            declined = proxy_failure_of(ending, call.proxy, has_begun=has_begun)
+            declined = transfer_proxy_error(result, call.proxy, has_started=has_begun)
             if declined is not None:
                 raise declined
-        return answer.after(failure_of_ending(ending, has_begun=has_begun, has_headers=has_headers))
+        return answer.finish_failed(transfer_failure(result, has_started=has_begun, has_headers=has_headers))
 
-    def _response(self, call: _Call, answer: CurlAnswer) -> Response:
+    def _build_response(self, call: _Call, answer: CurlResponse) -> Response:
         assert answer.headers is not None
         origin = call.target.origin
         return Response(
             call.request.url,
             answer.status,
             answer.headers,
-            answer.content,
+            answer.body,
             answer.wire_bytes,
             call.started_at,
             answer.answered_at,
             self._clock.now(),
             protocol=answer.protocol,
-            way=Way.CURL,
-            address_class=self._guard.class_of(origin, call.address),
+            transport=TransportKind.CURL,
+            address_class=self._guard.classify_address(origin, call.address),
             proxy=call.proxy.name if call.proxy is not None else "",
             is_unverified=origin.scheme == "https" and not call.request.verify_tls,
         )
 
-    async def _outlast(self, transfer: Transfer, answer: CurlAnswer, call: _Call) -> Failed | None:
+    async def _wait_for_transfer(self, transfer: Transfer, answer: CurlResponse, call: _Call) -> Failed | None:
         """Wait until it is over, or begins or ends to wait for room; what took too long, if something did."""
         request = call.request
         began = self._loop.time()
-        changed = answer.changed
+        changed = answer.change_future
         while not (transfer.future.done() or changed.done() or answer.is_waiting):
             now, deadline = self._loop.time(), call.deadline + answer.waited_seconds
             if answer.headers is not None:
-                until, late = answer.heard_at + request.body_timeout_seconds, body_timeout(request.body_timeout_seconds)
+                until, late = (
+                    answer.received_at + request.body_timeout_seconds,
+                    body_timeout_failure(request.body_timeout_seconds),
+                )
             else:
                 seconds_to_send = transfer.seconds_to_send
                 sent_at = now if seconds_to_send is None else began + seconds_to_send  # libcurl times the connecting
                 until, late = (
                     sent_at + request.headers_timeout_seconds,
-                    headers_timeout(request.headers_timeout_seconds),
+                    headers_timeout_failure(request.headers_timeout_seconds),
                 )
             if deadline <= until:
-                until, late = deadline, total_timeout(request.total_timeout_seconds)
+                until, late = deadline, total_timeout_failure(request.total_timeout_seconds)
             if until - TIMER_SLACK_SECONDS <= now:
                 return late
             await asyncio.wait((transfer.future, changed), timeout=until - now, return_when=asyncio.FIRST_COMPLETED)
         return None
 
-    def _begun(self, call: _Call, answer: CurlAnswer, most_seconds: float) -> Transfer:
+    def _start_transfer(self, call: _Call, answer: CurlResponse, timeout_seconds: float) -> Transfer:
         # Imported when it is first needed: it takes a tenth of a second, and it may not be installed.
-        from tenax.fetch.curl.handles import Handles, Order
+        from tenax.fetch.curl.handles import CurlHandles, CurlRequest
 
         request, origin = call.request, call.target.origin
         profile = request.profile or self._profile
-        if profile not in self._opened:
+        if profile not in self._handles:
             # Each has its own connections: one with another handshake must not serve.
-            self._opened[profile] = Handles(profile == "browser")
-        standing = request.standing or self._standing
-        order = Order(
+            self._handles[profile] = CurlHandles(profile == "browser")
+        standing = request.default_headers or self._default_headers
+        order = CurlRequest(
             f"{origin.scheme}://{origin.authority}{call.target.path}",
             call.address,
             origin.port,
             tuple(f"{name}: {value}".encode("ascii") for name, value in (*standing, *request.headers)),
             call.connect_seconds,
-            most_seconds,
+            timeout_seconds,
             request.method == "HEAD",
             request.verify_tls,
             call.proxy,
             call.proxy_addresses,
         )
-        return self._opened[profile].begin(order, answer.on_header, answer.on_body)
+        return self._handles[profile].start_transfer(order, answer.on_header, answer.on_body)

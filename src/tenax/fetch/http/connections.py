@@ -10,13 +10,13 @@ from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from tenax.fetch.connect import connected
-from tenax.fetch.failures import failure_of
+from tenax.fetch.connect import open_socket
+from tenax.fetch.failures import failure_from_error
 from tenax.fetch.http.wire import Connection
 from tenax.fetch.limits import KEEP_ALIVE_SECONDS
 from tenax.fetch.proxies import Proxy
 from tenax.fetch.target import Origin
-from tenax.fetch.tunnels import ProxyFailed, tunnel
+from tenax.fetch.tunnels import ProxyError, open_tunnel
 from tenax.model import AddressClass, FailureKind
 from tenax.runtime.open_files import are_files_used_up, file_share, is_out_of_files, raise_file_limit
 
@@ -35,12 +35,12 @@ class Route(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def straight(origin: Origin, verify_tls: bool) -> Route:
+def direct_route(origin: Origin, verify_tls: bool) -> Route:
     """The route without a proxy. Remembered, because nearly every request wants one."""
     return Route(origin, verify_tls)
 
 
-class Line(NamedTuple):
+class PooledConnection(NamedTuple):
     """A connection, and where it leads."""
 
     connection: Connection
@@ -48,24 +48,24 @@ class Line(NamedTuple):
     address_class: AddressClass
 
 
-class Connections:
+class ConnectionPool:
     """Open connections of one event loop. Used by many visits at once."""
 
     def __init__(
         self,
         loop: asyncio.AbstractEventLoop,
         now: Callable[[], float],
-        class_of: Callable[[Origin, str], AddressClass],
+        classify_address: Callable[[Origin, str], AddressClass],
     ) -> None:
         self._loop = loop
         self._now = now
-        self._class_of = class_of
-        self._idle: dict[Route, list[tuple[float, Line]]] = {}
+        self._classify_address = classify_address
+        self._idle: dict[Route, list[tuple[float, PooledConnection]]] = {}
         self._idle_count = 0
         self._max_idle = file_share(raise_file_limit())
-        self._sweep: asyncio.TimerHandle | None = None
+        self._sweep_timer: asyncio.TimerHandle | None = None
 
-    def idle(self, route: Route) -> Line | None:
+    def take_idle(self, route: Route) -> PooledConnection | None:
         """The connection by this route that was used last, taken out; None when there is none."""
         kept = self._idle.get(route)
         while kept:
@@ -77,77 +77,79 @@ class Connections:
                 return line
         return None
 
-    def keep(self, line: Line) -> None:
+    def release(self, pooled: PooledConnection) -> None:
         """Give a connection back after use; one that cannot be used again is let go."""
-        if not line.connection.is_open or self._idle_count >= self._max_idle:
-            line.connection.abort()
+        if not pooled.connection.is_open or self._idle_count >= self._max_idle:
+            pooled.connection.abort()
             return
-        self._idle.setdefault(line.route, []).append((self._loop.time(), line))
+        self._idle.setdefault(pooled.route, []).append((self._loop.time(), pooled))
         self._idle_count += 1
-        if self._sweep is None:
-            self._sweep = self._loop.call_later(KEEP_ALIVE_SECONDS / 2, self._drop_old)
+        if self._sweep_timer is None:
+            self._sweep_timer = self._loop.call_later(KEEP_ALIVE_SECONDS / 2, self._drop_expired)
 
-    async def open(self, route: Route, addresses: Sequence[str]) -> Line:
+    async def open(self, route: Route, addresses: Sequence[str]) -> PooledConnection:
         """A new connection straight to one of these addresses. Raises `OSError`, of which `ssl.SSLError` is one."""
         origin = route.origin
-        tls = self._tls_of(route)
-        sock = await self._connected(addresses, origin.port)
+        tls = self._tls_context(route)
+        sock = await self._open_socket(addresses, origin.port)
         try:
             peer = sock.getpeername()[0] if len(addresses) > 1 else addresses[0]
             _, connection = await self._loop.create_connection(
-                self._connection, sock=sock, ssl=tls, server_hostname=origin.host if tls is not None else None
+                self._new_connection, sock=sock, ssl=tls, server_hostname=origin.host if tls is not None else None
             )
         except BaseException:
             sock.close()
             raise
         connection.socket = sock
-        return Line(connection, route, self._class_of(origin, peer))
+        return PooledConnection(connection, route, self._classify_address(origin, peer))
 
-    async def reach(
+    async def connect_proxy(
         self, proxy: Proxy, proxy_addresses: Sequence[str], route: Route, address: str
     ) -> asyncio.Transport:
-        """The first half of a connection by way of a proxy: a bare one to this address. Raises `ProxyFailed`."""
+        """The first half of a connection by way of a proxy: a bare one to this address. Raises `ProxyError`."""
         target = (address, route.origin.port) if route.is_tunnelled else None
         try:
-            sock = await self._connected(proxy_addresses, proxy.port)
+            sock = await self._open_socket(proxy_addresses, proxy.port)
             # Verified whatever the request says: the proxy is about to hear a password.
-            return await tunnel(self._loop, sock, proxy, target, self._tls if proxy.scheme == "https" else None)
+            return await open_tunnel(
+                self._loop, sock, proxy, target, self._verified_tls if proxy.scheme == "https" else None
+            )
         except OSError as error:
-            failed = failure_of(error)
+            failed = failure_from_error(error)
             if failed.kind is FailureKind.INTERNAL:
                 raise  # our own trouble, not the proxy's
-            raise ProxyFailed(proxy, failed.why) from None
+            raise ProxyError(proxy, failed.why) from None
 
-    async def take_over(self, transport: asyncio.Transport, route: Route, address: str) -> Line:
+    async def upgrade_tunnel(self, transport: asyncio.Transport, route: Route, address: str) -> PooledConnection:
         """The second half: from here on it is as if we had connected to the host ourselves. Raises `OSError`."""
-        connection = self._connection()
-        tls = self._tls_of(route)
+        connection = self._new_connection()
+        tls = self._tls_context(route)
         if transport.is_closing():
             raise ConnectionResetError
         if tls is None:
             transport.set_protocol(connection)
         else:
-            transport = await self._secured(transport, connection, tls, route.origin.host)
+            transport = await self._start_tls(transport, connection, tls, route.origin.host)
         connection.connection_made(transport)
-        return Line(connection, route, self._class_of(route.origin, address))
+        return PooledConnection(connection, route, self._classify_address(route.origin, address))
 
     async def close(self) -> None:
-        if self._sweep is not None:
-            self._sweep.cancel()
+        if self._sweep_timer is not None:
+            self._sweep_timer.cancel()
         self._drop_idle()
         self._max_idle = 0  # what is still under way is not kept
         await asyncio.sleep(0)  # the loop tells each transport that it is closed
 
-    async def _connected(self, addresses: Sequence[str], port: int) -> socket.socket:
+    async def _open_socket(self, addresses: Sequence[str], port: int) -> socket.socket:
         """Raises `OSError`. Where there is no file for it, the idle connections give theirs."""
         try:
-            return await connected(addresses, port)
+            return await open_socket(addresses, port)
         except OSError as error:
             if not is_out_of_files(error) or not self._idle_count:
                 raise
         self._drop_idle()
         await asyncio.sleep(0)
-        return await connected(addresses, port)
+        return await open_socket(addresses, port)
 
     def _drop_idle(self) -> None:
         for kept in self._idle.values():
@@ -156,10 +158,10 @@ class Connections:
         self._idle.clear()
         self._idle_count = 0
 
-    def _connection(self) -> Connection:
+    def _new_connection(self) -> Connection:
         return Connection(self._loop, self._now)
 
-    async def _secured(
+    async def _start_tls(
         self, bare: asyncio.Transport, connection: Connection, tls: ssl.SSLContext, host: str
     ) -> asyncio.Transport:
         try:
@@ -175,7 +177,7 @@ class Connections:
             raise ConnectionResetError
         return secure
 
-    def _drop_old(self) -> None:
+    def _drop_expired(self) -> None:
         """Called by the loop while connections are idle."""
         limit = self._loop.time() - KEEP_ALIVE_SECONDS
         for route, kept in list(self._idle.items()):
@@ -188,16 +190,16 @@ class Connections:
                 self._idle[route] = fresh
             else:
                 del self._idle[route]
-        self._sweep = self._loop.call_later(KEEP_ALIVE_SECONDS / 2, self._drop_old) if self._idle else None
+        self._sweep_timer = self._loop.call_later(KEEP_ALIVE_SECONDS / 2, self._drop_expired) if self._idle else None
 
-    def _tls_of(self, route: Route) -> ssl.SSLContext | None:
+    def _tls_context(self, route: Route) -> ssl.SSLContext | None:
         """For the way to the origin itself; None: it is plain."""
         if route.origin.scheme != "https":
             return None
-        return self._tls if route.verify_tls else self._unverified_tls
+        return self._verified_tls if route.verify_tls else self._unverified_tls
 
     @cached_property
-    def _tls(self) -> ssl.SSLContext:
+    def _verified_tls(self) -> ssl.SSLContext:
         """Made when it is first needed: reading the system's certificates takes a tenth of a second."""
         if are_files_used_up():
             raise OSError(errno.EMFILE, "no file left to read the certificates from")

@@ -10,7 +10,7 @@ from typing import Final
 
 from httptools import HttpResponseParser
 
-from tenax.fetch.framing import with_one_length
+from tenax.fetch.framing import merge_content_lengths
 
 _QUICK_ACK: Final[int | None] = getattr(socket, "TCP_QUICKACK", None)
 
@@ -27,7 +27,7 @@ def new_parser(protocol: object) -> HttpResponseParser:
     return parser
 
 
-class RepeatedLength:
+class ContentLengthRepair:
     """The parser refuses a second Content-Length, though one that says the same is harmless (RFC 9110, 8.6).
 
     So the head is gathered, and given once more with one length; a head that has no such thing is refused again.
@@ -35,43 +35,43 @@ class RepeatedLength:
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []
-        self._end: bytes | None = None
+        self._tail: bytes | None = None
         """How what has come ends, while the head is gathered."""
-        self._was_tried = False
+        self._has_started = False
 
     @property
-    def is_gathering(self) -> bool:
-        return self._end is not None
+    def is_buffering(self) -> bool:
+        return self._tail is not None
 
-    def keep(self, data: bytes) -> None:
+    def append(self, data: bytes) -> None:
         """What arrived before the headers were complete."""
         self._pieces.append(data)
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """The headers are complete."""
         self._pieces.clear()
 
-    def begins(self, why: str) -> bool:
+    def start_if_repeated(self, why: str) -> bool:
         """Whether the parser refused the head for this, the first time; from now on it is gathered."""
-        if self._was_tried or "Content-Length" not in why:
+        if self._has_started or "Content-Length" not in why:
             return False
-        self._was_tried, self._end = True, b""
+        self._has_started, self._tail = True, b""
         return True
 
-    def mended(self, data: bytes | None = None) -> bytes | None:
+    def repair_head(self, data: bytes | None = None) -> bytes | None:
         """The head with one length and what came behind it; None until all of it has come. `data` is what came last,
         None for all that is kept."""
-        tail = (self._end or b"") + (b"".join(self._pieces) if data is None else data)
-        self._end = tail[-2:]
+        tail = (self._tail or b"") + (b"".join(self._pieces) if data is None else data)
+        self._tail = tail[-2:]
         if b"\n\n" not in tail and b"\n\r\n" not in tail:
             return None
-        found = with_one_length(b"".join(self._pieces))
+        found = merge_content_lengths(b"".join(self._pieces))
         if found is not None:
-            self._end = None
+            self._tail = None
         return found
 
 
-def is_ended_by_host(transport: asyncio.Transport) -> bool:
+def is_clean_close(transport: asyncio.Transport) -> bool:
     """At the end of what can be read: anybody on the way can end a TCP connection; over TLS only the host can say that
     this was all."""
     tls = transport.get_extra_info("ssl_object")
@@ -85,9 +85,9 @@ def is_ended_by_host(transport: asyncio.Transport) -> bool:
         return False  # it waits for a close_notify that did not come
 
 
-def acknowledge(own: socket.socket | None) -> None:
+def send_acknowledgement(sock: socket.socket | None) -> None:
     """Tell the server at once what arrived. One that writes headers and body apart may hold the body back until the
     headers are acknowledged (Nagle), and a client that has nothing to send delays that for 40 ms."""
-    if own is not None and _QUICK_ACK is not None:
+    if sock is not None and _QUICK_ACK is not None:
         with suppress(OSError):  # it is closed by now
-            own.setsockopt(socket.IPPROTO_TCP, _QUICK_ACK, 1)
+            sock.setsockopt(socket.IPPROTO_TCP, _QUICK_ACK, 1)

@@ -14,20 +14,28 @@ from typing import cast
 from httptools import HttpParserError, HttpParserUpgrade
 
 from tenax.fetch import Request
-from tenax.fetch.bodies import Body, too_large
+from tenax.fetch.bodies import BodyDecoder, too_large_failure
 from tenax.fetch.body_budget import SMALL_BYTES
-from tenax.fetch.body_intake import BodyIntake, decoded_at_once, room_of
-from tenax.fetch.failures import body_timeout, cut_off, dropped, failure_of, headers_timeout, too_late, total_timeout
-from tenax.fetch.framing import framing_of
+from tenax.fetch.body_intake import BodyReceiver, decode_within_budget, reserve_callback
+from tenax.fetch.failures import (
+    body_timeout_failure,
+    failure_from_error,
+    headers_timeout_failure,
+    late_deferral,
+    reset_failure,
+    total_timeout_failure,
+    truncated_failure,
+)
+from tenax.fetch.framing import parse_framing
 from tenax.fetch.headers import Headers
-from tenax.fetch.http.heads import RepeatedLength, acknowledge, is_ended_by_host, new_parser
-from tenax.fetch.limits import BODILESS, MAX_HEAD_BYTES, MAX_HEADERS, SMALL_BODY_BYTES, TIMER_SLACK_SECONDS
+from tenax.fetch.http.heads import ContentLengthRepair, is_clean_close, new_parser, send_acknowledgement
+from tenax.fetch.limits import BODILESS_STATUSES, MAX_HEAD_BYTES, MAX_HEADERS, SMALL_BODY_BYTES, TIMER_SLACK_SECONDS
 from tenax.model import Deferred, Failed, FailureKind, Value
 
 """Linux has it; it must be set anew for each answer."""
 
 
-class Received(Value, frozen=True):
+class WireResponse(Value, frozen=True):
     """A whole answer, as it came over the wire."""
 
     status: int
@@ -47,40 +55,40 @@ class Connection(asyncio.Protocol):
         self._parser = new_parser(self)
         self.socket: socket.socket | None = None
         """The one that it reads from, where that is known."""
-        self._done: asyncio.Future[Received | Failed | Deferred] | None = None
-        self._is_spoilt = False
+        self._done: asyncio.Future[WireResponse | Failed | Deferred] | None = None
+        self._is_unusable = False
         """True when the connection cannot carry another exchange."""
-        self._is_over = True
+        self._is_idle = True
         """True when no exchange is going on."""
-        self._begin(None, 0.0)
+        self._reset_exchange(None, 0.0)
 
     # -- for the one who asks -------------------------------------------------------------------------------
 
     @property
     def is_open(self) -> bool:
         """True when another request may be sent."""
-        return not self._is_spoilt and self._transport is not None and not self._transport.is_closing()
+        return not self._is_unusable and self._transport is not None and not self._transport.is_closing()
 
     @property
-    def _is_waiting(self) -> bool:
+    def _is_body_waiting(self) -> bool:
         """Whether the body waits for room."""
         return self._body is not None and self._body.is_waiting
 
     @property
-    def has_heard(self) -> bool:
+    def has_received(self) -> bool:
         """True when anything of the last answer arrived."""
         return self._head_bytes > 0
 
-    async def exchange(self, head: bytes, request: Request, deadline: float) -> Received | Failed | Deferred:
+    async def exchange(self, head: bytes, request: Request, deadline: float) -> WireResponse | Failed | Deferred:
         """Send a request's head and wait for the whole answer; `deadline` is in the loop's time."""
         if self._transport is None or not self.is_open:
-            return dropped()
+            return reset_failure()
         if self._loop.time() >= deadline or self._now() >= request.send_by:
-            return too_late(self._now())
-        self._begin(request, deadline)
+            return late_deferral(self._now())
+        self._reset_exchange(request, deadline)
         self._done = self._loop.create_future()
         self._transport.write(head)
-        self._arm(self._asked_at + request.headers_timeout_seconds)
+        self._set_timer(self._sent_at + request.headers_timeout_seconds)
         try:
             return await self._done
         finally:
@@ -88,21 +96,21 @@ class Connection(asyncio.Protocol):
                 self._timer.cancel()
             self._drop_body()
             self._done = None
-            if not self._is_over:
-                self._is_over = True
+            if not self._is_idle:
+                self._is_idle = True
                 self.abort()
 
     def abort(self) -> None:
-        self._is_spoilt = True
+        self._is_unusable = True
         if self._transport is not None:
             self._transport.abort()
 
     # -- the state of one exchange --------------------------------------------------------------------------
 
-    def _begin(self, request: Request | None, deadline: float) -> None:
+    def _reset_exchange(self, request: Request | None, deadline: float) -> None:
         self._request = request
         self._deadline = deadline
-        self._asked_at = self._heard_at = self._loop.time()
+        self._sent_at = self._received_at = self._loop.time()
         self._timer: asyncio.TimerHandle | None = None
         self._head_bytes = 0
         self._framing_bytes = 0
@@ -110,25 +118,25 @@ class Connection(asyncio.Protocol):
         self._wire_bytes = 0
         self._status = 0
         self._answered_at = 0.0
-        self._pairs: list[tuple[bytes, bytes]] = []
+        self._header_pairs: list[tuple[bytes, bytes]] = []
         self._headers: Headers | None = None
-        self._repeated = RepeatedLength()
+        self._length_repair = ContentLengthRepair()
         self._content_coding = ""
-        self._lasts_until_close = False
+        self._is_ended_by_close = False
         self._pieces: list[bytes] = []
-        self._body: BodyIntake | None = None
+        self._body: BodyReceiver | None = None
         """Decodes as it comes, when nobody said how much will come, when the beginning is enough, or when there is no
         room for all of it."""
         self._has_eof = False
         """True when the other side said that this is all; over TLS, so that nobody else can have said it."""
-        self._ends_with: bool | None = None
+        self._keeps_connection_at_end: bool | None = None
         """All of the answer has come while its body waits for room; whether the connection is kept."""
         self._is_paused = False
         """Nothing is read from the connection."""
-        self._is_over = request is None
+        self._is_idle = request is None
 
-    def _end(self, result: Received | Failed | Deferred, *, keeps_connection: bool) -> None:
-        self._is_over = True
+    def _complete(self, result: WireResponse | Failed | Deferred, *, keeps_connection: bool) -> None:
+        self._is_idle = True
         self._drop_body()
         if not keeps_connection:
             self.abort()
@@ -151,57 +159,59 @@ class Connection(asyncio.Protocol):
         else:
             max_bytes = self._request.max_body_bytes if is_page else SMALL_BODY_BYTES
             data = b"".join(self._pieces)
-            found = decoded_at_once(data, self._content_coding, max_bytes, self._request.room)
+            found = decode_within_budget(data, self._content_coding, max_bytes, self._request.reservation)
             if found is None:
                 self._pieces = []
-                self._ends_with = keeps_connection
-                self._body = self._intake(self._content_coding, max_bytes)
-                self._body.arrived()
+                self._keeps_connection_at_end = keeps_connection
+                self._body = self._new_receiver(self._content_coding, max_bytes)
+                self._body.mark_arrived()
                 failed = self._body.feed(data)
                 if self._body.is_waiting:
-                    self._wait_for_room()
+                    self._pause_for_memory()
                     return
                 found = failed or self._body.finish()
             body = found
         if isinstance(body, Failed):
             if is_page:
-                self._end(body, keeps_connection=keeps_connection)
+                self._complete(body, keeps_connection=keeps_connection)
                 return
             body = b""
-        self._give(body, keeps_connection=keeps_connection)
+        self._complete_response(body, keeps_connection=keeps_connection)
 
-    def _give(self, body: bytes, *, keeps_connection: bool) -> None:
+    def _complete_response(self, body: bytes, *, keeps_connection: bool) -> None:
         assert self._headers is not None
-        received = Received(self._status, self._headers, body, self._wire_bytes, self._answered_at)
-        self._end(received, keeps_connection=keeps_connection)
+        received = WireResponse(self._status, self._headers, body, self._wire_bytes, self._answered_at)
+        self._complete(received, keeps_connection=keeps_connection)
 
     def _fail(self, failed: Failed) -> None:
         """No page comes of this. What was to be no page anyway, an error or a redirect, is complete without body."""
         if self._headers is not None and self._status >= 300:
-            self._give(b"", keeps_connection=False)
+            self._complete_response(b"", keeps_connection=False)
         else:
-            self._end(self._body.judged(failed) if self._body is not None else failed, keeps_connection=False)
+            self._complete(
+                self._body.adjust_failure(failed) if self._body is not None else failed, keeps_connection=False
+            )
 
     # -- room for the body ----------------------------------------------------------------------------------
 
-    def _intake(self, coding: str, max_bytes: int, *, takes_beginning: bool = False) -> BodyIntake:
+    def _new_receiver(self, coding: str, max_bytes: int, *, may_truncate: bool = False) -> BodyReceiver:
         assert self._request is not None
-        body = Body(coding, max_bytes, room_of(self._request), takes_beginning=takes_beginning)
-        return BodyIntake(body, self._request, self._now, self._on_room, self._on_no_room)
+        body = BodyDecoder(coding, max_bytes, reserve_callback(self._request), may_truncate=may_truncate)
+        return BodyReceiver(body, self._request, self._now, self._on_reserved, self._on_budget_exhausted)
 
-    def _wait_for_room(self) -> None:
+    def _pause_for_memory(self) -> None:
         """Nothing is read meanwhile, and no time of the server's passes."""
         if self._timer is not None:
             self._timer.cancel()
-        if self._ends_with is None and self._transport is not None and not self._transport.is_closing():
+        if self._keeps_connection_at_end is None and self._transport is not None and not self._transport.is_closing():
             self._is_paused = True
             self._transport.pause_reading()
 
-    def _on_room(self, waited_seconds: float, failed: Failed | None) -> None:
-        if self._is_over or self._request is None:
+    def _on_reserved(self, waited_seconds: float, failed: Failed | None) -> None:
+        if self._is_idle or self._request is None:
             return
         self._deadline += waited_seconds
-        self._heard_at = self._loop.time()
+        self._received_at = self._loop.time()
         if self._is_paused and self._transport is not None and not self._transport.is_closing():
             self._transport.resume_reading()
         self._is_paused = False
@@ -209,36 +219,36 @@ class Connection(asyncio.Protocol):
             self._fail(failed)
         elif self._body is not None and self._body.is_full:
             self._finish(keeps_connection=False)
-        elif self._ends_with is not None:
-            self._finish(keeps_connection=self._ends_with)
+        elif self._keeps_connection_at_end is not None:
+            self._finish(keeps_connection=self._keeps_connection_at_end)
         else:
-            self._arm(self._heard_at + self._request.body_timeout_seconds)
+            self._set_timer(self._received_at + self._request.body_timeout_seconds)
 
-    def _on_no_room(self, deferred: Deferred) -> None:
-        if not self._is_over:
+    def _on_budget_exhausted(self, deferred: Deferred) -> None:
+        if not self._is_idle:
             if self._status >= 300:
-                self._give(b"", keeps_connection=False)
+                self._complete_response(b"", keeps_connection=False)
             else:
-                self._end(deferred, keeps_connection=False)
+                self._complete(deferred, keeps_connection=False)
 
     # -- time -----------------------------------------------------------------------------------------------
 
-    def _arm(self, at: float) -> None:
-        self._timer = self._loop.call_at(min(at, self._deadline), self._on_time, at >= self._deadline)
+    def _set_timer(self, at: float) -> None:
+        self._timer = self._loop.call_at(min(at, self._deadline), self._on_timer, at >= self._deadline)
 
-    def _on_time(self, is_total: bool) -> None:
+    def _on_timer(self, is_total: bool) -> None:
         request = self._request
-        if request is None or self._is_over:
+        if request is None or self._is_idle:
             return
-        silent_until = self._heard_at + request.body_timeout_seconds
+        silent_until = self._received_at + request.body_timeout_seconds
         if is_total:
-            self._fail(total_timeout(request.total_timeout_seconds))
+            self._fail(total_timeout_failure(request.total_timeout_seconds))
         elif self._headers is None:
-            self._fail(headers_timeout(request.headers_timeout_seconds))
+            self._fail(headers_timeout_failure(request.headers_timeout_seconds))
         elif self._loop.time() >= silent_until - TIMER_SLACK_SECONDS:
-            self._fail(body_timeout(request.body_timeout_seconds))
+            self._fail(body_timeout_failure(request.body_timeout_seconds))
         else:
-            self._arm(silent_until)
+            self._set_timer(silent_until)
 
     # -- what the loop tells --------------------------------------------------------------------------------
 
@@ -246,125 +256,129 @@ class Connection(asyncio.Protocol):
         self._transport = cast(asyncio.Transport, transport)  # uvloop's is one without saying so
 
     def data_received(self, data: bytes) -> None:
-        if self._is_over:
+        if self._is_idle:
             if data.strip(b"\r\n"):  # an empty line too many is forgiven, as the parser forgives it
                 self.abort()  # nobody asked
             return
         had_headers = self._headers is not None
-        self._heard_at = self._loop.time()
+        self._received_at = self._loop.time()
         if had_headers:
             self._framing_bytes += len(data)
         else:
             self._head_bytes += len(data)
-            self._repeated.keep(data)
-        if self._repeated.is_gathering:
-            self._feed_again(self._repeated.mended(data))
+            self._length_repair.append(data)
+        if self._length_repair.is_buffering:
+            self._feed_repaired(self._length_repair.repair_head(data))
         else:
             self._feed(data)
-        if not self._is_over:
-            acknowledge(self.socket)
-        if self._is_over or (had_headers and self._framing_bytes <= MAX_HEAD_BYTES):
+        if not self._is_idle:
+            send_acknowledgement(self.socket)
+        if self._is_idle or (had_headers and self._framing_bytes <= MAX_HEAD_BYTES):
             return
         if had_headers:
             self._fail(Failed("the trailers are too long", FailureKind.BAD_RESPONSE))
         elif self._headers is None:
             if self._head_bytes > MAX_HEAD_BYTES:
                 self._fail(Failed("the headers are too long", FailureKind.BAD_RESPONSE))
-        elif self._timer is not None and self._request is not None and not self._is_waiting:
+        elif self._timer is not None and self._request is not None and not self._is_body_waiting:
             self._timer.cancel()
-            self._arm(self._heard_at + self._request.body_timeout_seconds)
+            self._set_timer(self._received_at + self._request.body_timeout_seconds)
 
     def _feed(self, data: bytes) -> None:
         try:
             self._parser.feed_data(data)
         except HttpParserUpgrade:
-            self._is_spoilt = True
+            self._is_unusable = True
         except HttpParserError as error:
-            if self._is_over:
+            if self._is_idle:
                 return
-            if self._headers is None and self._repeated.begins(str(error)):
-                self._feed_again(self._repeated.mended())
+            if self._headers is None and self._length_repair.start_if_repeated(str(error)):
+                self._feed_repaired(self._length_repair.repair_head())
             else:
-                self._fail(failure_of(error, in_body=self._headers is not None))
+                self._fail(failure_from_error(error, in_body=self._headers is not None))
 
-    def _feed_again(self, head: bytes | None) -> None:
+    def _feed_repaired(self, head: bytes | None) -> None:
         if head is not None:
-            self._pairs = []
+            self._header_pairs = []
             self._parser = new_parser(self)
             self._feed(head)
 
     def eof_received(self) -> None:
         assert self._transport is not None
-        self._has_eof = is_ended_by_host(self._transport)
+        self._has_eof = is_clean_close(self._transport)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._is_spoilt = True
-        if self._is_over or self._ends_with is not None:
+        self._is_unusable = True
+        if self._is_idle or self._keeps_connection_at_end is not None:
             return
         if self._headers is None:
-            self._fail(failure_of(exc) if exc is not None and not isinstance(exc, ConnectionError) else dropped())
-        elif self._lasts_until_close and exc is None and self._has_eof:
+            self._fail(
+                failure_from_error(exc) if exc is not None and not isinstance(exc, ConnectionError) else reset_failure()
+            )
+        elif self._is_ended_by_close and exc is None and self._has_eof:
             if self._body is not None and self._body.is_waiting:
-                self._ends_with = False
-                self._body.arrived()
+                self._keeps_connection_at_end = False
+                self._body.mark_arrived()
             else:
                 self._finish(keeps_connection=False)
         else:
-            self._fail(cut_off())
+            self._fail(truncated_failure())
 
     # -- what the parser tells ------------------------------------------------------------------------------
 
     def on_message_begin(self) -> None:
         if self._headers is not None:
-            self._is_spoilt = True  # an answer to a question that was not asked
+            self._is_unusable = True  # an answer to a question that was not asked
 
     def on_header(self, name: bytes, value: bytes) -> None:
         # After the headers only the trailers of a chunked body can come, and they tell nothing that we would use.
-        if self._headers is None and len(self._pairs) <= MAX_HEADERS:
-            self._pairs.append((name, value))
+        if self._headers is None and len(self._header_pairs) <= MAX_HEADERS:
+            self._header_pairs.append((name, value))
 
     def on_headers_complete(self) -> None:
-        if self._is_over or self._headers is not None or self._request is None:
+        if self._is_idle or self._headers is not None or self._request is None:
             return
         status = self._parser.get_status_code()
         if 100 <= status < 200 and status != 101:
-            self._pairs = []  # not the answer yet; these bytes still count towards the head's limit
+            self._header_pairs = []  # not the answer yet; these bytes still count towards the head's limit
             return
         self._status = status
         self._answered_at = self._now()
-        self._headers = headers = Headers(self._pairs)
-        self._repeated.forget()
-        if len(self._pairs) > MAX_HEADERS:
-            self._end(Failed("too many headers", FailureKind.BAD_RESPONSE), keeps_connection=False)
+        self._headers = headers = Headers(self._header_pairs)
+        self._length_repair.clear()
+        if len(self._header_pairs) > MAX_HEADERS:
+            self._complete(Failed("too many headers", FailureKind.BAD_RESPONSE), keeps_connection=False)
         elif status == 101:
-            self._end(Failed("switched to another protocol", FailureKind.BAD_RESPONSE), keeps_connection=False)
+            self._complete(Failed("switched to another protocol", FailureKind.BAD_RESPONSE), keeps_connection=False)
         elif self._request.method == "HEAD":
-            self._give(b"", keeps_connection=False)  # the parser would wait for the body that the length announces
-        elif status not in BODILESS:
+            self._complete_response(
+                b"", keeps_connection=False
+            )  # the parser would wait for the body that the length announces
+        elif status not in BODILESS_STATUSES:
             self._expect_body(headers, self._request)
 
     def _expect_body(self, headers: Headers, request: Request) -> None:
         is_page = self._status < 300
         max_bytes = request.max_body_bytes if is_page else SMALL_BODY_BYTES
-        framing = framing_of(headers)
+        framing = parse_framing(headers)
         if isinstance(framing, Failed):
             self._fail(framing)
             return
         self._content_coding = framing.content_coding
-        self._lasts_until_close = framing.is_ended_by_close
-        takes_beginning = is_page and request.takes_beginning
+        self._is_ended_by_close = framing.is_ended_by_close
+        takes_beginning = is_page and request.may_truncate
         if framing.length is not None and not takes_beginning:
             if framing.length > max_bytes:
-                self._fail(too_large(max_bytes))
+                self._fail(too_large_failure(max_bytes))
                 return
             # A large one takes room as it comes: a server that only announces it would keep it from others.
-            room = request.room
-            if room is None or (framing.length <= SMALL_BYTES and room.take(framing.length)):
+            room = request.reservation
+            if room is None or (framing.length <= SMALL_BYTES and room.try_reserve(framing.length)):
                 return
-        self._body = self._intake(framing.content_coding, max_bytes, takes_beginning=takes_beginning)
+        self._body = self._new_receiver(framing.content_coding, max_bytes, may_truncate=takes_beginning)
 
     def on_body(self, data: bytes) -> None:
-        if self._is_over:
+        if self._is_idle:
             return
         self._framing_bytes = 0
         self._wire_bytes += len(data)
@@ -378,13 +392,13 @@ class Connection(asyncio.Protocol):
         elif self._body.is_full:
             self._finish(keeps_connection=False)
         elif self._body.is_waiting and not was_waiting:
-            self._wait_for_room()
+            self._pause_for_memory()
 
     def on_message_complete(self) -> None:
-        if self._is_over or self._headers is None:
+        if self._is_idle or self._headers is None:
             return
         if self._body is not None and self._body.is_waiting:
-            self._ends_with = self._parser.should_keep_alive()
-            self._body.arrived()
+            self._keeps_connection_at_end = self._parser.should_keep_alive()
+            self._body.mark_arrived()
         else:
             self._finish(keeps_connection=self._parser.should_keep_alive())

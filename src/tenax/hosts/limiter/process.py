@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from heapq import heappop, heappush
 from typing import NamedTuple, Protocol
 
-from tenax.hosts import Turn
+from tenax.hosts import Permit
 
 MAX_ENTRIES = 100_000
 """Times remembered at most. When that many lie ahead, new hosts wait for the first of them to pass."""
-AGAIN_SECONDS = 0.1
+MIN_RETRY_SECONDS = 0.1
 """Who finds a request of another in flight tries again a pace later, for it may be answered by then; not sooner."""
 
 
@@ -19,61 +19,61 @@ class _Entry(NamedTuple):
 
     free_at: float = 0.0
     """A pace after the last request began, or was answered."""
-    taken_at: float = 0.0
+    acquired_at: float = 0.0
     busy_until: float = 0.0
     """How long the request in flight may take at most; 0 when there is none."""
-    rest_until: float = 0.0
+    backoff_until: float = 0.0
     """Its host asked for this; no end of a request makes it shorter."""
 
     @property
-    def opens_at(self) -> float:
-        return max(self.free_at, self.busy_until, self.rest_until)
+    def available_at(self) -> float:
+        return max(self.free_at, self.busy_until, self.backoff_until)
 
 
-_NOTHING = _Entry()
+_EMPTY_ENTRY = _Entry()
 
 
-class LocalTurns:
+class ProcessRateLimiter:
     """`SharedTurns` in a dict. Of one event loop."""
 
     def __init__(self, max_entries: int = MAX_ENTRIES) -> None:
         self._max_entries = max_entries
         self._entries: dict[str, _Entry] = {}
-        self._passing: list[tuple[float, str]] = []
+        self._expiry_heap: list[tuple[float, str]] = []
         """When entries may be forgotten, as a heap; an entry that was changed since is in it once more."""
 
-    def take(self, turns: Sequence[Turn], now: float) -> float:
-        paced = [turn for turn in turns if turn.pace_seconds > 0]
+    def acquire(self, permits: Sequence[Permit], now: float) -> float:
+        paced = [permit for permit in permits if permit.pace_seconds > 0]
         if not paced:
             return now
-        self._forget(now)
-        entries = [self._entries.get(turn.key, _NOTHING) for turn in paced]
-        if max(entry.opens_at for entry in entries) > now:
-            return max(again_at(turn, entry, now) for turn, entry in zip(paced, entries, strict=True))
-        if len(self._passing) + len(paced) > self._max_entries:
-            return self._passing[0][0]
-        for turn in paced:
-            busy_until = now + turn.busy_seconds if turn.busy_seconds else 0.0
-            self._set(turn.key, _Entry(now + turn.pace_seconds, now, busy_until))
+        self._expire(now)
+        entries = [self._entries.get(permit.key, _EMPTY_ENTRY) for permit in paced]
+        if max(entry.available_at for entry in entries) > now:
+            return max(next_try_at(permit, entry, now) for permit, entry in zip(paced, entries, strict=True))
+        if len(self._expiry_heap) + len(paced) > self._max_entries:
+            return self._expiry_heap[0][0]
+        for permit in paced:
+            busy_until = now + permit.busy_seconds if permit.busy_seconds else 0.0
+            self._set(permit.key, _Entry(now + permit.pace_seconds, now, busy_until))
         return now
 
-    def end(self, turns: Sequence[Turn], answered_at: float) -> None:
-        for turn in turns:
-            if turn.pace_seconds > 0 and turn.busy_seconds > 0:
-                entry = self._entries.get(turn.key, _NOTHING)
+    def release(self, permits: Sequence[Permit], answered_at: float) -> None:
+        for permit in permits:
+            if permit.pace_seconds > 0 and permit.busy_seconds > 0:
+                entry = self._entries.get(permit.key, _EMPTY_ENTRY)
                 # Should it have been taken again meanwhile, that start is owed its pace as well.
-                free_at = max(answered_at, entry.taken_at) + turn.pace_seconds
-                self._set(turn.key, entry._replace(free_at=free_at, busy_until=0.0))
+                free_at = max(answered_at, entry.acquired_at) + permit.pace_seconds
+                self._set(permit.key, entry._replace(free_at=free_at, busy_until=0.0))
 
-    def end_all(self, ended: Sequence[tuple[Turn, float]]) -> None:
-        for turn, answered_at in ended:
-            self.end((turn,), answered_at)
+    def release_all(self, released: Sequence[tuple[Permit, float]]) -> None:
+        for permit, answered_at in released:
+            self.release((permit,), answered_at)
 
-    def hold(self, key: str, until: float, now: float, pace_seconds: float = 0.0) -> None:
+    def back_off(self, key: str, until: float, now: float, pace_seconds: float = 0.0) -> None:
         """There is no other crawl that the pace could be told to."""
-        entry = self._entries.get(key, _NOTHING)
-        if until > max(entry.rest_until, now):
-            self._set(key, entry._replace(rest_until=until))
+        entry = self._entries.get(key, _EMPTY_ENTRY)
+        if until > max(entry.backoff_until, now):
+            self._set(key, entry._replace(backoff_until=until))
 
     def close(self) -> None: ...
 
@@ -82,17 +82,17 @@ class LocalTurns:
 
     def _set(self, key: str, entry: _Entry) -> None:
         self._entries[key] = entry
-        heappush(self._passing, (entry.opens_at, key))
+        heappush(self._expiry_heap, (entry.available_at, key))
 
-    def _forget(self, now: float) -> None:
+    def _expire(self, now: float) -> None:
         """What has passed says nothing more: a host without an entry is free."""
-        while self._passing and self._passing[0][0] <= now:
-            _, key = heappop(self._passing)
-            if self._entries.get(key, _NOTHING).opens_at <= now:
+        while self._expiry_heap and self._expiry_heap[0][0] <= now:
+            _, key = heappop(self._expiry_heap)
+            if self._entries.get(key, _EMPTY_ENTRY).available_at <= now:
                 self._entries.pop(key, None)
 
 
-class Times(Protocol):
+class PermitTimes(Protocol):
     """What decides when a turn may be tried again."""
 
     @property
@@ -100,10 +100,10 @@ class Times(Protocol):
     @property
     def busy_until(self) -> float: ...
     @property
-    def rest_until(self) -> float: ...
+    def backoff_until(self) -> float: ...
 
 
-def again_at(turn: Turn, times: Times, now: float) -> float:
+def next_try_at(permit: Permit, times: PermitTimes, now: float) -> float:
     """When it is worth trying again. A request in flight may be answered at any moment, and then is owed a pace."""
-    answered = min(times.busy_until, now + max(turn.pace_seconds, AGAIN_SECONDS))
-    return max(times.free_at, times.rest_until, answered)
+    answered = min(times.busy_until, now + max(permit.pace_seconds, MIN_RETRY_SECONDS))
+    return max(times.free_at, times.backoff_until, answered)

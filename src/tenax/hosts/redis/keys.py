@@ -9,16 +9,16 @@ from typing import Final
 
 ACTIVE_WORKERS: Final = "crawler:active_workers"
 """A set of worker ids."""
-TURNS_SINCE: Final = "crawler:turns:since"
+RATE_LIMITS_SINCE: Final = "crawler:rate_limit:since"
 """Since when turns are written down without a gap, and whether some were lost before. Never expires: where it is gone,
 everything is."""
 PAGES_CRAWLED: Final = "crawler:stats:pages_crawled"
 PAGES_FAILED: Final = "crawler:stats:pages_failed"
 BYTES_DOWNLOADED: Final = "crawler:stats:bytes_downloaded"
 VISITED: Final = "crawler:visited_urls"
-"""A set of URL keys, in front of the ledger."""
+"""A set of URL keys, in front of the database."""
 
-TURN_SECONDS: Final = 60.0
+PERMIT_SECONDS: Final = 60.0
 """A turn is forgotten after this, or when it is free again, whichever is later."""
 RECORD_SECONDS: Final = 3600
 ROBOTS_TEXT_SECONDS: Final = 3600
@@ -28,42 +28,42 @@ HEARTBEAT_SECONDS: Final = 30.0
 VISITED_SECONDS: Final = 86_400
 
 
-def domain_of(origin: str) -> str:
+def origin_domain(origin: str) -> str:
     """The host of an origin, with its port where that is not the usual one: what keys are named by."""
     return origin.partition("://")[2]
 
 
-def scheme_of(origin: str) -> str:
+def origin_scheme(origin: str) -> str:
     return origin.partition("://")[0]
 
 
-def turn(key: str) -> str:
+def rate_limit(key: str) -> str:
     """Of a turn's key: `host https://a.example` and `address 93.184.216.34`."""
     kind, _, name = key.partition(" ")
-    return f"rate_limit:{domain_of(name)}" if kind == "host" else f"rate_limit:{kind}:{name}"
+    return f"rate_limit:{origin_domain(name)}" if kind == "host" else f"rate_limit:{kind}:{name}"
 
 
 def lock(key: str) -> str:
     """Held by a worker whose request to that host is in flight."""
     kind, _, name = key.partition(" ")
-    return f"crawler:domain:{domain_of(name)}:lock" if kind == "host" else ""
+    return f"crawler:domain:{origin_domain(name)}:lock" if kind == "host" else ""
 
 
 def circuit(origin: str) -> str:
     """What is known of a host: `record:https` and the like, and the breaker in plain words."""
-    return f"circuit:{domain_of(origin)}"
+    return f"circuit:{origin_domain(origin)}"
 
 
 def robots_copy(origin: str) -> str:
-    return f"robots:{domain_of(origin)}"
+    return f"robots:{origin_domain(origin)}"
 
 
 def robots_text(origin: str) -> str:
-    return f"crawler:domain:{domain_of(origin)}:robots"
+    return f"crawler:domain:{origin_domain(origin)}:robots"
 
 
 def delay(origin: str) -> str:
-    return f"crawler:domain:{domain_of(origin)}:delay"
+    return f"crawler:domain:{origin_domain(origin)}:delay"
 
 
 def worker(worker_id: str) -> str:

@@ -8,49 +8,49 @@ from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
-from tenax.hosts import Turn
-from tenax.hosts.limiter.process import AGAIN_SECONDS, LocalTurns
+from tenax.hosts import Permit
+from tenax.hosts.limiter.process import MIN_RETRY_SECONDS, ProcessRateLimiter
 from tenax.hosts.redis import keys, limiter_shares
-from tenax.hosts.redis.reach import CALL_SECONDS, REST_SECONDS, Reach
-from tenax.model import Company
+from tenax.hosts.redis.reach import CALL_SECONDS, RETRY_SECONDS, BestEffortRedis
+from tenax.model import Peers
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis
 
-PACE_HOLDS_SECONDS = 600.0
+PACE_TTL_SECONDS = 600.0
 """So long after it was last told, the pace that a worker has learned holds for the others: it may have ended."""
 
-SETTLE_SECONDS = REST_SECONDS + CALL_SECONDS
+SETTLE_SECONDS = RETRY_SECONDS + CALL_SECONDS
 """So long after its return until every worker has noticed it."""
 
 # Times are written with all their digits: Lua's own way of writing a number would round them to seconds.
 _COMMON = """
-local function written(time)
+local function format_time(time)
   return string.format('%.17g', time)
 end
-local function entry_of(key)
-  local found = redis.call('HMGET', key, 'free', 'taken', 'busy', 'rest', 'pace', 'pace_until', 'owner')
+local function read_entry(key)
+  local found = redis.call('HMGET', key, 'free', 'taken', 'busy', 'backoff', 'pace', 'pace_until', 'owner')
   local entry = {owner = found[7] or ''}
-  for number, name in ipairs({'free', 'taken', 'busy', 'rest', 'pace', 'pace_until'}) do
+  for number, name in ipairs({'free', 'taken', 'busy', 'backoff', 'pace', 'pace_until'}) do
     entry[name] = tonumber(found[number] or '0')
   end
   return entry
 end
-local function pace_of(entry, pace, me, now)
+local function effective_pace(entry, pace, me, now)
   if entry.pace_until <= now or entry.owner == me then return pace end
   return math.max(pace, entry.pace)
 end
-local function keep(key, entry, now, least)
-  redis.call('HSET', key, 'free', written(entry.free), 'taken', written(entry.taken),
-    'busy', written(entry.busy), 'rest', written(entry.rest),
-    'pace', written(entry.pace), 'pace_until', written(entry.pace_until),
+local function write_entry(key, entry, now, least)
+  redis.call('HSET', key, 'free', format_time(entry.free), 'taken', format_time(entry.taken),
+    'busy', format_time(entry.busy), 'backoff', format_time(entry.backoff),
+    'pace', format_time(entry.pace), 'pace_until', format_time(entry.pace_until),
     'owner', entry.owner)
-  local until_ = math.max(entry.free, entry.busy, entry.rest, entry.pace_until)
+  local until_ = math.max(entry.free, entry.busy, entry.backoff, entry.pace_until)
   redis.call('PEXPIRE', key, math.ceil(math.max(least, until_ - now) * 1000))
 end
 """
 
-_TAKE = (
+_ACQUIRE = (
     _COMMON
     + """
 local now, me, again_least, least = tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
@@ -59,30 +59,30 @@ local entries, again = {}, now
 local count = (#KEYS - 1) / 2
 local since = redis.call('HMGET', KEYS[#KEYS], 'at', 'is_lost')
 if not since[1] then
-  since = {written(now), ARGV[5]}
+  since = {format_time(now), ARGV[5]}
   redis.call('HSET', KEYS[#KEYS], 'at', since[1], 'is_lost', since[2])
 end
 for number = 1, count do
   local pace, busy = tonumber(ARGV[5 + 2 * number]) * slower, tonumber(ARGV[6 + 2 * number])
-  local entry = entry_of(KEYS[number])
+  local entry = read_entry(KEYS[number])
   entries[number] = entry
   if entry.taken < tonumber(since[1]) then
     -- Nobody can say who came before: a pace of silence, and where turns were lost, time for one to be answered.
     entry.free = math.max(entry.free, since[1] + pace + (since[2] == '1' and busy or 0))
   end
-  if math.max(entry.free, entry.busy, entry.rest) > now then
+  if math.max(entry.free, entry.busy, entry.backoff) > now then
     local answered = math.min(entry.busy, now + math.max(pace, again_least))
-    again = math.max(again, entry.free, entry.rest, answered)
+    again = math.max(again, entry.free, entry.backoff, answered)
   end
 end
-if again > now then return written(again) end
+if again > now then return format_time(again) end
 for number = 1, count do
   local pace, busy = tonumber(ARGV[5 + 2 * number]), tonumber(ARGV[6 + 2 * number])
   local entry = entries[number]
-  entry.free = now + pace_of(entry, pace, me, now) * slower
+  entry.free = now + effective_pace(entry, pace, me, now) * slower
   entry.taken = now
   entry.busy = busy > 0 and now + busy or 0
-  keep(KEYS[number], entry, now, least)
+  write_entry(KEYS[number], entry, now, least)
   local lock = KEYS[count + number]
   if lock ~= '' and busy > 0 then redis.call('SET', lock, me, 'PX', math.ceil(busy * 1000)) end
 end
@@ -90,17 +90,17 @@ return '0'
 """
 )
 
-_END = (
+_RELEASE = (
     _COMMON
     + """
 local answered, me, least, slower = tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
 local count = #KEYS / 2
 for number = 1, count do
-  local entry = entry_of(KEYS[number])
-  local pace = pace_of(entry, tonumber(ARGV[4 + number]), me, answered) * slower
+  local entry = read_entry(KEYS[number])
+  local pace = effective_pace(entry, tonumber(ARGV[4 + number]), me, answered) * slower
   entry.free = math.max(answered, entry.taken) + pace
   entry.busy = 0
-  keep(KEYS[number], entry, answered, least)
+  write_entry(KEYS[number], entry, answered, least)
   local lock = KEYS[count + number]
   if lock ~= '' and redis.call('GET', lock) == me then redis.call('DEL', lock) end
 end
@@ -108,121 +108,123 @@ return 1
 """
 )
 
-_HOLD = (
+_BACK_OFF = (
     _COMMON
     + """
 local until_, now, me = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
 local pace, holds, least = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
-local entry = entry_of(KEYS[1])
-entry.rest = math.max(entry.rest, until_)
+local entry = read_entry(KEYS[1])
+entry.backoff = math.max(entry.backoff, until_)
 if entry.owner == me or entry.pace_until <= now or entry.pace <= pace then
   entry.pace, entry.owner = pace, me
   entry.pace_until = math.max(until_, now) + holds + 2 * pace
 end
-keep(KEYS[1], entry, now, least)
+write_entry(KEYS[1], entry, now, least)
 return 1
 """
 )
 
 
-class RedisTurns:
+class RedisRateLimiter:
     """`SharedTurns` in Redis. Needs no clock of the server: everyone hands in the time that they agree on."""
 
     def __init__(
         self,
-        reach: Reach,
+        connection: BestEffortRedis,
         worker_id: str,
         workers: Callable[[], int],
-        company: Callable[[], Company] | None = None,
+        peers: Callable[[], Peers] | None = None,
     ) -> None:
         """`workers` tells how many share the turns, as far as was last known; 0: too little is known to say.
-        `company` tells what is known of them besides, through the ledger they share; None: they share none.
+        `peers` tells what is known of them besides, through the database they share; None: they share none.
         """
-        self._reach = reach
+        self._connection = connection
         self._worker_id = worker_id
         self._workers = workers
-        self._company: Callable[[], Company | None] = company or (lambda: None)
-        self._own = LocalTurns()
-        self._has_asked = False
+        self._peers: Callable[[], Peers | None] = peers or (lambda: None)
+        self._local_limiter = ProcessRateLimiter()
+        self._has_answered = False
         """Redis has given us an answer before: when it knows of no turn at all, it has forgotten them."""
-        self._scripts = {name: reach.client.register_script(text) for name, text in _SCRIPTS.items()}
+        self._scripts = {name: connection.client.register_script(text) for name, text in _SCRIPTS.items()}
 
-    async def take(self, turns: Sequence[Turn], now: float) -> float:
-        paced = [turn for turn in turns if turn.pace_seconds > 0]
+    async def acquire(self, permits: Sequence[Permit], now: float) -> float:
+        paced = [permit for permit in permits if permit.pace_seconds > 0]
         if not paced:
             return now
-        if self._is_settling(now) and (again := self._own.take(self._slowed(paced), now)) > now:
+        if self._is_settling(now) and (again := self._local_limiter.acquire(self._slow_permits(paced), now)) > now:
             return again
-        arguments = [part for turn in paced for part in (repr(turn.pace_seconds), repr(turn.busy_seconds))]
-        told = await self._run(
-            "take",
-            [*_names(paced), keys.TURNS_SINCE],
+        arguments = [part for permit in paced for part in (repr(permit.pace_seconds), repr(permit.busy_seconds))]
+        told = await self._run_script(
+            "acquire",
+            [*_redis_keys(paced), keys.RATE_LIMITS_SINCE],
             [
-                repr(now), self._worker_id, AGAIN_SECONDS, keys.TURN_SECONDS, int(self._has_asked),
-                repr(limiter_shares.together(self._company(), now)), *arguments,
+                repr(now), self._worker_id, MIN_RETRY_SECONDS, keys.PERMIT_SECONDS, int(self._has_answered),
+                repr(limiter_shares.connected_pace_factor(self._peers(), now)), *arguments,
             ],
         )  # fmt: skip
         if told is None:
-            return self._take_here(paced, now)
-        self._has_asked = True
+            return self._acquire_locally(paced, now)
+        self._has_answered = True
         again = float(told)
         if again > now:
             return again
         # Known here too, should Redis go away before it has passed.
-        self._own.take(self._slowed(paced), now)
+        self._local_limiter.acquire(self._slow_permits(paced), now)
         return now
 
-    async def end(self, turns: Sequence[Turn], answered_at: float) -> None:
-        held = [turn for turn in turns if turn.pace_seconds > 0 and turn.busy_seconds > 0]
+    async def release(self, permits: Sequence[Permit], answered_at: float) -> None:
+        held = [permit for permit in permits if permit.pace_seconds > 0 and permit.busy_seconds > 0]
         if not held:
             return
-        paces = [repr(turn.pace_seconds) for turn in held]
-        self._own.end(self._slowed(held), answered_at)
-        slower = repr(limiter_shares.together(self._company(), answered_at))
-        await self._run("end", _names(held), [repr(answered_at), self._worker_id, keys.TURN_SECONDS, slower, *paces])
+        paces = [repr(permit.pace_seconds) for permit in held]
+        self._local_limiter.release(self._slow_permits(held), answered_at)
+        slower = repr(limiter_shares.connected_pace_factor(self._peers(), answered_at))
+        await self._run_script(
+            "release", _redis_keys(held), [repr(answered_at), self._worker_id, keys.PERMIT_SECONDS, slower, *paces]
+        )
 
-    async def hold(self, key: str, until: float, now: float, pace_seconds: float = 0.0) -> None:
-        self._own.hold(key, until, now, pace_seconds)
-        await self._run(
-            "hold",
-            [keys.turn(key)],
-            [repr(until), repr(now), self._worker_id, repr(pace_seconds), PACE_HOLDS_SECONDS, keys.TURN_SECONDS],
+    async def back_off(self, key: str, until: float, now: float, pace_seconds: float = 0.0) -> None:
+        self._local_limiter.back_off(key, until, now, pace_seconds)
+        await self._run_script(
+            "back_off",
+            [keys.rate_limit(key)],
+            [repr(until), repr(now), self._worker_id, repr(pace_seconds), PACE_TTL_SECONDS, keys.PERMIT_SECONDS],
         )
 
     async def close(self) -> None:
-        self._own.close()
+        self._local_limiter.close()
 
-    async def _run(self, name: str, names: list[str], arguments: list[Any]) -> Any:
+    async def _run_script(self, name: str, names: list[str], arguments: list[Any]) -> Any:
         script = self._scripts[name]
 
         def ask(redis: Redis) -> Awaitable[Any]:
             return cast(Awaitable[Any], script(keys=names, args=arguments, client=redis))
 
-        return await self._reach.call(ask)
+        return await self._connection.call(ask)
 
     def _is_settling(self, now: float) -> bool:
         """Redis was away a moment ago, and others may not know yet that it is back: they give out turns themselves."""
-        returned_at = self._reach.returned_at
-        return not self._reach.is_away and returned_at is not None and now < returned_at + SETTLE_SECONDS
+        returned_at = self._connection.returned_at
+        return not self._connection.is_unavailable and returned_at is not None and now < returned_at + SETTLE_SECONDS
 
-    def _take_here(self, turns: Sequence[Turn], now: float) -> float:
+    def _acquire_locally(self, permits: Sequence[Permit], now: float) -> float:
         """We are cut off: at a pace that stays right whoever else is, once the others know."""
-        alone_from = limiter_shares.alone_from(self._company(), now)
+        alone_from = limiter_shares.isolated_start_at(self._peers(), now)
         if not self._workers() or alone_from == math.inf:
-            return now + REST_SECONDS  # at what pace, nobody knows
-        slow = self._slowed(turns)
+            return now + RETRY_SECONDS  # at what pace, nobody knows
+        slow = self._slow_permits(permits)
         # What others did just before, nobody can say now: a whole pace of silence first.
-        silent_until = max(alone_from, self._reach.away_since + max(turn.pace_seconds for turn in slow))
-        return silent_until if now < silent_until else self._own.take(slow, now)
+        silent_until = max(alone_from, self._connection.unavailable_since + max(permit.pace_seconds for permit in slow))
+        return silent_until if now < silent_until else self._local_limiter.acquire(slow, now)
 
-    def _slowed(self, turns: Sequence[Turn]) -> list[Turn]:
+    def _slow_permits(self, permits: Sequence[Permit]) -> list[Permit]:
         """As one who is cut off takes them."""
-        slower = max(limiter_shares.alone(self._workers(), self._company()), 1)
-        return [msgspec.structs.replace(turn, pace_seconds=turn.pace_seconds * slower) for turn in turns]
+        slower = max(limiter_shares.isolated_pace_factor(self._workers(), self._peers()), 1)
+        return [msgspec.structs.replace(permit, pace_seconds=permit.pace_seconds * slower) for permit in permits]
 
 
-def _names(turns: Sequence[Turn]) -> list[str]:
-    return [*(keys.turn(turn.key) for turn in turns), *(keys.lock(turn.key) for turn in turns)]
+def _redis_keys(permits: Sequence[Permit]) -> list[str]:
+    return [*(keys.rate_limit(permit.key) for permit in permits), *(keys.lock(permit.key) for permit in permits)]
 
 
-_SCRIPTS = {"take": _TAKE, "end": _END, "hold": _HOLD}
+_SCRIPTS = {"acquire": _ACQUIRE, "release": _RELEASE, "back_off": _BACK_OFF}

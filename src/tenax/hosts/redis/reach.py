@@ -9,9 +9,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tenax.clock import Clock
-from tenax.errors import ConfigError, ServerAway
+from tenax.errors import ConfigError, ServerUnavailable
 from tenax.logs import logger
-from tenax.runtime.cancellation import heeding_cancel
+from tenax.runtime.cancellation import preserve_cancellation
 from tenax.text.masking import mask_server_url, mask_text
 
 if TYPE_CHECKING:
@@ -21,79 +21,83 @@ log = logger(__name__)
 
 T = TypeVar("T")
 
-FAILURES = 5
+MAX_FAILURES = 5
 """Calls in a row that fail before Redis is left alone for a while."""
-REST_SECONDS = 10.0
+RETRY_SECONDS = 10.0
 CALL_SECONDS = 2.0
 """A call that takes longer has failed; a visit waits for no more than this."""
 OPEN_SECONDS = 5.0
 CONNECTIONS = 64
 CLOCK_SAMPLES = 8
-TURNS_HERE = "turns are given out here, slower"
+LOCAL_LIMITS = "turns are given out here, slower"
 
 
-class Reach:
+class BestEffortRedis:
     """One Redis. `call` gives None while it is away; nothing is raised."""
 
-    def __init__(self, url: str, clock: Clock, call_seconds: float = CALL_SECONDS, without: str = TURNS_HERE) -> None:
-        """`without`: what happens while it is away, for the log; empty: somebody else says that it is."""
+    def __init__(
+        self, url: str, clock: Clock, call_seconds: float = CALL_SECONDS, fallback_note: str = LOCAL_LIMITS
+    ) -> None:
+        """`fallback_note`: what happens while it is away, for the log; empty: somebody else says that it is."""
         self.url = url
-        self._without = without
+        self._fallback_note = fallback_note
         self._clock = clock
         self._call_seconds = call_seconds
         self._failures = 0
-        self._rests_until = 0.0
-        self._is_away = False
-        self.away_since = 0.0
+        self._retry_at = 0.0
+        self._is_unavailable = False
+        self.unavailable_since = 0.0
         """When it was last noticed to be away."""
         self.returned_at: float | None = None
         """When it was last noticed to be back, if it ever was away."""
-        self._is_tried = False
+        self._is_probing = False
         """Somebody is finding out whether it is back; until then nobody else waits for it."""
-        self._on_return: list[Callable[[], Awaitable[None]]] = []
-        self.client: Redis = _client(url, call_seconds)
+        self._return_callbacks: list[Callable[[], Awaitable[None]]] = []
+        self.client: Redis = _make_client(url, call_seconds)
 
     @classmethod
-    async def open(cls, url: str, clock: Clock, call_seconds: float = CALL_SECONDS, without: str = TURNS_HERE) -> Reach:
-        """Raises `ServerAway` when it does not answer, and another `ConfigError` when waiting would not help."""
-        reach = cls(url, clock, call_seconds, without)
+    async def open(
+        cls, url: str, clock: Clock, call_seconds: float = CALL_SECONDS, fallback_note: str = LOCAL_LIMITS
+    ) -> BestEffortRedis:
+        """Raises `ServerUnavailable` when it does not answer, and another `ConfigError` when waiting would not help."""
+        reach = cls(url, clock, call_seconds, fallback_note)
         try:
-            await reach._check()
+            await reach._ping()
         except BaseException:
             await reach.close()
             raise
         return reach
 
     @property
-    def is_away(self) -> bool:
-        return self._is_away
+    def is_unavailable(self) -> bool:
+        return self._is_unavailable
 
-    def on_return(self, told: Callable[[], Awaitable[None]]) -> None:
+    def on_return(self, callback: Callable[[], Awaitable[None]]) -> None:
         """Called each time Redis is back, before anything else is asked of it."""
-        self._on_return.append(told)
+        self._return_callbacks.append(callback)
 
     async def call(self, ask: Callable[[Redis], Awaitable[T]]) -> T | None:
         """What Redis answers; None when it is away, or is left alone for a while because it was."""
-        if self._clock.now() < self._rests_until or self._is_tried:
+        if self._clock.now() < self._retry_at or self._is_probing:
             return None
         from redis.exceptions import RedisError
 
-        self._is_tried = self._failures >= FAILURES
+        self._is_probing = self._failures >= MAX_FAILURES
         try:
-            with heeding_cancel():
+            with preserve_cancellation():
                 async with asyncio.timeout(self._call_seconds):
                     answer = await ask(self.client)
         except (RedisError, OSError, TimeoutError) as error:
-            self._failed(error)
+            self._on_failure(error)
             return None
         finally:
-            self._is_tried = False
+            self._is_probing = False
         self._failures = 0
-        if self._is_away:
-            await self._returned()
+        if self._is_unavailable:
+            await self._on_available()
         return answer
 
-    async def ahead_seconds(self) -> float | None:
+    async def clock_offset_seconds(self) -> float | None:
         """How far the server's clock is ahead of ours; None when it does not say.
 
         Workers that were told different times would ask hosts too early: of several answers the quickest is right.
@@ -113,12 +117,12 @@ class Reach:
         with suppress(RedisError, OSError):  # it may not even take a goodbye
             await self.client.aclose()
 
-    async def _check(self) -> None:
+    async def _ping(self) -> None:
         from redis.exceptions import AuthenticationError, InvalidResponse, RedisError, ResponseError
 
         shown = mask_server_url(self.url, hides_user=True)
         try:
-            with heeding_cancel():
+            with preserve_cancellation():
                 async with asyncio.timeout(OPEN_SECONDS):
                     await self.client.ping()
         except AuthenticationError:
@@ -129,33 +133,35 @@ class Reach:
             raise ConfigError(f"what answers at {shown} is no Redis; check the address") from None
         except (RedisError, OSError, TimeoutError) as error:
             if isinstance(error.__context__, ssl.SSLCertVerificationError):
-                raise ConfigError(f"Redis at {shown} cannot be trusted: {_words(error)}") from None
-            raise ServerAway(f"Redis at {shown} does not answer: {_words(error)}; check the address") from None
+                raise ConfigError(f"Redis at {shown} cannot be trusted: {_error_text(error)}") from None
+            raise ServerUnavailable(
+                f"Redis at {shown} does not answer: {_error_text(error)}; check the address"
+            ) from None
 
-    def _failed(self, error: BaseException) -> None:
+    def _on_failure(self, error: BaseException) -> None:
         self._failures += 1
-        if self._failures >= FAILURES:
-            self._rests_until = self._clock.now() + REST_SECONDS
-        if not self._is_away:
-            self._is_away = True
-            self.away_since = self._clock.now()
-            if self._without:
+        if self._failures >= MAX_FAILURES:
+            self._retry_at = self._clock.now() + RETRY_SECONDS
+        if not self._is_unavailable:
+            self._is_unavailable = True
+            self.unavailable_since = self._clock.now()
+            if self._fallback_note:
                 log.warning(
-                    f"Redis is away; {self._without}",
+                    f"Redis is away; {self._fallback_note}",
                     redis=mask_server_url(self.url, hides_user=True),
-                    why=_words(error),
+                    why=_error_text(error),
                 )
 
-    async def _returned(self) -> None:
-        self._is_away = False
+    async def _on_available(self) -> None:
+        self._is_unavailable = False
         self.returned_at = self._clock.now()
-        if self._without:
+        if self._fallback_note:
             log.info("Redis is back", redis=mask_server_url(self.url, hides_user=True))
-        for told in self._on_return:
+        for told in self._return_callbacks:
             await told()
 
 
-def _client(url: str, call_seconds: float) -> Redis:
+def _make_client(url: str, call_seconds: float) -> Redis:
     try:
         from redis.asyncio import BlockingConnectionPool, Redis
         from redis.asyncio.retry import Retry
@@ -181,7 +187,7 @@ def _client(url: str, call_seconds: float) -> Redis:
         ) from None
 
 
-def _words(error: BaseException) -> str:
+def _error_text(error: BaseException) -> str:
     if isinstance(error, TimeoutError):
         return "no answer in time"
     return mask_text(str(error)).rstrip(".").rpartition(". ")[2] or type(error).__name__

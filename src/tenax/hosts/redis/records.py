@@ -10,28 +10,28 @@ import msgspec
 
 from tenax.hosts.records import MemoryHosts
 from tenax.hosts.redis import keys
-from tenax.hosts.redis.reach import Reach
+from tenax.hosts.redis.reach import BestEffortRedis
 from tenax.model import HostRecord, RobotsCopy
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis
 
-TRIES = 50
+MAX_TRIES = 50
 """Of a change that others keep overtaking; then the last word stands, which is never more than a pace wrong.
 
 Tried again at once: the answer to the last try has the newest version, and who waits has an old one for sure.
 """
-MOST_VERSIONS = 20_000
-_NOTHING = ("0", "")
+MAX_VERSIONS = 20_000
+_NO_VERSION = ("0", "")
 
 _encode = msgspec.json.Encoder().encode
 _decode_record = msgspec.json.Decoder(HostRecord).decode
 _decode_robots = msgspec.json.Decoder(RobotsCopy).decode
-_STATES = {"closed": "closed", "open": "open", "half_open": "half-open"}
+_BREAKER_STATES = {"closed": "closed", "open": "open", "half_open": "half-open"}
 
 # KEYS: circuit, robots copy, robots text, delay. ARGV: scheme, version we know, record, seconds to live, the breaker in
 # plain words (4); then our robots.txt, where the others have another: its mark, copy, text, delay, seconds to live (2).
-_KEEP = """
+_STORE = """
 local version = redis.call('HGET', KEYS[1], 'version:' .. ARGV[1]) or '0'
 if ARGV[2] ~= '' and version ~= ARGV[2] then
   local found = redis.call('HMGET', KEYS[1], 'record:' .. ARGV[1], 'robots:' .. ARGV[1])
@@ -56,16 +56,16 @@ return {newer}
 class RedisHosts:
     """`Hosts` that all workers share. What is in hand here stands in front, and in for it while Redis is away."""
 
-    def __init__(self, reach: Reach, near: MemoryHosts | None = None) -> None:
-        self._reach = reach
-        self._near = near if near is not None else MemoryHosts()
+    def __init__(self, connection: BestEffortRedis, local_hosts: MemoryHosts | None = None) -> None:
+        self._connection = connection
+        self._local_hosts = local_hosts if local_hosts is not None else MemoryHosts()
         self._versions: dict[str, tuple[str, str]] = {}
         """Of hosts, what we know the others to have: the version of the record, and the mark of the robots.txt."""
-        self._keep = reach.client.register_script(_KEEP)
-        reach.on_return(self._bring_up_to_date)
+        self._store_script = connection.client.register_script(_STORE)
+        connection.on_return(self._forget_versions)
 
-    async def adopt(self, record: HostRecord) -> HostRecord:
-        near = self._near.adopt(record)
+    async def acquire(self, record: HostRecord) -> HostRecord:
+        near = self._local_hosts.acquire(record)
         shared = await self._read(record.origin)
         if shared is None:
             return near
@@ -75,31 +75,31 @@ class RedisHosts:
             return near
         if shared.robots is None and near.robots is not None:
             shared = msgspec.structs.replace(shared, robots=near.robots)
-        self._near.put(shared)
+        self._local_hosts.put(shared)
         return shared
 
     def get(self, origin: str) -> HostRecord | None:
-        return self._near.get(origin)
+        return self._local_hosts.get(origin)
 
-    async def learn(self, origin: str, fallback: HostRecord, rule: Callable[[HostRecord], HostRecord]) -> HostRecord:
-        before = self._near.get(origin) or fallback
+    async def update(self, origin: str, fallback: HostRecord, rule: Callable[[HostRecord], HostRecord]) -> HostRecord:
+        before = self._local_hosts.get(origin) or fallback
         after = rule(before)
-        for number in range(TRIES):
-            is_kept, newer = await self._kept(after, is_last_word=number == TRIES - 1)
+        for number in range(MAX_TRIES):
+            is_kept, newer = await self._try_store(after, is_forced=number == MAX_TRIES - 1)
             if is_kept:
                 break
             if newer is not None:
                 # Another worker has learned something meanwhile: what we saw happened to the host as it is now.
-                before = _newest(newer, before)
+                before = _newest_record(newer, before)
                 after = rule(before)
-        self._near.put(after)
+        self._local_hosts.put(after)
         return after
 
     def release(self, origin: str) -> None:
-        self._near.release(origin)
+        self._local_hosts.release(origin)
 
     async def _read(self, origin: str) -> HostRecord | None:
-        scheme = keys.scheme_of(origin)
+        scheme = keys.origin_scheme(origin)
 
         async def ask(redis: Redis) -> list[Any]:
             # In one step: the robots.txt is the one that the record was made with.
@@ -108,76 +108,85 @@ class RedisHosts:
                 asked.hget(keys.robots_copy(origin), scheme)
                 return await asked.execute()
 
-        told = await self._reach.call(ask)
+        told = await self._connection.call(ask)
         if told is None:
             return None
         (blob, version), robots_blob = told
-        record, robots = _decoded(blob, origin), _decoded_robots(robots_blob)
+        record, robots = _decode_host_record(blob, origin), _decode_robots_copy(robots_blob)
         # A record is forgotten sooner than its robots.txt, and the mark with it.
-        self._know(origin, version.decode() if version else "0", _mark(robots) if record is not None else "")
+        self._set_version(
+            origin, version.decode() if version else "0", _robots_fingerprint(robots) if record is not None else ""
+        )
         return msgspec.structs.replace(record, robots=robots) if record is not None else None
 
-    async def _kept(self, record: HostRecord, is_last_word: bool) -> tuple[bool, HostRecord | None]:
+    async def _try_store(self, record: HostRecord, is_forced: bool) -> tuple[bool, HostRecord | None]:
         """Whether Redis has it now, or is away; else the record that somebody else was faster with, if one is left."""
         origin = record.origin
         failed_at = str(int(record.recent_failures[-1] * 1000)) if record.recent_failures else ""
-        version, known_mark = self._versions.get(origin, _NOTHING)
+        version, known_mark = self._versions.get(origin, _NO_VERSION)
         names = [keys.circuit(origin), keys.robots_copy(origin), keys.robots_text(origin), keys.delay(origin)]
         arguments: list[str | bytes | int] = [
-            keys.scheme_of(origin),
-            "" if is_last_word else version,
+            keys.origin_scheme(origin),
+            "" if is_forced else version,
             _encode(msgspec.structs.replace(record, robots=None)),
             keys.RECORD_SECONDS,
-            _STATES[record.breaker],
+            _BREAKER_STATES[record.breaker],
             record.failures_in_a_row,
             record.probes_passed,
             failed_at,
-            *_robots_told(record, known_mark),
+            *_robots_arguments(record, known_mark),
         ]
 
         def ask(redis: Redis) -> Awaitable[Any]:
-            return cast(Awaitable[Any], self._keep(keys=names, args=arguments, client=redis))
+            return cast(Awaitable[Any], self._store_script(keys=names, args=arguments, client=redis))
 
-        told = await self._reach.call(ask)
+        told = await self._connection.call(ask)
         if told is None:
             return True, None
         if len(told) == 1:
-            self._know(origin, told[0].decode(), _mark(record.robots) or known_mark)
+            self._set_version(origin, told[0].decode(), _robots_fingerprint(record.robots) or known_mark)
             return True, None
         if told[2].decode() != known_mark:
             return False, await self._read(origin)
-        self._know(origin, told[0].decode(), known_mark)
+        self._set_version(origin, told[0].decode(), known_mark)
         # When nothing is there, it was flushed, or forgotten for its age: ours is what there is to know.
-        return False, _decoded(told[1], origin)
+        return False, _decode_host_record(told[1], origin)
 
-    async def _bring_up_to_date(self) -> None:
+    async def _forget_versions(self) -> None:
         """Redis is back: what was learned without it is told to the others, host by host as they are visited."""
         self._versions.clear()
 
-    def _know(self, origin: str, version: str, robots_mark: str) -> None:
+    def _set_version(self, origin: str, version: str, robots_fingerprint: str) -> None:
         self._versions.pop(origin, None)
-        self._versions[origin] = (version, robots_mark)
-        if len(self._versions) > MOST_VERSIONS:
+        self._versions[origin] = (version, robots_fingerprint)
+        if len(self._versions) > MAX_VERSIONS:
             del self._versions[next(iter(self._versions))]
 
 
-def _robots_told(record: HostRecord, known_mark: str) -> list[str | bytes | int]:
+def _robots_arguments(record: HostRecord, known_fingerprint: str) -> list[str | bytes | int]:
     """Our robots.txt as the others are told of it; nothing when they have it."""
     robots, delay = record.robots, record.crawl_delay_seconds
-    if robots is None or _mark(robots) == known_mark:
+    if robots is None or _robots_fingerprint(robots) == known_fingerprint:
         return []
     said = repr(delay) if delay is not None else ""
-    return [_mark(robots), _encode(robots), robots.text, said, keys.ROBOTS_COPY_SECONDS, keys.ROBOTS_TEXT_SECONDS]
+    return [
+        _robots_fingerprint(robots),
+        _encode(robots),
+        robots.text,
+        said,
+        keys.ROBOTS_COPY_SECONDS,
+        keys.ROBOTS_TEXT_SECONDS,
+    ]
 
 
-def _mark(robots: RobotsCopy | None) -> str:
+def _robots_fingerprint(robots: RobotsCopy | None) -> str:
     """Tells one copy of a robots.txt from another, and is short: there may be half a million characters in it."""
     if robots is None:
         return ""
     return f"{robots.verdict} {robots.fetched_at!r} {robots.expires_at!r} {crc32(robots.text.encode()):08x}"
 
 
-def _decoded(blob: bytes | None, origin: str) -> HostRecord | None:
+def _decode_host_record(blob: bytes | None, origin: str) -> HostRecord | None:
     if not blob:
         return None
     try:
@@ -187,14 +196,14 @@ def _decoded(blob: bytes | None, origin: str) -> HostRecord | None:
     return record if record.origin == origin else None
 
 
-def _decoded_robots(blob: bytes | None) -> RobotsCopy | None:
+def _decode_robots_copy(blob: bytes | None) -> RobotsCopy | None:
     try:
         return _decode_robots(blob) if blob else None
     except msgspec.MsgspecError:
         return None
 
 
-def _newest(theirs: HostRecord, ours: HostRecord) -> HostRecord:
+def _newest_record(theirs: HostRecord, ours: HostRecord) -> HostRecord:
     """Theirs, with our robots.txt where that did not change; ours when it was learned while Redis was away.
 
     `next_at` only ever grows, so the later one was written last.

@@ -11,59 +11,61 @@ from collections.abc import Callable
 from tenax.clock import Clock
 from tenax.hosts.records import MemoryHosts
 from tenax.hosts.redis import keys
-from tenax.hosts.redis.limiter import RedisTurns
+from tenax.hosts.redis.limiter import RedisRateLimiter
 from tenax.hosts.redis.presence import Presence
-from tenax.hosts.redis.reach import Reach
+from tenax.hosts.redis.reach import BestEffortRedis
 from tenax.hosts.redis.records import RedisHosts
-from tenax.model import Company
+from tenax.model import Peers
 
 
 class Sharing:
     """Made by `open`."""
 
-    def __init__(self, reach: Reach, clock: Clock, near: MemoryHosts, company: Callable[[], Company] | None) -> None:
+    def __init__(
+        self, connection: BestEffortRedis, clock: Clock, local_hosts: MemoryHosts, peers: Callable[[], Peers] | None
+    ) -> None:
         worker_id = f"{platform.node()}-{os.getpid()}-{secrets.token_hex(4)}"
-        self._reach = reach
-        self.presence = Presence(reach, worker_id, clock)
-        self.hosts = RedisHosts(reach, near)
-        self.turns = RedisTurns(reach, worker_id, lambda: self.presence.workers, company)
+        self._connection = connection
+        self.presence = Presence(connection, worker_id, clock)
+        self.hosts = RedisHosts(connection, local_hosts)
+        self.rate_limiter = RedisRateLimiter(connection, worker_id, lambda: self.presence.workers, peers)
 
     @classmethod
     async def open(
-        cls, url: str, clock: Clock, near: MemoryHosts, company: Callable[[], Company] | None = None
+        cls, url: str, clock: Clock, local_hosts: MemoryHosts, peers: Callable[[], Peers] | None = None
     ) -> Sharing:
-        """`company`: what the ledger tells of those who share it. Raises `ConfigError` when Redis cannot be used as it
+        """`peers`: what the database tells of those who share it. Raises `ConfigError` when Redis cannot be used as it
         is named."""
-        sharing = cls(await Reach.open(url, clock), clock, near, company)
-        await sharing.presence.beat(status="idle")
+        sharing = cls(await BestEffortRedis.open(url, clock), clock, local_hosts, peers)
+        await sharing.presence.send_heartbeat(status="idle")
         return sharing
 
     @property
     def is_cut_off(self) -> bool:
         """Redis did not answer when it was last asked."""
-        return self._reach.is_away
+        return self._connection.is_unavailable
 
-    async def ahead_seconds(self) -> float | None:
+    async def clock_offset_seconds(self) -> float | None:
         """How far the clock of Redis is ahead of the one we live by; None when it does not say."""
-        return await self._reach.ahead_seconds()
+        return await self._connection.clock_offset_seconds()
 
-    async def run(self, busy_with: Callable[[], str]) -> None:
-        """Give signs of life until it is cancelled; `busy_with` gives a URL that is being visited, or nothing."""
+    async def run(self, get_current_url: Callable[[], str]) -> None:
+        """Give signs of life until it is cancelled; `get_current_url` gives a URL that is being visited, or nothing."""
         while True:
-            url = busy_with()
-            await self.presence.beat(url, "active" if url else "idle")
+            url = get_current_url()
+            await self.presence.send_heartbeat(url, "active" if url else "idle")
             await asyncio.sleep(keys.HEARTBEAT_SECONDS)
 
     async def close(self) -> None:
-        await self.presence.beat(status="idle")  # what was counted since the last one
-        await self.presence.leave()
-        await self._reach.close()
+        await self.presence.send_heartbeat(status="idle")  # what was counted since the last one
+        await self.presence.unregister()
+        await self._connection.close()
 
 
-async def redis_offset(url: str, clock: Clock) -> float:
+async def redis_clock_offset(url: str, clock: Clock) -> float:
     """How far the clock of this Redis is ahead of ours, in seconds. Raises `ConfigError`."""
-    reach = await Reach.open(url, clock)
+    reach = await BestEffortRedis.open(url, clock)
     try:
-        return await reach.ahead_seconds() or 0.0
+        return await reach.clock_offset_seconds() or 0.0
     finally:
         await reach.close()

@@ -28,7 +28,7 @@ from enum import Enum
 from typing import NamedTuple, Protocol
 
 
-class Peeked(NamedTuple):
+class QueueWindow(NamedTuple):
     """A part of the queue, left where it is."""
 
     items: list[bytes]
@@ -36,92 +36,92 @@ class Peeked(NamedTuple):
     """Of the whole queue."""
 
 
-class Letter(NamedTuple):
+class DeadLetterItem(NamedTuple):
     """An item given up for good, and why, as JSON."""
 
     item: bytes
     reason: bytes
 
 
-class Sizes(NamedTuple):
+class QueueSizes(NamedTuple):
     queue: int
     dead_letters: int
 
 
-class Standing(Enum):
+class WorkerStatus(Enum):
     """What the server thinks of us."""
 
-    KNOWN = 0
-    FORGOTTEN = 1
+    REGISTERED = 0
+    UNKNOWN = 1
     """It lost its memory: we are new to it."""
-    GIVEN_UP = 2
+    EXPIRED = 2
     """We counted as dead, and what we held was given to others."""
 
 
 class Queue(Protocol):
     """The lists. Every call waits for as long as the server is away; each is one step there, whole or not at all."""
 
-    async def peek(self, first: int, most: int) -> Peeked:
+    async def peek(self, offset: int, limit: int) -> QueueWindow:
         """So many items of the queue, from this place on."""
 
-    async def take(self, first: int, most: int, items: Sequence[bytes]) -> list[bytes]:
+    async def take(self, offset: int, limit: int, items: Sequence[bytes]) -> list[bytes]:
         """Those of the items that are still among so many from this place on; they are ours now."""
 
-    async def wait(self, seconds: float) -> bool:
+    async def wait_for_items(self, seconds: float) -> bool:
         """True as soon as there is an item in the queue, where it stays; False after that time."""
 
     async def settle(
         self,
         done: Sequence[bytes] = (),
-        back: Sequence[bytes] = (),
-        dead: Sequence[Letter] = (),
-        front: Sequence[bytes] = (),
+        to_back: Sequence[bytes] = (),
+        dead_letters: Sequence[DeadLetterItem] = (),
+        to_front: Sequence[bytes] = (),
     ) -> None:
         """These are no longer ours: finished, at the end of the queue again, given up, or at its head in this order.
 
         Of those that are finished or given up, the attempts are forgotten.
         """
 
-    async def spend(self, item: bytes, attempts: int) -> None:
+    async def set_attempts(self, item: bytes, attempts: int) -> None:
         """It has spent so many attempts by now, whoever asks for it next."""
 
     async def attempts(self, items: Sequence[bytes]) -> list[int]:
         """How many attempts each of them has spent so far."""
 
-    async def store(self, pages: Sequence[tuple[str, bytes]]) -> None:
+    async def store_pages(self, pages: Sequence[tuple[str, bytes]]) -> None:
         """Keep these bodies under their keys, for as long as pages are kept."""
 
-    async def beat(self, url: str) -> Standing:
+    async def send_heartbeat(self, url: str) -> WorkerStatus:
         """A sign of life, with a URL that is being fetched; what became of us since the last one."""
 
-    async def hold(self, items: Sequence[bytes]) -> None:
+    async def restore_claims(self, items: Sequence[bytes]) -> None:
         """These are ours, though the server has forgotten it."""
 
-    async def recover(self) -> int:
+    async def recover_dead_workers(self) -> int:
         """What the dead held goes back to the head of the queue; how many items that were."""
 
     @property
-    def troubles(self) -> int:
+    def failure_count(self) -> int:
         """How often the server was away so far. What we asked for at such a moment may have happened all the same."""
 
-    async def ours(self) -> list[bytes]:
+    async def claimed_items(self) -> list[bytes]:
         """Everything that is ours by the server's account."""
 
-    async def sizes(self) -> Sizes: ...
+    async def sizes(self) -> QueueSizes: ...
 
-    async def leave(self) -> int:
+    async def unregister(self) -> int:
         """Whatever is ours goes back to the head of the queue, and we are gone; how many items that were."""
 
     async def close(self) -> None: ...
 
 
-class Log(Protocol):
+class EventLog(Protocol):
     """Where events go."""
 
-    async def tell(self, events: Sequence[tuple[bytes, bytes]]) -> None:
+    async def publish(self, events: Sequence[tuple[bytes, bytes]]) -> None:
         """These keys and values, in order; returns when every replica has them, however long that takes."""
 
     async def close(self) -> None: ...
 
 
-__all__ = ["Letter", "Log", "Peeked", "Queue", "Sizes", "Standing"]
+__all__ = ["DeadLetterItem", "EventLog", "Queue", "QueueSizes", "QueueWindow", "WorkerStatus"]

@@ -6,28 +6,28 @@ from heapq import heappop, heappush
 
 import msgspec
 
-from tenax.hosts.backoff import is_resting
-from tenax.hosts.rules import must_probe
+from tenax.hosts.backoff import is_backing_off
+from tenax.hosts.rules import should_probe
 from tenax.model import HostRecord
 
-PATIENCE_SECONDS = 1.0
+MIN_BACKOFF_SECONDS = 1.0
 """A host with a shorter rest keeps its URLs in hand; those of any other would keep others out of it."""
-MOST = 10_000
+MAX_HOSTS = 10_000
 """Hosts remembered. Of the others, the next URL that comes up finds out."""
-AGAIN_SECONDS = 5.0
+PROBE_RETRY_SECONDS = 5.0
 """A probe that could not be sent is tried again after this time."""
-FAILING_SECONDS = 3600.0
+FAILURE_TTL_SECONDS = 3600.0
 """So long after its last failure a host that nobody asked for since still counts as failing."""
 
 
-class Rests:
+class HostBackoffs:
     def __init__(self) -> None:
         self._records: dict[str, HostRecord] = {}
         self._ends: list[tuple[float, str]] = []
         """When rests end; one that was changed since stands in it once more."""
-        self._failing: dict[str, tuple[int, float]] = {}
+        self._failing_hosts: dict[str, tuple[int, float]] = {}
         """Hosts whose last answers were trouble: how many in a row, and when that was last heard of."""
-        self._said: dict[str, float] = {}
+        self._reported_until: dict[str, float] = {}
         """Until when a host is left alone, as far as a person was told."""
 
     def __len__(self) -> int:
@@ -39,45 +39,45 @@ class Rests:
     def get(self, origin: str) -> HostRecord | None:
         return self._records.get(origin)
 
-    def note(self, record: HostRecord, now: float, is_probed: bool = False) -> bool:
+    def update_host(self, record: HostRecord, now: float, is_probed: bool = False) -> bool:
         """What is known of this host by now; True when it must be left alone."""
-        self._count(record, now)
-        is_down = must_probe(record)
-        if not is_down and not (is_resting(record, now) and record.next_at > now + PATIENCE_SECONDS):
+        self._count_failures(record, now)
+        is_down = should_probe(record)
+        if not is_down and not (is_backing_off(record, now) and record.next_at > now + MIN_BACKOFF_SECONDS):
             self._records.pop(record.origin, None)
             return False
-        if record.origin not in self._records and len(self._records) >= MOST:
+        if record.origin not in self._records and len(self._records) >= MAX_HOSTS:
             return True
         if is_probed and record.next_at <= now:
-            record = msgspec.structs.replace(record, next_at=now + AGAIN_SECONDS)
+            record = msgspec.structs.replace(record, next_at=now + PROBE_RETRY_SECONDS)
         known = self._records.get(record.origin)
         self._records[record.origin] = record
         if known is None or known.next_at != record.next_at or is_probed:
             heappush(self._ends, (record.next_at, record.origin))
         return True
 
-    def is_news(self, record: HostRecord, now: float) -> bool:
+    def should_report(self, record: HostRecord, now: float) -> bool:
         """Whether this host is left alone for longer than anybody was told; True once for each such time."""
-        if not is_resting(record, now) or self._said.get(record.origin, 0.0) >= record.next_at:
+        if not is_backing_off(record, now) or self._reported_until.get(record.origin, 0.0) >= record.next_at:
             return False
-        if len(self._said) >= MOST:
-            self._said = {origin: until for origin, until in self._said.items() if until > now}
-        self._said[record.origin] = record.next_at
+        if len(self._reported_until) >= MAX_HOSTS:
+            self._reported_until = {origin: until for origin, until in self._reported_until.items() if until > now}
+        self._reported_until[record.origin] = record.next_at
         return True
 
-    def most_failures(self, now: float) -> int:
+    def max_consecutive_failures(self, now: float) -> int:
         """In a row, of the host that has the most."""
-        failing = list(self._failing.values())
-        return max((count for count, at in failing if at > now - FAILING_SECONDS), default=0)
+        failing = list(self._failing_hosts.values())
+        return max((count for count, at in failing if at > now - FAILURE_TTL_SECONDS), default=0)
 
-    def _count(self, record: HostRecord, now: float) -> None:
-        self._failing.pop(record.origin, None)
+    def _count_failures(self, record: HostRecord, now: float) -> None:
+        self._failing_hosts.pop(record.origin, None)
         if record.failures_in_a_row:
-            self._failing[record.origin] = (record.failures_in_a_row, now)
-            if len(self._failing) > MOST:
-                del self._failing[next(iter(self._failing))]
+            self._failing_hosts[record.origin] = (record.failures_in_a_row, now)
+            if len(self._failing_hosts) > MAX_HOSTS:
+                del self._failing_hosts[next(iter(self._failing_hosts))]
 
-    def ended(self, now: float) -> list[HostRecord]:
+    def pop_due_probes(self, now: float) -> list[HostRecord]:
         """Hosts that were down and are to be probed now. Others whose rest is over are forgotten."""
         found = []
         while self._ends and self._ends[0][0] <= now:
@@ -85,13 +85,13 @@ class Rests:
             record = self._records.get(origin)
             if record is None or record.next_at != at:
                 continue
-            if must_probe(record):
+            if should_probe(record):
                 found.append(record)
             else:
                 del self._records[origin]
         return found
 
-    def next_end(self) -> float | None:
+    def next_end_at(self) -> float | None:
         while self._ends:
             at, origin = self._ends[0]
             record = self._records.get(origin)
@@ -100,5 +100,5 @@ class Rests:
             heappop(self._ends)
         return None
 
-    def down(self) -> list[HostRecord]:
-        return [record for record in list(self._records.values()) if must_probe(record)]
+    def down_hosts(self) -> list[HostRecord]:
+        return [record for record in list(self._records.values()) if should_probe(record)]

@@ -8,9 +8,8 @@ from typing import TypeAlias
 import msgspec
 
 from tenax.fetch import Response
-from tenax.fetch.answer import Answer
+from tenax.fetch.answer import FetchResult
 from tenax.model import (
-    Again,
     DeadLetter,
     Deferred,
     Failed,
@@ -20,11 +19,12 @@ from tenax.model import (
     Redirected,
     Refused,
     Rejected,
+    Reschedule,
     Value,
 )
-from tenax.services.page_fetcher.items import Item, elsewhere
+from tenax.services.page_fetcher.items import Item, redirect_item
 
-_encode = msgspec.json.Encoder().encode
+_encode_json = msgspec.json.Encoder().encode
 
 
 class Keep(Value, frozen=True):
@@ -66,16 +66,16 @@ class GiveUp(Value, frozen=True):
 Step: TypeAlias = Keep | Skip | Wait | PutBack | GiveUp
 
 
-def step_after(item: Item, answer: Answer, plan: Plan) -> Step:
+def next_step(item: Item, answer: FetchResult, plan: Plan) -> Step:
     """The next step after a visit that came to `answer`, by the plan that a crawl would have for it."""
     outcome, task = answer.outcome, item.task
     match outcome:
         case Fetched() if answer.response is not None:
             return Keep(answer.response)
-        case Redirected() if answer.elsewhere is not None:
-            there = answer.elsewhere
+        case Redirected() if answer.redirect_target is not None:
+            there = answer.redirect_target
             onward = msgspec.structs.replace(task, chain=there.chain)
-            return Wait(elsewhere(item, there.url, there.origin, onward), answer.answered_at)
+            return Wait(redirect_item(item, there.url, there.origin, onward), answer.answered_at)
         case Refused(why=why) if why.startswith("robots"):
             return Skip(why)
         case Refused(why=why):
@@ -84,18 +84,18 @@ def step_after(item: Item, answer: Answer, plan: Plan) -> Step:
             return PutBack(why)  # where its robots.txt failed it was not even asked for, and keeps its place
     status = outcome.status if isinstance(outcome, Failed) else answer.record.status
     match plan:
-        case Again(at=at, spends_attempt=spends, way=way):
-            again = msgspec.structs.replace(task, attempt=task.attempt + spends, way=way)
+        case Reschedule(at=at, spends_attempt=spends, transport=transport):
+            again = msgspec.structs.replace(task, attempt=task.attempt + spends, transport=transport)
             # One that failed goes behind the others of its host: when all of them fail, none is given up too soon.
-            place = 0 if spends else item.place
-            return Wait(msgspec.structs.replace(item, task=again, place=place), at, spends, _why(outcome))
+            place = 0 if spends else item.position
+            return Wait(msgspec.structs.replace(item, task=again, position=place), at, spends, _outcome_reason(outcome))
         case DeadLetter(cause=cause):
             return GiveUp(cause, status, task.attempt + 1)
         case _:
-            return GiveUp(_why(outcome), status, task.attempt + 1)
+            return GiveUp(_outcome_reason(outcome), status, task.attempt + 1)
 
 
-def _why(outcome: Outcome) -> str:
+def _outcome_reason(outcome: Outcome) -> str:
     return outcome.why if isinstance(outcome, (Failed, Rejected, Deferred)) else "no page"
 
 
@@ -108,6 +108,6 @@ class Reason(msgspec.Struct, frozen=True):
     failed_at: str
 
 
-def reason_of(why: str, status: int | None, attempts: int, now: float) -> bytes:
+def encode_reason(why: str, status: int | None, attempts: int, now: float) -> bytes:
     at = datetime.fromtimestamp(now, UTC).isoformat(timespec="seconds")
-    return _encode(Reason(why, status, attempts, at))
+    return _encode_json(Reason(why, status, attempts, at))

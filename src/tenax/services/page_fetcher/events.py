@@ -9,7 +9,7 @@ import msgspec
 
 from tenax.events.page_line import url_hash
 
-_encode = msgspec.json.Encoder().encode
+_encode_event = msgspec.json.Encoder().encode
 
 
 class WebpageEvent(msgspec.Struct, frozen=True):
@@ -29,7 +29,7 @@ class WebpageEvent(msgspec.Struct, frozen=True):
     """ISO 8601, UTC."""
 
 
-class Told(msgspec.Struct, frozen=True):
+class OutgoingPage(msgspec.Struct, frozen=True):
     """A page on its way out."""
 
     item: bytes
@@ -39,7 +39,9 @@ class Told(msgspec.Struct, frozen=True):
     event: bytes
 
 
-def told_of(item: bytes, url: str, status: int, content_type: str, body: bytes, fetched_at: float) -> Told:
+def build_outgoing_page(
+    item: bytes, url: str, status: int, content_type: str, body: bytes, fetched_at: float
+) -> OutgoingPage:
     """The URL must come without its user and password: it goes to strangers, and its keys are made from it."""
     name = url_hash(url)
     cache_key = f"webpage:{name}"
@@ -53,4 +55,4 @@ def told_of(item: bytes, url: str, status: int, content_type: str, body: bytes, 
         content_hash=sha256(body).hexdigest(),
         fetched_at=datetime.fromtimestamp(fetched_at, UTC).isoformat(timespec="milliseconds"),
     )
-    return Told(item, cache_key, body, name.encode(), _encode(event))
+    return OutgoingPage(item, cache_key, body, name.encode(), _encode_event(event))

@@ -14,32 +14,32 @@ import msgspec
 from tenax.clock import Clock
 from tenax.config import PageFetcherConfig, SiteConfig, Sites
 from tenax.errors import TenaxError
-from tenax.fetch.answer import Answer
-from tenax.fetch.body_budget import BodyBudget, Room
-from tenax.fetch.host_update import learned
+from tenax.fetch.answer import FetchResult
+from tenax.fetch.body_budget import BodyBudget, MemoryReservation
+from tenax.fetch.host_update import update_host
 from tenax.fetch.pipeline import Pipeline
-from tenax.fetch.retry import plan_for
+from tenax.fetch.retry import plan_task
 from tenax.hosts import Hosts
-from tenax.hosts.limiter.pace import HostTurns
-from tenax.hosts.rules import must_probe, pace_seconds
+from tenax.hosts.limiter.pace import HostPace
+from tenax.hosts.rules import pace_seconds, should_probe
 from tenax.logs import logger
 from tenax.model import Failed, FailureKind, HostRecord, Priority, Source, Task
-from tenax.runtime.cancellation import ended, unless_set
-from tenax.services.page_fetcher import Log, Queue
-from tenax.services.page_fetcher.backoff import Rests
-from tenax.services.page_fetcher.counters import Moment, PageFetcherNumbers
-from tenax.services.page_fetcher.disposition import GiveUp, Keep, PutBack, Skip, Step, Wait, step_after
-from tenax.services.page_fetcher.events import told_of
-from tenax.services.page_fetcher.in_flight import Holdings
+from tenax.runtime.cancellation import cancel_and_wait, run_until_set
+from tenax.services.page_fetcher import EventLog, Queue
+from tenax.services.page_fetcher.backoff import HostBackoffs
+from tenax.services.page_fetcher.counters import Gauges, PageFetcherMetrics
+from tenax.services.page_fetcher.disposition import GiveUp, Keep, PutBack, Skip, Step, Wait, next_step
+from tenax.services.page_fetcher.events import build_outgoing_page
+from tenax.services.page_fetcher.in_flight import InFlight
 from tenax.services.page_fetcher.items import Item
-from tenax.services.page_fetcher.maintenance import Upkeep
-from tenax.services.page_fetcher.scheduler import Hand
+from tenax.services.page_fetcher.maintenance import Maintenance
+from tenax.services.page_fetcher.scheduler import HostQueue
 from tenax.services.wait import Pause, pause
 
 log = logger(__name__)
 
-LONGEST_WAIT_SECONDS = 1.0
-LEAVE_SECONDS = 10.0
+MAX_WAIT_SECONDS = 1.0
+UNREGISTER_TIMEOUT_SECONDS = 10.0
 """At the end, a Redis that is away is waited for no longer."""
 
 
@@ -49,19 +49,19 @@ class PageFetcher:
     def __init__(
         self,
         queue: Queue,
-        events: Log,
+        events: EventLog,
         hosts: Hosts,
         pipeline: Pipeline,
         sites: Sites,
         clock: Clock,
         config: PageFetcherConfig,
-        share_of_a_host: int,
-        numbers: PageFetcherNumbers,
+        max_items_per_host: int,
+        metrics: PageFetcherMetrics,
         bodies: BodyBudget,
         pause: Pause = pause,
     ) -> None:
-        self.numbers = numbers
-        self.numbers.moment = self._moment
+        self.metrics = metrics
+        self.metrics.read_gauges = self._current_gauges
         self._queue = queue
         self._hosts = hosts
         self._pipeline = pipeline
@@ -70,15 +70,15 @@ class PageFetcher:
         self._config = config
         self._bodies = bodies
         self._pause = pause
-        self._hand = Hand(HostTurns(sites))
-        self._rests = Rests()
-        self.holdings = Holdings(
-            queue, events, hosts, self._hand, self._rests, clock, config, share_of_a_host, self.numbers
+        self._host_queue = HostQueue(HostPace(sites))
+        self._backoffs = HostBackoffs()
+        self.in_flight_items = InFlight(
+            queue, events, hosts, self._host_queue, self._backoffs, clock, config, max_items_per_host, self.metrics
         )
-        self._upkeep = Upkeep(queue, self.holdings, config, self.numbers, clock)
+        self._maintenance = Maintenance(queue, self.in_flight_items, config, self.metrics, clock)
         self._visits: dict[asyncio.Task[None], str] = {}
-        self._probing: set[str] = set()
-        self._stopping = asyncio.Event()
+        self._probing_hosts: set[str] = set()
+        self._stop_requested = asyncio.Event()
         self._error: BaseException | None = None
         """What a person must hear of; it ends the run."""
 
@@ -88,200 +88,202 @@ class PageFetcher:
 
     def stop(self) -> None:
         """Take no more; what is in flight is finished, within the grace."""
-        self._stopping.set()
-        self.holdings.news.set()
+        self._stop_requested.set()
+        self.in_flight_items.wakeup.set()
 
     async def run(self) -> None:
         """Until stopped; by then everything that was taken is settled, or in the queue again, if Redis answers."""
-        await unless_set(self._stopping, self._upkeep.recover())
+        await run_until_set(self._stop_requested, self._maintenance.recover())
         filling, *jobs = [
             asyncio.ensure_future(job)
             for job in (
-                self.holdings.fill(),
-                self._visit_what_is_due(),
-                self.holdings.outlet.run(),
-                self._upkeep.run(lambda: next(iter(self._visits.values()), "")),
+                self.in_flight_items.fill_from_queue(),
+                self._visit_due_items(),
+                self.in_flight_items.publisher.run(),
+                self._maintenance.run(lambda: next(iter(self._visits.values()), "")),
             )
         ]
         try:
             await asyncio.wait([filling, *jobs], return_when=asyncio.FIRST_COMPLETED)
-            await ended(filling)
-            await self._finish()
+            await cancel_and_wait(filling)
+            await self._drain()
         finally:
-            await ended(filling, *jobs, *self._visits)
+            await cancel_and_wait(filling, *jobs, *self._visits)
         errors = [self._error, *(job.exception() for job in [filling, *jobs] if job.done() and not job.cancelled())]
         if error := next(filter(None, errors), None):
             raise error
-        await self._leave()
+        await self._unregister()
 
-    async def _leave(self) -> None:
+    async def _unregister(self) -> None:
         try:
-            async with asyncio.timeout(LEAVE_SECONDS):
-                count = await self._queue.leave()
+            async with asyncio.timeout(UNREGISTER_TIMEOUT_SECONDS):
+                count = await self._queue.unregister()
         except TimeoutError:
             log.warning("Redis is away: what is held goes back when this page-fetcher counts as dead")
         else:
             log.info("page-fetcher stopped", given_back=count)
 
-    async def _finish(self) -> None:
+    async def _drain(self) -> None:
         """What is in flight may end, and what was fetched may go out, within the grace."""
         with suppress(TimeoutError):
             async with asyncio.timeout(self._config.grace_seconds):
                 while self._visits:
                     await asyncio.wait(self._visits)
-                await self.holdings.outlet.empty()
+                await self.in_flight_items.publisher.wait_until_empty()
 
-    async def _visit_what_is_due(self) -> None:
-        news = self.holdings.news
-        while not self._stopping.is_set():
+    async def _visit_due_items(self) -> None:
+        news = self.in_flight_items.wakeup
+        while not self._stop_requested.is_set():
             news.clear()
             now = self._clock.now()
-            while len(self._visits) < self._most_at_once and (item := self._hand.take(now)) is not None:
-                self._begin(self._visit(item), item.url)
-            resting = len(self._rests)
-            for record in self._rests.ended(now):
-                self._probing.add(record.origin)
-                self._begin(self._probe(record), record.origin)
-            if len(self._rests) < resting:
-                self.holdings.has_room.set()
+            while len(self._visits) < self._max_concurrency and (item := self._host_queue.take(now)) is not None:
+                self._start_task(self._visit(item), item.url)
+            resting = len(self._backoffs)
+            for record in self._backoffs.pop_due_probes(now):
+                self._probing_hosts.add(record.origin)
+                self._start_task(self._probe(record), record.origin)
+            if len(self._backoffs) < resting:
+                self.in_flight_items.has_room.set()
             if not news.is_set():
                 await self._pause(news, self._seconds_to_next(now))
 
-    def _begin(self, work: Coroutine[Any, Any, None], what: str) -> None:
+    def _start_task(self, work: Coroutine[Any, Any, None], label: str) -> None:
         task = asyncio.ensure_future(work)
-        self._visits[task] = what
-        task.add_done_callback(self._end)
+        self._visits[task] = label
+        task.add_done_callback(self._on_task_done)
 
-    def _end(self, task: asyncio.Task[None]) -> None:
+    def _on_task_done(self, task: asyncio.Task[None]) -> None:
         del self._visits[task]
         if not task.cancelled() and (error := task.exception()) is not None:
             self._error = self._error or error
-            self._stopping.set()
-        self.holdings.news.set()
-        self.holdings.has_room.set()
+            self._stop_requested.set()
+        self.in_flight_items.wakeup.set()
+        self.in_flight_items.has_room.set()
 
     def _seconds_to_next(self, now: float) -> float:
-        turn = self._hand.next_turn() if len(self._visits) < self._most_at_once else None
-        times = [at for at in (turn, self._rests.next_end()) if at is not None]
-        return max(min(times) - now, 0.0) if times else LONGEST_WAIT_SECONDS
+        turn = self._host_queue.next_due_at() if len(self._visits) < self._max_concurrency else None
+        times = [at for at in (turn, self._backoffs.next_end_at()) if at is not None]
+        return max(min(times) - now, 0.0) if times else MAX_WAIT_SECONDS
 
     @property
-    def _most_at_once(self) -> int:
-        return min(self._config.concurrency, self._pipeline.most_at_once)
+    def _max_concurrency(self) -> int:
+        return min(self._config.concurrency, self._pipeline.max_concurrent_visits)
 
     # -- one visit ------------------------------------------------------------------------------------------
 
     async def _visit(self, item: Item) -> None:
-        room = self._bodies.room()
+        room = self._bodies.open_reservation()
         step: Step | None = None
         try:
-            step = await self._visited(item, room)
-            await self._take_step(item, step, room)
+            step = await self._attempt_visit(item, room)
+            await self._apply_step(item, step, room)
         finally:
             if not isinstance(step, Keep):  # else it goes on its way out with the page
                 room.close()
 
-    async def _visited(self, item: Item, room: Room) -> Step:
+    async def _attempt_visit(self, item: Item, room: MemoryReservation) -> Step:
         """One attempt. Whatever goes wrong in here becomes a step: no page may stop the loop."""
         origin = item.task.origin
-        site = self._sites.of_origin(origin)
+        site = self._sites.for_origin(origin)
         record = HostRecord(origin=origin, domain=item.host)
         try:
-            record = await self._hosts.adopt(record)
+            record = await self._hosts.acquire(record)
             try:
-                answer = await self._pipeline.fetch(item.task, record, room=room)
-                record = await self._learned(record, answer, site)
+                answer = await self._pipeline.fetch(item.task, record, reservation=room)
+                record = await self._update_host(record, answer, site)
             finally:
                 self._hosts.release(origin)
         except TenaxError:
             raise
         except Exception as error:
             log.exception("visit failed inside", url=item.url)
-            answer = Answer(Failed(f"{type(error).__name__} in Tenax itself", FailureKind.INTERNAL), self._clock.now())
+            answer = FetchResult(
+                Failed(f"{type(error).__name__} in Tenax itself", FailureKind.INTERNAL), self._clock.now()
+            )
             turn = answer.answered_at + pace_seconds(record, site.politeness)
             record = msgspec.structs.replace(record, next_at=max(record.next_at, turn))
         now = self._clock.now()
-        plan = plan_for(
-            answer.outcome, item.task, now, site, random.random(), record.next_at, self._pipeline.ways, answer.way
+        plan = plan_task(
+            answer.outcome, item.task, now, site, random.random(), record.next_at, self._pipeline.available_transports, answer.transport
         )  # fmt: skip
-        self._say(record, now)
-        self.holdings.landed(record, now)
-        return step_after(item, answer, plan)
+        self._log_backoff(record, now)
+        self.in_flight_items.on_visit_end(record, now)
+        return next_step(item, answer, plan)
 
-    async def _learned(self, known: HostRecord, answer: Answer, site: SiteConfig) -> HostRecord:
-        now, jitter, ways = self._clock.now(), random.random(), self._pipeline.ways
+    async def _update_host(self, known: HostRecord, answer: FetchResult, site: SiteConfig) -> HostRecord:
+        now, jitter, ways = self._clock.now(), random.random(), self._pipeline.available_transports
         before = known
 
         def rule(record: HostRecord) -> HostRecord:
             nonlocal before
             before = record
-            return learned(record, answer, answer.outcome, now, site, jitter, ways)
+            return update_host(record, answer, answer.outcome, now, site, jitter, ways)
 
-        record = await self._hosts.learn(known.origin, known, rule)
-        await self._pipeline.tell_others(record, site)
-        self._count(before, record, answer)
+        record = await self._hosts.update(known.origin, known, rule)
+        await self._pipeline.share_backoff(record, site)
+        self._count_host_change(before, record, answer)
         return record
 
-    def _say(self, record: HostRecord, now: float) -> None:
-        if self._rests.is_news(record, now):
+    def _log_backoff(self, record: HostRecord, now: float) -> None:
+        if self._backoffs.should_report(record, now):
             until = datetime.fromtimestamp(record.next_at, UTC).isoformat(timespec="seconds")
             seconds = round(record.next_at - now)
-            log.info("host backing off", host=record.origin, why=record.resting_why, until=until, seconds=seconds)
+            log.info("host backing off", host=record.origin, why=record.backoff_reason, until=until, seconds=seconds)
 
-    def _count(self, before: HostRecord, after: HostRecord, answer: Answer) -> None:
-        numbers = self.numbers
+    def _count_host_change(self, before: HostRecord, after: HostRecord, answer: FetchResult) -> None:
+        numbers = self.metrics
         if before.breaker == "closed" and after.breaker != "closed":
-            numbers.opened += 1
+            numbers.breakers_opened += 1
             seconds = round(after.next_at - answer.answered_at)
             log.warning("circuit open: a host appears to be down", host=after.origin, next_probe_seconds=seconds)
         elif before.breaker != "closed" and after.breaker == "closed":
-            numbers.closed += 1
+            numbers.breakers_closed += 1
             log.info("circuit closed: the host is back", host=after.origin)
         if answer.probe is not None:
             numbers.probes["success" if answer.probe.is_up else "failure"] += 1
         if answer.response is not None:
-            numbers.durations.note(answer.response.total_seconds)
+            numbers.durations.observe(answer.response.total_seconds)
 
-    async def _take_step(self, item: Item, step: Step, room: Room) -> None:
-        numbers, holdings = self.numbers, self.holdings
+    async def _apply_step(self, item: Item, step: Step, room: MemoryReservation) -> None:
+        numbers, in_flight = self.metrics, self.in_flight_items
         match step:
             case Keep(response=response):
-                numbers.content_bytes.note(len(response.body))
-                told = told_of(
+                numbers.content_bytes.observe(len(response.body))
+                told = build_outgoing_page(
                     item.raw, item.url, response.status, response.content_type, response.body, response.finished_at
                 )
-                await holdings.outlet.put(told, room)
+                await in_flight.publisher.publish_page(told, room)
             case Skip(why=why):
                 numbers.skipped += 1
                 log.info("skipped by robots.txt", url=item.url, why=why)
-                holdings.outlet.done(item.raw)
+                in_flight.publisher.mark_done(item.raw)
             case Wait(item=again, at=at, is_retry=is_retry, why=why):
                 if is_retry:
                     numbers.retries += 1
                     attempts = again.task.attempt
                     log.info("failed, will be tried again", url=item.url, why=why, attempts=attempts)
                     # Before it goes anywhere: whoever asks for it next must know.
-                    await self._queue.spend(item.raw, attempts)
-                holdings.wait(again, at)
+                    await self._queue.set_attempts(item.raw, attempts)
+                in_flight.schedule_item(again, at)
             case PutBack(why=why):
                 log.info("put back: its host is in trouble", url=item.url, why=why)
-                holdings.put_back([item.raw])
+                in_flight.requeue([item.raw])
             case GiveUp(why=why, status=status, attempts=attempts):
                 numbers.failed += 1
                 log.info("given up", url=item.url, why=why)
-                holdings.give_up(item.raw, why, status, attempts)
+                in_flight.add_dead_letter(item.raw, why, status, attempts)
 
     async def _probe(self, record: HostRecord) -> None:
         """Ask a host that was down, for none of its URLs in particular, whether it is back."""
         origin, now = record.origin, self._clock.now()
         try:
-            newest = await self._hosts.adopt(record)
+            newest = await self._hosts.acquire(record)
             try:
                 # Unless another fetcher has asked meanwhile: then its answer holds.
-                if must_probe(newest) and newest.next_at <= now:
+                if should_probe(newest) and newest.next_at <= now:
                     task = Task(f"{origin}/", origin, 0, Priority.HIGH, Source.SEED, None, now, now)
                     answer = await self._pipeline.fetch(task, newest)
-                    newest = await self._learned(newest, answer, self._sites.of_origin(origin))
+                    newest = await self._update_host(newest, answer, self._sites.for_origin(origin))
             finally:
                 self._hosts.release(origin)
         except TenaxError:
@@ -289,19 +291,19 @@ class PageFetcher:
         except Exception:
             log.exception("probe failed inside", host=origin)
             newest = record
-        self._probing.discard(origin)
+        self._probing_hosts.discard(origin)
         now = self._clock.now()
-        self._say(newest, now)
-        self._rests.note(newest, now, is_probed=True)
+        self._log_backoff(newest, now)
+        self._backoffs.update_host(newest, now, is_probed=True)
 
-    def _moment(self) -> Moment:
-        down = self._rests.down()
+    def _current_gauges(self) -> Gauges:
+        down = self._backoffs.down_hosts()
         state = 0
-        if self.holdings.is_closed and down:
-            state = 2 if self._probing else 1
-        return Moment(
-            in_hand=len(self.holdings),
+        if self.in_flight_items.is_blocked and down:
+            state = 2 if self._probing_hosts else 1
+        return Gauges(
+            in_flight=len(self.in_flight_items),
             breaker_state=state,
-            failures_in_a_row=self._rests.most_failures(self._clock.now()),
-            backoff_seconds=max((record.breaker_rest_seconds for record in down), default=0.0),
+            failures_in_a_row=self._backoffs.max_consecutive_failures(self._clock.now()),
+            backoff_seconds=max((record.breaker_backoff_seconds for record in down), default=0.0),
         )

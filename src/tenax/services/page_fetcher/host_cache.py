@@ -11,64 +11,64 @@ from tenax.clock import Clock
 from tenax.hosts import Hosts
 from tenax.model import HostRecord
 
-FRESH_SECONDS = 1.0
+CACHE_SECONDS = 1.0
 """So long what we hold of an unpaced host is believed, before the others are asked again."""
-MOST = 10_000
+MAX_HOSTS = 10_000
 
 
-class Near(Protocol):
+class LocalHosts(Protocol):
     """The records held in this process."""
 
-    def adopt(self, record: HostRecord) -> HostRecord: ...
+    def acquire(self, record: HostRecord) -> HostRecord: ...
 
     def get(self, origin: str) -> HostRecord | None: ...
 
     def put(self, record: HostRecord) -> None: ...
 
 
-class SparingHosts:
+class CachedHosts:
     """`Hosts` that ask the shared ones at every visit of a host with a pace, and seldom where the limit is lifted.
 
     There, a page that came teaches nothing that the next request depends on. A failure, a rest or a new robots.txt
     does, and is shared at once.
     """
 
-    def __init__(self, shared: Hosts, near: Near, clock: Clock, is_unpaced: Callable[[str], bool]) -> None:
-        """`near` is what stands in front of `shared`."""
+    def __init__(self, shared: Hosts, local_hosts: LocalHosts, clock: Clock, is_unpaced: Callable[[str], bool]) -> None:
+        """`local_hosts` is what stands in front of `shared`."""
         self._shared = shared
-        self._near = near
+        self._local_hosts = local_hosts
         self._clock = clock
         self._is_unpaced = is_unpaced
-        self._asked_at: dict[str, float] = {}
+        self._fetched_at: dict[str, float] = {}
 
-    async def adopt(self, record: HostRecord) -> HostRecord:
+    async def acquire(self, record: HostRecord) -> HostRecord:
         origin, now = record.origin, self._clock.now()
         if not self._is_unpaced(origin):
-            return await self._shared.adopt(record)
-        if now < self._asked_at.get(origin, 0.0) + FRESH_SECONDS:
-            return self._near.adopt(record)
-        if len(self._asked_at) >= MOST:
-            self._asked_at.clear()
-        self._asked_at[origin] = now
-        return await self._shared.adopt(record)
+            return await self._shared.acquire(record)
+        if now < self._fetched_at.get(origin, 0.0) + CACHE_SECONDS:
+            return self._local_hosts.acquire(record)
+        if len(self._fetched_at) >= MAX_HOSTS:
+            self._fetched_at.clear()
+        self._fetched_at[origin] = now
+        return await self._shared.acquire(record)
 
     def get(self, origin: str) -> HostRecord | None:
         return self._shared.get(origin)
 
-    async def learn(self, origin: str, fallback: HostRecord, rule: Callable[[HostRecord], HostRecord]) -> HostRecord:
+    async def update(self, origin: str, fallback: HostRecord, rule: Callable[[HostRecord], HostRecord]) -> HostRecord:
         if self._is_unpaced(origin):
-            before = self._near.get(origin) or fallback
+            before = self._local_hosts.get(origin) or fallback
             after = rule(before)
-            if is_nothing_new(before, after, self._clock.now()):
-                self._near.put(after)
+            if has_only_counter_changes(before, after, self._clock.now()):
+                self._local_hosts.put(after)
                 return after
-        return await self._shared.learn(origin, fallback, rule)
+        return await self._shared.update(origin, fallback, rule)
 
     def release(self, origin: str) -> None:
         self._shared.release(origin)
 
 
-def is_nothing_new(before: HostRecord, after: HostRecord, now: float) -> bool:
+def has_only_counter_changes(before: HostRecord, after: HostRecord, now: float) -> bool:
     """Whether only the counts of pages and of good answers have changed, and the host may be asked at once."""
     if after.next_at > now:
         return False
@@ -77,6 +77,6 @@ def is_nothing_new(before: HostRecord, after: HostRecord, now: float) -> bool:
         next_at=before.next_at,
         page_count=before.page_count,
         successes_in_a_row=before.successes_in_a_row,
-        resting_why=before.resting_why,
+        backoff_reason=before.backoff_reason,
     )
     return same == before

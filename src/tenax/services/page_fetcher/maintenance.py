@@ -8,59 +8,59 @@ from collections.abc import Callable
 from tenax.clock import Clock
 from tenax.config import PageFetcherConfig
 from tenax.logs import logger
-from tenax.services.page_fetcher import Queue, Standing
-from tenax.services.page_fetcher.counters import PageFetcherNumbers
-from tenax.services.page_fetcher.in_flight import Holdings
+from tenax.services.page_fetcher import Queue, WorkerStatus
+from tenax.services.page_fetcher.counters import PageFetcherMetrics
+from tenax.services.page_fetcher.in_flight import InFlight
 from tenax.services.wait import Pause, pause
 
 log = logger(__name__)
 
-RECOVER_SECONDS = 5.0
+RECOVER_INTERVAL_SECONDS = 5.0
 """So long after a fetcher counts as dead, at most, somebody notices it."""
-SIZES_SECONDS = 2.0
+SIZES_INTERVAL_SECONDS = 2.0
 
 
-class Upkeep:
+class Maintenance:
     def __init__(
         self,
         queue: Queue,
-        holdings: Holdings,
+        in_flight_items: InFlight,
         config: PageFetcherConfig,
-        numbers: PageFetcherNumbers,
+        metrics: PageFetcherMetrics,
         clock: Clock,
         pause: Pause = pause,
     ) -> None:
         self._queue = queue
-        self._holdings = holdings
+        self._in_flight_items = in_flight_items
         self._heartbeat_seconds = config.heartbeat_seconds
-        self._numbers = numbers
+        self._metrics = metrics
         self._clock = clock
         self._pause = pause
 
-    async def run(self, busy_with: Callable[[], str]) -> None:
-        """Until it is cancelled; `busy_with` gives a URL that is being fetched."""
+    async def run(self, current_url: Callable[[], str]) -> None:
+        """Until it is cancelled; `current_url` gives a URL that is being fetched."""
         beat_at = recover_at = 0.0
         never = asyncio.Event()
         while True:
             now = self._clock.now()
-            self._numbers.sizes = await self._queue.sizes()
+            self._metrics.sizes = await self._queue.sizes()
             if now >= beat_at:
                 beat_at = now + self._heartbeat_seconds
-                await self._beat(busy_with())
+                await self._send_heartbeat(current_url())
             if now >= recover_at:
-                recover_at = now + RECOVER_SECONDS
+                recover_at = now + RECOVER_INTERVAL_SECONDS
                 await self.recover()
-            await self._pause(never, min(SIZES_SECONDS, self._heartbeat_seconds))
+            await self._pause(never, min(SIZES_INTERVAL_SECONDS, self._heartbeat_seconds))
 
     async def recover(self) -> None:
-        count = await self._queue.recover()
+        count = await self._queue.recover_dead_workers()
         if count:
             log.warning("URLs of a page-fetcher that died went back to the queue", count=count)
 
-    async def _beat(self, url: str) -> None:
-        match await self._queue.beat(url):
-            case Standing.GIVEN_UP:
-                count = await self._holdings.drop()
+    async def _send_heartbeat(self, url: str) -> None:
+        match await self._queue.send_heartbeat(url):
+            case WorkerStatus.EXPIRED:
+                count = await self._in_flight_items.drop_items()
                 log.warning("this page-fetcher counted as dead: others have what it held", dropped=count)
-            case Standing.FORGOTTEN:
-                await self._holdings.reconcile()
+            case WorkerStatus.UNKNOWN:
+                await self._in_flight_items.reconcile()

@@ -72,14 +72,14 @@ end
 return 0
 """
 
-SPEND = """
+SET_ATTEMPTS = """
 -- attempts | item, how many it has spent, time to live
 redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
 redis.call('EXPIRE', KEYS[1], ARGV[3])
 return 1
 """
 
-BEAT = """
+HEARTBEAT = """
 -- worker, active workers, holders, tombstone | id, time to live, fields of the worker: our standing
 local before = redis.call('EXISTS', KEYS[1])
 local time = redis.call('TIME')
@@ -90,7 +90,7 @@ redis.call('SADD', KEYS[3], ARGV[1])
 return redis.call('DEL', KEYS[4]) == 1 and 2 or 1 - before
 """
 
-DEAD = """
+LIST_DEAD_WORKERS = """
 -- holders | the beginning of the key of a worker: those who hold something and give no sign of life
 local found = {}
 for _, name in ipairs(redis.call('SMEMBERS', KEYS[1])) do
@@ -111,7 +111,7 @@ redis.call('SREM', KEYS[5], ARGV[1])
 return count
 """
 
-LEAVE = """
+UNREGISTER = """
 -- queue, ours, worker, active workers, holders, settled | id
 for i = 4, 5 do redis.call('SCARD', KEYS[i]) end
 local count = redis.call('LLEN', KEYS[2])

@@ -6,40 +6,40 @@ from typing import TYPE_CHECKING, Any
 
 from tenax.config import PageFetcherConfig
 from tenax.hosts.redis import keys
-from tenax.services.page_fetcher.intake import Origins
+from tenax.services.page_fetcher.intake import OriginCache
 from tenax.services.page_fetcher.status import (
-    LOOKED_AT,
+    MAX_COUNTED_URLS,
     FetcherStatus,
     HostStatus,
     QueueStatus,
-    counted,
-    decoded,
+    count_by_host,
+    decode_host_record,
+    format_time,
     host_status,
-    in_order,
-    sentence_of,
-    written,
+    sort_hosts,
+    summarize_queue,
 )
-from tenax.services.redis_connection import RedisLink, closed, redis_at, said
+from tenax.services.redis_connection import RedisConnection, await_reply, close_clients, create_redis_client
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis
 
-KNOB = "page_fetcher.redis_url"
-MOST_HOSTS = 1000
+SETTING_NAME = "page_fetcher.redis_url"
+MAX_HOSTS = 1000
 """Hosts that are shown: those that are left alone first, then those with the most URLs."""
-_STEP = 1000
+_BATCH_SIZE = 1000
 
 
-async def queue_status(config: PageFetcherConfig) -> QueueStatus:
+async def read_queue_status(config: PageFetcherConfig) -> QueueStatus:
     """Raises `ConfigError` when Redis cannot be used as it is named, or does not answer."""
-    redis = redis_at(config.redis_url, KNOB)
+    redis = create_redis_client(config.redis_url, SETTING_NAME)
     try:
-        return await RedisLink(config.redis_url, KNOB).first(lambda: _read(redis, config))
+        return await RedisConnection(config.redis_url, SETTING_NAME).call_once(lambda: _read_status(redis, config))
     finally:
-        await closed(redis)
+        await close_clients(redis)
 
 
-async def _read(redis: Redis, config: PageFetcherConfig) -> QueueStatus:
+async def _read_status(redis: Redis, config: PageFetcherConfig) -> QueueStatus:
     queue = config.input_queue
     async with redis.pipeline(transaction=False) as pipe:
         pipe.time()
@@ -51,49 +51,49 @@ async def _read(redis: Redis, config: PageFetcherConfig) -> QueueStatus:
         told = await pipe.execute()
     (seconds, micros), length, dead, retried, activity, names = told
     now = seconds + micros / 1e6
-    fetchers = tuple([await _fetcher(redis, queue, name.decode()) for name in sorted(names)])
-    looked_at, hosts = await _hosts(redis, queue, now)
+    fetchers = tuple([await _fetcher_status(redis, queue, name.decode()) for name in sorted(names)])
+    looked_at, hosts = await _host_statuses(redis, queue, now)
     last = float(activity) if activity else None
     idle = max(now - last, 0.0) if last is not None else None
     return QueueStatus(
-        sentence=sentence_of(queue, length, looked_at, fetchers, hosts, idle),
+        summary=summarize_queue(queue, length, looked_at, fetchers, hosts, idle),
         queue=queue,
         queue_length=length,
-        looked_at=looked_at,
-        in_flight=sum(fetcher.held for fetcher in fetchers),
+        counted_urls=looked_at,
+        in_flight=sum(fetcher.in_flight for fetcher in fetchers),
         dead_letters=dead,
         retried=retried,
-        last_activity=written(last) if last is not None else None,
+        last_activity=format_time(last) if last is not None else None,
         fetchers=fetchers,
-        hosts=hosts[:MOST_HOSTS],
+        hosts=hosts[:MAX_HOSTS],
     )
 
 
-async def _fetcher(redis: Redis, queue: str, name: str) -> FetcherStatus:
+async def _fetcher_status(redis: Redis, queue: str, name: str) -> FetcherStatus:
     async with redis.pipeline(transaction=False) as pipe:
         pipe.llen(f"{queue}:processing:{name}")
         pipe.hmget(keys.worker(name), "lastHeartbeat", "currentUrl")
         held, (beat, url) = await pipe.execute()
-    at = written(int(beat) / 1000) if beat else None
+    at = format_time(int(beat) / 1000) if beat else None
     return FetcherStatus(name, beat is not None, held, at, url.decode("utf-8", "replace") if url else "")
 
 
-async def _hosts(redis: Redis, queue: str, now: float) -> tuple[int, tuple[HostStatus, ...]]:
+async def _host_statuses(redis: Redis, queue: str, now: float) -> tuple[int, tuple[HostStatus, ...]]:
     """How many items were looked at, and the hosts among them."""
-    origins, found, looked = Origins(), counted(()), 0
-    while looked < LOOKED_AT:
-        items: list[Any] = await said(redis.lrange(queue, looked, looked + _STEP - 1))
-        found.update(counted(map(origins.of, items)))
+    origins, found, looked = OriginCache(), count_by_host(()), 0
+    while looked < MAX_COUNTED_URLS:
+        items: list[Any] = await await_reply(redis.lrange(queue, looked, looked + _BATCH_SIZE - 1))
+        found.update(count_by_host(map(origins.find_origin, items)))
         looked += len(items)
-        if len(items) < _STEP:
+        if len(items) < _BATCH_SIZE:
             break
     # All of them: of one that was not looked at nobody could say that it is left alone.
     names, hosts = list(found), list[HostStatus]()
-    for first in range(0, len(names), _STEP):
+    for first in range(0, len(names), _BATCH_SIZE):
         async with redis.pipeline(transaction=False) as pipe:
-            for origin in names[first : first + _STEP]:
-                pipe.hget(keys.circuit(origin), f"record:{keys.scheme_of(origin)}")
+            for origin in names[first : first + _BATCH_SIZE]:
+                pipe.hget(keys.circuit(origin), f"record:{keys.origin_scheme(origin)}")
             blobs = await pipe.execute()
-        origins_of = zip(names[first : first + _STEP], blobs, strict=True)
-        hosts += [host_status(origin, found[origin], decoded(blob), now) for origin, blob in origins_of]
-    return looked, in_order(hosts)
+        origins_of = zip(names[first : first + _BATCH_SIZE], blobs, strict=True)
+        hosts += [host_status(origin, found[origin], decode_host_record(blob), now) for origin, blob in origins_of]
+    return looked, sort_hosts(hosts)

@@ -12,7 +12,7 @@ from tenax.model import HostRecord
 from tenax.services.page_fetcher.items import Item
 
 
-class Turns(Protocol):
+class PaceRules(Protocol):
     """The manners of hosts, as `tenax.hosts.limiter.pace` tells them."""
 
     def pace_seconds(self, host: HostRecord) -> float: ...
@@ -20,36 +20,36 @@ class Turns(Protocol):
     def connections(self, host: HostRecord, now: float) -> int: ...
 
 
-class _Place:
+class _HostItems:
     """One host and what is in hand of it."""
 
-    __slots__ = ("due", "in_flight", "later", "next_at", "record", "turn_at")
+    __slots__ = ("delayed", "due", "in_flight", "next_at", "record", "scheduled_at")
 
     def __init__(self, record: HostRecord) -> None:
         self.record = record
-        self.later: list[tuple[float, int, Item]] = []
+        self.delayed: list[tuple[float, int, Item]] = []
         """By the time from which each may be asked for."""
         self.due: list[tuple[int, Item]] = []
         """Those whose time has come, in the order they came: one that had to wait has kept its place."""
         self.in_flight = 0
         self.next_at = record.next_at
-        self.turn_at: float | None = None
+        self.scheduled_at: float | None = None
         """Its place in the heap; None when it stands in no queue."""
 
     @property
     def waiting(self) -> int:
-        return len(self.later) + len(self.due)
+        return len(self.delayed) + len(self.due)
 
 
-class Hand:
+class HostQueue:
     """Hosts in a heap by their next turn. Nothing here waits or asks the time."""
 
-    def __init__(self, turns: Turns) -> None:
-        self._turns = turns
-        self._places: dict[str, _Place] = {}
-        self._heap: list[tuple[float, int, _Place]] = []
-        self._tickets = count()
-        self._places_in_line = count(1)
+    def __init__(self, pace_rules: PaceRules) -> None:
+        self._pace_rules = pace_rules
+        self._hosts: dict[str, _HostItems] = {}
+        self._heap: list[tuple[float, int, _HostItems]] = []
+        self._sequence = count()
+        self._positions = count(1)
         self._size = 0
 
     def __len__(self) -> int:
@@ -57,84 +57,84 @@ class Hand:
         return self._size
 
     def count(self, origin: str) -> int:
-        place = self._places.get(origin)
+        place = self._hosts.get(origin)
         return place.waiting + place.in_flight if place is not None else 0
 
-    def add(self, item: Item, due: float, record: HostRecord | None = None) -> None:
+    def add(self, item: Item, due_at: float, record: HostRecord | None = None) -> None:
         """An item to be asked for from this time on; `record` is what is known of its host, if anything."""
         origin = item.task.origin
-        place = self._places.get(origin)
+        place = self._hosts.get(origin)
         if place is None:
-            place = self._places[origin] = _Place(record or HostRecord(origin=origin, domain=item.host))
-        item = self.placed(item)
-        heappush(place.later, (due, item.place, item))
+            place = self._hosts[origin] = _HostItems(record or HostRecord(origin=origin, domain=item.host))
+        item = self.assign_position(item)
+        heappush(place.delayed, (due_at, item.position, item))
         self._size += 1
-        self._put(place)
+        self._schedule(place)
 
-    def placed(self, item: Item) -> Item:
+    def assign_position(self, item: Item) -> Item:
         """The item with its place: behind all others, unless it has one."""
-        return item if item.place else msgspec.structs.replace(item, place=next(self._places_in_line))
+        return item if item.position else msgspec.structs.replace(item, position=next(self._positions))
 
     def take(self, now: float) -> Item | None:
         """The next item whose host has its turn; from now on it is in flight."""
         while self._heap and self._heap[0][0] <= now:
             turn_at, _, place = heappop(self._heap)
-            if place.turn_at != turn_at:
+            if place.scheduled_at != turn_at:
                 continue
-            place.turn_at = None
-            if not place.waiting or place.in_flight >= self._turns.connections(place.record, now):
+            place.scheduled_at = None
+            if not place.waiting or place.in_flight >= self._pace_rules.connections(place.record, now):
                 continue
-            while place.later and place.later[0][0] <= now:
-                _, number, item = heappop(place.later)
+            while place.delayed and place.delayed[0][0] <= now:
+                _, number, item = heappop(place.delayed)
                 heappush(place.due, (number, item))
             _, item = heappop(place.due)
             place.in_flight += 1
-            place.next_at = max(place.next_at, now + self._turns.pace_seconds(place.record))
-            self._put(place)
+            place.next_at = max(place.next_at, now + self._pace_rules.pace_seconds(place.record))
+            self._schedule(place)
             return item
         return None
 
-    def landed(self, origin: str, record: HostRecord) -> None:
+    def on_visit_end(self, origin: str, record: HostRecord) -> None:
         """An item in flight has come down: it is no longer in hand, unless it is added again."""
-        place = self._places[origin]
+        place = self._hosts[origin]
         place.in_flight -= 1
         self._size -= 1
         place.record = record
         place.next_at = max(place.next_at, record.next_at) if place.in_flight else record.next_at
-        self._put(place)
+        self._schedule(place)
 
-    def let_go(self, origin: str) -> list[Item]:
+    def remove_host(self, origin: str) -> list[Item]:
         """All that waits for this host, in its order; no longer in hand."""
-        place = self._places.get(origin)
+        place = self._hosts.get(origin)
         if place is None:
             return []
-        items = sorted([item for _, _, item in place.later] + [item for _, item in place.due], key=_place_of)
-        place.later, place.due = [], []
+        items = sorted([item for _, _, item in place.delayed] + [item for _, item in place.due], key=_item_position)
+        place.delayed, place.due = [], []
         self._size -= len(items)
-        self._put(place)
+        self._schedule(place)
         return items
 
-    def let_go_of_all(self) -> list[Item]:
-        return [item for origin in list(self._places) for item in self.let_go(origin)]
+    def remove_all(self) -> list[Item]:
+        return [item for origin in list(self._hosts) for item in self.remove_host(origin)]
 
-    def next_turn(self) -> float | None:
+    def next_due_at(self) -> float | None:
         """When the next item may be taken; None when none waits that could be."""
-        while self._heap and self._heap[0][2].turn_at != self._heap[0][0]:
+        while self._heap and self._heap[0][2].scheduled_at != self._heap[0][0]:
             heappop(self._heap)
         return self._heap[0][0] if self._heap else None
 
-    def _put(self, place: _Place) -> None:
+    def _schedule(self, host_items: _HostItems) -> None:
         """Where its next turn is. One with nothing in hand is forgotten: what is known of hosts is kept elsewhere."""
-        if not place.waiting:
-            place.turn_at = None
-            if not place.in_flight:
-                self._places.pop(place.record.origin, None)
+        if not host_items.waiting:
+            host_items.scheduled_at = None
+            if not host_items.in_flight:
+                self._hosts.pop(host_items.record.origin, None)
             return
-        turn_at = place.next_at if place.due else max(place.next_at, place.later[0][0])
-        if place.turn_at != turn_at:
-            place.turn_at = turn_at
-            heappush(self._heap, (turn_at, next(self._tickets), place))
+        turn_at = host_items.next_at if host_items.due else max(host_items.next_at, host_items.delayed[0][0])
+        if host_items.scheduled_at != turn_at:
+            host_items.scheduled_at = turn_at
+            heappush(self._heap, (turn_at, next(self._sequence), host_items))
 
 
-def _place_of(item: Item) -> int:
-    return item.place
+def _item_position(item: Item) -> int:
+    return item.position

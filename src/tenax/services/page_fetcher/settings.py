@@ -1,4 +1,4 @@
-"""The page-fetcher's knobs laid over those of fetching: the same rules and transports serve, by its numbers."""
+"""The page-fetcher's settings laid over those of fetching: the same rules and transports serve, by its numbers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import msgspec
 from tenax.config import Config
 
 
-def config_of(config: Config) -> Config:
+def fetch_config(config: Config) -> Config:
     """The config by which its pages are fetched. What is set for single sites holds as it stands there."""
     own = config.page_fetcher
     fetch = msgspec.structs.replace(
@@ -25,19 +25,19 @@ def config_of(config: Config) -> Config:
         robots_ttl_seconds=float(own.robots_txt_cache_ttl_seconds),
         # A host that was down when it was first met is found back as soon as any other.
         robots_retry_seconds=min(config.politeness.robots_retry_seconds, max(own.retry_backoff_base_seconds, 1.0)),
-        robots_longest_retry_seconds=own.circuit_breaker_max_backoff_seconds,
+        robots_max_retry_seconds=own.circuit_breaker_max_backoff_seconds,
     )
     hosts = msgspec.structs.replace(
         config.hosts,
         breaker_failures=own.circuit_breaker_failure_threshold,
         breaker_first_seconds=own.circuit_breaker_initial_backoff_seconds,
-        breaker_longest_seconds=own.circuit_breaker_max_backoff_seconds,
+        breaker_max_seconds=own.circuit_breaker_max_backoff_seconds,
         breaker_factor=own.circuit_breaker_backoff_multiplier,
     )
     return msgspec.structs.replace(config, fetch=fetch, politeness=politeness, hosts=hosts)
 
 
-def share_of_a_host(config: Config) -> int:
+def max_items_per_host(config: Config) -> int:
     """How many URLs of one host are held in hand at most. One with a million of them must not keep all others out."""
     own = config.page_fetcher
-    return own.in_hand if own.rate_limit_per_second == 0 else max(own.in_hand // 10, 1)
+    return own.max_in_flight if own.rate_limit_per_second == 0 else max(own.max_in_flight // 10, 1)

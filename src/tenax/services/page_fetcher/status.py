@@ -8,13 +8,13 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from tenax.hosts.backoff import is_resting
-from tenax.hosts.rules import must_probe
+from tenax.hosts.backoff import is_backing_off
+from tenax.hosts.rules import should_probe
 from tenax.model import HostRecord, Value
 
-LOOKED_AT = 20_000
+MAX_COUNTED_URLS = 20_000
 """URLs of the queue that are counted by host, from its head on."""
-SILENT_SECONDS = 60.0
+STALL_SECONDS = 60.0
 """Nothing was finished for so long, though URLs are held: something is wrong."""
 
 
@@ -36,8 +36,8 @@ class HostStatus(Value, frozen=True):
 class FetcherStatus(Value, frozen=True):
     name: str
     is_alive: bool
-    held: int
-    last_sign_of_life: str | None = None
+    in_flight: int
+    last_heartbeat: str | None = None
     url: str = ""
     """One that it fetches."""
 
@@ -45,10 +45,10 @@ class FetcherStatus(Value, frozen=True):
 class QueueStatus(Value, frozen=True):
     """A page-fetcher's queue at one moment."""
 
-    sentence: str
+    summary: str
     queue: str
     queue_length: int
-    looked_at: int
+    counted_urls: int
     in_flight: int
     """URLs that fetchers hold."""
     dead_letters: int
@@ -64,78 +64,80 @@ class QueueStatus(Value, frozen=True):
 def host_status(origin: str, urls: int, record: HostRecord | None, now: float) -> HostStatus:
     if record is None:
         return HostStatus(origin, urls)
-    is_left_alone = is_resting(record, now) or must_probe(record)
+    is_left_alone = is_backing_off(record, now) or should_probe(record)
     return HostStatus(
         origin,
         urls,
-        (record.resting_why or "down: to be asked whether it is back") if is_left_alone else "",
-        written(record.next_at) if is_left_alone else None,
+        (record.backoff_reason or "down: to be asked whether it is back") if is_left_alone else "",
+        format_time(record.next_at) if is_left_alone else None,
         record.breaker,
         record.failures_in_a_row,
         max(record.next_at - now, 0.0) if is_left_alone else 0.0,
     )
 
 
-def in_order(hosts: Iterable[HostStatus]) -> tuple[HostStatus, ...]:
+def sort_hosts(hosts: Iterable[HostStatus]) -> tuple[HostStatus, ...]:
     return tuple(sorted(hosts, key=lambda host: (not host.why, -host.urls, host.host)))
 
 
-def sentence_of(
+def summarize_queue(
     queue: str,
     length: int,
-    looked_at: int,
+    counted_urls: int,
     fetchers: Sequence[FetcherStatus],
     hosts: Sequence[HostStatus],
     idle_seconds: float | None,
 ) -> str:
     """`idle_seconds`: since something was last finished; None when nothing ever was."""
     alive = [fetcher for fetcher in fetchers if fetcher.is_alive]
-    held = sum(fetcher.held for fetcher in alive)
-    left = sum(fetcher.held for fetcher in fetchers) - held
+    held = sum(fetcher.in_flight for fetcher in alive)
+    left = sum(fetcher.in_flight for fetcher in fetchers) - held
     if not length and not held and not left:
         return f"Nothing to do: {queue} is empty." + ("" if alive else " No page-fetcher runs.")
     when = "in a moment" if alive else "when the next one runs"
     tail = f" {left:,} more are held by one that died, and go back {when}." if left else ""
     if not alive:
-        return f"No page-fetcher runs: {_urls(length)} in {queue}.{tail}"
-    return _of_those_alive(queue, length, looked_at, alive, hosts, idle_seconds) + tail
+        return f"No page-fetcher runs: {_format_url_count(length)} in {queue}.{tail}"
+    return _summarize_active(queue, length, counted_urls, alive, hosts, idle_seconds) + tail
 
 
-def _of_those_alive(
+def _summarize_active(
     queue: str,
     length: int,
-    looked_at: int,
+    counted_urls: int,
     alive: Sequence[FetcherStatus],
     hosts: Sequence[HostStatus],
     idle_seconds: float | None,
 ) -> str:
-    held = sum(fetcher.held for fetcher in alive)
+    held = sum(fetcher.in_flight for fetcher in alive)
     resting = [host for host in hosts if host.why]
     if resting and not held and len(resting) == len(hosts):
         first = min(resting, key=lambda host: host.seconds_left)
-        those = "Every host of the queue" if looked_at >= length else f"Every host of its first {looked_at:,} URLs"
-        return f"Nothing moves: {those[0].lower()}{those[1:]} is backing off. {_next(first)}"
-    if held and (idle_seconds is None or idle_seconds > SILENT_SECONDS):
+        those = (
+            "Every host of the queue" if counted_urls >= length else f"Every host of its first {counted_urls:,} URLs"
+        )
+        return f"Nothing moves: {those[0].lower()}{those[1:]} is backing off. {_format_next_host(first)}"
+    if held and (idle_seconds is None or idle_seconds > STALL_SECONDS):
         since = f"for {idle_seconds:.0f} s" if idle_seconds is not None else "yet"
         return (
-            f"Nothing was finished {since}, though {_urls(held)} held: either their hosts are slow or let us wait, or "
+            f"Nothing was finished {since}, though {_format_url_count(held)} held: either their hosts are slow or let us wait, or "
             "Kafka does not take the events."
         )
     waiting = sum(host.urls for host in resting)
-    tail = f", {waiting:,} of them for {_hosts(len(resting))} backing off" if waiting else ""
-    return f"Working: {_fetchers(len(alive))} {held:,} URLs; {length:,} wait in {queue}{tail}."
+    tail = f", {waiting:,} of them for {_format_host_count(len(resting))} backing off" if waiting else ""
+    return f"Working: {_format_fetcher_count(len(alive))} {held:,} URLs; {length:,} wait in {queue}{tail}."
 
 
-def counted(origins: Iterable[str | None]) -> Counter[str]:
+def count_by_host(origins: Iterable[str | None]) -> Counter[str]:
     """How many items each host has; what is no URL is left out, as it is given up as soon as it is taken."""
     return Counter(origin for origin in origins if origin is not None)
 
 
-def written(at: float) -> str:
+def format_time(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
 
 
-def decoded(blob: bytes | None) -> HostRecord | None:
+def decode_host_record(blob: bytes | None) -> HostRecord | None:
     try:
         return _decode(blob) if blob else None
     except msgspec.MsgspecError:
@@ -145,18 +147,18 @@ def decoded(blob: bytes | None) -> HostRecord | None:
 _decode = msgspec.json.Decoder(HostRecord).decode
 
 
-def _next(host: HostStatus) -> str:
+def _format_next_host(host: HostStatus) -> str:
     when = f"in {host.seconds_left:.0f} s" if host.seconds_left > 0 else "now"
     return f"The next to be asked is {host.host}, {when} ({host.why})."
 
 
-def _urls(number: int) -> str:
+def _format_url_count(number: int) -> str:
     return "1 URL is" if number == 1 else f"{number:,} URLs are"
 
 
-def _hosts(number: int) -> str:
+def _format_host_count(number: int) -> str:
     return "1 host that is" if number == 1 else f"{number:,} hosts that are"
 
 
-def _fetchers(number: int) -> str:
+def _format_fetcher_count(number: int) -> str:
     return "1 page-fetcher holds" if number == 1 else f"{number:,} page-fetchers hold"

@@ -10,7 +10,7 @@ from tenax.logs import logger
 
 log = logger(__name__)
 
-PAUSES_SECONDS = (1.0, 2.0, 5.0, 10.0, 30.0)
+RETRY_DELAYS_SECONDS = (1.0, 2.0, 5.0, 10.0, 30.0)
 
 
 class Refusal(Protocol):
@@ -33,7 +33,7 @@ class Topic:
         self._producer = producer
         self._name = name
 
-    async def tell(self, events: Sequence[tuple[bytes, bytes]]) -> None:
+    async def publish(self, events: Sequence[tuple[bytes, bytes]]) -> None:
         tries = 0
         while events:
             refusals = await self._producer.send(self._name, events)
@@ -41,7 +41,7 @@ class Topic:
             events = [event for event, _ in refused]
             if refused:
                 log.error("Kafka refuses events, they are told again later", topic=self._name, why=refused[0][1].str())
-                await asyncio.sleep(PAUSES_SECONDS[min(tries, len(PAUSES_SECONDS) - 1)])
+                await asyncio.sleep(RETRY_DELAYS_SECONDS[min(tries, len(RETRY_DELAYS_SECONDS) - 1)])
                 tries += 1
 
     async def close(self) -> None:

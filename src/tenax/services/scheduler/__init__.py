@@ -25,28 +25,28 @@ class Seed(Value, frozen=True):
     """It goes to the head of the queue."""
 
 
-class Sending(Enum):
+class SendStatus(Enum):
     """What came of one that was due."""
 
     SENT = 0
-    MARKED = 1
+    ALREADY_SENT = 1
     """It was sent in this interval already."""
-    WAITING = 2
+    STILL_QUEUED = 2
     """It is in the queue still."""
 
 
-class Sent(NamedTuple):
-    how: Sending
-    again_seconds: float
+class SendResult(NamedTuple):
+    status: SendStatus
+    next_check_seconds: float
     """When to look at it again."""
 
 
-class Marks(Protocol):
+class SeedQueue(Protocol):
     """Sends URLs to the queue, and remembers that it did."""
 
-    async def send(self, seeds: Sequence[Seed]) -> list[Sent]: ...
+    async def send(self, seeds: Sequence[Seed]) -> list[SendResult]: ...
 
     async def close(self) -> None: ...
 
 
-__all__ = ["Marks", "Seed", "Sending", "Sent"]
+__all__ = ["Seed", "SeedQueue", "SendResult", "SendStatus"]

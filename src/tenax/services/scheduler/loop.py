@@ -9,56 +9,56 @@ from heapq import heapify, heappop, heappush
 
 from tenax.clock import Clock
 from tenax.logs import logger
-from tenax.runtime.cancellation import unless_set
-from tenax.services.scheduler import Marks, Seed, Sending
+from tenax.runtime.cancellation import run_until_set
+from tenax.services.scheduler import Seed, SeedQueue, SendStatus
 from tenax.services.wait import Pause, pause
 
 log = logger(__name__)
 
-MOST_AT_ONCE = 200
-LONGEST_WAIT_SECONDS = 60.0
+SEND_BATCH_SIZE = 200
+MAX_WAIT_SECONDS = 60.0
 
 
-class Agenda:
+class SeedScheduler:
     """Sends each seed once an interval. At the start all of them are looked at: the marks know what was sent."""
 
-    def __init__(self, seeds: Sequence[Seed], marks: Marks, clock: Clock, pause: Pause = pause) -> None:
+    def __init__(self, seeds: Sequence[Seed], seed_queue: SeedQueue, clock: Clock, pause: Pause = pause) -> None:
         self._seeds = seeds
-        self._marks = marks
+        self._seed_queue = seed_queue
         self._clock = clock
         self._pause = pause
-        self._stopping = asyncio.Event()
+        self._stop_requested = asyncio.Event()
         self._due = [(clock.now(), number) for number in range(len(seeds))]
         heapify(self._due)
 
     def stop(self) -> None:
-        self._stopping.set()
+        self._stop_requested.set()
 
     async def run(self) -> None:
-        while not self._stopping.is_set():
+        while not self._stop_requested.is_set():
             # Redis may be away, and whoever stops us does not wait for it: what was sent is marked there.
-            await unless_set(self._stopping, self.send_what_is_due())
-            if self._stopping.is_set():
+            await run_until_set(self._stop_requested, self.send_due_seeds())
+            if self._stop_requested.is_set():
                 return
-            wait = min(max(self._due[0][0] - self._clock.now(), 0.0), LONGEST_WAIT_SECONDS)
+            wait = min(max(self._due[0][0] - self._clock.now(), 0.0), MAX_WAIT_SECONDS)
             if wait:
-                await self._pause(self._stopping, wait)
+                await self._pause(self._stop_requested, wait)
 
-    async def send_what_is_due(self) -> Counter[Sending]:
+    async def send_due_seeds(self) -> Counter[SendStatus]:
         """One round; what came of it."""
-        now, counts = self._clock.now(), Counter[Sending]()
+        now, counts = self._clock.now(), Counter[SendStatus]()
         due: list[int] = []
         while self._due and self._due[0][0] <= now:
             due.append(heappop(self._due)[1])
-        for start in range(0, len(due), MOST_AT_ONCE):
-            numbers = due[start : start + MOST_AT_ONCE]
-            answers = await self._marks.send([self._seeds[number] for number in numbers])
+        for start in range(0, len(due), SEND_BATCH_SIZE):
+            numbers = due[start : start + SEND_BATCH_SIZE]
+            answers = await self._seed_queue.send([self._seeds[number] for number in numbers])
             for number, (how, again_seconds) in zip(numbers, answers, strict=True):
                 counts[how] += 1
                 heappush(self._due, (now + again_seconds, number))
         if counts:
             log.info(
-                "seeds looked at", sent=counts[Sending.SENT], not_yet=counts[Sending.MARKED],
-                still_queued=counts[Sending.WAITING],
+                "seeds looked at", sent=counts[SendStatus.SENT], not_yet=counts[SendStatus.ALREADY_SENT],
+                still_queued=counts[SendStatus.STILL_QUEUED],
             )  # fmt: skip
         return counts

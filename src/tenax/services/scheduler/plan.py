@@ -9,21 +9,23 @@ from typing import Any
 from tenax.errors import ConfigError
 from tenax.services.scheduler import Seed
 from tenax.text.masking import mask_url
-from tenax.urls.normalize import as_written
+from tenax.urls.normalize import parse_exact_url
 
-_SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]*)")
+_INTERVAL = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]*)")
 _UNITS = {"": 1, "s": 1, "min": 60, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _KEYS = ("url", "urls", "every", "priority")
 _PRIORITIES = ("normal", "high")
-SHORTEST_SECONDS = 1.0
+MIN_INTERVAL_SECONDS = 1.0
 
 
-def seeds_of(document: object, file: str) -> tuple[Seed, ...]:
+def parse_schedule(document: object, file: str) -> tuple[Seed, ...]:
     """Every URL of a document such as `seeds: [{url: …, every: 1h}]`. Raises `ConfigError` at the first slip."""
     if not isinstance(document, Mapping) or list(document) != ["seeds"] or not isinstance(document["seeds"], list):
         raise ConfigError(f"{file}: a schedule is a list under the key `seeds`, and nothing beside it")
     seeds = [
-        seed for number, entry in enumerate(document["seeds"], 1) for seed in _seeds(entry, f"{file}: seed {number}")
+        seed
+        for number, entry in enumerate(document["seeds"], 1)
+        for seed in _parse_entry(entry, f"{file}: seed {number}")
     ]
     if not seeds:
         raise ConfigError(f"{file}: there is no seed in it")
@@ -35,7 +37,7 @@ def seeds_of(document: object, file: str) -> tuple[Seed, ...]:
     return tuple(seeds)
 
 
-def _seeds(entry: Any, where: str) -> Iterator[Seed]:
+def _parse_entry(entry: Any, where: str) -> Iterator[Seed]:
     if not isinstance(entry, Mapping):
         raise ConfigError(f"{where}: write it with `url` and `every`")
     unknown = [key for key in entry if key not in _KEYS]
@@ -49,16 +51,16 @@ def _seeds(entry: Any, where: str) -> Iterator[Seed]:
     priority = entry.get("priority", "normal")
     if priority not in _PRIORITIES:
         raise ConfigError(f"{where}: `priority` takes {' or '.join(_PRIORITIES)}")
-    every_seconds = seconds_of(entry.get("every"), where)
+    every_seconds = parse_interval(entry.get("every"), where)
     for url in urls:
-        if not isinstance(url, str) or as_written(url.strip()) is None:
+        if not isinstance(url, str) or parse_exact_url(url.strip()) is None:
             raise ConfigError(f"{where}: {mask_url(str(url))[:200]!r} is no http or https URL")
         yield Seed(url.strip(), every_seconds, priority == "high")
 
 
-def seconds_of(text: Any, where: str) -> float:
+def parse_interval(text: Any, where: str) -> float:
     """`900`, `900s`, `15min`, `1h`, `1d`."""
-    match = _SPAN.fullmatch(str(text)) if isinstance(text, (str, int, float)) else None
-    if match is None or match[2] not in _UNITS or float(match[1]) * _UNITS[match[2]] < SHORTEST_SECONDS:
+    match = _INTERVAL.fullmatch(str(text)) if isinstance(text, (str, int, float)) else None
+    if match is None or match[2] not in _UNITS or float(match[1]) * _UNITS[match[2]] < MIN_INTERVAL_SECONDS:
         raise ConfigError(f"{where}: `every` takes a time such as 900s, 15min, 1h or 1d, not {str(text)[:100]!r}")
     return float(match[1]) * _UNITS[match[2]]

@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tenax.events.page_line import url_hash
-from tenax.services.redis_connection import RedisLink, closed, redis_at
-from tenax.services.scheduler import Seed, Sending, Sent
+from tenax.services.redis_connection import RedisConnection, close_clients, create_redis_client
+from tenax.services.scheduler import Seed, SendResult, SendStatus
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis
 
-KNOB = "page_fetcher.redis_url"
-AGAIN_SECONDS = 60.0
+SETTING_NAME = "page_fetcher.redis_url"
+RECHECK_SECONDS = 60.0
 """One that waits in the queue is looked at again after this time, or after its interval if that is shorter."""
 
-_SEND = """
+_SEND_SCRIPT = """
 -- queue, then a mark for each URL | for each: URL, interval in ms, whether it is urgent
 local found = {}
 for i = 2, #KEYS do
@@ -37,38 +37,38 @@ return found
 """
 
 
-class RedisMarks:
-    def __init__(self, redis: Redis, link: RedisLink, queue: str) -> None:
+class RedisSeedQueue:
+    def __init__(self, redis: Redis, connection: RedisConnection, queue: str) -> None:
         self._redis = redis
-        self._link = link
+        self._connection = connection
         self._queue = queue
-        self._send = redis.register_script(_SEND)
+        self._send = redis.register_script(_SEND_SCRIPT)
 
     @classmethod
-    async def open(cls, url: str, queue: str) -> RedisMarks:
+    async def open(cls, url: str, queue: str) -> RedisSeedQueue:
         """Raises `ConfigError` when Redis cannot be used as it is named."""
-        redis, link = redis_at(url, KNOB), RedisLink(url, KNOB)
+        redis, link = create_redis_client(url, SETTING_NAME), RedisConnection(url, SETTING_NAME)
         try:
-            await link.first(lambda: redis.exists(queue))
+            await link.call_once(lambda: redis.exists(queue))
         except BaseException:
-            await closed(redis)
+            await close_clients(redis)
             raise
         return cls(redis, link, queue)
 
-    async def send(self, seeds: Sequence[Seed]) -> list[Sent]:
+    async def send(self, seeds: Sequence[Seed]) -> list[SendResult]:
         keys = [self._queue, *(f"crawler_scheduler:sent:{url_hash(seed.url)}" for seed in seeds)]
         args: list[str | int] = []
         for seed in seeds:
             args += [seed.url, int(seed.every_seconds * 1000), int(seed.is_urgent)]
-        answers = await self._link.patiently(lambda: self._send(keys=keys, args=args))
-        return [_sent(seed, how, left_ms) for seed, (how, left_ms) in zip(seeds, answers, strict=True)]
+        answers = await self._connection.call_with_retry(lambda: self._send(keys=keys, args=args))
+        return [_send_result(seed, how, left_ms) for seed, (how, left_ms) in zip(seeds, answers, strict=True)]
 
     async def close(self) -> None:
-        await closed(self._redis)
+        await close_clients(self._redis)
 
 
-def _sent(seed: Seed, how: int, left_ms: int) -> Sent:
-    sending = Sending(how)
-    if sending is Sending.WAITING:
-        return Sent(sending, min(AGAIN_SECONDS, seed.every_seconds))
-    return Sent(sending, left_ms / 1000)
+def _send_result(seed: Seed, status: int, left_ms: int) -> SendResult:
+    sending = SendStatus(status)
+    if sending is SendStatus.STILL_QUEUED:
+        return SendResult(sending, min(RECHECK_SECONDS, seed.every_seconds))
+    return SendResult(sending, left_ms / 1000)

@@ -1,5 +1,5 @@
--- The tables of a new ledger. Times are whole milliseconds since the epoch in tables that have a row per URL, seconds
--- elsewhere. `key` is 64 bits of the normalised URL, hashed with a secret of this ledger; the host stands in front of it.
+-- The tables of a new database. Times are whole milliseconds since the epoch in tables that have a row per URL, seconds
+-- elsewhere. `key` is 64 bits of the normalised URL, hashed with a secret of this database; the host stands in front of it.
 -- No table refers to another by a foreign key: each check of one would lock a row that other workers write to.
 
 CREATE TABLE meta (name text PRIMARY KEY, value bytea NOT NULL);
@@ -8,13 +8,13 @@ INSERT INTO meta (name, value) VALUES ('key_secret', uuid_send(gen_random_uuid()
 -- Record, visit and content draw their numbers from here, a block at a time, so that a worker knows them beforehand.
 CREATE SEQUENCE number INCREMENT 4096;
 
--- One row for each ledger opened for writing. Whoever finds one past its time ends it and frees its hosts.
+-- One row for each database opened for writing. Whoever finds one past its time ends it and frees its hosts.
 CREATE TABLE worker (
     id          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     name        text NOT NULL,
     started_at  float8 NOT NULL,
     alive_until float8 NOT NULL,
-    patience    float8 NOT NULL,    -- how long after a sign of life it counts as alive
+    dead_after_seconds    float8 NOT NULL,    -- how long after a heartbeat it counts as alive
     ended_at    float8,             -- from then on it may write nothing
     last_write  bigint NOT NULL DEFAULT 0,  -- its last transaction: tells whether one was written when the answer was lost
     hosts       integer             -- how many it holds, so that others see their share; NULL until it asks for some
@@ -31,11 +31,11 @@ CREATE TABLE host (
     origin   text NOT NULL UNIQUE,
     has_work boolean NOT NULL,      -- it may have tasks; true for as long as it is held
     holder   bigint,                -- the worker that visits it; nobody else does meanwhile
-    turn_at  float8 NOT NULL,       -- while nobody holds it: worth a look from this time on
+    ready_at  float8 NOT NULL,       -- while nobody holds it: worth a look from this time on
     state    bytea                  -- HostRecord as JSON, robots left out
 ) WITH (fillfactor = 60, autovacuum_vacuum_scale_factor = 0.05);
-CREATE INDEX host_free ON host (turn_at) WHERE has_work AND holder IS NULL;
-CREATE INDEX host_held ON host (holder) WHERE holder IS NOT NULL;
+CREATE INDEX host_free ON host (ready_at) WHERE has_work AND holder IS NULL;
+CREATE INDEX host_leased ON host (holder) WHERE holder IS NOT NULL;
 -- RobotsCopy as JSON; apart from its host, whose row is written at every visit.
 CREATE TABLE robots (host_id bigint PRIMARY KEY, copy bytea NOT NULL);
 
@@ -129,7 +129,7 @@ CREATE TABLE cursor (sink text PRIMARY KEY, seq bigint NOT NULL, position bigint
 CREATE TABLE budget (host_id bigint, key bigint, used bigint NOT NULL, PRIMARY KEY (host_id, key));
 
 -- What came of earlier visits: the page, unless the last answer was that there is none.
-CREATE VIEW held AS
+CREATE VIEW stored_copy AS
     SELECT id, CASE WHEN http_status IN (404, 410) THEN asked_at ELSE fetched_at END AS fetched_at,
            CASE WHEN http_status IN (404, 410) THEN http_status ELSE page_status END AS status,
            CASE WHEN http_status IN (404, 410) THEN NULL ELSE kind END AS kind,

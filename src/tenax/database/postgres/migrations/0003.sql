@@ -1,14 +1,14 @@
 -- What is read in pages, and the index of originals that duplicates are found by. Pages stored before are compared when
 -- they come again.
 ALTER TABLE record ADD headline text, ADD authors text, ADD published text, ADD words integer, ADD duplicate_of bigint,
-    ADD likeness float8, ADD fingerprint bytea;
+    ADD similarity float8, ADD fingerprint bytea;
 UPDATE record SET kind = 'other' WHERE kind = 'page';
 -- Pages that are no duplicates, by their text's hash and by the bands of their fingerprints; a few under each key.
-CREATE TABLE likeness (key bigint, record_id bigint, PRIMARY KEY (key, record_id));
+CREATE TABLE duplicate_index (key bigint, record_id bigint, PRIMARY KEY (key, record_id));
 COMMENT ON COLUMN content.body IS 'text, article, Markdown and links with NUL in between, deflated';
 COMMENT ON COLUMN record.authors IS 'a JSON array';
 COMMENT ON COLUMN record.duplicate_of IS 'record.id of the earliest page with the same or nearly the same text';
-COMMENT ON COLUMN record.fingerprint IS 'what likeness is found by; NULL when it was not compared';
+COMMENT ON COLUMN record.fingerprint IS 'what similarity is found by; NULL when it was not compared';
 CREATE OR REPLACE VIEW crawled_pages AS
     SELECT h.origin || r.path AS url, h.origin AS domain, r.status, r.http_status AS status_code, r.content_type,
            r.content_length, encode(r.content_hash, 'hex') AS content_hash, r.title, r.description, r.links_count,
@@ -18,5 +18,5 @@ CREATE OR REPLACE VIEW crawled_pages AS
            r.stale_since / 1000.0 AS stale_since, r.stale_why,
            r.kind, r.headline, r.authors, r.published, r.words, r.language,
            (SELECT oh.origin || o.path FROM record o JOIN host oh ON oh.id = o.host_id WHERE o.id = r.duplicate_of)
-               AS duplicate_of, r.likeness
+               AS duplicate_of, r.similarity
     FROM record r JOIN host h ON h.id = r.host_id;

@@ -1,18 +1,18 @@
 -- Documents that list URLs, and how often pages change.
-ALTER TABLE record ADD catalogue text, ADD freshness bytea;
-COMMENT ON COLUMN record.catalogue IS 'sitemap or feed, when it is no page but a list of URLs; empty when it is said to be one';
-COMMENT ON COLUMN record.freshness IS 'how it was seen to change: Freshness as JSON';
-CREATE OR REPLACE VIEW held AS
+ALTER TABLE record ADD url_list text, ADD change_history bytea;
+COMMENT ON COLUMN record.url_list IS 'sitemap or feed, when it is no page but a list of URLs; empty when it is said to be one';
+COMMENT ON COLUMN record.change_history IS 'how it was seen to change: ChangeHistory as JSON';
+CREATE OR REPLACE VIEW stored_copy AS
     SELECT id, CASE WHEN http_status IN (404, 410) THEN asked_at ELSE fetched_at END AS fetched_at,
            CASE WHEN http_status IN (404, 410) THEN http_status ELSE coalesce(page_status, 200) END AS status,
            CASE WHEN http_status IN (404, 410) THEN NULL ELSE kind END AS kind,
            CASE WHEN http_status IN (404, 410) THEN NULL ELSE etag END AS etag,
            CASE WHEN http_status IN (404, 410) THEN NULL ELSE last_modified END AS last_modified,
            CASE WHEN http_status IN (404, 410) THEN 0 ELSE coalesce(content_length, 0) END AS content_length,
-           CASE WHEN http_status IN (404, 410) THEN NULL ELSE catalogue END AS catalogue, freshness,
+           CASE WHEN http_status IN (404, 410) THEN NULL ELSE url_list END AS url_list, change_history,
            CASE WHEN http_status IN (404, 410) THEN NULL ELSE content_hash END AS content_hash,
            CASE WHEN http_status IN (404, 410) THEN NULL ELSE fingerprint END AS fingerprint
-    FROM record WHERE content_id IS NOT NULL OR catalogue <> '' OR http_status IN (404, 410);
+    FROM record WHERE content_id IS NOT NULL OR url_list <> '' OR http_status IN (404, 410);
 -- Where each page leads, as it was when it last came: its links, packed. They come deflated.
 CREATE TABLE link (record_id bigint PRIMARY KEY, packed bytea NOT NULL);
 ALTER TABLE link ALTER packed SET STORAGE EXTERNAL;
@@ -31,5 +31,5 @@ CREATE OR REPLACE VIEW crawled_pages AS
            r.stale_since / 1000.0 AS stale_since, r.stale_why,
            r.kind, r.headline, r.authors, r.published, r.words, r.language,
            (SELECT oh.origin || o.path FROM record o JOIN host oh ON oh.id = o.host_id WHERE o.id = r.duplicate_of)
-               AS duplicate_of, r.likeness, r.validation_status, r.rejection_reason
+               AS duplicate_of, r.similarity, r.validation_status, r.rejection_reason
     FROM record r JOIN host h ON h.id = r.host_id;

@@ -1,9 +1,9 @@
-"""The page-fetcher's knobs, laid over those of fetching."""
+"""The page-fetcher's settings, laid over those of fetching."""
 
 from __future__ import annotations
 
-from tenax.config import Config, PageFetcherConfig, Setting, load
-from tenax.services.page_fetcher.settings import config_of, share_of_a_host
+from tenax.config import Config, PageFetcherConfig, SettingValue, load_config
+from tenax.services.page_fetcher.settings import fetch_config, max_items_per_host
 
 
 def test_the_defaults_are_those_its_neighbours_know() -> None:
@@ -29,22 +29,22 @@ def test_every_number_reaches_the_rule_it_belongs_to() -> None:
         "circuit_breaker_backoff_multiplier": 3.0,
         "robots_txt_cache_ttl_seconds": 60,
     }
-    settings = {f"page_fetcher.{name}": Setting(value, "test", is_typed=True) for name, value in flags.items()}
-    config = config_of(load(flags=settings).config)
+    settings = {f"page_fetcher.{name}": SettingValue(value, "test", is_typed=True) for name, value in flags.items()}
+    config = fetch_config(load_config(flags=settings).config)
     fetch, hosts, politeness = config.fetch, config.hosts, config.politeness
     assert (fetch.total_timeout_seconds, fetch.max_attempts, fetch.max_redirects) == (11.0, 7, 2)
     assert (fetch.retry_base_seconds, fetch.retry_max_seconds, fetch.user_agent) == (20.0, 20.0, "Other/2")
     assert (hosts.breaker_failures, hosts.breaker_first_seconds) == (9, 12.0)
-    assert (hosts.breaker_longest_seconds, hosts.breaker_factor) == (99.0, 3.0)
+    assert (hosts.breaker_max_seconds, hosts.breaker_factor) == (99.0, 3.0)
     assert (politeness.rate_per_second, politeness.robots_ttl_seconds) == (0.5, 60.0)
-    assert (politeness.robots_longest_retry_seconds, politeness.robots_on_unreachable) == (99.0, "disallow")
+    assert (politeness.robots_max_retry_seconds, politeness.robots_on_unreachable) == (99.0, "disallow")
 
 
 def test_by_default_it_says_who_it_is_as_a_crawl_does() -> None:
-    assert config_of(Config()).fetch.user_agent == ""
+    assert fetch_config(Config()).fetch.user_agent == ""
 
 
 def test_a_host_has_a_tenth_of_the_hand_unless_it_is_in_a_hurry() -> None:
-    assert share_of_a_host(Config()) == 100
-    fast = load(flags={"page_fetcher.rate_limit_per_second": Setting(0.0, "test", is_typed=True)}).config
-    assert share_of_a_host(fast) == 1000
+    assert max_items_per_host(Config()) == 100
+    fast = load_config(flags={"page_fetcher.rate_limit_per_second": SettingValue(0.0, "test", is_typed=True)}).config
+    assert max_items_per_host(fast) == 1000

@@ -7,9 +7,9 @@ import json
 import pytest
 
 from tenax.config import Config, Sites
-from tenax.fetch.answer import Answer
-from tenax.fetch.redirects import Elsewhere
-from tenax.fetch.retry import plan_for
+from tenax.fetch.answer import FetchResult
+from tenax.fetch.redirects import RedirectTarget
+from tenax.fetch.retry import plan_task
 from tenax.model import (
     Deferred,
     Failed,
@@ -19,25 +19,25 @@ from tenax.model import (
     Redirected,
     Refused,
     Rejected,
-    Way,
+    TransportKind,
 )
-from tenax.services.page_fetcher.disposition import GiveUp, PutBack, Skip, Step, Wait, reason_of, step_after
-from tenax.services.page_fetcher.items import Item, read
+from tenax.services.page_fetcher.disposition import GiveUp, PutBack, Skip, Step, Wait, encode_reason, next_step
+from tenax.services.page_fetcher.items import Item, parse_item
 
 NOW = 1_750_000_000.0
-SITE = Sites(Config()).of("")
+SITE = Sites(Config()).for_host("")
 
 
 def item(url: str = "http://a.example/page") -> Item:
-    found = read(url.encode(), NOW)
+    found = parse_item(url.encode(), NOW)
     assert isinstance(found, Item)
     return found
 
 
 def after(outcome: Outcome) -> Step:
     one = item()
-    plan = plan_for(outcome, one.task, NOW, SITE, 0.0, NOW + 5, frozenset({Way.HTTP}))
-    return step_after(one, Answer(outcome, NOW, 1), plan)
+    plan = plan_task(outcome, one.task, NOW, SITE, 0.0, NOW + 5, frozenset({TransportKind.HTTP}))
+    return next_step(one, FetchResult(outcome, NOW, 1), plan)
 
 
 @pytest.mark.parametrize(
@@ -73,14 +73,14 @@ def test_only_the_urls_own_failures_spend_its_attempts() -> None:
 
 def test_a_redirect_goes_on_at_another_host_under_the_same_name() -> None:
     hops = (Hop("http://a.example/page", 301),)
-    answer = Answer(
+    answer = FetchResult(
         Redirected(301, "https://b.example/"),
         NOW,
         1,
-        elsewhere=Elsewhere("https://b.example/", "https://b.example", hops),
+        redirect_target=RedirectTarget("https://b.example/", "https://b.example", hops),
     )
-    plan = plan_for(answer.outcome, item().task, NOW, SITE, 0.0, NOW, frozenset({Way.HTTP}))
-    step = step_after(item(), answer, plan)
+    plan = plan_task(answer.outcome, item().task, NOW, SITE, 0.0, NOW, frozenset({TransportKind.HTTP}))
+    step = next_step(item(), answer, plan)
     assert isinstance(step, Wait) and not step.is_retry
     assert (step.item.url, step.item.raw) == ("http://a.example/page", b"http://a.example/page")
     assert (step.item.task.url, step.item.task.origin) == ("https://b.example/", "https://b.example")
@@ -88,7 +88,7 @@ def test_a_redirect_goes_on_at_another_host_under_the_same_name() -> None:
 
 
 def test_a_reason_says_when_and_how_often() -> None:
-    assert json.loads(reason_of("HTTP 500 (tried 3 times)", 500, 3, NOW)) == {
+    assert json.loads(encode_reason("HTTP 500 (tried 3 times)", 500, 3, NOW)) == {
         "reason": "HTTP 500 (tried 3 times)",
         "status_code": 500,
         "attempts": 3,

@@ -1,4 +1,4 @@
-"""Who decides which page is visited next, in the simulated year of `bench.fresh`: ours, and those beside it."""
+"""Who decides which page is visited next, in the simulated year of `bench.recrawl`: ours, and those beside it."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from collections import defaultdict, deque
 from collections.abc import Sequence
 from typing import Protocol
 
-from bench.fresh_world import SimulatedPage
-from tenax.model import Freshness, PageKind
-from tenax.recrawl.change_rates import Tally, prior
+from bench.recrawl_world import SimulatedPage
+from tenax.model import ChangeHistory, PageKind
+from tenax.recrawl.change_rates import Tally, prior_belief
 from tenax.recrawl.intervals import (
-    DAY,
-    FreshnessBounds,
-    Seen,
-    Sight,
-    after_visit,
-    kin,
+    DAY_SECONDS,
+    ChangeStatus,
+    IntervalBounds,
+    Observation,
     next_visit_at,
-    taught,
+    prior_kind,
+    update_history,
+    update_prior,
 )
-from tenax.recrawl.visit_budget import first_price, interval_days, next_price, price_for
+from tenax.recrawl.visit_budget import budget_price, initial_price, interval_days, next_price
 
 EPOCH = 1_700_000_000.0
 """When the simulated year starts."""
-BOUNDS = FreshnessBounds()
-SHORTEST_DAYS, LONGEST_DAYS = BOUNDS.shortest_seconds / DAY, BOUNDS.longest_seconds / DAY
+BOUNDS = IntervalBounds()
+SHORTEST_DAYS, LONGEST_DAYS = BOUNDS.min_seconds / DAY_SECONDS, BOUNDS.max_seconds / DAY_SECONDS
 
 
 class Policy(Protocol):
@@ -123,7 +123,7 @@ class Oracle:
             rates = sorted(page.per_day(day) for page in self._pages if page.born <= day + self.RENEWED_DAYS)
             one_in = max(1, len(rates) // self.SAMPLE)
             few = rates[one_in // 2 :: one_in]
-            self._solved = price_for(few, self._per_day * len(few) / len(rates), (SHORTEST_DAYS, LONGEST_DAYS))
+            self._solved = budget_price(few, self._per_day * len(few) / len(rates), (SHORTEST_DAYS, LONGEST_DAYS))
         self._price = self._solved / self._beyond
 
 
@@ -132,24 +132,24 @@ class Ours:
 
     def __init__(self, pages: Sequence[SimulatedPage], per_day: float) -> None:
         self._pages, self._per_day = pages, per_day
-        self.price = first_price(sum(page.born == 0 for page in pages), per_day)
-        self._known: list[Freshness | None] = [None] * len(pages)
+        self.price = initial_price(sum(page.born == 0 for page in pages), per_day)
+        self._known: list[ChangeHistory | None] = [None] * len(pages)
         self._tallies: defaultdict[tuple[int, PageKind], Tally] = defaultdict(Tally)
         self._days = [0.0] * len(pages)
         self._planned = 0.0
         self._due: list[tuple[float, int]] = []
 
     def visited(self, number: int, day: float, is_changed: bool | None) -> None:
-        page, before, now = self._pages[number], self._known[number], EPOCH + day * DAY
+        page, before, now = self._pages[number], self._known[number], EPOCH + day * DAY_SECONDS
         seen = _seen(page, day, is_changed)
-        kind = kin(seen, now)
+        kind = prior_kind(seen, now)
         tally = self._tallies[page.host, kind]
-        after = after_visit(before, seen, now, BOUNDS, prior(kind, tally))
+        after = update_history(before, seen, now, BOUNDS, prior_belief(kind, tally))
         assert after is not None
         self._known[number] = after
-        self._tallies[page.host, kind] = taught(tally, before, after)
+        self._tallies[page.host, kind] = update_prior(tally, before, after)
         at, _ = next_visit_at(after, now, BOUNDS, self.price)
-        self._plan(number, day, (at - now) / DAY)
+        self._plan(number, day, (at - now) / DAY_SECONDS)
 
     def _plan(self, number: int, day: float, days: float) -> None:
         if self._days[number]:
@@ -168,12 +168,12 @@ class Ours:
         self.price = next_price(self.price, planned, overdue, self._per_day, 1.0)
 
 
-def _seen(page: SimulatedPage, day: float, is_changed: bool | None) -> Seen:
-    sight = Sight.FIRST if is_changed is None else Sight.CHANGED if is_changed else Sight.UNCHANGED
+def _seen(page: SimulatedPage, day: float, is_changed: bool | None) -> Observation:
+    sight = ChangeStatus.FIRST if is_changed is None else ChangeStatus.CHANGED if is_changed else ChangeStatus.UNCHANGED
     told = page.last_change_before(day) if page.tells_changes else None
-    return Seen(
+    return Observation(
         sight,
         page.kind,
-        last_modified_at=None if told is None else EPOCH + told * DAY,
-        published_at=None if page.published is None else EPOCH + page.published * DAY,
+        last_modified_at=None if told is None else EPOCH + told * DAY_SECONDS,
+        published_at=None if page.published is None else EPOCH + page.published * DAY_SECONDS,
     )

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from bench.fresh import POLICIES, Year, year_of
-from bench.fresh_plot import drawn
-from bench.fresh_policies import InTurn
-from bench.fresh_world import YEAR, Phase, SimulatedPage, world
+from bench.recrawl import POLICIES, Year, year_of
+from bench.recrawl_plot import drawn
+from bench.recrawl_policies import InTurn
+from bench.recrawl_world import YEAR, Phase, SimulatedPage, world
 from tenax.model import PageKind
 
 PAGES, PER_DAY = 120, 24

@@ -1,6 +1,6 @@
 """How old what we hold is: a simulated year of 5,000 pages under a fixed number of requests a day.
 
-Everyone has the same pages (`bench.fresh_world`), the same number of requests and the same first crawl, which takes the
+Everyone has the same pages (`bench.recrawl_world`), the same number of requests and the same first crawl, which takes the
 first five days; a page published later is found when it appears, and its first visit is one of the requests. The age
 of a page is the time since the first change that we have not seen, 0 while there is none; its mean is over all pages
 held and all of the year. Ours starts knowing nothing of any page. Some seeds are run, and the worst is judged.
@@ -15,9 +15,9 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from itertools import pairwise, repeat
 
-from bench.fresh_plot import PLOT, drawn
-from bench.fresh_policies import Doubling, InTurn, Oracle, Ours, Policy
-from bench.fresh_world import YEAR, SimulatedPage, world
+from bench.recrawl_plot import PLOT, drawn
+from bench.recrawl_policies import Doubling, InTurn, Oracle, Ours, Policy
+from bench.recrawl_world import YEAR, SimulatedPage, world
 from bench.report import Report, run, say, short, table
 
 PAGES, PER_DAY = 5000, 1000

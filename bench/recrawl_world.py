@@ -1,4 +1,4 @@
-"""Pages whose every change is known beforehand, for the simulated year of `bench.fresh`; times in days from its start.
+"""Pages whose every change is known beforehand, for the simulated year of `bench.recrawl`; times in days from its start.
 
 The mixture: lists that change daily or so; articles that change after they were published and then settle, a part of
 them published during the year; pages of all kinds with log-normal and Pareto rates, from several changes a day to one

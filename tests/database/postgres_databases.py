@@ -5,24 +5,24 @@ from __future__ import annotations
 import asyncio
 
 from tenax.clock import Clock, ManualClock
-from tenax.config import LedgerConfig
-from tenax.database import Likeness, Turns
-from tenax.database.postgres import PostgresLedger
-from tenax.errors import LedgerMissing
-from tests.contracts.ledger import Manners
+from tenax.config import DatabaseConfig
+from tenax.database import PaceRules, Similarity
+from tenax.database.postgres import PostgresDatabase
+from tenax.errors import DatabaseNotFound
+from tests.contracts.database import Manners
 
-CONFIG = LedgerConfig(group_seconds=0.0, window_hosts=20, look_ahead=4)
+CONFIG = DatabaseConfig(group_seconds=0.0, window_hosts=20, tasks_per_host=4)
 
 
-class Ledgers:
-    """Opens ledgers in one schema."""
+class Databases:
+    """Opens databases in one schema."""
 
-    def __init__(self, url: str, config: LedgerConfig, clock: ManualClock, manners: Manners) -> None:
+    def __init__(self, url: str, config: DatabaseConfig, clock: ManualClock, manners: Manners) -> None:
         self.url = url
         self.config = config
         self.clock = clock
         self.manners = manners
-        self._opened: list[PostgresLedger] = []
+        self._opened: list[PostgresDatabase] = []
         self.is_ruined = False
         """Its tables were made to contradict each other."""
 
@@ -31,49 +31,49 @@ class Ledgers:
         url: str | None = None,
         *,
         clock: Clock | None = None,
-        manners: Turns | None = None,
+        manners: PaceRules | None = None,
         links_per_second: float = 0.0,
         read_only: bool = False,
-        likeness: Likeness | None = None,
-    ) -> PostgresLedger:
-        ledger = await PostgresLedger.open(
+        similarity: Similarity | None = None,
+    ) -> PostgresDatabase:
+        database = await PostgresDatabase.open(
             url or self.url,
             self.config,
             clock or self.clock,
             manners or self.manners,
             links_per_second=links_per_second,
             read_only=read_only,
-            likeness=likeness,
+            similarity=similarity,
         )
-        self._opened.append(ledger)
-        return ledger
+        self._opened.append(database)
+        return database
 
     async def close(self) -> None:
-        for ledger in self._opened:
-            await ledger.close()
+        for database in self._opened:
+            await database.close()
         try:
             reader = await self.open(read_only=True)
-        except LedgerMissing:
+        except DatabaseNotFound:
             return
-        problems = await reader.problems()
+        problems = await reader.find_problems()
         await reader.close()
         assert bool(problems) == self.is_ruined, problems
 
 
-async def fall_asleep(ledger: PostgresLedger) -> None:
+async def fall_asleep(database: PostgresDatabase) -> None:
     """It gives no sign of life by itself from here on; what it had begun is done."""
-    for task in ledger._tasks:
+    for task in database._tasks:
         task.cancel()
-    if (tending := ledger._frontier._tending) is not None:
+    if (tending := database._frontier._refill_task) is not None:
         await asyncio.wait([tending])
 
 
-def vanish(ledger: PostgresLedger) -> None:
+def vanish(database: PostgresDatabase) -> None:
     """Gone without a word, as by kill -9: its connections break, and nothing is given back."""
-    for task in ledger._tasks:
+    for task in database._tasks:
         task.cancel()
-    for link in (ledger._hands, ledger._ears, ledger._lead._link):
+    for link in (database._write_connection, database._query_connection, database._leader._connection):
         if link is not None:
             link._is_closed.set()
             link._drop()
-    ledger._is_closed = True
+    database._is_closed = True

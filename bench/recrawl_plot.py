@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from bench.fresh_world import YEAR, SimulatedPage
+from bench.recrawl_world import YEAR, SimulatedPage
 from bench.report import ROOT
 
-PLOT = ROOT / "docs" / "freshness.svg"
+PLOT = ROOT / "docs" / "recrawl.svg"
 SHOWN = {"fixed": "fixed interval", "oracle": "oracle", "tenax": "Tenax"}
 """Who is drawn: halving and doubling would make the scale too coarse for the others."""
 WIDTH, HEIGHT = 920, 360

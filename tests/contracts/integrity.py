@@ -1,4 +1,4 @@
-"""Every contradiction that a ledger can find in itself: how the tables are ruined by hand, and what it says then."""
+"""Every contradiction that a database can find in itself: how the tables are ruined by hand, and what it says then."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from tenax.clock import ManualClock
-from tenax.database import Ledger
+from tenax.database import Database
 from tenax.model import DeadLetter, Failed, FailureKind, PageKind
-from tests.contracts.ledger import Opened, claimed, offer, page_of, visit_of
+from tests.contracts.database import Opened, candidate, claimed, page_of, visit_of
 
-Ruin = Callable[[Ledger, str], Awaitable[None]]
+Ruin = Callable[[Database, str], Awaitable[None]]
 """Runs a statement on the tables, past everything that guards them."""
 
 RUINS = {
@@ -33,7 +33,7 @@ RUINS = {
     "DELETE FROM tally WHERE name = 'articles'": "the tally says articles: 0, there are 1",
     "UPDATE record SET duplicate_of = id WHERE content_id IS NOT NULL": "the tally says duplicates: 0, there are 1",
     "UPDATE record SET duplicate_of = 999": "2 duplicates of pages that are not there",
-    "INSERT INTO likeness VALUES (5, 999)":
+    "INSERT INTO duplicate_index VALUES (5, 999)":
         "1 places in the index of originals that lead to a duplicate or to no page",
 }  # fmt: skip
 
@@ -43,15 +43,17 @@ class ContradictionsContract:
     async def test_what_contradicts_itself_is_told(
         self, opened: Opened, clock: ManualClock, ruin: Ruin, sql: str
     ) -> None:
-        ledger = await opened()
-        await self.fill(ledger, clock)
-        assert await ledger.problems() == []
-        await ruin(ledger, sql)
-        assert RUINS[sql] in await ledger.problems()
+        database = await opened()
+        await self.fill(database, clock)
+        assert await database.find_problems() == []
+        await ruin(database, sql)
+        assert RUINS[sql] in await database.find_problems()
 
-    async def fill(self, ledger: Ledger, clock: ManualClock) -> None:
+    async def fill(self, database: Database, clock: ManualClock) -> None:
         """One page, one dead letter, one task that waits."""
-        await ledger.admit([offer(f"https://{name}.test/") for name in ("a", "b", "c")])
-        first, second = await claimed(ledger), await claimed(ledger)
-        await ledger.commit(visit_of(first, clock, page=page_of(first, clock, kind=PageKind.ARTICLE)))
-        await ledger.commit(visit_of(second, clock, Failed("no such name", FailureKind.DNS), DeadLetter("it is gone")))
+        await database.admit([candidate(f"https://{name}.test/") for name in ("a", "b", "c")])
+        first, second = await claimed(database), await claimed(database)
+        await database.commit(visit_of(first, clock, page=page_of(first, clock, kind=PageKind.ARTICLE)))
+        await database.commit(
+            visit_of(second, clock, Failed("no such name", FailureKind.DNS), DeadLetter("it is gone"))
+        )

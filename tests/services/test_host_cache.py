@@ -8,26 +8,26 @@ import msgspec
 import pytest
 
 from tenax.clock import ManualClock
-from tenax.hosts.records import MemoryHosts, OwnHosts
+from tenax.hosts.records import MemoryHosts, UnsharedHosts
 from tenax.model import HostRecord, RobotsCopy, RobotsVerdict
-from tenax.services.page_fetcher.host_cache import FRESH_SECONDS, SparingHosts, is_nothing_new
+from tenax.services.page_fetcher.host_cache import CACHE_SECONDS, CachedHosts, has_only_counter_changes
 
 NOW = 1_750_000_000.0
 HOST = HostRecord(origin="http://a.example", domain="", next_at=NOW - 1, page_count=3)
 
 
-class Counting(OwnHosts):
+class Counting(UnsharedHosts):
     """Hosts that count how often they are asked."""
 
     asked = told = 0
 
-    async def adopt(self, record: HostRecord) -> HostRecord:
+    async def acquire(self, record: HostRecord) -> HostRecord:
         self.asked += 1
-        return await super().adopt(record)
+        return await super().acquire(record)
 
-    async def learn(self, origin: str, fallback: HostRecord, rule: Callable[[HostRecord], HostRecord]) -> HostRecord:
+    async def update(self, origin: str, fallback: HostRecord, rule: Callable[[HostRecord], HostRecord]) -> HostRecord:
         self.told += 1
-        return await super().learn(origin, fallback, rule)
+        return await super().update(origin, fallback, rule)
 
 
 @pytest.mark.parametrize(
@@ -44,25 +44,25 @@ class Counting(OwnHosts):
     ],
 )
 def test_pages_are_counted_quietly(changes: dict[str, object], is_quiet: bool) -> None:
-    assert is_nothing_new(HOST, msgspec.structs.replace(HOST, **changes), NOW) is is_quiet
+    assert has_only_counter_changes(HOST, msgspec.structs.replace(HOST, **changes), NOW) is is_quiet
 
 
 @pytest.mark.parametrize(("is_unpaced", "asked", "told"), [(True, 1, 1), (False, 5, 6)])
 async def test_only_unpaced_hosts_are_spared(is_unpaced: bool, asked: int, told: int) -> None:
     near, clock = MemoryHosts(), ManualClock(NOW)
     shared = Counting(near)
-    hosts = SparingHosts(shared, near, clock, lambda origin: is_unpaced)
+    hosts = CachedHosts(shared, near, clock, lambda origin: is_unpaced)
     for _ in range(5):
-        record = await hosts.adopt(HOST)
-        record = await hosts.learn(HOST.origin, record, _one_page_more)
+        record = await hosts.acquire(HOST)
+        record = await hosts.update(HOST.origin, record, _one_page_more)
         hosts.release(HOST.origin)
     assert record.page_count == 8
-    await hosts.learn(HOST.origin, record, lambda record: msgspec.structs.replace(record, breaker="open"))
+    await hosts.update(HOST.origin, record, lambda record: msgspec.structs.replace(record, breaker="open"))
     found = hosts.get(HOST.origin)
     assert found is not None and found.breaker == "open"
     assert (shared.asked, shared.told) == (asked, told)
-    clock.advance(FRESH_SECONDS)
-    await hosts.adopt(HOST)
+    clock.advance(CACHE_SECONDS)
+    await hosts.acquire(HOST)
     assert shared.asked == asked + 1
 
 

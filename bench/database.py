@@ -1,4 +1,4 @@
-"""What a page costs the ledger when it knows nothing, a million and ten million URLs.
+"""What a page costs the database when it knows nothing, a million and ten million URLs.
 
 A page cycle is: claim a task, commit its page (5 KB of text) with 50 links of which 95 % are known. The URLs known
 beforehand lie on hosts of very different sizes, as on the web; `bench.world` says where the links lead. Each size runs
@@ -22,12 +22,12 @@ from pathlib import Path
 import uvloop
 
 from bench.report import WORKPLACE, BenchError, Report, median, run, say, short, table
-from bench.world import World, host_number, offer_of, turns_without_pace, visit_of
+from bench.world import World, candidate_of, host_number, turns_without_pace, visit_of
 from tenax.clock import SteadyClock
-from tenax.config import LedgerConfig
-from tenax.database.sqlite import SqliteLedger
-from tenax.model import Offer, Visit
-from tenax.runtime.memory import settle_memory
+from tenax.config import DatabaseConfig
+from tenax.database.sqlite import SqliteDatabase
+from tenax.model import Candidate, Visit
+from tenax.runtime.memory import configure_memory
 
 SIZES, QUICK_SIZES = (0, 1_000_000, 10_000_000), (0, 20_000, 200_000)
 CYCLES, QUICK_CYCLES = 6000, 1500
@@ -43,11 +43,11 @@ DISK_BAR_BYTES = 150.0
 
 def main() -> None:
     if len(sys.argv) > 2 and sys.argv[1] == "--child":
-        settle_memory()  # as a crawl does, and on the event loop of a crawl
+        configure_memory()  # as a crawl does, and on the event loop of a crawl
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             print(json.dumps(runner.run(_child(Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])))))
         return
-    run("ledger", measure)
+    run("database", measure)
 
 
 def measure(report: Report, chosen: argparse.Namespace) -> None:
@@ -57,7 +57,7 @@ def measure(report: Report, chosen: argparse.Namespace) -> None:
     found = {}
     for size in sizes:
         say(f"{size:,} URLs known…")
-        with tempfile.TemporaryDirectory(dir=WORKPLACE, prefix="ledger-") as home:
+        with tempfile.TemporaryDirectory(dir=WORKPLACE, prefix="database-") as home:
             found[size] = _measured(Path(home), size, cycles)
     rows = [
         [f"{size:,}", short(one["cpu_ms"]), short(one["wall_ms"]), short(one["rss_mb"]), short(one["disk_bytes"])]
@@ -74,7 +74,7 @@ def measure(report: Report, chosen: argparse.Namespace) -> None:
 
 
 def _measured(home: Path, size: int, cycles: int) -> dict[str, float]:
-    command = [sys.executable, "-m", "bench.ledger", "--child", str(home), str(size), str(cycles)]
+    command = [sys.executable, "-m", "bench.database", "--child", str(home), str(size), str(cycles)]
     child = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if child.returncode != 0:
         raise BenchError(f"the run with {size:,} URLs ended with {child.returncode}")
@@ -83,22 +83,22 @@ def _measured(home: Path, size: int, cycles: int) -> dict[str, float]:
 
 
 async def _child(home: Path, size: int, cycles: int) -> dict[str, float]:
-    """Fill a ledger, then turn the wheel; the figures of this one process."""
+    """Fill a database, then turn the wheel; the figures of this one process."""
     clock = SteadyClock()
-    turns = turns_without_pace()
+    host_pace = turns_without_pace()
     world = World(size)
-    ledger = await SqliteLedger.open(home / "tenax.db", LedgerConfig(), clock, turns)
-    await _fill(ledger, world, size)
+    database = await SqliteDatabase.open(home / "tenax.db", DatabaseConfig(), clock, host_pace)
+    await _fill(database, world, size)
     if not size:
-        await ledger.admit([offer_of(host, 0) for host in world.hosts])
+        await database.admit([candidate_of(host, 0) for host in world.hosts])
         world.known = [1] * len(world.hosts)
-    await ledger.close()
+    await database.close()
     disk = _bytes_in(home)
-    ledger = await SqliteLedger.open(home / "tenax.db", LedgerConfig(), clock, turns)
-    await _turn(ledger, world, clock, cycles // 4)
-    rounds = [await _turn(ledger, world, clock, cycles) for _ in range(ROUNDS)]
+    database = await SqliteDatabase.open(home / "tenax.db", DatabaseConfig(), clock, host_pace)
+    await _turn(database, world, clock, cycles // 4)
+    rounds = [await _turn(database, world, clock, cycles) for _ in range(ROUNDS)]
     rss = _rss_mb()
-    await ledger.close()
+    await database.close()
     shutil.rmtree(home, ignore_errors=True)
     return {
         "cpu_ms": median(cpu for cpu, _ in rounds),
@@ -108,37 +108,37 @@ async def _child(home: Path, size: int, cycles: int) -> dict[str, float]:
     }
 
 
-async def _fill(ledger: SqliteLedger, world: World, size: int) -> None:
-    batch: list[Offer] = []
+async def _fill(database: SqliteDatabase, world: World, size: int) -> None:
+    batch: list[Candidate] = []
     done = 0
-    for offer in world.known_offers():
-        batch.append(offer)
+    for candidate in world.known_candidates():
+        batch.append(candidate)
         if len(batch) == ADMITTED_AT_ONCE:
-            done += (await ledger.admit(batch)).admitted
+            done += (await database.admit(batch)).admitted
             batch = []
             if done % 1_000_000 == 0:
                 print(f"  {done:,} of {size:,}", file=sys.stderr, flush=True)
     if batch:
-        await ledger.admit(batch)
+        await database.admit(batch)
 
 
-async def _turn(ledger: SqliteLedger, world: World, clock: SteadyClock, cycles: int) -> tuple[float, float]:
+async def _turn(database: SqliteDatabase, world: World, clock: SteadyClock, cycles: int) -> tuple[float, float]:
     """CPU and wall milliseconds a cycle; what making up the visits costs is taken off the CPU."""
     started, cpu, own = time.monotonic(), time.process_time(), 0.0
     left = cycles
     gate = asyncio.Semaphore(IN_FLIGHT)
 
     async def cycle(visit: Visit) -> None:
-        await ledger.commit(visit)
+        await database.commit(visit)
         gate.release()
 
     async with asyncio.TaskGroup() as group:
         while left:
             await gate.acquire()
-            claim = await ledger.claim()
+            claim = await database.claim()
             if claim is None:
                 gate.release()
-                await ledger.wait_for_work(0.5)
+                await database.wait_for_work(0.5)
                 continue
             left -= 1
             made = time.thread_time()
