@@ -1,4 +1,4 @@
-"""What every transport that speaks HTTP for itself does with a body for which there is no memory."""
+"""What every HTTP transport of our own does with a body for which there is no memory."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ BODIES: dict[str, tuple[Manner, bytes]] = {
 
 
 class BodyRoomContract:
-    """Each on both event loops, by the `site` of this suite."""
+    """Runs on both event loops, with the `site` of this suite."""
 
     made: ClassVar[Made]
 

@@ -1,4 +1,4 @@
-"""What every database promises about what limits cut off and what settings keep back, as a suite for any backend."""
+"""Contract of every database about links cut off by limits and tasks parked by settings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ async def cut_pages(database: Database) -> list[CutOffPage]:
 
 
 async def visited(database: Database, clock: ManualClock, refusals: dict[str, int], **changes: object) -> None:
-    """The next task brings a page of which so much was not followed."""
+    """Commit a page for the next task, with these links not followed."""
     visit = visit_of(await claimed(database), clock)
     await database.commit(msgspec.structs.replace(visit, refusals=refusals, link_targets=PACKED, **changes))
     clock.advance(1)
@@ -55,7 +55,7 @@ class CutOffsContract:
         assert [one.url async for one in database.links.read_all()] == [f"{A}/one"]
         assert await database.find_problems() == []
 
-    async def test_a_page_that_comes_again_says_it_anew(self, opened: Opened, clock: ManualClock) -> None:
+    async def test_a_page_that_comes_again_replaces_its_counts(self, opened: Opened, clock: ManualClock) -> None:
         database = await opened()
         await database.admit([candidate(f"{A}/one")])
         await visited(database, clock, {"depth": 2, "max_sitemaps": 3})
@@ -102,7 +102,7 @@ class CutOffsContract:
         assert [one.cut_off_counts for one in await cut_pages(again)] == [refusals]
         assert await again.find_problems() == []
 
-    async def test_refusals_can_be_counted_anew(self, opened: Opened, clock: ManualClock) -> None:
+    async def test_refusals_can_be_replaced(self, opened: Opened, clock: ManualClock) -> None:
         database = await opened()
         await database.admit([candidate(f"{A}/one"), candidate(f"{A}/two", due=clock.now() + 0.5)])
         await visited(database, clock, {"scope": 7, "exclude": 2})

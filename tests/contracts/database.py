@@ -1,4 +1,4 @@
-"""What every database promises, as a suite that any backend must pass.
+"""The contract of every database, a suite that each backend must pass.
 
 A backend's test file subclasses `DatabaseContract` and gives it an `opened` fixture: an async function that opens the
 same database again each time it is called, as a new process would.
@@ -49,7 +49,7 @@ Opened = Callable[[], Awaitable[Database]]
 
 
 class Manners:
-    """The simplest manners: one visit of a host at a time, a second apart."""
+    """The simplest pace rules: one visit of a host at a time, a second apart."""
 
     def __init__(self) -> None:
         self.pace = 1.0
@@ -111,9 +111,9 @@ def visit_of(
 
 
 async def claim_soon(database: Database, looks: int = 8) -> Claim | None:
-    """A claim, once the database has looked; None when it has nothing to give at this time.
+    """A claim, after the database has had time to look; None when it has no task at this time.
 
-    It is asked so many times at least, for what others tell it needs a moment to come.
+    Called at least this many times, because notifications of others take a moment.
     """
     until = time.monotonic() + FAULT_SECONDS
     while looks > 0 or (_is_looking(database) and time.monotonic() < until):
@@ -127,15 +127,15 @@ async def claim_soon(database: Database, looks: int = 8) -> Claim | None:
 
 
 def _is_looking(database: Database) -> bool:
-    """It may have something to give, and does not know yet: another thread or its server has not answered."""
+    """It may have a task and not know yet: another thread or its server has not answered."""
     clock: Clock = vars(database)["_clock"]
-    turn = database.next_claim_at()
+    claim_at = database.next_claim_at()
     tending = getattr(vars(database).get("_frontier"), "_tending", None)
-    return (turn is not None and turn <= clock.now()) or (tending is not None and not tending.done())
+    return (claim_at is not None and claim_at <= clock.now()) or (tending is not None and not tending.done())
 
 
 async def claimed(database: Database) -> Claim:
-    """A claim, of a database that has one to give, however long a busy machine takes to find it."""
+    """A claim from a database that has a task, however long a busy machine takes."""
     for _ in range(100):
         if (claim := await claim_soon(database)) is not None:
             return claim
@@ -143,7 +143,7 @@ async def claimed(database: Database) -> Claim:
 
 
 async def drain(database: Database, clock: ManualClock, most: int = 1000) -> list[str]:
-    """Visit everything there is, a second at a time; the URLs in the order they were claimed."""
+    """Visit all tasks, a second at a time; the URLs in the order they were claimed."""
     urls: list[str] = []
     while database.counts().waiting and len(urls) < most:
         claim = await claim_soon(database, looks=1)
@@ -164,7 +164,7 @@ class DatabaseContract:
         return ManualClock()
 
     @pytest.fixture
-    def manners(self) -> Manners:
+    def pace_rules(self) -> Manners:
         return Manners()
 
     # -- once -----------------------------------------------------------------------------------------------
@@ -190,7 +190,7 @@ class DatabaseContract:
         assert (await database.admit([candidate("https://a.test/1")])).known == 1
         assert await claim_soon(database) is None
 
-    async def test_many_pages_offering_the_same_links_admit_each_once(self, opened: Opened, clock: ManualClock) -> None:
+    async def test_many_pages_with_the_same_links_admit_each_once(self, opened: Opened, clock: ManualClock) -> None:
         database = await opened()
         await database.admit([candidate(f"https://h{n}.test/") for n in range(10)])
         links = tuple(candidate(f"https://h{n % 10}.test/{n}") for n in range(100))
@@ -228,7 +228,7 @@ class DatabaseContract:
         clock.advance(1)
         assert (await claimed(database)).task.url == "https://a.test/top"
 
-    async def test_a_host_has_no_turn_before_its_time(self, opened: Opened, clock: ManualClock) -> None:
+    async def test_a_host_is_not_claimed_before_its_time(self, opened: Opened, clock: ManualClock) -> None:
         database = await opened()
         await database.admit([candidate("https://a.test/1"), candidate("https://a.test/2")])
         await database.commit(visit_of(await claimed(database), clock))
@@ -239,8 +239,10 @@ class DatabaseContract:
         clock.advance(0.11)
         assert await claim_soon(database) is not None
 
-    async def test_a_new_host_is_due_at_once_beside_one_that_rests(self, opened: Opened, clock: ManualClock) -> None:
-        """Whoever asks when the next turn comes hears of it at every moment until it is claimed."""
+    async def test_a_new_host_is_due_at_once_beside_one_that_backs_off(
+        self, opened: Opened, clock: ManualClock
+    ) -> None:
+        """`next_claim_at` includes the task at every moment until it is claimed."""
         database = await opened()
         await database.admit([candidate("https://a.test/"), candidate("https://a.test/later")])
         found = (candidate("https://new.test/"),)
@@ -248,22 +250,22 @@ class DatabaseContract:
         claim: Claim | None = None
         async with asyncio.timeout(FAULT_SECONDS):
             while claim is None:
-                turn = database.next_claim_at()
-                assert turn is not None and turn <= clock.now()
+                claim_at = database.next_claim_at()
+                assert claim_at is not None and claim_at <= clock.now()
                 claim = await database.claim()
                 await asyncio.sleep(0)
         assert claim.task.url == "https://new.test/"
 
-    async def test_a_host_rests_across_reopening(self, opened: Opened, clock: ManualClock) -> None:
+    async def test_a_host_backs_off_across_reopening(self, opened: Opened, clock: ManualClock) -> None:
         database = await opened()
         await database.admit([candidate("https://a.test/1"), candidate("https://a.test/2")])
-        rest = visit_of(await claimed(database), clock, next_at=clock.now() + 600, backoff_reason="rate limited")
-        await database.commit(rest)
+        backoff = visit_of(await claimed(database), clock, next_at=clock.now() + 600, backoff_reason="rate limited")
+        await database.commit(backoff)
         await database.close()
         database = await opened()
         assert await claim_soon(database) is None
-        turn = database.next_claim_at()
-        assert turn is not None and turn == pytest.approx(clock.now() + 600, abs=1)
+        claim_at = database.next_claim_at()
+        assert claim_at is not None and claim_at == pytest.approx(clock.now() + 600, abs=1)
         clock.advance(601)
         claim = await claimed(database)
         assert claim.host.backoff_reason == "rate limited"
@@ -271,15 +273,15 @@ class DatabaseContract:
     async def test_a_wall_clock_set_back_between_two_runs_holds_nobody_up(
         self, opened: Opened, clock: ManualClock
     ) -> None:
-        """By a day: what is due is due, a rest lasts as long as it did, and robots.txt is asked for again in time."""
+        """By a day: what is due is due, a backoff keeps its length, and robots.txt is requested again in time."""
         database = await opened()
         await database.admit([candidate("https://a.test/1"), candidate("https://a.test/2")])
         robots = RobotsCopy(RobotsVerdict.RULES, clock.now() - 600, clock.now() + 3000, "User-agent: *\nDisallow: /x")
-        rest = visit_of(
+        backoff = visit_of(
             await claimed(database), clock, Failed("HTTP 429", FailureKind.RATE_LIMITED), Reschedule(clock.now() + 600),
             next_at=clock.now() + 600, backoff_reason="rate limited", robots=robots, recent_failures=(clock.now(),),
         )  # fmt: skip
-        await database.commit(rest)
+        await database.commit(backoff)
         await database.admit([candidate("https://b.test/1"), candidate("https://c.test/1", due=clock.now() + 60)])
         await database.close()
         clock.advance(-86_400)
@@ -306,7 +308,7 @@ class DatabaseContract:
         for hour in range(3):
             clock.advance(3600)
             await database.admit([candidate(f"https://a{hour}.test/1")])
-        await claimed(database)  # so that it does not end well
+        await claimed(database)  # so that it does not end cleanly
         await database.close()
         clock.advance(-5000)
         database = await opened()
@@ -319,8 +321,8 @@ class DatabaseContract:
         assert history is not None and history.due is not None
         assert history.due > clock.now() + 4000, "a small correction moves nothing"
 
-    async def test_one_visit_of_a_host_at_a_time(self, opened: Opened, clock: ManualClock, manners: Manners) -> None:
-        manners.pace = 0.0
+    async def test_one_visit_of_a_host_at_a_time(self, opened: Opened, clock: ManualClock, pace_rules: Manners) -> None:
+        pace_rules.pace = 0.0
         database = await opened()
         await database.admit(
             [candidate("https://a.test/1"), candidate("https://a.test/2"), candidate("https://b.test/1")]
@@ -329,10 +331,10 @@ class DatabaseContract:
         assert {first.task.origin, second.task.origin} == {"https://a.test", "https://b.test"}
         assert await claim_soon(database) is None
 
-    async def test_as_many_visits_of_a_host_as_its_manners_allow(
-        self, opened: Opened, clock: ManualClock, manners: Manners
+    async def test_as_many_visits_of_a_host_as_its_connections_allow(
+        self, opened: Opened, clock: ManualClock, pace_rules: Manners
     ) -> None:
-        manners.pace, manners.most = 0.0, 3
+        pace_rules.pace, pace_rules.most = 0.0, 3
         database = await opened()
         await database.admit([candidate(f"https://a.test/{n}") for n in range(9)])
         claims = [await claimed(database) for _ in range(3)]
@@ -348,7 +350,7 @@ class DatabaseContract:
         urls = await drain(database, clock, most=60)
         assert sum("small" in url for url in urls) == 50
 
-    async def test_hosts_beyond_the_window_get_their_turns(self, opened: Opened, clock: ManualClock) -> None:
+    async def test_hosts_beyond_the_window_are_served(self, opened: Opened, clock: ManualClock) -> None:
         """The backend's window is 20 hosts in these tests."""
         database = await opened()
         await database.admit([candidate(f"https://h{n}.test/{m}") for n in range(70) for m in range(3)])
@@ -364,7 +366,7 @@ class DatabaseContract:
         urls = await drain(database, clock, most=400)
         assert sum("small" in url for url in urls) == 60
 
-    async def test_hosts_that_rest_leave_the_window_to_others(self, opened: Opened, clock: ManualClock) -> None:
+    async def test_hosts_that_back_off_leave_the_window_to_others(self, opened: Opened, clock: ManualClock) -> None:
         database = await opened()
         await database.admit([candidate(f"https://tired{n}.test/{m}") for n in range(40) for m in range(3)])
         until = clock.now() + 3600
@@ -379,8 +381,8 @@ class DatabaseContract:
         assert awake.task.url == "https://awake.test/1"
         await database.commit(visit_of(awake, clock))
         assert await claim_soon(database) is None, "new work wakes nobody"
-        turn = database.next_claim_at()
-        assert turn is not None and turn <= until
+        claim_at = database.next_claim_at()
+        assert claim_at is not None and claim_at <= until
         clock.advance(until - clock.now() + 1)
         assert (await claimed(database)).task.origin.startswith("https://tired")
 
@@ -470,7 +472,7 @@ class DatabaseContract:
     async def test_a_host_is_free_a_pace_after_its_task_was_given_back(
         self, opened: Opened, clock: ManualClock
     ) -> None:
-        """A request may have been sent right before; nobody wrote that down."""
+        """A request may have been sent right before, without being recorded."""
         database = await opened()
         await database.admit([candidate("https://a.test/1")])
         claim = await claimed(database)
@@ -505,7 +507,7 @@ class DatabaseContract:
         for commit, claim in zip(commits[::2], claims[::2], strict=True):
             commit.cancel()
             await asyncio.gather(commit, return_exceptions=True)
-            await database.release(claim)  # as whoever gives a visit up does
+            await database.release(claim)  # as a caller that abandons a visit does
         await asyncio.gather(*commits[1::2])
         clock.advance(2)
         again = await drain(database, clock)
@@ -534,7 +536,7 @@ class DatabaseContract:
         await database.admit([candidate("https://a.test/1")])
         for _ in range(5):
             claim = await claimed(database)
-            await database.commit(visit_of(claim, clock, Deferred(clock.now(), "resting"), Reschedule(clock.now())))
+            await database.commit(visit_of(claim, clock, Deferred(clock.now(), "backing off"), Reschedule(clock.now())))
             clock.advance(2)
         assert (await claimed(database)).task.attempt == 0
 
@@ -546,8 +548,8 @@ class DatabaseContract:
             failed = Failed("HTTP 403", FailureKind.BLOCKED, status=403)
             await database.commit(visit_of(claim, clock, failed, DeadLetter("HTTP 403")))
             clock.advance(2)
-        letters = [dead_letter async for dead_letter in database.dead_letters()]
-        assert [dead_letter.cause for dead_letter in letters] == ["HTTP 403"] * 3
+        dead_letters = [dead_letter async for dead_letter in database.dead_letters()]
+        assert [dead_letter.cause for dead_letter in dead_letters] == ["HTTP 403"] * 3
         assert database.counts().waiting == 0
         assert await database.replay(["https://a.test/1", "https://nowhere.test/"]) == 1
         assert await database.replay(None) == 2
@@ -557,7 +559,7 @@ class DatabaseContract:
         history = await database.url_history("https://a.test/1")
         assert history is not None and history.state is TaskState.SETTLED and len(history.visits) == 2
 
-    # -- what is kept ---------------------------------------------------------------------------------------
+    # -- stored data ---------------------------------------------------------------------------------------
 
     async def test_a_page_is_read_back_whole(self, opened: Opened, clock: ManualClock) -> None:
         database = await opened()
@@ -687,7 +689,7 @@ class DatabaseContract:
         await database.close()
         assert await (await opened()).get_meta("rules") == b"2"
 
-    async def test_of_those_who_expect_the_same_one_has_its_way(self, opened: Opened) -> None:
+    async def test_of_those_who_expect_the_same_one_succeeds(self, opened: Opened) -> None:
         database = await opened()
         for before in (None, b"0"):
             values = [bytes([number]) for number in range(20)]
@@ -696,7 +698,7 @@ class DatabaseContract:
             assert await database.get_meta("rules") == values[done.index(True)]
             await database.set_meta("rules", b"0")
 
-    # -- told in order --------------------------------------------------------------------------------------
+    # -- events in order -----------------------------------------------------------------------------------
 
     async def test_events_have_growing_numbers_and_each_sink_its_cursor(
         self, opened: Opened, clock: ManualClock
@@ -717,7 +719,7 @@ class DatabaseContract:
         assert [event.seq for event in await database.events(numbers[1], 100)] == numbers[2:]
 
     async def test_a_cursor_never_goes_back_and_someone_leads(self, opened: Opened) -> None:
-        """For a moment two may believe that they lead: the slower one must not undo what the other has told."""
+        """For a moment two may believe that they lead: the slower one must not move the cursor back."""
         database = await opened()
         await database.subscribe("one")
         for cursor in (Cursor(5, 500), Cursor(3, 900), Cursor(5, 510)):
@@ -727,7 +729,7 @@ class DatabaseContract:
             True
         ] * 3
 
-    async def test_numbers_are_not_used_again_after_everything_was_told(
+    async def test_event_numbers_are_not_reused_after_all_were_written(
         self, opened: Opened, clock: ManualClock
     ) -> None:
         database = await opened()

@@ -1,4 +1,4 @@
-"""What every database promises about pages that are there already, as a suite that any backend must pass.
+"""Contract of every database about duplicates, a suite that each backend must pass.
 
 A backend's test class gives it databases, by `opened`, that find duplicates by the `alike` of the test.
 """
@@ -23,7 +23,7 @@ A, B, C, D = (f"https://{name}.test/1" for name in "abcd")
 
 
 class Alike:
-    """Fingerprints as pages have them, and rules to turn by hand."""
+    """Fingerprints like those of pages, and rules that tests can change."""
 
     def __init__(self) -> None:
         self.wanted = DuplicatesConfig()
@@ -39,13 +39,13 @@ class Alike:
 
 
 def story(seed: str, words: int = 200) -> str:
-    """A text like no other."""
+    """A unique text."""
     return " ".join(sha256(f"{seed} {number}".encode()).hexdigest()[:6] for number in range(words))
 
 
 def edited(text: str) -> str:
-    """Nearly the same: every fiftieth word is another."""
-    return " ".join("edited" if place % 50 == 7 else word for place, word in enumerate(text.split()))
+    """Nearly the same text: every fiftieth word differs."""
+    return " ".join("edited" if index % 50 == 7 else word for index, word in enumerate(text.split()))
 
 
 def of_text(text: str, *, is_article: bool = True) -> dict[str, object]:
@@ -61,7 +61,7 @@ def of_text(text: str, *, is_article: bool = True) -> dict[str, object]:
 
 
 async def brought(database: Database, clock: ManualClock, url: str, text: str, **fields: object) -> Admission:
-    """A page that was never there is visited; it links to `…/link`."""
+    """Visit a new page; it links to `…/link`."""
     await database.admit([candidate(url)])
     return await brought_again(database, clock, text, **fields)
 
@@ -76,7 +76,7 @@ async def brought_again(database: Database, clock: ManualClock, text: str, **fie
 
 
 async def originals(database: Database) -> dict[str, str | None]:
-    """Every page, and what it is a duplicate of."""
+    """Every page, and its original if it is a duplicate."""
     return {page.url: page.duplicate_of async for page in database.pages(PageFilter())}
 
 
@@ -163,7 +163,7 @@ class DuplicatesContract:
         first, _, third, _ = (claim.task.url for claim in claims)
         assert [admission.duplicate_of for admission in admissions] == [None, first, None, third]
 
-    # -- what becomes of them ---------------------------------------------------------------------------------
+    # -- handling of duplicates-------------------------------------------------------------------------------
 
     async def test_texts_of_duplicates_need_not_be_kept(self, opened: Opened, clock: ManualClock, alike: Alike) -> None:
         database = await opened()
@@ -171,9 +171,9 @@ class DuplicatesContract:
         links = (PageLink(D, "there"),)
         await brought(database, clock, A, story("one"), abstract="It begins")
         await brought(database, clock, B, story("one"), abstract="It begins", headline="One", links=links)
-        told = (await database.events(0, 10))[1].page
+        event_page = (await database.events(0, 10))[1].page
         async for page in database.pages(PageFilter(url_glob=B)):
-            for one in (page, told):
+            for one in (page, event_page):
                 assert (one.text, one.article, one.markdown) == ("", "", "")
                 assert (one.headline, one.abstract, one.words, one.links) == ("One", "It begins", 200, links)
         first = (await life_of(database, A)).page
@@ -229,7 +229,7 @@ class DuplicatesContract:
         assert await originals(database) == {A: None, B: A}
         assert database.counts().duplicates == 1
 
-    async def test_a_duplicate_whose_original_is_gone_becomes_one_and_is_told(
+    async def test_a_duplicate_whose_original_is_gone_becomes_one_and_makes_an_event(
         self, opened: Opened, clock: ManualClock, alike: Alike
     ) -> None:
         database = await opened()
@@ -247,7 +247,7 @@ class DuplicatesContract:
         assert (last.url, last.duplicate_of, last.text) == (B, None, story("one"))
         assert database.counts().duplicates == 0
 
-    async def test_a_duplicate_that_comes_again_the_same_is_not_told_again(
+    async def test_a_duplicate_that_comes_again_the_same_makes_no_event(
         self, opened: Opened, clock: ManualClock
     ) -> None:
         database = await opened()
@@ -273,11 +273,11 @@ class DuplicatesContract:
     # -- bounds -------------------------------------------------------------------------------------------------
 
     async def test_a_band_that_many_share_makes_no_duplicate_dear(
-        self, opened: Opened, clock: ManualClock, alike: Alike, manners: Manners
+        self, opened: Opened, clock: ManualClock, alike: Alike, pace_rules: Manners
     ) -> None:
         """Pages of one template: they share a band and no more, so none is a duplicate of another."""
         database = await opened()
-        manners.pace = 0.0
+        pace_rules.pace = 0.0
         template = fingerprint.near_fingerprint(story("template"))[:8]
         await database.admit([candidate(f"https://a.test/{number}") for number in range(3 * MAX_PAGES_PER_KEY)])
         for number in range(3 * MAX_PAGES_PER_KEY):
@@ -290,7 +290,7 @@ class DuplicatesContract:
         assert set((await originals(database)).values()) == {None}
         assert len(await drain(database, clock)) == 0
 
-    # -- what is kept of a page -----------------------------------------------------------------------------------
+    # -- stored fields of a page ----------------------------------------------------------------------------------
 
     async def test_everything_that_was_read_is_kept(self, opened: Opened, clock: ManualClock) -> None:
         database = await opened()
@@ -302,7 +302,7 @@ class DuplicatesContract:
         kept += [event.page for event in await database.events(0, 10)]
         assert kept == [page, page, page]
 
-    async def test_what_is_read_anew_in_the_same_text_is_news(self, opened: Opened, clock: ManualClock) -> None:
+    async def test_new_metadata_of_the_same_text_makes_an_event(self, opened: Opened, clock: ManualClock) -> None:
         database = await opened()
         await database.admit([candidate(A)])
         claim = await claimed(database)

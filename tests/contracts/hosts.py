@@ -1,4 +1,4 @@
-"""What every `Hosts` promises, as a suite that any backend must pass.
+"""The contract of every `Hosts`, a suite that each backend must pass.
 
 A backend's test file subclasses `HostsContract` and gives it a `store` fixture: the hosts, and the memory of this
 process that stands in front of them.
@@ -39,7 +39,7 @@ AT_A_TIME = 25
 RECORD = HostRecord(ORIGIN, "a.example")
 ROBOTS = RobotsCopy(RobotsVerdict.RULES, NOW, NOW + 86_400, "User-agent: *\nCrawl-delay: 3", 200)
 
-# What hosts do most, so that rests, streaks and recoveries come about; and now and then anything at all.
+# Mostly common outcomes, so that backoffs, streaks and recoveries occur; and now and then any other.
 USUAL: tuple[Outcome, ...] = (
     OK, OK, OK, HTTP_403, HTTP_403, HTTP_404, HTTP_429, asking_to_wait(HTTP_429, 30.0), HTTP_500, HTTP_503, REFUSED,
     REFUSED, RESET,
@@ -54,22 +54,22 @@ TEXTS = (
 
 class Store(NamedTuple):
     hosts: Hosts
-    near: MemoryHosts
-    """What is held in this process, whoever it is shared with."""
+    local_hosts: MemoryHosts
+    """The records in this process's memory."""
 
 
 class Event(NamedTuple):
-    """What one visit taught, and when."""
+    """The update of one visit, with its time."""
 
     now: float
     outcome: Outcome
     requests: int
     jitter: float
-    way: TransportKind
+    transport: TransportKind
     robots: RobotsCopy | None
 
     def rule(self, record: HostRecord) -> HostRecord:
-        """In the order in which a visit teaches."""
+        """In the order in which a visit updates the record."""
         if self.robots is not None:
             copy = extend_robots_expiry(self.robots, record, SITE.politeness, self.now, self.requests)
             record = apply_robots(record, copy, SITE.politeness)
@@ -77,20 +77,20 @@ class Event(NamedTuple):
         if should_probe(record):
             record = host_after_probe(record, outcome == OK, "no answer", self.now, SITE, self.jitter)
             outcome = Deferred(self.now, "probe")
-        other = TransportKind.CURL if self.way is TransportKind.HTTP else TransportKind.HTTP
-        return host_after_visit(record, outcome, self.now, self.requests, SITE, self.jitter, self.way, other)
+        other = TransportKind.CURL if self.transport is TransportKind.HTTP else TransportKind.HTTP
+        return host_after_visit(record, outcome, self.now, self.requests, SITE, self.jitter, self.transport, other)
 
 
 def events(chance: random.Random, most: int) -> list[Event]:
-    """A history of one host, by a clock that stands still, runs, or comes to the end of a rest."""
-    now, told = NOW, []
+    """A history of one host, by a clock that stands still, runs, or reaches the end of a backoff."""
+    now, updates = NOW, []
     for _ in range(chance.randint(1, most)):
         now += chance.choice((0.0, 0.3, chance.uniform(0, 5), 31.0, chance.uniform(60, 4000)))
         robots = None
         if chance.random() < 0.2:
             verdict = chance.choice(list(RobotsVerdict))
             robots = RobotsCopy(verdict, now, now + chance.choice((300.0, 86_400.0)), chance.choice(TEXTS), 200)
-        told.append(
+        updates.append(
             Event(
                 now,
                 chance.choice(USUAL if chance.random() < 0.8 else ALL),
@@ -100,11 +100,11 @@ def events(chance: random.Random, most: int) -> list[Event]:
                 robots,
             )
         )
-    return told
+    return updates
 
 
 async def played(hosts: Hosts, record: HostRecord, history: list[Event]) -> list[HostRecord]:
-    """What was known after each visit."""
+    """The record after each visit."""
     known = []
     for event in history:
         adopted = await hosts.acquire(record)
@@ -114,18 +114,18 @@ async def played(hosts: Hosts, record: HostRecord, history: list[Event]) -> list
 
 
 async def expected(record: HostRecord, history: list[Event]) -> list[HostRecord]:
-    """The same by one process alone."""
+    """The same in one process."""
     return await played(UnsharedHosts(MemoryHosts()), record, history)
 
 
 async def side_by_side(play: Callable[[int], Awaitable[None]], count: int) -> None:
-    """So many histories, each of a host of its own, some at a time."""
+    """Run this many histories, each of its own host, several at a time."""
     for first in range(0, count, AT_A_TIME):
         await asyncio.gather(*map(play, range(first, min(first + AT_A_TIME, count))))
 
 
-def stranger(number: int) -> HostRecord:
-    """A host that nobody has been to."""
+def other_host(number: int) -> HostRecord:
+    """A host without visits."""
     return HostRecord(f"https://h{number}.example", f"h{number}.example")
 
 
@@ -133,8 +133,8 @@ def counted(host: HostRecord) -> HostRecord:
     return msgspec.structs.replace(host, page_count=host.page_count + 1, next_at=host.next_at + 1)
 
 
-def _told(record: HostRecord, _: HostRecord) -> HostRecord:
-    """A rule that knows better."""
+def _replaced(record: HostRecord, _: HostRecord) -> HostRecord:
+    """A rule that replaces the record."""
     return record
 
 
@@ -144,57 +144,57 @@ class HostsContract:
         assert await store.hosts.acquire(RECORD) == RECORD
         assert store.hosts.get(ORIGIN) == RECORD
 
-    async def test_what_is_learned_is_known_from_then_on(self, store: Store) -> None:
+    async def test_an_update_is_known_from_then_on(self, store: Store) -> None:
         await store.hosts.acquire(RECORD)
-        learned = await store.hosts.update(ORIGIN, RECORD, counted)
-        assert (learned.page_count, learned.next_at) == (1, 1.0)
-        assert store.hosts.get(ORIGIN) == learned
-        assert await store.hosts.acquire(RECORD) == learned, "the claim is older"
+        updated = await store.hosts.update(ORIGIN, RECORD, counted)
+        assert (updated.page_count, updated.next_at) == (1, 1.0)
+        assert store.hosts.get(ORIGIN) == updated
+        assert await store.hosts.acquire(RECORD) == updated, "the claim is older"
 
     async def test_a_claim_that_is_newer_holds(self, store: Store) -> None:
-        """Another process was there meanwhile, and the database knows."""
+        """Another process visited it meanwhile, and the database has its record."""
         await store.hosts.acquire(RECORD)
         await store.hosts.update(ORIGIN, RECORD, counted)
         newer = msgspec.structs.replace(RECORD, next_at=50.0, page_count=9, blocks_in_a_row=2)
         assert await store.hosts.acquire(newer) == newer
-        learned = await store.hosts.update(ORIGIN, newer, counted)
-        assert (learned.next_at, learned.page_count, learned.blocks_in_a_row) == (51.0, 10, 2)
+        updated = await store.hosts.update(ORIGIN, newer, counted)
+        assert (updated.next_at, updated.page_count, updated.blocks_in_a_row) == (51.0, 10, 2)
 
     async def test_on_a_tie_what_is_known_holds(self, store: Store) -> None:
         await store.hosts.acquire(RECORD)
-        learned = await store.hosts.update(ORIGIN, RECORD, lambda host: apply_robots(host, ROBOTS, SITE.politeness))
-        assert (learned.next_at, learned.crawl_delay_seconds) == (RECORD.next_at, 3.0)
-        assert await store.hosts.acquire(RECORD) == learned
+        updated = await store.hosts.update(ORIGIN, RECORD, lambda host: apply_robots(host, ROBOTS, SITE.politeness))
+        assert (updated.next_at, updated.crawl_delay_seconds) == (RECORD.next_at, 3.0)
+        assert await store.hosts.acquire(RECORD) == updated
 
-    async def test_what_is_learned_of_a_host_that_is_not_held_begins_with_the_fallback(self, store: Store) -> None:
-        learned = await store.hosts.update(ORIGIN, msgspec.structs.replace(RECORD, page_count=7), counted)
-        assert learned.page_count == 8
-        assert store.hosts.get(ORIGIN) == learned
-        assert not store.near.is_busy(ORIGIN)
+    async def test_an_update_of_an_unknown_host_begins_with_the_fallback(self, store: Store) -> None:
+        updated = await store.hosts.update(ORIGIN, msgspec.structs.replace(RECORD, page_count=7), counted)
+        assert updated.page_count == 8
+        assert store.hosts.get(ORIGIN) == updated
+        assert not store.local_hosts.is_busy(ORIGIN)
 
     async def test_a_host_is_busy_until_each_of_its_visits_is_released(self, store: Store) -> None:
         await store.hosts.acquire(RECORD)
         await store.hosts.acquire(RECORD)
         store.hosts.release(ORIGIN)
-        assert store.near.is_busy(ORIGIN)
+        assert store.local_hosts.is_busy(ORIGIN)
         store.hosts.release(ORIGIN)
-        assert not store.near.is_busy(ORIGIN)
+        assert not store.local_hosts.is_busy(ORIGIN)
         assert store.hosts.get(ORIGIN) == RECORD, "seen lately"
 
-    async def test_every_record_is_held_once(self, store: Store) -> None:
+    async def test_every_record_is_in_memory_once(self, store: Store) -> None:
         for number in range(3):
-            await store.hosts.acquire(stranger(number))
-        learned = await store.hosts.update(stranger(0).origin, stranger(0), counted)
-        store.hosts.release(stranger(1).origin)
-        held = sorted(store.near.records(), key=lambda record: record.origin)
-        assert held == [learned, stranger(1), stranger(2)]
+            await store.hosts.acquire(other_host(number))
+        updated = await store.hosts.update(other_host(0).origin, other_host(0), counted)
+        store.hosts.release(other_host(1).origin)
+        records = sorted(store.local_hosts.records(), key=lambda record: record.origin)
+        assert records == [updated, other_host(1), other_host(2)]
 
     async def test_schemes_and_ports_of_one_name_are_different_hosts(self, store: Store) -> None:
         origins = (ORIGIN, "http://a.example", "https://a.example:8443")
         for number, origin in enumerate(origins):
-            told = HostRecord(origin, "a.example", robots=ROBOTS, page_count=number)
+            newest = HostRecord(origin, "a.example", robots=ROBOTS, page_count=number)
             await store.hosts.acquire(HostRecord(origin, "a.example"))
-            await store.hosts.update(origin, told, partial(_told, told))
+            await store.hosts.update(origin, newest, partial(_replaced, newest))
         for number, origin in enumerate(origins):
             record = await store.hosts.acquire(HostRecord(origin, "a.example"))
             assert (record.origin, record.page_count, record.robots) == (origin, number, ROBOTS)
@@ -210,7 +210,7 @@ class HostsContract:
     async def test_a_thousand_histories_end_alike(self, store: Store) -> None:
         async def play(number: int) -> None:
             history = events(random.Random(number), most=8)
-            found = await played(store.hosts, stranger(number), history)
-            assert found == await expected(stranger(number), history), f"history {number}: {history}"
+            found = await played(store.hosts, other_host(number), history)
+            assert found == await expected(other_host(number), history), f"history {number}: {history}"
 
         await side_by_side(play, 1000)

@@ -1,4 +1,4 @@
-"""What every database promises about tasks that many pages link to, as a suite that any backend must pass."""
+"""Contract of every database about in-links of tasks, a suite that each backend must pass."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.contracts.url_lists import reopened
 
 A, B = "https://a.test", "https://b.test"
 PAGES = [f"{A}/{number}" for number in range(30)]
-"""More than a database holds in hand of one host."""
+"""More than the loaded tasks of one host."""
 LAST = PAGES[-1]
 FOUR_LINKS = in_link_points(4) * SECONDS_PER_POINT
 
@@ -31,7 +31,7 @@ async def linked_from(
     plan: Plan | None = None,
     linked: dict[str, int] | None = None,
 ) -> str:
-    """The next page links to these; its URL."""
+    """Visit the next page, which links to these; returns its URL."""
     claim = await claimed(database)
     candidates = tuple(candidate(url, source=source, via=claim.task.url) for url in urls)
     visit = visit_of(claim, clock, plan=plan, candidates=candidates)
@@ -41,13 +41,13 @@ async def linked_from(
 
 
 async def hubs(database: Database, number: int) -> None:
-    """So many pages wait, and go before what they link to."""
+    """Admit this many pages that come before what they link to."""
     found = [candidate(f"{A}/hub{one}", priority=Priority.HIGH, lead_seconds=10_000.0) for one in range(number)]
     await database.admit(found)
 
 
 async def found_last(database: Database, clock: ManualClock) -> float:
-    """One page links to all but the last, and then another one to that; when it is due."""
+    """One page links to all but the last, then another to that; returns when it is due."""
     await linked_from(database, clock, *PAGES[:-1])
     await linked_from(database, clock, LAST)
     return await due_of(database, LAST)
@@ -78,12 +78,12 @@ class InLinksContract:
             clock.advance(5)
         order = await drain(database, clock)
         assert sorted(order) == sorted(PAGES)
-        # Those in hand are next, whatever is said of others.
+        # Loaded tasks come first, regardless of the others' links.
         assert order.index(LAST) < 9
         assert await database.find_problems() == []
 
     async def test_what_readers_have_counted_is_added(self, opened: Opened, clock: ManualClock) -> None:
-        """They tell of many pages at once, and of some that wait no longer."""
+        """They name many pages at once, and some that no longer wait."""
         database = await opened()
         await hubs(database, 4)
         due = await found_last(database, clock)
@@ -93,10 +93,10 @@ class InLinksContract:
         assert await due_of(database, LAST) == due - FOUR_LINKS
 
     async def test_pages_that_come_together_count_each(
-        self, opened: Opened, clock: ManualClock, manners: Manners
+        self, opened: Opened, clock: ManualClock, pace_rules: Manners
     ) -> None:
         """As many as one transaction has, for a task that is new in it."""
-        manners.most, manners.pace = 8, 0.0
+        pace_rules.most, pace_rules.pace = 8, 0.0
         database = await opened()
         await hubs(database, 8)
         claims = [await claimed(database) for _ in range(8)]
@@ -131,7 +131,7 @@ class InLinksContract:
             await linked_from(database, clock, LAST)
         assert await due_of(database, LAST) == later
 
-    async def test_what_is_in_hand_stays_where_it_is(self, opened: Opened, clock: ManualClock) -> None:
+    async def test_loaded_tasks_are_not_moved(self, opened: Opened, clock: ManualClock) -> None:
         database = await opened()
         await hubs(database, 6)
         await linked_from(database, clock, PAGES[0])
@@ -144,11 +144,11 @@ class InLinksContract:
 
     @pytest.mark.parametrize("seed", range(4))
     async def test_whatever_links_to_what_each_is_visited_once(
-        self, opened: Opened, clock: ManualClock, manners: Manners, seed: int
+        self, opened: Opened, clock: ManualClock, pace_rules: Manners, seed: int
     ) -> None:
         """Several visits at a time, at two hosts that link to each other."""
         rng = random.Random(seed)
-        manners.most, manners.pace = 3, 0.0
+        pace_rules.most, pace_rules.pace = 3, 0.0
         urls = [f"{rng.choice((A, B))}/{number}" for number in range(150)]
         database = await opened()
         await database.admit([candidate(urls[0]), candidate(urls[1])])

@@ -1,4 +1,4 @@
-"""Every contradiction that a database can find in itself: how the tables are ruined by hand, and what it says then."""
+"""Every inconsistency that a database can find: how a test damages the tables, and the reported problem."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tenax.model import DeadLetter, Failed, FailureKind, PageKind
 from tests.contracts.database import Opened, candidate, claimed, page_of, visit_of
 
 Ruin = Callable[[Database, str], Awaitable[None]]
-"""Runs a statement on the tables, past everything that guards them."""
+"""Runs a statement on the tables directly."""
 
 RUINS = {
     "DELETE FROM seen WHERE (host_id, key) IN (SELECT host_id, key FROM queue)":
@@ -34,15 +34,13 @@ RUINS = {
     "UPDATE record SET duplicate_of = id WHERE content_id IS NOT NULL": "the tally says duplicates: 0, there are 1",
     "UPDATE record SET duplicate_of = 999": "2 duplicates of pages that are not there",
     "INSERT INTO duplicate_index VALUES (5, 999)":
-        "1 places in the index of originals that lead to a duplicate or to no page",
+        "1 rows of the duplicate index that refer to a duplicate or to no page",
 }  # fmt: skip
 
 
-class ContradictionsContract:
+class IntegrityContract:
     @pytest.mark.parametrize("sql", RUINS)
-    async def test_what_contradicts_itself_is_told(
-        self, opened: Opened, clock: ManualClock, ruin: Ruin, sql: str
-    ) -> None:
+    async def test_each_problem_is_reported(self, opened: Opened, clock: ManualClock, ruin: Ruin, sql: str) -> None:
         database = await opened()
         await self.fill(database, clock)
         assert await database.find_problems() == []

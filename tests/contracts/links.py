@@ -1,4 +1,4 @@
-"""What every database promises about the link graph, as a suite that any backend must pass."""
+"""Contract of every database about the link graph, a suite that each backend must pass."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def visited(
     outcome: Outcome | None = None,
     plan: Plan | None = None,
 ) -> None:
-    """The next task brings a page that leads there, or ends so; its host may be asked again a second later."""
+    """Commit a page with these links, or this outcome, for the next task; its host is ready a second later."""
     visit = visit_of(await claimed(database), clock, outcome, plan)
     await database.commit(msgspec.structs.replace(visit, link_targets=leads_to))
     clock.advance(1)

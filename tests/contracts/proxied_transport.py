@@ -1,6 +1,6 @@
-"""What every `Transport` promises of proxies: it goes with `tests.contracts.transport.TransportContract`.
+"""Contract of every `Transport` about proxies, used with `tests.contracts.transport.TransportContract`.
 
-Each proxy of these tests is a local one that remembers what it was asked for.
+Each proxy of these tests is a local one that records its requests.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ SECRET = "s3cret"
 ENCODED_SECRET = "bWU6czNjcmV0"
 """`me:s3cret` in base64."""
 NAMED = {"secure.example": "127.0.0.1"}
-"""What a proxy resolves that is asked for an http page by its name."""
+"""The name that a proxy resolves for an http page."""
 
 
 class EveryName(Names):
-    """Every name of the tests leads to this machine."""
+    """Resolves every name to this machine."""
 
     async def resolve(self, host: str) -> LookupResult:
         if not host.endswith(".example") or host == "gone.example":
@@ -57,7 +57,7 @@ class EveryName(Names):
 
 
 def page_of(site: Site, path: str = "/page", *, seconds: float = FAULT_SECONDS, verify_tls: bool = True) -> Request:
-    """By name, so that it shows who looks the name up."""
+    """By name, so that the test sees who resolves it."""
     url = site.url(path).replace("127.0.0.1", "secure.example")
     return Request(url, 1_000_000, seconds, verify_tls=verify_tls)
 
@@ -88,7 +88,7 @@ async def _status(exchange: Exchange) -> None:
 class ProxiedContract:
     made: ClassVar[Made]
     silence_seconds: ClassVar[float] = 20.0
-    """How long a proxy may be silent where it is silent; by the loop's time, unless a backend has its own."""
+    """How long a proxy may be silent; in event loop time, unless a backend has its own."""
 
     @asynccontextmanager
     async def by(
@@ -99,7 +99,7 @@ class ProxiedContract:
         connect_seconds: float = FAULT_SECONDS,
         ports: tuple[int, ...] = (),
     ) -> AsyncIterator[Transport]:
-        """A transport that goes through these proxies; to sites of this machine it may go."""
+        """A transport through these proxies that may reach sites on this machine."""
         section = ProxyConfig(urls=urls, strategy="priority")
         pools = ProxyPools(lambda _: section, lambda: 0.0)
         fetch, settings = FetchConfig(connect_timeout_seconds=connect_seconds), GuardConfig((allow,), ports)
@@ -170,7 +170,7 @@ class ProxiedContract:
                 assert (await got(transport, page_of(site))).proxy == f"proxy.example:{proxy.port}"
 
     async def test_users_of_one_proxy_do_not_share_its_tunnels(self) -> None:
-        """The first is banned by a 403: what comes after must go by the second, though one of the first is open."""
+        """The first is banned by a 403: later requests must use the second, though the first has an open connection."""
         async with (
             Site({**MANNERS, "/403": _status}, tls=vouched_tls()) as site,
             LocalProxy() as proxy,
@@ -386,7 +386,9 @@ class ProxiedContract:
             async with self.by(unwilling.url(), ports=(secure_site.port,)) as alone:
                 assert (await failure(alone, page_of(secure_site))).why == f"proxy {unwilling.name}: {why}"
 
-    async def test_what_all_say_of_a_host_bans_none_of_them_and_rests_the_host(self, secure_site: Site) -> None:
+    async def test_what_all_proxies_say_of_a_host_bans_none_of_them_and_the_host_backs_off(
+        self, secure_site: Site
+    ) -> None:
         async with (
             LocalProxy(refusal=502) as one,
             LocalProxy("socks5", refusal=4) as two,
@@ -405,10 +407,10 @@ class ProxiedContract:
     # -- what it means for the host -------------------------------------------------------------------------
 
     @pytest.mark.parametrize("trouble", ["nobody there", "hangs up", "wrong password", "declines"])
-    async def test_a_failure_of_the_proxy_is_held_against_neither_host_nor_url(
+    async def test_a_failure_of_the_proxy_counts_against_neither_host_nor_url(
         self, secure_site: Site, trouble: str
     ) -> None:
-        """Six of them would open its breaker and use up its budget, if they were the host's."""
+        """Six of them would open the breaker and use up the budget, if they counted against the host."""
         async with AsyncExitStack() as stack:
             proxies = {
                 "hangs up": LocalProxy("http", "hangs-up"),
@@ -426,7 +428,7 @@ class ProxiedContract:
             record = host_after_visit(record, failed, 1000.0 + 400 * nth, 1, site, 0.5)
         assert msgspec.structs.replace(record, next_at=before.next_at, backoff_reason="") == before
         rest_seconds = 5.0 if trouble == "declines" else 1.0
-        assert record.next_at == 3000.0 + rest_seconds, "its pace, or the rest that all of the proxies want"
+        assert record.next_at == 3000.0 + rest_seconds, "its pace, or the backoff that all of the proxies want"
         task = Task(
             page_of(secure_site).url,
             record.origin,
@@ -439,7 +441,7 @@ class ProxiedContract:
             transport=TransportKind.CURL,
         )
         plan = plan_task(failed, task, 3000.0, site, 0.5, record.next_at, frozenset(TransportKind), TransportKind.CURL)
-        assert plan == Reschedule(record.next_at), "no attempt is spent, and no way insisted on"
+        assert plan == Reschedule(record.next_at), "no attempt is spent, and no transport required"
 
     # -- what comes through ---------------------------------------------------------------------------------
 
@@ -448,7 +450,7 @@ class ProxiedContract:
     async def test_a_site_that_shuts_a_proxy_out_bans_it_for_five_minutes(
         self, scheme: ProxyScheme, status: int
     ) -> None:
-        """By tunnel: so the answer is the site's own."""
+        """Through a tunnel, so the answer is the site's own."""
         clock = ManualClock()
         async with (
             Site({**MANNERS, f"/{status}": _status}, tls=vouched_tls() if scheme == "http" else None) as site,
@@ -471,7 +473,7 @@ class ProxiedContract:
         ("path", "kind"),
         [("/reset", FailureKind.RESET), ("/truncated", FailureKind.TRUNCATED), ("/silent", FailureKind.TIMEOUT_TOTAL)],
     )
-    async def test_what_breaks_on_the_way_is_not_sent_twice_and_counts(
+    async def test_a_request_that_breaks_midway_is_not_sent_twice_and_counts(
         self, site: Site, path: str, kind: FailureKind
     ) -> None:
         async with (

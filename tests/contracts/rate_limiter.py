@@ -1,6 +1,6 @@
-"""What every `RateLimiter` promises, as a suite that any backend must pass.
+"""The contract of every `RateLimiter`, a suite that each backend must pass.
 
-A backend's test file subclasses `TurnsContract` and gives it a `turns` fixture.
+A backend's test file subclasses `RateLimiterContract` and provides a `limiter` fixture.
 """
 
 from __future__ import annotations
@@ -14,100 +14,100 @@ HOST = Permit("host http://a.example", pace_seconds=2.0, busy_seconds=30.0)
 ADDRESS = Permit("address 93.184.216.34", pace_seconds=0.1)
 
 
-class TurnsContract:
-    def test_a_turn_that_is_free_is_taken_at_once(self, turns: RateLimiter) -> None:
-        assert turns.acquire([HOST, ADDRESS], NOW) == NOW
+class RateLimiterContract:
+    def test_a_free_permit_is_taken_at_once(self, limiter: RateLimiter) -> None:
+        assert limiter.acquire([HOST, ADDRESS], NOW) == NOW
 
-    def test_a_turn_is_held_until_the_answer_and_free_a_pace_later(self, turns: RateLimiter) -> None:
-        turns.acquire([HOST], NOW)
-        assert turns.acquire([HOST], NOW + 5) == pytest.approx(NOW + 7, abs=1e-5), "if it were answered now"
-        assert turns.acquire([HOST], NOW + 29) == pytest.approx(NOW + 30, abs=1e-5), "in the end it is given up"
-        turns.release([HOST], NOW + 7)
-        assert turns.acquire([HOST], NOW + 8.9) == pytest.approx(NOW + 9, abs=1e-5)
-        assert turns.acquire([HOST], NOW + 9.1) == NOW + 9.1
+    def test_a_permit_lasts_until_the_answer_and_is_free_a_pace_later(self, limiter: RateLimiter) -> None:
+        limiter.acquire([HOST], NOW)
+        assert limiter.acquire([HOST], NOW + 5) == pytest.approx(NOW + 7, abs=1e-5), "if it were answered now"
+        assert limiter.acquire([HOST], NOW + 29) == pytest.approx(NOW + 30, abs=1e-5), "in the end it is given up"
+        limiter.release([HOST], NOW + 7)
+        assert limiter.acquire([HOST], NOW + 8.9) == pytest.approx(NOW + 9, abs=1e-5)
+        assert limiter.acquire([HOST], NOW + 9.1) == NOW + 9.1
 
     @pytest.mark.parametrize("count", [1, 3, 40])
-    def test_many_end_together_each_at_its_own_time(self, turns: RateLimiter, count: int) -> None:
-        held = [Permit(f"host http://{number}.example", 2.0, 30.0) for number in range(count)]
-        for permit in held:
-            turns.acquire([permit], NOW)
-        turns.release_all(
-            [*((permit, NOW + 3 + number / 10) for number, permit in enumerate(held)), (ADDRESS, NOW + 3)]
+    def test_many_end_together_each_at_its_own_time(self, limiter: RateLimiter, count: int) -> None:
+        permits = [Permit(f"host http://{number}.example", 2.0, 30.0) for number in range(count)]
+        for permit in permits:
+            limiter.acquire([permit], NOW)
+        limiter.release_all(
+            [*((permit, NOW + 3 + number / 10) for number, permit in enumerate(permits)), (ADDRESS, NOW + 3)]
         )
-        for number, permit in enumerate(held):
-            assert turns.acquire([permit], NOW + 4) == pytest.approx(NOW + 5 + number / 10, abs=1e-5)
-        assert turns.acquire([ADDRESS], NOW + 4) == NOW + 4, "its end moves nothing"
+        for number, permit in enumerate(permits):
+            assert limiter.acquire([permit], NOW + 4) == pytest.approx(NOW + 5 + number / 10, abs=1e-5)
+        assert limiter.acquire([ADDRESS], NOW + 4) == NOW + 4, "its end moves nothing"
 
-    def test_a_turn_that_nobody_ends_is_free_after_its_longest_time(self, turns: RateLimiter) -> None:
-        turns.acquire([HOST], NOW)
-        assert turns.acquire([HOST], NOW + 29.9) > NOW + 29.9
-        assert turns.acquire([HOST], NOW + 30.1) == NOW + 30.1
+    def test_a_permit_that_nobody_releases_expires(self, limiter: RateLimiter) -> None:
+        limiter.acquire([HOST], NOW)
+        assert limiter.acquire([HOST], NOW + 29.9) > NOW + 29.9
+        assert limiter.acquire([HOST], NOW + 30.1) == NOW + 30.1
 
-    def test_who_comes_at_the_time_that_was_named_is_let_in_and_not_too_early(self, turns: RateLimiter) -> None:
+    def test_who_comes_at_the_time_that_was_named_is_let_in_and_not_too_early(self, limiter: RateLimiter) -> None:
         now = NOW
         for pace in (0.1, 0.3, 1 / 3, 0.7, 2.0, 1e-3):
             permit = Permit("host http://b.example", pace)
-            now = turns.acquire([permit], now)
-            again_at = turns.acquire([permit], now)
+            now = limiter.acquire([permit], now)
+            again_at = limiter.acquire([permit], now)
             assert again_at >= now + pace
-            assert turns.acquire([permit], again_at) == again_at
+            assert limiter.acquire([permit], again_at) == again_at
             now = again_at + 10
 
-    def test_starts_that_may_overlap_are_a_pace_apart(self, turns: RateLimiter) -> None:
-        turns.acquire([ADDRESS], NOW)
-        assert turns.acquire([ADDRESS], NOW + 0.05) == pytest.approx(NOW + 0.1, abs=1e-5)
-        turns.release([ADDRESS], NOW + 0.09)
-        assert turns.acquire([ADDRESS], NOW + 0.11) == NOW + 0.11, "its end moves nothing"
+    def test_starts_that_may_overlap_are_a_pace_apart(self, limiter: RateLimiter) -> None:
+        limiter.acquire([ADDRESS], NOW)
+        assert limiter.acquire([ADDRESS], NOW + 0.05) == pytest.approx(NOW + 0.1, abs=1e-5)
+        limiter.release([ADDRESS], NOW + 0.09)
+        assert limiter.acquire([ADDRESS], NOW + 0.11) == NOW + 0.11, "its end moves nothing"
 
-    def test_all_turns_or_none(self, turns: RateLimiter) -> None:
+    def test_all_permits_or_none(self, limiter: RateLimiter) -> None:
         other = Permit("host http://b.example", 2.0, 30.0)
         slow = Permit(ADDRESS.key, 5.0)
-        turns.acquire([HOST, slow], NOW)
-        assert turns.acquire([other, slow], NOW + 1) == pytest.approx(NOW + 5, abs=1e-5)
-        assert turns.acquire([other], NOW + 1) == NOW + 1, "it was not taken with the one that was not free"
-        assert turns.acquire([HOST, slow], NOW + 1) == pytest.approx(NOW + 5, abs=1e-5), "the later of the two"
+        limiter.acquire([HOST, slow], NOW)
+        assert limiter.acquire([other, slow], NOW + 1) == pytest.approx(NOW + 5, abs=1e-5)
+        assert limiter.acquire([other], NOW + 1) == NOW + 1, "it was not taken with the one that was not free"
+        assert limiter.acquire([HOST, slow], NOW + 1) == pytest.approx(NOW + 5, abs=1e-5), "the later of the two"
 
-    def test_without_a_pace_nobody_waits_and_nothing_is_kept(self, turns: RateLimiter) -> None:
+    def test_without_a_pace_nobody_waits_and_nothing_is_kept(self, limiter: RateLimiter) -> None:
         free = Permit(HOST.key, 0.0, 30.0)
-        assert turns.acquire([free], NOW) == NOW
-        assert turns.acquire([free, Permit(ADDRESS.key, 0.0)], NOW) == NOW
-        assert turns.acquire([HOST], NOW) == NOW
-        turns.release([free], NOW)
-        assert turns.acquire([HOST], NOW + 3) > NOW + 3
-        assert turns.acquire([], NOW) == NOW
+        assert limiter.acquire([free], NOW) == NOW
+        assert limiter.acquire([free, Permit(ADDRESS.key, 0.0)], NOW) == NOW
+        assert limiter.acquire([HOST], NOW) == NOW
+        limiter.release([free], NOW)
+        assert limiter.acquire([HOST], NOW + 3) > NOW + 3
+        assert limiter.acquire([], NOW) == NOW
 
-    def test_an_answer_that_comes_too_late_lets_nobody_in_too_early(self, turns: RateLimiter) -> None:
-        turns.acquire([HOST], NOW)
-        turns.acquire([HOST], NOW + 31)
-        turns.release([HOST], NOW + 30.5)  # the first request's, which was given up
-        assert turns.acquire([HOST], NOW + 32.6) == pytest.approx(NOW + 33, abs=1e-5)
+    def test_an_answer_that_comes_too_late_lets_nobody_in_too_early(self, limiter: RateLimiter) -> None:
+        limiter.acquire([HOST], NOW)
+        limiter.acquire([HOST], NOW + 31)
+        limiter.release([HOST], NOW + 30.5)  # of the first request, which was abandoned
+        assert limiter.acquire([HOST], NOW + 32.6) == pytest.approx(NOW + 33, abs=1e-5)
 
-    def test_a_host_that_asked_to_be_left_alone_is_left_alone(self, turns: RateLimiter) -> None:
-        turns.acquire([HOST], NOW)
-        turns.release([HOST], NOW + 1)
-        turns.back_off(HOST.key, NOW + 46, NOW + 1)
-        assert turns.acquire([HOST], NOW + 40) == pytest.approx(NOW + 46, abs=1e-5)
-        assert turns.acquire([ADDRESS], NOW + 40) == NOW + 40
-        assert turns.acquire([HOST], NOW + 46.1) == NOW + 46.1
+    def test_a_host_that_asked_to_be_left_alone_is_left_alone(self, limiter: RateLimiter) -> None:
+        limiter.acquire([HOST], NOW)
+        limiter.release([HOST], NOW + 1)
+        limiter.back_off(HOST.key, NOW + 46, NOW + 1)
+        assert limiter.acquire([HOST], NOW + 40) == pytest.approx(NOW + 46, abs=1e-5)
+        assert limiter.acquire([ADDRESS], NOW + 40) == NOW + 40
+        assert limiter.acquire([HOST], NOW + 46.1) == NOW + 46.1
 
-    def test_a_rest_is_never_shortened(self, turns: RateLimiter) -> None:
-        turns.acquire([HOST], NOW)
-        turns.back_off(HOST.key, NOW + 60, NOW + 1)
-        turns.back_off(HOST.key, NOW + 20, NOW + 2)
-        turns.release([HOST], NOW + 3)  # another request, that was in flight all the while
-        assert turns.acquire([HOST], NOW + 31) == pytest.approx(NOW + 60, abs=1e-5)
+    def test_a_backoff_is_never_shortened(self, limiter: RateLimiter) -> None:
+        limiter.acquire([HOST], NOW)
+        limiter.back_off(HOST.key, NOW + 60, NOW + 1)
+        limiter.back_off(HOST.key, NOW + 20, NOW + 2)
+        limiter.release([HOST], NOW + 3)  # of another request, in flight all the time
+        assert limiter.acquire([HOST], NOW + 31) == pytest.approx(NOW + 60, abs=1e-5)
 
-    def test_a_rest_needs_no_request_before_it(self, turns: RateLimiter) -> None:
-        turns.back_off(HOST.key, NOW + 60, NOW)
-        assert turns.acquire([HOST, ADDRESS], NOW + 1) == pytest.approx(NOW + 60, abs=1e-5)
+    def test_a_backoff_needs_no_request_before_it(self, limiter: RateLimiter) -> None:
+        limiter.back_off(HOST.key, NOW + 60, NOW)
+        assert limiter.acquire([HOST, ADDRESS], NOW + 1) == pytest.approx(NOW + 60, abs=1e-5)
 
-    def test_our_own_pace_is_ours_to_change(self, turns: RateLimiter) -> None:
-        """It is told to others; it does not come back to us when we know better."""
-        turns.back_off(HOST.key, NOW, NOW, pace_seconds=30.0)
-        turns.acquire([HOST], NOW)
-        turns.release([HOST], NOW + 1)
-        assert turns.acquire([HOST], NOW + 3.1) == NOW + 3.1
+    def test_our_own_pace_is_ours_to_change(self, limiter: RateLimiter) -> None:
+        """It applies to others; our own newer pace has priority."""
+        limiter.back_off(HOST.key, NOW, NOW, pace_seconds=30.0)
+        limiter.acquire([HOST], NOW)
+        limiter.release([HOST], NOW + 1)
+        assert limiter.acquire([HOST], NOW + 3.1) == NOW + 3.1
 
-    def test_an_end_without_a_beginning_is_owed_its_pace_too(self, turns: RateLimiter) -> None:
-        turns.release([HOST], NOW)
-        assert turns.acquire([HOST], NOW + 1) == pytest.approx(NOW + 2, abs=1e-5)
+    def test_an_end_without_a_beginning_is_owed_its_pace_too(self, limiter: RateLimiter) -> None:
+        limiter.release([HOST], NOW)
+        assert limiter.acquire([HOST], NOW + 1) == pytest.approx(NOW + 2, abs=1e-5)

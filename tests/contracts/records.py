@@ -1,4 +1,4 @@
-"""What every database keeps of a visit and its answer, as a suite that any backend must pass.
+"""Contract of every database about stored visits and answers, a suite that each backend must pass.
 
 It goes with `tests.contracts.database.DatabaseContract`: a backend's test class inherits both, and gives it a `crawled`
 fixture: an async function that reads the row of a URL in the view `crawled_pages`.
@@ -61,7 +61,7 @@ NEEDS = DeadLetter(f"{NEEDS_BROWSER}: {SHELL.why}")
 
 
 async def settled(database: Database, clock: ManualClock, ends: dict[str, tuple[Outcome, Plan]]) -> None:
-    """URLs that were visited once and ended like this, by their last path segment."""
+    """URLs that were visited once with these outcomes, by their last path segment."""
     for name, (outcome, plan) in ends.items():
         await database.admit([candidate(f"https://a.test/{name}", depth=3)])
         await database.commit(visit_of(await claimed(database), clock, outcome, plan))
@@ -69,7 +69,7 @@ async def settled(database: Database, clock: ManualClock, ends: dict[str, tuple[
 
 
 async def claimed_soon(database: Database, clock: ManualClock) -> Claim:
-    """The next task, visited: its host has one connection."""
+    """Visit the next task; its host has one connection."""
     claim = await claimed(database)
     await database.commit(visit_of(claim, clock, GONE, Done()))
     clock.advance(60)
@@ -125,7 +125,7 @@ class RecordsContract:
         await visited(database, clock, Fetched(200), FetchRecord(200, validation="valid"))
         await visited(database, clock, SHELL, FetchRecord(200, validation="soft"))
         assert await viewed() == ("rejected", 200, "soft", SHELL.why)
-        await visited(database, clock, Deferred(clock.now(), "rests"), FetchRecord())
+        await visited(database, clock, Deferred(clock.now(), "backing off"), FetchRecord())
         assert await viewed() == ("rejected", 200, "soft", SHELL.why), "nothing was asked"
         await visited(database, clock, Unchanged(), FetchRecord(304))
         assert await viewed() == ("fetched", 200, None, None), "a 304 has no body to judge"
@@ -135,7 +135,7 @@ class RecordsContract:
         await visited(database, clock, NO_ANSWER, FetchRecord())
         assert await viewed() == ("failed", None, None, None)
 
-    async def test_a_dead_letter_tells_what_was_answered(self, opened: Opened, clock: ManualClock) -> None:
+    async def test_a_dead_letter_shows_the_last_answer(self, opened: Opened, clock: ManualClock) -> None:
         database = await opened()
         await visited(database, clock, SHELL, FetchRecord(200, validation="soft"), DeadLetter("given up"))
         (dead_letter,) = [dead_letter async for dead_letter in database.dead_letters()]
@@ -219,8 +219,8 @@ class RecordsContract:
             assert task.is_unconditional
         assert await database.find_problems() == []
 
-    async def test_a_page_that_is_held_stays_when_it_is_named_again(self, opened: Opened, clock: ManualClock) -> None:
-        """One that was given up is asked for again, and what we hold of it remains until a better one comes."""
+    async def test_a_stored_page_stays_when_it_is_named_again(self, opened: Opened, clock: ManualClock) -> None:
+        """A dead letter is requested again, and its stored copy is kept until it is replaced."""
         database = await opened()
         await visited(database, clock, Fetched(200), FetchRecord(200, validation="valid"))
         await visited(database, clock, SHELL, FetchRecord(200, validation="soft"), NEEDS)

@@ -1,4 +1,4 @@
-"""What every database promises about pages that are kept fresh, as a suite that any backend must pass."""
+"""Contract of every database about recrawled pages, a suite that each backend must pass."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tenax.model import (
 )
 from tests.contracts.database import Opened, candidate, claim_soon, claimed, drain, page_of, visit_of
 from tests.contracts.stored_copies import NOT_FOUND, TROUBLE, life_of
-from tests.contracts.url_lists import SITEMAP, asked, offered, reopened
+from tests.contracts.url_lists import SITEMAP, admit_list, asked, reopened
 
 A, B = "https://a.test/1", "https://b.test/1"
 DAY = 86_400.0
@@ -31,22 +31,24 @@ CALM = ChangeHistory(seen_at=1_000_000.5, rates=b"\x00\x7f\xff" * 10, visits=3, 
 async def kept(
     database: Database,
     clock: ManualClock,
-    freshness: ChangeHistory | None = CALM,
+    history: ChangeHistory | None = CALM,
     outcome: Outcome | None = None,
     days: float = 7.0,
 ) -> Claim:
-    """The next task is visited, and is to be kept up with: it is due again after so many days."""
+    """Visit the next task, with a recrawl due after this many days."""
     claim = await claimed(database)
     visit = visit_of(claim, clock, outcome, Reschedule(clock.now() + days * DAY, why="changes every week"))
-    await database.commit(msgspec.structs.replace(visit, change_history=freshness))
+    await database.commit(msgspec.structs.replace(visit, change_history=history))
     clock.advance(60)
     return claim
 
 
-async def told(database: Database, clock: ManualClock, *change_notices: ChangeNotice, is_known: bool = False) -> None:
-    """A sitemap of the first host is visited, and tells of changes."""
+async def announce(
+    database: Database, clock: ManualClock, *change_notices: ChangeNotice, is_known: bool = False
+) -> None:
+    """A sitemap of the first host is visited, and announces changes."""
     if not is_known:
-        await offered(database)
+        await admit_list(database)
     claim = await asked(database, clock, change_notices=change_notices)
     assert claim.task.url == SITEMAP
 
@@ -61,16 +63,16 @@ async def due_of(database: Database, url: str) -> float:
     return history.due
 
 
-class FreshnessContract:
+class RecrawlContract:
     """Inherited by each backend's test class."""
 
-    # -- how a page changes -----------------------------------------------------------------------------------
+    # -- change histories -------------------------------------------------------------------------------------
 
     @pytest.mark.parametrize(("days", "is_reopened"), [(0.0, False), (7.0, False), (7.0, True)])
     async def test_how_a_page_changes_comes_back_with_its_claim(
         self, opened: Opened, clock: ManualClock, days: float, is_reopened: bool
     ) -> None:
-        """When it is due at once, and does not leave the database's memory, as when it is read back later."""
+        """Both when it is due at once and stays in memory, and when it is read back later."""
         database = await opened()
         await database.admit([candidate(A)])
         change_history: ChangeHistory | None = None
@@ -97,7 +99,7 @@ class FreshnessContract:
         assert stored_copy is not None and stored_copy.change_history == CALM
 
     @pytest.mark.parametrize(("why", "attempt"), [("changes every week", 0), ("", 2)])
-    async def test_what_is_kept_up_with_begins_its_attempts_anew(
+    async def test_a_recrawl_resets_the_attempts(
         self, opened: Opened, clock: ManualClock, why: str, attempt: int
     ) -> None:
         database = await opened()
@@ -129,7 +131,7 @@ class FreshnessContract:
         await kept(database, clock)
         clock.advance(DAY)
         now = clock.now()
-        await told(
+        await announce(
             database,
             clock,
             change_notice(A, now - 5),
@@ -151,43 +153,45 @@ class FreshnessContract:
         again = await claimed(database)
         assert (again.task.url, again.task.is_announced, again.task.changefreq) == (A, False, "daily")
 
-    async def test_a_page_that_was_visited_since_is_not_hastened(self, opened: Opened, clock: ManualClock) -> None:
+    async def test_a_page_that_was_visited_since_is_not_expedited(self, opened: Opened, clock: ManualClock) -> None:
         database = await opened()
         await database.admit([candidate(A)])
         visited_at = clock.now()
         await kept(database, clock)
         due = await due_of(database, A)
-        await told(database, clock, change_notice(A, visited_at - 1), change_notice(A, visited_at))
+        await announce(database, clock, change_notice(A, visited_at - 1), change_notice(A, visited_at))
         assert await due_of(database, A) == due
         await database.start_recrawl(clock.now())
-        await told(database, clock, change_notice(A, visited_at + 1), change_notice(A, visited_at - 1), is_known=True)
+        await announce(
+            database, clock, change_notice(A, visited_at + 1), change_notice(A, visited_at - 1), is_known=True
+        )
         assert await due_of(database, A) < due
 
     @pytest.mark.parametrize(
-        ("freshness", "is_hastened"),
+        ("history", "is_expedited"),
         [(None, False)] + [(msgspec.structs.replace(CALM, false_alarms=alarms), alarms < 2) for alarms in range(4)],
     )
     async def test_a_page_whose_sitemap_cried_wolf_keeps_its_pace(
-        self, opened: Opened, clock: ManualClock, freshness: ChangeHistory | None, is_hastened: bool
+        self, opened: Opened, clock: ManualClock, history: ChangeHistory | None, is_expedited: bool
     ) -> None:
         database = await opened()
         await database.admit([candidate(A)])
-        await kept(database, clock, freshness)
+        await kept(database, clock, history)
         due = await due_of(database, A)
-        await told(database, clock, change_notice(A, clock.now()))
-        assert (await due_of(database, A) < due) is is_hastened
+        await announce(database, clock, change_notice(A, clock.now()))
+        assert (await due_of(database, A) < due) is is_expedited
         claim = await claim_soon(database)
-        assert (claim.task.url if claim is not None else None) == (A if is_hastened else None)
+        assert (claim.task.url if claim is not None else None) == (A if is_expedited else None)
 
-    async def test_a_host_hastens_its_own_pages_only(self, opened: Opened, clock: ManualClock) -> None:
+    async def test_a_host_expedites_its_own_pages_only(self, opened: Opened, clock: ManualClock) -> None:
         database = await opened()
         await database.admit([candidate(B)])
         await kept(database, clock)
         due = await due_of(database, B)
-        await told(database, clock, change_notice(B, clock.now()), ChangeNotice(B, "https://a.test", clock.now()))
+        await announce(database, clock, change_notice(B, clock.now()), ChangeNotice(B, "https://a.test", clock.now()))
         assert await due_of(database, B) == due
 
-    async def test_what_is_settled_or_due_is_not_hastened(self, opened: Opened, clock: ManualClock) -> None:
+    async def test_what_is_settled_or_due_is_not_expedited(self, opened: Opened, clock: ManualClock) -> None:
         database = await opened()
         done, waiting = "https://a.test/done", "https://a.test/waiting"
         await database.admit([candidate(done)])
@@ -201,33 +205,31 @@ class FreshnessContract:
         due = await due_of(database, A)
         await database.admit([candidate(waiting)])
         await database.admit([candidate(SITEMAP, priority=Priority.HIGH, is_url_list=True)])
-        await told(database, clock, *(change_notice(url, clock.now()) for url in (done, A, waiting)), is_known=True)
+        await announce(database, clock, *(change_notice(url, clock.now()) for url in (done, A, waiting)), is_known=True)
         assert await due_of(database, A) == due
         tasks = [(await asked(database, clock, Unchanged())).task for _ in range(2)]
         assert [(task.url, task.is_announced) for task in tasks] == [(A, False), (waiting, False)]
         assert (await life_of(database, done)).state is TaskState.SETTLED
 
-    async def test_a_page_with_another_level_by_now_is_hastened(self, opened: Opened, clock: ManualClock) -> None:
+    async def test_a_page_with_another_level_by_now_is_expedited(self, opened: Opened, clock: ManualClock) -> None:
         database = await opened()
         await database.admit([candidate(A, priority=Priority.LOW)])
         await kept(database, clock)
         database = await reopened(database, opened)
         assert await database.links.prioritize(lambda url, source, level: Priority.MEDIUM) == 1
-        await told(database, clock, change_notice(A, clock.now()))
+        await announce(database, clock, change_notice(A, clock.now()))
         claim = await claimed(database)
         assert (claim.task.url, claim.task.priority, claim.task.is_announced) == (A, Priority.MEDIUM, True)
 
-    # -- what is due when -------------------------------------------------------------------------------------
+    # -- due tasks -------------------------------------------------------------------------------------------
 
-    async def test_an_empty_agenda(self, opened: Opened, clock: ManualClock) -> None:
+    async def test_no_due_tasks(self, opened: Opened, clock: ManualClock) -> None:
         database = await opened()
-        agenda = await database.due_tasks(10)
-        assert (agenda.now, agenda.tasks) == (clock.now(), ())
-        assert agenda.due_within == {"now": 0, "hour": 0, "day": 0, "week": 0, "later": 0}
+        due_tasks = await database.due_tasks(10)
+        assert (due_tasks.now, due_tasks.tasks) == (clock.now(), ())
+        assert due_tasks.due_within == {"now": 0, "hour": 0, "day": 0, "week": 0, "later": 0}
 
-    async def test_the_agenda_counts_each_task_once_and_names_the_first(
-        self, opened: Opened, clock: ManualClock
-    ) -> None:
+    async def test_due_tasks_count_each_task_once_and_name_the_first(self, opened: Opened, clock: ManualClock) -> None:
         database = await opened()
         now = clock.now()
         waits = (-100.0, 0.0, 3600.0, 3600.001, DAY, DAY + 1, 7 * DAY, 7 * DAY + 1, 400 * DAY)
@@ -238,14 +240,14 @@ class FreshnessContract:
                 for url, wait in zip(urls, waits, strict=True)
             ]
         )
-        agenda = await database.due_tasks(4)
-        assert agenda.due_within == {"now": 2, "hour": 1, "day": 2, "week": 2, "later": 2}
-        assert [line.due for line in agenda.tasks] == pytest.approx([now + wait for wait in waits[:4]], abs=0.002)
-        for line, url in zip(agenda.tasks, urls, strict=False):
+        due_tasks = await database.due_tasks(4)
+        assert due_tasks.due_within == {"now": 2, "hour": 1, "day": 2, "week": 2, "later": 2}
+        assert [line.due for line in due_tasks.tasks] == pytest.approx([now + wait for wait in waits[:4]], abs=0.002)
+        for line, url in zip(due_tasks.tasks, urls, strict=False):
             assert line == DueTask(url, line.due, Priority.LOW, Source.FEED, "", is_new=True)
         assert [line.url for line in (await database.due_tasks(100)).tasks] == urls
 
-    async def test_the_agenda_says_why_then(self, opened: Opened, clock: ManualClock) -> None:
+    async def test_due_tasks_give_the_reason(self, opened: Opened, clock: ManualClock) -> None:
         database = await opened()
         await database.admit([candidate("https://c.test/", due=clock.now() + 3 * DAY, priority=Priority.DISCOVERY)])
         await database.admit([candidate(A, source=Source.SEED, priority=Priority.HIGH)])

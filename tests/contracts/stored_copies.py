@@ -1,4 +1,4 @@
-"""What every database promises about pages that are visited again, as a suite that any backend must pass.
+"""Contract of every database about pages that are visited again, a suite that each backend must pass.
 
 It goes with `tests.contracts.database.DatabaseContract`: a backend's test class inherits both.
 """
@@ -83,39 +83,48 @@ async def only_page(database: Database) -> Page:
     return page
 
 
-class HeldPagesContract:
+class StoredCopiesContract:
     """Inherited by each backend's test class, beside `DatabaseContract`."""
 
-    # -- another way ----------------------------------------------------------------------------------------
+    # -- another transport ----------------------------------------------------------------------------------
 
     @pytest.mark.parametrize("is_reopened", [False, True])
     @pytest.mark.parametrize("is_unconditional", [False, True])
-    @pytest.mark.parametrize("way", [None, *TransportKind])
+    @pytest.mark.parametrize("transport", [None, *TransportKind])
     async def test_how_to_visit_it_again_is_remembered(
-        self, opened: Opened, clock: ManualClock, way: TransportKind | None, is_unconditional: bool, is_reopened: bool
+        self,
+        opened: Opened,
+        clock: ManualClock,
+        transport: TransportKind | None,
+        is_unconditional: bool,
+        is_reopened: bool,
     ) -> None:
         database = await opened()
         await database.admit([candidate(URL)])
         claim = await claimed(database)
         assert (claim.task.transport, claim.task.is_unconditional, claim.stored_copy) == (None, False, None)
-        plan = Reschedule(clock.now() + 5, transport=way, is_unconditional=is_unconditional)
+        plan = Reschedule(clock.now() + 5, transport=transport, is_unconditional=is_unconditional)
         await database.commit(visit_of(claim, clock, Rejected("javascript: an empty page"), plan))
         clock.advance(6)
         if is_reopened:
             await database.close()
             database = await opened()
         again = await claimed(database)
-        assert (again.task.transport, again.task.is_unconditional, again.task.attempt) == (way, is_unconditional, 0)
+        assert (again.task.transport, again.task.is_unconditional, again.task.attempt) == (
+            transport,
+            is_unconditional,
+            0,
+        )
         assert (await life_of(database)).visits[0].plan == plan
-        await database.commit(visit_of(again, clock, Deferred(clock.now(), "rests"), Reschedule(clock.now())))
+        await database.commit(visit_of(again, clock, Deferred(clock.now(), "backing off"), Reschedule(clock.now())))
         clock.advance(2)
         last = await claimed(database)
         assert (last.task.transport, last.task.is_unconditional) == (None, False)
 
-    # -- what we hold ---------------------------------------------------------------------------------------
+    # -- stored copies --------------------------------------------------------------------------------------
 
     @pytest.mark.parametrize("is_reopened", [False, True])
-    async def test_a_claim_of_a_page_visited_before_tells_what_we_hold(
+    async def test_a_claim_of_a_page_visited_before_has_its_stored_copy(
         self, opened: Opened, clock: ManualClock, is_reopened: bool
     ) -> None:
         database = await opened()
@@ -136,7 +145,7 @@ class HeldPagesContract:
         clock.advance(60)
         assert (await claimed(database)).stored_copy == claim.stored_copy
 
-    async def test_a_page_to_be_visited_again_at_once_is_held_as_it_came(
+    async def test_a_page_to_be_visited_again_at_once_has_its_stored_copy(
         self, opened: Opened, clock: ManualClock
     ) -> None:
         database = await opened()
@@ -149,7 +158,7 @@ class HeldPagesContract:
         assert (await claimed(database)).stored_copy == stored_copy
 
     @pytest.mark.parametrize("status", [404, 410])
-    async def test_a_url_that_had_no_page_is_held_as_such(
+    async def test_a_url_that_had_no_page_has_a_copy_that_says_so(
         self, opened: Opened, clock: ManualClock, status: int
     ) -> None:
         database = await opened()
@@ -161,12 +170,12 @@ class HeldPagesContract:
         stored_copy = StoredCopy(asked_at, status)
         claim = await visited_again(database, clock, Refused("known: it answered a short while ago"), Done())
         assert claim.stored_copy == stored_copy
-        # What asked the site for nothing does not make the answer younger, nor does it settle the matter.
-        claim = await visited_again(database, clock, Deferred(clock.now(), "rests"), Reschedule(clock.now()))
+        # A visit without a request neither renews the answer nor settles the task.
+        claim = await visited_again(database, clock, Deferred(clock.now(), "backing off"), Reschedule(clock.now()))
         assert claim.stored_copy == stored_copy
         assert (await claimed(database)).stored_copy == stored_copy
 
-    async def test_a_page_that_is_gone_is_held_as_gone_and_kept_as_stale(
+    async def test_a_page_that_is_gone_has_a_404_copy_and_is_kept_as_stale(
         self, opened: Opened, clock: ManualClock
     ) -> None:
         database = await opened()
@@ -180,18 +189,18 @@ class HeldPagesContract:
         back = await claimed(database)
         assert back.stored_copy is not None and back.stored_copy.etag == '"1"'
 
-    # -- it still stands ------------------------------------------------------------------------------------
+    # -- unchanged pages ------------------------------------------------------------------------------------
 
     async def test_an_unchanged_page_stays_with_a_new_time_and_no_event(
         self, opened: Opened, clock: ManualClock
     ) -> None:
         database = await opened()
         page = await stored(database, clock, etag='"1"', last_modified="Mon", content_length=30_000, links_count=3)
-        told = await database.events(0, 10)
+        events = await database.events(0, 10)
         checked_at = clock.now()
         fetch = FetchRecord(status=304, saved_bytes=30_000)
         await visited_again(database, clock, Unchanged(), fetch=fetch)
-        assert await database.events(0, 10) == told
+        assert await database.events(0, 10) == events
         assert await only_page(database) == msgspec.structs.replace(page, fetched_at=checked_at)
         history = await life_of(database)
         assert history.state is TaskState.SETTLED
@@ -216,7 +225,7 @@ class HeldPagesContract:
         assert await only_page(database) == stale
         assert (stale.fetched_at, stale.stale_why) == (page.fetched_at, "HTTP 503")
 
-    # -- it came again --------------------------------------------------------------------------------------
+    # -- pages fetched again---------------------------------------------------------------------------------
 
     @pytest.mark.parametrize(
         "changes",
@@ -230,7 +239,7 @@ class HeldPagesContract:
             {"status": 203},
         ],
     )
-    async def test_a_page_that_changed_replaces_the_old_one_and_is_told(
+    async def test_a_page_that_changed_replaces_the_old_one_with_an_event(
         self, opened: Opened, clock: ManualClock, changes: dict[str, object]
     ) -> None:
         database = await opened()
@@ -242,7 +251,7 @@ class HeldPagesContract:
         counts = database.counts()
         assert (counts.pages, counts.articles) == (1, int(second.kind is PageKind.ARTICLE))
 
-    async def test_a_page_that_came_again_the_same_is_refreshed_and_not_told(
+    async def test_a_page_that_came_again_the_same_is_refreshed_without_an_event(
         self, opened: Opened, clock: ManualClock
     ) -> None:
         database = await opened()
@@ -280,7 +289,7 @@ class HeldPagesContract:
         await stored(database, clock)
         first = clock.now()
         await visited_again(database, clock, TROUBLE, Reschedule(clock.now()))
-        await visited_again(database, clock, Deferred(clock.now(), "rests"), Reschedule(clock.now()))
+        await visited_again(database, clock, Deferred(clock.now(), "backing off"), Reschedule(clock.now()))
         await visited_again(database, clock, Failed("cut short", FailureKind.TRUNCATED), Done())
         page = await only_page(database)
         assert (page.stale_since, page.stale_why) == (first, "cut short")
@@ -311,9 +320,9 @@ class HeldPagesContract:
         await database.commit(visit_of(claim, clock, page=page))
         assert await only_page(database) == page
 
-    # -- revisits -------------------------------------------------------------------------------------------
+    # -- recrawls -------------------------------------------------------------------------------------------
 
-    async def test_a_revisit_makes_every_settled_page_wait_again(self, opened: Opened, clock: ManualClock) -> None:
+    async def test_a_recrawl_makes_every_settled_page_wait_again(self, opened: Opened, clock: ManualClock) -> None:
         database = await opened()
         chain = (Hop("http://a.test/", 301),)
         await database.admit([candidate("https://a.test/", source=Source.SEED, priority=Priority.HIGH, chain=chain)])
@@ -337,7 +346,7 @@ class HeldPagesContract:
         status = await database.status()
         assert (status.settled, status.waiting, status.pages) == (2, 0, 2)
 
-    async def test_a_revisit_leaves_alone_what_waits_is_claimed_dead_or_had_no_page(
+    async def test_a_recrawl_leaves_alone_what_waits_is_claimed_dead_or_had_no_page(
         self, opened: Opened, clock: ManualClock
     ) -> None:
         database = await opened()
@@ -367,10 +376,10 @@ class HeldPagesContract:
         await database.commit(visit_of(in_flight, clock))
         assert await database.start_recrawl(clock.now() - 1) == 0, "it was visited after that"
 
-    async def test_a_revisit_of_many_hosts_beyond_the_window(
-        self, opened: Opened, clock: ManualClock, manners: Manners
+    async def test_a_recrawl_of_many_hosts_beyond_the_window(
+        self, opened: Opened, clock: ManualClock, pace_rules: Manners
     ) -> None:
-        manners.pace = 0.0
+        pace_rules.pace = 0.0
         database = await opened()
         urls = {f"https://h{n}.test/{m}" for n in range(60) for m in range(4)}
         await database.admit([candidate(url) for url in urls])
@@ -380,7 +389,7 @@ class HeldPagesContract:
         assert set(await drain(database, clock)) == urls
         assert database.counts().pages == len(urls)
 
-    async def test_what_was_found_first_is_revisited_before_what_was_never_visited(
+    async def test_what_was_found_first_is_recrawled_before_what_was_never_visited(
         self, opened: Opened, clock: ManualClock
     ) -> None:
         database = await opened()
@@ -392,7 +401,7 @@ class HeldPagesContract:
         assert (await drain(database, clock))[-1] == "https://a.test/new"
 
     @pytest.mark.parametrize("is_reopened", [False, True])
-    async def test_pages_are_counted_once_and_anew_in_each_round(
+    async def test_pages_are_counted_once_and_again_in_each_round(
         self, opened: Opened, clock: ManualClock, is_reopened: bool
     ) -> None:
         database = await opened()
@@ -421,7 +430,7 @@ class HeldPagesContract:
             clock.advance(60)
         assert (database.counts().pages, database.counts().pages_this_round) == (1, 1)
 
-    async def test_a_replayed_dead_letter_tells_what_we_hold(self, opened: Opened, clock: ManualClock) -> None:
+    async def test_a_replayed_dead_letter_has_its_stored_copy(self, opened: Opened, clock: ManualClock) -> None:
         database = await opened()
         await stored(database, clock, etag='"1"')
         await visited_again(database, clock, TROUBLE, DeadLetter("HTTP 503"))
@@ -429,7 +438,7 @@ class HeldPagesContract:
         claim = await claimed(database)
         assert claim.stored_copy is not None and claim.stored_copy.etag == '"1"'
 
-    # -- whatever a site sends ------------------------------------------------------------------------------
+    # -- any bytes of a site --------------------------------------------------------------------------------
 
     async def test_bytes_that_are_no_text_stop_nothing(self, opened: Opened, clock: ManualClock) -> None:
         database = await opened()

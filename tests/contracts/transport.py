@@ -1,7 +1,7 @@
-"""What every `Transport` that speaks HTTP for itself promises, as a suite that each of them must pass.
+"""The contract of every HTTP `Transport` of our own, a suite that each must pass.
 
 A transport's test file subclasses `TransportContract` and says how one is made; the `site` fixture is that of
-`tests/fetch`. What a transport does through proxies stands in `proxied_transport`.
+`tests/fetch`. For proxies see `proxied_transport`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ OPEN = GuardConfig(allow_networks=("127.0.0.0/8",), ports=tuple(range(1, 65_536)
 
 
 class Made(Protocol):
-    """How a transport is made."""
+    """Creates a transport."""
 
     def __call__(
         self, fetch: FetchConfig, guard: Guard, clock: Clock, pools: ProxyPools | None = None
@@ -45,7 +45,7 @@ class Made(Protocol):
 
 
 class Names:
-    """A resolver that knows what the test tells it, and can change its mind or never answer."""
+    """A resolver with answers set by the test, which can change or never come."""
 
     def __init__(self, **known: tuple[str, ...]) -> None:
         self.known = {name.replace("_", "."): addresses for name, addresses in known.items()}
@@ -61,7 +61,7 @@ class Names:
 
 
 class Rig:
-    """A transport, with a guard that lets it go anywhere on loopback unless told otherwise."""
+    """A transport, with a guard that lets it go anywhere on loopback unless configured otherwise."""
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ class Rig:
 
 
 async def _not_sent(exchange: Exchange) -> None:
-    """The length is that of what is not sent."""
+    """The length is that of the body that is not sent."""
     status = exchange.path.rpartition("/")[2]
     await exchange.send(f"HTTP/1.1 {status} So it is\r\nContent-Length: 90000000\r\n\r\n".encode())
 
@@ -134,7 +134,7 @@ def unused_port() -> int:
 
 
 class Witness:
-    """Takes connections in a thread of its own, answers nothing, and remembers when it heard something."""
+    """Accepts connections in a thread, answers nothing, and records when it received data."""
 
     def __init__(self) -> None:
         self._listening = socket.create_server(("127.0.0.1", 0))
@@ -148,7 +148,7 @@ class Witness:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """All that was sent until now is heard."""
+        """Everything sent so far is received."""
         self._is_over.set()
         self._thread.join()
 
@@ -200,7 +200,7 @@ class ClosingTls:
                 asked += secure.recv(4096)
             secure.sendall(self._answer)
             if self._says_so:
-                with suppress(OSError):  # the other side need not say so as well
+                with suppress(OSError):  # the peer need not close it as well
                     secure.unwrap()
 
 
@@ -216,7 +216,7 @@ class TransportContract:
 
     @pytest.mark.parametrize("steps", [2, 3, 4, 5])
     async def test_who_slept_past_the_deadline_sends_nothing_any_more(self, rig: Rig, steps: int) -> None:
-        """As by SIGSTOP, a few steps into the request: a connection may be there when it wakes, and its turn gone."""
+        """As by SIGSTOP, a few steps into the request: its connection may exist when it continues, without a permit."""
         with Witness() as witness:
             asking = asyncio.ensure_future(rig.get(f"http://127.0.0.1:{witness.port}/", seconds=0.2))
             for _ in range(steps):
@@ -338,7 +338,7 @@ class TransportContract:
     @pytest.mark.parametrize("path", ["/unasked", "/unasked/late"])
     async def test_an_answer_that_nobody_asked_for_is_never_taken(self, rig: Rig, site: Site, path: str) -> None:
         assert (await rig.page(site.url(path))).body == b"page"
-        await rounds(3 * ROUNDS)  # until it is here, and could be taken
+        await rounds(3 * ROUNDS)  # until it has arrived and could be used
         assert (await rig.page(site.url("/page"))).body == PAGE
         assert site.connections == 2
 
@@ -483,7 +483,7 @@ class TransportContract:
         with socket.socket() as full:
             full.bind(("127.0.0.1", 0))
             full.listen(0)
-            # A queue that is full drops what comes next without a word.
+            # A full queue drops the next connection silently.
             waiting = [socket.socket() for _ in range(3)]
             for sock in waiting:
                 sock.setblocking(False)
@@ -564,7 +564,7 @@ class TransportContract:
         async with Rig(self.made, names=Names(two_example=("127.0.0.9", "127.0.0.1"))) as rig:
             assert (await rig.page(f"http://two.example:{site.port}/page")).body == PAGE
 
-    async def test_a_request_that_was_heard_is_not_repeated_elsewhere(self, site: Site) -> None:
+    async def test_a_request_that_was_received_is_not_repeated_at_another_address(self, site: Site) -> None:
         names = Names(two_example=("127.0.0.1", "127.0.0.2"))
         async with Site(MANNERS, "127.0.0.2", site.port) as second, Rig(self.made, names=names) as rig:
             assert (await rig.failure(f"http://two.example:{site.port}/hang-up")).kind is FailureKind.RESET

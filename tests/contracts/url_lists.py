@@ -1,4 +1,4 @@
-"""What every database promises about lists of URLs and about guesses, as a suite that any backend must pass."""
+"""Contract of every database about URL lists and guesses, a suite that each backend must pass."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ async def reopened(database: Database, opened: Opened) -> Database:
 async def asked(
     database: Database, clock: ManualClock, outcome: Outcome = LISTED, plan: Plan | None = None, **fields: object
 ) -> Claim:
-    """The next task is visited and brings no page: a list of URLs unless something else is said."""
+    """Visit the next task without a page: by default it is a URL list."""
     claim = await claimed(database)
     visit = visit_of(claim, clock, outcome, plan)
     await database.commit(msgspec.structs.replace(visit, page=None, **fields))
@@ -48,7 +48,7 @@ async def asked(
     return claim
 
 
-async def offered(database: Database, url: str = SITEMAP) -> None:
+async def admit_list(database: Database, url: str = SITEMAP) -> None:
     await database.admit([candidate(url, source=Source.SITEMAP, is_url_list=True)])
 
 
@@ -59,7 +59,7 @@ class UrlListsContract:
 
     async def test_a_list_of_urls_is_settled_and_is_no_page(self, opened: Opened, clock: ManualClock) -> None:
         database = await opened()
-        await offered(database)
+        await admit_list(database)
         links = (candidate("https://a.test/1", due=clock.now() + 1e6, source=Source.SITEMAP),)
         claim = await asked(database, clock, candidates=links)
         assert (claim.task.is_url_list, claim.task.is_guess, claim.stored_copy) == (True, True, None)
@@ -78,11 +78,11 @@ class UrlListsContract:
 
     @pytest.mark.parametrize("is_reopened", [False, True])
     @pytest.mark.parametrize("kind", ["sitemap", "feed"])
-    async def test_a_list_of_urls_is_held_with_its_validators(
+    async def test_a_list_of_urls_is_stored_with_its_validators(
         self, opened: Opened, clock: ManualClock, kind: str, is_reopened: bool
     ) -> None:
         database = await opened()
-        await offered(database)
+        await admit_list(database)
         came_at = clock.now()
         outcome = msgspec.structs.replace(LISTED, url_list=kind)
         await asked(database, clock, outcome, etag='"1"', last_modified="Mon")
@@ -96,12 +96,12 @@ class UrlListsContract:
 
     @pytest.mark.parametrize("is_reopened", [False, True])
     @pytest.mark.parametrize("wait", [0.0, 30.0])
-    async def test_a_list_of_urls_that_is_kept_up_with_is_held_too(
+    async def test_a_list_of_urls_that_is_recrawled_has_a_stored_copy_too(
         self, opened: Opened, clock: ManualClock, wait: float, is_reopened: bool
     ) -> None:
-        """When it is due at once, and does not leave the database's memory, as when it is read back later."""
+        """Both when it is due at once and stays in memory, and when it is read back later."""
         database = await opened()
-        await offered(database)
+        await admit_list(database)
         came_at = clock.now()
         await asked(database, clock, plan=Reschedule(clock.now() + wait, why="kept fresh"), etag='"1"')
         if is_reopened:
@@ -110,9 +110,11 @@ class UrlListsContract:
         assert claim.stored_copy == StoredCopy(came_at, 200, None, '"1"', url_list="sitemap")
         assert claim.task.is_url_list
 
-    async def test_a_list_of_urls_that_came_anew_has_other_validators(self, opened: Opened, clock: ManualClock) -> None:
+    async def test_a_list_of_urls_that_came_again_has_other_validators(
+        self, opened: Opened, clock: ManualClock
+    ) -> None:
         database = await opened()
-        await offered(database)
+        await admit_list(database)
         await asked(database, clock, etag='"1"', last_modified="Mon")
         await database.start_recrawl(clock.now())
         came_at = clock.now()
@@ -121,11 +123,11 @@ class UrlListsContract:
         assert (await claimed(database)).stored_copy == StoredCopy(came_at, 200, None, '"2"', url_list="sitemap")
 
     @pytest.mark.parametrize(("etag", "kept"), [(None, '"1"'), ('W/"2"', 'W/"2"')])
-    async def test_a_304_for_a_list_of_urls_keeps_what_is_held_of_it(
+    async def test_a_304_for_a_list_of_urls_keeps_its_stored_copy(
         self, opened: Opened, clock: ManualClock, etag: str | None, kept: str
     ) -> None:
         database = await opened()
-        await offered(database)
+        await admit_list(database)
         await asked(database, clock, etag='"1"', last_modified="Mon")
         await database.start_recrawl(clock.now())
         checked_at = clock.now()
@@ -136,9 +138,9 @@ class UrlListsContract:
         claim = await claimed(database)
         assert claim.stored_copy == StoredCopy(checked_at, 200, None, kept, "Mon", url_list="sitemap")
 
-    async def test_a_list_of_urls_that_is_gone_is_held_as_gone(self, opened: Opened, clock: ManualClock) -> None:
+    async def test_a_list_of_urls_that_is_gone_has_a_404_copy(self, opened: Opened, clock: ManualClock) -> None:
         database = await opened()
-        await offered(database)
+        await admit_list(database)
         await asked(database, clock, etag='"1"')
         await database.start_recrawl(clock.now())
         gone_at = clock.now()
@@ -149,7 +151,7 @@ class UrlListsContract:
 
     async def test_a_page_where_a_list_of_urls_was_is_a_page(self, opened: Opened, clock: ManualClock) -> None:
         database = await opened()
-        await offered(database)
+        await admit_list(database)
         await asked(database, clock, etag='"1"')
         await database.start_recrawl(clock.now())
         await database.commit(visit_of(await claimed(database), clock))
@@ -162,7 +164,7 @@ class UrlListsContract:
         )  # fmt: skip
         assert not claim.task.is_url_list
 
-    # -- what is said of a task lasts -------------------------------------------------------------------------
+    # -- hints of a task are kept -----------------------------------------------------------------------------
 
     @pytest.mark.parametrize("is_reopened", [False, True])
     @pytest.mark.parametrize("outcome", [LISTED, TROUBLE, NOT_FOUND, Failed("no answer", FailureKind.CONNECT)])
@@ -178,20 +180,20 @@ class UrlListsContract:
                 database = await reopened(database, opened)
         assert (await claimed(database)).task.is_unconditional
 
-    async def test_a_list_that_never_came_is_one_to_a_revisit(self, opened: Opened, clock: ManualClock) -> None:
+    async def test_a_list_that_never_came_is_one_to_a_recrawl(self, opened: Opened, clock: ManualClock) -> None:
         database = await opened()
-        await offered(database)
+        await admit_list(database)
         await asked(database, clock, NOT_FOUND)
         await database.start_recrawl(clock.now())
         claim = await asked(database, clock)
         assert claim.task.is_url_list
 
     @pytest.mark.parametrize("has_come", [False, True])
-    async def test_a_list_whose_letter_was_dead_is_one_when_it_is_replayed(
+    async def test_a_list_that_was_a_dead_letter_is_one_when_it_is_replayed(
         self, opened: Opened, clock: ManualClock, has_come: bool
     ) -> None:
         database = await opened()
-        await offered(database)
+        await admit_list(database)
         if has_come:
             await asked(database, clock, etag='"1"')
             await database.start_recrawl(clock.now())
@@ -225,7 +227,7 @@ class UrlListsContract:
             await asked(database, clock, NOT_FOUND)
         assert database.counts().outcomes == (await database.status()).outcomes == {"missed": 2, "failed:not_found": 1}
 
-    async def test_a_guess_that_nothing_was_behind_is_left_alone_by_a_revisit(
+    async def test_a_guess_that_found_nothing_is_left_alone_by_a_recrawl(
         self, opened: Opened, clock: ManualClock
     ) -> None:
         database = await opened()
@@ -261,10 +263,10 @@ class UrlListsContract:
         assert [claim.task.priority for claim in claims] == sorted(Priority, reverse=True)
         assert (claims[-1].task.source, claims[-1].task.url) == (Source.ARCHIVE, "https://a.test/guess")
 
-    async def test_of_each_level_the_longest_waiting_has_a_turn_in_time(
+    async def test_of_each_level_the_longest_waiting_is_claimed_in_time(
         self, opened: Opened, clock: ManualClock
     ) -> None:
-        """However many better ones there are: more than the database holds of a host at a time."""
+        """Even with more better tasks than are loaded of a host at a time."""
         database = await opened()
         for level in (Priority.DISCOVERY, Priority.LOW):
             await database.admit([candidate(f"https://a.test/{level.name}{n}", priority=level) for n in range(2)])

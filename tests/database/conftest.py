@@ -1,4 +1,4 @@
-"""Databases on PostgreSQL for the tests: one database for all of them, a schema for each test."""
+"""PostgreSQL databases for the tests: one database for all of them, a schema for each test."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _numbers = count(1)
 
 
 @pytest.fixture(scope="session")
-def database_database(postgres_server: PostgresServer) -> str:
-    """Its URL. A schema is made faster than a database. It goes with its server."""
+def database_url(postgres_server: PostgresServer) -> str:
+    """The URL of the shared database: a schema is created faster than a database. Removed with its server."""
     return postgres_server.create("databases")
 
 
@@ -29,8 +29,8 @@ def config() -> DatabaseConfig:
 
 
 @pytest.fixture
-async def databases(database_database: str, config: DatabaseConfig) -> AsyncIterator[Databases]:
-    """Opens as many as a test needs. At its end they are closed, and their tables must not contradict each other."""
-    databases = Databases(database_database, config, ManualClock(), Manners())
+async def databases(database_url: str, config: DatabaseConfig) -> AsyncIterator[Databases]:
+    """Opens as many as a test needs. At its end they are closed, and an integrity check must pass."""
+    databases = Databases(database_url, config, ManualClock(), Manners())
     yield databases
     await databases.close()

@@ -1,4 +1,4 @@
-"""Workers on PostgreSQL as tests need them: opened, made to vanish, and checked in the end."""
+"""PostgreSQL workers for tests: opened, made to vanish, and checked at the end."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ CONFIG = DatabaseConfig(group_seconds=0.0, window_hosts=20, tasks_per_host=4)
 class Databases:
     """Opens databases in one schema."""
 
-    def __init__(self, url: str, config: DatabaseConfig, clock: ManualClock, manners: Manners) -> None:
+    def __init__(self, url: str, config: DatabaseConfig, clock: ManualClock, pace_rules: Manners) -> None:
         self.url = url
         self.config = config
         self.clock = clock
-        self.manners = manners
+        self.pace_rules = pace_rules
         self._opened: list[PostgresDatabase] = []
         self.is_ruined = False
-        """Its tables were made to contradict each other."""
+        """A test damaged its tables."""
 
     async def open(
         self,
         url: str | None = None,
         *,
         clock: Clock | None = None,
-        manners: PaceRules | None = None,
+        pace_rules: PaceRules | None = None,
         links_per_second: float = 0.0,
         read_only: bool = False,
         similarity: Similarity | None = None,
@@ -40,7 +40,7 @@ class Databases:
             url or self.url,
             self.config,
             clock or self.clock,
-            manners or self.manners,
+            pace_rules or self.pace_rules,
             links_per_second=links_per_second,
             read_only=read_only,
             similarity=similarity,
@@ -61,7 +61,7 @@ class Databases:
 
 
 async def fall_asleep(database: PostgresDatabase) -> None:
-    """It gives no sign of life by itself from here on; what it had begun is done."""
+    """Stop its heartbeats; work that had begun is finished."""
     for task in database._tasks:
         task.cancel()
     if (tending := database._frontier._refill_task) is not None:
@@ -69,7 +69,7 @@ async def fall_asleep(database: PostgresDatabase) -> None:
 
 
 def vanish(database: PostgresDatabase) -> None:
-    """Gone without a word, as by kill -9: its connections break, and nothing is given back."""
+    """As by kill -9: its connections break, and nothing is released."""
     for task in database._tasks:
         task.cancel()
     for link in (database._write_connection, database._query_connection, database._leader._connection):

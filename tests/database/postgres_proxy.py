@@ -1,4 +1,4 @@
-"""A way to PostgreSQL that can be cut: a proxy on loopback, which breaks connections when a test says so."""
+"""A proxy to PostgreSQL on loopback that breaks connections when a test says so."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PIECE_BYTES = 65_536
 
 
 class Proxy:
-    """Carries bytes until it is told to cut. What was on its way then may or may not arrive."""
+    """Forwards bytes until `cut`. Bytes in transit then may or may not arrive."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -20,7 +20,7 @@ class Proxy:
         self._pipes: set[asyncio.Task[None]] = set()
         self._left = 0
         self.lasting: Callable[[], int] | None = None
-        """How many pieces of what is said pass before it cuts by itself; asked after each cut."""
+        """How many chunks pass before it cuts by itself; called after each cut."""
         self.cuts = 0
         self._last_words = b""
         self._are_heard = False
@@ -45,14 +45,14 @@ class Proxy:
         return self._url.replace(f":{self._port}/", f":{port}/")
 
     def cut(self) -> None:
-        """Every connection breaks, at once and without a word."""
+        """Break every connection at once."""
         self.cuts += 1
         for writer in list(self._writers):
             writer.transport.abort()
         self._writers.clear()
 
     def fall_at(self, words: bytes, *, are_heard: bool) -> None:
-        """Once these words are said, no way leads there until `rise`. They may still be heard; no answer comes back."""
+        """After these bytes, no connection works until `rise`. They may still arrive; no answer comes back."""
         self._last_words, self._are_heard = words, are_heard
 
     def rise(self) -> None:
@@ -74,7 +74,7 @@ class Proxy:
             pipe.add_done_callback(self._pipes.discard)
 
     def _is_said(self, piece: bytes, answers_lost: asyncio.Event) -> bool:
-        """Whether what is asked may pass."""
+        """Whether this request may pass."""
         if not self._last_words or self._last_words not in piece:
             return True
         self._last_words = b""

@@ -1,4 +1,4 @@
-"""A process that visits whatever a database on PostgreSQL gives it, until nothing waits; for tests that kill it."""
+"""A process that visits the tasks of a PostgreSQL database until none waits; for tests that kill it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tenax.errors import LeaseLost
 from tests.contracts.database import Manners, candidate, visit_of
 
 HOSTS, PAGES = 12, 40
-"""Of each host so many; each page leads to the next of its own host and of another."""
+"""This many per host; each page links to the next of its own host and of another."""
 PACE_SECONDS = 0.2
 CONFIG = DatabaseConfig(window_hosts=20, tasks_per_host=4, heartbeat_seconds=0.2, dead_after_seconds=1.0)
 
@@ -35,16 +35,16 @@ async def labor(database: PostgresDatabase, clock: SteadyClock) -> None:
             await database.wait_for_work(0.05)
             continue
         candidates = tuple(candidate(url) for url in links(claim.task.url))
-        # On a busy machine a worker may be taken for dead while it lives: what it held is another's then.
+        # On a busy machine the lease of a live worker may expire: its hosts belong to another then.
         with suppress(LeaseLost):
             await database.commit(visit_of(claim, clock, candidates=candidates, next_at=clock.now() + PACE_SECONDS))
 
 
 async def main(url: str, schema: str) -> None:
-    clock, manners = SteadyClock(), Manners()
-    manners.pace = PACE_SECONDS
+    clock, pace_rules = SteadyClock(), Manners()
+    pace_rules.pace = PACE_SECONDS
     config = msgspec.structs.replace(CONFIG, schema=schema)
-    database = await PostgresDatabase.open(url, config, clock, manners)
+    database = await PostgresDatabase.open(url, config, clock, pace_rules)
     sys.stdout.write("ready\n")
     sys.stdout.flush()
     async with asyncio.TaskGroup() as group:

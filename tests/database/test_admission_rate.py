@@ -1,4 +1,4 @@
-"""How fast one host's pages may fill the frontier."""
+"""The rate at which one host's pages may fill the frontier."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""New tasks, as the queue holds them."""
+"""Queue entries of new tasks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CANDIDATE = Candidate(
 )  # fmt: skip
 
 
-def test_a_new_task_holds_what_was_offered() -> None:
+def test_a_new_task_has_the_fields_of_its_candidate() -> None:
     entry = build_entry(CANDIDATE, 77, Batch([CANDIDATE], 5, 0), AdmissionRate(0.0), 100.0)
     assert entry == Entry(
         3 - Priority.HIGH, 100_000, 77, "/x?y", 2, rows.SOURCE_NUMBER[Source.LINK], 100_000, 5, 0, None,
@@ -48,7 +48,7 @@ def test_a_lead_puts_it_before_others(due: float | None, lead: float, wanted: in
 
 
 @pytest.mark.parametrize(
-    ("is_catalogue", "changefreq", "known"),
+    ("is_url_list", "changefreq", "known"),
     [(False, "", ""), (True, "", ""), (False, "daily", "daily"), (True, "never", "never"), (False, "Daily!", "")],
 )
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Who is a duplicate of whom: the contract on both backends, and the bounds of the comparing itself."""
+"""Duplicates: the contract on both backends, and the bounds of the comparison."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def alike() -> Alike:
 
 
 @pytest.fixture
-def manners() -> Manners:
+def pace_rules() -> Manners:
     return Manners()
 
 
@@ -48,12 +48,16 @@ class TestSqliteDuplicates(DuplicatesContract):
         return ManualClock()
 
     @pytest.fixture
-    async def opened(self, tmp_path: Path, clock: ManualClock, manners: Manners, alike: Alike) -> AsyncIterator[Opened]:
+    async def opened(
+        self, tmp_path: Path, clock: ManualClock, pace_rules: Manners, alike: Alike
+    ) -> AsyncIterator[Opened]:
         databases: list[SqliteDatabase] = []
 
         async def open_it() -> Database:
             config = DatabaseConfig(group_seconds=0.0)
-            databases.append(await SqliteDatabase.open(tmp_path / "tenax.db", config, clock, manners, similarity=alike))
+            databases.append(
+                await SqliteDatabase.open(tmp_path / "tenax.db", config, clock, pace_rules, similarity=alike)
+            )
             return databases[-1]
 
         yield open_it
@@ -62,26 +66,26 @@ class TestSqliteDuplicates(DuplicatesContract):
             await database.close()
         assert problems == []
 
-    async def test_what_waits_for_its_place_in_the_index_is_there_after_a_crash(
-        self, opened: Opened, tmp_path: Path, clock: ManualClock, manners: Manners, alike: Alike
+    async def test_buffered_index_rows_survive_a_crash(
+        self, opened: Opened, tmp_path: Path, clock: ManualClock, pace_rules: Manners, alike: Alike
     ) -> None:
         database = await opened()
         await brought(database, clock, A, story("a"))
         await brought(database, clock, B, story("b"))
         assert isinstance(database, SqliteDatabase)
-        assert placed_and_waiting(database._db) == (0, 2)
+        assert stored_and_buffered(database._db) == (0, 2)
         killed(tmp_path, tmp_path / "killed")
         next_one = await SqliteDatabase.open(
-            tmp_path / "killed" / "tenax.db", DatabaseConfig(group_seconds=0.0), clock, manners, similarity=alike
+            tmp_path / "killed" / "tenax.db", DatabaseConfig(group_seconds=0.0), clock, pace_rules, similarity=alike
         )
-        assert placed_and_waiting(next_one._db) == (2 * (BANDS + 1), 0)
-        clock.advance(60)  # the one that died may have asked a moment ago
+        assert stored_and_buffered(next_one._db) == (2 * (BANDS + 1), 0)
+        clock.advance(60)  # the dead process may have sent a request a moment ago
         assert (await brought(next_one, clock, C, edited(story("a")))).duplicate_of == A
         assert await next_one.find_problems() == []
         await next_one.close()
 
     @pytest.mark.parametrize("most", [1, 2 * (BANDS + 1), 8192])
-    async def test_in_the_end_all_are_in_their_place(
+    async def test_in_the_end_all_rows_are_in_the_table(
         self, opened: Opened, tmp_path: Path, clock: ManualClock, most: int, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(settle, "MAX_BUFFERED_ROWS", most)
@@ -90,13 +94,13 @@ class TestSqliteDuplicates(DuplicatesContract):
             await brought(database, clock, f"https://{name}.test/", story(name))
             assert (await brought(database, clock, f"https://{name}.test/2", story(name))).duplicate_of
         assert isinstance(database, SqliteDatabase)
-        placed, waiting = placed_and_waiting(database._db)
-        assert placed == {1: 3, 2 * (BANDS + 1): 2, 8192: 0}[most] * (BANDS + 1)
+        stored, waiting = stored_and_buffered(database._db)
+        assert stored == {1: 3, 2 * (BANDS + 1): 2, 8192: 0}[most] * (BANDS + 1)
         assert waiting == {1: 0, 2 * (BANDS + 1): 1, 8192: 3}[most]
         assert await database.find_problems() == []
         await database.close()
         with closing(sqlite3.connect(tmp_path / "tenax.db")) as connection:
-            assert placed_and_waiting(connection) == (3 * (BANDS + 1), 0)
+            assert stored_and_buffered(connection) == (3 * (BANDS + 1), 0)
         await opened()
 
     async def test_a_group_that_is_written_at_the_second_attempt_waits_once(
@@ -105,21 +109,21 @@ class TestSqliteDuplicates(DuplicatesContract):
         database = await opened()
         await brought(database, clock, A, story("a"), etag='"\udcff"')
         assert isinstance(database, SqliteDatabase)
-        assert placed_and_waiting(database._db) == (0, 1)
+        assert stored_and_buffered(database._db) == (0, 1)
 
 
 def killed(here: Path, there: Path) -> None:
-    """The files, as a process leaves them that is killed now."""
+    """The files, as a killed process would leave them."""
     there.mkdir()
     for name in ("tenax.db", "tenax.db-wal"):
         copy(here / name, there)
 
 
-def placed_and_waiting(database: sqlite3.Connection) -> tuple[int, int]:
-    """Rows of the index, and groups of such that are not in it yet."""
+def stored_and_buffered(database: sqlite3.Connection) -> tuple[int, int]:
+    """The number of index rows, and of backups of buffered rows."""
     return (
         database.execute("SELECT count(*) FROM duplicate_index").fetchone()[0],
-        database.execute("SELECT count(*) FROM meta WHERE name LIKE 'duplicate_index waits%'").fetchone()[0],
+        database.execute("SELECT count(*) FROM meta WHERE name LIKE 'duplicate_index buffer%'").fetchone()[0],
     )
 
 
@@ -129,14 +133,14 @@ class TestPostgresDuplicates(DuplicatesContract):
         return databases.clock
 
     @pytest.fixture
-    def opened(self, databases: Databases, manners: Manners, alike: Alike) -> Opened:
+    def opened(self, databases: Databases, pace_rules: Manners, alike: Alike) -> Opened:
         async def open_it() -> Database:
-            return await databases.open(manners=manners, similarity=alike)
+            return await databases.open(pace_rules=pace_rules, similarity=alike)
 
         return open_it
 
 
-# ---- what a page is compared by -----------------------------------------------------------------------------
+# ---- duplicate keys of a page -------------------------------------------------------------------------------
 
 PAGE = msgspec.structs.replace(Page("https://a.test/", 200, "text/html", "", 5, 0.0), **of_text(story("one")))
 
@@ -188,11 +192,11 @@ def printed(text: str) -> DuplicateKeys:
 
 
 def test_no_more_than_so_many_are_compared_and_those_that_share_most() -> None:
-    """Under each of its 17 keys stand others, and one of them under two."""
+    """Each of its 17 keys has other pages, and one page has two of the keys."""
     mine, alike = printed(story("one")), Alike()
     duplicates = DuplicateSearch(alike, [mine])
     holders = [
-        (key, 1000 * place + number) for place, key in enumerate(mine.keys) for number in range(MAX_PAGES_PER_KEY)
+        (key, 1000 * index + number) for index, key in enumerate(mine.keys) for number in range(MAX_PAGES_PER_KEY)
     ]
     nearest = 99_999
     wanted = duplicates.load_index_rows([*holders, (mine.keys[3], nearest), (mine.keys[4], nearest)])
@@ -213,7 +217,7 @@ def test_the_earliest_is_the_original() -> None:
 
 
 def test_a_page_that_is_no_original_any_more_is_not_compared() -> None:
-    """Its place in the index may be older than its row."""
+    """Its index row may be older than its record."""
     mine = printed(story("one"))
     duplicates = DuplicateSearch(Alike(), [mine])
     assert duplicates.load_index_rows([(mine.keys[0], 7)]) == [7]

@@ -1,4 +1,4 @@
-"""Counting the pages that link to a task, and whom that brings ahead."""
+"""Counting in-links of tasks, and the moves that follow."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def entry(url: str, due: int = 5_000_000) -> Entry:
 
 
 def counted(*urls: str, kept: int = 100) -> InLinks:
-    """Of tasks that one page each links to."""
+    """The counts of tasks with one in-link each."""
     counts = InLinks(kept)
     for url in urls:
         counts.on_commit({url: 1}, [], (), [(url, entry(url))])
@@ -43,10 +43,10 @@ def test_what_is_planned_and_not_written_is_planned_again() -> None:
     assert counts.plan_moves({X: 3}, HOSTS, key, {7: ()}, NOW) == counts.plan_moves({X: 3}, HOSTS, key, {7: ()}, NOW)
 
 
-def test_what_was_in_hand_is_moved_when_it_is_no_longer() -> None:
+def test_a_loaded_task_is_moved_when_it_is_unloaded() -> None:
     counts = counted(X)
-    for in_hand in ({}, {8: ()}, {7: {key(X)}}):
-        assert counts.plan_moves({X: 3}, HOSTS, key, in_hand, NOW) == []
+    for loaded in ({}, {8: ()}, {7: {key(X)}}):
+        assert counts.plan_moves({X: 3}, HOSTS, key, loaded, NOW) == []
     counts.on_commit({X: 3}, [], (), [])
     (move,) = counts.plan_moves({X: 1}, HOSTS, key, {7: {key(Y)}}, NOW)
     assert move.due == 5_000_000 - link_lead_ms(5)

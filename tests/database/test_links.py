@@ -1,4 +1,4 @@
-"""Links as they are packed: what goes in comes out, and asking for a part of it says the same."""
+"""Packed links: a round trip keeps everything, and partial reads agree with it."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_nothing_is_kept_of_a_page_without_links() -> None:
         (PageLink(A, "", "", True, True), PageLink(A, "", "", True, False), PageLink(A, "", "", True, True)),
     ],
 )
-def test_two_links_to_one_place_are_one(one: PageLink, other: PageLink, kept: PageLink) -> None:
+def test_two_links_to_one_target_are_one(one: PageLink, other: PageLink, kept: PageLink) -> None:
     assert unpack_links(A, packed(one, LINKS[0], other)) == (kept, LINKS[0])
 
 

@@ -1,4 +1,4 @@
-"""The texts of a page as one string, deflated: what is empty at the end is left out, and no part poses as another."""
+"""The texts of a page as one deflated string: trailing empty parts are dropped, and parts are never confused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The PostgreSQL database: the contract, and what one worker alone does its own way."""
+"""The PostgreSQL database: the contract, and what is specific to one worker."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from tests.contracts.database import DatabaseContract, Manners, Opened, candidat
 from tests.contracts.in_links import InLinksContract
 from tests.contracts.links import LinksContract
 from tests.contracts.records import Crawled, RecordsContract
-from tests.contracts.recrawl import FreshnessContract
-from tests.contracts.stored_copies import HeldPagesContract
+from tests.contracts.recrawl import RecrawlContract
+from tests.contracts.stored_copies import StoredCopiesContract
 from tests.contracts.url_lists import UrlListsContract
 from tests.database.postgres_databases import Databases
 
 
 @pytest.fixture
-def opened(databases: Databases, clock: ManualClock, manners: Manners) -> Opened:
+def opened(databases: Databases, clock: ManualClock, pace_rules: Manners) -> Opened:
     async def open_it() -> Database:
-        return await databases.open(clock=clock, manners=manners)
+        return await databases.open(clock=clock, pace_rules=pace_rules)
 
     return open_it
 
@@ -48,11 +48,11 @@ def crawled() -> Crawled:
 
 class TestPostgresDatabase(
     DatabaseContract,
-    HeldPagesContract,
+    StoredCopiesContract,
     LinksContract,
     InLinksContract,
     UrlListsContract,
-    FreshnessContract,
+    RecrawlContract,
     CutOffsContract,
     RecordsContract,
 ):
@@ -165,29 +165,29 @@ class TestPostgresDatabase(
         assert {name: tables for name, tables in whole.items() if tables - {"worker", "meta", "outbox_end"}} == {}
 
     async def test_a_plan_that_was_made_for_small_tables_is_good_for_large_ones(self, databases: Databases) -> None:
-        """PostgreSQL has counted the few rows there are; until it counts again, it goes by that."""
+        """PostgreSQL has analyzed the few rows there are, and relies on that until the next time."""
         database = await databases.open()
         await database.admit([candidate(f"https://{host}.test/{n}") for host in "ab" for n in range(2)])
-        await database._query_connection.run_idempotent(counted_anew)
+        await database._query_connection.run_idempotent(analyze)
         assert "host" in await read_whole(database, "SELECT * FROM record r JOIN host h ON h.id = r.host_id")
         whole = {name: await read_whole(database, queries()[name]) for name in BY_KEY_OF_SMALL_TABLES}
         assert {name: tables for name, tables in whole.items() if tables - {"worker", "meta"}} == {}
 
-    async def test_plans_are_made_anew_as_the_tables_grow(
+    async def test_plans_are_discarded_as_the_tables_grow(
         self, databases: Databases, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("tenax.database.postgres.heartbeat.HEARTBEAT_LOOP_SECONDS", 0.01)
         monkeypatch.setattr("tenax.database.postgres.heartbeat.DISCARD_PLANS_INTERVAL_SECONDS", 0.0)
         database = await databases.open()
-        await database._query_connection.run_idempotent(counted_anew)
+        await database._query_connection.run_idempotent(analyze)
         grow = "INSERT INTO host (origin, has_work, ready_at) SELECT n::text, false, 0 FROM generate_series(1, 20000) n"
-        explain = "EXPLAIN EXECUTE learned (ARRAY[1], ARRAY['\\x']::bytea[])"
+        explain = "EXPLAIN EXECUTE update_host (ARRAY[1], ARRAY['\\x']::bytea[])"
 
         async def plan(db: Any) -> str:
             return "\n".join(row[0] for row in await db.fetch(explain))
 
         await database._write_connection.run_idempotent(
-            lambda db: db.execute(f"PREPARE learned AS {queries()['hosts_update']}")
+            lambda db: db.execute(f"PREPARE update_host AS {queries()['hosts_update']}")
         )
         assert "Join Filter" in await database._write_connection.run_idempotent(plan)
         await database._query_connection.run_idempotent(lambda db: db.execute(grow))
@@ -201,24 +201,26 @@ class TestPostgresDatabase(
 
 
 BY_KEY = (
-    "queue_remove", "queue_reschedule", "queue_due", "queue_next_due_after", "queue_find", "seen_add", "seen_forget", "visit_add",
-    "visits_get", "record_get", "record_url", "events_after", "content_get", "stored_pages", "stored_copy", "record_confirm",
-    "pages", "dead_letters", "requeue_settled_range", "requeue_settled", "replay", "hosts_release", "hosts_update", "hosts_mark_ready",
-    "hosts_lock_shared", "hosts_lease", "hosts_lock_leased", "hosts_leased_by", "hosts_next_claim", "worker_load", "budgets_put",
-    "duplicate_index_find", "duplicate_index_add", "duplicate_index_remove", "originals", "record_url_list", "record_missing_url_list",
+    "queue_remove", "queue_reschedule", "queue_due", "queue_next_due_after", "queue_find", "seen_add", "seen_forget",
+    "visit_add", "visits_get", "record_get", "record_url", "events_after", "content_get", "stored_pages",
+    "stored_copy", "record_confirm", "pages", "dead_letters", "requeue_settled_range", "requeue_settled", "replay",
+    "hosts_release", "hosts_update", "hosts_mark_ready", "hosts_lock_shared", "hosts_lease", "hosts_lock_leased",
+    "hosts_leased_by", "hosts_next_claim", "worker_load", "budgets_put", "duplicate_index_find",
+    "duplicate_index_add", "duplicate_index_remove", "originals", "record_url_list", "record_missing_url_list",
     "record_change_history", "expedite_find", "expedite_queue", "expedite_record", "link_get", "states_get",
 )  # fmt: skip
 BY_KEY_OF_SMALL_TABLES = (
     "queue_remove", "queue_due", "queue_next_due_after", "expedite_find", "expedite_queue", "seen_add", "visit_add",
-    "stored_pages", "hosts_lease", "duplicate_index_find", "duplicate_index_remove", "originals", "requeue", "canonical_get",
+    "stored_pages", "hosts_lease", "duplicate_index_find", "duplicate_index_remove", "originals", "requeue",
+    "canonical_get",
 )  # fmt: skip
-"""Statements that find what they want by an index, however large the tables are."""
-SMALL_INDEXES = {"host_free", "host_held", "record_dead", "record_canonical"}
-"""Of a few rows only. (An empty array, as it is planned for here, would fit the condition of any partial index.)"""
+"""Statements that use an index, however large the tables are."""
+SMALL_INDEXES = {"host_free", "host_leased", "record_dead", "record_canonical"}
+"""Partial indexes of a few rows. (An empty array, as planned for here, matches the condition of any partial index.)"""
 
 
-async def counted_anew(db: Any) -> None:
-    """The rows of this database's tables. `ANALYZE` alone would count those of every other test in this database too."""
+async def analyze(db: Any) -> None:
+    """Analyze this database's tables. `ANALYZE` alone would include those of every other test in this database."""
     tables = await db.fetch(
         "SELECT format('%I.%I', schemaname, tablename) FROM pg_tables WHERE schemaname = $1",
         await db.fetchval("SELECT current_schema()"),
@@ -227,7 +229,7 @@ async def counted_anew(db: Any) -> None:
 
 
 async def read_whole(database: PostgresDatabase, query: str) -> set[str]:
-    """The tables that a statement of the loop reads from end to end."""
+    """The tables that a statement of the loop scans."""
 
     async def plan(db: Any) -> Any:
         statement = await db.prepare(query)

@@ -1,4 +1,4 @@
-"""How often a server that is away is tried."""
+"""How often an unavailable server is retried."""
 
 from __future__ import annotations
 

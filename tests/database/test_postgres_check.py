@@ -1,4 +1,4 @@
-"""What a database on PostgreSQL finds wrong with itself."""
+"""The integrity check of a PostgreSQL database."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from tenax.clock import ManualClock
 from tenax.database import Database
 from tenax.database.postgres import PostgresDatabase
 from tests.contracts.database import Opened
-from tests.contracts.integrity import ContradictionsContract, Ruin
+from tests.contracts.integrity import IntegrityContract, Ruin
 from tests.database.postgres_databases import Databases
 
 OWN_RUINS = {
-    "UPDATE host SET has_work = false, holder = NULL": "1 hosts with waiting tasks that nobody would look at",
-    "UPDATE host SET holder = 77 WHERE has_work": "hosts held by a worker that is no more",
-    "UPDATE worker SET ended_at = 1": "hosts held by a worker that is no more",
+    "UPDATE host SET has_work = false, holder = NULL": "1 hosts with waiting tasks that are not marked as having work",
+    "UPDATE host SET holder = 77 WHERE has_work": "hosts leased by a worker that has ended",
+    "UPDATE worker SET ended_at = 1": "hosts leased by a worker that has ended",
     "DELETE FROM content": "1 events without their content",
     "UPDATE outbox_end SET seq = 0": "1 events with numbers beyond the last",
     "DELETE FROM tally WHERE name = 'admitted'": "the tally says admitted: 0, there are 3",
@@ -48,7 +48,7 @@ def ruin(databases: Databases) -> Ruin:
     return run
 
 
-class TestPostgresContradictions(ContradictionsContract):
+class TestPostgresIntegrity(IntegrityContract):
     @pytest.mark.parametrize("sql", OWN_RUINS)
     async def test_what_only_it_can_get_wrong(
         self, opened: Opened, clock: ManualClock, ruin: Ruin, databases: Databases, sql: str
@@ -57,4 +57,4 @@ class TestPostgresContradictions(ContradictionsContract):
         await self.fill(database, clock)
         await ruin(database, sql)
         assert any(problem.endswith(OWN_RUINS[sql]) for problem in await database.find_problems())
-        await ruin(database, "UPDATE host SET holder = 77; DELETE FROM tally")  # wrong for good, whoever leaves
+        await ruin(database, "UPDATE host SET holder = 77; DELETE FROM tally")  # still wrong after any worker ends

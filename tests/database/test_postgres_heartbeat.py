@@ -1,4 +1,4 @@
-"""What workers of one database tell each other of themselves: how many they are, and who is cut off from Redis."""
+"""What workers of one database know of each other: how many there are, and which are cut off from Redis."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from tests.database.postgres_databases import Databases, vanish
 DEAD_SECONDS = 121.0
 
 
-def at_rest(*opened: PostgresDatabase) -> None:
-    """From here on they meet when a test says so."""
+def stop_background_tasks(*opened: PostgresDatabase) -> None:
+    """From here on they exchange their state only when the test says so."""
     for database in opened:
         for task in database._tasks:
             task.cancel()
 
 
 async def test_who_is_cut_off_is_known_to_the_others(databases: Databases) -> None:
-    crew = [await databases.open() for _ in range(3)]
-    at_rest(*crew)
-    one, two, _ = crew
+    workers = [await databases.open() for _ in range(3)]
+    stop_background_tasks(*workers)
+    one, two, _ = workers
     await two._heartbeat.update_peers()
     assert two.peers() == Peers(3, 0, databases.clock.now())
     is_away = True
     one.set_cut_off_check(lambda: is_away)
     assert one.peers().reported_at is None
     await one._heartbeat.update_peers()
-    told_at = databases.clock.now()
-    assert one.peers().reported_at == told_at
+    reported_at = databases.clock.now()
+    assert one.peers().reported_at == reported_at
     databases.clock.advance(1)
     await one._heartbeat.update_peers()
     await two._heartbeat.update_peers()
-    assert one.peers() == Peers(3, 0, databases.clock.now(), told_at), "it counts the others, and stays told"
+    assert one.peers() == Peers(3, 0, databases.clock.now(), reported_at), "it counts the others, and stays announced"
     assert two.peers() == Peers(3, 1, databases.clock.now())
     is_away = False
     await one._heartbeat.update_peers()
@@ -47,10 +47,10 @@ async def test_who_is_cut_off_is_known_to_the_others(databases: Databases) -> No
     assert two.peers().without_redis == 0
 
 
-async def test_who_was_taken_for_dead_tells_it_anew(databases: Databases) -> None:
-    """The row that said so counts no more: nobody may rely on it."""
+async def test_a_worker_that_registered_again_announces_it_again(databases: Databases) -> None:
+    """The row with the announcement has ended: nobody may rely on it."""
     one, two = await databases.open(), await databases.open()
-    at_rest(one, two)
+    stop_background_tasks(one, two)
     one.set_cut_off_check(lambda: True)
     await one._heartbeat.update_peers()
     databases.clock.advance(DEAD_SECONDS)
@@ -66,7 +66,7 @@ async def test_who_was_taken_for_dead_tells_it_anew(databases: Databases) -> Non
 
 async def test_the_dead_and_those_who_left_are_counted_no_more(databases: Databases) -> None:
     one, two, three = [await databases.open() for _ in range(3)]
-    at_rest(one)
+    stop_background_tasks(one)
     two.set_cut_off_check(lambda: True)
     await two._heartbeat.update_peers()
     await three.close()
@@ -79,9 +79,9 @@ async def test_the_dead_and_those_who_left_are_counted_no_more(databases: Databa
     assert (one.peers().workers, one.peers().without_redis) == (1, 0)
 
 
-async def test_what_was_told_when_the_answer_was_lost_counts_once_it_is_read(databases: Databases) -> None:
+async def test_an_announcement_whose_answer_was_lost_counts_once_it_is_read(databases: Databases) -> None:
     database = await databases.open()
-    at_rest(database)
+    stop_background_tasks(database)
     database.set_cut_off_check(lambda: True)
     await database._write_connection.run_idempotent(lambda db: db.execute("UPDATE worker SET is_cut_off = true"))
     databases.clock.advance(3)

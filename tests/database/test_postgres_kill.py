@@ -1,4 +1,4 @@
-"""Processes on PostgreSQL that are killed with -9, at any moment: every task is visited, and once."""
+"""PostgreSQL workers killed with -9 at any moment: every task is visited exactly once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who carries events: one of all that share a database, and another soon after it is gone."""
+"""Leader election: one of all that share a database sends events, and another soon after it is gone."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.servers.postgres import PostgresServer
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An answer that takes long on a busy machine is no server that is gone."""
+    """A slow answer on a busy machine does not mean that the server is gone."""
     monkeypatch.setattr("tenax.database.postgres.leader.ANSWER_TIMEOUT_SECONDS", 60.0)
 
 
@@ -84,7 +84,7 @@ async def test_who_loses_its_connection_hears_of_it_before_it_leads_again(databa
 async def test_a_session_that_the_server_ended_is_noticed(
     databases: Databases, postgres_server: PostgresServer
 ) -> None:
-    """Nothing tells us of it but the next question."""
+    """Only the next query shows it."""
     one = await databases.open()
     assert await one.is_leader("kafka")
     postgres_server.psql(
@@ -97,61 +97,61 @@ async def test_a_session_that_the_server_ended_is_noticed(
     await leads_soon(one)
 
 
-class Told:
-    """A sink that all workers reach: what each of them told it, in one list."""
+class ListSink:
+    """A sink of all workers that collects the event numbers in one list."""
 
     name = "shared"
 
-    def __init__(self, told: list[int]) -> None:
-        self.told = told
+    def __init__(self, written: list[int]) -> None:
+        self.written = written
 
     async def open(self, cursor: Cursor, is_behind: bool) -> None: ...
 
     async def write(self, events: Sequence[Event]) -> Cursor:
-        self.told.extend(event.seq for event in events)
+        self.written.extend(event.seq for event in events)
         return Cursor(events[-1].seq)
 
     async def close(self) -> None: ...
 
 
-async def test_events_of_all_are_told_once_each_while_leaders_come_and_go(databases: Databases) -> None:
-    told: list[int] = []
+async def test_events_of_all_are_written_once_each_while_leaders_change(databases: Databases) -> None:
+    written: list[int] = []
     workers = [await databases.open() for _ in range(3)]
-    relays = [Relay(one, Told(told), 0.01, leader_check_seconds=0.02, is_shared=True) for one in workers]
+    relays = [Relay(one, ListSink(written), 0.01, leader_check_seconds=0.02, is_shared=True) for one in workers]
     for relay in relays:
         await relay.open()
     running = [asyncio.ensure_future(relay.run()) for relay in relays]
     for which, worker in enumerate(workers):
         await workers[2].admit([candidate(f"https://h{which}{n}.test/") for n in range(10)])
         await drain(workers[2], databases.clock)
-        await told_up_to(workers[2], 10 * which + 10)
+        await written_up_to(workers[2], 10 * which + 10)
         relays[which].stop()
         await running[which]
         await worker.close()
-    assert told == list(range(1, 31)), "whoever led ended well"
+    assert written == list(range(1, 31)), "every leader ended cleanly"
 
 
-async def told_up_to(database: PostgresDatabase, seq: int) -> None:
+async def written_up_to(database: PostgresDatabase, seq: int) -> None:
     async def is_there() -> bool:
-        return (await database.subscribe(Told.name)).seq >= seq
+        return (await database.subscribe(ListSink.name)).seq >= seq
 
     await until(is_there)
 
 
 async def test_a_leader_that_is_killed_loses_no_event(databases: Databases) -> None:
-    told: list[int] = []
+    written: list[int] = []
     one, two = await databases.open(), await databases.open()
-    first = Relay(one, Told(told), 0.01)
-    second = Relay(two, Told(told), 0.01, leader_check_seconds=0.02)
+    first = Relay(one, ListSink(written), 0.01)
+    second = Relay(two, ListSink(written), 0.01, leader_check_seconds=0.02)
     await first.open()
     await second.open()
     await two.admit([candidate(f"https://h{n}.test/") for n in range(5)])
     await drain(two, databases.clock)
-    # Killed between telling and remembering it.
-    await Told(told).write(await one.events(0, 3))
+    # Killed after writing the events and before storing the cursor.
+    await ListSink(written).write(await one.events(0, 3))
     vanish(one)
     running = asyncio.ensure_future(second.run())
-    await told_up_to(two, 5)
+    await written_up_to(two, 5)
     second.stop()
     await running
-    assert told == [1, 2, 3, 1, 2, 3, 4, 5]
+    assert written == [1, 2, 3, 1, 2, 3, 4, 5]

@@ -1,4 +1,4 @@
-"""Opening a database on PostgreSQL: made once however many try, and one clear line when it cannot be had."""
+"""Opening a PostgreSQL database: created once by any number of workers, with a clear error if it cannot be opened."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.servers.processes import free_port
 
 
 async def refusal(url: str, config: DatabaseConfig, *, read_only: bool) -> TenaxError:
-    """What is said when it cannot be opened: one line, without the password."""
+    """The error when it cannot be opened: one line, without the password."""
     with pytest.raises(TenaxError) as error:
         await PostgresDatabase.open(url, config, ManualClock(), Manners(), read_only=read_only)
     text = str(error.value)
@@ -41,7 +41,7 @@ def read_only(request: pytest.FixtureRequest) -> bool:
     return bool(request.param)
 
 
-# ---- where ------------------------------------------------------------------------------------------------
+# ---- the address ------------------------------------------------------------------------------------------
 
 
 async def test_a_wrong_password(postgres_server: PostgresServer, config: DatabaseConfig, read_only: bool) -> None:
@@ -109,26 +109,26 @@ async def test_without_the_extra(config: DatabaseConfig, monkeypatch: pytest.Mon
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else str(value),
 )
 def test_what_may_be_cured_by_waiting(error: Exception, is_away: bool) -> None:
-    told = translate_error(error, Address("postgresql://me:secret@db/crawl", "tenax"))
-    assert isinstance(told, DatabaseUnavailable) is is_away
-    assert isinstance(told, DatabaseUnusable), "the exit code is the same"
-    assert "secret" not in str(told)
+    translated = translate_error(error, Address("postgresql://me:secret@db/crawl", "tenax"))
+    assert isinstance(translated, DatabaseUnavailable) is is_away
+    assert isinstance(translated, DatabaseUnusable), "the exit code is the same"
+    assert "secret" not in str(translated)
 
 
 def test_a_pooler_in_front_of_the_server() -> None:
     error = asyncpg.ProtocolViolationError("unsupported startup parameter: jit")
-    told = str(translate_error(error, Address("postgresql://me:secret@127.0.0.1:6432/crawl", "tenax")))
-    assert told == (
+    translated = str(translate_error(error, Address("postgresql://me:secret@127.0.0.1:6432/crawl", "tenax")))
+    assert translated == (
         "what answers at 127.0.0.1:6432 is a pooler of connections, such as PgBouncer; "
         "database.url must name the PostgreSQL server itself"
     )
 
 
 async def test_the_user_may_not_create_tables(
-    postgres_server: PostgresServer, database_database: str, config: DatabaseConfig
+    postgres_server: PostgresServer, database_url: str, config: DatabaseConfig
 ) -> None:
     postgres_server.psql("DROP ROLE IF EXISTS guest; CREATE ROLE guest LOGIN PASSWORD 'wrong'")
-    url = database_database.replace(database_database.split("//")[1].split("@")[0], "guest:wrong")
+    url = database_url.replace(database_url.split("//")[1].split("@")[0], "guest:wrong")
     error = await refusal(url, config, read_only=False)
     assert re.search(r"permission denied for database databases; grant it to 'guest'", str(error))
 
@@ -152,11 +152,11 @@ async def test_to_look_needs_only_the_right_to_look(postgres_server: PostgresSer
     postgres_server.psql("DROP OWNED BY looker", "databases")
 
 
-# ---- what -------------------------------------------------------------------------------------------------
+# ---- the tables -------------------------------------------------------------------------------------------
 
 
-async def test_nothing_there_to_look_at(database_database: str, config: DatabaseConfig) -> None:
-    error = await refusal(database_database, config, read_only=True)
+async def test_nothing_there_to_look_at(database_url: str, config: DatabaseConfig) -> None:
+    error = await refusal(database_url, config, read_only=True)
     assert isinstance(error, DatabaseNotFound)
     assert "there is no crawl in" in str(error)
 
@@ -182,11 +182,11 @@ async def set_version(database: PostgresDatabase, version: int) -> None:
 
 
 async def test_someone_elses_tables_are_left_alone(
-    postgres_server: PostgresServer, database_database: str, config: DatabaseConfig
+    postgres_server: PostgresServer, database_url: str, config: DatabaseConfig
 ) -> None:
     schema = f'"{config.schema}"'
     postgres_server.psql(f"CREATE SCHEMA {schema}; CREATE TABLE {schema}.diary (day date)", "databases")
-    error = await refusal(database_database, config, read_only=False)
+    error = await refusal(database_url, config, read_only=False)
     assert "holds other tables; give another database.schema" in str(error)
     tables = f"SELECT string_agg(tablename, ',') FROM pg_tables WHERE schemaname = '{config.schema}'"
     assert postgres_server.psql(tables, "databases") == "diary"
@@ -203,7 +203,7 @@ async def test_many_workers_may_make_it_at_once(databases: Databases) -> None:
 
 
 async def test_migrations_go_step_by_step_and_only_once(databases: Databases, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From every version that was ever released; here one that comes after today's."""
+    """From every version; here from the latest to a future one."""
     database = await databases.open()
     await database.admit([candidate("https://a.test/")])
     await database.close()
@@ -239,7 +239,7 @@ INSERT INTO tally VALUES (0, 'pages', 1), (0, 'settled', 1), (0, 'hosts', 1), (0
 async def test_a_new_database_is_made_whole_or_not_at_all(
     databases: Databases, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever met one half made would take it for an old one."""
+    """A half-created one would be taken for an older version."""
     steps = migrations() | {latest_version() + 1: "SELECT 1 / 0"}
     with monkeypatch.context() as patched:
         patched.setattr("tenax.database.postgres.schema.migrations", lambda: steps)
@@ -307,8 +307,8 @@ MIGRATING = """
 import asyncio, sys
 from tenax.database.postgres import migrate, schema
 steps = schema.migrations() | {
-    schema.newest() + 1: "CREATE TABLE added (a int)",
-    schema.newest() + 2: "ALTER TABLE added ADD b int; CREATE TABLE more (a int); SELECT pg_sleep(60)",
+    schema.latest_version() + 1: "CREATE TABLE added (a int)",
+    schema.latest_version() + 2: "ALTER TABLE added ADD b int; CREATE TABLE more (a int); SELECT pg_sleep(60)",
 }
 schema.migrations = lambda: steps
 asyncio.run(migrate(*sys.argv[1:]))
@@ -318,7 +318,7 @@ asyncio.run(migrate(*sys.argv[1:]))
 async def test_a_migration_that_is_killed_leaves_the_last_whole_version(
     databases: Databases, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In the middle of its second step, by kill -9; whoever waits for the lock goes on from there."""
+    """In the middle of its second step, by kill -9; the process that waits for the lock continues from there."""
     database = await databases.open()
     before = latest_version()
     process = await asyncio.create_subprocess_exec(
@@ -336,7 +336,7 @@ async def test_a_migration_that_is_killed_leaves_the_last_whole_version(
     other = asyncio.ensure_future(migrate(databases.url, databases.config.schema))
     process.kill()
     await process.wait()
-    # The server notices that nobody is there when it has something to say; a person would not wait for so long.
+    # The server notices the lost connection only when it answers, which takes too long here.
     sleeping = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
     await database._query_connection.run_idempotent(lambda db: db.fetchval(sleeping))
     assert await other == (before + 1, before + 2)
@@ -361,7 +361,7 @@ async def test_the_servers_clock_is_compared_with_ours(databases: Databases) -> 
 
 async def test_a_slow_answer_does_not_shift_our_clock(databases: Databases) -> None:
     class SlowOnce(SteadyClock):
-        """By it the first answer seems to take ten seconds; the others are quick, and ten seconds later."""
+        """Makes the first answer seem to take ten seconds; the others are quick, and ten seconds later."""
 
         readings = 0
 

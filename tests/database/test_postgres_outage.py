@@ -1,4 +1,4 @@
-"""PostgreSQL goes away and comes back: every group of commits is written exactly once, and nobody is told an error."""
+"""PostgreSQL outages: every group of commits is written exactly once, and no caller gets an error."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from tests.servers.postgres import PostgresServer
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses between two tries to reach the server are short, and so is waiting for it in the end."""
-    monkeypatch.setattr("tenax.database.postgres.store.REST_SECONDS", 0.2)
+    """Short pauses between attempts, and a short wait at the end."""
+    monkeypatch.setattr("tenax.database.postgres.store.RETRY_SECONDS", 0.2)
     monkeypatch.setattr("tenax.database.postgres.store.CLOSE_SECONDS", 2.0)
 
 
 @pytest.fixture
-async def proxy(database_database: str) -> AsyncIterator[Proxy]:
-    async with Proxy(database_database) as proxy:
+async def proxy(database_url: str) -> AsyncIterator[Proxy]:
+    async with Proxy(database_url) as proxy:
         yield proxy
 
 
@@ -83,13 +83,13 @@ CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN PERFORM pg_advisory_xact_lock_shared(77, 2); RETURN NULL; END $$;
 CREATE CONSTRAINT TRIGGER slow AFTER {event} DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION slow();
 """
-"""Makes the COMMIT of some changes wait for whoever holds a lock."""
+"""Makes the COMMIT of some changes wait for the holder of a lock."""
 WAITING = "SELECT count(*) FROM pg_locks WHERE NOT granted AND (locktype, classid) {} ('advisory', 77)"
 
 
 @asynccontextmanager
 async def slow_commits(databases: Databases, event: str) -> AsyncIterator[Callable[[], Awaitable[None]]]:
-    """No COMMIT of such changes ends while the block runs. Gives a wait for one that was begun."""
+    """Block the COMMIT of such changes while the block runs. Yields a wait for one that has begun."""
     holder = await asyncpg.connect(databases.url)
     await holder.execute(f'SET search_path TO "{databases.config.schema}";' + SLOW.format(event=event))
     await holder.execute("SELECT pg_advisory_lock(77, 2)")
@@ -99,7 +99,7 @@ async def slow_commits(databases: Databases, event: str) -> AsyncIterator[Callab
 
     try:
         yield begun
-        # The next connection comes while it is still being made, and waits for its end.
+        # The next connection comes while the COMMIT is being executed, and waits for its end.
         await until_waiting(holder, "<>")
     finally:
         await holder.close()
@@ -114,7 +114,7 @@ async def until_waiting(db: Any, how: str) -> None:
 async def test_a_commit_that_is_still_being_made_when_the_connection_is_lost(
     databases: Databases, proxy: Proxy
 ) -> None:
-    """The server does not know that nobody listens any more, and goes on; the next connection must not be faster."""
+    """The server does not know that the client is gone, and continues; the next connection must wait for it."""
     database = await databases.open(proxy.url)
     await database.admit([candidate("https://a.test/")])
     claim = await claimed(database)
@@ -130,7 +130,7 @@ async def test_a_commit_that_is_still_being_made_when_the_connection_is_lost(
 
 BEGINS = b"BEGIN; UPDATE worker SET last_write"
 COMMITS = b"INSERT INTO outbox"
-"""Goes with the COMMIT of a page."""
+"""Sent with the COMMIT of a page."""
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ async def test_a_commit_without_an_answer_until_its_lease_is_over(
     error: type[DatabaseError],
     is_written: bool,
 ) -> None:
-    """`LeaseLost` is a promise that nothing was written; whoever cannot know says so, and finds out later."""
+    """`LeaseLost` is a promise that nothing was written; an unknown result is reported as such, and known later."""
     caplog.set_level("INFO", "tenax")
     database = await databases.open(proxy.url)
     await database.admit([candidate("https://a.test/")])
@@ -167,7 +167,7 @@ async def test_a_commit_without_an_answer_until_its_lease_is_over(
     proxy.rise()
     again = await _claim_or_settled(database, databases.clock)
     assert (again is None) is is_written
-    assert ("a commit that nobody waits for any more was made" in caplog.text) is is_written
+    assert ("abandoned commit was written" in caplog.text) is is_written
     if again is not None:
         await database.commit(visit_of(again, databases.clock))
     assert [event.page.url for event in await database.events(0, 10)] == [claim.task.url]
@@ -175,7 +175,7 @@ async def test_a_commit_without_an_answer_until_its_lease_is_over(
 
 
 async def _claim_or_settled(database: PostgresDatabase, clock: ManualClock) -> Claim | None:
-    """The next claim; None when nothing waits any more."""
+    """The next claim; None when no task waits."""
     async with asyncio.timeout(60):
         while (claim := await database.claim()) is None and database.counts().waiting:
             await database.wait_for_work(0.02)
@@ -198,9 +198,9 @@ async def test_hosts_that_are_still_being_taken_when_the_connection_is_lost(data
 
 
 @pytest.mark.parametrize("seed", range(3))
-async def test_a_way_that_breaks_all_the_time(databases: Databases, proxy: Proxy, seed: int) -> None:
-    """At any moment: in the middle of a transaction, of a look for hosts, of an answer."""
-    databases.manners.pace = 0.0
+async def test_a_connection_that_breaks_all_the_time(databases: Databases, proxy: Proxy, seed: int) -> None:
+    """At any moment: during a transaction, a refill, an answer."""
+    databases.pace_rules.pace = 0.0
     database = await databases.open(proxy.url)
     urls = {f"https://h{n}.test/{m}" for n in range(25) for m in range(10)}
     await database.admit([candidate(url) for url in urls])
@@ -251,7 +251,7 @@ async def test_hosts_taken_by_an_answer_that_was_lost_are_given_back(
     monkeypatch.setattr(asyncpg.Connection, "fetch", losing)
     await claim_soon(database)
     assert len(lost) == 1
-    for _ in range(3):  # a look, and then its pace
+    for _ in range(3):  # a refill, and then its pace
         databases.clock.advance(1.1)
         claims += [await claim_soon(database), await claim_soon(witness)]
     assert [claim.task.url for claim in claims if claim is not None] == ["https://a.test/"]
@@ -266,7 +266,7 @@ IS_HELD_UP = "SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AN
 
 
 async def test_bringing_a_clock_back_may_take_longer_than_any_answer(databases: Databases) -> None:
-    """Of a large database it does; to give it up and begin anew would never end."""
+    """Of a large database it does; abandoning and repeating it would never end."""
     first = await databases.open()
     await first.admit([candidate("https://a.test/")])
     await first._query_connection.run_idempotent(lambda db: db.execute(HELD_UP))
@@ -291,7 +291,7 @@ async def test_bringing_a_clock_back_may_take_longer_than_any_answer(databases: 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[PostgresServer]:
-    """One of our own, to be stopped and started."""
+    """A server of this test, to be stopped and started."""
     with PostgresServer() as server:
         server.create("databases")
         yield server
@@ -377,7 +377,7 @@ async def test_a_database_is_closed_while_the_server_is_away(server: PostgresSer
     assert (await claimed(heir)).task.url == "https://a.test/1"
 
 
-async def test_whoever_only_looks_is_told_at_once(server: PostgresServer, fragile: Databases) -> None:
+async def test_a_read_only_database_fails_at_once(server: PostgresServer, fragile: Databases) -> None:
     await fragile.open()
     reader = await fragile.open(read_only=True)
     await asyncio.to_thread(server.stop)
@@ -388,7 +388,7 @@ async def test_whoever_only_looks_is_told_at_once(server: PostgresServer, fragil
 
 
 async def test_the_server_restarts_under_workers_who_never_notice(server: PostgresServer, fragile: Databases) -> None:
-    fragile.manners.pace = 0.0
+    fragile.pace_rules.pace = 0.0
     workers: list[PostgresDatabase] = [await fragile.open() for _ in range(2)]
     urls = {f"https://h{n}.test/{m}" for n in range(20) for m in range(10)}
     await workers[0].admit([candidate(url) for url in urls])
@@ -417,19 +417,19 @@ async def test_the_server_restarts_under_workers_who_never_notice(server: Postgr
 async def test_a_server_that_is_away_is_not_hammered(
     server: PostgresServer, fragile: Databases, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Counted at its port: three tries in a row, and after a rest one of each connection."""
-    monkeypatch.setattr("tenax.database.postgres.store.REST_SECONDS", 2.0)
+    """Counted at its port: three tries in a row, and after a pause one of each connection."""
+    monkeypatch.setattr("tenax.database.postgres.store.RETRY_SECONDS", 2.0)
     database = await fragile.open()
     await database.admit([candidate(f"https://h{n}.test/") for n in range(3)])
     claims = [await claimed(database) for _ in range(3)]
     await asyncio.to_thread(server.stop)
     tries: list[float] = []
 
-    async def turn_away(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def refuse(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         tries.append(asyncio.get_running_loop().time())
         writer.transport.abort()
 
-    async with await asyncio.start_server(turn_away, "127.0.0.1", server.port):
+    async with await asyncio.start_server(refuse, "127.0.0.1", server.port):
         waiting: list[asyncio.Future[Any]] = [
             asyncio.ensure_future(database.commit(visit_of(claim, fragile.clock))) for claim in claims
         ]
@@ -439,8 +439,8 @@ async def test_a_server_that_is_away_is_not_hammered(
         for _ in range(100):
             assert await database.claim() is None
             await database.wait_for_work(0.03)
-    rests = int((tries[-1] - tries[0]) / 1.9) + 1
-    assert 3 <= len(tries) <= 4 + 2 * rests
+    pauses = int((tries[-1] - tries[0]) / 1.9) + 1
+    assert 3 <= len(tries) <= 4 + 2 * pauses
     await asyncio.to_thread(server.start)
     async with asyncio.timeout(60):
         await asyncio.gather(*waiting)

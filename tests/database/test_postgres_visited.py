@@ -1,4 +1,4 @@
-"""The filter in front of the database: it may save look-ups, and with no history whatever does it cost a URL."""
+"""The filter in front of the database: it may save lookups, and no history of events loses a URL."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ _numbers = count(1)
 async def opened(databases: Databases, redis: str) -> PostgresDatabase:
     visited = await VisitedUrls.open(redis, ManualClock())
     database = await PostgresDatabase.open(
-        databases.url, databases.config, databases.clock, databases.manners, visited_set=visited
+        databases.url, databases.config, databases.clock, databases.pace_rules, visited_set=visited
     )
     databases._opened.append(database)
     return database
 
 
-async def has_told(database: PostgresDatabase) -> None:
-    """What it committed is in the set."""
+async def filter_is_updated(database: PostgresDatabase) -> None:
+    """Wait until its committed URLs are in the set."""
     assert database._visited_filter is not None
     if database._visited_filter._add_task is not None:
         await database._visited_filter._add_task
@@ -49,13 +49,13 @@ async def hinted(database: PostgresDatabase, *urls: str) -> list[str]:
     return sorted(await database._writer.find_known_urls([candidate(url) for url in urls]))
 
 
-# ---- a hint -------------------------------------------------------------------------------------------------
+# ---- lookups saved ------------------------------------------------------------------------------------------
 
 
 async def test_what_one_worker_admits_another_need_not_look_up(databases: Databases, redis: str) -> None:
     one, two = await opened(databases, redis), await opened(databases, redis)
     await one.admit([candidate("https://a.test/1"), candidate("https://b.test/1")])
-    await has_told(one)
+    await filter_is_updated(one)
     assert await hinted(two, "https://a.test/1", "https://a.test/2", "https://b.test/1") == [
         "https://a.test/1",
         "https://b.test/1",
@@ -67,10 +67,10 @@ async def test_what_one_worker_admits_another_need_not_look_up(databases: Databa
 async def test_links_of_a_page_are_asked_for_too(databases: Databases, redis: str) -> None:
     one, two = await opened(databases, redis), await opened(databases, redis)
     await one.admit([candidate("https://a.test/1"), candidate("https://b.test/1")])
-    await has_told(one)
+    await filter_is_updated(one)
     links = (candidate("https://b.test/1"), candidate("https://b.test/2"))
     assert await two.commit(visit_of(await claimed(two), databases.clock, candidates=links)) == Admission(1, 1)
-    await has_told(two)
+    await filter_is_updated(two)
     three = await opened(databases, redis)
     assert await hinted(three, "https://b.test/2") == ["https://b.test/2"]
 
@@ -81,13 +81,13 @@ async def test_the_set_is_the_one_that_neighbours_know_and_lasts_a_day(
     one = await opened(databases, redis)
     for number in range(3):
         await one.admit([candidate(f"https://a.test/{number}")])
-        await has_told(one)
+        await filter_is_updated(one)
     assert redis_server.say("SCARD", "crawler:visited_urls") == b":3\r\n"
     assert 86_390 < int(redis_server.say("TTL", keys.VISITED)[1:]) <= 86_400
     redis_server.say("EXPIRE", keys.VISITED, "50")
     await one.admit([candidate("https://a.test/3")])
-    await has_told(one)
-    assert int(redis_server.say("TTL", keys.VISITED)[1:]) <= 50, "it begins anew each day, however busy it is"
+    await filter_is_updated(one)
+    assert int(redis_server.say("TTL", keys.VISITED)[1:]) <= 50, "it expires each day, however busy it is"
 
 
 async def test_what_a_budget_refused_is_not_known(databases: Databases, redis: str) -> None:
@@ -95,7 +95,7 @@ async def test_what_a_budget_refused_is_not_known(databases: Databases, redis: s
     small = (Budget("facets", "a.test /", 1),)
     links = [candidate("https://a.test/?1", budgets=small), candidate("https://a.test/?2", budgets=small)]
     assert await one.admit(links) == Admission(1, 0, {"facets": 1})
-    await has_told(one)
+    await filter_is_updated(one)
     assert await hinted(two, "https://a.test/?1", "https://a.test/?2") == ["https://a.test/?1"]
 
 
@@ -115,11 +115,11 @@ def test_members_of_two_databases_or_of_two_copies_of_one_never_match() -> None:
     assert len({member, *others}) == 5
 
 
-# ---- never a loss -------------------------------------------------------------------------------------------
+# ---- no URL is lost -----------------------------------------------------------------------------------------
 
 
 class World:
-    """Two workers of one database and one of another, which all have the same Redis; and what each database should know."""
+    """Two workers of one database and one of another, with one Redis; and the expected URLs of each database."""
 
     def __init__(self, url: str, server: RedisServer) -> None:
         self._url = url
@@ -133,7 +133,7 @@ class World:
     async def do(self, step: tuple[str, int, list[int]]) -> None:
         what, which, numbers = step
         match what:
-            case "offer":
+            case "admit":
                 await self._candidate(which, [f"https://h{n % 2}.test/{n}" for n in numbers])
             case "flush" if self._is_up:
                 self._server.say("FLUSHALL")
@@ -144,7 +144,7 @@ class World:
                 self._server.start()
                 self._clock.advance(RETRY_SECONDS + 1)
                 self._is_up = True
-            case "begin anew" if which in self._databases and self._is_up:
+            case "restart" if which in self._databases and self._is_up:
                 await self._databases.pop(which).close()
             case "refill" if self._is_up and self._known[which // 2]:
                 await self._refill(which // 2)
@@ -155,10 +155,10 @@ class World:
         if which not in self._databases and not self._is_up:
             return
         database = self._databases.get(which) or await self._open(which)
-        told = await database.admit([candidate(url) for url in urls])
-        assert (told.admitted, told.known) == (len(new), len(urls) - len(new))
+        admission = await database.admit([candidate(url) for url in urls])
+        assert (admission.admitted, admission.known) == (len(new), len(urls) - len(new))
         known.update(new)
-        await has_told(database)
+        await filter_is_updated(database)
 
     async def _open(self, which: int) -> PostgresDatabase:
         visited = await VisitedUrls.open(self._server.url, self._clock)
@@ -188,7 +188,7 @@ def own_redis() -> Iterator[RedisServer]:
 
 _steps = st.lists(
     st.tuples(
-        st.sampled_from(["offer", "offer", "offer", "flush", "down", "up", "begin anew", "refill"]),
+        st.sampled_from(["admit", "admit", "admit", "flush", "down", "up", "restart", "refill"]),
         st.integers(0, 2),
         st.lists(st.integers(0, 7), min_size=1, max_size=5, unique=True),
     ),
@@ -206,13 +206,13 @@ _steps = st.lists(
 )
 @given(steps=_steps)
 def test_with_any_history_every_url_is_admitted_once(
-    database_database: str, own_redis: RedisServer, steps: list[tuple[str, int, list[int]]]
+    database_url: str, own_redis: RedisServer, steps: list[tuple[str, int, list[int]]]
 ) -> None:
-    """Redis is flushed, killed and started, workers come with empty memories, and another database offers the same."""
+    """Redis is flushed, killed and started, workers start with empty caches, and another database admits the same."""
 
     async def live() -> None:
         own_redis.say("FLUSHALL")
-        world = World(database_database, own_redis)
+        world = World(database_url, own_redis)
         try:
             for step in steps:
                 await world.do(step)
@@ -228,11 +228,11 @@ async def test_without_redis_the_database_alone_decides(databases: Databases, ca
         await one.admit([candidate("https://a.test/1")])
         server.kill()
         assert await one.admit([candidate("https://a.test/1"), candidate("https://a.test/2")]) == Admission(1, 1)
-        await has_told(one)
-    assert caplog.text.count("Redis is away; the database alone says what is known") == 1
+        await filter_is_updated(one)
+    assert caplog.text.count("Redis unavailable, looking up URLs in the database only") == 1
 
 
-# ---- filled anew --------------------------------------------------------------------------------------------
+# ---- refill -------------------------------------------------------------------------------------------------
 
 
 @asynccontextmanager
@@ -251,12 +251,12 @@ async def test_it_is_filled_from_the_database_and_leaves_others_alone(
     urls = [f"https://h{n % 7}.test/{n}" for n in range(40)]
     await one.admit([candidate(url) for url in urls])
     await one.commit(visit_of(await claimed(one), databases.clock))
-    await has_told(one)
+    await filter_is_updated(one)
     redis_server.say("SADD", keys.VISITED, "someone else's")
     seen: list[tuple[int, int]] = []
     async with visited_of(redis) as visited:
         assert await refill_visited_set(
-            databases.url, databases.config.schema, visited, lambda *told: seen.append(told)
+            databases.url, databases.config.schema, visited, lambda *admission: seen.append(admission)
         ) == (40, 40)
     assert seen == [(40, 40)]
     assert redis_server.say("SCARD", keys.VISITED) == b":41\r\n"
@@ -272,17 +272,17 @@ async def test_more_than_one_portion_is_filled_in(
     seen: list[tuple[int, int]] = []
     async with visited_of(redis) as visited:
         assert await refill_visited_set(
-            databases.url, databases.config.schema, visited, lambda *told: seen.append(told)
+            databases.url, databases.config.schema, visited, lambda *admission: seen.append(admission)
         ) == (0, 30)
     assert seen == [(7, 30), (14, 30), (21, 30), (28, 30), (30, 30)]
     assert redis_server.say("SCARD", keys.VISITED) == b":30\r\n"
 
 
 async def go_back(databases: Databases, redis: str, postgres_server: PostgresServer, emptied_by: str) -> None:
-    """Two URLs are admitted and told to the filter; then the database knows nothing of them."""
+    """Two URLs are admitted and added to the filter; then the database knows nothing of them."""
     one = await opened(databases, redis)
     await one.admit([candidate("https://a.test/1"), candidate("https://a.test/2")])
-    await has_told(one)
+    await filter_is_updated(one)
     await one.close()
     schema = f'"{databases.config.schema}"'
     postgres_server.psql(
@@ -295,7 +295,7 @@ async def go_back(databases: Databases, redis: str, postgres_server: PostgresSer
 async def test_a_database_that_went_back_is_believed(
     databases: Databases, redis: str, postgres_server: PostgresServer
 ) -> None:
-    """As when a dump is loaded: its tables are made anew, and hold less than the filter remembers."""
+    """As when a dump is loaded: its tables are created again, with fewer rows than the filter has."""
     await go_back(databases, redis, postgres_server, "TRUNCATE")
     assert await (await opened(databases, redis)).admit([candidate("https://a.test/1")]) == Admission(1, 0)
 
@@ -303,7 +303,7 @@ async def test_a_database_that_went_back_is_believed(
 async def test_files_of_the_server_that_were_put_back_need_it(
     databases: Databases, redis: str, postgres_server: PostgresServer
 ) -> None:
-    """The one way back that leaves no trace; the page on events says so."""
+    """The one rollback that leaves no trace; docs/events.md says so."""
     await go_back(databases, redis, postgres_server, "DELETE FROM")
     async with visited_of(redis) as visited:
         assert await refill_visited_set(databases.url, databases.config.schema, visited, lambda done, total: None) == (

@@ -1,4 +1,4 @@
-"""Many workers on one PostgreSQL database: each host is one's at a time, nothing is lost, nothing is done twice."""
+"""Many workers on one PostgreSQL database: one lease per host at a time, nothing lost, nothing done twice."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from tests.database.postgres_databases import Databases, fall_asleep, vanish
 DEAD_SECONDS = 121.0
 
 
-async def turn_over(databases: Databases, *workers: PostgresDatabase, seconds: float = 1.1) -> None:
-    """Time passes, and each worker looks at what the others hold."""
+async def let_time_pass(databases: Databases, *workers: PostgresDatabase, seconds: float = 1.1) -> None:
+    """Advance the clock, and let each worker exchange hosts."""
     databases.clock.advance(seconds)
     for worker in workers:
         await worker._frontier.start_refill()
@@ -53,7 +53,7 @@ async def test_what_one_adds_another_may_claim(databases: Databases) -> None:
     assert await claim_soon(two) is None
     await one.admit([candidate("https://a.test/")])
     async with asyncio.timeout(60):
-        while (claim := await two.claim()) is None:  # it is told, and need not wait for the clock
+        while (claim := await two.claim()) is None:  # it is notified, and need not wait for the clock
             await two.wait_for_work(600)
     assert claim.task.url == "https://a.test/"
 
@@ -68,10 +68,10 @@ async def test_each_has_its_share_of_the_hosts(databases: Databases) -> None:
         for database in (first, *others):
             while (claim := await database.claim()) is not None:
                 await database.commit(visit_of(claim, databases.clock))
-        await turn_over(databases, first, *others)
+        await let_time_pass(databases, first, *others)
     assert [len(database._schedule) for database in (first, *others)] == [4, 4, 4]
     await others[0].close()
-    await turn_over(databases, first, others[1])
+    await let_time_pass(databases, first, others[1])
     assert sorted(len(database._schedule) for database in (first, others[1])) == [6, 6]
 
 
@@ -88,7 +88,7 @@ async def test_a_host_that_is_given_away_keeps_its_pace(databases: Databases) ->
     await one.commit(visit_of(await claimed(one), databases.clock, next_at=databases.clock.now() + 3))
     await one.close()
     two = await databases.open()
-    await two.admit([candidate("https://a.test/3")])  # new work wakes nobody
+    await two.admit([candidate("https://a.test/3")])  # no notification of new work
     databases.clock.advance(2.9)
     assert await claim_soon(two) is None
     databases.clock.advance(0.2)
@@ -120,10 +120,10 @@ async def test_a_round_that_one_begins_counts_for_all(databases: Databases) -> N
     assert (three.counts().pages, three.counts().pages_this_round) == (1, 1)
 
 
-# ---- the dead ---------------------------------------------------------------------------------------------
+# ---- dead workers -----------------------------------------------------------------------------------------
 
 
-async def test_what_a_killed_worker_held_is_free_again_and_its_late_commit_is_refused(databases: Databases) -> None:
+async def test_hosts_of_a_killed_worker_are_released_and_its_late_commit_is_refused(databases: Databases) -> None:
     killed = await databases.open()
     await killed.admit([candidate("https://a.test/1")])
     claim = await claimed(killed)
@@ -159,8 +159,8 @@ async def test_the_dead_are_found_on_opening(databases: Databases) -> None:
     assert (await claimed(heir)).task.url == "https://a.test/1"
 
 
-async def test_a_worker_that_slept_past_its_time_writes_nothing_and_joins_anew(databases: Databases) -> None:
-    """It was stopped for minutes and goes on where it was: its claims are void, also those on their way."""
+async def test_a_worker_whose_lease_expired_writes_nothing_and_registers_again(databases: Databases) -> None:
+    """It was stopped for minutes and continues: its claims are void, also those being committed."""
     sleeper, other = await databases.open(), await databases.open()
     await sleeper.admit([candidate("https://a.test/1"), candidate("https://b.test/1")])
     first, second = await claimed(sleeper), await claimed(sleeper)
@@ -191,7 +191,7 @@ async def test_a_worker_that_slept_claims_nothing_it_no_longer_holds(databases: 
     databases.clock.advance(1.0)
     claim = await claimed(other)
     assert claim.task.origin == "https://a.test"
-    assert await claim_soon(sleeper) is None, "what it has in hand is the other's"
+    assert await claim_soon(sleeper) is None, "its loaded tasks belong to the other"
     assert (await sleeper.admit([candidate("https://b.test/")])).admitted == 1
 
 
@@ -229,8 +229,8 @@ async def test_one_who_is_alive_is_not_taken_for_dead(databases: Databases) -> N
 # ---- under load -------------------------------------------------------------------------------------------
 
 
-class Crew:
-    """Some workers visiting everything there is at once, in real time."""
+class WorkerGroup:
+    """Several workers that visit all tasks at once, in real time."""
 
     def __init__(self, workers: list[PostgresDatabase], clock: SteadyClock) -> None:
         self.workers = workers
@@ -241,10 +241,10 @@ class Crew:
         self.by: list[Counter[str]] = [Counter() for _ in workers]
 
     async def run(self, links: dict[str, tuple[Candidate, ...]], enough: int, in_flight: int = 8) -> None:
-        async with asyncio.timeout(120), asyncio.TaskGroup() as group:
+        async with asyncio.timeout(120), asyncio.TaskGroup() as tasks:
             for number, database in enumerate(self.workers):
                 for _ in range(in_flight):
-                    group.create_task(self._work(number, database, links, enough))
+                    tasks.create_task(self._work(number, database, links, enough))
 
     async def _work(
         self, number: int, database: PostgresDatabase, links: dict[str, tuple[Candidate, ...]], enough: int
@@ -267,30 +267,30 @@ class Crew:
         self.most_at_once = max(self.most_at_once, self.flying[claim.task.origin])
 
 
-async def crew_of(databases: Databases, count: int) -> Crew:
-    clock, manners = SteadyClock(), Manners()
-    manners.pace = 0.0
+async def open_workers(databases: Databases, count: int) -> WorkerGroup:
+    clock, pace_rules = SteadyClock(), Manners()
+    pace_rules.pace = 0.0
     databases.config = type(databases.config)(schema=databases.config.schema, window_hosts=30, tasks_per_host=4)
-    return Crew([await databases.open(clock=clock, manners=manners) for _ in range(count)], clock)
+    return WorkerGroup([await databases.open(clock=clock, pace_rules=pace_rules) for _ in range(count)], clock)
 
 
 async def test_four_workers_visit_everything_once_and_wait_in_no_circle(databases: Databases) -> None:
     """Every page links to the same hosts and pages as the others, in another order, so that commits collide."""
-    crew = await crew_of(databases, 4)
+    group = await open_workers(databases, 4)
     urls = [f"https://h{n}.test/{m}" for n in range(40) for m in range(25)]
     chance = random.Random(7)
     links = {url: tuple(candidate(to) for to in chance.sample(urls, 60)) for url in urls}
-    await crew.workers[0].admit([candidate(url) for url in urls[::50]])
-    before = await deadlocks(crew.workers[0])
-    await crew.run(links, len(urls))
-    assert set(crew.visited) == set(urls)
-    assert set(crew.visited.values()) == {1}
-    assert crew.most_at_once == 1
-    assert sum(map(bool, crew.by)) > 1, "else nothing collides; who gets which share is tested above"
-    assert await deadlocks(crew.workers[0]) == before
-    events = await crew.workers[0].events(0, 2000)
+    await group.workers[0].admit([candidate(url) for url in urls[::50]])
+    before = await deadlocks(group.workers[0])
+    await group.run(links, len(urls))
+    assert set(group.visited) == set(urls)
+    assert set(group.visited.values()) == {1}
+    assert group.most_at_once == 1
+    assert sum(map(bool, group.by)) > 1, "else nothing collides; who gets which share is tested above"
+    assert await deadlocks(group.workers[0]) == before
+    events = await group.workers[0].events(0, 2000)
     assert [event.seq for event in events] == list(range(1, len(urls) + 1))
-    assert (await crew.workers[0].status()).waiting == 0
+    assert (await group.workers[0].status()).waiting == 0
 
 
 async def deadlocks(database: PostgresDatabase) -> int:
@@ -301,9 +301,9 @@ async def deadlocks(database: PostgresDatabase) -> int:
 
 
 async def test_no_event_appears_behind_one_that_was_read(databases: Databases) -> None:
-    crew = await crew_of(databases, 4)
+    group = await open_workers(databases, 4)
     urls = [f"https://h{n}.test/{m}" for n in range(60) for m in range(10)]
-    await crew.workers[0].admit([candidate(url) for url in urls])
+    await group.workers[0].admit([candidate(url) for url in urls])
     reader = await databases.open(read_only=True)
     seen: list[int] = []
 
@@ -311,9 +311,9 @@ async def test_no_event_appears_behind_one_that_was_read(databases: Databases) -
         while len(seen) < len(urls):
             seen.extend(event.seq for event in await reader.events(seen[-1] if seen else 0, 7))
 
-    async with asyncio.timeout(120), asyncio.TaskGroup() as group:
-        group.create_task(read())
-        group.create_task(crew.run({}, len(urls)))
+    async with asyncio.timeout(120), asyncio.TaskGroup() as tasks:
+        tasks.create_task(read())
+        tasks.create_task(group.run({}, len(urls)))
     assert all(one < after for one, after in pairwise(seen))
     everything = [event.seq for event in await reader.events(0, 2000)]
     assert seen == everything, "nothing came later than something with a higher number"
@@ -321,9 +321,9 @@ async def test_no_event_appears_behind_one_that_was_read(databases: Databases) -
 
 
 async def test_work_for_a_host_that_is_just_let_go_is_never_forgotten(databases: Databases) -> None:
-    """One worker lets hosts go as soon as they are idle; another adds tasks to them at the same moment."""
-    crew = await crew_of(databases, 2)
-    visitor, adder = crew.workers
+    """One worker releases hosts as soon as they are idle; another adds tasks to them at the same moment."""
+    group = await open_workers(databases, 2)
+    visitor, adder = group.workers
     chance = random.Random(3)
     added: list[str] = []
 
@@ -335,26 +335,26 @@ async def test_work_for_a_host_that_is_just_let_go_is_never_forgotten(databases:
             await asyncio.sleep(chance.choice((0.0, 0.001, 0.01)))
 
     async def let_go() -> None:
-        while len(crew.visited) < 240:
+        while len(group.visited) < 240:
             visitor._window._poll_at = 0.0
             await visitor._frontier.start_refill()
             await asyncio.sleep(0)
 
-    only_visitor = Crew([visitor], crew.clock)
-    only_visitor.visited = crew.visited
-    async with asyncio.timeout(120), asyncio.TaskGroup() as group:
-        group.create_task(add())
-        group.create_task(let_go())
-        group.create_task(only_visitor.run({}, 240, in_flight=2))
-    assert set(crew.visited) == set(added)
-    assert set(crew.visited.values()) == {1}
+    only_visitor = WorkerGroup([visitor], group.clock)
+    only_visitor.visited = group.visited
+    async with asyncio.timeout(120), asyncio.TaskGroup() as tasks:
+        tasks.create_task(add())
+        tasks.create_task(let_go())
+        tasks.create_task(only_visitor.run({}, 240, in_flight=2))
+    assert set(group.visited) == set(added)
+    assert set(group.visited.values()) == {1}
 
 
 # ---- histories --------------------------------------------------------------------------------------------
 
 
 class Model:
-    """What must be true of any history, kept in memory."""
+    """The invariants of any history, kept in memory."""
 
     def __init__(self) -> None:
         self.waiting: dict[str, float] = {}
@@ -413,7 +413,7 @@ async def test_any_history_of_some_workers_is_one_of_a_simple_queue(databases: D
                 await database.release(claim)
                 del model.claimed[claim.task.url]
             case "wait":
-                await turn_over(databases, *workers, seconds=chance.choice((0.3, 1.1)))
+                await let_time_pass(databases, *workers, seconds=chance.choice((0.3, 1.1)))
             case "leave" | "die" as how:
                 for claim in mine:
                     del model.claimed[claim.task.url]
@@ -421,7 +421,7 @@ async def test_any_history_of_some_workers_is_one_of_a_simple_queue(databases: D
                     await database.close()
                 else:
                     vanish(database)
-                    for other in range(3):  # the others live on meanwhile
+                    for other in range(3):  # the others continue meanwhile
                         if other != number:
                             clock.advance(61)
                             await workers[other]._query_connection.run_idempotent(workers[other]._worker.send_heartbeat)
@@ -439,7 +439,7 @@ async def test_any_history_of_some_workers_is_one_of_a_simple_queue(databases: D
     for _ in range(200):
         if not model.waiting:
             break
-        await turn_over(databases, *workers)
+        await let_time_pass(databases, *workers)
         for database in workers:
             while (last := await database.claim()) is not None:
                 await database.commit(visit_of(last, clock))
@@ -464,10 +464,10 @@ async def test_a_worker_alone_drains_what_others_left(databases: Databases) -> N
     assert len(await drain(last, databases.clock)) == 50
 
 
-async def test_a_look_that_is_under_way_at_the_end_leaves_nothing_held(
+async def test_a_refill_in_progress_at_the_end_leaves_no_lease(
     databases: Databases, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The server has given it hosts, and it ends before it knows."""
+    """The server has leased it hosts, and it ends before it knows."""
     database, witness = await databases.open(), await databases.open()
     await witness.admit([candidate("https://a.test/")])
     fetch: Callable[..., Awaitable[Any]] = asyncpg.Connection.fetch
@@ -490,7 +490,7 @@ async def test_a_look_that_is_under_way_at_the_end_leaves_nothing_held(
 
 
 async def test_a_claim_says_how_long_nobody_else_can_have_its_host(databases: Databases) -> None:
-    """Whoever slept for longer must send nothing more: others have found it dead, and visit the host."""
+    """A worker suspended for longer must send nothing more: its lease expired, and others visit the host."""
     sleeper, other = await databases.open(), await databases.open()
     await sleeper.admit([candidate("https://a.test/")])
     claim = await claimed(sleeper)

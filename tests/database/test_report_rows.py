@@ -1,4 +1,4 @@
-"""What people are told, put together from rows; the suite of all databases asks them for the same."""
+"""Reports built from rows; the contract suite checks them on every backend."""
 
 from __future__ import annotations
 
@@ -90,11 +90,11 @@ def test_the_status_of_counts(created: bytes | None, wanted: float) -> None:
 
 def test_each_task_is_within_one_horizon() -> None:
     assert horizon_ends(100.0) == [100_000, 3_700_000, 86_500_000, 604_900_000]
-    agenda = build_due_tasks(100.0, (1, 1, 4, 9, 16), [])
-    assert agenda == DueTasks(100.0, {"now": 1, "hour": 0, "day": 3, "week": 5, "later": 7})
+    due_tasks = build_due_tasks(100.0, (1, 1, 4, 9, 16), [])
+    assert due_tasks == DueTasks(100.0, {"now": 1, "hour": 0, "day": 3, "week": 5, "later": 7})
 
 
-def test_an_agenda_of_nothing() -> None:
+def test_due_tasks_of_nothing() -> None:
     """A sum of no rows is nothing, not 0."""
     assert set(build_due_tasks(100.0, (None, None, None, None, 0), []).due_within.values()) == {0}
 
@@ -105,7 +105,7 @@ def test_an_agenda_of_nothing() -> None:
         (Fetched(200), Reschedule(5.0, why="changes daily"), "changes daily"),
         (Failed("HTTP 503", FailureKind.SERVER_ERROR), Reschedule(5.0, spends_attempt=True), "HTTP 503"),
         (Failed("HTTP 404", FailureKind.NOT_FOUND), Reschedule(5.0, why="it is gone"), "it is gone"),
-        (Deferred(5.0, "the host rests"), Reschedule(5.0), "the host rests"),
+        (Deferred(5.0, "the host backs off"), Reschedule(5.0), "the host backs off"),
         (Unchanged(), Reschedule(5.0), ""),
     ],
 )

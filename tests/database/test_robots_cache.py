@@ -1,4 +1,4 @@
-"""A robots.txt is written when it is another than the one written last."""
+"""A robots.txt is written only when it changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose turn it is: order within a host, fairness between hosts, paces, and nobody forgotten."""
+"""The schedule: order within a host, fairness between hosts, paces, and no task lost."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NOW = 1000.0
 
 
 class Manners:
-    """The same manners for every host."""
+    """The same pace for every host."""
 
     def __init__(self, pace: float = 1.0, most: int = 1) -> None:
         self.pace = pace
@@ -46,11 +46,11 @@ def entry(key: int, rank: int = LOW, due: float = NOW) -> Entry:
 
 
 class Frontier:
-    """A schedule and a backend of lists, kept together as a database does it."""
+    """A schedule with a backend of lists, kept in step as a database does."""
 
-    def __init__(self, manners: Manners, window: int = 100, look_ahead: int = 4) -> None:
-        self.schedule = Schedule(manners, window, look_ahead)
-        self.manners = manners
+    def __init__(self, pace_rules: Manners, window: int = 100, tasks_per_host: int = 4) -> None:
+        self.schedule = Schedule(pace_rules, window, tasks_per_host)
+        self.pace_rules = pace_rules
         self.rows: dict[int, dict[int, Entry]] = defaultdict(dict)
         self.next_at: dict[int, float] = defaultdict(float)
 
@@ -82,7 +82,7 @@ class Frontier:
         return taken
 
     def settle(self, slot: Slot, one: Entry, now: float, again_at: float | None = None) -> None:
-        self.next_at[slot.host_id] = max(self.next_at[slot.host_id], now + self.manners.pace)
+        self.next_at[slot.host_id] = max(self.next_at[slot.host_id], now + self.pace_rules.pace)
         del self.rows[slot.host_id][one.key]
         self.schedule.complete_visit(slot, one.key, record(self.next_at[slot.host_id]))
         if again_at is not None:
@@ -90,7 +90,7 @@ class Frontier:
 
 
 def drained(frontier: Frontier, now: float, longest: float = 10_000.0) -> list[tuple[float, int, int]]:
-    """Take and settle everything, turn by turn: when, which host, which key."""
+    """Take and settle every task: when, which host, which key."""
     order, end = [], now + longest
     while now < end:
         taken = frontier.take(now)
@@ -98,10 +98,10 @@ def drained(frontier: Frontier, now: float, longest: float = 10_000.0) -> list[t
             order.append((now, taken[0].host_id, taken[1].key))
             frontier.settle(*taken, now)
             continue
-        turn = frontier.schedule.next_claim_at()
-        if turn is None:
+        claim_at = frontier.schedule.next_claim_at()
+        if claim_at is None:
             break
-        now = max(turn, now + 0.001)
+        now = max(claim_at, now + 0.001)
     return order
 
 
@@ -117,8 +117,8 @@ def test_the_higher_priority_first_then_the_earlier_due() -> None:
     assert [key for _, _, key in drained(frontier, NOW)] == [4, 2, 3, 5, 1]
 
 
-def test_what_came_for_many_hosts_at_once_takes_its_place_before_what_was_in_hand() -> None:
-    frontier = Frontier(Manners(), look_ahead=4)
+def test_tasks_for_many_hosts_at_once_come_before_loaded_ones() -> None:
+    frontier = Frontier(Manners(), tasks_per_host=4)
     frontier.add(1, *[entry(key, LOW, 900) for key in range(10)])
     frontier.enter(1)
     in_flight = frontier.take(NOW)
@@ -138,7 +138,7 @@ def test_what_is_not_due_waits_and_keeps_nobody_else() -> None:
     assert order[-1][0] >= NOW + 3
 
 
-def test_a_better_task_that_arrives_is_served_before_those_already_held() -> None:
+def test_a_better_task_that_arrives_is_served_before_loaded_ones() -> None:
     frontier = Frontier(Manners())
     frontier.add(1, *(entry(key) for key in range(1, 10)))
     frontier.enter(1)
@@ -147,9 +147,9 @@ def test_a_better_task_that_arrives_is_served_before_those_already_held() -> Non
     assert drained(frontier, NOW)[0][2] == 99
 
 
-def test_whoever_waits_longest_has_one_turn_in_so_many() -> None:
-    """Of each level one, and only then: the better ones that are not in hand come before it otherwise."""
-    frontier = Frontier(Manners(), look_ahead=4)
+def test_the_longest_waiting_task_gets_one_claim_in_so_many() -> None:
+    """One of each level, and only then: otherwise better unloaded ones come before it."""
+    frontier = Frontier(Manners(), tasks_per_host=4)
     frontier.add(1, *(entry(key, HIGH, 900 + key) for key in range(90)), entry(100, GUESS, 500), entry(101, GUESS, 600))
     frontier.add(1, entry(200, LOW, 700))
     frontier.enter(1)
@@ -159,8 +159,8 @@ def test_whoever_waits_longest_has_one_turn_in_so_many() -> None:
     assert [key for key in keys if key < 90] == list(range(90))
 
 
-def test_a_host_that_is_asked_for_much_at_once_does_not_ask_the_backend_at_every_patient_turn() -> None:
-    """Where all have the same level, who waits longest is the next in hand."""
+def test_a_host_with_many_requests_does_not_query_the_backend_at_every_oldest_task() -> None:
+    """Where all have the same level, the longest waiting is the next loaded one."""
     frontier = Frontier(Manners(pace=0.0, most=64))
     frontier.add(1, *(entry(key, LOW, 900 + key / 1000) for key in range(1280)))
     frontier.enter(1)
@@ -177,7 +177,7 @@ def test_a_host_that_is_asked_for_much_at_once_does_not_ask_the_backend_at_every
 
 
 def test_what_others_brought_meanwhile_is_found_while_better_ones_keep_arriving() -> None:
-    """Nobody tells of a task that another worker adds to a host of ours: it is found when tasks are read anew."""
+    """A task that another worker adds to our host is not announced: it is found when tasks are read again."""
     frontier = Frontier(Manners(pace=0.0, most=16))
     frontier.add(1, *(entry(key, HIGH, 900) for key in range(200)))
     frontier.enter(1)
@@ -194,14 +194,14 @@ def test_what_others_brought_meanwhile_is_found_while_better_ones_keep_arriving(
 
 
 def test_nobody_waits_for_patience_where_there_is_nothing_better() -> None:
-    frontier = Frontier(Manners(), look_ahead=4)
+    frontier = Frontier(Manners(), tasks_per_host=4)
     frontier.add(1, entry(1, GUESS), entry(2, LOW), entry(3, GUESS, 900))
     frontier.enter(1)
     assert [key for _, _, key in drained(frontier, NOW)] == [2, 3, 1]
 
 
-def test_what_arrives_behind_tasks_that_are_not_in_hand_waits_behind_them() -> None:
-    frontier = Frontier(Manners(), look_ahead=4)
+def test_a_task_behind_unloaded_tasks_waits_behind_them() -> None:
+    frontier = Frontier(Manners(), tasks_per_host=4)
     frontier.add(1, *(entry(key, HIGH) for key in range(8)), entry(50, GUESS))
     frontier.enter(1)
     frontier.fill(NOW)
@@ -210,7 +210,7 @@ def test_what_arrives_behind_tasks_that_are_not_in_hand_waits_behind_them() -> N
 
 
 def test_better_tasks_that_keep_arriving_are_served_first_and_fill_no_memory() -> None:
-    frontier = Frontier(Manners(pace=0.0), look_ahead=4)
+    frontier = Frontier(Manners(pace=0.0), tasks_per_host=4)
     frontier.add(1, *(entry(key, LOW, 900 + key) for key in range(100)), entry(500, GUESS, 800))
     frontier.enter(1)
     keys, most = [], 0
@@ -221,25 +221,25 @@ def test_better_tasks_that_keep_arriving_are_served_first_and_fill_no_memory() -
         most = max(most, len(taken[0].loaded_keys))
         frontier.add(1, *(entry(1000 + 2 * number + one, HIGH) for one in range(2)))
         frontier.settle(*taken, NOW)
-    assert [key for key in keys if key < 1000] == [0, 500, 1, 2, 3, 4, 5], "the first, and whoever waits longest"
+    assert [key for key in keys if key < 1000] == [0, 500, 1, 2, 3, 4, 5], "the first, and the longest waiting"
     assert most <= 2 * 4 + RANKS
 
 
-def test_how_many_more_are_due_is_told_when_all_are_in_hand() -> None:
-    frontier = Frontier(Manners(pace=0.0), look_ahead=4)
+def test_the_number_of_due_tasks_is_known_when_all_are_loaded() -> None:
+    frontier = Frontier(Manners(pace=0.0), tasks_per_host=4)
     frontier.add(1, *(entry(key) for key in range(6)), entry(9, LOW, NOW + 60))
     frontier.enter(1)
-    told = []
+    counts = []
     for _ in range(6):
         taken = frontier.take(NOW)
         assert taken is not None
-        told.append(taken[0].waiting)
+        counts.append(taken[0].waiting)
         frontier.settle(*taken, NOW)
-    assert told[0] is None
-    assert told[-3:] == [2, 1, 0]
+    assert counts[0] is None
+    assert counts[-3:] == [2, 1, 0]
 
 
-def test_a_task_that_is_already_held_is_not_taken_in_twice() -> None:
+def test_a_loaded_task_is_not_loaded_twice() -> None:
     frontier = Frontier(Manners())
     frontier.add(1, entry(1))
     frontier.enter(1)
@@ -248,7 +248,7 @@ def test_a_task_that_is_already_held_is_not_taken_in_twice() -> None:
     assert [key for _, _, key in drained(frontier, NOW)] == [1]
 
 
-# ---- turns ------------------------------------------------------------------------------------------------
+# ---- paces ------------------------------------------------------------------------------------------------
 
 
 def test_a_host_is_not_served_before_its_time() -> None:
@@ -263,7 +263,7 @@ def test_a_host_is_not_served_before_its_time() -> None:
 
 
 def test_a_pace_counts_from_the_claim_already() -> None:
-    """Two connections and a pace: the second request does not wait for the first answer, but for its time."""
+    """Two connections and a pace: the second request waits for its time, not for the first answer."""
     frontier = Frontier(Manners(pace=2.0, most=2))
     frontier.add(1, entry(1), entry(2), entry(3))
     frontier.enter(1)
@@ -273,7 +273,7 @@ def test_a_pace_counts_from_the_claim_already() -> None:
     assert frontier.take(NOW + 100) is None  # both connections are busy
 
 
-def test_a_rest_that_a_visit_learned_holds() -> None:
+def test_a_backoff_set_by_a_visit_is_kept() -> None:
     frontier = Frontier(Manners())
     frontier.add(1, entry(1), entry(2))
     frontier.enter(1)
@@ -285,8 +285,8 @@ def test_a_rest_that_a_visit_learned_holds() -> None:
     assert frontier.take(NOW + 45) is not None
 
 
-def test_hosts_take_turns_however_much_one_of_them_has() -> None:
-    frontier = Frontier(Manners(pace=1.0), look_ahead=16)
+def test_hosts_alternate_however_many_tasks_one_of_them_has() -> None:
+    frontier = Frontier(Manners(pace=1.0), tasks_per_host=16)
     frontier.add(1, *(entry(key) for key in range(500)))
     for host in range(2, 12):
         frontier.add(host, entry(1), entry(2))
@@ -336,8 +336,8 @@ def test_idle_hosts_make_room_and_busy_ones_stay() -> None:
     assert (frontier.schedule.free_capacity, len(frontier.schedule)) == (1, 2)
 
 
-def test_who_rests_or_had_its_share_makes_room_and_nothing_of_it_is_lost() -> None:
-    frontier = Frontier(Manners(), window=4, look_ahead=4)
+def test_a_host_that_backs_off_or_had_its_share_is_evicted_and_loses_nothing() -> None:
+    frontier = Frontier(Manners(), window=4, tasks_per_host=4)
     for host in (1, 2, 3, 4):
         frontier.add(host, *(entry(key) for key in range(20)))
     frontier.next_at[2] = NOW + 60
@@ -357,7 +357,7 @@ def test_who_rests_or_had_its_share_makes_room_and_nothing_of_it_is_lost() -> No
     assert len(drained(frontier, now)) == 76
 
 
-def test_a_huge_robots_txt_takes_many_places() -> None:
+def test_a_huge_robots_txt_takes_many_units_of_the_window() -> None:
     schedule = Schedule(Manners(), 100, 4)
     huge = RobotsCopy(RobotsVerdict.RULES, NOW, NOW, "#" * 500 * 1024)
     schedule.add_host(1, record())
@@ -371,7 +371,7 @@ def test_a_huge_robots_txt_takes_many_places() -> None:
     assert schedule.free_capacity == 100
 
 
-def test_turns_of_hosts_that_left_are_not_kept_until_they_come() -> None:
+def test_heap_entries_of_evicted_hosts_are_removed() -> None:
     schedule = Schedule(Manners(), 10, 4)
     for host in range(5000):
         schedule.add_host(host, record(NOW + 86_400))
@@ -390,8 +390,8 @@ def test_an_answer_for_a_host_that_has_left_is_dropped() -> None:
     assert schedule.next_claim_at() is None
 
 
-def test_only_some_tasks_of_a_host_are_held_at_a_time() -> None:
-    frontier = Frontier(Manners(pace=0.0), look_ahead=4)
+def test_only_some_tasks_of_a_host_are_loaded_at_a_time() -> None:
+    frontier = Frontier(Manners(pace=0.0), tasks_per_host=4)
     frontier.add(1, *(entry(key) for key in range(1000)))
     frontier.enter(1)
     most = 0
@@ -405,15 +405,15 @@ def test_only_some_tasks_of_a_host_are_held_at_a_time() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, RANKS - 1), st.integers(0, 5)), min_size=1))
-def test_the_longest_waiting_is_the_earliest_due_and_of_equals_the_better(places: list[tuple[int, int]]) -> None:
-    entries = sorted(entry(key, rank, due) for key, (rank, due) in enumerate(places))
-    place = _find_oldest_position(entries)
-    assert (entries[place].due, place) == min((one.due, number) for number, one in enumerate(entries))
+def test_the_longest_waiting_is_the_earliest_due_and_of_equals_the_better(positions: list[tuple[int, int]]) -> None:
+    entries = sorted(entry(key, rank, due) for key, (rank, due) in enumerate(positions))
+    index = _find_oldest_position(entries)
+    assert (entries[index].due, index) == min((one.due, number) for number, one in enumerate(entries))
 
 
 @given(st.lists(st.integers(0, RANKS - 1), max_size=60))
 def test_of_too_many_the_best_stay_and_the_first_of_each_other_level(ranks: list[int]) -> None:
-    frontier = Frontier(Manners(), look_ahead=4)
+    frontier = Frontier(Manners(), tasks_per_host=4)
     frontier.enter(1)
     entries = [entry(key, rank) for key, rank in enumerate(ranks)]
     frontier.schedule.fill_host(1, entries, 100, None)
@@ -439,11 +439,11 @@ tasks = st.tuples(st.integers(0, 5), st.integers(0, RANKS - 1), st.floats(-20, 2
     st.integers(1, 5),
     st.integers(1, 60),
 )
-def test_everyone_has_their_turn_once_never_early_and_never_too_close(
-    wanted: list[tuple[int, int, float]], pace: float, most: int, look_ahead: int, late: int
+def test_every_task_is_served_once_never_early_and_never_too_close(
+    wanted: list[tuple[int, int, float]], pace: float, most: int, tasks_per_host: int, late: int
 ) -> None:
-    """Some tasks are there when the host enters, others arrive while it is served."""
-    frontier = Frontier(Manners(pace, most), look_ahead=look_ahead)
+    """Some tasks exist when the host is added, others arrive while it is served."""
+    frontier = Frontier(Manners(pace, most), tasks_per_host=tasks_per_host)
     entries = [(host, entry(key, rank, NOW + wait)) for key, (host, rank, wait) in enumerate(wanted)]
     for host, one in entries[:late]:
         frontier.add(host, one)

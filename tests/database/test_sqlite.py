@@ -1,4 +1,4 @@
-"""The SQLite database: the contract, and what is its own."""
+"""The SQLite database: the contract, and what is specific to it."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from tests.contracts.database import DatabaseContract, Manners, Opened, candidat
 from tests.contracts.in_links import InLinksContract
 from tests.contracts.links import LinksContract
 from tests.contracts.records import Crawled, RecordsContract
-from tests.contracts.recrawl import FreshnessContract
-from tests.contracts.stored_copies import HeldPagesContract
+from tests.contracts.recrawl import RecrawlContract
+from tests.contracts.stored_copies import StoredCopiesContract
 from tests.contracts.url_lists import UrlListsContract
 from tests.loops import outlasted, rounds, turn
 
@@ -40,9 +40,9 @@ async def databases() -> AsyncIterator[list[SqliteDatabase]]:
 
 
 @pytest.fixture
-def opened(tmp_path: Path, clock: ManualClock, manners: Manners, databases: list[SqliteDatabase]) -> Opened:
+def opened(tmp_path: Path, clock: ManualClock, pace_rules: Manners, databases: list[SqliteDatabase]) -> Opened:
     async def open_it() -> SqliteDatabase:
-        database = await SqliteDatabase.open(tmp_path / "tenax.db", CONFIG, clock, manners)
+        database = await SqliteDatabase.open(tmp_path / "tenax.db", CONFIG, clock, pace_rules)
         databases.append(database)
         return database
 
@@ -61,11 +61,11 @@ def crawled() -> Crawled:
 
 class TestSqliteDatabase(
     DatabaseContract,
-    HeldPagesContract,
+    StoredCopiesContract,
     LinksContract,
     InLinksContract,
     UrlListsContract,
-    FreshnessContract,
+    RecrawlContract,
     CutOffsContract,
     RecordsContract,
 ):
@@ -75,11 +75,11 @@ class TestSqliteDatabase(
             await opened()
 
     async def test_a_reader_looks_in_while_another_writes(
-        self, opened: Opened, tmp_path: Path, clock: ManualClock, manners: Manners
+        self, opened: Opened, tmp_path: Path, clock: ManualClock, pace_rules: Manners
     ) -> None:
         writer = await opened()
         await writer.admit([candidate("https://a.test/")])
-        reader = await SqliteDatabase.open(tmp_path / "tenax.db", CONFIG, clock, manners, read_only=True)
+        reader = await SqliteDatabase.open(tmp_path / "tenax.db", CONFIG, clock, pace_rules, read_only=True)
         status = await reader.status()
         assert (status.waiting, status.is_running) == (1, True)
         await writer.commit(visit_of(await claimed(writer), clock))
@@ -87,9 +87,9 @@ class TestSqliteDatabase(
         await reader.close()
 
     async def test_new_urls_of_one_source_become_due_one_after_the_other(
-        self, tmp_path: Path, clock: ManualClock, manners: Manners, databases: list[SqliteDatabase]
+        self, tmp_path: Path, clock: ManualClock, pace_rules: Manners, databases: list[SqliteDatabase]
     ) -> None:
-        database = await SqliteDatabase.open(tmp_path / "tenax.db", CONFIG, clock, manners, links_per_second=10)
+        database = await SqliteDatabase.open(tmp_path / "tenax.db", CONFIG, clock, pace_rules, links_per_second=10)
         databases.append(database)
         await database.admit([candidate("https://a.test/")])
         links = tuple(candidate(f"https://a.test/{n}") for n in range(30))
@@ -105,23 +105,23 @@ class TestSqliteDatabase(
         assert dues[-1] == pytest.approx(clock.now() + 2, abs=0.11)
 
     async def test_what_nothing_waits_for_is_written_with_what_comes_later(
-        self, tmp_path: Path, clock: ManualClock, manners: Manners, databases: list[SqliteDatabase]
+        self, tmp_path: Path, clock: ManualClock, pace_rules: Manners, databases: list[SqliteDatabase]
     ) -> None:
         slow = DatabaseConfig(group_seconds=20.0)  # and up to 200 s when nothing waits
-        database = await SqliteDatabase.open(tmp_path / "tenax.db", slow, clock, manners)
+        database = await SqliteDatabase.open(tmp_path / "tenax.db", slow, clock, pace_rules)
         databases.append(database)
         admitting = database.admit([candidate(f"https://{name}.test/") for name in "abc"])
         await outlasted(admitting, 20.0, lambda: True)
-        turns = (60.0, 60.0, 0.0)  # how soon each host may be asked again
-        resting, resting_too, free = [
-            visit_of(await claimed(database), clock, next_at=clock.now() + seconds) for seconds in turns
+        waits = (60.0, 60.0, 0.0)  # how soon each host may be requested again
+        backing_off, backing_off_too, free = [
+            visit_of(await claimed(database), clock, next_at=clock.now() + seconds) for seconds in waits
         ]
         async with asyncio.timeout(60):
-            await database.commit(resting)  # every hand is busy: one may wait for this
+            await database.commit(backing_off)  # no caller waits for work: a host may wait for this
 
-        async with asyncio.TaskGroup() as hands:
-            hands.create_task(database.wait_for_work(600))
-            patient = hands.create_task(database.commit(resting_too))
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(database.wait_for_work(600))
+            patient = tasks.create_task(database.commit(backing_off_too))
             for _ in range(3):
                 await rounds()
                 assert not patient.done()
@@ -130,10 +130,10 @@ class TestSqliteDatabase(
             assert patient.done()
 
     async def test_what_a_host_waits_for_is_written_at_once_when_few_others_could_join(
-        self, tmp_path: Path, clock: ManualClock, manners: Manners, databases: list[SqliteDatabase]
+        self, tmp_path: Path, clock: ManualClock, pace_rules: Manners, databases: list[SqliteDatabase]
     ) -> None:
         slow = DatabaseConfig(group_seconds=20.0)
-        database = await SqliteDatabase.open(tmp_path / "tenax.db", slow, clock, manners)
+        database = await SqliteDatabase.open(tmp_path / "tenax.db", slow, clock, pace_rules)
         databases.append(database)
         admitting = database.admit([candidate(f"https://{name}.test/") for name in "abcdefghijkl"])
         await outlasted(admitting, 20.0, lambda: True)
@@ -227,16 +227,17 @@ async def test_each_database_makes_its_own_keys(tmp_path: Path) -> None:
     assert keys[0] == keys[1] != keys[2]
 
 
-TABLES_WITH_A_ROW_PER_URL = ("seen", "queue", "record", "visit", "content", "similarity")
+TABLES_WITH_A_ROW_PER_URL = ("seen", "queue", "record", "visit", "content", "duplicate_index")
 
 
 @pytest.mark.parametrize(
     "name",
     ["queue_remove", "queue_due", "queue_next_due", "queue_next_due_after", "queue_find", "seen_forget", "visit_add",
      "visits_get", "record_get", "record_url", "events_after", "content_get", "highest_ids", "pages", "dead_letters",
-     "duplicate_index_find", "duplicate_index_remove", "originals", "stored_pages", "stored_copy", "record_url_list", "record_missing_url_list",
-     "record_change_history", "expedite_find", "expedite_queue", "expedite_record", "hosts_due", "hosts_next_claim", "link_get",
-     "links_after", "states_get", "waiting_after", "requeue_find", "canonical_get"],
+     "duplicate_index_find", "duplicate_index_remove", "originals", "stored_pages", "stored_copy", "record_url_list",
+     "record_missing_url_list", "record_change_history", "expedite_find", "expedite_queue", "expedite_record",
+     "hosts_due", "hosts_next_claim", "link_get", "links_after", "states_get", "waiting_after", "requeue_find",
+     "canonical_get"],
 )  # fmt: skip
 async def test_no_statement_looks_at_every_url(tmp_path: Path, name: str) -> None:
     database = await write(tmp_path / "tenax.db")
@@ -259,7 +260,7 @@ async def test_the_directory_is_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("count", [0, 1, 2, 17, 18, 256, 257, 512, 513, 1024, 1025, 2100])
 def test_many_rows_are_written_and_found_by_few_statements(count: int) -> None:
     database = sqlite3.connect(":memory:")
-    database.execute("CREATE TABLE similarity (key INTEGER, record_id INTEGER, PRIMARY KEY (key, record_id))")
+    database.execute("CREATE TABLE duplicate_index (key INTEGER, record_id INTEGER, PRIMARY KEY (key, record_id))")
     write_rows(database, "duplicate_index_add", [(key, key + 1) for key in range(-5, 3000)])
     wanted = [key * 7919 % 3000 for key in range(count)]
     assert sorted(select_many(database, "duplicate_index_find", wanted)) == sorted((key, key + 1) for key in wanted)

@@ -1,4 +1,4 @@
-"""What a database in a file finds wrong with itself."""
+"""The integrity check of a SQLite database."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tenax.config import DatabaseConfig
 from tenax.database import Database
 from tenax.database.sqlite import SqliteDatabase
 from tests.contracts.database import Manners, Opened
-from tests.contracts.integrity import ContradictionsContract, Ruin
+from tests.contracts.integrity import IntegrityContract, Ruin
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def ruin() -> Ruin:
     return run
 
 
-class TestSqliteContradictions(ContradictionsContract):
+class TestSqliteIntegrity(IntegrityContract):
     async def test_a_wrong_count_of_waiting_tasks(self, opened: Opened, clock: ManualClock, ruin: Ruin) -> None:
         database = await opened()
         await self.fill(database, clock)

@@ -1,4 +1,4 @@
-"""Ways to Redis for the tests of hosts."""
+"""Connections to Redis for the tests of hosts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A host's history, told as a table: what it answers, visit by visit, each at the moment its turn has come."""
+"""A host's history as a table: its answers, visit by visit, each as soon as the next request is allowed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ALL: tuple[Outcome, ...] = (
     OK,
     Unchanged(),
     Redirected(301, "https://example.org/x"),
-    Deferred(NOW, "turn"),
+    Deferred(NOW, "permit"),
     Refused("robots: no"),
     Rejected("empty"),
     Rejected("wall: access denied", is_hard=True),
@@ -66,10 +66,10 @@ def after(
     requests: int = 1,
     jitter: float = 0.0,
     config: SiteConfig = SITE,
-    way: TransportKind = TransportKind.HTTP,
-    other_way: TransportKind | None = None,
+    transport: TransportKind = TransportKind.HTTP,
+    other_transport: TransportKind | None = None,
 ) -> HostRecord:
-    return host_after_visit(record, outcome, now, requests, config, jitter, way, other_way)
+    return host_after_visit(record, outcome, now, requests, config, jitter, transport, other_transport)
 
 
 def asking_to_wait(failed: Failed, seconds: float) -> Failed:
@@ -77,7 +77,7 @@ def asking_to_wait(failed: Failed, seconds: float) -> Failed:
 
 
 class History:
-    """Turns the clock to the host's next turn before each visit; `rest` is how long the last one made it wait."""
+    """Moves the clock to the host's next request before each visit; `wait` is the wait after the last one."""
 
     def __init__(self, record: HostRecord = HOST, config: SiteConfig = SITE, now: float = NOW) -> None:
         self.record = record
@@ -85,22 +85,22 @@ class History:
         self.now = now
 
     @property
-    def rest(self) -> float:
+    def wait(self) -> float:
         return round(self.record.next_at - self.now, 3)
 
     def visit(self, outcome: Outcome, jitter: float = 0.5) -> HostRecord:
         assert not should_probe(self.record), "ask whether it is back first"
-        self._turn()
+        self._advance_clock()
         self.record = after(self.record, outcome, self.now, jitter=jitter, config=self.config)
         return self.record
 
     def probe(self, is_up: bool, why: str = "connection refused") -> HostRecord:
-        """As the loop does: the probe teaches the host, and its visit ends as deferred."""
+        """As the engine does: the probe updates the host, and its visit ends as deferred."""
         assert should_probe(self.record)
-        self._turn()
+        self._advance_clock()
         record = host_after_probe(self.record, is_up, why, self.now, self.config, 0.0)
         self.record = after(record, Deferred(self.now, "probe"), self.now, config=self.config)
         return self.record
 
-    def _turn(self) -> None:
+    def _advance_clock(self) -> None:
         self.now = max(self.now, self.record.next_at)

@@ -1,7 +1,7 @@
-"""A process that takes turns with others, for the tests: `python machine_worker.py DIRECTORY PACE SECONDS THREADS`.
+"""Shares a rate limit with other processes in tests: `python machine_worker.py DIRECTORY PACE SECONDS THREADS`.
 
 Each thread prints a line for each of its requests: when it was allowed to start, and when it was answered, by the
-clock that all processes of the machine share. With 0 threads it takes one turn, says so, and never ends it.
+clock that all processes of the machine share. With 0 threads it takes one permit, says so, and never releases it.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from tenax.hosts import Permit
 from tenax.hosts.limiter.machine import MachineRateLimiter
 
 
-def request_again_and_again(directory: Path, turn: Permit, most: int, said: list[str]) -> None:
+def request_again_and_again(directory: Path, permit: Permit, most: int, said: list[str]) -> None:
     clock = SteadyClock()
     rate_limiter = MachineRateLimiter(directory, clock)
     offset = clock.now() - time.monotonic()
     while len(said) < most:
         now = clock.now()
-        again_at = rate_limiter.acquire([turn], now)
+        again_at = rate_limiter.acquire([permit], now)
         if again_at > now:
             time.sleep(min(again_at - now, 0.01))
             continue
@@ -30,7 +30,7 @@ def request_again_and_again(directory: Path, turn: Permit, most: int, said: list
         time.sleep(0.001)
         answered_at = clock.now()
         said.append(f"{started_at!r} {answered_at - offset!r}")
-        rate_limiter.release([turn], answered_at)
+        rate_limiter.release([permit], answered_at)
     rate_limiter.close()
 
 

@@ -9,14 +9,14 @@ from tests.hosts.history import HOST, NOW, host
 FETCH = FetchConfig()
 
 
-def test_a_rest_is_never_shortened() -> None:
-    resting = start_backoff(HOST, NOW + 30, "first")
-    assert (resting.next_at, resting.backoff_reason) == (NOW + 30, "first")
-    assert start_backoff(resting, NOW + 10, "second") == resting
-    assert start_backoff(resting, NOW + 40, "third").backoff_reason == "third"
+def test_a_backoff_is_never_shortened() -> None:
+    backing_off = start_backoff(HOST, NOW + 30, "first")
+    assert (backing_off.next_at, backing_off.backoff_reason) == (NOW + 30, "first")
+    assert start_backoff(backing_off, NOW + 10, "second") == backing_off
+    assert start_backoff(backing_off, NOW + 40, "third").backoff_reason == "third"
 
 
-def test_a_pace_is_no_rest() -> None:
+def test_a_pace_is_not_a_backoff() -> None:
     assert not is_backing_off(host(next_at=NOW + 1), NOW)
     assert is_backing_off(host(next_at=NOW + 1, backoff_reason="down: …"), NOW)
     assert not is_backing_off(host(next_at=NOW, backoff_reason="down: …"), NOW)

@@ -43,7 +43,7 @@ def failed(kind: FailureKind, is_site_wide: bool = False) -> Failed:
         (failed(FailureKind.TIMEOUT_CONNECT, is_site_wide=True), 4),
         (failed(FailureKind.TLS, is_site_wide=True), 4),
         (HTTP_503, 4),
-        # one of them may be the page's; a row of them is the host's
+        # one may be caused by the page; several in a row by the host
         (HTTP_500, 4),
         (failed(FailureKind.TIMEOUT_HEADERS), 4),
         (failed(FailureKind.TIMEOUT_BODY), 4),
@@ -59,7 +59,7 @@ def failed(kind: FailureKind, is_site_wide: bool = False) -> Failed:
         (HTTP_429, 0),
         (failed(FailureKind.TRUNCATED), 0),
         (failed(FailureKind.TOO_LARGE), 0),
-        # these tell nothing
+        # these are ignored
         (Deferred(NOW, "robots.txt was asked first"), 3),
         (Refused("robots: no"), 3),
         (failed(FailureKind.INTERNAL), 3),
@@ -75,7 +75,7 @@ def test_five_failures_open_it_and_the_waits_before_grow() -> None:
     history, table = History(), []
     for _ in range(5):
         history.visit(REFUSED, jitter=0.0)
-        table.append((history.rest, history.record.breaker, history.record.backoff_reason))
+        table.append((history.wait, history.record.breaker, history.record.backoff_reason))
     assert table == [
         (1, "closed", "trouble: connection refused"),
         (2, "closed", "trouble: connection refused"),
@@ -87,22 +87,22 @@ def test_five_failures_open_it_and_the_waits_before_grow() -> None:
 
 
 def test_an_outage_is_probed_ever_less_often_and_ends_by_itself() -> None:
-    history, rests = History(DOWN, now=NOW + 30), []
+    history, waits = History(DOWN, now=NOW + 30), []
     for _ in range(6):
         history.probe(is_up=False)
-        rests.append(history.rest)
+        waits.append(history.wait)
         assert history.record.breaker == "open"
-    assert rests == [60, 120, 240, 300, 300, 300]
+    assert waits == [60, 120, 240, 300, 300, 300]
     assert history.record.backoff_reason == "down: 11 failures in a row, last: connection refused"
     history.probe(is_up=True)
-    assert (history.record.breaker, history.rest, history.record.backoff_reason) == ("closed", 1, "")
+    assert (history.record.breaker, history.wait, history.record.backoff_reason) == ("closed", 1, "")
     assert (history.record.failures_in_a_row, history.record.breaker_backoff_seconds) == (0, 0)
     history.visit(OK)
     assert not should_probe(history.record)
 
 
 def test_the_two_hour_outage() -> None:
-    """The walk-through of the page fetcher: about five URLs fail, then only probes are sent, one every five minutes."""
+    """The example of the page-fetcher: about five URLs fail, then only probes are sent, one every five minutes."""
     history = History()
     while not should_probe(history.record):
         history.visit(REFUSED, jitter=0.0)
@@ -115,7 +115,7 @@ def test_the_two_hour_outage() -> None:
     assert (probes, history.record.error_count, history.record.breaker) == (26, 5, "closed")
 
 
-def test_the_next_outage_begins_with_a_short_rest_again() -> None:
+def test_the_next_outage_begins_with_a_short_backoff_again() -> None:
     history = History(DOWN, now=NOW + 30)
     history.probe(is_up=False)
     history.probe(is_up=True)
@@ -129,7 +129,7 @@ def test_as_many_probes_as_configured_must_pass() -> None:
     history, table = History(DOWN, site(hosts=HostsConfig(half_open_successes=2))), []
     for is_up in (True, False, True, True):
         record = history.probe(is_up)
-        table.append((record.breaker, record.probes_passed, history.rest))
+        table.append((record.breaker, record.probes_passed, history.wait))
     assert table == [("half_open", 1, 1), ("open", 0, 60), ("half_open", 1, 1), ("closed", 0, 1)]
 
 
@@ -143,7 +143,7 @@ def test_any_answer_starts_the_count_again(outcome: Outcome) -> None:
         assert (history.record.breaker, history.record.failures_in_a_row) == ("closed", 0)
 
 
-def test_a_500_rests_the_host_only_as_the_fifth_in_a_row() -> None:
+def test_only_the_fifth_500_in_a_row_makes_the_host_back_off() -> None:
     assert after(host(failures_in_a_row=3), HTTP_500).backoff_reason == ""
     fifth = after(host(failures_in_a_row=4), HTTP_500)
     assert (fifth.breaker, fifth.next_at) == ("open", NOW + 30)
@@ -158,7 +158,7 @@ def test_a_503_that_names_a_time_gets_it() -> None:
     assert (opened.breaker, opened.next_at, opened.breaker_backoff_seconds) == ("open", NOW + 90, 30)
 
 
-def test_late_failures_do_not_lengthen_the_rest() -> None:
+def test_late_failures_do_not_lengthen_the_backoff() -> None:
     """Eight requests in flight when the host goes down: three answers come after the one that opened the breaker."""
     record = HOST
     for late in range(8):
@@ -187,11 +187,11 @@ def test_hosts_that_went_down_together_are_not_probed_in_step() -> None:
 
 def test_the_numbers_are_settings() -> None:
     settings = HostsConfig(breaker_failures=2, breaker_first_seconds=5, breaker_factor=3, breaker_max_seconds=20)
-    history, rests = History(config=site(hosts=settings)), []
+    history, waits = History(config=site(hosts=settings)), []
     history.visit(REFUSED)
     history.visit(REFUSED, jitter=0.0)
-    rests.append(history.rest)
+    waits.append(history.wait)
     for _ in range(3):
         history.probe(is_up=False)
-        rests.append(history.rest)
-    assert rests == [5, 15, 20, 20]
+        waits.append(history.wait)
+    assert waits == [5, 15, 20, 20]

@@ -28,7 +28,7 @@ def test_five_refusals_in_a_row() -> None:
     history, table = History(), []
     for _ in range(6):
         history.visit(HTTP_403)
-        table.append((history.rest, history.record.backoff_reason))
+        table.append((history.wait, history.record.backoff_reason))
     assert table == [
         *[(1, "")] * 4,
         (900, "cooldown: 5 refusals in a row"),
@@ -36,7 +36,7 @@ def test_five_refusals_in_a_row() -> None:
     ]
     assert (history.record.breaker, history.record.failures_in_a_row) == ("closed", 0), "it is not down"
     history.visit(OK)
-    assert (history.record.blocks_in_a_row, history.rest) == (0, 1)
+    assert (history.record.blocks_in_a_row, history.wait) == (0, 1)
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_five_refusals_in_a_row() -> None:
         (HTTP_404, 0),
         (Failed("HTTP 410", FailureKind.GONE), 0),
         (UNREADABLE, 0),
-        # it may be the same wall in other clothes
+        # it may be a block page with another status
         (Rejected("wall: enable JavaScript"), 3),
         (HTTP_500, 3),
         (HTTP_503, 3),
@@ -72,7 +72,7 @@ def test_three_pages_that_cost_too_much_to_read() -> None:
     history, table = History(), []
     for outcome in (UNREADABLE, OK, UNREADABLE, HTTP_404, UNREADABLE, OK, UNREADABLE):
         history.visit(outcome)
-        table.append((history.rest, history.record.backoff_reason))
+        table.append((history.wait, history.record.backoff_reason))
     why = "cooldown: 3 pages too costly to read in 60 min"
     assert table == [(1, "")] * 4 + [(900, why), (1, ""), (900, why)]
     assert (history.record.breaker, history.record.failures_in_a_row) == ("closed", 0), "it is not down"
@@ -89,7 +89,7 @@ def test_429s_and_403s_make_one_row() -> None:
     history = History(host(blocks_in_a_row=3))
     history.visit(HTTP_429)
     history.visit(HTTP_403)
-    assert (history.rest, history.record.backoff_reason) == (900, "cooldown: 5 refusals in a row")
+    assert (history.wait, history.record.backoff_reason) == (900, "cooldown: 5 refusals in a row")
 
 
 def test_the_numbers_are_settings() -> None:

@@ -10,8 +10,8 @@ from tests.contracts.hosts import HostsContract, Store
 
 @pytest.fixture
 def store() -> Store:
-    near = MemoryHosts()
-    return Store(UnsharedHosts(near), near)
+    local_hosts = MemoryHosts()
+    return Store(UnsharedHosts(local_hosts), local_hosts)
 
 
 class TestOwnHosts(HostsContract):

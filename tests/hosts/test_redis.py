@@ -1,4 +1,4 @@
-"""Hosts in Redis: turns like everyone else's, records that several workers change at once, and Redis going away."""
+"""Hosts in Redis: the rate limiter contract, records that several workers change at once, and outages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tenax.hosts.redis.reach import CONNECTIONS, RETRY_SECONDS
 from tenax.model import HostRecord, RobotsCopy, RobotsVerdict
 from tenax.services.page_fetcher.redis_queue import RedisQueue
 from tests import loops
-from tests.contracts.rate_limiter import TurnsContract
+from tests.contracts.rate_limiter import RateLimiterContract
 from tests.servers.redis import RedisServer
 
 ORIGIN = "https://a.example"
@@ -33,51 +33,51 @@ T = TypeVar("T")
 
 
 async def as_ever(reach: BestEffortRedis) -> None:
-    """A Redis that has been up for long: nobody can have come before it began to write turns down."""
+    """A Redis that has been up for long: no request can be older than its recorded permits."""
     await reach.client.hset(keys.RATE_LIMITS_SINCE, mapping={"at": 0, "is_lost": 0})
 
 
 class Asked:
-    """Turns that must be waited for, as the suite of those at hand wants them."""
+    """The asynchronous limiter behind the synchronous protocol of the contract suite."""
 
     def __init__(self, url: str) -> None:
         self._loop = asyncio.new_event_loop()
         self._reach = BestEffortRedis(url, SteadyClock())
-        self._turns = RedisRateLimiter(self._reach, "one", lambda: 1)
+        self._limiter = RedisRateLimiter(self._reach, "one", lambda: 1)
         self._loop.run_until_complete(as_ever(self._reach))
 
-    def acquire(self, turns: Sequence[Permit], now: float) -> float:
-        return self._loop.run_until_complete(self._turns.acquire(turns, now))
+    def acquire(self, permits: Sequence[Permit], now: float) -> float:
+        return self._loop.run_until_complete(self._limiter.acquire(permits, now))
 
-    def release(self, turns: Sequence[Permit], answered_at: float) -> None:
-        self._loop.run_until_complete(self._turns.release(turns, answered_at))
+    def release(self, permits: Sequence[Permit], answered_at: float) -> None:
+        self._loop.run_until_complete(self._limiter.release(permits, answered_at))
 
     def release_all(self, ended: Sequence[tuple[Permit, float]]) -> None:
         for permit, answered_at in ended:
             self.release((permit,), answered_at)
 
     def back_off(self, key: str, until: float, now: float, pace_seconds: float = 0.0) -> None:
-        self._loop.run_until_complete(self._turns.back_off(key, until, now, pace_seconds))
+        self._loop.run_until_complete(self._limiter.back_off(key, until, now, pace_seconds))
 
     def close(self) -> None:
-        self._loop.run_until_complete(self._turns.close())
+        self._loop.run_until_complete(self._limiter.close())
         self._loop.run_until_complete(self._reach.close())
         self._loop.close()
 
 
 @pytest.fixture
-def turns(redis: str) -> Iterator[RateLimiter]:
+def limiter(redis: str) -> Iterator[RateLimiter]:
     asked = Asked(redis)
     yield asked
     asked.close()
 
 
-class TestRedisTurns(TurnsContract):
+class TestRedisRateLimiter(RateLimiterContract):
     pass
 
 
 Step = tuple[str, int, float, float, float]
-"""What, of which turn, how much later, its pace, how long it may be busy."""
+"""Action, permit, time passed, pace, busy seconds."""
 _names = count(1)
 _steps = st.lists(
     st.tuples(
@@ -93,26 +93,26 @@ _steps = st.lists(
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=_steps)
-def test_random_histories_give_the_same_answers_as_turns_at_hand(turns: RateLimiter, steps: list[Step]) -> None:
-    near, prefix = ProcessRateLimiter(), f"host https://h{next(_names)}-"
+def test_random_histories_give_the_same_answers_as_the_process_limiter(limiter: RateLimiter, steps: list[Step]) -> None:
+    local_limiter, prefix = ProcessRateLimiter(), f"host https://h{next(_names)}-"
     now = 1_750_000_000.0
     for what, which, later, pace, busy in steps:
         now += later
         permit = Permit(f"{prefix}{which}", pace, busy)
         if what == "take":
-            assert turns.acquire([permit], now) == pytest.approx(near.acquire([permit], now), abs=1e-5)
+            assert limiter.acquire([permit], now) == pytest.approx(local_limiter.acquire([permit], now), abs=1e-5)
         elif what == "end":
-            turns.release([permit], now)
-            near.release([permit], now)
+            limiter.release([permit], now)
+            local_limiter.release([permit], now)
         else:
-            turns.back_off(permit.key, now + later, now)
-            near.back_off(permit.key, now + later, now)
+            limiter.back_off(permit.key, now + later, now)
+            local_limiter.back_off(permit.key, now + later, now)
 
 
 # ---- several workers ----------------------------------------------------------------------------------------
 
 
-async def test_a_pace_that_one_worker_has_learned_is_kept_by_the_others(
+async def test_a_pace_set_by_one_worker_is_kept_by_the_others(
     redis: str, reaches: Callable[[str], BestEffortRedis]
 ) -> None:
     one, two = (RedisRateLimiter(reaches(redis), name, lambda: 2) for name in ("one", "two"))
@@ -167,7 +167,7 @@ async def test_workers_that_stop_are_counted_no_longer(redis: str, reaches: Call
     assert 110 < await reach.client.ttl("crawler:worker:two") <= 120
     clock.advance(COUNT_DELAY_SECONDS)
     assert two.workers == 2
-    await reach.client.delete("crawler:worker:one")  # as when it has not been heard of for two minutes
+    await reach.client.delete("crawler:worker:one")  # as after two minutes without a heartbeat
     for _ in range(5):
         clock.advance(keys.HEARTBEAT_SECONDS)
         await two.send_heartbeat()
@@ -193,19 +193,19 @@ async def test_how_many_work_is_not_said_before_the_others_know_of_us(
 
 async def test_workers_are_not_forgotten_with_a_flush(redis: str, reaches: Callable[[str], BestEffortRedis]) -> None:
     reach, clock = reaches(redis), ManualClock()
-    crew = [Presence(reach, f"worker-{number}", clock) for number in range(3)]
-    for one in crew:
+    workers_present = [Presence(reach, f"worker-{number}", clock) for number in range(3)]
+    for one in workers_present:
         await one.send_heartbeat()
     clock.advance(COUNT_DELAY_SECONDS)
     await reach.client.flushall()
-    await crew[2].send_heartbeat()
-    assert crew[2].workers == 3
+    await workers_present[2].send_heartbeat()
+    assert workers_present[2].workers == 3
 
 
-# ---- away ---------------------------------------------------------------------------------------------------
+# ---- outages ------------------------------------------------------------------------------------------------
 
 
-async def test_without_redis_turns_are_slower_and_never_too_early(caplog: pytest.LogCaptureFixture) -> None:
+async def test_without_redis_permits_are_slower_and_never_too_early(caplog: pytest.LogCaptureFixture) -> None:
     clock = ManualClock()
     permit = Permit(f"host {ORIGIN}", 2.0, 30.0)
     with RedisServer() as server:
@@ -219,19 +219,19 @@ async def test_without_redis_turns_are_slower_and_never_too_early(caplog: pytest
             clock.advance(2.0)
             went = clock.now()
             assert await rate_limiter.acquire([permit], went) >= went + 4.0, "three workers: a third of the pace"
-            stranger = Permit("host https://b.example", 2.0, 30.0)
-            assert await rate_limiter.acquire([stranger], went) == pytest.approx(went + 6.0), (
+            other_permit = Permit("host https://b.example", 2.0, 30.0)
+            assert await rate_limiter.acquire([other_permit], went) == pytest.approx(went + 6.0), (
                 "who asked it last, nobody knows"
             )
             clock.advance(6.0)
-            assert await rate_limiter.acquire([stranger], clock.now()) == clock.now()
-            assert await rate_limiter.acquire([stranger], clock.now()) > clock.now()
-        assert caplog.text.count("Redis is away; turns are given out here, slower") == 1
+            assert await rate_limiter.acquire([other_permit], clock.now()) == clock.now()
+            assert await rate_limiter.acquire([other_permit], clock.now()) > clock.now()
+        assert caplog.text.count("Redis unavailable, using slower local rate limits") == 1
         server.start()
         clock.advance(RETRY_SECONDS)
-        await rate_limiter.acquire([stranger], clock.now())
+        await rate_limiter.acquire([other_permit], clock.now())
         assert not reach.is_unavailable
-        await as_ever(reach)  # as one that keeps its memory on disk
+        await as_ever(reach)  # like one with persistence
         late = Permit("host https://c.example", 2.0, 30.0)
         assert await rate_limiter.acquire([late], clock.now()) == clock.now()
         await rate_limiter.release([late], clock.now())
@@ -247,7 +247,7 @@ async def test_without_redis_turns_are_slower_and_never_too_early(caplog: pytest
         await reach.close()
 
 
-async def test_who_does_not_know_how_many_work_gives_out_no_turns() -> None:
+async def test_a_worker_that_does_not_know_the_number_of_workers_gives_out_no_permits() -> None:
     clock = ManualClock()
     reach = BestEffortRedis("redis://127.0.0.1:1", clock, call_seconds=60.0)
     rate_limiter, permit = RedisRateLimiter(reach, "one", lambda: 0), Permit(f"host {ORIGIN}", 1.0, 30.0)
@@ -258,7 +258,7 @@ async def test_who_does_not_know_how_many_work_gives_out_no_turns() -> None:
 
 
 async def test_nobody_waits_for_a_redis_that_says_nothing() -> None:
-    """After some failures only one of many finds out whether it is back; the others do without it at once."""
+    """After some failures only one of many calls probes it; the others return at once."""
     clock, taken = ManualClock(), asyncio.Event()
     connections: list[asyncio.StreamWriter] = []
 
@@ -291,7 +291,7 @@ async def test_nobody_waits_for_a_redis_that_says_nothing() -> None:
 
 
 async def test_after_a_flush_nobody_is_too_early(redis: str, reaches: Callable[[str], BestEffortRedis]) -> None:
-    """Who was there just before is forgotten, and may still wait for an answer."""
+    """The latest requests are lost, and may still be in flight."""
     one, two, new = (RedisRateLimiter(reaches(redis), name, lambda: 3) for name in ("one", "two", "new"))
     host, address = Permit(f"host {ORIGIN}", 1.0, 30.0), Permit("address 93.184.216.34", 0.5)
     now, client = 1_750_000_000.0, reaches(redis).client
@@ -336,7 +336,7 @@ async def test_of_what_the_server_says_the_time_is_the_quickest_answer_counts(re
 
 
 class SlowOnce(SteadyClock):
-    """A clock by which the next answer seems to take long."""
+    """A clock that makes the next answer seem slow."""
 
     SECONDS = 5.0
 

@@ -1,4 +1,4 @@
-"""Host records in Redis: as one process would know them that saw it all, whoever learns what, in whatever order."""
+"""Host records in Redis: the same as in one process that made all visits, in any order of updates."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tenax.hosts.records import MemoryHosts
 from tenax.hosts.redis import BestEffortRedis, RedisHosts
 from tenax.hosts.redis.reach import MAX_FAILURES, RETRY_SECONDS
 from tenax.model import HostRecord
-from tests.contracts.hosts import HostsContract, Store, counted, events, expected, side_by_side, stranger
+from tests.contracts.hosts import HostsContract, Store, counted, events, expected, other_host, side_by_side
 from tests.servers.redis import RedisServer
 
 ORIGIN = "https://a.example"
@@ -22,8 +22,8 @@ ORIGIN = "https://a.example"
 
 @pytest.fixture
 async def store(redis: str, reaches: Callable[[str], BestEffortRedis]) -> Store:
-    near = MemoryHosts()
-    return Store(RedisHosts(reaches(redis), near), near)
+    local_hosts = MemoryHosts()
+    return Store(RedisHosts(reaches(redis), local_hosts), local_hosts)
 
 
 class TestRedisHosts(HostsContract):
@@ -31,19 +31,21 @@ class TestRedisHosts(HostsContract):
 
 
 async def test_two_workers_learn_as_one_that_saw_it_all(redis: str, reaches: Callable[[str], BestEffortRedis]) -> None:
-    """Their visits overlap: each learns from a record that the other may have changed since it set out."""
+    """Their visits overlap: each updates a record that the other may have changed meanwhile."""
     workers = [RedisHosts(reaches(redis)) for _ in range(2)]
 
     async def play(number: int) -> None:
-        chance, record = random.Random(number), stranger(number)
+        chance, record = random.Random(number), other_host(number)
         history = events(chance, most=8)
-        under_way: list[tuple[RedisHosts, HostRecord]] = []
+        in_progress: list[tuple[RedisHosts, HostRecord]] = []
         known: list[HostRecord] = []
         for event in history:
             for _ in range(chance.choice((0, 1, 2))):
                 hosts = chance.choice(workers)
-                under_way.append((hosts, await hosts.acquire(record)))
-            hosts, adopted = under_way.pop(chance.randrange(len(under_way))) if under_way else (workers[0], record)
+                in_progress.append((hosts, await hosts.acquire(record)))
+            hosts, adopted = (
+                in_progress.pop(chance.randrange(len(in_progress))) if in_progress else (workers[0], record)
+            )
             known.append(await hosts.update(record.origin, adopted, event.rule))
             if chance.random() < 0.7:
                 hosts.release(record.origin)
@@ -89,14 +91,14 @@ async def test_without_redis_records_come_from_memory_and_go_back_to_it(is_empti
             return msgspec.structs.replace(host, next_at=host.next_at + 1, page_count=host.page_count + 1)
 
         for _ in range(MAX_FAILURES + 1):
-            learned = await hosts.update(ORIGIN, record, one_more)
-        assert (learned.page_count, hosts.get(ORIGIN)) == (MAX_FAILURES + 2, learned)
+            updated = await hosts.update(ORIGIN, record, one_more)
+        assert (updated.page_count, hosts.get(ORIGIN)) == (MAX_FAILURES + 2, updated)
         server.start()
         clock.advance(RETRY_SECONDS)
-        learned = await hosts.update(ORIGIN, record, lambda host: msgspec.structs.replace(host, next_at=99.0))
-        assert learned.page_count == MAX_FAILURES + 2
+        updated = await hosts.update(ORIGIN, record, lambda host: msgspec.structs.replace(host, next_at=99.0))
+        assert updated.page_count == MAX_FAILURES + 2
         other = BestEffortRedis(server.url, clock)
-        assert await RedisHosts(other).acquire(record) == learned
+        assert await RedisHosts(other).acquire(record) == updated
         await other.close()
         await reach.close()
 
@@ -111,22 +113,22 @@ async def test_a_flushed_redis_forgets_nothing_that_we_know(
         ORIGIN, record, lambda host: msgspec.structs.replace(host, next_at=500.0, breaker="open", page_count=1)
     )
     await reach.client.flushall()
-    learned = await hosts.update(
+    updated = await hosts.update(
         ORIGIN, record, lambda host: msgspec.structs.replace(host, page_count=host.page_count + 1)
     )
-    assert (learned.next_at, learned.breaker, learned.page_count) == (500.0, "open", 2)
-    assert await RedisHosts(reaches(redis)).acquire(record) == learned
+    assert (updated.next_at, updated.breaker, updated.page_count) == (500.0, "open", 2)
+    assert await RedisHosts(reaches(redis)).acquire(record) == updated
 
 
 async def test_what_others_wrote_under_our_keys_is_passed_over(
     redis: str, reaches: Callable[[str], BestEffortRedis]
 ) -> None:
-    """A neighbour, or another version of us."""
+    """Another program, or another version of Tenax."""
     reach = reaches(redis)
     hosts, record = RedisHosts(reach), HostRecord(ORIGIN, "a.example")
     await hosts.acquire(record)
-    learned = await hosts.update(ORIGIN, record, counted)
+    updated = await hosts.update(ORIGIN, record, counted)
     await reach.client.hset("robots:a.example", "https", "User-agent: *")
-    assert await RedisHosts(reaches(redis)).acquire(record) == learned
+    assert await RedisHosts(reaches(redis)).acquire(record) == updated
     await reach.client.hset("circuit:a.example", "record:https", "{}")
     assert await RedisHosts(reaches(redis)).acquire(record) == record

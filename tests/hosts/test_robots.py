@@ -36,7 +36,7 @@ def copy(
     return make_robots_copy(asked, previous, polite, now)
 
 
-# ---- how an answer is read --------------------------------------------------------------------------------
+# ---- parsing of an answer ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -217,7 +217,7 @@ def test_rules(rules: str, path: str, expected: bool) -> None:
 
 
 FILLER = "".join(f"Disallow: /nobody/goes/{number}/here*\n" for number in range(200))
-"""Makes of a few rules a long file."""
+"""Extends a few rules to a long file."""
 
 
 @pytest.mark.parametrize(("rules", "path", "expected"), RULES)
@@ -268,7 +268,7 @@ def test_a_url_is_compared_with_few_of_24_000_rules(line: str, most: int) -> Non
 
 
 def test_a_url_that_a_host_makes_costly_is_closed() -> None:
-    """Rules that almost match, thousands of them, for a path that was made for them."""
+    """Thousands of rules that almost match a path made for them."""
     lines = (f"Disallow: /*{'*'.join(format(number, '017b'))}*2$\n" for number in range(12_000))
     robots = Robots(("User-agent: *\n" + "".join(lines))[:MAX_ROBOTS_BYTES])
     assert robots._index is not None
@@ -310,7 +310,7 @@ GROUPS = [
     # rules before any group belong to nobody
     ("Disallow: /\nUser-agent: tenax\nAllow: /", True),
     ("Disallow: /", True),
-    # but Crawl-delay is a rule of its group, as those who write it mean it
+    # but Crawl-delay is a rule of its group, as its authors intend
     ("User-agent: *\nCrawl-delay: 10\n\nUser-agent: other\nDisallow: /", True),
 ]
 
@@ -355,7 +355,7 @@ def test_the_same_text_is_parsed_once() -> None:
 
 
 def test_what_is_not_kept_is_gone_at_once() -> None:
-    """Not when the next full collection comes along: in a crawl that takes hours."""
+    """Not at the next full collection, which takes hours in a crawl."""
     gc.disable()
     try:
         robots = Robots("User-agent: *\nDisallow: /x")
@@ -376,11 +376,11 @@ def test_what_is_kept_parsed_is_bounded_and_what_was_asked_for_last_stays() -> N
         assert shelf.get(texts[0]) is first
         assert shelf.chars <= 1000
     huge = "#" * 5000
-    assert shelf.get(huge) is shelf.get(huge), "one at least is kept, whatever its size"
+    assert shelf.get(huge) is shelf.get(huge), "at least one is kept, of any size"
     assert shelf.chars == 5000
 
 
-# ---- the name that a site sees ----------------------------------------------------------------------------
+# ---- the product token ------------------------------------------------------------------------------------
 
 CHROME = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/120.0.0.0 Safari/537.36"
 

@@ -43,7 +43,7 @@ VISITS = st.tuples(
 )
 
 
-def test_the_next_turn_counts_from_the_answer_and_every_request() -> None:
+def test_the_next_request_counts_from_the_answer_and_every_request() -> None:
     assert after(HOST, OK).next_at == NOW + 1
     assert after(HOST, OK, requests=3).next_at == NOW + 3
     assert after(host(crawl_delay_seconds=10.0), OK, requests=2).next_at == NOW + 20
@@ -54,14 +54,14 @@ def test_what_sent_nothing_changes_nothing(outcome: Outcome) -> None:
     assert after(HOST, outcome, requests=0) == HOST
 
 
-def test_a_turn_of_somebody_else_is_waited_for_by_the_whole_host() -> None:
-    """Else each of its tasks would be claimed, find the turn taken, and be put back."""
-    waiting = after(HOST, Deferred(NOW + 5, "turn: someone else's"), requests=0)
+def test_the_whole_host_waits_for_a_permit_of_another_crawl() -> None:
+    """Otherwise each of its tasks would be claimed, find no permit, and be put back."""
+    waiting = after(HOST, Deferred(NOW + 5, "permit: taken by another"), requests=0)
     assert waiting == msgspec.structs.replace(HOST, next_at=NOW + 5)
-    assert after(waiting, Deferred(NOW + 3, "turn: someone else's"), requests=0) == waiting
-    resting = after(HOST, HTTP_429, jitter=0.5)
-    assert after(resting, Deferred(NOW + 5, "turn: someone else's"), requests=0) == resting
-    over = after(resting, Deferred(NOW + 99, "turn: someone else's"), NOW + 60, requests=0)
+    assert after(waiting, Deferred(NOW + 3, "permit: taken by another"), requests=0) == waiting
+    backing_off = after(HOST, HTTP_429, jitter=0.5)
+    assert after(backing_off, Deferred(NOW + 5, "permit: taken by another"), requests=0) == backing_off
+    over = after(backing_off, Deferred(NOW + 99, "permit: taken by another"), NOW + 60, requests=0)
     assert (over.next_at, over.backoff_reason) == (NOW + 99, "")
 
 
@@ -84,19 +84,21 @@ def test_what_is_counted() -> None:
         (host(limited_in_a_row=1, recent_failures=(990,) * 5), HTTP_429, 300, "rate limited: 2 times in a row"),
     ],
 )
-def test_the_longest_of_several_rests_holds(record: HostRecord, outcome: Outcome, seconds: float, why: str) -> None:
+def test_the_longest_of_several_backoffs_applies(
+    record: HostRecord, outcome: Outcome, seconds: float, why: str
+) -> None:
     record = after(record, outcome)
     assert (record.next_at, record.backoff_reason) == (NOW + seconds, why)
 
 
-def test_a_late_answer_does_not_end_a_rest() -> None:
-    resting = after(HOST, HTTP_429, jitter=0.5)
-    late = after(resting, OK, NOW + 1)
+def test_a_late_answer_does_not_end_a_backoff() -> None:
+    backing_off = after(HOST, HTTP_429, jitter=0.5)
+    late = after(backing_off, OK, NOW + 1)
     assert (late.next_at, late.backoff_reason) == (NOW + 45, "rate limited")
     assert after(late, OK, NOW + 45).backoff_reason == ""
 
 
-def test_an_unreachable_robots_txt_rests_the_host_until_it_is_asked_again() -> None:
+def test_the_host_backs_off_until_an_unreachable_robots_txt_is_requested_again() -> None:
     gone = RobotsCopy(RobotsVerdict.UNREACHABLE, NOW, NOW + 60, why="HTTP 503")
     record = apply_robots(HOST, gone, POLITE)
     assert (record.next_at, record.backoff_reason) == (NOW + 60, "robots.txt unreachable: HTTP 503")
@@ -138,16 +140,16 @@ def test_what_robots_txt_says_about_the_host(text: str, crawl_delay: float | Non
 def test_a_copy_lasts_until_the_page_it_was_asked_for(
     delay: int, age: float, verdict: RobotsVerdict, lasts: float
 ) -> None:
-    """With a day between two requests it must; but a copy that stands in for a missing one not beyond its own day."""
+    """With a day between two requests it must; but a copy that replaces a missing one not beyond its own day."""
     copy = RobotsCopy(verdict, NOW - age, NOW + 3600, f"User-agent: *\nCrawl-delay: {delay}")
     assert extend_robots_expiry(copy, HOST, POLITE, NOW, 1).expires_at == NOW + lasts
 
 
-# ---- whatever happens -------------------------------------------------------------------------------------
+# ---- invariants -------------------------------------------------------------------------------------------
 
 
 @given(st.lists(st.tuples(VISITS, st.booleans()), max_size=40), SITES)
-def test_the_next_turn_only_moves_forward(
+def test_the_next_request_only_moves_forward(
     visits: list[tuple[tuple[Outcome, float, int, float, TransportKind], bool]], config: SiteConfig
 ) -> None:
     record, now = HOST, NOW
@@ -160,15 +162,17 @@ def test_the_next_turn_only_moves_forward(
         assert record.next_at >= before.next_at
         sent = requests - is_unknown_host(outcome)
         assert sent <= 0 or not config.politeness.rate_per_second or record.next_at >= now + sent
-        assert not (before.backoff_reason and before.next_at > now) or record.backoff_reason, "a rest keeps its reason"
+        assert not (before.backoff_reason and before.next_at > now) or record.backoff_reason, (
+            "a backoff keeps its reason"
+        )
         assert (record.breaker == "closed") == (record.breaker_backoff_seconds == 0)
 
 
 @given(st.lists(st.tuples(st.booleans(), st.floats(0, 100_000), st.none() | st.floats(0, 1e6)), max_size=60))
 def test_no_row_of_429s_opens_the_breaker(visits: list[tuple[bool, float, float | None]]) -> None:
     record, now = HOST, NOW
-    for is_turn, passed, retry_after in visits:
-        now = record.next_at if is_turn else now + passed
+    for is_ready, passed, retry_after in visits:
+        now = record.next_at if is_ready else now + passed
         failed = Failed("HTTP 429", FailureKind.RATE_LIMITED, False, 429, retry_after)
         record = after(record, failed, now, jitter=0.3)
         assert (record.breaker, record.failures_in_a_row) == ("closed", 0)
@@ -185,7 +189,7 @@ def test_ten_thousand_answers_leave_a_small_record(
     for number in range(10_000):
         outcome, passed, requests, jitter, transport = visits[number % len(visits)]
         now += passed / 100
-        record = after(record, outcome, now, requests, jitter, way=transport)
+        record = after(record, outcome, now, requests, jitter, transport=transport)
         assert len(record.recent_failures) < SITE.hosts.budget_failures
     stored = msgspec.json.encode(record)
     assert len(stored) < 1000

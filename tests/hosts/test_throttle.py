@@ -68,16 +68,16 @@ def test_429s_in_a_row(failed: Failed) -> None:
     history, table = History(), []
     for _ in range(5):
         history.visit(failed, jitter=0.5 if failed is HTTP_429 else 0.0)
-        table.append((history.record.limited_in_a_row, history.rest, history.record.rate_per_minute))
+        table.append((history.record.limited_in_a_row, history.wait, history.record.rate_per_minute))
     assert table == [(1, 45, 15), (2, 300, 3.75), (3, 900, 1), (4, 900, 1), (5, 900, 1)]
 
 
 def test_a_longer_retry_after_holds_on_every_step() -> None:
-    history, rests = History(), []
+    history, waits = History(), []
     for _ in range(3):
         history.visit(asking_to_wait(HTTP_429, 1200.0), jitter=0.0)
-        rests.append(history.rest)
-    assert rests == [1200, 1200, 1200]
+        waits.append(history.wait)
+    assert waits == [1200, 1200, 1200]
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_a_429_starts_the_recovery_again() -> None:
 
 
 def test_a_burst_of_429s_is_one() -> None:
-    """Eight requests in flight, all of them turned away: seven of the answers come while the host rests already."""
+    """Eight requests in flight, all of them refused: seven of the answers come during the backoff."""
     record = after(HOST, HTTP_429, jitter=0.5)
     for late in range(1, 8):
         record = after(record, HTTP_429, NOW + late / 10, jitter=1.0)
@@ -163,11 +163,11 @@ def test_a_burst_of_429s_is_one() -> None:
     longer = after(record, asking_to_wait(HTTP_429, 90.0), NOW + 1)
     assert (longer.limited_in_a_row, longer.next_at) == (1, NOW + 91)
     page = after(longer, OK, NOW + 2)
-    assert (page.limited_in_a_row, page.successes_in_a_row) == (1, 0), "it was on its way before the first 429"
+    assert (page.limited_in_a_row, page.successes_in_a_row) == (1, 0), "it was requested before the first 429"
     assert after(page, HTTP_429, page.next_at).limited_in_a_row == 2
 
 
-def test_a_429_while_resting_for_another_reason_counts() -> None:
+def test_a_429_during_a_backoff_for_another_reason_counts() -> None:
     record = after(after(HOST, REFUSED), HTTP_429, NOW + 0.5, jitter=0.5)
     assert (record.limited_in_a_row, record.next_at) == (1, NOW + 45.5)
 
@@ -192,5 +192,5 @@ def test_the_numbers_are_settings() -> None:
     history, table = History(config=config), []
     for outcome in (HTTP_429, asking_to_wait(HTTP_429, 99.0), HTTP_429, Fetched(200), Fetched(200), Fetched(200)):
         history.visit(outcome)
-        table.append((history.rest, round(history.record.rate_per_minute or 0, 2)))
+        table.append((history.wait, round(history.record.rate_per_minute or 0, 2)))
     assert table == [(10, 60), (20, 30), (40, 15), (4, 15), (4, 15), (pytest.approx(60 / 16.5, abs=0.001), 16.5)]

@@ -1,4 +1,4 @@
-"""Real servers for the tests, the soak and the benchmarks: each on a loopback port of its own, in a folder of its own.
+"""Real servers for the tests, the soak and the benchmarks: each on its own loopback port, in its own folder.
 
-A server that cannot start fails what asked for it: nothing is skipped, nothing is played. `scripts/test` installs them.
+A server that cannot start fails what asked for it: nothing is skipped or mocked. `scripts/test` installs them.
 """

@@ -1,6 +1,6 @@
 """A broker that speaks Kafka's protocol: librdkafka's own cluster for tests, which real clients connect to over TCP.
 
-Debian and PyPI ship no Kafka broker. Where a real one is at hand, `TENAX_TEST_KAFKA=host:port` names it and the same
+Debian and PyPI ship no Kafka broker. Where a real one is available, `TENAX_TEST_KAFKA=host:port` names it and the same
 tests run against that; a test that takes brokers down needs the one that is ours.
 """
 
@@ -20,13 +20,13 @@ _PRODUCER = 0
 
 
 class KafkaBroker:
-    """One broker, and topics with as many partitions as wished."""
+    """One broker, with topics of any number of partitions."""
 
     def __init__(self, partitions: int = 4) -> None:
         self._partitions = partitions
         self._real = os.environ.get("TENAX_TEST_KAFKA", "")
         self.servers = self._real
-        """As clients want it: `host:port`."""
+        """The address for clients: `host:port`."""
 
     @property
     def is_ours(self) -> bool:
@@ -57,7 +57,7 @@ class KafkaBroker:
             self._library.rd_kafka_mock_topic_create(self._cluster, topic.encode(), self._partitions, 1)
 
     def down(self) -> None:
-        """Connections break and none is taken; what was written stays."""
+        """Break all connections and accept none; written data stays."""
         self._library.rd_kafka_mock_broker_set_down(self._cluster, 1)
 
     def up(self) -> None:
@@ -94,7 +94,7 @@ def read(
 
 
 def _library() -> ctypes.CDLL:
-    """The librdkafka that the installed client carries."""
+    """The librdkafka of the installed client."""
     folder = Path(confluent_kafka.__file__).parent.parent / "confluent_kafka.libs"
     library = ctypes.CDLL(str(next(folder.glob("librdkafka*.so*"))))
     pointer, text = ctypes.c_void_p, ctypes.c_char_p

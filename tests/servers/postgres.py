@@ -64,7 +64,7 @@ class PostgresServer:
         return self.url(database)
 
     def psql(self, sql: str, database: str = "postgres") -> str:
-        """What a statement gives, as plain text."""
+        """The result of a statement as plain text."""
         ran = subprocess.run(
             ["psql", "-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", "-c", sql, self.url(database)],
             capture_output=True, text=True, check=False,
@@ -84,7 +84,7 @@ class PostgresServer:
         self._server.start()
 
     def kill(self) -> None:
-        """Every session is gone at once, and what was not on disk with them."""
+        """End every session at once, losing what is not on disk."""
         self._server.stop(signal.SIGQUIT)
 
     def _initialise(self) -> None:

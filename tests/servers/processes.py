@@ -1,4 +1,4 @@
-"""Starting a server and ending it: whatever happens, no process of ours outlives us."""
+"""Starts and ends servers: no server process outlives the tests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ END_SECONDS = 60.0
 
 
 def free_port() -> int:
-    """A port of loopback that nobody has at this moment."""
+    """A loopback port that is free at this moment."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port: int = taken.getsockname()[1]
@@ -22,7 +22,7 @@ def free_port() -> int:
 
 
 class ServerProcess:
-    """One server program; started, stopped, killed and started again as a test needs it."""
+    """One server program that a test can start, stop, kill and start again."""
 
     def __init__(
         self, command: Sequence[str], log: Path, is_ready: Callable[[], bool], user: str | None = None

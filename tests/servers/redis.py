@@ -12,7 +12,7 @@ from tests.servers.processes import ServerProcess, free_port
 
 
 class RedisServer:
-    """Started on entering, ended and removed on leaving. What it holds survives a restart, not a kill."""
+    """Started on entering, ended and removed on leaving. Its data survives a restart, not a kill."""
 
     def __init__(self, *options: str) -> None:
         self.port = free_port()
@@ -63,7 +63,7 @@ class RedisServer:
         self._server.kill()
 
     def pause(self) -> None:
-        """It takes connections, and answers nobody."""
+        """Accept connections, and answer none."""
         self._server.pause()
 
     def go_on(self) -> None:

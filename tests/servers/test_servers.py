@@ -11,7 +11,7 @@ from tests.servers.postgres import PostgresServer
 from tests.servers.redis import RedisServer
 
 
-def test_postgres_keeps_what_it_was_told_across_a_restart() -> None:
+def test_postgres_keeps_its_data_across_a_restart() -> None:
     with PostgresServer() as server:
         server.create("one")
         server.psql("CREATE TABLE t AS SELECT 1 AS a", "one")
@@ -19,7 +19,7 @@ def test_postgres_keeps_what_it_was_told_across_a_restart() -> None:
         assert server.psql("SELECT a FROM t", "one") == "1"
 
 
-def test_redis_keeps_what_it_was_told_across_a_restart() -> None:
+def test_redis_keeps_its_data_across_a_restart() -> None:
     with RedisServer() as server:
         server.say("SET", "a", "b")
         server.restart()

@@ -1,4 +1,4 @@
-"""Offers on their way into the queue, as every database takes them in."""
+"""Candidates on their way into the queue, shared by all backends."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from tenax.database.schedule import Entry
 from tenax.model import Candidate, limit_refusals
 
 MAX_KNOWN_URLS = 250_000
-"""URLs remembered as known, twice at most: most links of a site stand on every page of it."""
+"""URLs remembered as known, in up to two generations: most links of a site are on every page of it."""
 MAX_HOST_IDS = 200_000
 HOSTS_BUDGET = "hosts_per_domain"
 
 
 class Batch(NamedTuple):
-    """Offers made together: by a visit, or outside of any."""
+    """Candidates proposed together: by a visit, or outside of any."""
 
     candidates: Sequence[Candidate]
     via: int | None
-    """The record of the page they stand on."""
+    """The record id of the page they were found on."""
     source_host: int
     """The host of that page; 0 outside of a visit."""
     is_first_visit: bool = False
-    """The page was not visited before: its links were not counted yet."""
+    """The page was not visited before, so its links are not counted yet."""
     link_counts: Mapping[str, int] = MappingProxyType({})
-    """URLs that are known, and how many more links they were found to have."""
+    """Known URLs, and how many more links to them were found."""
 
 
 EMPTY_BATCH = Batch((), None, 0)
@@ -40,7 +40,7 @@ EMPTY_BATCH = Batch((), None, 0)
 def build_entry(
     candidate: Candidate, key: int, batch: Batch, admission_rate: AdmissionRate, now: float, in_links: int = 0
 ) -> Entry:
-    """A new task, as the queue holds it; due later where its source is too fast."""
+    """The queue entry of a new task; due later when its source exceeds its rate."""
     lead = candidate.lead_seconds + link_lead_ms(in_links) / 1000
     due = (admission_rate.due_time(batch.source_host, now) if batch.source_host else now) - lead
     if candidate.due is not None:
@@ -53,7 +53,7 @@ def build_entry(
 
 
 def cut_off_rows(batches: Sequence[Batch], refused: Sequence[Mapping[str, int]]) -> list[tuple[int, str, int]]:
-    """What budgets cut off of pages: record, name of the budget, offers."""
+    """Links cut off by budgets: record id, budget name, number of candidates."""
     return [
         (batch.via, name, count)
         for batch, reasons in zip(batches, refused, strict=True)
@@ -63,7 +63,7 @@ def cut_off_rows(batches: Sequence[Batch], refused: Sequence[Mapping[str, int]])
 
 
 def count_by_source(entries: Iterable[Entry]) -> Counter[str]:
-    """How many tasks each source brought, by the names of the tally; sitemaps and feeds themselves stand apart."""
+    """Tasks per source, by tally name; sitemaps and feeds are counted as `url_list`."""
     counted = Counter(
         "url_list" if entry.hint and entry.hint & rows.HINT_URL_LIST else str(rows.SOURCES[entry.source])
         for entry in entries

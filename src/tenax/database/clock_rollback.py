@@ -1,4 +1,4 @@
-"""Times of a clock that was set back: what lies ahead of now by the old clock is brought back by as much."""
+"""Shift future timestamps after the clock was set back."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tenax.model import HostRecord
 
 
 def shift_host_times(record: HostRecord, offset_seconds: float, now: float) -> HostRecord:
-    """The record with every time that lies ahead of now brought back by so many seconds; no rest is shortened by it."""
+    """Move every time after `now` back by the offset. Backoffs keep their remaining length."""
 
     def back(at: float) -> float:
         return at - offset_seconds if at > now else at

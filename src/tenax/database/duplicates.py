@@ -1,9 +1,8 @@
-"""Which page is a duplicate, and of which: what pages are looked up by, and who among those found is the original.
+"""Finds duplicates: the index keys of a page, and the original among the pages found.
 
-Only originals are in the index, so a duplicate is never found as one and no chain comes about. A page stands there
-under 17 keys: one of its whole text and 16 of its fingerprint's bands. Under a key stand a few pages at most, the first
-that came: a band that a million pages of one template share costs as little as any other, and a page that does not get
-in there has fifteen more.
+The index holds only originals, so a duplicate never points to a duplicate. A page has 17 keys: one for its whole text
+and 16 for the bands of its fingerprint. Each key holds a few pages at most, the first that were stored: a band shared
+by a million pages of one template costs no more than any other, and a page that is not added there has other keys.
 """
 
 from __future__ import annotations
@@ -18,21 +17,21 @@ from tenax.model import Page
 MAX_PAGES_PER_KEY = 8
 """Pages under one key."""
 MAX_COMPARED_PAGES = 32
-"""Pages that one is compared with: those with which it shares the most keys."""
+"""Pages that one page is compared with: those that share the most keys with it."""
 
 
 class DuplicateKeys(NamedTuple):
-    """What a page is compared by."""
+    """The values a page is compared by."""
 
     keys: tuple[int, ...]
     content_hash: bytes
     fingerprint: bytes
-    """Empty when it is too short to be compared by similarity."""
+    """Empty when the page is too short for a similarity comparison."""
     rules: DuplicatesConfig
 
 
 class Original(NamedTuple):
-    """A page that others may be duplicates of."""
+    """A page that other pages may be duplicates of."""
 
     record_id: int
     url: str
@@ -41,7 +40,7 @@ class Original(NamedTuple):
 
 
 class DuplicateMatch(NamedTuple):
-    """The page that one is a duplicate of."""
+    """The page that a page is a duplicate of."""
 
     record_id: int
     url: str
@@ -49,7 +48,7 @@ class DuplicateMatch(NamedTuple):
 
 
 def make_duplicate_keys(page: Page, origin: str, similarity: Similarity | None) -> DuplicateKeys | None:
-    """None when it is not to be compared: nobody wants it, or it has no text, as so many others."""
+    """None when the page is not compared: it has no text, or the search is off."""
     if similarity is None or not page.text:
         return None
     rules = similarity.rules(origin)
@@ -61,15 +60,15 @@ def make_duplicate_keys(page: Page, origin: str, similarity: Similarity | None) 
 
 
 def index_keys(content_hash: bytes, fingerprint: bytes, similarity: Similarity) -> tuple[int, ...]:
-    """What a page stands under in the index: 64 bits each, with a sign."""
+    """The keys of a page in the index, as signed 64-bit numbers."""
     return (int.from_bytes(content_hash[:8], signed=True), *similarity.bands(fingerprint))
 
 
 class DuplicateSearch:
-    """The pages of one group, in the order they ended, against those stored before and against each other."""
+    """Compares the pages of one group, in the order their visits ended, with stored pages and with each other."""
 
     def __init__(self, similarity: Similarity | None, page_keys: Sequence[DuplicateKeys | None] = ()) -> None:
-        """`page_keys` has one for each visit of the group, None for those that are not looked up."""
+        """`page_keys` has one entry per visit of the group, None for pages that are not compared."""
         self._similarity = similarity
         self._page_keys = page_keys
         self._pages_by_key: dict[int, list[int]] = {}
@@ -77,11 +76,11 @@ class DuplicateSearch:
 
     @property
     def keys(self) -> list[int]:
-        """What to look up in the index; in no order, as they lie all over it anyway."""
+        """The keys to look up in the index, unsorted."""
         return [key for one in self._page_keys if one is not None for key in one.keys]
 
     def load_index_rows(self, index_rows: Iterable[tuple[int, int]]) -> list[int]:
-        """Take in what the index holds, keys with the pages under them; which of those pages to fetch."""
+        """Load index rows (key, record id); returns the ids of the pages to fetch."""
         for key, record_id in index_rows:
             self._pages_by_key.setdefault(key, []).append(record_id)
         if not self._pages_by_key:
@@ -93,7 +92,7 @@ class DuplicateSearch:
         self._originals.update((one.record_id, one) for one in originals)
 
     def find_match(self, number: int, record_id: int) -> DuplicateMatch | None:
-        """Of the page of that visit: the earliest that is the same or nearly so."""
+        """The earliest page that is the same or nearly the same as the page of that visit."""
         mine = self._page_keys[number] if self._page_keys else None
         if mine is None or not self._pages_by_key or self._similarity is None:
             return None
@@ -111,7 +110,7 @@ class DuplicateSearch:
         return None
 
     def remove_original(self, record_id: int, content_hash: bytes, fingerprint: bytes) -> list[tuple[int, int]]:
-        """The page that was stored there is an original no more: the rows that leave the index."""
+        """The stored page is no longer an original; returns the rows to delete from the index."""
         assert self._similarity is not None
         self._originals.pop(record_id, None)
         keys = index_keys(content_hash, fingerprint, self._similarity)
@@ -121,7 +120,7 @@ class DuplicateSearch:
         return [(key, record_id) for key in keys]
 
     def add_original(self, number: int, record_id: int, url: str) -> list[tuple[int, int]]:
-        """The page of that visit is an original: the rows that enter the index."""
+        """The page of that visit is an original; returns the rows to add to the index."""
         mine = self._page_keys[number]
         assert mine is not None
         self._originals[record_id] = Original(record_id, url, mine.content_hash, mine.fingerprint)
@@ -142,7 +141,7 @@ class DuplicateSearch:
         return mine.rules if mine is not None else None
 
     def _most_similar_ids(self, mine: DuplicateKeys) -> Sequence[int]:
-        """Who shares keys with it, those that share the most."""
+        """The record ids that share the most keys with it."""
         shared: dict[int, int] = {}
         for holders in filter(None, map(self._pages_by_key.get, mine.keys)):
             for record_id in holders:
@@ -153,5 +152,5 @@ class DuplicateSearch:
 
 
 def _top_by_count(shared: Mapping[int, int], count: int) -> list[int]:
-    """Those with the highest numbers, of equals the earliest."""
+    """The ids with the highest counts; ties go to the earliest."""
     return sorted(shared, key=lambda record_id: (-shared[record_id], record_id))[:count]

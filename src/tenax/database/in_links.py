@@ -1,7 +1,7 @@
-"""How many pages link to a task that waits: at each step it goes ahead in the queue of its host.
+"""Counts in-links of waiting tasks: at certain counts a task moves ahead in the queue of its host.
 
-Counted in memory, for tasks that this process has found lately. What a count was worth is written down, as the time the
-task is due; the count itself is not.
+Counted in memory, for tasks that this process found recently. The effect of a count is stored as the task's due time;
+the count itself is not stored.
 """
 
 from __future__ import annotations
@@ -15,30 +15,30 @@ from tenax.database.schedule import Entry
 from tenax.model import LINK_STEPS, SECONDS_PER_POINT, in_link_points
 
 MAX_COUNTED_TASKS = 50_000
-"""Tasks whose links are counted, twice at most."""
+"""Tasks whose links are counted, in up to two generations."""
 
 LinkCounts = dict[str, int]
-"""URLs, and how many more links they have by what one transaction tells."""
+"""URLs, and how many more links to them one transaction found."""
 LoadedKeys = Mapping[int, Collection[int]]
-"""Hosts whose tasks may be moved, each with the keys of those that may not: they are known by their place."""
+"""Hosts whose tasks may be moved, with the keys of tasks that may not: their queue rows are in use."""
 
 
 class QueuedTask:
-    """A task in the queue, and its links."""
+    """A task in the queue, with its in-links."""
 
     __slots__ = ("due", "in_links", "lead_ms", "rank")
 
     def __init__(self, rank: int, due: int, in_links: int) -> None:
         self.rank = rank
         self.due = due
-        """Milliseconds since the epoch, with what its links are worth so far."""
+        """Milliseconds since the epoch, including the lead of its links."""
         self.in_links = in_links
         self.lead_ms = link_lead_ms(in_links)
-        """What they are worth so far."""
+        """The lead already included in `due`."""
 
 
 class Move(NamedTuple):
-    """A task that is to stand elsewhere in the queue."""
+    """A change of a task's due time."""
 
     due: int
     host_id: int
@@ -49,7 +49,7 @@ class Move(NamedTuple):
 
 
 class InLinks:
-    """The counts. What is asked in a transaction changes nothing: `on_commit` does, when it is committed."""
+    """The counts. Only `on_commit` changes them, after the transaction is committed."""
 
     def __init__(self, max_tasks: int = MAX_COUNTED_TASKS) -> None:
         self._max_tasks = max_tasks
@@ -60,7 +60,7 @@ class InLinks:
         return url in self._tasks or url in self._older_tasks
 
     def sum_link_counts(self, link_counts: Iterable[Mapping[str, int]]) -> LinkCounts:
-        """What visits tell of links to tasks that wait."""
+        """The sum of the link counts of several visits, for waiting tasks."""
         found: LinkCounts = {}
         for url, more in chain.from_iterable(map(Mapping.items, link_counts)):
             if url in self:
@@ -75,7 +75,7 @@ class InLinks:
         loaded_keys: LoadedKeys,
         now: float,
     ) -> list[Move]:
-        """Whom these links bring ahead, where nobody holds it."""
+        """The tasks that these links move ahead, of those that may be moved."""
         found: list[Move] = []
         now_ms = milliseconds(now)
         for url, more in link_counts.items():
@@ -95,7 +95,7 @@ class InLinks:
         moved: Collection[tuple[int, int]],
         new_entries: Iterable[tuple[str, Entry]],
     ) -> None:
-        """A transaction is committed. `moved`: hosts and keys of those that were still there to be moved."""
+        """Apply a committed transaction. `moved`: host and key of each task that was still in the queue."""
         for url, more in link_counts.items():
             if (waits := self._get_task(url)) is not None:
                 waits.in_links += more
@@ -112,7 +112,7 @@ class InLinks:
             self._tasks[url] = QueuedTask(entry.rank, entry.due, link_counts.get(url, 0))
 
     def forget(self, url: str) -> None:
-        """It waits no longer."""
+        """Stop counting: the task no longer waits."""
         self._tasks.pop(url, None)
         self._older_tasks.pop(url, None)
 
@@ -125,5 +125,5 @@ _LEADS_MS = tuple(milliseconds(in_link_points(number) * SECONDS_PER_POINT) for n
 
 
 def link_lead_ms(in_links: int) -> int:
-    """How far ahead so many links bring a task, in milliseconds."""
+    """How far this many links move a task ahead, in milliseconds."""
     return _LEADS_MS[in_links if in_links < _MAX_LINKS else _MAX_LINKS]

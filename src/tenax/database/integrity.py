@@ -1,4 +1,4 @@
-"""Looking for what cannot be: statements, the same for every database, that find rows which contradict each other."""
+"""Integrity checks: SQL statements, the same for every backend, that count contradicting rows."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ CHECKS = {
         "(SELECT 1 FROM record o WHERE o.id = r.duplicate_of AND o.content_id IS NOT NULL)",
     "links of URLs that are not there":
         "SELECT count(*) FROM link l WHERE NOT EXISTS (SELECT 1 FROM record r WHERE r.id = l.record_id)",
-    "places in the index of originals that lead to a duplicate or to no page":
+    "rows of the duplicate index that refer to a duplicate or to no page":
         "SELECT count(*) FROM duplicate_index l WHERE NOT EXISTS (SELECT 1 FROM record r WHERE r.id = l.record_id "
         "AND r.content_id IS NOT NULL AND r.duplicate_of IS NULL)",
 }  # fmt: skip
-"""What is wrong, and how many rows are."""
+"""Description of a problem, and the query that counts its rows."""
 
 COUNT_QUERIES = {
     "waiting": "SELECT count(*) FROM queue",
@@ -44,7 +44,7 @@ COUNT_QUERIES = {
     "articles": "SELECT count(*) FROM record WHERE content_id IS NOT NULL AND kind = 'article'",
     "duplicates": "SELECT count(*) FROM record WHERE content_id IS NOT NULL AND duplicate_of IS NOT NULL",
 }
-"""What the tally must say."""
+"""What each counter of the tally must equal."""
 
 
 def describe_miscount(name: str, recorded: int, counted: int) -> str:

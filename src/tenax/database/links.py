@@ -1,9 +1,9 @@
-"""How the links of a page are kept: column by column in one text, deflated.
+"""The stored form of a page's links: columns in one text, deflated.
 
-The columns are where each link leads, what it says, its marks and its `rel`, a line to a link, with NUL in between. A
-link to the page's own site is kept as a path. Side by side the addresses of a page repeat each other, and so do its
-words: with all it says, a link takes some thirty bytes. URL lists (the feeds that a page names, the sitemaps of an
-index) come last and are marked, so one that is also linked to is kept twice.
+The columns are link targets, anchor texts, flags and `rel`, one line per link, separated by NUL. A link within the
+page's own site is stored as a path. Column by column, addresses and words of a page compress well: a link takes about
+thirty bytes with its text. URL lists (the feeds that a page names, the sitemaps of an index) come last and are flagged,
+so one that is also linked to is stored twice.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _NOFOLLOW, _IN_ARTICLE, _URL_LIST = 1, 2, 4
 _FLAG_DIGITS = "01234567"
 _FOLLOWED_FLAGS = "02"
 _COMPRESSION_LEVEL = 0
-"""The quickest. The next one is a fifth smaller, and costs a crawl another half percent."""
+"""The fastest. The next level is a fifth smaller and costs a crawl another half percent."""
 
 
 class Anchor(Protocol):
-    """What is said of a link where it stands."""
+    """The properties of a link in its page."""
 
     @property
     def text(self) -> str: ...
@@ -48,10 +48,10 @@ def pack_links(
     excluded_url: str = "",
     is_nofollow: bool = False,
 ) -> bytes:
-    """Of a page at this origin: where links lead, and what is said there; `is_nofollow` when the page says it of all.
+    """Pack the links of a page at this origin; `is_nofollow` when the page marks all its links so.
 
-    Of links to the same place one is kept, and none that leads nowhere, or to the one place that is left out. `feeds`
-    are those that the page names. Nothing at all is kept of a page without any of them.
+    Links to the same target are merged; empty targets and `excluded_url` are dropped. `feeds` are those that the page
+    names. A page without any link or feed gives an empty value.
     """
     found = dict(zip(targets, link_anchors, strict=False))
     if len(found) < min(len(targets), len(link_anchors)):
@@ -74,8 +74,8 @@ def pack_links(
 
 
 def pack_urls(origin: str, urls: Iterable[str | None], url_lists: Iterable[str | None] = (), rel: str = "") -> bytes:
-    """What a sitemap or a feed at this origin lists, as the links of a page are packed; then the URL lists that it
-    names, each with this `rel`."""
+    """Pack the URLs that a sitemap or a feed at this origin lists, then the URL lists that it names, each with this
+    `rel`."""
     found, named = (list(dict.fromkeys(filter(None, some))) for some in (urls, url_lists))
     marks = [_FLAG_DIGITS[0]] * len(found) + [_FLAG_DIGITS[_URL_LIST]] * len(named)
     return _pack_columns(origin, found + named, [], marks, [""] * len(found) + [rel] * len(named))
@@ -84,7 +84,7 @@ def pack_urls(origin: str, urls: Iterable[str | None], url_lists: Iterable[str |
 def _pack_columns(origin: str, urls: list[str], texts: list[str], flags: list[str], rels: list[str]) -> bytes:
     if not urls:
         return b""
-    # No URL has a line break in it, or a NUL.
+    # A URL contains no line break and no NUL.
     paths = _LINE_SEPARATOR.join(["", *urls]).replace(f"{_LINE_SEPARATOR}{origin}/", f"{_LINE_SEPARATOR}/")[1:]
     columns = (paths, _join_column(texts), "".join(flags), _join_column(rels))
     return isal_zlib.compress(_COLUMN_SEPARATOR.join(columns).encode("utf-8", "replace"), _COMPRESSION_LEVEL)
@@ -103,7 +103,7 @@ def unpack_links(origin: str, packed: bytes) -> tuple[PageLink, ...]:
 
 
 def followed_targets(origin: str, packed: bytes) -> list[str]:
-    """Where links lead that are not marked nofollow, URL lists left out; quicker than to unpack all that is kept."""
+    """The targets of links that are not marked nofollow, without URL lists; faster than unpacking everything."""
     if not packed:
         return []
     paths, _, marks, _ = _split_columns(packed)
@@ -115,8 +115,8 @@ def followed_targets(origin: str, packed: bytes) -> list[str]:
 
 
 def find_links(target: str, origin: str, packed: bytes) -> list[PageLink]:
-    """The link that leads there, and the mark that it is a URL list. Most pages have neither, and are only looked
-    through."""
+    """The link to this target, and its entry as a URL list. Pages without either, which are most, are only
+    searched, not unpacked."""
     if not packed:
         return []
     path = target[len(origin) :] if target.startswith(f"{origin}/") else target
@@ -134,7 +134,7 @@ def _deduplicate_links(links: Iterable[tuple[str | None, Anchor]]) -> dict[str |
 
 
 def _merge_anchors(url: str, one: Anchor, other: Anchor) -> PageLink:
-    """As a page with both of them treats the place: what the first says, followed if any is, in the article if any."""
+    """Merge two links to one target: first text, followed if either is, in the article if either is."""
     return PageLink(
         url,
         one.text or other.text,
@@ -145,7 +145,7 @@ def _merge_anchors(url: str, one: Anchor, other: Anchor) -> PageLink:
 
 
 def _join_column(values: list[str]) -> str:
-    """A line to each; nothing when all are empty."""
+    """One line per value; empty when all values are."""
     if not any(values):
         return ""
     column = _LINE_SEPARATOR.join(values)

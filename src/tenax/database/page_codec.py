@@ -1,8 +1,8 @@
-"""How a page is kept beside its record: what it says of itself as JSON, and its texts together, deflated.
+"""The stored form of a page beside its record: metadata as JSON, texts deflated.
 
-Texts and links are one string with NUL in between, in the order text, article, Markdown, links; what is empty at its
-end is left out. So the text alone looks as it did when there was nothing else, and any tool that can inflate can read
-it. The parts repeat each other: side by side they cost little more than the longest of them.
+Texts and links are one string separated by NUL, in the order text, article, Markdown, links, without trailing empty
+parts. Any tool that can inflate can read it. The parts repeat each other, so together they cost little more than the
+longest of them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tenax.database.rows import Row, decode_authors, decode_chain, encode
 from tenax.model import Event, Page, PageKind, PageLink, Value
 
 MAX_EVENT_BYTES = 16 * 1024 * 1024
-"""Texts of events that are in memory together, for one who asks for many; but for the last of them."""
+"""Limit on the event texts in memory for one call; the last event may exceed it."""
 _SEPARATOR = "\0"
 _PART_COUNT = 4
 _decode_page = msgspec.json.Decoder(Page).decode
@@ -24,7 +24,7 @@ _decode_links = msgspec.json.Decoder(tuple[PageLink, ...]).decode
 
 
 class _PageMetadata(Value, frozen=True):
-    """What is kept of a page, and not in its record."""
+    """The metadata of a page that its record does not hold."""
 
     language_confidence: float = 0.0
     modified: str | None = None
@@ -48,15 +48,15 @@ class PageTexts(Value, frozen=True):
 
 
 def encode_content(page: Page) -> tuple[bytes, bytes]:
-    """The page without its texts, and its texts."""
+    """The page without its texts as JSON, and its texts packed."""
     about = msgspec.structs.replace(page, text="", article="", markdown="", links=())
     return encode(about), pack_texts(page.text, page.article, page.markdown, page.links)
 
 
 def pack_texts(text: str, article: str = "", markdown: str = "", links: tuple[PageLink, ...] = ()) -> bytes:
-    """Deflated, so that anything can read it; by a library that does it in half the time of the usual one."""
+    """Deflated, so that any tool can read it; isal takes half the time of zlib."""
     parts = [text, article, markdown, encode(links).decode() if links else ""]
-    if any(_SEPARATOR in part for part in parts):  # our own readers leave none in a text
+    if any(_SEPARATOR in part for part in parts):  # our extraction leaves none in a text
         parts = [part.replace(_SEPARATOR, "\ufffd") for part in parts]
     while parts and not parts[-1]:
         parts.pop()
@@ -72,7 +72,7 @@ def unpack_texts(body: bytes | None) -> PageTexts:
 
 
 def decode_events(rows: Iterable[tuple[int, float, bytes, bytes | None]]) -> list[Event]:
-    """The events of these rows, as many as are not too long together; at least the first."""
+    """The first events of these rows up to the size limit; at least one."""
     events: list[Event] = []
     text_bytes = 0
     for seq, at, about, body in rows:
@@ -84,7 +84,7 @@ def decode_events(rows: Iterable[tuple[int, float, bytes, bytes | None]]) -> lis
 
 
 def decode_event_page(page_json: bytes, body: bytes | None) -> Page:
-    """The page of an event, its texts put back."""
+    """The page of an event, with its texts."""
     texts = unpack_texts(body)
     return msgspec.structs.replace(
         _decode_page(page_json), text=texts.text, article=texts.article, markdown=texts.markdown, links=texts.links
@@ -92,7 +92,7 @@ def decode_event_page(page_json: bytes, body: bytes | None) -> Page:
 
 
 def page_from_row(row: Row, content: tuple[bytes, bytes] | None, via: str | None, duplicate_of: str | None) -> Page:
-    """A page as it stands: its record, which is renewed when it comes again the same, and its content."""
+    """A page from its record, which is refreshed by every visit, and its content."""
     about = _decode_metadata(content[0]) if content is not None else _PageMetadata()
     texts = unpack_texts(content[1] if content is not None else None)
     return Page(

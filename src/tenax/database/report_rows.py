@@ -1,4 +1,4 @@
-"""What people are told of a database, put together from its rows: the life of a URL, dead letters, the status."""
+"""Reports built from rows: the history of a URL, dead letters, the status."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ BUSIEST_HOSTS = 20
 
 
 def history_from_entry(url: str, entry: Entry, host: HostRecord, via: str | None) -> UrlHistory:
-    """Of a URL that was never visited; `via` is where it was found."""
+    """The history of a URL that was never visited; `via` is where it was found."""
     return UrlHistory(
         url=url,
         state=TaskState.WAITING,
@@ -48,7 +48,7 @@ def history_from_entry(url: str, entry: Entry, host: HostRecord, via: str | None
 def history_from_record(
     row: Row, entry: Entry | None, host: HostRecord, via: str | None, page: Page | None, visits: Iterable[bytes]
 ) -> UrlHistory:
-    """Of a URL that was visited; `entry` is its task when it waits again, `page` what it brought."""
+    """The history of a visited URL; `entry` is its task when it waits again, `page` its stored page."""
     return UrlHistory(
         url=row["origin"] + row["path"],
         state=TaskState(row["state"]),
@@ -96,7 +96,7 @@ def build_status(
     cut_off: Iterable[tuple[str, int, int]],
     parked: Iterable[tuple[str, int]],
 ) -> Status:
-    """`created` as the database remembers it; `workers`: others that crawl into it now."""
+    """`created` is the stored creation time; `workers` counts the other processes that crawl into it."""
     return Status(
         created_at=float(created) if created else now,
         now=now,
@@ -127,13 +127,13 @@ def build_status(
 
 
 def cut_off_page_from_row(row: Sequence[Any]) -> CutOffPage:
-    """Of a row of `cut_off_after`."""
+    """From a row of `cut_off_after`."""
     url, origin, packed, record_id, depth, url_list, cut = row
     return CutOffPage(url, origin, packed, record_id, depth, url_list, _decode_cut_off_counts(cut))
 
 
 def redirect_from_row(row: Sequence[Any]) -> ParkedRedirect:
-    """Of a row of `redirects_after`."""
+    """From a row of `redirects_after`."""
     record_id, url, depth, cause = row
     return ParkedRedirect(record_id, url, depth, cause.rpartition(" to ")[2])
 
@@ -141,7 +141,7 @@ def redirect_from_row(row: Sequence[Any]) -> ParkedRedirect:
 _decode_cut_off_counts = msgspec.json.Decoder(dict[str, int]).decode
 
 HORIZONS = {"now": 0, "hour": 3_600_000, "day": 86_400_000, "week": 604_800_000}
-"""Until when a task is due, in milliseconds from now; what comes after is `later`."""
+"""Upper bounds of due times, in milliseconds from now; the rest is `later`."""
 
 
 def horizon_ends(now: float) -> list[int]:
@@ -152,7 +152,7 @@ def horizon_ends(now: float) -> list[int]:
 def build_due_tasks(
     now: float, counts: Iterable[int | None], tasks: Iterable[tuple[str, int, int, int, bytes | None]]
 ) -> DueTasks:
-    """`counts`: what is due until each horizon, and in all; of tasks their URL, time, rank, source and last visit."""
+    """`counts`: tasks due until each horizon, and all; of tasks their URL, time, rank, source and last visit."""
     *until, _ = totals = [count or 0 for count in counts]
     within = [total - before for total, before in zip(totals, [0, *until], strict=True)]
     lines = tuple(

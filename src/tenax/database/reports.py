@@ -1,4 +1,4 @@
-"""What the database tells of itself: the life of a URL, the whole crawl at a glance, what is due when."""
+"""Reports of the database: the history of a URL, the status of the crawl, the due tasks."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ class TaskState(StrEnum):
     SETTLED = "settled"
     DEAD = "dead"
     PARKED = "parked"
-    """A setting of the run keeps it back."""
+    """A setting of the run refuses it."""
 
 
 class VisitRecord(Value, frozen=True):
-    """One visit as the database remembers it."""
+    """One visit as stored."""
 
     at: float
     outcome: Outcome
@@ -24,14 +24,14 @@ class VisitRecord(Value, frozen=True):
     attempt: int = 0
     fetch: FetchRecord = FetchRecord()
     candidate_count: int = 0
-    """Links it offered; those it knew to be in the database were left out."""
+    """Candidates it proposed, without those known to be in the database."""
     refusals: dict[str, int] = {}
     is_conditional: bool = False
-    """It asked for the page only if that had changed."""
+    """The request was conditional."""
 
 
 class UrlHistory(Value, frozen=True):
-    """Everything the database knows about one URL."""
+    """Everything stored about one URL."""
 
     url: str
     state: TaskState
@@ -43,17 +43,17 @@ class UrlHistory(Value, frozen=True):
     chain: tuple[Hop, ...] = ()
     """The redirects that led to it, oldest first."""
     due: float | None = None
-    """For a waiting task: not before this time."""
+    """For a waiting task: its earliest time."""
     attempt: int = 0
     cause: str | None = None
-    """For a dead letter, and for a parked task: why."""
+    """For a dead letter or a parked task: the reason."""
     page: Page | None = None
     visits: tuple[VisitRecord, ...] = ()
     host: HostRecord | None = None
 
 
 class DeadLetterRecord(Value, frozen=True):
-    """A dead letter."""
+    """A URL given up after all attempts."""
 
     url: str
     cause: str
@@ -62,14 +62,14 @@ class DeadLetterRecord(Value, frozen=True):
     depth: int
     via: str | None = None
     http_status: int | None = None
-    """Of the last answer; None when none came."""
+    """Of the last answer; None when there was none."""
     validation_status: Validation = ""
     rejection_reason: str | None = None
     """Why the last answer was not kept."""
 
 
 class HostStatus(Value, frozen=True):
-    """A host in the status: its record and what waits there."""
+    """A host in the status: its record and its waiting tasks."""
 
     host: HostRecord
     waiting: int
@@ -77,14 +77,14 @@ class HostStatus(Value, frozen=True):
 
 
 class CutOffCount(Value, frozen=True):
-    """What one limit cut off."""
+    """Links that one limit cut off, and the pages they were on."""
 
     links: int
     pages: int
 
 
 class Status(Value, frozen=True):
-    """The whole crawl at a glance."""
+    """The status of the whole crawl."""
 
     created_at: float
     now: float
@@ -92,80 +92,80 @@ class Status(Value, frozen=True):
     settled: int = 0
     dead: int = 0
     needs_browser: int = 0
-    """Of the dead letters, those that wait for a run with a browser."""
+    """Dead letters that need a browser."""
     pages: int = 0
     articles: int = 0
     duplicates: int = 0
-    """Pages that were found to be duplicates of others."""
+    """Pages that are duplicates of others."""
     hosts: int = 0
     body_bytes: int = 0
     wire_bytes: int = 0
     saved_bytes: int = 0
-    """What 304s spared us."""
+    """Bytes not transferred thanks to 304 answers."""
     events: int = 0
     outcomes: dict[str, int] = {}
     """Visits by outcome, such as `fetched`, `failed:dns`, `refused:robots`."""
     refusals: dict[str, int] = {}
     """Links never admitted, by rule."""
     cut_off: dict[str, CutOffCount] = {}
-    """Links that the rules allow and a limit kept out, by the limit's name; see `model.limits`."""
+    """Links that the rules allow and a limit refused, by the limit's name; see `model.limits`."""
     parked: dict[str, int] = {}
-    """Tasks that a setting keeps back, by cause: `guard`, `rules`, `facets`."""
+    """Tasks that a setting refuses, by cause: `guard`, `rules`, `facets`."""
     found: dict[str, int] = {}
-    """URLs that were admitted, by how they came to us: `link`, `sitemap`, `feed`; `URL list` are sitemaps and feeds
-    themselves, and the usual places where one was looked for."""
+    """Admitted URLs by source, such as `link`, `sitemap`, `feed`; `url_list` counts sitemaps and feeds themselves, and
+    the usual paths where one was looked for."""
     busiest: tuple[HostStatus, ...] = ()
     """Hosts with the most waiting tasks, most first."""
     due_now: int = 0
     next_due: float | None = None
-    """When the next waiting task may be claimed, host's turn included; None when nothing waits."""
+    """When the next waiting task may be claimed, with the host's rate limit; None when no task waits."""
     cursors: dict[str, Cursor] = {}
     is_running: bool = False
     """Another process is crawling into it now."""
     workers: int = 0
-    """How many do: on a server, those that gave a sign of life in time."""
+    """How many processes crawl into it: in PostgreSQL, those with a recent heartbeat."""
 
 
 class DueTask(Value, frozen=True):
-    """A waiting task, as the schedule shows it."""
+    """A waiting task in the schedule report."""
 
     url: str
     due: float
     priority: Priority
     source: Source
     why: str = ""
-    """Why then, as it was planned; empty for a URL that was never visited."""
+    """The reason for this time; empty for a URL that was never visited."""
     is_new: bool = False
 
 
 class DueTasks(Value, frozen=True):
-    """What is due when."""
+    """Waiting tasks by due time."""
 
     now: float
     due_within: dict[str, int] = {}
-    """How many tasks are due within `now`, `hour`, `day`, `week` and `later`; each in one of them."""
+    """Tasks due within `now`, `hour`, `day`, `week` and `later`, each counted once."""
     tasks: tuple[DueTask, ...] = ()
-    """The first ones, in the order of their times."""
+    """The first tasks, by due time."""
 
 
 class Counts(Value, frozen=True):
-    """What is cheap to know at any moment: the whole crawl, as far as committed."""
+    """Committed totals of the crawl, cheap to read at any time."""
 
     waiting: int = 0
     needs_browser: int = 0
-    """Dead letters that wait for a run with a browser."""
+    """Dead letters that need a browser."""
     pages: int = 0
     articles: int = 0
     duplicates: int = 0
     pages_this_round: int = 0
-    """Pages that came, or were found to stand, since the last revisit began; before any, the same as `pages`."""
+    """Pages fetched or confirmed since the last recrawl began; before any recrawl, the same as `pages`."""
     wire_bytes: int = 0
     saved_bytes: int = 0
     outcomes: dict[str, int] = {}
 
 
 class PageFilter(Value, frozen=True):
-    """Which pages to read back; everything given must hold."""
+    """Selects stored pages; all given conditions must hold."""
 
     host: str | None = None
     status: int | None = None

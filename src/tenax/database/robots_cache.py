@@ -1,4 +1,4 @@
-"""Which robots.txt is written down of each host, so that the same one is not written with every visit."""
+"""Remembers which robots.txt is stored for each host, so that it is written only when it changes."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from collections.abc import Mapping
 from tenax.model import HostRecord, RobotsCopy
 
 MAX_REMEMBERED_HOSTS = 10_000
-"""Of other hosts it is written once more."""
+"""Beyond this, robots.txt files are written again."""
 
 
 class StoredRobotsHashes:
-    """Remembers copies by their hashes: the copies themselves would be all of the web's robots.txts in time."""
+    """Remembers hashes instead of copies, to bound memory."""
 
     def __init__(self, max_hosts: int = MAX_REMEMBERED_HOSTS) -> None:
         self._max_hosts = max_hosts
         self._hashes: dict[int, int] = {}
 
     def find_changed(self, hosts: Mapping[int, HostRecord]) -> dict[int, RobotsCopy]:
-        """Each robots.txt of these that is another than the one written last."""
+        """The robots.txt copies that differ from the last one stored."""
         return {
             host_id: record.robots
             for host_id, record in hosts.items()
@@ -31,5 +31,5 @@ class StoredRobotsHashes:
         self._hashes[host_id] = hash(copy)
 
     def forget(self) -> None:
-        """What was written last may not have been kept."""
+        """Clear everything: the last writes may not have been committed."""
         self._hashes.clear()

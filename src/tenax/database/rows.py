@@ -1,4 +1,4 @@
-"""How values become rows and rows become values, for any backend that keeps them in tables."""
+"""Conversion between values and table rows, shared by all backends."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from tenax.model import (
 
 
 class Row(Protocol):
-    """A row whose columns have names."""
+    """A row with named columns."""
 
     def __getitem__(self, name: str, /) -> Any: ...
 
@@ -50,10 +50,10 @@ class Row(Protocol):
 SOURCES = tuple(Source)
 SOURCE_NUMBER = {source: number for number, source in enumerate(SOURCES)}
 TRANSPORTS = (None, *TransportKind)
-HINT_UNCONDITIONAL = 8  # in a hint: ask for the whole page
-HINT_URL_LIST = 16  # in a hint: a sitemap or a feed is said to be there
-HINT_ANNOUNCED = 32  # in a hint: a sitemap has told of a change since the last visit
-HINT_FREQUENCY = 64  # in a hint, times its place in the list below: how often a sitemap says it changes
+HINT_UNCONDITIONAL = 8  # in a hint: send an unconditional request
+HINT_URL_LIST = 16  # in a hint: a sitemap or a feed is expected there
+HINT_ANNOUNCED = 32  # in a hint: a sitemap announced a change since the last visit
+HINT_FREQUENCY = 64  # in a hint, times an index into the list below: the `changefreq` of a sitemap
 FREQUENCIES = ("", "always", "hourly", "daily", "weekly", "monthly", "yearly", "never")
 _LASTING_HINTS = HINT_URL_LIST + HINT_FREQUENCY * 7
 
@@ -68,10 +68,10 @@ decode_authors = msgspec.json.Decoder(tuple[str, ...]).decode
 
 
 def make_url_key(secret: bytes) -> Callable[[str], int]:
-    """How one database makes 64-bit keys of normalised URLs: BLAKE2b, salted with the database's secret.
+    """The function that makes the 64-bit keys of one database: BLAKE2b of the normalised URL, salted with its secret.
 
-    A copy of the salted state costs half of what a SHA-256 does, and of what the keyed mode does, which hashes its
-    key anew every time; as the salt is not known outside, it keeps collisions from being aimed just as well.
+    Copying the salted state costs half as much as SHA-256 or as the keyed mode, which hashes its key every time. The
+    salt is secret, so it prevents crafted collisions as well as a key does.
     """
     salted = blake2b(digest_size=8, salt=secret).copy
 
@@ -124,27 +124,27 @@ def task_from_entry(entry: Entry, origin: str) -> Task:
 
 
 def plan_hint(plan: Reschedule, hint: int | None = None) -> int | None:
-    """How to visit it then, as the queue holds it; None for as usual. `hint` is how it was visited now."""
+    """The queue's hint for a rescheduled task, None for a normal visit. `hint` is that of the current visit."""
     return (
         TRANSPORTS.index(plan.transport) + plan.is_unconditional * HINT_UNCONDITIONAL + ((hint or 0) & _LASTING_HINTS)
     ) or None
 
 
 def candidate_hint(candidate: Candidate) -> int | None:
-    """How to visit what was offered."""
+    """The queue's hint for a new task."""
     if not candidate.is_url_list and not candidate.changefreq:
         return None
-    said = FREQUENCIES.index(candidate.changefreq) if candidate.changefreq in FREQUENCIES else 0
-    return (candidate.is_url_list * HINT_URL_LIST + said * HINT_FREQUENCY) or None
+    frequency = FREQUENCIES.index(candidate.changefreq) if candidate.changefreq in FREQUENCIES else 0
+    return (candidate.is_url_list * HINT_URL_LIST + frequency * HINT_FREQUENCY) or None
 
 
 def stored_copy_from_row(row: tuple[Any, ...] | None) -> StoredCopy | None:
     if row is None:
         return None
-    at, status, kind, etag, last_modified, body_bytes, url_list, freshness, content_hash, fingerprint = row
+    at, status, kind, etag, last_modified, body_bytes, url_list, change_history, content_hash, fingerprint = row
     return StoredCopy(
         at / 1000, status, PageKind(kind) if kind else None, etag, last_modified, body_bytes, url_list or "",
-        decode_change_history(freshness), content_hash.hex() if content_hash else "", fingerprint or b"",
+        decode_change_history(change_history), content_hash.hex() if content_hash else "", fingerprint or b"",
     )  # fmt: skip
 
 
@@ -180,12 +180,14 @@ def encode_visit(visit: Visit) -> bytes:
 
 
 def _is_conditional(visit: Visit, stored_copy: StoredCopy) -> bool:
-    was_asked = visit.fetch.status is not None and is_page_requested(visit.outcome)
-    return was_asked and bool(stored_copy.etag or stored_copy.last_modified) and not visit.claim.task.is_unconditional
+    is_requested = visit.fetch.status is not None and is_page_requested(visit.outcome)
+    return (
+        is_requested and bool(stored_copy.etag or stored_copy.last_modified) and not visit.claim.task.is_unconditional
+    )
 
 
 def is_page_requested(outcome: Outcome) -> bool:
-    """Whether the page itself was asked for."""
+    """Whether a request for the page was sent."""
     match outcome:
         case Deferred() | Refused():
             return False
@@ -196,12 +198,12 @@ def is_page_requested(outcome: Outcome) -> bool:
 
 
 def is_confirmed(outcome: Outcome) -> bool:
-    """The site says that what we hold is what it has."""
+    """Whether the site confirmed that the stored copy is current."""
     return isinstance(outcome, Unchanged) and not outcome.why
 
 
 def stale_reason(outcome: Outcome) -> str:
-    """What is wrong with a page that was asked for again and did not come."""
+    """Why a stored page could not be refreshed."""
     match outcome:
         case Failed(why=why) | Rejected(why=why):
             return why
@@ -212,32 +214,32 @@ def stale_reason(outcome: Outcome) -> str:
 
 
 def replace_surrogates(text: str) -> str:
-    """A header may hold any bytes."""
+    """Replace lone surrogates: a header may contain any bytes."""
     return text.encode("utf-8", "replace").decode()
 
 
 def map_texts(visit: Visit, transform: Callable[[str], str]) -> Visit:
-    """The visit with every text in it mended."""
+    """The visit with every text in it transformed."""
 
-    def mended(value: Any) -> Any:
+    def apply(value: Any) -> Any:
         if isinstance(value, str):
             return transform(value)
         if isinstance(value, dict):
-            return {name: mended(part) for name, part in value.items()}
+            return {name: apply(part) for name, part in value.items()}
         if isinstance(value, (list, tuple)):
-            return [mended(part) for part in value]
+            return [apply(part) for part in value]
         return value
 
-    return msgspec.convert(mended(msgspec.to_builtins(visit)), Visit)
+    return msgspec.convert(apply(msgspec.to_builtins(visit)), Visit)
 
 
 def encode_authors(authors: tuple[str, ...]) -> str:
-    """As a column holds them."""
+    """As stored in the `authors` column."""
     return encode(authors).decode() if authors else "[]"
 
 
 def page_version(page: Page) -> tuple[object, ...]:
-    """What makes a page that came again news; as `stored_pages` gives it of the stored one."""
+    """The fields whose change makes a new version of a page; in the order of `stored_pages`."""
     return (
         page.kind, bytes.fromhex(page.content_hash), page.title, page.description, page.canonical, page.language,
         page.status, page.headline, encode_authors(page.authors), page.published, page.words,
@@ -257,7 +259,7 @@ def task_state(visit: Visit) -> str:
 
 
 def url_status(outcome: Outcome) -> str:
-    """The URL's status in the words of the page table."""
+    """The value of the `status` column."""
     match outcome:
         case Deferred():
             return "never_crawled"
@@ -280,19 +282,19 @@ def outcome_http_status(outcome: Outcome) -> int | None:
 
 
 def visit_http_status(visit: Visit) -> int | None:
-    """The status of the answer, also of one that was not kept; None when no answer came."""
+    """The status of the answer, also of a rejected one; None without an answer."""
     return visit.fetch.status if isinstance(visit.outcome, Rejected) else outcome_http_status(visit.outcome)
 
 
 def rejection_reason(outcome: Outcome) -> str | None:
-    """Why an answer was not kept; None when it was, or when there was none."""
+    """Why an answer was rejected; None when it was not, or when there was none."""
     return outcome.why if isinstance(outcome, Rejected) else None
 
 
 def canonical_key(page: Page) -> int | None:
-    """What a page is found by under its canonical URL; None when it has none, or only its own.
+    """The lookup key of a page's canonical URL; None when it has none, or only its own URL.
 
-    A canonical URL on another site is not believed: any page could claim to be a copy of any other.
+    A canonical URL on another site is ignored: any page could claim to be a copy of any other.
     """
     other = page.canonical
     if not other or other == page.url or _site_name(other) != _site_name(page.url):
@@ -301,7 +303,7 @@ def canonical_key(page: Page) -> int | None:
 
 
 def canonical_url_key(url: str) -> int:
-    """The key is no secret: whoever looks a page up by it compares the URL as well."""
+    """Not secret: a lookup by this key also compares the URL."""
     key: int = _first_64_bits(blake2b(url.encode("utf-8", "surrogatepass"), digest_size=8).digest())[0]
     return key
 
@@ -312,7 +314,7 @@ def _site_name(url: str) -> str:
 
 
 def visit_error(visit: Visit) -> str | None:
-    """What went wrong, in words; None when nothing did."""
+    """The error of a visit in words; None when there is none."""
     return outcome_error(visit.outcome)
 
 
@@ -341,12 +343,12 @@ def counts_from_tally(tally: dict[str, int]) -> Counts:
 
 
 def is_waiting_for_browser(row: Row) -> bool:
-    """Whether a dead letter waits for a run with a browser."""
+    """Whether a dead letter needs a browser."""
     return (row["error_message"] or "").startswith(NEEDS_BROWSER)
 
 
 def count_requeued(row: Row, tally: Counter[str]) -> None:
-    """A task that was dead or settled waits again; the row is as it was before."""
+    """Count a dead, parked or settled task that waits again; the row is the one before the change."""
     tally["waiting"] += 1
     tally[row["state"]] -= 1
     if row["state"] == "dead" and is_waiting_for_browser(row):
@@ -359,12 +361,12 @@ def select_prefix(tally: dict[str, int], prefix: str) -> dict[str, int]:
 
 def url_origin(url: str) -> str:
     """The origin of a normalised URL."""
-    scheme, _, rest = url.partition("://")
-    ends = [place for mark in "/?#" if (place := rest.find(mark)) >= 0]
-    return f"{scheme}://{rest[: min(ends)] if ends else rest}"
+    scheme, _, remainder = url.partition("://")
+    ends = [index for mark in "/?#" if (index := remainder.find(mark)) >= 0]
+    return f"{scheme}://{remainder[: min(ends)] if ends else remainder}"
 
 
 def is_sitemap_trusted(change_history: bytes | None) -> bool:
-    """Whether a page is kept up with, and what its sitemap says of it has proved true."""
+    """Whether the page has a change history, and its sitemap's change dates have proved correct."""
     known = decode_change_history(change_history)
     return known is not None and known.is_sitemap_trusted

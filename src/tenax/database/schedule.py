@@ -1,11 +1,11 @@
-"""Whose turn it is: the part of the frontier held in memory, for any backend that claims in process.
+"""The part of the frontier in memory, for backends that claim in process: chooses the next host and task.
 
-A *slot* is a host in the window, with its next few tasks in the order it serves them. Slots stand in a heap by the
-time of their next turn, so taking a turn costs the logarithm of the window, however many hosts or URLs are known.
-Politeness is a place in this queue: nobody sleeps. Nothing here does I/O; the backend fills slots when asked to.
+A *slot* is a host in the window, with its next few tasks in order. Slots are in a heap by the time of their next
+request, so a claim costs the logarithm of the window, no matter how many hosts or URLs are known. Politeness is a time
+in this heap: nothing sleeps. No I/O here; the backend fills slots on request.
 
-When more hosts have work than the window has places, `evict_hosts` lets those leave that need none just now. So memory is
-bounded by the window, however many hosts are known, and no host has more than its share of tasks before others come in.
+When more hosts have work than fit into the window, `evict_hosts` removes those that do not need a slot now. So memory
+is bounded by the window, and no host gets more than its share of tasks before others come in.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from tenax.database import PaceRules
 from tenax.model import HostRecord, StoredCopy
 
 MAX_IDLE_SECONDS = 5.0
-"""Who has its next turn later than this needs no place in a crowded window until then."""
+"""A host with its next request later than this is evicted from a full window."""
 ROBOTS_CHARS_PER_UNIT = 16 * 1024
-"""A host takes one place in the window for each such part of its robots.txt, which is held with it."""
+"""A host takes one unit of the window for each part of this size of its robots.txt, which is in memory with it."""
 SPARE_HEAP_ENTRIES = 64
 RANKS = 4
-"""Levels of priority, the best first: 0 to 3."""
+"""Priority levels, best first: 0 to 3."""
 OLDEST_TASK_EVERY = 10
-"""One turn in so many goes to the task of a host that waits longest, whatever its level: none waits for ever."""
+"""One claim in this many takes the host's longest-waiting task of any level, so that no task starves."""
 
 
 class Entry(NamedTuple):
-    """A waiting task as the backend stores it; the first three fields are its place within its host."""
+    """A waiting task as stored; the first three fields are its position within its host."""
 
     rank: int
     due: int
@@ -45,11 +45,11 @@ class Entry(NamedTuple):
     record_id: int | None
     chain: bytes | None
     hint: int | None = None
-    """How it is to be visited, if not as usual."""
+    """How to visit it; None for a normal visit."""
     via_url: str | None = None
-    """Of the page it was found on; looked up, not stored."""
+    """URL of the page it was found on; looked up, not stored in the queue."""
     stored_copy: StoredCopy | None = None
-    """What came of an earlier visit; looked up too."""
+    """Result of an earlier visit; looked up, not stored in the queue."""
 
     @property
     def columns(self) -> tuple[object, ...]:
@@ -57,7 +57,7 @@ class Entry(NamedTuple):
 
 
 QueueKey = tuple[int, int, int]
-"""Of a task within its host: rank, due time and key."""
+"""Position of a task within its host: rank, due time and key."""
 
 
 class Slot:
@@ -83,36 +83,36 @@ class Slot:
         self.record = record
         self.entries: list[Entry] = []
         self.loaded_keys: set[int] = set()
-        """Keys taken from the backend and not yet committed: in `entries` or in flight."""
+        """Keys loaded from the backend and not yet committed: in `entries` or in flight."""
         self.in_flight = 0
         self.served = 0
-        """Tasks taken since the host entered the window."""
+        """Tasks claimed since the host entered the window."""
         self.served_at_fill = 0
-        """How many of them were taken when the backend last brought tasks."""
+        """The value of `served` when the backend last loaded tasks."""
         self.next_at = record.next_at
         self.has_more = True
-        """The backend may hold tasks that are due and not in `entries`."""
+        """The backend may have due tasks that are not in `entries`."""
         self.unloaded_from: QueueKey | None = None
-        """From this place on some of them may come before those in `entries`; None: nobody knows of any."""
+        """The first position where such a task may be; None: none is known."""
         self.next_due_at: float | None = None
         """When the earliest task that is not due yet becomes due."""
         self.ready_at: float | None = None
-        """Its place in the heap; None when it stands in no queue."""
+        """Its key in the heap; None when it is not in the heap."""
 
     @property
     def waiting(self) -> int | None:
-        """How many tasks are due besides those taken; None when there may be more than are held here."""
+        """Number of due tasks not yet claimed; None when the backend may have more than are loaded."""
         return None if self.has_more else len(self.entries)
 
     @property
     def ordered_count(self) -> int:
-        """How many of `entries` are the next ones of the host, as far as known: the others only wait for patience."""
+        """How many of `entries` are known to be the host's next tasks; the others are the oldest of their levels."""
         if not self.has_more or self.unloaded_from is None:
             return len(self.entries)
         return _count_before(self.entries, self.unloaded_from)
 
     def is_before_unloaded(self, entry: Entry) -> bool:
-        """Whether nothing that only the backend holds comes before it."""
+        """Whether no task that is only in the backend comes before this one."""
         if not self.has_more:
             return True
         if self.unloaded_from is None:
@@ -120,31 +120,31 @@ class Slot:
         return entry[:3] < self.unloaded_from
 
     def mark_unloaded(self, entry: Entry) -> None:
-        """It is due and waits in the backend."""
+        """Note a due task that is only in the backend."""
         self.has_more = True
         if self.unloaded_from is None or entry[:3] < self.unloaded_from:
             self.unloaded_from = entry[:3]
 
 
 def window_cost(record: HostRecord) -> int:
-    """How many places of the window a host takes: a few with huge robots.txts must not fill the memory."""
+    """The units of the window that a host takes: a few huge robots.txt files must not fill the memory."""
     return 1 + (len(record.robots.text) // ROBOTS_CHARS_PER_UNIT if record.robots is not None else 0)
 
 
 class Schedule:
-    """The window of hosts and their turns."""
+    """The window of hosts, ordered by the time of their next request."""
 
-    def __init__(self, pace_rules: PaceRules, window_hosts: int, look_ahead: int) -> None:
+    def __init__(self, pace_rules: PaceRules, window_hosts: int, tasks_per_host: int) -> None:
         self._pace_rules = pace_rules
         self._window_hosts = window_hosts
-        self._look_ahead = look_ahead
+        self._tasks_per_host = tasks_per_host
         self._slots: dict[int, Slot] = {}
         self._used_capacity = 0
         self._heap: list[tuple[float, int, Slot]] = []
         self._refill_slots: dict[int, Slot] = {}
         self._sequence = 0
         self.unknown_until = 0.0
-        """Before this time a process that died may have sent requests of which nothing is written down."""
+        """Before this time a process that died may have sent requests that were not recorded."""
 
     @property
     def host_ids(self) -> Collection[int]:
@@ -159,7 +159,7 @@ class Schedule:
 
     @property
     def free_capacity(self) -> int:
-        """How many more hosts the window takes; below 0 when some of them have grown in it."""
+        """How many more hosts fit into the window; negative when hosts have grown in it."""
         return self._window_hosts - self._used_capacity
 
     @property
@@ -167,7 +167,7 @@ class Schedule:
         return bool(self._refill_slots)
 
     def add_host(self, host_id: int, record: HostRecord) -> None:
-        """A host joins the window; it asks to be filled at once."""
+        """Add a host to the window and request its tasks."""
         slot = Slot(host_id, record)
         slot.next_at = max(slot.next_at, self.unknown_until + self._pace_rules.pace_seconds(record))
         self._slots[host_id] = slot
@@ -175,19 +175,19 @@ class Schedule:
         self._refill_slots[host_id] = slot
 
     def refill_requests(self) -> list[tuple[int, int]]:
-        """Hosts that ask for tasks, with how many rows to read (tasks already held come back too)."""
+        """Hosts that need tasks, with the number of rows to read (loaded tasks are returned again)."""
         return [(slot.host_id, len(slot.loaded_keys) + self._task_quota(slot)) for slot in self._refill_slots.values()]
 
     def fill_host(self, host_id: int, rows: list[Entry], requested: int, next_due: float | None) -> None:
-        """The backend's answer: what is due now, and when the next one would be. There may be more rows than were asked
-        for: behind the best ones, the first of each other level."""
+        """Load the backend's answer: the due tasks, and the time of the next one. There may be more rows than
+        requested: the best ones, then the first of each other level."""
         slot = self._slots.get(host_id)
         self._refill_slots.pop(host_id, None)
         if slot is None:
             return
-        fresh = [row for row in rows if row.key not in slot.loaded_keys]
-        slot.loaded_keys.update(row.key for row in fresh)
-        slot.entries = sorted(slot.entries + fresh)
+        new = [row for row in rows if row.key not in slot.loaded_keys]
+        slot.loaded_keys.update(row.key for row in new)
+        slot.entries = sorted(slot.entries + new)
         slot.has_more = len(rows) >= requested
         slot.unloaded_from = _next_key(sorted(rows)[requested - 1]) if slot.has_more else None
         slot.next_due_at = next_due
@@ -196,7 +196,7 @@ class Schedule:
         self._reschedule(slot)
 
     def add_task(self, host_id: int, entry: Entry, now: float) -> None:
-        """A task was admitted or put back: take it into the slot when it belongs before what is held there."""
+        """Add a task that was admitted or rescheduled: loaded if it comes before the unloaded ones."""
         slot = self._slots.get(host_id)
         if slot is None or entry.key in slot.loaded_keys:
             return
@@ -212,7 +212,7 @@ class Schedule:
         self._reschedule(slot)
 
     def reload(self) -> None:
-        """Tasks came to many hosts at once: what is in hand goes back, and each host asks for its best ones anew."""
+        """Unload all tasks and request the best ones again, after many hosts got tasks."""
         for slot in self._slots.values():
             slot.loaded_keys.difference_update(entry.key for entry in slot.entries)
             slot.entries = []
@@ -220,12 +220,12 @@ class Schedule:
             self._reschedule(slot)
 
     def loaded_keys(self, host_ids: Iterable[int]) -> dict[int, frozenset[int]]:
-        """The keys of the tasks that are held, or in flight, of those hosts that are in the window."""
+        """The keys of the loaded and in-flight tasks of those hosts that are in the window."""
         found = ((host_id, self._slots.get(host_id)) for host_id in host_ids)
         return {host_id: frozenset(slot.loaded_keys) for host_id, slot in found if slot is not None}
 
     def take(self, now: float) -> tuple[Slot, Entry] | None:
-        """The next turn that has come, with the task to visit."""
+        """Claim the first task of the host that has been ready longest."""
         while self._heap and self._heap[0][0] <= now:
             ready_at, _, slot = heappop(self._heap)
             if slot.ready_at != ready_at:
@@ -233,25 +233,25 @@ class Schedule:
             slot.ready_at = None
             if slot.next_due_at is not None and slot.next_due_at <= now:
                 self._request_refill(slot)
-            is_patient = (slot.served + 1) % OLDEST_TASK_EVERY == 0
-            if not (slot.entries if is_patient else slot.ordered_count):
+            takes_oldest = (slot.served + 1) % OLDEST_TASK_EVERY == 0
+            if not (slot.entries if takes_oldest else slot.ordered_count):
                 self._request_refill(slot)
                 continue
             if slot.in_flight >= self._pace_rules.connections(slot.record, now):
                 continue
             slot.in_flight += 1
             slot.served += 1
-            place = _find_oldest_position(slot.entries) if is_patient else 0
-            entry = slot.entries.pop(place)
+            position = _find_oldest_position(slot.entries) if takes_oldest else 0
+            entry = slot.entries.pop(position)
             slot.next_at = max(slot.next_at, now + self._pace_rules.pace_seconds(slot.record))
-            if slot.has_more and self._needs_more_tasks(slot, entry, place if is_patient else None):
+            if slot.has_more and self._needs_more_tasks(slot, entry, position if takes_oldest else None):
                 self._refill_slots[slot.host_id] = slot
             self._reschedule(slot)
             return slot, entry
         return None
 
     def complete_visit(self, slot: Slot, key: int, record: HostRecord) -> None:
-        """A visit of this host was committed; its task is no longer here."""
+        """Remove the task of a committed visit and update the host."""
         slot.loaded_keys.discard(key)
         slot.in_flight -= 1
         self._used_capacity += window_cost(record) - window_cost(slot.record)
@@ -260,9 +260,9 @@ class Schedule:
         self._reschedule(slot)
 
     def put_back(self, slot: Slot, entry: Entry, at: float) -> None:
-        """A claim was given up: the task is the first of its host again.
+        """Return the task of a released claim to its host.
 
-        A request may have been sent until then of which nothing is written down: a whole pace before the next one.
+        A request may have been sent without being recorded: wait a whole pace before the next one.
         """
         slot.in_flight -= 1
         slot.next_at = max(slot.next_at, at + self._pace_rules.pace_seconds(slot.record))
@@ -270,19 +270,19 @@ class Schedule:
         self._reschedule(slot)
 
     def next_claim_at(self) -> float | None:
-        """When the next turn comes, as far as the window knows."""
+        """When the next host is ready, as far as the window knows."""
         while self._heap and self._heap[0][2].ready_at != self._heap[0][0]:
             heappop(self._heap)
         return self._heap[0][0] if self._heap else None
 
     def evict_hosts(self, now: float) -> None:
-        """Hosts leave that have nothing in hand, rest for a while, or had their share: they wait in the backend.
+        """Remove hosts that have no loaded task, back off for a while, or had their share.
 
-        Whoever has just come in and was not served yet stays.
+        A host that has just been added and was not served yet stays.
         """
         for slot in list(self._slots.values()):
-            is_fresh = not slot.served and slot.host_id in self._refill_slots
-            if slot.in_flight or is_fresh:
+            is_new = not slot.served and slot.host_id in self._refill_slots
+            if slot.in_flight or is_new:
                 continue
             if not slot.entries or slot.next_at > now + MAX_IDLE_SECONDS or slot.served >= self._task_quota(slot):
                 slot.ready_at = None
@@ -291,29 +291,29 @@ class Schedule:
                 del self._slots[slot.host_id]
 
     def _needs_more_tasks(self, slot: Slot, taken: Entry, oldest_position: int | None) -> bool:
-        """Whether the slot needs more tasks. `oldest_position`: where the one was that was taken for its patience."""
+        """Whether the slot needs more tasks. `oldest_position`: index of the claimed task when it was the oldest."""
         half, in_order = self._task_quota(slot) / 2, slot.ordered_count
         if in_order < half:
             return True
         if oldest_position is None:
             return False
-        # The one that waits longest by now may not be in hand; it is if it is the next one of the same level, and if
-        # not too much may have come since that only the backend knows.
+        # The task that now waits longest may not be loaded. It is if it is the next one of the same level, and if not
+        # too many tasks may have come since that only the backend knows.
         is_next_known = oldest_position < in_order and slot.entries[oldest_position].rank == taken.rank
         return not is_next_known or slot.served - slot.served_at_fill >= half
 
     def _task_quota(self, slot: Slot) -> int:
-        return max(self._look_ahead, 2 * self._pace_rules.connections(slot.record, slot.next_at))
+        return max(self._tasks_per_host, 2 * self._pace_rules.connections(slot.record, slot.next_at))
 
     def _unload_excess(self, slot: Slot) -> None:
-        """Of more than twice its share the last ones wait in the backend, besides the first of each level."""
+        """Unload the last tasks beyond twice the quota, except the first of each level."""
         most = 2 * self._task_quota(slot)
         if len(slot.entries) <= most:
             return
         spare = slot.entries[most:]
         del slot.entries[most:]
         for entry in spare:
-            # They are sorted: if its level is in hand at all, then the last one in hand is of it.
+            # Sorted: if its level is loaded at all, the last loaded task has it.
             if entry.rank == slot.entries[-1].rank:
                 slot.loaded_keys.discard(entry.key)
                 slot.mark_unloaded(entry)
@@ -326,7 +326,7 @@ class Schedule:
             self._refill_slots[slot.host_id] = slot
 
     def _reschedule(self, slot: Slot) -> None:
-        """Put the slot where its next turn is."""
+        """Move the slot to the time of its next request."""
         if slot.entries:
             ready_at = slot.next_at
         elif slot.has_more:
@@ -346,13 +346,13 @@ class Schedule:
                 self._prune_heap()
 
     def _prune_heap(self) -> None:
-        """A turn that was moved, or whose host left, may lie a day ahead: it must not be kept until then."""
+        """Remove outdated heap entries: they may be a day ahead and must not be kept until then."""
         self._heap = [one for one in self._heap if one[2].ready_at == one[0]]
         heapify(self._heap)
 
 
 def _count_before(entries: Sequence[tuple[object, ...]], queue_key: QueueKey | tuple[int]) -> int:
-    """How many of them come before a place; a level alone is the place of its beginning."""
+    """How many entries come before a position; a rank alone is the position of its first task."""
     return bisect_left(entries, queue_key)
 
 
@@ -361,6 +361,6 @@ def _next_key(entry: Entry) -> QueueKey:
 
 
 def _find_oldest_position(entries: list[Entry]) -> int:
-    """The place of the one that has been due for longest, of all levels: the first of one of them."""
+    """The index of the task that has been due longest: the first of one of the levels."""
     firsts = {_count_before(entries, (rank,)) for rank in range(RANKS)} - {len(entries)}
-    return min(firsts, key=lambda place: (entries[place].due, place))
+    return min(firsts, key=lambda index: (entries[index].due, index))

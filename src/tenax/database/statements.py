@@ -1,4 +1,4 @@
-"""SQL is SQL: the named statements of a backend, read from the file beside it."""
+"""Loads the named SQL statements of a backend from its `queries.sql`."""
 
 from __future__ import annotations
 

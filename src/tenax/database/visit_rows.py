@@ -1,4 +1,4 @@
-"""What visits change, as rows of the tables: worked out beforehand, so that writing them is a few plain statements."""
+"""The rows that visits write, by table: computed beforehand, so that writing takes a few plain statements."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ from tenax.model import (
 RowValues = tuple[object, ...]
 
 DUPLICATE = "duplicate"
-"""The reason why links of a duplicate are refused, where they are."""
+"""The refusal reason of links on a duplicate, where they are not followed."""
 
 
 class PendingVisit(NamedTuple):
-    """A visit about to be written, with its task as the queue holds it."""
+    """A visit to write, with its task's queue entry."""
 
     visit: Visit
     host_id: int
@@ -48,27 +48,27 @@ class PendingVisit(NamedTuple):
 
 
 class StoredPage(NamedTuple):
-    """A page as it is stored."""
+    """The stored page of a record."""
 
     content_id: int
     is_of_this_round: bool
     kind: str
     version: RowValues
-    """What makes another version of it news."""
+    """The fields that tell versions apart, see `rows.page_version`."""
     content_hash: bytes = b""
     fingerprint: bytes | None = None
-    """None when it was never compared with others."""
+    """None when it was never compared."""
     duplicate_of: int | None = None
-    """The record that it is a duplicate of."""
+    """The record id of its original."""
 
     def is_original(self, page: Page) -> bool:
-        """Whether the page that came again is in the index as it is."""
+        """Whether the fetched page is unchanged and in the duplicate index."""
         is_same = self.fingerprint == page.fingerprint and self.content_hash.hex() == page.content_hash
         return is_same and self.duplicate_of is None
 
 
 class PageToStore(NamedTuple):
-    """A page as it is to be kept."""
+    """A page as it will be stored."""
 
     page: Page
     fingerprint: bytes | None = None
@@ -76,7 +76,7 @@ class PageToStore(NamedTuple):
 
 
 class NewIds(NamedTuple):
-    """Where the numbers of new rows come from."""
+    """Sources of the ids of new rows."""
 
     record: Callable[[], int]
     visit: Callable[[], int]
@@ -84,7 +84,7 @@ class NewIds(NamedTuple):
 
 
 class NewEvent(NamedTuple):
-    """A content that is to be told."""
+    """A stored version of a page that becomes an event."""
 
     content_id: int
     at: float
@@ -92,7 +92,7 @@ class NewEvent(NamedTuple):
 
 
 class Effects:
-    """The rows of some visits, by table, and what they add to the tally."""
+    """The rows of some visits, by table, and their changes of the tally."""
 
     def __init__(self) -> None:
         self.record_ids: list[int] = []
@@ -101,46 +101,46 @@ class Effects:
         self.records_without_page: list[RowValues] = []
         """Records of visits without a page."""
         self.confirmed: list[RowValues] = []
-        """Records of pages that still stand."""
+        """Records of pages that the site confirmed as current."""
         self.pages: list[RowValues] = []
         self.contents: list[RowValues] = []
         self.url_lists: list[RowValues] = []
-        """What is kept of documents that list URLs: which kind, when it came, validators, record."""
+        """Stored sitemaps and feeds: kind, time, validators, record id."""
         self.missing_url_lists: list[RowValues] = []
-        """Records of tasks that are said to be such documents, and were none this time."""
+        """Record ids of tasks where a URL list was expected but not found."""
         self.change_histories: list[RowValues] = []
-        """How pages were seen to change, by record."""
+        """Change histories by record id."""
         self.links: list[RowValues] = []
-        """Where pages lead, by record."""
+        """Packed links by record id."""
         self.cut_offs: list[tuple[int, str, int]] = []
-        """What limits cut off: record, name of the limit, links."""
+        """Links cut off by limits: record id, limit name, count."""
         self.refetched: list[tuple[int, bool]] = []
-        """Records of documents that came again, and whether they are lists: what was cut off of them before is not said
-        any more. The sitemaps of a robots.txt that were cut off stay with the page that it was asked for."""
+        """Record ids of documents that were fetched again, and whether they are lists: their old cut-off counts are
+        removed. Sitemaps of a robots.txt that were cut off stay with the page whose visit fetched it."""
         self.candidates: list[tuple[Candidate, ...]] = []
-        """What each visit offers, if its page is followed."""
+        """The candidates of each visit, empty if the links of its page are not followed."""
         self.link_counts: list[Mapping[str, int]] = []
-        """What it says of links to what is known."""
+        """New in-links of known URLs, per visit."""
         self.duplicates: dict[int, DuplicateMatch] = {}
-        """Which visits, by their place in the group, brought duplicates, and of what."""
+        """The originals of duplicates, by the index of the visit in the group."""
         self.index_removals: list[tuple[int, int]] = []
-        """Keys and records that leave the index of originals."""
+        """Rows (key, record id) to delete from the duplicate index."""
         self.index_additions: list[tuple[int, int]] = []
-        """Those that enter it then."""
+        """Rows to add to it after that."""
         self.events: list[NewEvent] = []
         self.removed_from_queue: list[tuple[int, int, int, int]] = []
-        """Places in the queue that tasks leave: host, rank, due time and key."""
+        """Queue rows to delete: host, rank, due time and key."""
         self.rescheduled: list[RowValues] = []
-        """Places whose tasks wait again, and what is different then."""
+        """Queue rows to change, with their new values."""
         self.arrivals: list[tuple[int, Entry]] = []
-        """Tasks that wait again, by host."""
+        """Rescheduled tasks, by host."""
         self.hosts: dict[int, HostRecord] = {}
         """The newest record of each host."""
         self.tally: Counter[str] = Counter()
 
 
 def known_record_ids(visits: Sequence[PendingVisit]) -> list[int]:
-    """The records whose stored pages matter: of pages that came again or were found to stand."""
+    """Record ids whose stored pages are needed: those fetched again or confirmed."""
     return [
         one.entry.record_id
         for one in visits
@@ -151,7 +151,7 @@ def known_record_ids(visits: Sequence[PendingVisit]) -> list[int]:
 def build_duplicate_keys(
     visits: Sequence[PendingVisit], stored: Mapping[int, StoredPage], similarity: Similarity | None
 ) -> list[DuplicateKeys | None]:
-    """What the pages are compared by; None for visits without one, and for originals that came again as they were."""
+    """The duplicate keys of each page; None for visits without a page and for unchanged originals."""
     if similarity is None:
         return []
     found: list[DuplicateKeys | None] = []
@@ -167,7 +167,7 @@ def build_duplicate_keys(
 def compute_effects(
     visits: Sequence[PendingVisit], stored: Mapping[int, StoredPage], new_ids: NewIds, duplicates: DuplicateSearch
 ) -> Effects:
-    """Of visits in the order they ended; `stored` are the pages of the records to look up."""
+    """The effects of visits in the order they ended; `stored` holds the pages of `known_record_ids`."""
     found = Effects()
     for number, one in enumerate(visits):
         record_id = one.entry.record_id or new_ids.record()
@@ -186,7 +186,7 @@ def compute_effects(
 def _prepare_page(
     number: int, visit: Visit, record_id: int, stored: StoredPage | None, duplicates: DuplicateSearch, effects: Effects
 ) -> PageToStore | None:
-    """The page as it is kept, compared with those before; its places in the index change with it."""
+    """The page to store, compared with earlier ones; adds the changes of the duplicate index."""
     page = visit.page
     if page is None:
         return None
@@ -208,7 +208,7 @@ def _prepare_page(
 
 
 def _drop_duplicate_links(visit: Visit, kept: PageToStore | None, rules: DuplicatesConfig | None) -> Visit:
-    """The visit without its links, where those of duplicates are not followed."""
+    """The visit without its links, if the links of duplicates are not followed."""
     if kept is None or kept.duplicate is None or rules is None or rules.follow or not visit.candidates:
         return visit
     return msgspec.structs.replace(
@@ -219,14 +219,14 @@ def _drop_duplicate_links(visit: Visit, kept: PageToStore | None, rules: Duplica
 def mark_duplicates(
     admissions: Sequence[Admission], effects: Effects, visits: Sequence[PendingVisit]
 ) -> list[Admission]:
-    """What became of the offers of some visits, with what their pages are duplicates of."""
-    told = list(admissions)
+    """The admissions of some visits, with the originals of their pages."""
+    marked = list(admissions)
     for number, match in effects.duplicates.items():
-        is_taken = len(effects.candidates[number]) == len(visits[number].visit.candidates)
-        told[number] = msgspec.structs.replace(
-            told[number], duplicate_of=match.url, similarity=match.similarity, are_candidates_known=is_taken
+        is_accepted = len(effects.candidates[number]) == len(visits[number].visit.candidates)
+        marked[number] = msgspec.structs.replace(
+            marked[number], duplicate_of=match.url, similarity=match.similarity, are_candidates_accepted=is_accepted
         )
-    return told
+    return marked
 
 
 def _add_visit_rows(
@@ -245,10 +245,10 @@ def _add_visit_rows(
         effects.pages.append(_page_row(one, kept, record_id, number, stored.content_id))
     elif kept is not None:
         content_id = new_ids.content()
-        told = msgspec.structs.replace(kept.page, fingerprint=b"") if kept.page.fingerprint else kept.page
-        effects.contents.append((content_id, visit.finished_at, *encode_content(told)))
+        published = msgspec.structs.replace(kept.page, fingerprint=b"") if kept.page.fingerprint else kept.page
+        effects.contents.append((content_id, visit.finished_at, *encode_content(published)))
         effects.pages.append(_page_row(one, kept, record_id, number, content_id))
-        effects.events.append(NewEvent(content_id, visit.finished_at, told))
+        effects.events.append(NewEvent(content_id, visit.finished_at, published))
     elif rows.is_confirmed(visit.outcome) and (stored is not None or _is_url_list(one.entry.stored_copy)):
         effects.confirmed.append(_confirmed_row(visit, record_id, number))
     else:
@@ -275,15 +275,15 @@ def _is_url_list(stored_copy: StoredCopy | None) -> bool:
 
 
 def _is_changed(kept: PageToStore, stored: StoredPage) -> bool:
-    twin = kept.duplicate.record_id if kept.duplicate is not None else None
-    return stored.version != rows.page_version(kept.page) or stored.duplicate_of != twin
+    original = kept.duplicate.record_id if kept.duplicate is not None else None
+    return stored.version != rows.page_version(kept.page) or stored.duplicate_of != original
 
 
 def _update_queue(one: PendingVisit, record_id: int, effects: Effects) -> None:
-    """A task that is planned again stays in the queue with another time; the others leave it."""
-    place, plan = (one.host_id, *one.entry[:3]), one.visit.plan
+    """A rescheduled task stays in the queue with another time; others leave it."""
+    position, plan = (one.host_id, *one.entry[:3]), one.visit.plan
     if not isinstance(plan, Reschedule):
-        effects.removed_from_queue.append(place)
+        effects.removed_from_queue.append(position)
         effects.tally["waiting"] -= 1
         return
     entry = one.entry._replace(
@@ -292,7 +292,7 @@ def _update_queue(one: PendingVisit, record_id: int, effects: Effects) -> None:
         record_id=record_id,
         hint=rows.plan_hint(plan, one.entry.hint),
     )
-    effects.rescheduled.append((*place, entry.due, entry.attempt, record_id, entry.hint))
+    effects.rescheduled.append((*position, entry.due, entry.attempt, record_id, entry.hint))
     effects.arrivals.append((one.host_id, entry))
 
 
@@ -307,10 +307,10 @@ def _common_columns(one: PendingVisit, record_id: int) -> RowValues:
 
 def _record_row(one: PendingVisit, record_id: int, number: int) -> RowValues:
     visit = one.visit
-    trouble = visit.plan.cause if isinstance(visit.plan, (DeadLetter, Park)) else rows.visit_error(visit)
+    error = visit.plan.cause if isinstance(visit.plan, (DeadLetter, Park)) else rows.visit_error(visit)
     failed = rows.url_status(visit.outcome) in ("failed", "rejected")
     return (
-        *_common_columns(one, record_id), int(failed), trouble, _attempt_count(visit), _duration_ms(visit), number,
+        *_common_columns(one, record_id), int(failed), error, _attempt_count(visit), _duration_ms(visit), number,
         one.entry.chain, milliseconds(visit.finished_at) if rows.is_page_requested(visit.outcome) else None,
         rows.stale_reason(visit.outcome) if one.entry.record_id is not None else None,
         visit.fetch.validation or None, rows.rejection_reason(visit.outcome),
@@ -334,7 +334,8 @@ def _page_row(one: PendingVisit, kept: PageToStore, record_id: int, number: int,
         page.kind, page.charset, page.charset_source, page.links_count, milliseconds(page.fetched_at),
         page.status, page.etag, page.last_modified,
         page.headline, rows.encode_authors(page.authors), page.published, page.words,
-        match.record_id if match is not None else None, match.similarity if match is not None else None, kept.fingerprint,
+        match.record_id if match is not None else None, match.similarity if match is not None else None,
+        kept.fingerprint,
         visit.fetch.validation or None, rows.canonical_key(page),
     )  # fmt: skip
 
@@ -379,7 +380,7 @@ def _duration_ms(visit: Visit) -> int:
 
 
 def iter_change_notices(visits: Iterable[PendingVisit]) -> Iterator[tuple[PendingVisit, ChangeNotice]]:
-    """What visits tell of pages of their own hosts: those are in the same hands."""
+    """The change notices that visits found about pages of their own host; others are not trusted."""
     for one in visits:
         for change_notice in one.visit.change_notices:
             if change_notice.origin == one.visit.host.origin:

@@ -1,22 +1,22 @@
-"""Hosts: what we know about one scheme, name and port, and when it has its next turn.
+"""Hosts: the state of one scheme, name and port, and when it may be requested next.
 
-A `HostRecord` is the whole memory of a host: its robots.txt, its pace, its rest, its count of pages and failures.
-It lives in the database; while visits are in flight the newest copy is here.
+A `HostRecord` is the whole state of a host: its robots.txt, pace, backoff, counts of pages and failures. The database
+stores it; while visits are in flight the newest copy is here.
 
-What this room promises:
+Promises:
 
-- **One at a time, at its pace.** `next_at` in the record is the start of the host's next turn. It is counted from the
-  moment the last answer began to arrive, so the gap the server sees is never shorter than the pace.
-- **A rest is a time, not a sleep.** A 429, an outage or an unreachable robots.txt moves `next_at` forward and says why
-  in `resting_why`. Nobody waits in a slot; the database simply does not hand the host out before then.
-- **A rest is never shortened.** A late answer of an earlier request does not wake a host that was told to rest.
-- **One turn for all crawls of a machine.** Each crawl knows its own visits only; a `RateLimiter` is asked before every
-  request and knows those of the others, and what a host asked of one of them: to stay away (429, Retry-After), or to
-  come less often. Killing a crawl frees what it held after `busy_seconds` at the latest.
-- **robots.txt by RFC 9309.** Rules are rules, 4xx means there are none, no answer means hands off.
+- **One request at a time, at its pace.** `next_at` in the record is the earliest start of the next request. It is
+  counted from the arrival of the last answer, so the gap that the server sees is never shorter than the pace.
+- **A backoff is a time, not a sleep.** A 429, an outage or an unreachable robots.txt moves `next_at` forward and gives
+  the reason in `backoff_reason`. Nothing waits in a slot; the database does not serve the host before then.
+- **A backoff is never shortened**, for example by a late answer of an earlier request.
+- **One rate limit for all crawls of a machine.** A `RateLimiter` is asked before every request. It knows the requests
+  of other crawls, and their hosts' demands: to stay away (429, Retry-After), or to come less often. The permits of a
+  killed crawl expire after `busy_seconds` at the latest.
+- **robots.txt by RFC 9309.** Rules are obeyed, 4xx means there are none, no answer means no requests.
 
-`robots` and `rules` are pure; `memory` holds the records of the hosts that are active now; `machine` shares turns with
-the other processes of this user, `local_turns` within this one.
+`robots` and `rules` are pure; `records` keeps the records of active hosts in memory; `limiter.machine` shares the rate
+limit with the other processes of this user, `limiter.process` limits this process alone.
 """
 
 from __future__ import annotations
@@ -28,67 +28,67 @@ from tenax.model import HostRecord, Value
 
 
 class Hosts(Protocol):
-    """The records of the hosts now being visited, shared by all visits in flight."""
+    """The records of the hosts being visited, shared by all visits in flight."""
 
     async def acquire(self, record: HostRecord) -> HostRecord:
-        """A visit begins: the newer of this record, from its claim, and ours. Each `acquire` needs one `release`."""
+        """Begin a visit: the newer of this record, from its claim, and ours. Each `acquire` needs one `release`."""
 
     def get(self, origin: str) -> HostRecord | None:
-        """What this process holds of the host; None when no visit is in flight and it was not seen lately."""
+        """The record in memory; None when no visit is in flight and the host was not seen recently."""
 
     async def update(self, origin: str, fallback: HostRecord, rule: Callable[[HostRecord], HostRecord]) -> HostRecord:
-        """From now on we know of the host what the rule makes of what is known; that, or `fallback`, is handed to it.
+        """Replace the record by the rule's result; the rule gets the current record, or `fallback`.
 
-        Where others share the records, the rule is asked again when one of them was faster.
+        Where records are shared, the rule is called again when another worker was faster.
         """
 
     def release(self, origin: str) -> None:
-        """A visit is committed: the database holds what it learned, and the record may be dropped here."""
+        """End a committed visit: its result is in the database, and the record may be dropped here."""
 
 
 class Permit(Value, frozen=True):
-    """The right to send one request to a host or an address, at the pace it is owed."""
+    """The right to send one request to a host or an address, at its pace."""
 
     key: str
-    """Whose turn it is: `host http://a.example`, `address 93.184.216.34`."""
+    """What is limited: `host http://a.example`, `address 93.184.216.34`."""
     pace_seconds: float
-    """Least time before the next one; 0: nobody waits for anybody, and the turn is not kept at all."""
+    """Minimum time before the next request; 0: no limit, and nothing is recorded."""
     busy_seconds: float = 0.0
-    """How long it is held at most while the request is in flight; 0: requests may overlap, only their starts are
+    """How long the permit lasts at most while the request is in flight; 0: requests may overlap, only their starts are
     a pace apart."""
 
 
 def host_key(origin: str) -> str:
-    """Whose turn it is to ask this host."""
+    """The permit key of a host."""
     return f"host {origin}"
 
 
 class RateLimiter(Protocol):
-    """Whose turn it is at a host or an address, whoever asks. No call waits for anything."""
+    """Decides who may send a request to a host or an address. No call waits."""
 
     def acquire(self, permits: Sequence[Permit], now: float) -> float:
-        """All of these turns at once, or none: `now` when they were taken, else the earliest time to try again.
+        """Take all of these permits or none: returns `now` when they were taken, else the earliest time to try again.
 
-        That is a guess while a request of another is in flight: it may be answered sooner than it must.
+        That time is a guess while another request is in flight: it may be answered sooner.
         """
 
     def release(self, permits: Sequence[Permit], answered_at: float) -> None:
-        """The request is answered: the next may start a pace after that."""
+        """The request was answered: the next may start a pace later."""
 
     def release_all(self, released: Sequence[tuple[Permit, float]]) -> None:
         """The same for many requests, each with the time of its answer."""
 
     def back_off(self, key: str, until: float, now: float, pace_seconds: float = 0.0) -> None:
-        """A host asked this of us: nobody takes its turn before `until`, whatever ends meanwhile.
+        """Block a host until this time, on its demand, even if requests end meanwhile.
 
-        From then on, and for some minutes more, other crawls keep this pace where theirs is faster; ours we know.
+        Until some minutes later, other crawls keep this pace if theirs is faster.
         """
 
     def close(self) -> None: ...
 
 
 class AsyncRateLimiter(Protocol):
-    """The same of whom we must ask, and wait for the answer: turns may be kept on another machine."""
+    """A `RateLimiter` that may be on another machine, so calls wait for its answer."""
 
     async def acquire(self, permits: Sequence[Permit], now: float) -> float: ...
 

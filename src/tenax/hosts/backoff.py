@@ -1,4 +1,4 @@
-"""A host's rest: a time before which nobody asks it for anything, and the reason in words."""
+"""Backoff of a host: a time before which it is not requested, and the reason."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from tenax.config import FetchConfig
 from tenax.model import Failed, FailureKind, HostRecord, Outcome
 
 MAX_REASON_CHARS = 200
-"""A reason may quote the other side; the record must not grow with it."""
+"""Limit on the reason, which may quote the server."""
 
 
 def is_backing_off(record: HostRecord, now: float) -> bool:
-    """Whether it rests for more than its pace. What arrives meanwhile was asked for before the rest began."""
+    """Whether it waits for more than its pace. Answers that arrive meanwhile were requested before."""
     return record.next_at > now and bool(record.backoff_reason)
 
 
 def is_unknown_host(outcome: Outcome) -> bool:
-    """Its name does not exist: that is the URL's own failure. There is no host to leave alone, or to ask at a pace."""
+    """Its name does not exist: a failure of the URL. There is no host to back off from or to pace."""
     return isinstance(outcome, Failed) and outcome.kind is FailureKind.DNS and not outcome.is_site_wide
 
 
 def start_backoff(record: HostRecord, until: float, why: str) -> HostRecord:
-    """The record with this rest, unless it rests that long already: a rest is never shortened."""
+    """Back off until this time, unless it does so for longer already: a backoff is never shortened."""
     if until <= record.next_at:
         return record
     return msgspec.structs.replace(record, next_at=until, backoff_reason=why[:MAX_REASON_CHARS])
 
 
 def retry_delay_seconds(attempt: int, fetch: FetchConfig, jitter: float) -> float:
-    """Doubling from the base up to the most, and a random share more, so that retries do not come in step."""
+    """Doubles from the base up to the maximum, plus jitter, so that retries do not coincide."""
     wait = min(fetch.retry_base_seconds * 2.0 ** min(attempt, 30), fetch.retry_max_seconds)
     return wait * (1 + fetch.retry_jitter * jitter)
 

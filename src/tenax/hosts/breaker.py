@@ -1,9 +1,9 @@
-"""The breaker: a host that fails time after time is down; it rests, and one probe at a time asks whether it is back.
+"""Circuit breaker: a host that fails repeatedly is down; it backs off, and single probes check whether it is back.
 
-closed     five failures in a row            →  open
-open       rest over, the probe failed       →  open, for a longer rest
-           rest over, the probe passed       →  closed; half_open when more probes are asked for
-half_open  the next probe passed, or failed  →  as from open
+closed     five failures in a row              →  open
+open       backoff over, the probe failed      →  open, with a longer backoff
+           backoff over, the probe passed      →  closed; half_open when more probes are required
+half_open  the next probe passed, or failed    →  as from open
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tenax.config import HostsConfig, SiteConfig
 from tenax.hosts.backoff import allowed_retry_after, retry_delay_seconds, start_backoff
 from tenax.model import Deferred, Failed, FailureKind, HostRecord, Outcome, Refused
 
-# One of these may be the page's own fault; a row of them is the host's.
+# One of these may be caused by the page; several in a row are caused by the host.
 _AMBIGUOUS_FAILURES = frozenset(
     {
         FailureKind.SERVER_ERROR,
@@ -24,28 +24,28 @@ _AMBIGUOUS_FAILURES = frozenset(
         FailureKind.RESET,
     }
 )
-# These say nothing about whether the host is up: we broke, or there is no such host.
+# These say nothing about the host: an internal error, or there is no such host.
 _IGNORED_FAILURES = frozenset({FailureKind.INTERNAL, FailureKind.DNS})
 JITTER = 0.1
-"""Hosts that went down together are not probed in step: a rest is up to this share longer, within the longest."""
+"""A backoff is up to this share longer, within the maximum: hosts that failed together are not probed together."""
 
 
 def should_probe(record: HostRecord) -> bool:
-    """The next request, once its rest is over, must be a probe."""
+    """Whether the next request, after the backoff, must be a probe."""
     return record.breaker != "closed"
 
 
 def is_host_failure(outcome: Outcome) -> bool:
-    """The host's own trouble, as far as we can tell. A 429 is not: whoever can say that is up."""
+    """Whether the failure is caused by the host, as far as known. A 429 is not: the host is up."""
     if not isinstance(outcome, Failed) or outcome.kind in (FailureKind.INTERNAL, FailureKind.RATE_LIMITED):
         return False
     return outcome.is_site_wide or outcome.kind in _AMBIGUOUS_FAILURES
 
 
 def attribute_failure(failed: Failed, record: HostRecord) -> Failed:
-    """A connection that breaks while the host answers otherwise is the failure of the URL: it spends an attempt.
+    """A reset connection of a host that otherwise answers is a failure of the URL: it spends an attempt.
 
-    `record` is the host as it was known before. A row of them counts towards an outage all the same.
+    `record` is the host before the failure. Several in a row still count towards an outage.
     """
     is_well = record.page_count > 0 and not record.failures_in_a_row and not should_probe(record)
     is_own = failed.kind is FailureKind.RESET and failed.is_site_wide and is_well
@@ -55,24 +55,24 @@ def attribute_failure(failed: Failed, record: HostRecord) -> Failed:
 def apply_breaker(
     record: HostRecord, outcome: Outcome, now: float, site: SiteConfig, jitter: float, is_late: bool
 ) -> HostRecord:
-    """Trouble counts until the breaker opens; any answer starts the count again.
+    """Failures count until the breaker opens; any answer resets the count.
 
-    `is_late`: the answer came during a rest, so it was asked for before that. It opens no breaker a second time, and
-    closes none: the probe decides.
+    `is_late`: the answer came during a backoff, so it was requested before. It neither opens nor closes the breaker:
+    the probe decides.
     """
     if isinstance(outcome, Failed) and is_host_failure(outcome):
         return _count_failure(record, outcome, now, site, jitter, is_late)
     if isinstance(outcome, (Deferred, Refused)) or (isinstance(outcome, Failed) and outcome.kind in _IGNORED_FAILURES):
         return record
     if should_probe(record) and not is_late:
-        return _pass_probe(record, site.hosts)  # a page is worth a probe
+        return _pass_probe(record, site.hosts)  # a page counts as a probe
     return msgspec.structs.replace(record, failures_in_a_row=0) if record.failures_in_a_row else record
 
 
 def apply_breaker_probe(
     record: HostRecord, is_up: bool, why: str, now: float, site: SiteConfig, jitter: float
 ) -> HostRecord:
-    """The record after the host's root was asked for. How soon the next request may start, its pace says."""
+    """The record after a probe of the host's root. The pace decides when the next request may start."""
     if is_up:
         return _pass_probe(record, site.hosts)
     return _open_breaker(_increment_failures(record), why, 0.0, now, site.hosts, jitter)
@@ -101,13 +101,13 @@ def _increment_failures(record: HostRecord) -> HostRecord:
 def _open_breaker(
     record: HostRecord, why: str, retry_after: float, now: float, hosts: HostsConfig, jitter: float
 ) -> HostRecord:
-    """Each time it opens without having been closed, the rest is longer."""
-    again = record.breaker_backoff_seconds * hosts.breaker_factor if should_probe(record) else 0.0
-    rest = min(max(again, hosts.breaker_first_seconds), hosts.breaker_max_seconds)
-    record = msgspec.structs.replace(record, breaker="open", breaker_backoff_seconds=rest, probes_passed=0)
-    spread = min(rest * (1 + JITTER * jitter), hosts.breaker_max_seconds)
+    """Each time it opens without closing in between, the backoff is longer."""
+    longer = record.breaker_backoff_seconds * hosts.breaker_factor if should_probe(record) else 0.0
+    backoff = min(max(longer, hosts.breaker_first_seconds), hosts.breaker_max_seconds)
+    record = msgspec.structs.replace(record, breaker="open", breaker_backoff_seconds=backoff, probes_passed=0)
+    seconds = min(backoff * (1 + JITTER * jitter), hosts.breaker_max_seconds)
     return start_backoff(
-        record, now + max(spread, retry_after), f"down: {record.failures_in_a_row} failures in a row, last: {why}"
+        record, now + max(seconds, retry_after), f"down: {record.failures_in_a_row} failures in a row, last: {why}"
     )
 
 

@@ -1,4 +1,4 @@
-"""The retry budget: so many failures within a few minutes, of whatever kind, and the host is left alone for a while."""
+"""Retry budget: after a number of failures of any kind within a few minutes, the host backs off."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tenax.config import HostsConfig
 from tenax.hosts.backoff import format_seconds, is_unknown_host, start_backoff
 from tenax.model import Failed, FailureKind, HostRecord, Outcome
 
-# The host is well: it answered, and the answer is final. Or the failure is our own.
+# The host works: it answered, and the answer is final. Or the failure is internal.
 _FREE_FAILURES = frozenset(
     {
         FailureKind.NOT_FOUND,
@@ -23,7 +23,7 @@ _FREE_FAILURES = frozenset(
 
 
 def apply_retry_budget(record: HostRecord, outcome: Outcome, now: float, hosts: HostsConfig) -> HostRecord:
-    """A failure uses up a part of the budget; only time gives it back."""
+    """A failure uses part of the budget; only time restores it."""
     if not isinstance(outcome, Failed) or outcome.kind in _FREE_FAILURES or is_unknown_host(outcome):
         return record
     window = sorted([at for at in record.recent_failures if at > now - hosts.budget_window_seconds] + [now])

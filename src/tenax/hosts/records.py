@@ -1,4 +1,4 @@
-"""Host records of the active hosts, in the memory of this process."""
+"""Records of the active hosts, in memory."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ MAX_ROBOTS_CHARS = 16 * 1024 * 1024
 
 
 class MemoryHosts:
-    """Keeps every host with a visit in flight, and besides them the hosts seen last.
+    """Keeps every host with a visit in flight, and the hosts seen last.
 
-    Of those, so many, and so many characters of their robots.txts: one may have half a million.
+    The latter are limited in number and in total robots.txt size: one may have half a million characters.
     """
 
     def __init__(self, capacity: int = MAX_IDLE_HOSTS, robots_chars: int = MAX_ROBOTS_CHARS) -> None:
@@ -22,13 +22,13 @@ class MemoryHosts:
         self._robots_chars = robots_chars
         self._in_flight: Counter[str] = Counter()
         self._busy: dict[str, HostRecord] = {}
-        self._idle: OrderedDict[str, HostRecord] = OrderedDict()  # in the order they were last released
+        self._idle: OrderedDict[str, HostRecord] = OrderedDict()  # in order of release
         self._idle_chars = 0
 
     def acquire(self, record: HostRecord) -> HostRecord:
         origin = record.origin
         known = self._busy.get(origin) or self._remove_idle(origin)
-        # `next_at` only ever grows, so the later one was written last. On a tie ours may hold a fresher robots.txt.
+        # `next_at` only grows, so the later one is newer. On a tie ours may have a newer robots.txt.
         newest = record if known is None or record.next_at > known.next_at else known
         self._in_flight[origin] += 1
         self._busy[origin] = newest
@@ -52,11 +52,11 @@ class MemoryHosts:
                 self._add_idle(record)
 
     def is_busy(self, origin: str) -> bool:
-        """Whether a visit of it is in flight."""
+        """Whether a visit of this host is in flight."""
         return origin in self._busy
 
     def records(self) -> Iterator[HostRecord]:
-        """Every record held, in no order."""
+        """All records, unordered."""
         yield from self._busy.values()
         yield from self._idle.values()
 
@@ -78,7 +78,7 @@ class MemoryHosts:
 
 
 class UnsharedHosts:
-    """`Hosts` of a process that shares them with nobody."""
+    """`Hosts` of one process, not shared."""
 
     def __init__(self, local_hosts: MemoryHosts) -> None:
         self._local_hosts = local_hosts

@@ -1,7 +1,7 @@
-"""robots.txt by RFC 9309: how an answer is read, how long it holds, and what it allows us.
+"""robots.txt by RFC 9309: how an answer is parsed, how long it is valid, and what it allows.
 
-`protego` matches the rules (longest match in octets, a tie allows, `*` and `$`). It was held against the RFC's text;
-`_normalize_rules` repairs, before it parses, what it reads differently. Long files have an index of their rules.
+`protego` matches the rules (longest match in octets, a tie allows, `*` and `$`). `_normalize_rules` rewrites beforehand
+what it parses differently from the RFC. Long files get an index of their rules.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tenax.model import RobotsCopy, RobotsVerdict, Value
 
 PRODUCT_TOKEN = "tenax"
 OUR_NAMES = frozenset({PRODUCT_TOKEN})
-"""Those that a robots.txt may mean us by when no other User-Agent is sent; see `product_token`."""
+"""Names that address us in a robots.txt when no other User-Agent is sent; see `product_token`."""
 MAX_ROBOTS_BYTES = 500 * 1024
 """RFC 9309, 2.5: at least this much of a file counts; here, exactly this much."""
 MAX_ROBOTS_REDIRECTS = 5
@@ -29,10 +29,10 @@ MAX_ROBOTS_REDIRECTS = 5
 _MAX_LINE_CHARS = 16 * 1024
 _MAX_UNINDEXED_RULES = 100
 _MAX_UNINDEXED_WILDCARDS = 1_000
-"""A file with no more than this is walked through by protego, which takes microseconds."""
+"""Files up to this size are matched by protego, which takes microseconds."""
 
 _LINE_ENDS = re.compile(r"\r\n|\r|\n")
-# What Python's splitlines() would also split at, and bytes that were not UTF-8.
+# Characters that Python's splitlines() also splits at, and bytes that were not UTF-8.
 _UNSAFE_CHARS = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029\udc80-\udcff]")
 _FIELD = re.compile(
     r"\s*(?:(?P<agent>user[- ]?agent)|sitemaps?|site-map|crawl[- ]delay|(?P<allow>allow)"
@@ -46,27 +46,27 @@ _BROWSER_NAMES = frozenset({
     "applewebkit", "chrome", "chromium", "crios", "edg", "edge", "firefox", "fxios", "gecko", "headlesschrome", "khtml",
     "like", "mobile", "mozilla", "msie", "opera", "opr", "presto", "safari", "trident", "version",
 })  # fmt: skip
-"""Products that a browser names; a crawler that looks like one names itself besides them."""
+"""Products in the User-Agent of browsers; a crawler that looks like one adds its own."""
 
 
 class RobotsAnswer(Value, frozen=True):
-    """What came back for /robots.txt, after its redirects."""
+    """The answer to /robots.txt, after redirects."""
 
     status: int
     body: bytes = b""
     content_type: str = ""
     retry_after_seconds: float | None = None
-    """For a 429 or 503: what the host asked for, already capped."""
+    """For a 429 or 503: the host's Retry-After, already capped."""
 
 
 class RobotsUnreachable(Value, frozen=True):
-    """Nothing usable came back: network trouble, a bomb, a forbidden address."""
+    """No usable answer: a network error, a decompression bomb, a forbidden address."""
 
     why: str
 
 
 class RobotsRedirectFailed(Value, frozen=True):
-    """More redirects than we follow, or one that leads nowhere."""
+    """Too many redirects, or one without a target."""
 
     status: int
 
@@ -77,7 +77,7 @@ RobotsResult = RobotsAnswer | RobotsUnreachable | RobotsRedirectFailed
 def make_robots_copy(
     result: RobotsResult, previous: RobotsCopy | None, politeness: PolitenessConfig, now: float
 ) -> RobotsCopy:
-    """What to remember of the answer. When there is none, the last good copy serves while it is young enough."""
+    """The copy to store. Without an answer, the last good copy is used while it is young enough."""
     fresh_until = now + politeness.robots_ttl_seconds
     match result:
         case RobotsRedirectFailed(status):
@@ -110,7 +110,7 @@ def _unreachable_copy(
             why = f"{why}: using the last good copy"
             return msgspec.structs.replace(previous, expires_at=retry_at, http_status=status, why=why)
     elif previous is not None:
-        # Each refusal in a row doubles the wait.
+        # Each failure in a row doubles the wait.
         waited = previous.expires_at - previous.fetched_at
         retry_at = max(retry_at, now + min(2 * waited, politeness.robots_max_retry_seconds))
     if politeness.robots_on_unreachable == "allow":
@@ -119,19 +119,19 @@ def _unreachable_copy(
 
 
 def decode_robots(body: bytes) -> str:
-    """The first 500 KiB as text that any store can hold; bytes that are not UTF-8 become `%XX`."""
+    """The first 500 KiB as text that any database can store; bytes that are not UTF-8 become `%XX`."""
     body = _first_lines(body)
     if body.startswith((b"\xff\xfe", b"\xfe\xff")):
         text = body.decode("utf-16", "replace")
     else:
         text = body.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
-    text = text.replace("\0", "")  # what is left of UTF-16 without a mark reads as ASCII
+    text = text.replace("\0", "")  # UTF-16 without a byte order mark becomes ASCII
     text = _UNSAFE_CHARS.sub(_percent_encode, text)
     return _first_lines(text.encode()).decode()
 
 
 def _first_lines(body: bytes) -> bytes:
-    """What counts, without a last line cut in the middle: half a rule is another rule."""
+    """The part that counts, without an incomplete last line: half a rule is another rule."""
     if len(body) <= MAX_ROBOTS_BYTES:
         return body
     head = body[:MAX_ROBOTS_BYTES]
@@ -146,17 +146,17 @@ def _is_html(answer: RobotsAnswer) -> bool:
     start = answer.body[:1024].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     if start.startswith((b"<!doctype", b"<html", b"<head", b"<body", b"<?xml", b"<!--")):
         return True
-    # Some hosts label a real robots.txt text/html, so the label alone is not enough.
+    # Some hosts send a real robots.txt as text/html, so the type alone is not enough.
     return "html" in answer.content_type.lower() and start.startswith(b"<")
 
 
-# ---- what it allows ---------------------------------------------------------------------------------------
+# ---- rules ------------------------------------------------------------------------------------------------
 
 
 def product_token(user_agent: str) -> str:
-    """The name that a site sees in this User-Agent and may use in its robots.txt, in lower case; empty: it has none.
+    """The product name in this User-Agent that a robots.txt may address, in lower case; empty when there is none.
 
-    The first product (`FooBot/1.0 (+url)`). Behind `Mozilla/5.0`, the first name after `compatible;` in a comment, or
+    The first product (`FooBot/1.0 (+url)`). After `Mozilla/5.0`, the first name after `compatible;` in a comment, or
     else the first product that is not a browser's. A browser's own User-Agent is `mozilla`.
     """
     words = map(_NAME.match, _COMMENT.sub(" ", user_agent).split())
@@ -176,12 +176,12 @@ def _compatible_names(comment: str) -> list[str]:
 
 
 def _normalize_rules(text: str, names: frozenset[str]) -> tuple[str, bool]:
-    """The same rules, spelled so that protego reads them as RFC 9309 does; and whether any Allow is among them.
+    """The same rules, rewritten so that protego parses them by RFC 9309; and whether there is any Allow.
 
     - Lines end at CR, LF or CRLF only.
-    - A User-agent line names a whole product token: `Tenax/2.0` is us, `Ten` is not (protego takes any beginning).
-      Groups for any of our names hold together.
-    - Records the RFC does not know must not end a group, so they are left out. Crawl-delay stays: we obey it.
+    - A User-agent line names a whole product token: `Tenax/2.0` matches us, `Ten` does not (protego accepts a prefix).
+      Groups for any of our names are merged.
+    - Records unknown to the RFC must not end a group, so they are removed. Crawl-delay is kept: we obey it.
     """
     lines = []
     has_allow = False
@@ -200,13 +200,13 @@ def _normalize_rules(text: str, names: frozenset[str]) -> tuple[str, bool]:
 def _normalize_agent(value: str, names: frozenset[str]) -> str:
     if value == "*" or value[:2] in ("* ", "*\t"):
         return "*"
-    # RFC 9309 knows letters, `_` and `-`; some names have digits all the same.
+    # RFC 9309 allows letters, `_` and `-`; some names have digits, too.
     found = (pattern.match(value) for pattern in (_TOKEN, _NAME))
     return PRODUCT_TOKEN if any(one is not None and one[0].lower() in names for one in found) else "another"
 
 
 class Robots:
-    """The rules of one robots.txt for us, by whichever of our names."""
+    """The rules of one robots.txt that apply to any of our names."""
 
     def __init__(self, text: str, names: frozenset[str] = OUR_NAMES) -> None:
         prepared, self._has_allow = _normalize_rules(text, names)
@@ -214,8 +214,8 @@ class Robots:
         self._index = _build_index(self._rules)
 
     def __del__(self) -> None:
-        # The parts of a parser refer to each other. Left alone they would stay until the next full collection, which a
-        # crawl has once in many hours: by then they are the rules of half the web.
+        # The parser contains reference cycles, which the next full garbage collection would free: in a crawl once in
+        # many hours, with the rules of very many hosts by then.
         vars(self._rules).clear()
 
     def can_fetch(self, url: str) -> bool:
@@ -225,17 +225,17 @@ class Robots:
         return is_robots or self._index.is_allowed(_quote_path(url))
 
     def crawl_delay(self, max_seconds: float) -> float | None:
-        """Seconds between requests, shortened to `max_seconds`; None when not asked for, or not a number."""
+        """Seconds between requests, at most `max_seconds`; None when absent or not a number."""
         delay = self._rules.crawl_delay(PRODUCT_TOKEN)
         return None if delay is None else min(float(delay), max_seconds)
 
     def is_all_disallowed(self) -> bool:
-        """True when no path at all is open to us. A file with Allow lines is taken to open something."""
+        """Whether no path is allowed. A file with Allow lines is assumed to allow something."""
         return not self._has_allow and not self.can_fetch("/") and not self.can_fetch("/any/other/path")
 
 
 def _build_index(rules: Protego) -> RuleIndex | None:
-    """Of a long file, with what protego has made of it: patterns spelled like URLs, those that win first."""
+    """The index of a long file, from protego's parsed patterns: quoted like URLs, those with precedence first."""
     ours = rules._get_matching_rule_set(PRODUCT_TOKEN)
     if ours is None:
         return None
@@ -249,7 +249,7 @@ def _build_index(rules: Protego) -> RuleIndex | None:
 
 
 class _DisallowAll(Robots):
-    """Unreachable: complete disallow (RFC 9309, 2.3.1.4). That is no rule of the host, so it closes nothing."""
+    """Unreachable: complete disallow (RFC 9309, 2.3.1.4). Not a rule of the host, so `is_all_disallowed` is false."""
 
     def __init__(self) -> None:
         super().__init__("")
@@ -264,11 +264,11 @@ class _DisallowAll(Robots):
 _NO_RULES = Robots("")
 _DISALLOW_ALL = _DisallowAll()
 _CACHE_CHARS = 4 * 1024 * 1024
-"""Of the files whose rules are kept parsed. Parsed, a file takes ten times its size: some 40 MB in all."""
+"""Total size of the files whose rules stay parsed. Parsed, a file takes ten times its size: about 40 MB in all."""
 
 
 def robots_rules(copy: RobotsCopy, names: frozenset[str] = OUR_NAMES) -> Robots:
-    """The rules of this copy for us by these names, parsed once for as long as the host stays active."""
+    """The rules of this copy for these names; cached."""
     if copy.verdict is RobotsVerdict.UNREACHABLE:
         return _DISALLOW_ALL
     if copy.verdict is RobotsVerdict.ALLOW_ALL or not copy.text:
@@ -277,7 +277,7 @@ def robots_rules(copy: RobotsCopy, names: frozenset[str] = OUR_NAMES) -> Robots:
 
 
 class RobotsCache:
-    """Parsed rules, those asked for last; bounded by the length of their texts, for one may be huge."""
+    """LRU cache of parsed rules, bounded by the total length of their texts, because one may be huge."""
 
     def __init__(self, max_chars: int = _CACHE_CHARS) -> None:
         self._max_chars = max_chars

@@ -1,7 +1,7 @@
-"""The rules of a long robots.txt, arranged so that a URL is compared with few of them.
+"""An index of the rules of a long robots.txt, so that a URL is compared with few of them.
 
-A walk through all of them would give the same answers. A file may have tens of thousands, each with wildcards: 500 KiB
-of them cost tens of milliseconds for every URL, in the process that runs the crawl.
+A linear scan gives the same results. A file may have tens of thousands of rules, each with wildcards: 500 KiB of them
+cost tens of milliseconds for every URL, in the main process.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from heapq import merge
 from typing import Final, NamedTuple
 
 MAX_COMPARISONS: Final = 2_000
-"""Of a URL with parts of rules that do not match it. No file of an honest site comes near: past it, it is closed."""
+"""Limit on failed comparisons of a URL with parts of rules. No honest file comes near; beyond it, access is refused."""
 
 _GRAM_CHARS: Final = 4
 _MAX_GRAMS: Final = 32
@@ -26,10 +26,10 @@ class _WildcardRule(NamedTuple):
     parts: tuple[str, ...]
     chars: int
     is_anchored: bool
-    """The last part must stand at the path's end."""
+    """The last part must be at the path's end."""
 
     def match(self, path: str) -> tuple[bool, int]:
-        """Whether it does, and how many comparisons it took to know."""
+        """Whether it matches, and how many comparisons were made."""
         if self.chars > len(path) or not path.startswith(self.parts[0]):
             return False, 1
         at = len(self.parts[0])
@@ -46,18 +46,18 @@ class _WildcardRule(NamedTuple):
 
 
 class RuleIndex:
-    """Patterns of a robots.txt, looked up by what they begin with, and by a few letters that a path must have."""
+    """Patterns of a robots.txt, indexed by prefix, and by a few letters that a path must contain."""
 
     def __init__(self, rules: Iterable[tuple[str, bool]]) -> None:
-        """`rules`: patterns, and whether they allow, the longer ones first; of two that match the earlier one holds."""
+        """`rules`: patterns, and whether they allow, longest first; of two that match the earlier one applies."""
         self._allows: list[bool] = []
         self._prefixes = _PrefixRules()
         self._exact: dict[str, int] = {}
         self._wildcards: dict[int, _WildcardRule] = {}
         self._by_gram: dict[str, list[int]] = {}
-        """Rules with wildcards, in their order, each under one piece of text that a path must have to match."""
+        """Rules with wildcards in order, each under one piece of text that a matching path must contain."""
         self.comparisons = 0
-        """Made with rules with wildcards, for the last URL."""
+        """Comparisons with wildcard rules for the last URL."""
         seen: set[str] = set()
         for pattern, allows in rules:
             if pattern not in seen:
@@ -79,7 +79,7 @@ class RuleIndex:
         is_anchored = pattern.endswith("$")
         parts = tuple(_STARS.sub("*", pattern[:-1] if is_anchored else pattern).split("*"))
         self._wildcards[rank] = _WildcardRule(parts, sum(map(len, parts)), is_anchored)
-        # Under the one with the fewest others: that is the one that few paths have. A slash is in every path.
+        # Under the least used one: few paths contain it. Every path contains a slash.
         grams = _grams(parts, min(max(map(len, parts)), _GRAM_CHARS))
         gram = min((gram for gram in grams if gram != "/"), key=self._gram_count, default="")
         self._by_gram.setdefault(gram, []).append(rank)
@@ -88,9 +88,9 @@ class RuleIndex:
         return len(self._by_gram.get(gram, ()))
 
     def is_allowed(self, path: str) -> bool:
-        """Whether this path, with its query, may be asked for."""
-        nobody = len(self._allows)
-        best = min(self._prefixes.longest_match(path, nobody), self._exact.get(path, nobody))
+        """Whether this path, with its query, may be requested."""
+        no_rule = len(self._allows)
+        best = min(self._prefixes.longest_match(path, no_rule), self._exact.get(path, no_rule))
         self.comparisons = 0
         for rank in self._wildcard_ranks(path):
             if rank > best:
@@ -102,25 +102,25 @@ class RuleIndex:
             self.comparisons += comparisons
             if self.comparisons > MAX_COMPARISONS:
                 return False
-        return best == nobody or self._allows[best]
+        return best == no_rule or self._allows[best]
 
     def _wildcard_ranks(self, path: str) -> Iterator[int]:
-        """Rules with wildcards that may match, in their order."""
+        """Wildcard rules that may match, in order."""
         pieces = {path[at : at + size] for size in self._gram_sizes for at in range(len(path))} | {""}
         return merge(*(self._by_gram[piece] for piece in self._by_gram.keys() & pieces))
 
 
 class _PrefixRules:
-    """Patterns without wildcards, each with its rank. The longest that a path begins with is a few steps away."""
+    """Patterns without wildcards, each with its rank. Finds the longest prefix of a path in a few steps."""
 
     def __init__(self) -> None:
         self.ranks: dict[str, int] = {}
         self._sorted: list[str] = []
         self._parents: list[int] = []
-        """For each of them where the longest other is that it begins with; -1: there is none."""
+        """For each pattern the index of its longest proper prefix; -1 for none."""
 
     def build(self) -> None:
-        """To be called when all are there."""
+        """Call after all patterns are added."""
         self._sorted = sorted(self.ranks)
         open_ones: list[int] = []
         for number, pattern in enumerate(self._sorted):
@@ -130,7 +130,7 @@ class _PrefixRules:
             open_ones.append(number)
 
     def longest_match(self, path: str, default: int) -> int:
-        """The rank of the longest one. Whatever lies between it and the path in their order begins with it too."""
+        """The rank of the longest prefix. All patterns sorted between it and the path begin with it, too."""
         number = bisect_right(self._sorted, path) - 1
         while number >= 0 and not path.startswith(self._sorted[number]):
             number = self._parents[number]
@@ -138,9 +138,9 @@ class _PrefixRules:
 
 
 def _grams(parts: Sequence[str], size: int) -> Iterator[str]:
-    """Some pieces of this many letters of the literal parts."""
+    """Some substrings of this length of the literal parts."""
     left = _MAX_GRAMS if size else 0
-    for part in reversed(parts):  # what rules of one site share stands at their beginning
+    for part in reversed(parts):  # rules of one site share their beginnings
         for at in range(min(len(part) - size + 1, left)):
             yield part[at : at + size]
             left -= 1

@@ -1,7 +1,7 @@
-"""What a host's answers change in its record: its pace, its rests, and the way it is visited.
+"""Updates a host's record after each answer: its pace, backoffs and transport.
 
-Each rule has a file of its own and changes its own part of the record: `throttle` (429), `breaker` (outages), `budget`
-(failures of any kind), `cooldown` (refusals) and `ways`. Where several of them want a rest, the longest holds.
+Each rule has its own file and changes its own part of the record: `throttle` (429), `breaker` (outages), `budget`
+(failures of any kind), `cooldown` (blocks) and `transport_choice`. Of several backoffs, the longest applies.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from tenax.model import (
 def apply_robots(
     record: HostRecord, copy: RobotsCopy, politeness: PolitenessConfig, names: frozenset[str] = OUR_NAMES
 ) -> HostRecord:
-    """The record with this robots.txt, which may mean us by any of these names.
+    """The record with this robots.txt, which may address us by any of these names.
 
-    An unreachable one puts the host to rest until it is to be asked again.
+    If it is unreachable, the host backs off until the next attempt to fetch it.
     """
     robots = robots_rules(copy, names)
     record = msgspec.structs.replace(
@@ -48,8 +48,8 @@ def apply_robots(
 
 
 def robots_failure(copy: RobotsCopy) -> Failed | None:
-    """A robots.txt that answers with a broken server, as a failure of its host: it counts towards an outage like that
-    of a page. A 429 does not: whoever says that is up."""
+    """A server error on robots.txt as a failure of its host: it counts towards an outage like that of a page. A 429
+    does not: the host is up."""
     if copy.verdict is not RobotsVerdict.UNREACHABLE or copy.http_status is None or copy.http_status < 500:
         return None
     why = f"robots.txt: HTTP {copy.http_status}"
@@ -64,10 +64,10 @@ def extend_robots_expiry(
     requests: int,
     names: frozenset[str] = OUR_NAMES,
 ) -> RobotsCopy:
-    """The copy, made to last until the turn after the `requests` that asked for it.
+    """The copy, valid until after the next request that follows the `requests` of this visit.
 
-    A host with an hour or a day between two requests would else be asked for nothing but its robots.txt, for ever. An
-    old copy that stands in for one that cannot be had serves no longer than it may.
+    Otherwise a host with an hour or a day between requests would get only robots.txt requests. An old copy that
+    replaces an unreachable one is not extended beyond its limit.
     """
     delay = robots_rules(copy, names).crawl_delay(politeness.max_crawl_delay_seconds)
     pace = pace_seconds(msgspec.structs.replace(record, crawl_delay_seconds=delay), politeness)
@@ -80,8 +80,8 @@ def extend_robots_expiry(
 
 
 def shorten_robots_retry(copy: RobotsCopy, record: HostRecord, fetch: FetchConfig, now: float) -> RobotsCopy:
-    """The copy of an unreachable robots.txt, due again as any other failed request: the first failures of a host in a
-    row may be a moment's. When the attempts of one URL are spent, the wait is that of an unreachable robots.txt."""
+    """The copy of an unreachable robots.txt, retried like any failed request: the first failures in a row may be
+    temporary. After the attempts of one URL, the wait is that of an unreachable robots.txt."""
     failures = record.failures_in_a_row
     if copy.verdict is not RobotsVerdict.UNREACHABLE or failures + 1 >= fetch.max_attempts:
         return copy
@@ -100,8 +100,8 @@ def host_after_visit(
 ) -> HostRecord:
     """The record after a visit that sent `requests` requests.
 
-    `answered_at` is when the last answer's headers arrived, or when we gave up on it; `jitter` is a random number
-    from 0 to 1; `transport` is how the page was asked for, and `other_transport` how else it might have been.
+    `answered_at` is when the last answer's headers arrived, or when the request failed; `jitter` is a random number
+    from 0 to 1; `transport` is the one used, and `other_transport` the alternative.
     """
     if requests == 0 and isinstance(outcome, Deferred):
         return _defer_host(record, outcome.until, answered_at)
@@ -114,10 +114,10 @@ def host_after_visit(
             _after_proxy_failure(record, outcome, answered_at, site), answered_at, requests, site.politeness
         )
     is_late = is_backing_off(record, answered_at)
-    is_echo = throttle.is_repeated_limit(record, outcome, is_late)
+    is_repeated = throttle.is_repeated_limit(record, outcome, is_late)
     record = throttle.apply_throttle(record, outcome, answered_at, site, jitter, is_late)
     record = breaker.apply_breaker(record, outcome, answered_at, site, jitter, is_late)
-    if not is_echo:
+    if not is_repeated:
         record = budget.apply_retry_budget(record, outcome, answered_at, site.hosts)
         record = cooldown.apply_cooldown(record, outcome, answered_at, site.hosts)
     record = transport_choice.apply_transport_choice(
@@ -129,19 +129,19 @@ def host_after_visit(
 def host_after_probe(
     record: HostRecord, is_up: bool, why: str, now: float, site: SiteConfig, jitter: float
 ) -> HostRecord:
-    """The record after one small request to a host that `should_probe`; `why` says what came of it."""
+    """The record after a probe of a host that `should_probe`; `why` describes the result."""
     record = breaker.apply_breaker_probe(record, is_up, why, now, site, jitter)
     return _finish_requests(record, now, 1, site.politeness)
 
 
 def _after_proxy_failure(record: HostRecord, failed: Failed, now: float, site: SiteConfig) -> HostRecord:
-    """No proxy brought us to the host: it is blamed for nothing, and left alone when all of them said no."""
+    """No proxy reached the host: it is not at fault, and backs off when all proxies refused."""
     asked = allowed_retry_after(failed.retry_after_seconds, site.fetch)
     return start_backoff(record, now + asked, failed.why) if asked else record
 
 
 def _defer_host(record: HostRecord, until: float, now: float) -> HostRecord:
-    """The turn is somebody else's until then, for whichever of its tasks: they are not tried one after the other."""
+    """Another crawl has the permit until then: the other tasks of the host are not tried either."""
     if until <= record.next_at:
         return record
     why = record.backoff_reason if record.next_at > now else ""
@@ -151,7 +151,7 @@ def _defer_host(record: HostRecord, until: float, now: float) -> HostRecord:
 def _finish_requests(
     record: HostRecord, now: float, requests: int, politeness: PolitenessConfig, outcome: Outcome | None = None
 ) -> HostRecord:
-    """The next turn is a pace away for each request, or after the rest."""
+    """The next request is a pace away for each request sent, or after the backoff."""
     return msgspec.structs.replace(
         record,
         next_at=max(record.next_at, now + pace_seconds(record, politeness) * requests),

@@ -1,4 +1,4 @@
-"""A host's pace: as configured, slower when its robots.txt asks for it, and much slower after a 429."""
+"""The pace of a host: as configured, slower by its robots.txt, and much slower after a 429."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from tenax.hosts.backoff import allowed_retry_after, start_backoff
 from tenax.model import Failed, FailureKind, Fetched, HostRecord, Outcome, Redirected, Unchanged
 
 MIN_RATE_PER_MINUTE = 1.0
-"""No 429 slows a host down further than this."""
+"""The lowest rate after any number of 429 answers."""
 RECOVERY_FACTOR = 1.1
 JITTER = 0.1
 
 
 def pace_seconds(record: HostRecord, politeness: PolitenessConfig) -> float:
-    """Seconds between two requests to this host. A rate of 0 lifts every limit but the one a 429 has set."""
+    """Seconds between two requests to this host. A rate of 0 removes every limit except one set by a 429."""
     limited = 60 / record.rate_per_minute if record.rate_per_minute else 0.0
     return max(_usual_pace_seconds(record, politeness), limited)
 
@@ -27,8 +27,8 @@ def _usual_pace_seconds(record: HostRecord, politeness: PolitenessConfig) -> flo
 
 
 def shared_limits(record: HostRecord, politeness: PolitenessConfig) -> tuple[float, float] | None:
-    """What this host asked for that other crawls cannot know: how long it rests after a 429, and at what pace it is to
-    be visited then, or by its Crawl-delay. None: nothing but what is configured."""
+    """The host's demands that other crawls cannot know: the end of its backoff after a 429, and the pace after it or by
+    its Crawl-delay. None: only the configured pace applies."""
     if politeness.rate_per_second == 0:
         return None
     pace = pace_seconds(record, politeness)
@@ -37,14 +37,14 @@ def shared_limits(record: HostRecord, politeness: PolitenessConfig) -> tuple[flo
 
 
 def is_success(outcome: Outcome) -> bool:
-    """The host gave what was asked for, or said where or that it still stands."""
+    """Whether the host answered with the page, a redirect or a confirmation."""
     if isinstance(outcome, Failed):
         return outcome.kind is FailureKind.NOT_MODIFIED
     return isinstance(outcome, (Fetched, Unchanged, Redirected))
 
 
 def is_repeated_limit(record: HostRecord, outcome: Outcome, is_late: bool) -> bool:
-    """A 429 of the same burst as the one that the host rests for: it tells nothing new."""
+    """Whether this is another 429 of the burst that caused the current backoff: it adds nothing."""
     is_limit = isinstance(outcome, Failed) and outcome.kind is FailureKind.RATE_LIMITED
     return is_late and is_limit and record.limited_in_a_row > 0
 
@@ -52,10 +52,10 @@ def is_repeated_limit(record: HostRecord, outcome: Outcome, is_late: bool) -> bo
 def apply_throttle(
     record: HostRecord, outcome: Outcome, now: float, site: SiteConfig, jitter: float, is_late: bool
 ) -> HostRecord:
-    """A 429 rests the host and slows it down; good answers bring its pace back, a tenth at a time.
+    """A 429 makes the host back off and slows it down; successes raise its rate again, a tenth at a time.
 
-    `is_late`: the answer came during a rest, so it was asked for before that. A page that was already on its way does
-    not mean that the host has recovered.
+    `is_late`: the answer came during a backoff, so it was requested before. It does not mean that the host has
+    recovered.
     """
     if isinstance(outcome, Failed) and outcome.kind is FailureKind.RATE_LIMITED:
         asked = allowed_retry_after(outcome.retry_after_seconds, site.fetch)
@@ -70,10 +70,10 @@ def apply_throttle(
 
 def _slow_down(record: HostRecord, site: SiteConfig) -> HostRecord:
     pace = pace_seconds(record, site.politeness)
-    slower = None  # who lifted the limit, for a site of their own, gets the rest that a 429 asks for and no more
+    slower = None  # without a rate limit, on the user's own site: only the backoff of the 429
     if pace:
         rate = 60 / pace
-        # A host that is slower already, by its Crawl-delay, is not sped up by the floor.
+        # The minimum rate must not speed up a host with a long Crawl-delay.
         slower = min(rate, max(rate * site.hosts.throttle_factor, MIN_RATE_PER_MINUTE))
     return msgspec.structs.replace(
         record, rate_per_minute=slower, limited_in_a_row=record.limited_in_a_row + 1, successes_in_a_row=0
@@ -81,7 +81,7 @@ def _slow_down(record: HostRecord, site: SiteConfig) -> HostRecord:
 
 
 def _limit_backoff(times: int, retry_after: float, hosts: HostsConfig, jitter: float) -> tuple[float, str]:
-    """How long nothing is asked of the host, and why. The jitter never makes it shorter than what the host named."""
+    """The length and the reason of the backoff. Jitter never makes it shorter than the host's Retry-After."""
     shortest = _min_backoff_seconds(times, hosts)
     if retry_after and retry_after >= shortest:
         return retry_after * (1 + JITTER * jitter), _format_retry_after(retry_after)
@@ -113,6 +113,6 @@ def _speed_up(record: HostRecord, site: SiteConfig) -> HostRecord:
 
 
 def _full_rate_per_minute(record: HostRecord, site: SiteConfig) -> float:
-    """At this pace the host counts as recovered, and is visited as configured again."""
+    """At this rate the host counts as recovered, and the configured pace applies again."""
     usual, most = _usual_pace_seconds(record, site.politeness), site.hosts.throttle_rate_per_minute
     return min(60 / usual, most) if usual else most

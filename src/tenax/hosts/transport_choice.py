@@ -1,4 +1,4 @@
-"""Which way a host is visited: plain HTTP, or what it was found to need."""
+"""Chooses the transport of a host: plain HTTP, or another that it was found to need."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tenax.model import Failed, FailureKind, Fetched, HostRecord, Outcome, Trans
 
 
 def usual_transport(record: HostRecord, now: float) -> TransportKind:
-    """How a page of this host is asked for that needs nothing special."""
+    """The transport for a page without special needs."""
     return record.transport if record.transport is not None and record.transport_until > now else TransportKind.HTTP
 
 
@@ -20,10 +20,10 @@ def apply_transport_choice(
     transport: TransportKind,
     other_transport: TransportKind | None,
 ) -> HostRecord:
-    """A page teaches the way it came by. A reset sends the whole host the other way, until that is found wanting too.
+    """A page confirms its transport. A reset moves the whole host to the other transport, until that fails, too.
 
-    Not just the one URL: a host with many URLs would have each of them reset before the first had its second turn, and
-    be taken for one that is down.
+    The whole host, not one URL: otherwise each of many URLs would be reset before the first is retried, and the host
+    would count as down.
     """
     if isinstance(outcome, Fetched):
         return _set_transport(record, transport, now, learn_seconds)

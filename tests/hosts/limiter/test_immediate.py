@@ -1,4 +1,4 @@
-"""Ends are written together, and before anyone asks for what they free."""
+"""Releases are written in batches, and before a permit they free is requested."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ADDRESS = Permit("address 192.0.2.1", 0.5)
 
 
 class Counted(ProcessRateLimiter):
-    """Tells how many ends came at once."""
+    """Records how many releases came at once."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -28,48 +28,48 @@ class Counted(ProcessRateLimiter):
 
 
 async def test_ends_are_written_together_a_moment_later() -> None:
-    turns = Counted()
-    asked = ImmediateRateLimiter(turns)
+    limiter = Counted()
+    asked = ImmediateRateLimiter(limiter)
     for permit in (HOST, OTHER):
         await asked.acquire([permit, ADDRESS] if permit is HOST else [permit], NOW)
     await asked.release([HOST, ADDRESS], NOW + 1)
     await asked.release([OTHER], NOW + 1)
-    assert turns.ends == []
+    assert limiter.ends == []
     await asyncio.sleep(2 * BATCH_SECONDS)
-    assert turns.ends == [2]
-    assert turns.acquire([HOST], NOW + 1.6) == NOW + 1.6
+    assert limiter.ends == [2]
+    assert limiter.acquire([HOST], NOW + 1.6) == NOW + 1.6
     await asked.close()
 
 
-async def test_whoever_asks_for_a_turn_that_has_ended_finds_it_ended() -> None:
-    turns = Counted()
-    asked = ImmediateRateLimiter(turns)
+async def test_a_released_permit_is_free_for_the_next_caller() -> None:
+    limiter = Counted()
+    asked = ImmediateRateLimiter(limiter)
     await asked.acquire([HOST], NOW)
     await asked.release([HOST], NOW + 1)
     assert await asked.acquire([OTHER], NOW + 1) == NOW + 1
-    assert turns.ends == []
+    assert limiter.ends == []
     assert await asked.acquire([HOST], NOW + 1.6) == NOW + 1.6
-    assert turns.ends == [1]
+    assert limiter.ends == [1]
     await asked.close()
 
 
-async def test_a_rest_comes_after_the_end_of_its_request() -> None:
-    turns = Counted()
-    asked = ImmediateRateLimiter(turns)
+async def test_a_backoff_comes_after_the_release_of_its_request() -> None:
+    limiter = Counted()
+    asked = ImmediateRateLimiter(limiter)
     await asked.acquire([HOST], NOW)
     await asked.release([HOST], NOW + 1)
     await asked.back_off(HOST.key, NOW + 60, NOW + 1)
-    assert turns.ends == [1]
+    assert limiter.ends == [1]
     assert await asked.acquire([HOST], NOW + 2) == NOW + 60
     await asked.close()
 
 
 async def test_nothing_is_left_unwritten_at_the_end() -> None:
-    turns = Counted()
-    asked = ImmediateRateLimiter(turns)
+    limiter = Counted()
+    asked = ImmediateRateLimiter(limiter)
     await asked.acquire([HOST], NOW)
     await asked.release([HOST], NOW + 1)
     await asked.close()
-    assert turns.ends == [1]
+    assert limiter.ends == [1]
     await asyncio.sleep(2 * BATCH_SECONDS)
-    assert turns.ends == [1]
+    assert limiter.ends == [1]

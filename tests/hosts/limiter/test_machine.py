@@ -20,7 +20,7 @@ from tenax.hosts import Permit, RateLimiter
 from tenax.hosts.limiter.machine import MachineRateLimiter, open_rate_limiter
 from tenax.hosts.limiter.machine_table import key_slot
 from tenax.hosts.limiter.process import ProcessRateLimiter
-from tests.contracts.rate_limiter import HOST, NOW, TurnsContract
+from tests.contracts.rate_limiter import HOST, NOW, RateLimiterContract
 
 ROOT = Path(__file__).parents[3]
 PACE_SECONDS = 0.05
@@ -32,13 +32,13 @@ def directory(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def turns(directory: Path) -> Iterator[RateLimiter]:
+def limiter(directory: Path) -> Iterator[RateLimiter]:
     rate_limiter = MachineRateLimiter(directory, ManualClock(NOW))
     yield rate_limiter
     rate_limiter.close()
 
 
-class TestMachineTurns(TurnsContract): ...
+class TestMachineRateLimiter(RateLimiterContract): ...
 
 
 # ---- the same as within one process -----------------------------------------------------------------------
@@ -52,7 +52,7 @@ SOME_TURNS = st.lists(
         st.sampled_from([0.0, 0.205, 1.005]),
     ),
     max_size=3,
-    unique_by=lambda turn: turn.key,
+    unique_by=lambda permit: permit.key,
 )
 CALLS = st.lists(
     st.tuples(st.integers(0, 40), st.booleans(), st.sampled_from(["take", "end", "hold"]), SOME_TURNS), max_size=60
@@ -67,24 +67,24 @@ def test_two_who_share_a_machine_are_served_like_two_who_share_a_process(
     with tempfile.TemporaryDirectory() as parent:
         expected, clock = ProcessRateLimiter(), SteadyClock()
         both = [MachineRateLimiter(Path(parent) / "tenax", clock) for _ in range(2)]
-        both[1]._owner_id = both[0]._owner_id  # not to be kinder to each other than one is to itself
+        both[1]._owner_id = both[0]._owner_id  # so that neither yields to the other
         begin = round(clock.now())
         hundredths = 0
-        for later, is_first, what, turns in calls:
+        for later, is_first, what, permits in calls:
             hundredths += later
             now = begin + hundredths / 100
             one = both[is_first]
             if what == "end":
-                one.release(turns, now)
-                expected.release(turns, now)
+                one.release(permits, now)
+                expected.release(permits, now)
                 continue
             if what == "hold":
-                for permit in turns:
+                for permit in permits:
                     one.back_off(permit.key, now + permit.pace_seconds, now)
                     expected.back_off(permit.key, now + permit.pace_seconds, now)
                 continue
-            local = expected.acquire(turns, now)
-            shared = one.acquire(turns, now)
+            local = expected.acquire(permits, now)
+            shared = one.acquire(permits, now)
             assert (shared == now) == (local == now)
             assert shared == pytest.approx(local, abs=1e-4)
         for one in both:
@@ -95,7 +95,7 @@ def test_two_who_share_a_machine_are_served_like_two_who_share_a_process(
 
 
 def worker(directory: Path, pace: float, busy_seconds: float, threads: int, most: int) -> subprocess.Popen[str]:
-    """Makes so many requests; without threads it begins one, and no more comes of it."""
+    """Makes this many requests; without threads it takes one permit and does nothing more."""
     command = [sys.executable, str(ROOT / "tests/hosts/machine_worker.py"), str(directory)]
     command += [str(pace), str(busy_seconds), str(threads), str(most)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
@@ -107,7 +107,7 @@ def test_two_processes_with_four_threads_each_keep_one_pace(directory: Path) -> 
     said = [process.communicate(timeout=120)[0].split("\n") for process in processes]
     assert [process.returncode for process in processes] == [0, 0]
     requests = sorted(tuple(map(float, line.split())) for lines in said for line in lines if line)
-    assert min(len(lines) for lines in said) >= 15, "both had turns"
+    assert min(len(lines) for lines in said) >= 15, "both had permits"
     for (_, answered_at), (started_at, _) in pairwise(requests):
         assert started_at >= answered_at + PACE_SECONDS - 1e-5
 
@@ -145,14 +145,14 @@ def test_a_bucket_that_stays_locked_stops_nobody_and_a_lock_ends_with_its_owner(
 
 def test_a_bucket_that_stays_locked_does_not_keep_the_ends_of_others(directory: Path) -> None:
     rate_limiter, stopped = (MachineRateLimiter(directory, ManualClock(NOW)) for _ in range(2))
-    held = [Permit(f"host http://{number}.example", 1.0, 30.0) for number in range(20)]
-    for permit in held:
+    permits = [Permit(f"host http://{number}.example", 1.0, 30.0) for number in range(20)]
+    for permit in permits:
         rate_limiter.acquire([permit], NOW)
-    assert stopped._lock([key_slot(held[7].key)])
-    rate_limiter.release_all([(permit, NOW + 1) for permit in held])
-    assert [permit for permit in held[:7] if rate_limiter.acquire([permit], NOW + 2.1) > NOW + 2.1] == []
+    assert stopped._lock([key_slot(permits[7].key)])
+    rate_limiter.release_all([(permit, NOW + 1) for permit in permits])
+    assert [permit for permit in permits[:7] if rate_limiter.acquire([permit], NOW + 2.1) > NOW + 2.1] == []
     stopped.close()
-    assert [permit for permit in held[7:] if rate_limiter.acquire([permit], NOW + 2.1) > NOW + 2.1] == [], (
+    assert [permit for permit in permits[7:] if rate_limiter.acquire([permit], NOW + 2.1) > NOW + 2.1] == [], (
         "late, but written"
     )
     rate_limiter.close()
@@ -170,7 +170,7 @@ def test_what_cannot_be_written_for_long_is_not_piled_up(directory: Path) -> Non
 
 
 class Naps:
-    """Time that passes only in naps."""
+    """Time that passes only while sleeping."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -202,7 +202,7 @@ def test_the_event_loop_waits_no_longer_than_two_milliseconds_for_a_lock(
         one.close()
 
 
-def test_a_pace_that_one_crawl_has_learned_is_kept_by_the_others(directory: Path) -> None:
+def test_a_pace_set_by_one_crawl_is_kept_by_the_others(directory: Path) -> None:
     slow, fast = (MachineRateLimiter(directory, ManualClock(NOW)) for _ in range(2))
     other = Permit("host http://b.example", 2.0, 30.0)
     slow.back_off(HOST.key, 0.0, NOW, pace_seconds=8.0)
@@ -227,7 +227,7 @@ def test_a_pace_that_one_crawl_has_learned_is_kept_by_the_others(directory: Path
         one.close()
 
 
-def test_who_came_in_vain_has_the_next_turn(directory: Path) -> None:
+def test_a_waiting_owner_gets_the_next_permit(directory: Path) -> None:
     quick, late = (MachineRateLimiter(directory, ManualClock(NOW)) for _ in range(2))
     quick.acquire([HOST], NOW)
     quick.release([HOST], NOW + 1)
@@ -249,7 +249,7 @@ def test_who_came_in_vain_has_the_next_turn(directory: Path) -> None:
 # ---- time -------------------------------------------------------------------------------------------------
 
 
-def test_processes_that_disagree_about_the_wall_clock_agree_about_turns(directory: Path) -> None:
+def test_processes_with_different_wall_clocks_share_the_rate_limit(directory: Path) -> None:
     one = MachineRateLimiter(directory, ManualClock(NOW))
     hour_later = MachineRateLimiter(directory, ManualClock(NOW + 3600))
     assert one.acquire([HOST], NOW) == NOW
@@ -258,7 +258,7 @@ def test_processes_that_disagree_about_the_wall_clock_agree_about_turns(director
         rate_limiter.close()
 
 
-def test_after_a_restart_of_the_machine_old_turns_mean_nothing(directory: Path) -> None:
+def test_after_a_reboot_old_permits_are_ignored(directory: Path) -> None:
     clock = ManualClock(NOW)
     before = MachineRateLimiter(directory, clock)
     clock.advance(864_000)  # ten days up
@@ -281,21 +281,21 @@ def in_one_bucket(count: int) -> list[str]:
     return [next(found) for _ in range(count)]
 
 
-def test_a_full_bucket_gives_away_what_has_passed_and_never_what_lies_ahead(turns: RateLimiter) -> None:
+def test_a_full_bucket_gives_away_what_has_passed_and_never_what_lies_ahead(limiter: RateLimiter) -> None:
     *first, late, later = in_one_bucket(18)
     for number, key in enumerate(first):
-        assert turns.acquire([Permit(key, 10.0 + number)], NOW) == NOW
-    assert turns.acquire([Permit(late, 1.0)], NOW + 5) == pytest.approx(NOW + 10, abs=1e-5), "when the first is free"
-    assert all(turns.acquire([Permit(key, 1.0)], NOW + 5) > NOW + 5 for key in first)
+        assert limiter.acquire([Permit(key, 10.0 + number)], NOW) == NOW
+    assert limiter.acquire([Permit(late, 1.0)], NOW + 5) == pytest.approx(NOW + 10, abs=1e-5), "when the first is free"
+    assert all(limiter.acquire([Permit(key, 1.0)], NOW + 5) > NOW + 5 for key in first)
     both = [Permit(late, 1.0), Permit(later, 1.0)]
-    assert turns.acquire(both, NOW + 10.5) == pytest.approx(NOW + 11, abs=1e-5), "two lines are wanted, one is free"
-    assert turns.acquire(both, NOW + 11.5) == NOW + 11.5
-    assert turns.acquire([both[0]], NOW + 11.6) > NOW + 11.6
-    turns.release([Permit(first[0], 1.0, 1.0)], NOW + 11.7)
-    assert all(turns.acquire([Permit(key, 1.0)], NOW + 11.8) > NOW + 11.8 for key in first[2:])
+    assert limiter.acquire(both, NOW + 10.5) == pytest.approx(NOW + 11, abs=1e-5), "two lines are wanted, one is free"
+    assert limiter.acquire(both, NOW + 11.5) == NOW + 11.5
+    assert limiter.acquire([both[0]], NOW + 11.6) > NOW + 11.6
+    limiter.release([Permit(first[0], 1.0, 1.0)], NOW + 11.7)
+    assert all(limiter.acquire([Permit(key, 1.0)], NOW + 11.8) > NOW + 11.8 for key in first[2:])
 
 
-def test_the_file_is_ours_alone_and_takes_its_room_beforehand(directory: Path, turns: RateLimiter) -> None:
+def test_the_file_is_ours_alone_and_takes_its_room_beforehand(directory: Path, limiter: RateLimiter) -> None:
     (file,) = directory.iterdir()
     found = file.stat()
     assert stat.S_IMODE(found.st_mode) == 0o600
@@ -311,15 +311,15 @@ def test_a_file_that_was_not_finished_is_finished(directory: Path) -> None:
     rate_limiter.close()
 
 
-# ---- where it cannot be had -------------------------------------------------------------------------------
+# ---- fallbacks --------------------------------------------------------------------------------------------
 
 
 def opened(directory: Path, caplog: pytest.LogCaptureFixture) -> tuple[RateLimiter, str]:
-    """What is used then, and the reason in the one warning."""
+    """The fallback, and the reason in the one warning."""
     with caplog.at_level(logging.WARNING):
         rate_limiter = open_rate_limiter(PolitenessConfig(), ManualClock(NOW), directory)
     (record,) = caplog.records
-    assert record.message == "turns are not shared with other crawls on this machine"
+    assert record.message == "rate limit is not shared with other crawls on this machine"
     return rate_limiter, record.__dict__["fields"]["why"]
 
 
@@ -341,7 +341,9 @@ def test_a_directory_of_another_user_is_refused(
     assert "belongs to another user" in why
 
 
-def test_a_link_in_its_place_is_refused(directory: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_symlink_instead_of_the_file_is_refused(
+    directory: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     (tmp_path / "elsewhere").mkdir(mode=0o700)
     directory.symlink_to(tmp_path / "elsewhere")
     rate_limiter, _ = opened(directory, caplog)
@@ -365,7 +367,7 @@ def test_who_shares_with_nobody_leaves_no_file(directory: Path) -> None:
     assert not directory.exists()
 
 
-def test_who_shares_finds_the_others(directory: Path) -> None:
+def test_the_shared_limiter_sees_the_others(directory: Path) -> None:
     one, two = (open_rate_limiter(PolitenessConfig(), ManualClock(NOW), directory) for _ in range(2))
     assert one.acquire([HOST], NOW) == NOW
     assert two.acquire([HOST], NOW + 1) > NOW + 1

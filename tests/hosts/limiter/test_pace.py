@@ -24,7 +24,7 @@ ROBOTS = RobotsCopy(RobotsVerdict.RULES, NOW, NOW + 3600)
         ("http://www.slow.example:8080", 10, 2),
     ],
 )
-def test_each_site_has_its_own_manners(origin: str, pace: float, connections: int) -> None:
+def test_each_site_has_its_own_pace(origin: str, pace: float, connections: int) -> None:
     host_pace, record = HostPace(Sites(CONFIG)), HostRecord(origin, "", ROBOTS)
     assert (host_pace.pace_seconds(record), host_pace.connections(record, NOW)) == (pace, connections)
 

@@ -4,15 +4,15 @@ import pytest
 
 from tenax.hosts import Permit, RateLimiter
 from tenax.hosts.limiter.process import ProcessRateLimiter
-from tests.contracts.rate_limiter import NOW, TurnsContract
+from tests.contracts.rate_limiter import NOW, RateLimiterContract
 
 
 @pytest.fixture
-def turns() -> RateLimiter:
+def limiter() -> RateLimiter:
     return ProcessRateLimiter()
 
 
-class TestLocalTurns(TurnsContract): ...
+class TestProcessRateLimiter(RateLimiterContract): ...
 
 
 def test_what_has_passed_is_forgotten() -> None:
@@ -32,7 +32,7 @@ def test_when_it_is_full_new_hosts_wait_and_nobody_is_forgotten() -> None:
     assert rate_limiter.acquire([hosts[10]], NOW + 5.0) == NOW + 5.0
 
 
-def test_turns_that_end_at_once_do_not_pile_up() -> None:
+def test_permits_released_at_once_do_not_pile_up() -> None:
     rate_limiter = ProcessRateLimiter(max_entries=500)
     host = Permit("host http://a.example", 0.1, 30.0)
     now = NOW

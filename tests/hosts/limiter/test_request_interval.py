@@ -1,4 +1,4 @@
-"""The least time between any two requests of a process."""
+"""The minimum time between any two requests of a process."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ NOW = 1000.0
 
 
 def starts(interval: RequestInterval, count: int, now: float = NOW) -> list[float]:
-    """When so many requests start that all want to at once."""
+    """The start times of requests that arrive all at once."""
     times = []
     for _ in range(count):
         now += interval.wait_seconds(now)

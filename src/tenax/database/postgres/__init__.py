@@ -1,6 +1,6 @@
-"""The database in PostgreSQL: the backend of a crawl by many workers. Needs the extra `postgres`; names it when missing.
+"""The PostgreSQL backend: a crawl by many workers. Needs the extra `postgres`, which an error names when missing.
 
-What the tables hold is written in `migrations/`, every statement in `queries.sql`.
+Tables are described in `migrations/`, statements in `queries.sql`.
 """
 
 from tenax.database.postgres.schema import migrate, server_clock_offset

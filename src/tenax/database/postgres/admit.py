@@ -1,4 +1,4 @@
-"""Which offers are new: looked up, counted against their budgets and put into the queue, for a whole group at once."""
+"""Admits the candidates of a whole group: looks them up, counts them against their budgets, and queues the new ones."""
 
 from __future__ import annotations
 
@@ -25,41 +25,41 @@ from tenax.database.schedule import Entry
 from tenax.model import Budget, Candidate, Source
 
 HostKey = tuple[int, int]
-"""A host and a key: of a URL in `seen`, of an allowance in `budget` (of hosts themselves: host 0)."""
+"""A host and a key: of a URL in `seen`, or of a budget in `budget` (host 0 for budgets of hosts)."""
 
 
 class NewCandidate(NamedTuple):
-    """An offer that memory does not know, and the number of its batch."""
+    """A candidate not cached as known, and the number of its batch."""
 
     batch_number: int
     candidate: Candidate
 
 
 class AdmitResult(NamedTuple):
-    """What became of some batches."""
+    """The result for some batches."""
 
     admissions: list[Admission]
     arrivals: list[tuple[int, Entry]]
     """New tasks, by host."""
     urls: list[str]
-    """Theirs."""
+    """Their URLs."""
     known: list[Candidate]
-    """Of URLs that are in the database once this is committed."""
+    """Candidates whose URLs are in the database once this is committed."""
     filter_hits: Set[str]
-    """URLs that were in it before, as a filter said."""
+    """URLs that the visited filter reported as known."""
     host_ids: dict[str, int]
     has_new_work: bool
-    """There is work now at hosts that nobody held."""
+    """Hosts that no worker leases have work now."""
     tally: Counter[str]
     link_counts: LinkCounts
     moves: list[Move]
-    """Tasks that links were to bring ahead."""
+    """Planned moves of tasks that gained links."""
     moved: list[tuple[int, Entry]]
-    """Those that were still there, by host."""
+    """The tasks that were still in the queue, by host."""
 
 
 class Admitter:
-    """Remembers what it has seen, to ask the server only for the rest."""
+    """Caches known URLs and host ids, to query the server only for the rest."""
 
     def __init__(self, url_key: Callable[[str], int], admission_rate: AdmissionRate) -> None:
         self._sql = queries()
@@ -71,7 +71,7 @@ class Admitter:
         self._in_links = InLinks()
 
     def unknown_candidates(self, candidates: Iterable[Candidate]) -> list[Candidate]:
-        """Those that memory does not know."""
+        """Candidates that are not cached as known."""
         return [
             candidate
             for candidate in candidates
@@ -87,34 +87,34 @@ class Admitter:
         now: float,
         filter_hits: Set[str] = frozenset(),
     ) -> AdmitResult:
-        """Within a transaction. `own_hosts`: the hosts that we hold; `filter_hits`: URLs that a filter knows."""
+        """Call within a transaction. `own_hosts`: leased by this worker; `filter_hits`: URLs that a filter knows."""
         refused: list[Counter[str]] = [Counter() for _ in batches]
-        candidates, elsewhere, linked = self._select_unknown(batches, filter_hits)
-        host_ids, fresh = await self._ensure_hosts(db, elsewhere, refused, now)
-        for one in elsewhere:
+        candidates, at_unknown_hosts, linked = self._select_unknown(batches, filter_hits)
+        host_ids, new_hosts = await self._ensure_hosts(db, at_unknown_hosts, refused, now)
+        for one in at_unknown_hosts:
             host_id = host_ids.get(one.candidate.origin)
             if host_id is not None:
                 candidates.setdefault((host_id, self._url_key(one.candidate.url)), one)
         new, over = await self._insert_new(db, candidates, refused)
         arrivals = [
             (
-                place[0],
+                host_key[0],
                 build_entry(
                     one.candidate,
-                    place[1],
+                    host_key[1],
                     batches[one.batch_number],
                     self._admission_rate,
                     now,
                     linked.get(one.candidate.url, 0),
                 ),
             )
-            for place, one in new.items()
+            for host_key, one in new.items()
         ]
-        has_woken = await self._enqueue(db, arrivals, own_hosts, fresh)
+        has_ready_hosts = await self._enqueue(db, arrivals, own_hosts, new_hosts)
         moves = self._in_links.plan_moves(linked, self._host_ids, self._url_key, loaded_keys, now)
         moved = await self._move_tasks(db, moves)
         admitted = Counter(one.batch_number for one in new.values())
-        tally = Counter({"admitted": len(arrivals), "waiting": len(arrivals), "hosts": len(fresh)})
+        tally = Counter({"admitted": len(arrivals), "waiting": len(arrivals), "hosts": len(new_hosts)})
         tally.update(count_by_source(entry for _, entry in arrivals))
         for reasons in refused:
             tally.update({f"refusal:{reason}": count for reason, count in reasons.items()})
@@ -125,14 +125,14 @@ class Admitter:
                 batches, (admitted[number] for number in range(len(batches))), refused, strict=True
             )
         ]
-        known = [one.candidate for place, one in candidates.items() if place not in over]
+        known = [one.candidate for host_key, one in candidates.items() if host_key not in over]
         return AdmitResult(
             admissions, arrivals, [one.candidate.url for one in new.values()], known, filter_hits, host_ids,
-            has_woken or bool(fresh), tally, linked, moves, moved,
+            has_ready_hosts or bool(new_hosts), tally, linked, moves, moved,
         )  # fmt: skip
 
     def on_commit(self, result: AdmitResult) -> None:
-        """The transaction is committed: from now on its URLs are known."""
+        """Cache the URLs and hosts of a committed transaction."""
         if len(self._known_urls) > MAX_KNOWN_URLS:
             self._older_known_urls, self._known_urls = self._known_urls, set()
         self._known_urls.update(candidate.url for candidate in result.known)
@@ -146,19 +146,18 @@ class Admitter:
         )
 
     def forget_visited(self, urls: Iterable[str]) -> None:
-        """They do not wait as they did."""
+        """Stop counting links of visited URLs."""
         for url in urls:
             self._in_links.forget(url)
 
     def _select_unknown(
         self, batches: Sequence[Batch], filter_hits: Set[str]
     ) -> tuple[dict[HostKey, NewCandidate], list[NewCandidate], LinkCounts]:
-        """Offers that memory does not know: those at hosts that it knows, each once, and the others; and what is linked
-        to."""
+        """Candidates not cached as known: those at cached hosts, each once, and the others; and the link counts."""
         in_links = self._in_links
         linked = in_links.sum_link_counts(batch.link_counts for batch in batches)
         candidates: dict[HostKey, NewCandidate] = {}
-        elsewhere: list[NewCandidate] = []
+        at_unknown_hosts: list[NewCandidate] = []
         known, known_before = self._known_urls, self._older_known_urls
         host_ids, url_key = self._host_ids, self._url_key
         for number, batch in enumerate(batches):
@@ -171,17 +170,17 @@ class Admitter:
                     continue
                 host_id = host_ids.get(candidate.origin)
                 if host_id is None:
-                    elsewhere.append(NewCandidate(number, candidate))
+                    at_unknown_hosts.append(NewCandidate(number, candidate))
                 else:
                     candidates.setdefault((host_id, url_key(url)), NewCandidate(number, candidate))
-        return candidates, elsewhere, linked
+        return candidates, at_unknown_hosts, linked
 
     # -- hosts ----------------------------------------------------------------------------------------------
 
     async def _ensure_hosts(
         self, db: Connection, unknown: Sequence[NewCandidate], refused: list[Counter[str]], now: float
     ) -> tuple[dict[str, int], set[int]]:
-        """The numbers of the hosts, and which of them are new; those whose domain has no hosts left are not there."""
+        """The ids of the hosts, and which of them are new; hosts beyond their domain's budget are left out."""
         found = {one.candidate.origin: 0 for one in unknown}
         missing = await self._look_up_hosts(db, found, list(found))
         if not missing:
@@ -190,7 +189,7 @@ class Admitter:
         spent = await _BudgetUse.lock(
             db, (self._host_budget_key(b) for one in wanted for b in one.candidate.budgets if b.counts_hosts)
         )
-        if spent.used:  # another worker may have added some while we waited
+        if spent.used:  # another worker may have added some during the wait
             missing = await self._look_up_hosts(db, found, missing)
         granted: dict[str, None] = {}
         for number, candidate in (one for one in wanted if not found[one.candidate.origin]):
@@ -202,13 +201,13 @@ class Admitter:
                 refused[number][HOSTS_BUDGET] += 1
         await spent.write(db)
         added = await db.fetch(self._sql["hosts_add"], sorted(granted), now) if granted else []
-        fresh = {row[0] for row in added}
+        new_hosts = {row[0] for row in added}
         found.update((row[1], row[0]) for row in added)
         await self._look_up_hosts(db, found, [origin for origin in granted if not found[origin]])
-        return {origin: host_id for origin, host_id in found.items() if host_id}, fresh
+        return {origin: host_id for origin, host_id in found.items() if host_id}, new_hosts
 
     async def _look_up_hosts(self, db: Connection, found: dict[str, int], origins: Sequence[str]) -> list[str]:
-        """Fills in those that are there; gives the others."""
+        """Fill in the ids of existing hosts; returns the missing ones."""
         if not origins:
             return []
         found.update((row[1], row[0]) for row in await db.fetch(self._sql["hosts_find"], origins))
@@ -222,32 +221,32 @@ class Admitter:
     async def _insert_new(
         self, db: Connection, candidates: dict[HostKey, NewCandidate], refused: list[Counter[str]]
     ) -> tuple[dict[HostKey, NewCandidate], set[HostKey]]:
-        """Those never seen before, as offered, and those that were but are over a budget."""
+        """The new candidates, in order, and those refused by a budget."""
         if not candidates:
             return {}, set()
-        # Sorted, so that nobody waits in a circle, and the tree is walked once from left to right.
+        # Sorted to prevent deadlocks, and to traverse the B-tree once in order.
         hosts, keys = zip(*sorted(candidates), strict=True)
         added = {tuple(row) for row in await db.fetch(self._sql["seen_add"], _format_array(hosts), _format_array(keys))}
-        new = {place: one for place, one in candidates.items() if place in added}
+        new = {host_key: one for host_key, one in candidates.items() if host_key in added}
         over = await self._exceeded_budgets(db, new)
-        for place, budget in over.items():
-            refused[new.pop(place).batch_number][budget] += 1
+        for host_key, budget in over.items():
+            refused[new.pop(host_key).batch_number][budget] += 1
         await write_rows(db, "seen_forget", sorted(over))
         return new, set(over)
 
     async def _exceeded_budgets(self, db: Connection, new: dict[HostKey, NewCandidate]) -> dict[HostKey, str]:
-        """Which of them would exceed a budget, and its name; the budgets go to those offered first."""
+        """The candidates that exceed a budget, and its name; budgets go to the first candidates."""
         counted = {
-            place: [(self._task_budget_key(place, b), b) for b in one.candidate.budgets if not b.counts_hosts]
-            for place, one in new.items()
+            host_key: [(self._task_budget_key(host_key, b), b) for b in one.candidate.budgets if not b.counts_hosts]
+            for host_key, one in new.items()
             if one.candidate.budgets
         }
         spent = await _BudgetUse.lock(db, (allowance for budgets in counted.values() for allowance, _ in budgets))
         over: dict[HostKey, str] = {}
-        for place, budgets in counted.items():
+        for host_key, budgets in counted.items():
             for allowance, budget in budgets:
                 if not spent.use(allowance, budget.limit):
-                    over[place] = budget.name
+                    over[host_key] = budget.name
                     break
         await spent.write(db)
         return over
@@ -264,7 +263,7 @@ class Admitter:
     async def _enqueue(
         self, db: Connection, arrivals: list[tuple[int, Entry]], own_hosts: Collection[int], new_hosts: set[int]
     ) -> bool:
-        """Into the queue; whether that woke hosts which nobody held."""
+        """Add tasks to the queue; whether hosts that no worker leases became ready."""
         first_due: dict[int, float] = {}
         for host_id, entry in arrivals:
             if host_id not in own_hosts and host_id not in new_hosts:
@@ -282,7 +281,7 @@ class Admitter:
 
 
 def _format_array(numbers: Sequence[int]) -> str:
-    """As PostgreSQL writes it."""
+    """In PostgreSQL's array syntax."""
     return "{" + rows.encode(numbers)[1:-1].decode() + "}"
 
 
@@ -291,7 +290,7 @@ def _queue_key(row: tuple[object, ...]) -> tuple[object, ...]:
 
 
 class _BudgetUse:
-    """Some rows of `budget`, ours until the transaction ends."""
+    """Rows of `budget`, locked until the transaction ends."""
 
     def __init__(self, used: dict[HostKey, int]) -> None:
         self.used = used
@@ -313,4 +312,4 @@ class _BudgetUse:
         return True
 
     async def write(self, db: Connection) -> None:
-        await write_rows(db, "budgets_put", [(*place, self.used[place]) for place in sorted(self._changed)])
+        await write_rows(db, "budgets_put", [(*host_key, self.used[host_key]) for host_key in sorted(self._changed)])

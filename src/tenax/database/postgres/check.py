@@ -1,4 +1,4 @@
-"""Looking for what cannot be: rows of the tables that contradict each other."""
+"""Integrity check: counts contradicting rows."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from tenax.database import integrity
 from tenax.database.postgres.connection import Connection
 
 CHECKS = integrity.CHECKS | {
-    "hosts with waiting tasks that nobody would look at":
+    "hosts with waiting tasks that are not marked as having work":
         "SELECT count(*) FROM host h WHERE NOT has_work AND EXISTS (SELECT FROM queue q WHERE q.host_id = h.id)",
-    "hosts held by a worker that is no more":
+    "hosts leased by a worker that has ended":
         "SELECT count(*) FROM host h WHERE holder IS NOT NULL AND NOT EXISTS "
         "(SELECT FROM worker w WHERE w.id = h.holder AND w.ended_at IS NULL)",
     "events without their content":
@@ -24,15 +24,15 @@ COUNT_QUERIES = integrity.COUNT_QUERIES | {
 
 
 async def find_problems(db: Connection) -> list[str]:
-    """Everything that is wrong, in words; reads all tables as they are at one moment, also while workers write."""
+    """All problems in words; reads one consistent snapshot, also while workers write."""
     found = []
     await db.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-    for words, sql in CHECKS.items():
+    for description, sql in CHECKS.items():
         if count := await db.fetchval(sql):
-            found.append(f"{count} {words}")
+            found.append(f"{count} {description}")
     for name, sql in COUNT_QUERIES.items():
-        told = await db.fetchval("SELECT coalesce(sum(count), 0)::bigint FROM tally WHERE name = $1", name)
-        if told != (counted := await db.fetchval(sql)):
-            found.append(integrity.describe_miscount(name, told, counted))
+        recorded = await db.fetchval("SELECT coalesce(sum(count), 0)::bigint FROM tally WHERE name = $1", name)
+        if recorded != (counted := await db.fetchval(sql)):
+            found.append(integrity.describe_miscount(name, recorded, counted))
     await db.execute("COMMIT")
     return found

@@ -1,4 +1,4 @@
-"""The server's clock was set back while no worker was there: what lies ahead by the old clock is brought back."""
+"""Shift future timestamps after the server's clock was set back while no worker was running."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from tenax.database.postgres.settle import write_rows
 from tenax.errors import DatabaseUnusable
 
 CLOCK_TOLERANCE_SECONDS = 120.0
-"""A clock that is corrected by less is not worth looking through the whole queue for."""
+"""Smaller corrections are ignored: the shift scans the whole queue."""
 HOST_BATCH_SIZE = 5000
 
 log = logs.logger(__name__)
 
 
 async def correct_clock_rollback(connection: PostgresConnection, now: float) -> None:
-    """If workers have seen a later time than this, and none of them can be alive, bring back what lies ahead.
+    """Shift future times if workers have recorded a later time than `now` and none of them is alive.
 
-    Workers live in the server's time. One whose sign of life lies further ahead than any could be is not of this time.
+    Workers use the server's time. A worker whose lease ends later than any lease could is from before the rollback.
     """
 
-    async def ahead(db: Connection) -> float:
+    async def rollback_seconds(db: Connection) -> float:
         seen = await db.fetchval(queries()["last_worker_time"], now, CLOCK_TOLERANCE_SECONDS)
         return seen - now if seen is not None and seen - now > CLOCK_TOLERANCE_SECONDS else 0.0
 
-    if not await connection.run_idempotent(ahead):
+    if not await connection.run_idempotent(rollback_seconds):
         return
-    # On a connection without a limit: the whole queue is gone through, which may take longer than any other answer.
+    # On a connection without a timeout: scanning the whole queue may take long.
     own = PostgresConnection(connection.address, {}, should_wait=False)
     try:
         async with own.use() as db:
             await db.execute("BEGIN")
-            await db.execute("LOCK TABLE worker IN EXCLUSIVE MODE")  # nobody joins, or brings it back too
-            if seconds := await ahead(db):
+            await db.execute("LOCK TABLE worker IN EXCLUSIVE MODE")  # no worker joins or shifts at the same time
+            if seconds := await rollback_seconds(db):
                 await _shift_all(db, seconds, now)
             await db.execute("COMMIT")
     except (ConnectionLost, TransactionConflict) as error:
@@ -48,9 +48,7 @@ async def correct_clock_rollback(connection: PostgresConnection, now: float) -> 
 
 async def _shift_all(db: Connection, offset_seconds: float, now: float) -> None:
     sql = queries()
-    log.warning(
-        "the clock was set back since the last worker left; rests and due times go with it", seconds=int(offset_seconds)
-    )
+    log.warning("clock set back since the last worker ended, shifting stored times", seconds=int(offset_seconds))
     await db.execute(sql["queue_shift_due"], rows.milliseconds(now), rows.milliseconds(offset_seconds))
     await db.execute(sql["hosts_shift_ready"], now, offset_seconds)
     await db.execute(sql["workers_shift_times"], now)

@@ -1,4 +1,4 @@
-"""The way to the server: one connection that comes back by itself, and asyncpg's errors in our words."""
+"""A connection that reconnects by itself, and the translation of asyncpg's errors."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ from tenax.errors import ConfigError, DatabaseUnavailable, DatabaseUnusable, Sto
 
 T = TypeVar("T")
 Row = Any
-"""What asyncpg gives: columns by name and by place."""
+"""An asyncpg record: columns by name and by index."""
 
 log = logs.logger(__name__)
 
 CONNECT_SECONDS = 10.0
 COMMAND_SECONDS = 60.0
-"""A worker that waits for longer than this for an answer gives the connection up; a person who asks may wait."""
+"""A worker drops the connection after waiting this long for an answer; read-only commands have no limit."""
 CLOSE_SECONDS = 5.0
 
 SESSION_SETTINGS = {
     "application_name": "tenax",
     "jit": "off",
-    # A worker that vanished or was put to sleep in the middle of a transaction must not make others wait for long.
+    # A worker that vanished or was suspended within a transaction must not block others for long.
     "idle_in_transaction_session_timeout": "15s",
     "lock_timeout": "30s",
-    # How long an answer may take is ours to say: what the role is set to would end a long look again and again.
+    # The client sets the time limits: a timeout of the role would end a long statement again and again.
     "statement_timeout": "0",
     "tcp_keepalives_idle": "20",
     "tcp_keepalives_interval": "5",
     "tcp_keepalives_count": "4",
 }
 FIXED_PLAN_SETTINGS = {
-    # Each statement of the loop has one good plan, from key to key; none may change with the statistics of the day.
-    # They are made anew now and then: a table that was nearly empty when a plan was made may be large by now.
+    # Each statement of the loop has one good plan, by key lookups, and it must not change with table statistics. Plans
+    # are discarded now and then: a table that was nearly empty when a plan was made may have grown.
     "plan_cache_mode": "force_generic_plan",
     "enable_seqscan": "off",
     "enable_bitmapscan": "off",
@@ -52,7 +52,7 @@ FIXED_PLAN_SETTINGS = {
 
 
 class Connection(Protocol):
-    """What we use of asyncpg's."""
+    """The part of asyncpg's connection that is used here."""
 
     async def execute(self, query: str, *args: object) -> str: ...
 
@@ -74,19 +74,19 @@ class Connection(Protocol):
 
 
 class ConnectionLost(Exception):
-    """The connection broke, or the server went away: what was asked may or may not have been done."""
+    """The connection broke or the server is unavailable: the statement may or may not have been executed."""
 
 
 class TransactionConflict(Exception):
-    """The server gave up this transaction in favour of another; nothing of it is written."""
+    """The server aborted this transaction because of another; nothing of it is written."""
 
 
 class InvalidText(Exception):
-    """A value is no text that PostgreSQL can hold; nothing is written."""
+    """A value is not text that PostgreSQL can store; nothing is written."""
 
 
 class Address:
-    """Where a database is: a server, a database, a schema in it. Its text shows no secret."""
+    """The location of a database: server, database and schema. Its text shows no secret."""
 
     def __init__(self, url: str, schema: str) -> None:
         if find_spec("asyncpg") is None:
@@ -100,7 +100,7 @@ class Address:
             raise _invalid_url_error() from None
         if parts.scheme not in ("postgresql", "postgres") or not parts.path.strip("/"):
             raise _invalid_url_error()
-        if "@" in parts.path:  # of a password with a slash in it: half of it would be the name of a database
+        if "@" in parts.path:  # a password with a slash in it: part of it would become the database name
             raise _invalid_url_error()
         self.user = unquote(parts.username or "")
         self.database = unquote(parts.path.strip("/"))
@@ -138,53 +138,56 @@ class PostgresConnection:
     def __init__(
         self, address: Address, settings: dict[str, str], *, should_wait: bool, breaker: Breaker | None = None
     ) -> None:
-        """`should_wait`: wait for a server that is away, as long as it takes; else raise."""
+        """`should_wait`: wait for an unavailable server without limit; else raise."""
         self.address = address
         self._settings = settings
         self._should_wait = should_wait
         self._breaker = breaker or Breaker()
         self._has_answered = False
-        """Something was asked through this connection, and answered."""
+        """A statement was answered on the current connection."""
         self._on_connect: Callable[[Connection], Awaitable[None]] | None = None
         self._lock = asyncio.Lock()
         self._connection: Connection | None = None
         self._is_closed = asyncio.Event()
         self.is_unavailable = False
-        """The server did not answer when it was last spoken to."""
+        """The server did not answer the last attempt."""
 
     async def open(self) -> None:
-        """The first connection. Raises `DatabaseUnavailable` when nobody answers, and what else a person must know."""
+        """Connect. Raises `DatabaseUnavailable` when the server does not answer, or another `TenaxError`."""
         try:
             await self._connect()
         except Exception as error:
             raise translate_error(error, self.address) from None
 
     async def set_on_connect(self, on_connect: Callable[[Connection], Awaitable[None]]) -> None:
-        """Let this be the first to speak on every connection, beginning with the one there is."""
+        """Call this first on every new connection, and once on the current one."""
         self._on_connect = on_connect
         await self.run_idempotent(on_connect)
 
     @asynccontextmanager
     async def use(self) -> AsyncIterator[Connection]:
-        """The connection, for as long as this lasts. Raises `ConnectionLost`, `TransactionConflict`, `InvalidText`, or our own errors."""
+        """Use the connection exclusively.
+
+        Raises `ConnectionLost`, `TransactionConflict`, `InvalidText`, or a `TenaxError`.
+        """
         async with self._lock:
             db = await self._ensure_connected()
             try:
                 yield db
             except BaseException as error:
                 await self._rollback(db)
-                told = _classify_error(error, self.address)
-                if isinstance(told, ConnectionLost) and not self._has_answered:
-                    self._on_failure(told)
-                if isinstance(told, (ConnectionLost, asyncio.CancelledError)):
-                    self._drop()  # what was asked may have been done: whoever greets the next one finds out
-                if told is error:
+                translated = _classify_error(error, self.address)
+                if isinstance(translated, ConnectionLost) and not self._has_answered:
+                    self._on_failure(translated)
+                if isinstance(translated, (ConnectionLost, asyncio.CancelledError)):
+                    self._drop()  # the statement may have been executed: `on_connect` of the next connection finds out
+                if translated is error:
                     raise
-                raise told from None
+                raise translated from None
             self._on_success()
 
     async def run_idempotent(self, work: Callable[[Connection], Awaitable[T]]) -> T:
-        """Do something that may be done twice."""
+        """Run work that may be executed twice."""
         while True:
             try:
                 async with self.use() as db:
@@ -194,7 +197,7 @@ class PostgresConnection:
                     raise DatabaseUnusable(f"PostgreSQL at {self.address} does not answer: {error}") from None
 
     async def close(self, *, is_unresponsive: bool = False) -> None:
-        """Whoever still waits for the server is told. `is_unresponsive`: it does not answer, so nothing more is said to it."""
+        """End all waiting calls. `is_unresponsive`: the server does not answer, so do not wait for it."""
         self._is_closed.set()
         if is_unresponsive:
             self._drop()
@@ -220,10 +223,10 @@ class PostgresConnection:
             try:
                 return await self._connect()
             except Exception as error:
-                told = translate_error(error, self.address)
+                translated = translate_error(error, self.address)
                 if not self._should_wait or not isinstance(_classify_error(error, self.address), ConnectionLost):
-                    raise told from None
-                self._on_failure(told)
+                    raise translated from None
+                self._on_failure(translated)
 
     async def _connect(self) -> Connection:
         db = await connect(self.address, self._settings, COMMAND_SECONDS if self._should_wait else None)
@@ -239,18 +242,18 @@ class PostgresConnection:
 
     def _on_failure(self, why: Exception) -> None:
         if not self._breaker.is_unavailable:
-            log.warning("PostgreSQL is away, waiting for it", server=str(self.address), why=str(why))
+            log.warning("PostgreSQL unavailable, waiting", server=str(self.address), why=str(why))
         self._breaker.record_failure(asyncio.get_running_loop().time(), random.random())
         self.is_unavailable = True
 
     def _on_success(self) -> None:
         if self._breaker.is_unavailable:
-            log.info("PostgreSQL is back", server=str(self.address))
+            log.info("PostgreSQL available again", server=str(self.address))
         self._breaker.record_success()
         self._has_answered = True
 
     async def _rollback(self, db: Connection) -> None:
-        """Leave no transaction open behind an error."""
+        """Roll back an open transaction after an error."""
         if db.is_closed() or not db.is_in_transaction():
             return
         try:
@@ -269,7 +272,7 @@ class PostgresConnection:
 
 
 def _classify_error(error: BaseException, address: Address) -> BaseException:
-    """An error of asyncpg as the rest of this package knows it."""
+    """Translate an asyncpg error for the rest of this package."""
     from asyncpg import exceptions as pg
 
     match error:
@@ -299,7 +302,7 @@ def _classify_error(error: BaseException, address: Address) -> BaseException:
 
 
 def translate_error(error: BaseException, address: Address) -> TenaxError:
-    """An error of the server or of the way to it, as one line for a person; it shows no password."""
+    """Translate a server or connection error into one line for users, without passwords."""
     from asyncpg import exceptions as pg
 
     match error:
@@ -350,7 +353,7 @@ def translate_error(error: BaseException, address: Address) -> TenaxError:
 
 
 def _error_text(error: BaseException) -> str:
-    """What went wrong in a few words on one line."""
+    """The error in a few words on one line."""
     if isinstance(error, ConnectionRefusedError):
         return "connection refused"
     if isinstance(error, TimeoutError):

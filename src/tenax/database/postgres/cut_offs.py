@@ -1,4 +1,4 @@
-"""What limits cut off, on the server."""
+"""Links cut off by limits, in PostgreSQL."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tenax.database.report_rows import cut_off_page_from_row, redirect_from_row
 
 
 class PostgresCutOffs:
-    """See `tenax.database.CutOffs` for what it promises."""
+    """Implements `tenax.database.CutOffs`."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The claims of one worker: what it holds in memory, kept filled from the server and shared with the others."""
+"""The claims of one worker: served from memory, which is filled from the server and shared with other workers."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from tenax.runtime.cancellation import cancel_and_wait
 log = logs.logger(__name__)
 
 REFILL_WAIT_SECONDS = 1.0
-"""How long a claim waits for the server to be asked."""
+"""How long a claim waits for a refill from the server."""
 MIN_WAIT_SECONDS = 0.001
 NOTIFY_INTERVAL_SECONDS = 0.1
-"""Others are told of new work at most this often; they look by themselves every second."""
+"""Maximum rate of notifications about new work; workers also poll every second."""
 
 
 class ActiveClaim(NamedTuple):
-    """A claim as we keep it."""
+    """A claim with its slot and queue entry."""
 
     claim: Claim
     slot: Slot
@@ -38,7 +38,7 @@ class ActiveClaim(NamedTuple):
 
 
 class Frontier:
-    """Gives claims from memory, and sees to it that there is something in memory to give."""
+    """Serves claims from memory and keeps it filled."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class Frontier:
         clock: Clock,
         on_failure: Callable[[BaseException], None],
     ) -> None:
-        """`write_connection` is the connection for everything that must follow one after the other."""
+        """`write_connection` is for statements that must run in order."""
         self._worker = worker
         self._window = window
         self._schedule = schedule
@@ -79,7 +79,7 @@ class Frontier:
             if self._write_connection.is_unavailable:
                 return None
             now = self._clock.now()
-            # Past the time that others grant us, what we hold may be theirs: a sign of life comes first.
+            # After our lease expired, our hosts may belong to others: send a heartbeat first.
             is_alive = self._worker.alive_until > now
             taken = self._schedule.take(now) if is_alive else None
             is_due = not is_alive or self._window.is_due(now)
@@ -107,54 +107,54 @@ class Frontier:
 
     async def wait_for_work(self, timeout_seconds: float) -> None:
         inside = self._schedule.next_claim_at()
-        turn = self._window.next_scan_at if inside is None else min(inside, self._window.next_scan_at)
+        ready_at = self._window.next_scan_at if inside is None else min(inside, self._window.next_scan_at)
         if not self._write_connection.is_unavailable:
-            timeout_seconds = min(timeout_seconds, max(turn - self._clock.now(), MIN_WAIT_SECONDS))
+            timeout_seconds = min(timeout_seconds, max(ready_at - self._clock.now(), MIN_WAIT_SECONDS))
         self._changed.clear()
         with suppress(TimeoutError):
             async with asyncio.timeout(timeout_seconds):
                 await self._changed.wait()
 
     def end_claim(self, claim: Claim) -> ActiveClaim:
-        """The claim ends here, by a commit. Raises `LeaseLost`."""
-        held = self._claims.get(claim.lease.number)
-        if held is None or claim.lease.epoch != self._worker.id:
+        """End a claim by a commit. Raises `LeaseLost`."""
+        active = self._claims.get(claim.lease.number)
+        if active is None or claim.lease.epoch != self._worker.id:
             raise LeaseLost(f"the claim on {claim.task.url} is void; its visit was not written")
         return self._claims.pop(claim.lease.number)
 
     def release(self, claim: Claim) -> None:
         with suppress(LeaseLost):
-            held = self.end_claim(claim)
-            self._schedule.put_back(held.slot, held.entry, self._clock.now())
+            active = self.end_claim(claim)
+            self._schedule.put_back(active.slot, active.entry, self._clock.now())
             self._changed.set()
 
     def next_claim_at(self) -> float | None:
         return self._window.next_claim_at()
 
     def add_tasks(self, arrivals: list[tuple[int, Entry]]) -> None:
-        """Tasks wait now, by host."""
+        """Add tasks that wait now, by host."""
         now = self._clock.now()
         for host_id, entry in arrivals:
             self._window.add_task(host_id, entry, now)
         self._changed.set()
 
     def reload(self) -> None:
-        """Tasks wait now at many hosts."""
+        """Read everything again, after many hosts got tasks."""
         self._schedule.reload()
         self._window.schedule_scan(self._clock.now())
         self._changed.set()
 
     def wake_waiters(self) -> None:
-        """Whoever waits for work is to look again."""
+        """Make callers of `wait_for_work` look again."""
         self._changed.set()
 
     def _expire_claims(self, now: float) -> None:
-        # Every lease is as long as the others, so the first that was given is the first to end.
+        # All leases have the same length, so the oldest expires first.
         while self._claims and (first := next(iter(self._claims.values()))).claim.lease.expires_at <= now:
             del self._claims[first.claim.lease.number]
             self._schedule.put_back(first.slot, first.entry, first.claim.lease.expires_at)
 
-    # -- tending --------------------------------------------------------------------------------------------
+    # -- refilling ------------------------------------------------------------------------------------------
 
     def start_refill(self) -> asyncio.Task[None]:
         if self._refill_task is None or self._refill_task.done():
@@ -162,7 +162,7 @@ class Frontier:
         return self._refill_task
 
     def refill_if_due(self) -> None:
-        """Also a worker that claims nothing just now must let go of hosts for others."""
+        """A worker that claims nothing at the moment must release hosts for others, too."""
         if self._has_claimed and self._window.is_due(self._clock.now()):
             self.start_refill()
 
@@ -176,17 +176,17 @@ class Frontier:
             except WorkerEnded as error:
                 await self.rejoin(error.worker_id)
         except (ConnectionLost, TransactionConflict):
-            pass  # the next turn brings another try
+            pass  # the next refill tries again
         except Exception as error:
             self._on_failure(error)
         self._changed.set()
 
     async def rejoin(self, ended_worker_id: int) -> None:
-        """Others found the worker of this number dead, and what it held is theirs: join anew, holding nothing."""
+        """Register again without hosts: the worker's lease expired, and its hosts belong to others."""
         async with self._join_lock:
             if self._worker.id != ended_worker_id:
                 return
-            log.warning("this worker was taken for dead, joining anew", worker=ended_worker_id)
+            log.warning("worker lease expired, re-registering", worker=ended_worker_id)
             self._worker.alive_until = 0.0
             self._claims.clear()
             self._window.reset()
@@ -204,15 +204,15 @@ class Frontier:
             self._changed.set()
 
     def notify_workers(self) -> None:
-        """There is work at hosts that nobody holds."""
+        """Notify other workers: hosts that nobody leases have work."""
         loop = asyncio.get_running_loop()
         if loop.time() - self._notified_at >= NOTIFY_INTERVAL_SECONDS:
             self._notified_at = loop.time()
             self._notify_task = loop.create_task(self._notify())
 
     async def _notify(self) -> None:
-        # In no transaction: a NOTIFY in one makes every other wait until it is committed.
-        with suppress(ConnectionLost, TransactionConflict, DatabaseUnusable):  # they look by themselves before long
+        # Outside of a transaction: a NOTIFY within one blocks every other until it is committed.
+        with suppress(ConnectionLost, TransactionConflict, DatabaseUnusable):  # the others poll anyway
             async with self._query_connection.use() as db:
                 await db.fetchval("SELECT pg_notify($1, $2)", self._channel, str(self._worker.id))
 

@@ -23,7 +23,7 @@ log = logs.logger(__name__)
 
 
 class PendingCommit:
-    """A commit waiting for its group: a visit, or offers made outside of any."""
+    """A commit that waits for its group: a visit, or candidates outside of a visit."""
 
     def __init__(self, batch: Batch, pending_visit: PendingVisit | None = None, slot: Slot | None = None) -> None:
         self.batch = batch
@@ -43,11 +43,11 @@ class PendingCommit:
     def fail(self, error: BaseException) -> None:
         if not self.done.done():
             self.done.set_exception(error)
-            self.done.exception()  # whoever waited may be gone
+            self.done.exception()  # retrieved, because the caller may be gone
 
 
 class GroupCommit:
-    """Gathers commits and writes them, one group at a time, so the next one grows meanwhile."""
+    """Gathers commits and writes one group at a time, so the next one grows meanwhile."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class GroupCommit:
         on_ended: Callable[[int], Awaitable[None]],
         on_failure: Callable[[BaseException], None],
     ) -> None:
-        """`written` is told of each transaction; `on_ended` joins anew after others found us dead."""
+        """`on_written` is called after each transaction; `on_ended` registers again after our lease expired."""
         self._worker = worker
         self._writer = writer
         self._schedule = schedule
@@ -72,7 +72,7 @@ class GroupCommit:
         self._pending: list[PendingCommit] = []
         self._group: list[PendingCommit] = []
         self._is_sent = False
-        """The COMMIT of the group was sent, and whether it was made is not known yet."""
+        """The COMMIT of the group was sent, and its result is unknown."""
         self._task: asyncio.Task[None] | None = None
 
     async def submit(self, one: PendingCommit) -> Admission:
@@ -83,15 +83,15 @@ class GroupCommit:
         return await one.done
 
     def fail(self, error: BaseException) -> None:
-        """Nothing more is written."""
+        """Fail all pending commits."""
         for one in self._pending:
             one.fail(error)
         self._pending = []
 
     def abandon_expired(self, now: float) -> None:
-        """While the server is away: whoever waited for longer than its lease is told that it was in vain.
+        """While the server is unavailable: fail commits whose lease expired, with `LeaseLost`.
 
-        Not so when its COMMIT was sent, which nobody can take back: then it is told that this is not known yet.
+        With `CommitUnknown` when their COMMIT was already sent.
         """
         for one in self._group:
             _abandon(one, now, _commit_unknown_error if self._is_sent else _lease_lost_error)
@@ -99,7 +99,7 @@ class GroupCommit:
             _abandon(one, now, _lease_lost_error)
 
     async def close(self, seconds: float) -> None:
-        """Let the group that is on its way end."""
+        """Wait for the group that is being written."""
         if self._task is not None:
             await asyncio.wait({self._task}, timeout=seconds)
             self._task.cancel()
@@ -126,17 +126,17 @@ class GroupCommit:
                 self._is_sent = False
 
     async def _write_group(self, group: list[PendingCommit]) -> None:
-        is_readable = False
-        hinted = await self._writer.find_known_urls(candidate for one in group for candidate in one.candidates)
+        is_sanitized = False
+        filter_hits = await self._writer.find_known_urls(candidate for one in group for candidate in one.candidates)
         while group:
             try:
-                await self._write_transaction(group, hinted)
+                await self._write_transaction(group, filter_hits)
                 return
             except InvalidText:
-                # Someone's header was no text. It is too rare to look for it first.
-                if is_readable:
-                    raise DatabaseUnusable("PostgreSQL does not take the text of a visit; this is a defect") from None
-                is_readable = True
+                # A header was not valid text. Too rare to check for beforehand.
+                if is_sanitized:
+                    raise DatabaseUnusable("PostgreSQL rejects the text of a visit; this is a defect") from None
+                is_sanitized = True
                 for one in group:
                     if one.pending_visit is not None:
                         one.pending_visit = one.pending_visit._replace(visit=make_storable(one.pending_visit.visit))
@@ -152,7 +152,7 @@ class GroupCommit:
             for one in group:
                 if one.pending_visit is not None and one.pending_visit.visit.claim.lease.epoch != self._worker.id:
                     raise WorkerEnded(one.pending_visit.visit.claim.lease.epoch)
-            self._is_sent = False  # an earlier COMMIT was not made, or this would not be done again
+            self._is_sent = False  # an earlier COMMIT failed, or this would not run again
             self._return_abandoned(group)
             visits = [one.pending_visit for one in group if one.pending_visit is not None]
             applied = await self._writer.apply(
@@ -161,18 +161,18 @@ class GroupCommit:
                 visits,
                 [one.batch for one in group if one.pending_visit is None],
                 self._schedule.host_ids,
-                # Nothing comes to hand meanwhile: who fills the window waits for this connection.
+                # No task is loaded meanwhile: refilling the window needs this connection.
                 self._schedule.loaded_keys({one.host_id for one in visits}),
                 self._clock.now(),
                 filter_hits,
             )
-            self._is_sent = True  # by the caller, at once
+            self._is_sent = True  # by the caller, next
             return applied, outbox_statements([news.content_id for news in applied.effects.events])
 
         await self._worker.write(work, lambda applied: self._on_committed(group, applied))
 
     def _return_abandoned(self, group: list[PendingCommit]) -> None:
-        """Nothing of them is written: their tasks may be claimed again."""
+        """Return the tasks of abandoned commits: nothing of them is written."""
         for one in [one for one in group if one.is_abandoned]:
             if one.pending_visit is not None and one.slot is not None:
                 self._schedule.put_back(one.slot, one.pending_visit.entry, self._clock.now())
@@ -188,7 +188,7 @@ class GroupCommit:
             if not one.done.done():
                 one.done.set_result(admission)
             elif one.is_abandoned:
-                log.info("a commit that nobody waits for any more was made", url=_commit_url(one))
+                log.info("abandoned commit was written", url=_commit_url(one))
 
 
 def _abandon(one: PendingCommit, now: float, make_error: Callable[[PendingCommit], Exception]) -> None:
@@ -203,10 +203,10 @@ def _lease_lost_error(one: PendingCommit) -> LeaseLost:
 
 def _commit_unknown_error(one: PendingCommit) -> CommitUnknown:
     return CommitUnknown(
-        f"PostgreSQL went away during the commit of {_commit_url(one)}; whether it was written will be known when it is "
-        "back, and it is never written twice"
+        f"PostgreSQL became unavailable during the commit of {_commit_url(one)}; whether it was written is known when "
+        "it is back, and it is never written twice"
     )
 
 
 def _commit_url(one: PendingCommit) -> str:
-    return one.pending_visit.visit.claim.task.url if one.pending_visit is not None else "some offers"
+    return one.pending_visit.visit.claim.task.url if one.pending_visit is not None else "some candidates"

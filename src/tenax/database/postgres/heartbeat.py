@@ -1,4 +1,4 @@
-"""What a worker does every second: signs of life, a look at the others, and word of how it is doing itself."""
+"""A worker's loop of every second: heartbeats, the state of its peers, and its own cut-off status."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from tenax.model import Peers
 HEARTBEAT_LOOP_SECONDS = 1.0
 RECOVER_INTERVAL_SECONDS = 60.0
 DISCARD_PLANS_INTERVAL_SECONDS = 5.0
-"""Plans are made anew this often: what was a small table when they were made may have grown."""
+"""Query plans are discarded this often: a table that was small when they were made may have grown."""
 
 
 class Heartbeat:
-    """Of one worker, on the connection for what must follow one after the other."""
+    """The heartbeat of one worker, on the connection for statements that must run in order."""
 
     def __init__(
         self,
@@ -40,13 +40,13 @@ class Heartbeat:
         self._clock = clock
         self._announced_at: float | None = None
         self.is_cut_off: Callable[[], bool] = lambda: False
-        """Whether this worker reaches no Redis; the others are told when it changes."""
+        """Whether this worker cannot reach Redis; changes are announced to the others."""
         self.peers = Peers(workers=1, without_redis=0, checked_at=0.0)
 
     async def run(self, recover: Callable[[], Awaitable[int]], update_counts: Callable[[], Awaitable[None]]) -> None:
-        """Until it is cancelled: `recover` looks for the dead, `update_counts` keeps up with what others count."""
+        """Run until cancelled: `recover` finds dead workers, `update_counts` reads the counts of all workers."""
         loop = asyncio.get_running_loop()
-        # Sooner where a worker is dead sooner, or its hosts would wait for much longer than that.
+        # More often where workers count as dead sooner, so that their hosts do not wait much longer than that.
         pause_seconds = min(RECOVER_INTERVAL_SECONDS, self._config.dead_after_seconds / 2)
         beat_at, recover_at = loop.time() + self._config.heartbeat_seconds, loop.time() + pause_seconds
         plan_at = loop.time() + DISCARD_PLANS_INTERVAL_SECONDS
@@ -67,7 +67,7 @@ class Heartbeat:
             self._frontier.refill_if_due()
 
     async def update_peers(self) -> None:
-        """Hear of the others, and tell them whether we are cut off."""
+        """Read the state of the peers, and announce whether we are cut off."""
         await self._write_connection.run_idempotent(self._exchange_cut_off_status)
 
     async def _send_heartbeat(self) -> None:
@@ -77,16 +77,16 @@ class Heartbeat:
             await self._frontier.rejoin(error.worker_id)
 
     async def _exchange_cut_off_status(self, db: Connection) -> None:
-        me, asked_at, is_cut_off = self._worker.id, self._clock.now(), self.is_cut_off()
-        row = await db.fetchrow(queries()["peers"], me, asked_at)
+        worker_id, checked_at, is_cut_off = self._worker.id, self._clock.now(), self.is_cut_off()
+        row = await db.fetchrow(queries()["peers"], worker_id, checked_at)
         assert row is not None
         if not is_cut_off or not row["is_announced"]:
             self._announced_at = None
         elif self._announced_at is None:
-            self._announced_at = self._clock.now()  # it was told before, but the answer was lost
-        # Before anything is changed: from here on nobody may rely on what will not be said any more.
-        self.peers = Peers(row["workers"], row["cut_off"], asked_at, self._announced_at)
+            self._announced_at = self._clock.now()  # announced before, but the answer was lost
+        # Before any change: from here on nobody may rely on an announcement that is about to end.
+        self.peers = Peers(row["workers"], row["cut_off"], checked_at, self._announced_at)
         if row["is_announced"] not in (None, is_cut_off):
-            await db.execute(queries()["worker_cut_off"], me, is_cut_off)
+            await db.execute(queries()["worker_cut_off"], worker_id, is_cut_off)
             self._announced_at = self._clock.now() if is_cut_off else None
-            self.peers = Peers(row["workers"], row["cut_off"], asked_at, self._announced_at)
+            self.peers = Peers(row["workers"], row["cut_off"], checked_at, self._announced_at)

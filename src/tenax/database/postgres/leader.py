@@ -1,4 +1,4 @@
-"""Who carries events to a sink: one of all that share the database, for as long as its session lives."""
+"""Leader election per sink: one of all processes that share the database sends its events, while its session lasts."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from tenax.database.postgres.schema import queries
 from tenax.errors import DatabaseError
 
 SESSION_TRUST_SECONDS = 1.0
-"""For so long a session that answered is believed to be there."""
+"""How long a session that answered is assumed to exist."""
 ANSWER_TIMEOUT_SECONDS = 5.0
-"""One that takes longer may be gone, and someone else may lead: then we do not."""
+"""After this the session may be gone and another process may lead, so we do not."""
 
 
 class Leader:
-    """Advisory locks, one for each sink, on a connection of their own that is there only while we hold any."""
+    """Advisory locks, one per sink, on a connection of their own that exists only while we hold any."""
 
     def __init__(self, address: Address, query_connection: PostgresConnection) -> None:
         self._address = address
@@ -26,15 +26,15 @@ class Leader:
         self._session: Connection | None = None
         self._led_sinks: set[str] = set()
         self._lost_sinks: set[str] = set()
-        """Who led them has not heard of it yet."""
+        """Lost sinks whose caller was not informed yet."""
         self._answered_at = 0.0
         self._is_closed = False
 
     async def acquire(self, sink: str) -> bool:
-        """Whether we lead. Who led and lost it hears of that before it can lead again."""
+        """Whether we lead. After a loss, returns False at least once before leading again."""
         if sink not in self._led_sinks and sink not in self._lost_sinks:
             key = self._lock_key(sink)
-            # Not in turn: while the server is away this waits for it.
+            # Outside the lock: waits while the server is unavailable.
             if not await self._query_connection.run_idempotent(
                 lambda db: db.fetchval(queries()["leader_lock_is_free"], key)
             ):
@@ -48,7 +48,7 @@ class Leader:
             return sink in self._led_sinks
 
     async def close(self) -> None:
-        """Others may lead at once."""
+        """Release leadership at once."""
         self._is_closed = True
         async with self._lock:
             await self._end_session()
@@ -56,16 +56,16 @@ class Leader:
     async def _end_session(self) -> None:
         self._lose_all()
         if self._connection is not None:
-            link, self._connection = self._connection, None
-            await link.close()
+            connection, self._connection = self._connection, None
+            await connection.close()
 
     async def _acquire_lock(self, sink: str, key: int) -> bool:
         if self._is_closed:
             return False
         try:
             async with asyncio.timeout(ANSWER_TIMEOUT_SECONDS):
-                link = await self._open_session()
-                if await link.run_idempotent(lambda db: db.fetchval(queries()["leader_lock_take"], key)):
+                connection = await self._open_session()
+                if await connection.run_idempotent(lambda db: db.fetchval(queries()["leader_lock_take"], key)):
                     self._led_sinks.add(sink)
                     self._mark_answered()
         except (DatabaseError, TimeoutError):
@@ -75,7 +75,7 @@ class Leader:
         return sink in self._led_sinks
 
     async def _check_session(self) -> None:
-        """Is the session still there? A new one holds no locks."""
+        """Check that the session still exists: a new one holds no locks."""
         assert self._connection is not None and self._session is not None
         is_fresh = asyncio.get_running_loop().time() - self._answered_at < SESSION_TRUST_SECONDS
         if is_fresh and not self._session.is_closed():

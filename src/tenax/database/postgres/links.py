@@ -1,4 +1,4 @@
-"""The link graph on the server: rows of packed links, and the levels of waiting tasks that follow from it."""
+"""The link graph in PostgreSQL: packed links per page, and task priorities computed from them."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from tenax.model import Priority
 
 T = TypeVar("T")
 QueueKey = tuple[int, int, int, int]
-"""Of a waiting task in the queue: host, rank, due time and key."""
+"""Primary key of the queue: host, rank, due time and key."""
 
 ROW_BATCH_SIZE = 500
 STATE_BATCH_SIZE = 1000
 TASK_BATCH_SIZE = 5000
-"""Waiting tasks looked at in one transaction."""
+"""Waiting tasks read in one transaction."""
 FIRST_KEY: QueueKey = (-1, 0, 0, 0)
 
 
 class RunInTransaction(Protocol):
-    """Runs work in a transaction of its own, again if it collides with another's."""
+    """Runs work in a transaction of its own, again after a conflict."""
 
     async def __call__(self, work: Callable[[Connection], Awaitable[T]]) -> T: ...
 
 
 class PostgresLinks:
-    """See `tenax.database.Links` for what it promises."""
+    """Implements `tenax.database.Links`."""
 
     def __init__(self, connection: PostgresConnection, secret: bytes, run_in_transaction: RunInTransaction) -> None:
         self._connection = connection
@@ -78,7 +78,7 @@ class PostgresLinks:
     async def _update_ranks(
         self, last: QueueKey, choose_priority: PriorityFunction, db: Connection
     ) -> tuple[QueueKey, int] | None:
-        """The next part of the waiting tasks; the last of them, and how many have another rank now."""
+        """Update the next batch of waiting tasks; returns the last of them, and how many ranks changed."""
         found = await db.fetch(self._sql["waiting_after"], *last, TASK_BATCH_SIZE)
         if not found:
             return None
@@ -87,10 +87,10 @@ class PostgresLinks:
             for host_id, rank, due, key, url, source in found
             if (better := 3 - choose_priority(url, rows.SOURCES[source], Priority(3 - rank))) != rank
         ]
-        # Who holds a host knows its tasks by their rank, and would leave them behind.
+        # A worker that leases a host identifies its tasks by rank; changing it would lose them.
         hosts = sorted({change[0] for change in changes})
-        at_rest = {row["id"] for row in await db.fetch(self._sql["hosts_lock_unleased"], hosts)}
-        changes = [change for change in changes if change[0] in at_rest]
+        unleased = {row["id"] for row in await db.fetch(self._sql["hosts_lock_unleased"], hosts)}
+        changes = [change for change in changes if change[0] in unleased]
         moved = await db.fetch(self._sql["queue_rank"], *zip(*changes, strict=True)) if changes else []
         host_id, rank, due, key, *_ = found[-1]
         return (host_id, rank, due, key), len(moved)

@@ -1,32 +1,32 @@
 -- Every statement the PostgreSQL database runs, named. Loaded by `schema.queries`.
 --
--- Many rows go in and out as arrays, one for each column. Whatever may meet rows of other workers is sorted, and locks are
--- taken in one order by everyone: worker, own tasks and hosts, budgets of hosts, new hosts, seen, budgets, hosts of
--- others, tally, outbox. So nobody ever waits in a circle.
+-- Rows are passed as arrays, one per column. Rows that other workers may use are sorted, and locks are taken in one
+-- order by everyone: worker, own tasks and hosts, budgets of hosts, new hosts, seen, budgets, hosts of others, tally,
+-- outbox. This prevents deadlocks.
 
 -- name: worker_insert
 INSERT INTO worker (name, started_at, alive_until, dead_after_seconds) VALUES ($1, $2, $3, $4) RETURNING id;
 
 -- name: worker_heartbeat
--- No row: it was found dead, and ended.
+-- No row: the lease expired, and the worker was ended.
 UPDATE worker SET alive_until = greatest(alive_until, $2) WHERE id = $1 AND ended_at IS NULL RETURNING id;
 
 -- name: worker_last_write
--- Waits for what an earlier connection of this worker was asked last: the server may still be at it, though nobody
--- listens any more. Writes and takes of hosts lock this row.
+-- Waits for the last statement of an earlier connection of this worker: the server may still execute it. Writes and
+-- leases of hosts lock this row.
 SELECT last_write FROM worker WHERE id = $1 FOR UPDATE;
 
 -- name: worker_cut_off
 UPDATE worker SET is_cut_off = $2 WHERE id = $1 AND ended_at IS NULL;
 
 -- name: peers
--- Who is alive, who of the others is cut off from Redis, and what the table says of us; NULL when we are not alive.
+-- Live workers, those of the others cut off from Redis, and what is announced of us; NULL when we are not alive.
 SELECT count(*) AS workers, count(*) FILTER (WHERE is_cut_off AND id <> $1) AS cut_off,
        bool_or(is_cut_off) FILTER (WHERE id = $1) AS is_announced
 FROM worker WHERE ended_at IS NULL AND alive_until > $2;
 
 -- name: workers_dead
--- Not those who are writing at this moment. One that is alive for longer than it could be is not of this time.
+-- Skips workers that are writing at this moment. A lease that ends later than possible is from before a clock rollback.
 SELECT id, name FROM worker WHERE ended_at IS NULL AND (alive_until < $1 OR alive_until > $1 + dead_after_seconds + $2::float8)
 ORDER BY id FOR UPDATE SKIP LOCKED;
 
@@ -34,14 +34,14 @@ ORDER BY id FOR UPDATE SKIP LOCKED;
 UPDATE worker SET ended_at = $2, hosts = NULL WHERE id = ANY($1::bigint[]) AND ended_at IS NULL;
 
 -- name: workers_delete
--- Nobody asks any more whether one of their writes was made.
+-- Their last writes are no longer asked about.
 DELETE FROM worker WHERE ended_at < $1;
 
 -- name: workers_alive
 SELECT count(*) FROM worker WHERE ended_at IS NULL AND alive_until > $1 AND hosts IS NOT NULL AND id <> $2;
 
 -- name: hosts_lock_leased
--- Everything that some workers hold.
+-- The hosts leased by some workers.
 SELECT id, origin, state FROM host WHERE holder = ANY($1::bigint[]) ORDER BY id FOR UPDATE;
 
 -- name: hosts_recover
@@ -52,7 +52,7 @@ FROM unnest($1::bigint[], $2::float8[], $3::bytea[]) AS g (id, ready_at, state) 
 SELECT id, origin, state FROM host WHERE holder = $1;
 
 -- name: worker_load
--- What a worker must know of the others: who is there, what they hold, and what is free.
+-- The workers, the hosts they lease, and the free hosts.
 SELECT count(*) AS workers, coalesce(sum(hosts), 0) AS leased, coalesce(min(hosts), 0) AS min_leased,
        coalesce(sum(hosts) FILTER (WHERE id <> $1), 0) AS leased_by_others,
        (SELECT count(*) FROM (
@@ -65,7 +65,7 @@ FROM worker WHERE ended_at IS NULL AND alive_until > $2 AND hosts IS NOT NULL;
 UPDATE worker SET hosts = $2 WHERE id = $1 AND ended_at IS NULL;
 
 -- name: hosts_lease
--- Who waits longest for a turn; gives nothing to a worker that was ended.
+-- Leases the hosts that have been ready longest; none for a worker that was ended.
 WITH me AS (
     SELECT id FROM worker WHERE id = $1 AND ended_at IS NULL FOR KEY SHARE
 ), due AS (
@@ -77,11 +77,11 @@ WITH me AS (
 SELECT t.id, t.origin, t.state, (SELECT r.copy FROM robots r WHERE r.host_id = t.id) AS copy FROM taken t;
 
 -- name: hosts_lock
--- Waits for whoever is about to add tasks there; what they add is seen by the next statement.
+-- Waits for transactions that add tasks there; the next statement sees their tasks.
 SELECT id FROM host WHERE id = ANY($1::bigint[]) AND holder = $2 ORDER BY id FOR UPDATE;
 
 -- name: hosts_release
--- Given up: free for others from its next turn on, or idle when it has no task.
+-- Releases hosts: free from their next request on, or idle without a task.
 UPDATE host h SET holder = NULL, has_work = first.due IS NOT NULL,
     ready_at = greatest(g.ready_at, first.due / 1000.0), state = coalesce(g.state, h.state)
 FROM unnest($1::bigint[], $2::float8[], $3::bytea[]) AS g (id, ready_at, state)
@@ -98,16 +98,16 @@ RETURNING h.has_work, h.ready_at;
 SELECT id, origin FROM host WHERE origin = ANY($1::text[]);
 
 -- name: hosts_add
--- They have work at once: nobody adds a host without a task for it.
+-- They have work at once: a host is only added with a task.
 INSERT INTO host (origin, has_work, ready_at) SELECT origin, true, $2 FROM unnest($1::text[]) AS o (origin)
 ON CONFLICT (origin) DO NOTHING RETURNING id, origin;
 
 -- name: hosts_lock_shared
--- Before tasks are added to hosts that others may hold: nobody can find them idle until we are done.
+-- Before tasks are added to hosts that others may lease: prevents marking them idle until this transaction ends.
 SELECT id FROM host WHERE id = ANY($1::bigint[]) ORDER BY id FOR KEY SHARE;
 
 -- name: hosts_mark_ready
--- Those that nobody holds are worth a look earlier than they were. Who holds one looks again before it lets it go.
+-- Makes hosts that nobody leases ready earlier. A worker looks for new tasks before it releases a host.
 UPDATE host h SET has_work = true,
     ready_at = CASE WHEN h.has_work THEN least(h.ready_at, g.due) ELSE g.due END
 FROM unnest($1::bigint[], $2::float8[]) AS g (id, due)
@@ -124,8 +124,8 @@ ON CONFLICT (host_id) DO UPDATE SET copy = excluded.copy;
 SELECT h.id, h.origin, h.state, r.copy FROM host h LEFT JOIN robots r ON r.host_id = h.id WHERE h.origin = $1;
 
 -- name: seen_add
--- Gives back only those that were new. Most are known: to look them up first costs less than to try to add them. The
--- arrays come as text, which costs the sender a quarter.
+-- Returns only new ones. Most are known: a lookup first is cheaper than a failed insert. The arrays are sent as text,
+-- which costs the sender a quarter.
 INSERT INTO seen (host_id, key)
 SELECT g.host_id, g.key FROM unnest($1::text::bigint[], $2::text::bigint[]) AS g (host_id, key)
 WHERE NOT EXISTS (SELECT FROM seen s WHERE s.host_id = g.host_id AND s.key = g.key)
@@ -136,7 +136,7 @@ SELECT s.host_id, s.key, h.origin FROM seen s JOIN host h ON h.id = s.host_id
 WHERE (s.host_id, s.key) > ($1, $2) ORDER BY s.host_id, s.key LIMIT $3;
 
 -- name: database_copy_id
--- Differs between two databases that were one: after a dump was loaded, a recovery, or a standby that took over.
+-- Differs between copies of a database: after a restored dump, a recovery, or a failover to a standby.
 SELECT concat_ws(' ', (SELECT system_identifier FROM pg_control_system()),
                  left(pg_walfile_name(pg_current_wal_lsn()), 8), pg_relation_filenode('seen'));
 
@@ -156,15 +156,15 @@ USING unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::bigint[]) AS g (hos
 WHERE q.host_id = g.host_id AND q.rank = g.rank AND q.due = g.due AND q.key = g.key;
 
 -- name: queue_reschedule
--- A task that is planned again stays, with another time.
+-- A rescheduled task stays, with another time.
 UPDATE queue q SET due = g.new_due, attempt = g.attempt, record_id = g.record_id, hint = g.hint
 FROM unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::integer[], $7::bigint[],
             $8::smallint[]) AS g (host_id, rank, due, key, new_due, attempt, record_id, hint)
 WHERE q.host_id = g.host_id AND q.rank = g.rank AND q.due = g.due AND q.key = g.key;
 
 -- name: queue_due
--- What is due at some hosts, with what is held of those visited before: of each so many, the best ones, and of each level
--- the first, so that a host can see which task has waited longest. That may be one of the best, and come twice.
+-- The due tasks of some hosts with their stored copies: of each host the best, up to its limit, and the first of each
+-- level, so that the host knows which task has waited longest. That one may be returned twice.
 SELECT asked.host_id AS asked, q.rank, q.due, q.key, q.path, q.depth, q.source, q.found, q.via, q.attempt, q.record_id,
        q.chain, q.hint,
        (SELECT (SELECT h.origin FROM host h WHERE h.id = r.host_id) || r.path FROM record r WHERE r.id = q.via) AS via_url,
@@ -189,7 +189,7 @@ CROSS JOIN LATERAL (
     UNION ALL
     (SELECT * FROM queue WHERE host_id = asked.host_id AND rank = 3 AND due <= $3 ORDER BY due, key LIMIT 1)
 ) q
--- A LIMIT keeps the planner from any other way than by the key.
+-- The LIMIT makes the planner use the key.
 LEFT JOIN LATERAL (SELECT * FROM stored_copy WHERE id = q.record_id LIMIT 1) stored ON true;
 
 -- name: queue_next_due_after
@@ -208,13 +208,13 @@ FROM (VALUES (0::smallint), (1), (2), (3)) AS ranks (rank)
 CROSS JOIN LATERAL (SELECT * FROM queue WHERE host_id = $1 AND rank = ranks.rank AND key = $2 LIMIT 1) q;
 
 -- name: waiting_after
--- Waiting tasks of all hosts, some at a time, in the order of the table.
+-- A batch of waiting tasks of all hosts, in primary key order.
 SELECT q.host_id, q.rank, q.due, q.key, (SELECT h.origin FROM host h WHERE h.id = q.host_id) || q.path AS url, q.source
 FROM queue q WHERE (q.host_id, q.rank, q.due, q.key) > ($1, $2, $3, $4)
 ORDER BY q.host_id, q.rank, q.due, q.key LIMIT $5;
 
 -- name: hosts_lock_unleased
--- Those of some hosts that nobody holds; nobody takes one until we are done.
+-- Locks those of some hosts that nobody leases, so that nobody leases one until this transaction ends.
 SELECT id FROM host WHERE id = ANY($1::bigint[]) AND holder IS NULL ORDER BY id FOR NO KEY UPDATE;
 
 -- name: queue_rank
@@ -227,8 +227,8 @@ WHERE q.host_id = g.host_id AND q.rank = g.rank AND q.due = g.due AND q.key = g.
 SELECT nextval('number') FROM generate_series(1, $1);
 
 -- name: record_put
--- A visit without a page. What is stored there stays, marked as stale when the site was asked for it; a visit that asked
--- for nothing (asked_at is NULL) leaves its last answer as it was.
+-- A visit without a page. A stored page is kept, marked as stale when it was requested; a visit without a request
+-- (asked_at is NULL) keeps the last answer.
 INSERT INTO record AS r (id, host_id, key, path, state, status, http_status, depth, priority, source, via, discovered_at,
                          last_visit_at, next_visit_at, error_count, error_message, attempt, duration_ms, last_visit, chain,
                          asked_at, stale_why, validation_status, rejection_reason)
@@ -256,7 +256,7 @@ ON CONFLICT (id) DO UPDATE SET
     stale_why = CASE WHEN excluded.asked_at IS NULL OR r.content_id IS NULL THEN r.stale_why ELSE excluded.stale_why END;
 
 -- name: record_put_page
--- A visit that brought a page.
+-- A visit with a page.
 INSERT INTO record (id, host_id, key, path, state, status, http_status, depth, priority, source, via, discovered_at,
                     last_visit_at, next_visit_at, attempt, duration_ms, last_visit, chain,
                     content_id, content_type, content_length, content_hash, title, description, canonical, language,
@@ -285,7 +285,7 @@ ON CONFLICT (id) DO UPDATE SET
     url_list = NULL, stale_since = NULL, stale_why = NULL;
 
 -- name: record_confirm
--- The site says that the page or the list held there is what it has.
+-- The site confirmed the stored page or list.
 UPDATE record r SET
     state = g.state, status = 'fetched', http_status = coalesce(r.page_status, 200), last_visit_at = g.at,
     next_visit_at = g.next_visit_at, error_count = 0, error_message = NULL, attempt = g.attempt, last_visit = g.visit,
@@ -297,7 +297,7 @@ FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::integer[],
 WHERE r.id = g.id;
 
 -- name: stored_pages
--- What is told of some pages as they are stored, and since when pages count as visited anew.
+-- The stored versions of some pages, and when the current round began.
 SELECT id, content_id, fetched_at, (SELECT convert_from(value, 'UTF8')::bigint FROM meta WHERE name = 'round_began'),
        fingerprint, duplicate_of,
        kind, content_hash, title, description, canonical, language, page_status, headline, authors, published, words
@@ -309,7 +309,7 @@ FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::bigint[]) AS g
 WHERE r.id = g.id;
 
 -- name: record_missing_url_list
--- Lists of URLs are said to be there.
+-- URL lists are expected there.
 UPDATE record SET url_list = '' WHERE id = ANY($1::bigint[]) AND url_list IS NULL;
 
 -- name: queue_move
@@ -320,14 +320,14 @@ RETURNING q.host_id, q.rank, q.due, q.key, q.path, q.depth, q.source, q.found, q
           (SELECT (SELECT h.origin FROM host h WHERE h.id = v.host_id) || v.path FROM record v WHERE v.id = q.via);
 
 -- name: expedite_find
--- Pages that are kept up with and were last visited before given times.
+-- Pages with a scheduled recrawl that were last visited before given times.
 SELECT r.id, r.host_id, r.next_visit_at, r.key, r.change_history
 FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS g (host_id, key, at)
 CROSS JOIN LATERAL (SELECT * FROM record WHERE host_id = g.host_id AND key = g.key LIMIT 1) r
 WHERE r.state = 'waiting' AND r.next_visit_at > $4 AND r.last_visit_at < g.at;
 
 -- name: expedite_queue
--- 32 in a hint: a change was announced. Its level may be another than that of its record by now.
+-- 32 in a hint: a change was announced. The rank may differ from the record's by now.
 UPDATE queue q SET due = $4, hint = (coalesce(q.hint, 0) | 32)::smallint
 FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS g (host_id, due, key)
 WHERE q.host_id = g.host_id AND q.rank = ANY('{0,1,2,3}'::smallint[]) AND q.due = g.due AND q.key = g.key
@@ -350,7 +350,7 @@ SELECT r.id, h.origin || r.path AS url FROM record r JOIN host h ON h.id = r.hos
 WHERE r.canonical_key = $1 AND r.canonical = $2 AND r.content_id IS NOT NULL ORDER BY r.fetched_at DESC LIMIT 1;
 
 -- name: visit_add
--- Visits of one record form a list from the newest back, so they need no index.
+-- Visits of one record are a linked list from the newest back, so they need no index.
 INSERT INTO visit (id, record_id, previous, at, detail)
 SELECT g.id, g.record_id, (SELECT r.last_visit FROM record r WHERE r.id = g.earlier), g.at, g.detail
 FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bytea[]) AS g (id, record_id, earlier, at, detail);
@@ -375,7 +375,7 @@ SELECT l.packed FROM host h JOIN record r ON r.host_id = h.id JOIN link l ON l.r
 WHERE h.origin = $1 AND r.key = $2;
 
 -- name: links_after
--- Of pages; with true as the second value, of sitemaps and feeds too.
+-- Of pages; with true as the second value, also of sitemaps and feeds.
 SELECT h.origin || r.path, h.origin, l.packed, l.record_id, r.depth, coalesce(r.url_list, '')
 FROM link l JOIN record r ON r.id = l.record_id JOIN host h ON h.id = r.host_id
 WHERE l.record_id > $1 AND ($2::boolean OR coalesce(r.url_list, '') = '') ORDER BY l.record_id LIMIT $3;
@@ -385,7 +385,7 @@ INSERT INTO cut_off AS c (record_id, name, count) SELECT * FROM unnest($1::bigin
 ON CONFLICT (record_id, name) DO UPDATE SET count = c.count + excluded.count;
 
 -- name: cut_off_clear
--- Of a list everything, of a page all but what its host's robots.txt names.
+-- For a list everything, for a page all but `max_sitemaps`, which counts sitemaps of its host's robots.txt.
 DELETE FROM cut_off c USING unnest($1::bigint[], $2::boolean[]) AS g (record_id, is_list)
 WHERE c.record_id = g.record_id AND (g.is_list OR c.name <> 'max_sitemaps');
 
@@ -393,7 +393,7 @@ WHERE c.record_id = g.record_id AND (g.is_list OR c.name <> 'max_sitemaps');
 SELECT name, sum(count)::bigint, count(*) FROM cut_off GROUP BY name;
 
 -- name: cut_off_after
--- Pages that something of was cut off, with their links if those are kept.
+-- Pages with links cut off, with their stored links if any.
 SELECT h.origin || r.path, h.origin, l.packed, r.id, r.depth, coalesce(r.url_list, ''), c.cut
 FROM (SELECT record_id, json_object_agg(name, count)::text AS cut FROM cut_off WHERE record_id > $1
       GROUP BY record_id ORDER BY record_id LIMIT $2) c
@@ -411,7 +411,7 @@ WHERE r.state = 'parked' AND r.id > $1 AND r.error_message LIKE 'redirect:%' ORD
 UPDATE record SET state = 'settled' WHERE id = ANY($1::bigint[]) AND state = 'parked' RETURNING id;
 
 -- name: unpark
--- Parked tasks with ids above one wait again, those that are parked for one of some causes; gives their rows of the queue.
+-- Queues the next tasks parked for one of these causes, by id; returns their queue rows.
 UPDATE record SET state = 'waiting', attempt = 0, next_visit_at = $4
 WHERE id IN (
     SELECT id FROM record
@@ -422,21 +422,21 @@ RETURNING host_id, (3 - priority)::smallint, $4::bigint, key, path, depth, sourc
           (CASE WHEN url_list IS NOT NULL THEN 16 END)::smallint;
 
 -- name: refetch
--- Settled records wait for another visit that asks for the whole document.
+-- Queues settled records for an unconditional request.
 UPDATE record SET state = 'waiting', attempt = 0, next_visit_at = $2
 WHERE id = ANY($1::bigint[]) AND state = 'settled'
 RETURNING host_id, (3 - priority)::smallint, $2::bigint, key, path, depth, source, discovered_at, via, 0, id, chain,
           (CASE WHEN url_list IS NOT NULL THEN 24 ELSE 8 END)::smallint;
 
 -- name: states_get
--- Whatever was admitted and has no record waits.
+-- An admitted URL without a record is waiting.
 SELECT a.position, coalesce(r.state, 'waiting') AS state
 FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY AS a (origin, key, position)
 JOIN host h ON h.origin = a.origin JOIN seen s ON s.host_id = h.id AND s.key = a.key
 LEFT JOIN record r ON r.host_id = s.host_id AND r.key = s.key;
 
 -- name: duplicate_index_find
--- Of each key the first pages under it.
+-- The first pages of each key.
 SELECT k.key, l.record_id FROM unnest($1::bigint[]) AS k (key)
 CROSS JOIN LATERAL (SELECT record_id FROM duplicate_index WHERE key = k.key ORDER BY record_id LIMIT $2) l;
 
@@ -444,7 +444,7 @@ CROSS JOIN LATERAL (SELECT record_id FROM duplicate_index WHERE key = k.key ORDE
 INSERT INTO duplicate_index (key, record_id) SELECT * FROM unnest($1::bigint[], $2::bigint[]) ON CONFLICT DO NOTHING;
 
 -- name: duplicate_index_remove
--- Everything under which some records stand; as two conditions, because a join might read the whole index.
+-- Two conditions, because a join might scan the whole index.
 DELETE FROM duplicate_index WHERE key = ANY($1::bigint[]) AND record_id = ANY($2::bigint[]);
 
 -- name: originals
@@ -468,20 +468,20 @@ SELECT seq, position FROM cursor WHERE sink = $1;
 SELECT sink, seq, position FROM cursor;
 
 -- name: cursor_put
--- Never back: for a moment two may believe that they lead.
+-- Never moves back: for a moment two processes may believe that they lead.
 INSERT INTO cursor (sink, seq, position) VALUES ($1, $2, $3)
 ON CONFLICT (sink) DO UPDATE SET seq = excluded.seq, position = excluded.position WHERE cursor.seq <= excluded.seq;
 
 -- name: leader_lock_is_free
--- Held until the statement ends, so that asking takes the lead from nobody.
+-- Released when the statement ends, so that checking takes the leadership from nobody.
 SELECT pg_try_advisory_xact_lock($1);
 
 -- name: leader_lock_take
--- Ours until this session ends.
+-- Held until this session ends.
 SELECT pg_try_advisory_lock($1);
 
 -- name: budgets_lock
--- What is used of some allowances; nobody else uses them until we are done.
+-- The usage of some budgets, locked until the transaction ends.
 INSERT INTO budget AS b (host_id, key, used) SELECT host_id, key, 0 FROM unnest($1::bigint[], $2::bigint[]) AS g (host_id, key)
 ON CONFLICT (host_id, key) DO UPDATE SET used = b.used RETURNING host_id, key, used;
 
@@ -511,7 +511,7 @@ SELECT value FROM meta WHERE name = $1;
 INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value;
 
 -- name: meta_swap
--- Only if it is as expected, NULL for not there; whether it was.
+-- Only if the value is as expected, NULL for absent; returns whether it was.
 WITH changed AS (UPDATE meta SET value = $3::bytea WHERE name = $1::text AND value = $2::bytea RETURNING 1),
 made AS (INSERT INTO meta (name, value) SELECT $1, $3 WHERE $2 IS NULL ON CONFLICT DO NOTHING RETURNING 1)
 SELECT count(*) = 1 FROM (SELECT FROM changed UNION ALL SELECT FROM made) done;
@@ -533,18 +533,18 @@ SELECT count(*) FILTER (WHERE due <= $1), count(*) FILTER (WHERE due <= $2), cou
        count(*) FILTER (WHERE due <= $4), count(*) FROM queue;
 
 -- name: due_tasks
--- The first tasks of all hosts, with what their last visits say.
+-- The first tasks of all hosts, with the details of their last visits.
 SELECT h.origin || q.path, q.due, q.rank, q.source,
        (SELECT v.detail FROM record r JOIN visit v ON v.id = r.last_visit WHERE r.id = q.record_id)
 FROM (SELECT * FROM queue ORDER BY due, host_id, rank, key LIMIT $1) q JOIN host h ON h.id = q.host_id
 ORDER BY q.due, h.id, q.rank, q.key;
 
 -- name: queue_size
--- About how many tasks wait, without counting them.
+-- The approximate number of waiting tasks, without counting them.
 SELECT reltuples::bigint FROM pg_class WHERE oid = 'queue'::regclass;
 
 -- name: hosts_load
--- The hosts with the most waiting tasks, and how many tasks of all hosts may be claimed by now. Of a large queue a
+-- The hosts with the most waiting tasks, and how many tasks of all hosts may be claimed now. For a large queue a
 -- sample of its pages is counted ({sample} percent).
 WITH load AS (
     SELECT host_id, count(*) * (100.0 / {sample}) AS waiting,
@@ -561,7 +561,7 @@ CROSS JOIN LATERAL (
 ORDER BY b.waiting DESC, h.id;
 
 -- name: hosts_next_claim
--- A host that is held had its turn written down when it was taken: its first task may be due later.
+-- The stored time of a leased host is from when it was leased: its first task may be due later.
 SELECT least((SELECT min(ready_at) FROM host WHERE has_work AND holder IS NULL),
              (SELECT min(greatest(h.ready_at, f.due / 1000.0)) FROM host h
               CROSS JOIN (VALUES (0::smallint), (1), (2), (3)) AS ranks (rank)
@@ -569,7 +569,7 @@ SELECT least((SELECT min(ready_at) FROM host WHERE has_work AND holder IS NULL),
               WHERE h.holder IS NOT NULL));
 
 -- name: pages
--- Pages stored after a given one, in the order they were first stored.
+-- Stored pages after a given one, in the order they were first stored.
 SELECT r.*, h.origin AS origin, c.page AS about, c.body AS body,
        (SELECT oh.origin || o.path FROM record o JOIN host oh ON oh.id = o.host_id WHERE o.id = r.duplicate_of) AS duplicate_url,
        (SELECT vh.origin || v.path FROM record v JOIN host vh ON vh.id = v.host_id WHERE v.id = r.via) AS via_url
@@ -589,8 +589,8 @@ SELECT r.*, h.origin AS origin,
 FROM record r JOIN host h ON h.id = r.host_id WHERE r.state = 'dead' AND r.id > $1 ORDER BY r.id LIMIT $2;
 
 -- name: replay
--- Dead letters with ids above one wait again, all of them or those at some places or with causes that begin with some
--- words; gives their rows of the queue, and their state and cause as they were.
+-- Queues the next dead letters by id: all, or those with given URLs or with causes that begin with a given text;
+-- returns their queue rows, and their previous state and cause.
 UPDATE record SET state = 'waiting', attempt = 0
 WHERE id IN (
     SELECT r.id FROM record r JOIN host h ON h.id = r.host_id
@@ -602,8 +602,8 @@ RETURNING host_id, (3 - priority)::smallint, $4::bigint, key, path, depth, $5::s
           (CASE WHEN url_list IS NOT NULL THEN 16 END)::smallint, 'dead' AS state, error_message;
 
 -- name: requeue
--- URLs that are dead, parked, or were settled without a page, wait again; gives their rows of the queue, and their state and cause
--- as they were. 8 in a hint: the whole page is asked for.
+-- Queues URLs that are dead, parked, or settled without a page; returns their queue rows, and their previous state
+-- and cause. 8 in a hint: an unconditional request.
 WITH named AS (
     SELECT r.id, r.state, r.error_message, g.depth, g.priority, g.source
     FROM unnest($1::text[], $2::bigint[], $3::integer[], $4::smallint[], $5::smallint[])
@@ -622,12 +622,12 @@ RETURNING r.host_id, (3 - r.priority)::smallint, $6::bigint, r.key, r.path, r.de
           r.id, r.chain, 8::smallint, n.state, n.error_message;
 
 -- name: requeue_settled_range
--- The ids of the next part of the records.
+-- The last id of the next batch of records.
 SELECT max(id) FROM (SELECT id FROM record WHERE id > $1 ORDER BY id LIMIT $2) part;
 
 -- name: requeue_settled
--- Settled tasks with ids above one and up to another that are worth another visit wait again; gives their rows of the
--- queue, in the order they were found. Guesses (6, 7) that nothing was behind are left alone.
+-- Queues settled tasks in a range of ids that are worth another visit; returns their queue rows, in the order they
+-- were found. Guesses (6, 7) that found nothing are skipped.
 UPDATE record SET state = 'waiting', attempt = 0, next_visit_at = $3
 WHERE id > $1 AND id <= $2 AND state = 'settled' AND last_visit_at <= $3
   AND (content_id IS NOT NULL OR url_list <> '' OR (http_status IN (404, 410) AND source NOT IN (6, 7)))
@@ -641,22 +641,22 @@ UPDATE tally SET count = 0 WHERE name = 'pages_this_round';
 SELECT extract(epoch FROM clock_timestamp())::float8;
 
 -- name: last_worker_time
--- The latest time that a worker has seen; NULL while one is alive. One that is too far ahead is not.
+-- The latest time recorded by a worker; NULL while one is alive. A lease too far in the future does not count as alive.
 SELECT max(greatest(started_at, ended_at, alive_until - dead_after_seconds)) FROM worker
 HAVING NOT bool_or(ended_at IS NULL AND alive_until BETWEEN $1::float8 AND $1 + dead_after_seconds + $2::float8);
 
 -- name: queue_shift_due
--- Looks through the whole queue: only after the clock was set back.
+-- Scans the whole queue: only after the clock was set back.
 UPDATE queue SET due = due - $2::bigint WHERE due > $1::bigint;
 
 -- name: hosts_shift_ready
 UPDATE host SET ready_at = ready_at - $2::float8 WHERE ready_at > $1::float8;
 
 -- name: workers_shift_times
--- Those that did not end are found dead at once.
+-- Workers that did not end count as dead at once.
 UPDATE worker SET started_at = least(started_at, $1), ended_at = least(ended_at, $1), alive_until = least(alive_until, $1 - 1);
 
 -- name: hosts_after
--- Those that something was learned of.
+-- Hosts with a stored state.
 SELECT h.id, h.origin, h.state, r.copy FROM host h LEFT JOIN robots r ON r.host_id = h.id
 WHERE h.id > $1 AND h.state IS NOT NULL ORDER BY h.id LIMIT $2;

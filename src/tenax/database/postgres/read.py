@@ -1,4 +1,4 @@
-"""What people ask the database: status, the life of a URL, pages, dead letters."""
+"""Queries for reports: status, URL history, pages, dead letters."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tenax.database.schedule import Entry
 from tenax.model import CanonicalCopy, Cursor, Event, HostRecord, Page
 
 EXACT_COUNT_LIMIT = 2_000_000
-"""Of a larger queue only a sample is counted, to say which hosts have the most tasks."""
+"""Only a sample of a larger queue is counted to find the hosts with the most tasks."""
 
 
 class Reader:
@@ -53,7 +53,7 @@ class Reader:
         return build_due_tasks(now, tuple(counts or ()), tasks)
 
     async def status(self, now: float, worker_id: int) -> Status:
-        """As of about now; `me` is the worker that does not count as another."""
+        """The approximate status at this time; `worker_id` is our own, not counted as another worker."""
         tally = await self._connection.run_idempotent(read_tally)
         load = await self._read_load(now)
         created = await self.get_meta("created_at")
@@ -151,7 +151,7 @@ class Reader:
                 yield dead_letter_from_row(row)
             after = found[-1]["id"]
 
-    # -- asking ---------------------------------------------------------------------------------------------
+    # -- queries --------------------------------------------------------------------------------------------
 
     async def _fetch_all(self, name: str, *args: object) -> list[Row]:
         return await self._connection.run_idempotent(lambda db: db.fetch(self._sql[name], *args))
@@ -164,12 +164,12 @@ class Reader:
 
 
 async def read_tally(db: Connection) -> dict[str, int]:
-    """The running counts of all workers, added up."""
+    """The sums of all workers' counters."""
     return {row[0]: row[1] for row in await db.fetch(queries()["tallies"])}
 
 
 def _host_pattern(host: str | None) -> str | None:
-    """A host as people name it, with or without scheme and port."""
+    """Matches a host with or without scheme and port."""
     if host is None:
         return None
     inner = _glob_regex(host)
@@ -177,12 +177,12 @@ def _host_pattern(host: str | None) -> str | None:
 
 
 def _glob_pattern(glob: str | None) -> str | None:
-    """`*` any text, `?` any character, `[a-z]` one of these; the whole URL must fit."""
+    """`*` any text, `?` any character, `[a-z]` one of these; must match the whole URL."""
     return None if glob is None else f"^{_glob_regex(glob)}$"
 
 
 def _glob_regex(glob: str) -> str:
-    """A glob as a regular expression of PostgreSQL."""
+    """A glob as a PostgreSQL regular expression."""
     parts = re.split(r"(\*|\?|\[\^?\]?[^\]]*\])", glob)
     return "".join(_glob_part_regex(part) for part in parts)
 

@@ -1,17 +1,17 @@
-"""How often a server that is away is tried: a few times in a row, then once in half a minute. Pure."""
+"""When to retry an unavailable server: a few times in a row, then every half minute. Pure."""
 
 from __future__ import annotations
 
 MAX_FAILURES = 3
-"""In a row, of all connections to the server; then it is left alone for a while."""
+"""Consecutive failures of all connections to the server before the long pause."""
 RETRY_SECONDS = 30.0
 FIRST_PAUSE_SECONDS = 0.1
 JITTER = 0.1
-"""Of each pause, by chance: many workers lose the server at the same moment, and must not come back at the same one."""
+"""Random share added to each pause: workers that lose the server together must not return together."""
 
 
 class Breaker:
-    """Of all connections of one database. What counts is one that could not be made, or that answered nothing."""
+    """Shared by all connections of one database. Counts connections that failed or answered nothing."""
 
     def __init__(self, retry_seconds: float = RETRY_SECONDS) -> None:
         self._retry_seconds = retry_seconds
@@ -20,11 +20,11 @@ class Breaker:
 
     @property
     def is_unavailable(self) -> bool:
-        """It did not answer when it was last tried."""
+        """The last attempt failed."""
         return self._failures > 0
 
     def wait_seconds(self, now: float) -> float:
-        """How long nobody is to try it."""
+        """How long to wait before the next attempt."""
         return max(self._next_try_at - now, 0.0)
 
     def record_failure(self, now: float, jitter: float) -> None:

@@ -1,4 +1,4 @@
-"""What comes back to the queue: dead letters that a person replays, and settled pages to be visited again."""
+"""Puts dead letters, parked tasks and settled pages back into the queue."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from tenax.database.rows import milliseconds
 from tenax.model import NEEDS_BROWSER, Candidate, Source
 
 RECORD_BATCH_SIZE = 5000
-"""Records looked at in one transaction: others get their turn in between, and memory stays small."""
+"""Records per transaction: lets others write in between, and bounds memory."""
 URL_BATCH_SIZE = 500
-"""URLs looked up in one transaction: each is compared with the others."""
+"""URLs per transaction."""
 QUEUE_COLUMNS = 13
-"""Of a row of the queue; what was before may stand behind them."""
+"""Leading columns of a returned row that are its queue row; the previous state may follow."""
 ROUND_KEY = "round_began"
-"""The name under which the time is kept since when pages count as visited anew, in milliseconds."""
+"""The meta key of the time when the current round of visits began, in milliseconds."""
 
 
 class RequeueStep:
-    """One part of a replay or a revisit, within a transaction."""
+    """One batch of a replay or recrawl, within a transaction."""
 
     def __init__(self, worker_id: int, own_hosts: Collection[int], now: float) -> None:
         self._worker_id = worker_id
@@ -34,30 +34,31 @@ class RequeueStep:
     async def replay(
         self, db: Connection, above: int, urls: Sequence[str] | None, needs_browser: bool
     ) -> tuple[int, int | None]:
-        """The next dead letters wait again, with their attempts forgotten; how many, and the last of them."""
-        back = await db.fetch(
-            queries()["replay"], above, urls, RECORD_BATCH_SIZE, milliseconds(self._now), rows.SOURCE_NUMBER[Source.REPLAY],
+        """Queue the next dead letters, with their attempts reset; returns how many, and the last id."""
+        queue_rows = await db.fetch(
+            queries()["replay"], above, urls, RECORD_BATCH_SIZE, milliseconds(self._now),
+            rows.SOURCE_NUMBER[Source.REPLAY],
             NEEDS_BROWSER if needs_browser else None,
         )  # fmt: skip
-        await self._enqueue(db, back, _count_requeued(back))
-        return len(back), max((row["id"] for row in back), default=None)
+        await self._enqueue(db, queue_rows, _count_requeued(queue_rows))
+        return len(queue_rows), max((row["id"] for row in queue_rows), default=None)
 
     async def unpark(self, db: Connection, above: int, causes: Sequence[str]) -> tuple[int, int | None]:
-        """The next tasks that are parked for one of these causes wait again; how many, and the last of them."""
-        back = await db.fetch(queries()["unpark"], above, causes, RECORD_BATCH_SIZE, milliseconds(self._now))
-        await self._enqueue(db, back, {"waiting": len(back), "parked": -len(back)})
-        return len(back), max((row["id"] for row in back), default=None)
+        """Queue the next tasks parked for one of these causes; returns how many, and the last id."""
+        queue_rows = await db.fetch(queries()["unpark"], above, causes, RECORD_BATCH_SIZE, milliseconds(self._now))
+        await self._enqueue(db, queue_rows, {"waiting": len(queue_rows), "parked": -len(queue_rows)})
+        return len(queue_rows), max((row["id"] for row in queue_rows), default=None)
 
     async def refetch(self, db: Connection, record_ids: Sequence[int]) -> tuple[int, int | None]:
-        """Settled records wait for another visit; how many. It is done at once."""
-        back = await db.fetch(queries()["refetch"], record_ids, milliseconds(self._now))
-        await self._enqueue(db, back, {"waiting": len(back), "settled": -len(back)})
-        return len(back), None
+        """Queue settled records for another visit, in one step; returns how many."""
+        queue_rows = await db.fetch(queries()["refetch"], record_ids, milliseconds(self._now))
+        await self._enqueue(db, queue_rows, {"waiting": len(queue_rows), "settled": -len(queue_rows)})
+        return len(queue_rows), None
 
     async def requeue(
         self, db: Connection, above: int, candidates: Sequence[Candidate], url_key: Callable[[str], int]
     ) -> tuple[int, int | None]:
-        """The offers from this place on: those that have no page and do not wait; how many, and the next place."""
+        """Queue candidates from this index on that have no page and do not wait; returns how many, and the next one."""
         part = candidates[above : above + URL_BATCH_SIZE]
         if not part:
             return 0, None
@@ -71,18 +72,18 @@ class RequeueStep:
             )
             for candidate in part
         ]
-        back = await db.fetch(queries()["requeue"], *zip(*named, strict=True), milliseconds(self._now))
-        await self._enqueue(db, back, _count_requeued(back))
-        return len(back), above + len(part)
+        queue_rows = await db.fetch(queries()["requeue"], *zip(*named, strict=True), milliseconds(self._now))
+        await self._enqueue(db, queue_rows, _count_requeued(queue_rows))
+        return len(queue_rows), above + len(part)
 
     async def requeue_settled(self, db: Connection, above: int) -> tuple[int, int | None]:
-        """The next records: those settled with something to ask for again wait; how many, and the last record seen."""
+        """Queue the next settled records worth another visit; returns how many, and the last id read."""
         last: int | None = await db.fetchval(queries()["requeue_settled_range"], above, RECORD_BATCH_SIZE)
         if last is None:
             return 0, None
-        back = await db.fetch(queries()["requeue_settled"], above, last, milliseconds(self._now))
-        await self._enqueue(db, back, {"waiting": len(back), "settled": -len(back)})
-        return len(back), last
+        queue_rows = await db.fetch(queries()["requeue_settled"], above, last, milliseconds(self._now))
+        await self._enqueue(db, queue_rows, {"waiting": len(queue_rows), "settled": -len(queue_rows)})
+        return len(queue_rows), last
 
     async def _enqueue(self, db: Connection, queue_rows: Sequence[Row], counts: Mapping[str, int]) -> None:
         others = sorted({row["host_id"] for row in queue_rows}.difference(self._own_hosts))
@@ -93,7 +94,7 @@ class RequeueStep:
 
 
 RunStep = Callable[[RequeueStep, Connection, int], Awaitable[tuple[int, int | None]]]
-"""How many came back, and the last record or place; None when that was all. It is given the last one before."""
+"""Returns how many were queued, and where to continue; None at the end. Gets the previous position, 0 at first."""
 RunInTransaction = Callable[
     [Callable[[Connection], Awaitable[tuple[int, int | None]]]], Awaitable[tuple[int, int | None]]
 ]
@@ -102,8 +103,8 @@ RunInTransaction = Callable[
 async def run_steps(
     run_in_transaction: RunInTransaction, make_step: Callable[[], RequeueStep], run_step: RunStep
 ) -> int:
-    """Part after part, each in a transaction of its own; how many came back."""
-    back = 0
+    """Run all steps, each in its own transaction; returns how many tasks were queued."""
+    requeued = 0
     last: int | None = 0
 
     async def work(db: Connection) -> tuple[int, int | None]:
@@ -111,8 +112,8 @@ async def run_steps(
 
     while last is not None:
         count, last = await run_in_transaction(work)
-        back += count
-    return back
+        requeued += count
+    return requeued
 
 
 def _count_requeued(queue_rows: Sequence[Row]) -> Counter[str]:
@@ -123,6 +124,6 @@ def _count_requeued(queue_rows: Sequence[Row]) -> Counter[str]:
 
 
 async def begin_round(db: Connection, now: float) -> None:
-    """From now on pages count as visited anew."""
+    """Begin a new round of visits."""
     await db.execute(queries()["meta_put"], ROUND_KEY, str(milliseconds(now)).encode())
     await db.execute(queries()["round_begin"])

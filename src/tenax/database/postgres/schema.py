@@ -1,4 +1,4 @@
-"""The tables: their statements by name, how they are made, and how older ones become today's."""
+"""The schema: named statements, creation and migration of the tables, version checks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tenax.database.statements import load_statements
 from tenax.errors import DatabaseNotFound, DatabaseUnusable
 
 VERSION_KEY = "version"
-"""The name under which a database keeps the number of its schema."""
+"""The meta key of the schema version."""
 CLOCK_SAMPLES = 8
 
 
@@ -24,7 +24,7 @@ def queries() -> dict[str, str]:
 
 @cache
 def migrations() -> dict[int, str]:
-    """The steps from an empty schema to today's, by the version they lead to."""
+    """The migrations from an empty schema to the latest, by the version they lead to."""
     files = resources.files(__package__).joinpath("migrations").iterdir()
     steps = {int(file.name[:4]): file.read_text(encoding="utf-8") for file in files if file.name.endswith(".sql")}
     return dict(sorted(steps.items()))
@@ -35,7 +35,7 @@ def latest_version() -> int:
 
 
 async def read_version(db: Connection) -> int | None:
-    """The version of the schema; None when there is no database in it."""
+    """The version of the schema; None when it has no Tenax tables."""
     if await db.fetchval("SELECT to_regclass('meta')") is None:
         return None
     value = await db.fetchval(queries()["meta_get"], VERSION_KEY)
@@ -61,7 +61,7 @@ def check_version(version: int | None, address: Address) -> None:
 
 
 async def ensure_tables(db: Connection, address: Address) -> None:
-    """Create the tables when there are none. Any number of workers may try it at the same time."""
+    """Create the tables if there are none. Safe with any number of workers at the same time."""
     version = await read_version(db)
     if version is None:
         await _run_migrations(db, address, only_new=True)
@@ -70,9 +70,9 @@ async def ensure_tables(db: Connection, address: Address) -> None:
 
 
 async def migrate(url: str, schema: str) -> tuple[int, int]:
-    """Bring the tables to today's version, step by step, each in one transaction; from which to which.
+    """Migrate the tables to the latest version, each step in one transaction; returns old and new version.
 
-    Refuses a newer one. Workers of the older version must be stopped before.
+    Refuses a newer version. Stop workers of the older version first.
     """
     address = Address(url, schema)
     try:
@@ -103,21 +103,21 @@ async def server_clock_offset(url: str, schema: str, clock: Clock) -> float:
 
 
 async def clock_offset_seconds(db: Connection, clock: Clock) -> float:
-    """The same, on a connection that there is.
+    """The same, on an open connection.
 
-    Workers that were told different times would ask hosts too early: of several answers the quickest is right.
+    Workers with different clocks would request hosts too early: of several samples the quickest is the most exact.
     """
     samples: list[tuple[float, float]] = []
     for _ in range(CLOCK_SAMPLES):
         before = clock.now()
-        told: float = await db.fetchval(queries()["now"])
+        server_time: float = await db.fetchval(queries()["now"])
         after = clock.now()
-        samples.append((after - before, told - (before + after) / 2))
+        samples.append((after - before, server_time - (before + after) / 2))
     return min(samples)[1]
 
 
 def _versioned_step(number: int, step: str) -> str:
-    """A step, and the note that it was taken."""
+    """A migration step that also stores its version."""
     return (
         f"{step}; DELETE FROM meta WHERE name = '{VERSION_KEY}'; INSERT INTO meta VALUES ('{VERSION_KEY}', '{number}')"
     )
@@ -125,7 +125,7 @@ def _versioned_step(number: int, step: str) -> str:
 
 async def _run_migrations(db: Connection, address: Address, *, only_new: bool) -> None:
     lock = int.from_bytes(blake2b(f"tenax {address.schema}".encode(), digest_size=8).digest(), signed=True)
-    # The lock belongs to the session: each step may be a transaction of its own. Another's steps may take long.
+    # A session lock, because each step may be its own transaction. Another process's steps may take long.
     await db.execute(f"SET lock_timeout = 0; SELECT pg_advisory_lock({lock}); RESET lock_timeout")
     try:
         version = await read_version(db)
@@ -138,7 +138,7 @@ async def _run_migrations(db: Connection, address: Address, *, only_new: bool) -
                 f"the schema {address.schema!r} in {address} holds other tables; give another database.schema"
             )
         steps = [_versioned_step(number, step) for number, step in migrations().items() if number > (version or 0)]
-        # A new database is there whole or not at all: whoever met one half made would take it for an old one.
+        # A new database is created in one transaction: half of one would be taken for an older version.
         for transaction in ["; ".join(steps)] if version is None else steps:
             await db.execute(f"BEGIN; {transaction}; COMMIT")
     finally:
@@ -148,11 +148,11 @@ async def _run_migrations(db: Connection, address: Address, *, only_new: bool) -
 
 
 async def _has_foreign_tables(db: Connection, address: Address) -> bool:
-    """Whether someone else's tables stand where ours would."""
+    """Whether the schema contains tables of another application."""
     return bool(await db.fetchval("SELECT count(*) > 0 FROM pg_tables WHERE schemaname = $1", address.schema))
 
 
 async def key_secret(db: Connection) -> bytes:
-    """What the keys of this database's URLs are salted with; never leaves the process."""
+    """The secret salt of this database's URL keys; never leaves the process."""
     secret: bytes = await db.fetchval(queries()["meta_get"], "key_secret")
     return secret

@@ -1,4 +1,4 @@
-"""What visits themselves change in the tables: their records and pages, their places in the queue, their hosts."""
+"""Writes visits: records, pages, queue rows and hosts."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from tenax.database.visit_rows import (
 from tenax.model import RobotsCopy
 
 ID_BLOCK_SIZE = 4096
-"""How many numbers the sequence gives at once; as in its migration."""
+"""Ids per value of the sequence; as in its migration."""
 IDS_PER_VISIT = 3
-"""Of its record, of itself, of its page."""
+"""For the record, the visit and the content."""
 
 
 async def write_rows(db: Connection, name: str, values: Sequence[RowValues]) -> None:
-    """Many rows by one statement, which takes a column at a time."""
+    """Write many rows by one statement that takes an array per column."""
     if values:
         await db.execute(queries()[name], *zip(*values, strict=True))
 
 
 class VisitWriter:
-    """Writes visits, within the transaction of the writer."""
+    """Writes visits within the transaction of `Writer`."""
 
     def __init__(self, similarity: Similarity | None) -> None:
         self._sql = queries()
@@ -76,12 +76,12 @@ class VisitWriter:
         return found
 
     def on_commit(self, effects: Effects) -> None:
-        """The transaction is committed: what was written need not be written again."""
+        """Remember the robots.txt copies of a committed transaction."""
         for host_id, copy in self._stored_robots.find_changed(effects.hosts).items():
             self._stored_robots.mark_stored(host_id, copy)
 
     def mark_robots_stored(self, host_id: int, copy: RobotsCopy | None) -> None:
-        """This is what is written there."""
+        """Remember the copy that is stored."""
         if copy is not None:
             self._stored_robots.mark_stored(host_id, copy)
 
@@ -104,19 +104,20 @@ class VisitWriter:
         keys = duplicates.keys
         if not keys:
             return
-        holders = await db.fetch(self._sql["duplicate_index_find"], keys, MAX_PAGES_PER_KEY)
-        wanted = duplicates.load_index_rows((row[0], row[1]) for row in holders)
+        index_rows = await db.fetch(self._sql["duplicate_index_find"], keys, MAX_PAGES_PER_KEY)
+        wanted = duplicates.load_index_rows((row[0], row[1]) for row in index_rows)
         if wanted:
             duplicates.load_originals(Original(*row) for row in await db.fetch(self._sql["originals"], wanted))
 
     async def _attach_stored_copies(self, db: Connection, effects: Effects) -> list[tuple[int, Entry]]:
-        """Tasks that wait again, with what is held of them by now."""
+        """The rescheduled tasks, with their stored copies."""
         ids = [entry.record_id for _, entry in effects.arrivals]
         if not ids:
             return []
-        held = {
+        stored_copies = {
             row[0]: rows.stored_copy_from_row(tuple(row)[1:]) for row in await db.fetch(self._sql["stored_copy"], ids)
         }
         return [
-            (host_id, entry._replace(stored_copy=held.get(entry.record_id or 0))) for host_id, entry in effects.arrivals
+            (host_id, entry._replace(stored_copy=stored_copies.get(entry.record_id or 0)))
+            for host_id, entry in effects.arrivals
         ]

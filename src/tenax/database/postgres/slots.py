@@ -1,4 +1,4 @@
-"""The hosts this worker holds: a schedule whose hosts are leased, and can be given up."""
+"""The hosts leased by this worker: a schedule whose hosts can be released."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from tenax.database.schedule import Entry, Schedule, Slot, window_cost
 from tenax.model import HostRecord
 
 KEEP_HOST_SECONDS = 5.0
-"""A host whose next turn comes within this time is kept; others may have it meanwhile otherwise."""
+"""A host with its next request within this time is kept; later ones are released."""
 MIN_LEASE_SECONDS = 10.0
-"""How long a host is held, when others wait for room in a full window."""
+"""Minimum lease of a host when others wait for a place in a full window."""
 
 
 class ReleasedHost(NamedTuple):
-    """A host that goes back to the database."""
+    """A host to release."""
 
     host_id: int
     ready_at: float
-    """Its next turn as far as its manners go."""
+    """The earliest next request by its rate limit."""
     state: bytes | None = None
-    """Its record, when what is written down would give it an earlier turn."""
+    """Its record, when the stored one would allow an earlier request."""
 
 
 class LeasedSchedule(Schedule):
-    """What `Schedule` does, for hosts that are ours for a time only."""
+    """A `Schedule` of hosts with a temporary lease."""
 
-    def __init__(self, pace_rules: PaceRules, window_hosts: int, look_ahead: int) -> None:
-        super().__init__(pace_rules, window_hosts, look_ahead)
+    def __init__(self, pace_rules: PaceRules, window_hosts: int, tasks_per_host: int) -> None:
+        super().__init__(pace_rules, window_hosts, tasks_per_host)
         self._leased_since: dict[int, float] = {}
         self._releasing: set[int] = set()
-        """Those to be given up as soon as their last visit has ended; they get no new turns."""
+        """Hosts to release as soon as their last visit has ended; none of their tasks is claimed."""
 
     def add_leased_host(self, host_id: int, record: HostRecord, now: float) -> None:
-        """A host is ours."""
+        """Add a host that this worker has leased."""
         self.add_host(host_id, record)
         self._leased_since[host_id] = now
 
@@ -45,7 +45,7 @@ class LeasedSchedule(Schedule):
             super().add_task(host_id, entry, now)
 
     def complete_visit(self, slot: Slot, key: int, record: HostRecord) -> None:
-        if self._slots.get(slot.host_id) is slot:  # not if it was lost meanwhile
+        if self._slots.get(slot.host_id) is slot:  # not if the lease was lost meanwhile
             super().complete_visit(slot, key, record)
 
     def put_back(self, slot: Slot, entry: Entry, at: float) -> None:
@@ -60,7 +60,7 @@ class LeasedSchedule(Schedule):
             self._clear_tasks(self._slots[host_id])
 
     def idle_hosts(self, now: float) -> list[ReleasedHost]:
-        """Hosts we have nothing to do at for a while, or for now nothing at all."""
+        """Hosts without a visit in the near future."""
         return [
             make_released_host(slot.host_id, slot.record, slot.next_at)
             for slot in self._slots.values()
@@ -70,7 +70,7 @@ class LeasedSchedule(Schedule):
         ]
 
     def start_release(self, count: int, leased_before: float) -> None:
-        """Let go of so many hosts that were ours since then or longer, the longest first: no new turns for them."""
+        """Begin to release this many hosts leased before that time, oldest lease first: no more claims there."""
         found = [slot for slot in self._slots.values() if self._leased_since[slot.host_id] <= leased_before]
         found.sort(key=lambda slot: (self._leased_since[slot.host_id], slot.host_id))
         for slot in found[: max(count - len(self._releasing), 0)]:
@@ -91,13 +91,13 @@ class LeasedSchedule(Schedule):
         del self._leased_since[host_id]
 
     def clear(self) -> None:
-        """Nothing is ours any more."""
+        """Remove all hosts: their leases are lost."""
         for host_id in list(self._slots):
             self.remove(host_id)
 
     def all_hosts(self, now: float) -> list[ReleasedHost]:
-        """Every host, at the end. Where visits were going on, a request may have been sent of which nothing is written
-        down: such a host has no turn before a pace is over."""
+        """Every host, at the end. With visits in flight a request may have been sent without being recorded: such a
+        host waits a whole pace."""
         return [
             make_released_host(
                 slot.host_id,
@@ -115,7 +115,7 @@ def make_released_host(host_id: int, record: HostRecord, ready_at: float) -> Rel
 
 
 def _next_visit_at(slot: Slot) -> float:
-    """When there is something to do at a host; infinity when nobody knows."""
+    """When the next visit is possible; infinity when unknown."""
     if slot.entries or slot.has_more:
         return slot.next_at
     return max(slot.next_at, slot.next_due_at) if slot.next_due_at is not None else float("inf")

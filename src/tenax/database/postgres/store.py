@@ -1,8 +1,8 @@
-"""The PostgreSQL database: any number of workers on one database, each visiting hosts that it holds for a time.
+"""The PostgreSQL database: any number of workers on one database, each visiting hosts that it leases for a time.
 
-Workers lease hosts, not URLs. What a worker holds it keeps in memory: a task's row leaves the queue in the transaction
-that commits its visit, so when a worker dies its claims die with it. Its hosts are set free by whoever first finds that
-it gave no sign of life. While the server is away nothing is claimed, and commits wait for it until their leases end.
+Workers lease hosts, not URLs. Claims are in memory: a task's row leaves the queue in the transaction that commits its
+visit, so a worker's claims end with it. The first worker that finds its heartbeats missing releases its hosts. While
+the server is unavailable nothing is claimed, and commits wait for it until their leases expire.
 """
 
 from __future__ import annotations
@@ -12,24 +12,12 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import TypeVar
 
-from tenax import logs
 from tenax.clock import Clock
 from tenax.config import DatabaseConfig
-from tenax.database import (
-    Admission,
-    Counts,
-    DeadLetterRecord,
-    DueTasks,
-    PaceRules,
-    PageFilter,
-    Similarity,
-    Status,
-    UrlHistory,
-    rows,
-)
+from tenax.database import Admission, PaceRules, Similarity, rows
 from tenax.database.admission_rate import AdmissionRate
 from tenax.database.candidates import EMPTY_BATCH, Batch
-from tenax.database.postgres import requeue
+from tenax.database.postgres import requeue, schema
 from tenax.database.postgres.check import find_problems
 from tenax.database.postgres.clock_rollback import correct_clock_rollback
 from tenax.database.postgres.connection import FIXED_PLAN_SETTINGS, Address, Connection, PostgresConnection
@@ -42,32 +30,24 @@ from tenax.database.postgres.links import PostgresLinks
 from tenax.database.postgres.read import Reader, read_tally
 from tenax.database.postgres.reconnect import RETRY_SECONDS, Breaker
 from tenax.database.postgres.requeue import RunStep
-from tenax.database.postgres.schema import (
-    check_version,
-    clock_offset_seconds,
-    ensure_tables,
-    key_secret,
-    queries,
-    read_version,
-)
+from tenax.database.postgres.schema import queries
 from tenax.database.postgres.slots import LeasedSchedule
 from tenax.database.postgres.visited import VisitedFilter, VisitedSet, read_member_encoder
 from tenax.database.postgres.window import Window
 from tenax.database.postgres.worker import Worker, WorkerEnded, wrap_plain_write
 from tenax.database.postgres.write import Writer, WriteResult
+from tenax.database.reports import Counts, DeadLetterRecord, DueTasks, PageFilter, Status, UrlHistory
 from tenax.database.visit_rows import PendingVisit
 from tenax.errors import DatabaseUnusable
 from tenax.model import Candidate, CanonicalCopy, Claim, Cursor, Event, HostRecord, Page, Peers, Visit
 
 T = TypeVar("T")
 
-log = logs.logger(__name__)
-
 CLOSE_SECONDS = 10.0
 
 
 class PostgresDatabase:
-    """See `tenax.database.Database` for what it promises."""
+    """Implements `tenax.database.Database`."""
 
     def __init__(
         self,
@@ -95,8 +75,8 @@ class PostgresDatabase:
             )
             self._write_connection = self._query_connection
         else:
-            # One connection for what must follow one after the other, one for questions.
-            # Shorter where a worker is dead sooner: it must be able to give a sign of life after a short outage.
+            # One connection for statements that must run in order, one for queries.
+            # Retries are shorter where workers count as dead sooner: a heartbeat must be possible after a short outage.
             breaker = Breaker(min(RETRY_SECONDS, config.dead_after_seconds / 4))
             self._query_connection = PostgresConnection(address, {}, should_wait=True, breaker=breaker)
             self._write_connection = PostgresConnection(address, FIXED_PLAN_SETTINGS, should_wait=True, breaker=breaker)
@@ -120,10 +100,10 @@ class PostgresDatabase:
         visited_set: VisitedSet | None = None,
         similarity: Similarity | None = None,
     ) -> PostgresDatabase:
-        """Open the database, or create it in an empty schema. Whatever dead workers had claimed is waiting again.
+        """Open the database, or create it in an empty schema. Tasks claimed by dead workers are waiting again.
 
-        `visited_set` may save look-ups of URLs that others have admitted; it is closed with the database.
-        Without `similarity` no duplicates are looked for.
+        `visited_set` may save lookups of URLs that others have admitted; it is closed with the database.
+        Without `similarity` there is no search for duplicates.
         """
         database = cls(url, config, clock, pace_rules, links_per_second, read_only, visited_set, similarity)
         try:
@@ -137,16 +117,16 @@ class PostgresDatabase:
         return database
 
     async def _connect(self) -> None:
-        await self._query_connection.open()
+        connection = self._query_connection
+        await connection.open()
         if self._read_only:
-            check_version(await self._query_connection.run_idempotent(read_version), self._query_connection.address)
+            schema.check_version(await connection.run_idempotent(schema.read_version), connection.address)
         else:
-            await self._query_connection.run_idempotent(lambda db: ensure_tables(db, self._query_connection.address))
+            await connection.run_idempotent(lambda db: schema.ensure_tables(db, connection.address))
         if self._visited_set is not None:
-            self._visited_filter = VisitedFilter(
-                self._visited_set, await self._query_connection.run_idempotent(read_member_encoder)
-            )
-        self._build_components(await self._query_connection.run_idempotent(key_secret))
+            encoder = await connection.run_idempotent(read_member_encoder)
+            self._visited_filter = VisitedFilter(self._visited_set, encoder)
+        self._build_components(await connection.run_idempotent(schema.key_secret))
         if not self._read_only:
             await self._join()
         self._tally = Counter(await self._write_connection.run_idempotent(read_tally))
@@ -162,15 +142,9 @@ class PostgresDatabase:
         self._worker = Worker(self._write_connection, config, clock, self._pace_rules)
         self._window = Window(self._worker, self._schedule, self._writer, clock, config.window_hosts)
         self._frontier = Frontier(
-            self._worker,
-            self._window,
-            self._schedule,
-            self._write_connection,
-            self._query_connection,
-            config,
-            clock,
+            self._worker, self._window, self._schedule, self._write_connection, self._query_connection, config, clock,
             self._fail,
-        )
+        )  # fmt: skip
         self._heartbeat = Heartbeat(self._worker, self._window, self._frontier, self._write_connection, config, clock)
         self._group_commit = GroupCommit(
             self._worker, self._writer, self._schedule, config, clock,
@@ -184,16 +158,15 @@ class PostgresDatabase:
         await self._write_connection.open()
         await self._write_connection.run_idempotent(self._worker.register)
         await self._write_connection.set_on_connect(self._on_reconnect)
-        await self._write_connection.run_idempotent(
-            lambda db: db.execute(queries()["meta_begin"], "created_at", repr(now).encode())
-        )
+        created = repr(now).encode()
+        await self._query(lambda db: db.execute(queries()["meta_begin"], "created_at", created))
         self._dead_worker_count = await self.recover()
         await self._heartbeat.update_peers()
         loop = asyncio.get_running_loop()
         self._tasks = [loop.create_task(self._run_heartbeat()), loop.create_task(self._watch_outage())]
 
     async def _on_reconnect(self, db: Connection) -> None:
-        """The first words on a new connection for writing."""
+        """Called first on each new writing connection."""
         await self._window.reconcile(db)
         self._frontier.wake_waiters()
 
@@ -207,7 +180,7 @@ class PostgresDatabase:
         self._raise_if_failed()
         claim = await self._frontier.claim()
         if claim is None:
-            self._raise_if_failed()  # it may have asked the server
+            self._raise_if_failed()  # the claim may have failed at the server
         return claim
 
     async def wait_for_work(self, timeout_seconds: float) -> None:
@@ -216,10 +189,9 @@ class PostgresDatabase:
 
     async def commit(self, visit: Visit) -> Admission:
         self._raise_if_failed()
-        held = self._frontier.end_claim(visit.claim)
-        return await self._group_commit.submit(
-            PendingCommit(EMPTY_BATCH, PendingVisit(visit, held.slot.host_id, held.entry), held.slot)
-        )
+        active = self._frontier.end_claim(visit.claim)
+        pending_visit = PendingVisit(visit, active.slot.host_id, active.entry)
+        return await self._group_commit.submit(PendingCommit(EMPTY_BATCH, pending_visit, active.slot))
 
     async def release(self, claim: Claim) -> None:
         self._frontier.release(claim)
@@ -238,25 +210,25 @@ class PostgresDatabase:
         return rows.counts_from_tally(self._tally)
 
     def _on_written(self, result: WriteResult) -> None:
-        """A group is durable; the connection is still ours."""
+        """Called when a group is durable, while the connection is still ours."""
         self._tally.update(result.tally)
         self._frontier.add_tasks(result.arrivals)
         if result.admitted.has_new_work:
             self._frontier.notify_workers()
 
-    # -- signs of life --------------------------------------------------------------------------------------
+    # -- heartbeat ------------------------------------------------------------------------------------------
 
     def peers(self) -> Peers:
-        """The workers of this database, as they were when it was last asked: every second while it is there."""
+        """The workers of this database, as last read: every second while the server is available."""
         return self._heartbeat.peers
 
     def set_cut_off_check(self, is_cut_off: Callable[[], bool]) -> None:
-        """From now on the other workers are told whether this one reaches no Redis."""
+        """Announce to the other workers whether this one cannot reach Redis."""
         self._heartbeat.is_cut_off = is_cut_off
 
     async def clock_offset_seconds(self) -> float:
-        """How far the server's clock is ahead of ours; waits for a server that is away."""
-        return await self._query_connection.run_idempotent(lambda db: clock_offset_seconds(db, self._clock))
+        """How far the server's clock is ahead of ours; waits for an unavailable server."""
+        return await self._query_connection.run_idempotent(lambda db: schema.clock_offset_seconds(db, self._clock))
 
     async def _run_heartbeat(self) -> None:
         try:
@@ -271,7 +243,7 @@ class PostgresDatabase:
                 self._group_commit.abandon_expired(self._clock.now())
 
     async def _update_counts(self) -> None:
-        """Read the counts of all workers. What a write of ours adds, its end adds: it is not counted twice."""
+        """Read the counts of all workers. A write in progress adds its own counts at its end, so none counts twice."""
 
         async def read(db: Connection) -> None:
             self._tally = Counter(await read_tally(db))
@@ -281,57 +253,43 @@ class PostgresDatabase:
     # -- the outbox -----------------------------------------------------------------------------------------
 
     async def events(self, after: int, limit: int) -> list[Event]:
-        self._raise_if_failed()
-        return await self._reader.events(after, limit)
+        return await self._checked_reader.events(after, limit)
 
     async def subscribe(self, sink: str) -> Cursor:
-        self._raise_if_failed()
-        await self._query_connection.run_idempotent(lambda db: db.execute(queries()["cursor_begin"], sink))
-        row = await self._query_connection.run_idempotent(lambda db: db.fetchrow(queries()["cursor_get"], sink))
+        await self._query(lambda db: db.execute(queries()["cursor_begin"], sink))
+        row = await self._query(lambda db: db.fetchrow(queries()["cursor_get"], sink))
         assert row is not None
         return Cursor(row["seq"], row["position"])
 
     async def advance(self, sink: str, cursor: Cursor) -> None:
-        self._raise_if_failed()
-        await self._query_connection.run_idempotent(
-            lambda db: db.execute(queries()["cursor_put"], sink, cursor.seq, cursor.position)
-        )
+        await self._query(lambda db: db.execute(queries()["cursor_put"], sink, cursor.seq, cursor.position))
 
     async def is_leader(self, sink: str) -> bool:
         self._raise_if_failed()
         return await self._leader.acquire(sink)
 
-    # -- what people ask ------------------------------------------------------------------------------------
+    # -- reports -------------------------------------------------------------------------------------------
 
     async def status(self) -> Status:
-        self._raise_if_failed()
-        return await self._reader.status(self._clock.now(), self._worker.id)
+        return await self._checked_reader.status(self._clock.now(), self._worker.id)
 
     async def url_history(self, url: str) -> UrlHistory | None:
-        self._raise_if_failed()
-        return await self._reader.url_history(url, rows.url_origin(url))
+        return await self._checked_reader.url_history(url, rows.url_origin(url))
 
     async def host(self, origin: str) -> HostRecord | None:
-        self._raise_if_failed()
-        return await self._reader.host(origin)
+        return await self._checked_reader.host(origin)
 
     async def canonical_copy(self, url: str) -> CanonicalCopy | None:
-        self._raise_if_failed()
-        return await self._reader.canonical_copy(url)
+        return await self._checked_reader.canonical_copy(url)
 
     async def due_tasks(self, limit: int) -> DueTasks:
-        self._raise_if_failed()
-        return await self._reader.due_tasks(self._clock.now(), limit)
+        return await self._checked_reader.due_tasks(self._clock.now(), limit)
 
-    async def pages(self, page_filter: PageFilter) -> AsyncIterator[Page]:
-        self._raise_if_failed()
-        async for page in self._reader.pages(page_filter):
-            yield page
+    def pages(self, page_filter: PageFilter) -> AsyncIterator[Page]:
+        return self._checked_reader.pages(page_filter)
 
-    async def dead_letters(self) -> AsyncIterator[DeadLetterRecord]:
-        self._raise_if_failed()
-        async for dead_letter in self._reader.dead_letters():
-            yield dead_letter
+    def dead_letters(self) -> AsyncIterator[DeadLetterRecord]:
+        return self._checked_reader.dead_letters()
 
     async def replay(self, urls: Sequence[str] | None, *, needs_browser: bool = False) -> int:
         now = self._clock.now()
@@ -351,7 +309,7 @@ class PostgresDatabase:
         return await self._run_requeue(now, lambda part, db, above: part.requeue_settled(db, above))
 
     async def _run_requeue(self, now: float, run_step: RunStep) -> int:
-        back = await requeue.run_steps(
+        requeued = await requeue.run_steps(
             self._run_in_transaction,
             lambda: requeue.RequeueStep(self._worker.id, self._schedule.host_ids, now),
             run_step,
@@ -359,39 +317,31 @@ class PostgresDatabase:
         await self._update_counts()
         self._frontier.reload()
         self._frontier.notify_workers()
-        return back
+        return requeued
 
     async def recover(self) -> int:
-        """Free what workers held that gave no sign of life in time; how many there were, those met at opening too."""
+        """Release the hosts of dead workers; returns how many workers, including those found at opening."""
         found = self._dead_worker_count + await self._run_in_transaction(self._worker.recover)
         self._dead_worker_count = 0
         return found
 
     async def find_problems(self) -> list[str]:
-        """See `Database`. Of a large database ask one that is open for reading, which waits as long as it takes."""
-        self._raise_if_failed()
-        return await self._query_connection.run_idempotent(find_problems)
+        """See `Database`. For a large database use one opened read-only, which has no time limit."""
+        return await self._query(find_problems)
 
-    # -- itself ---------------------------------------------------------------------------------------------
+    # -- administration -------------------------------------------------------------------------------------
 
     async def set_meta(self, name: str, value: bytes) -> None:
-        self._raise_if_failed()
-        await self._query_connection.run_idempotent(lambda db: db.execute(queries()["meta_put"], name, value))
+        await self._query(lambda db: db.execute(queries()["meta_put"], name, value))
 
     async def compare_and_set_meta(self, name: str, expected: bytes | None, value: bytes) -> bool:
-        self._raise_if_failed()
-        return bool(
-            await self._query_connection.run_idempotent(
-                lambda db: db.fetchval(queries()["meta_swap"], name, expected, value)
-            )
-        )
+        return bool(await self._query(lambda db: db.fetchval(queries()["meta_swap"], name, expected, value)))
 
     async def get_meta(self, name: str) -> bytes | None:
-        self._raise_if_failed()
-        return await self._reader.get_meta(name)
+        return await self._checked_reader.get_meta(name)
 
     async def close(self) -> None:
-        """Give everything back; commits still waiting for their group fail, and their tasks wait for the next claim."""
+        """Release everything; commits still waiting for their group fail, and their tasks can be claimed again."""
         if self._is_closed:
             return
         self._is_closed = True
@@ -400,7 +350,7 @@ class PostgresDatabase:
             task.cancel()
         await self._leader.close()
         if self._write_connection.is_unavailable:
-            await self._write_connection.close()  # nobody waits for it any longer
+            await self._write_connection.close()  # ends the calls that wait for it
         await self._group_commit.close(CLOSE_SECONDS)
         await self._frontier.close()
         is_gone = self.is_unavailable
@@ -408,7 +358,7 @@ class PostgresDatabase:
             try:
                 async with asyncio.timeout(CLOSE_SECONDS):
                     await self._leave()
-            except Exception as error:  # others will find us dead
+            except Exception as error:  # others will recover our hosts
                 is_gone |= isinstance(error, TimeoutError)
         await self._write_connection.close(is_unresponsive=is_gone)
         await self._query_connection.close(is_unresponsive=is_gone)
@@ -429,12 +379,21 @@ class PostgresDatabase:
             except WorkerEnded as error:
                 await self._frontier.rejoin(error.worker_id)
 
+    async def _query(self, work: Callable[[Connection], Awaitable[T]]) -> T:
+        self._raise_if_failed()
+        return await self._query_connection.run_idempotent(work)
+
+    @property
+    def _checked_reader(self) -> Reader:
+        self._raise_if_failed()
+        return self._reader
+
     def _raise_if_failed(self) -> None:
         if self._failure is not None:
             raise self._failure
 
     def _fail(self, error: BaseException) -> None:
-        """From now on every call tells what went wrong; what was committed stays committed."""
+        """Make every later call raise this error; committed work is kept."""
         if self._failure is None:
             self._failure = error
         self._group_commit.fail(self._failure)

@@ -1,4 +1,4 @@
-"""The window on the frontier: takes hosts from the database, reads their tasks, and gives hosts back for others."""
+"""The window of this worker: leases hosts, reads their tasks, and releases hosts for others."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from tenax.database.postgres.write import Writer
 from tenax.database.schedule import Entry
 
 SCAN_INTERVAL_SECONDS = 0.1
-"""How often we look for free hosts at most, when there are some."""
+"""Minimum interval between looks for free hosts, when there are some."""
 POLL_INTERVAL_SECONDS = 1.0
-"""How often we look when we know of none: others may have let one go."""
+"""Interval between looks when none is known: others may have released one."""
 NEVER = float("inf")
 
 
 class WorkerLoad(NamedTuple):
-    """What a look at the others shows."""
+    """The hosts of all workers."""
 
     workers: int
     leased: int
     min_leased: int
-    """The fewest that one worker holds."""
+    """The smallest number of hosts that a worker leases."""
     leased_by_others: int
     free_hosts: int
-    """Hosts whose turn has come and that nobody holds; not counted beyond what is of use."""
+    """Ready hosts that nobody leases; not counted beyond what is useful."""
     next_free_at: float | None
 
 
 class Window:
-    """Keeps the slots filled. Every method that speaks to the server wants the connection for itself."""
+    """Keeps the slots filled. Methods that take the connection need it exclusively."""
 
     def __init__(
         self, worker: Worker, schedule: LeasedSchedule, writer: Writer, clock: Clock, window_hosts: int
@@ -49,15 +49,15 @@ class Window:
         self._window_hosts = window_hosts
         self._sql = queries()
         self._next_free_at = 0.0
-        """When a host that nobody holds has a turn, as far as known."""
+        """When a host that nobody leases is ready, as far as known."""
         self._poll_at = 0.0
         self._reported_hosts: int | None = None
         self._have_others_hosts = False
 
-    # -- what is known --------------------------------------------------------------------------------------
+    # -- state ----------------------------------------------------------------------------------------------
 
     def is_due(self, now: float) -> bool:
-        """Whether tending it would help."""
+        """Whether a refill is useful now."""
         return self._schedule.should_refill or self.next_scan_at <= now
 
     @property
@@ -65,36 +65,36 @@ class Window:
         return min(self._next_free_at, self._poll_at)
 
     def next_claim_at(self) -> float | None:
-        """When a claim may succeed, as far as known: soon while others hold hosts, now while hosts wait for tasks."""
+        """When a claim may succeed, as far as known: soon while others lease hosts, now while a refill is due."""
         if self._schedule.should_refill:
             return 0.0
         inside = self._schedule.next_claim_at()
-        turn = min(
+        ready_at = min(
             self._next_free_at, NEVER if inside is None else inside, self._poll_at if self._have_others_hosts else NEVER
         )
-        return None if turn == NEVER else turn
+        return None if ready_at == NEVER else ready_at
 
     def add_task(self, host_id: int, entry: Entry, now: float) -> None:
-        """A task waits now at this host."""
+        """Add a task that waits now at this host."""
         if host_id in self._schedule:
             self._schedule.add_task(host_id, entry, now)
         else:
             self.schedule_scan(max(entry.due / 1000, now))
 
     def schedule_scan(self, at: float) -> None:
-        """There may be work at hosts that nobody holds."""
+        """Look for free hosts at this time: there may be some with work."""
         self._next_free_at = min(self._next_free_at, at)
 
     def reset(self) -> None:
-        """The worker is another one now and holds nothing."""
+        """Forget all hosts, after the worker was registered again."""
         self._schedule.clear()
         self._reported_hosts = None
         self._next_free_at = self._poll_at = 0.0
 
-    # -- tending --------------------------------------------------------------------------------------------
+    # -- refilling ------------------------------------------------------------------------------------------
 
     async def refill(self, db: Connection) -> None:
-        """Exchange hosts if it is time to, and read what those we hold ask for."""
+        """Exchange hosts if it is time to, and read the tasks that leased hosts need."""
         now = self._clock.now()
         if self.next_scan_at <= now:
             await self._exchange_hosts(db, now)
@@ -105,25 +105,25 @@ class Window:
         self._next_free_at, self._poll_at = NEVER, now + POLL_INTERVAL_SECONDS
         if self._reported_hosts is None:
             await self._report_hosts(db)
-        outside = WorkerLoad(
+        load = WorkerLoad(
             *await db.fetchrow(self._sql["worker_load"], self._worker.id, now, self._window_hosts * 4) or ()
         )
-        self._have_others_hosts = outside.leased_by_others > 0
-        if outside.next_free_at is not None:
-            self.schedule_scan(max(outside.next_free_at, now + SCAN_INTERVAL_SECONDS))
-        share = min(self._window_hosts, ceil((outside.leased + outside.free_hosts) / max(outside.workers, 1)))
-        self._release_surplus(outside, share, now)
+        self._have_others_hosts = load.leased_by_others > 0
+        if load.next_free_at is not None:
+            self.schedule_scan(max(load.next_free_at, now + SCAN_INTERVAL_SECONDS))
+        share = min(self._window_hosts, ceil((load.leased + load.free_hosts) / max(load.workers, 1)))
+        self._release_surplus(load, share, now)
         await self.release_hosts(db, self._schedule.idle_hosts(now))
-        room = min(share - len(self._schedule), self._schedule.free_capacity)
-        if room > 0 and outside.free_hosts:
-            await self._lease_hosts(db, room, now)
-        if outside.free_hosts > max(room, 0):
+        capacity = min(share - len(self._schedule), self._schedule.free_capacity)
+        if capacity > 0 and load.free_hosts:
+            await self._lease_hosts(db, capacity, now)
+        if load.free_hosts > max(capacity, 0):
             self.schedule_scan(now + SCAN_INTERVAL_SECONDS)
         if len(self._schedule) != self._reported_hosts:
             await self._report_hosts(db)
 
     def _release_surplus(self, load: WorkerLoad, share: int, now: float) -> None:
-        """More than our share goes to workers that have less; a full window takes turns with those outside of it."""
+        """Release hosts beyond our share to workers that have less; rotate the hosts of a full window."""
         surplus = len(self._schedule) - share
         if surplus > 0 and not load.free_hosts and load.min_leased < share:
             self._schedule.start_release(surplus, now)
@@ -141,10 +141,10 @@ class Window:
             self._schedule.add_leased_host(host_id, record, now)
 
     async def release_hosts(self, db: Connection, released_hosts: Sequence[ReleasedHost]) -> None:
-        """Hosts go back; nobody who adds tasks there at the same time is overlooked."""
+        """Release hosts; tasks added there at the same time are not missed."""
         if not released_hosts:
             return
-        # Not ours from here on, whatever becomes of the connection: what stays behind is found by `reconcile`.
+        # Removed first, even if the connection fails: `reconcile` finds the rows left behind.
         for one in released_hosts:
             if one.host_id in self._schedule:
                 self._schedule.remove(one.host_id)
@@ -158,7 +158,7 @@ class Window:
         await db.execute("COMMIT")
 
     async def reconcile(self, db: Connection) -> None:
-        """After a lost connection: give back hosts that are written down as ours without our knowing."""
+        """After a lost connection: release hosts that are recorded as ours but are not in the schedule."""
         await self._worker.wait_for_last_write(db)
         now = self._clock.now()
         strays = [
@@ -169,19 +169,19 @@ class Window:
         await self.release_hosts(db, strays)
 
     async def _fill_hosts(self, db: Connection, now: float) -> None:
-        hungry = self._schedule.refill_requests()
+        refills = self._schedule.refill_requests()
         now_ms = int(now * 1000)
         found: dict[int, dict[int, Entry]] = defaultdict(dict)
-        for row in await db.fetch(self._sql["queue_due"], *zip(*hungry, strict=True), now_ms):
+        for row in await db.fetch(self._sql["queue_due"], *zip(*refills, strict=True), now_ms):
             if row["key"] not in found[row[0]]:
                 found[row[0]][row["key"]] = _entry_from_row(row)
-        short = [host_id for host_id, most in hungry if len(found[host_id]) < most]
+        short = [host_id for host_id, most in refills if len(found[host_id]) < most]
         later = (
             {row[0]: row[1] / 1000 for row in await db.fetch(self._sql["queue_next_due_after"], short, now_ms)}
             if short
             else {}
         )
-        for host_id, most in hungry:
+        for host_id, most in refills:
             self._schedule.fill_host(host_id, list(found[host_id].values()), most, later.get(host_id))
 
 

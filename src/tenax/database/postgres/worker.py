@@ -1,8 +1,8 @@
-"""A worker among others: its place in the table of workers, and transactions that are written exactly once.
+"""The row of this worker in the table of workers, and transactions that are written exactly once.
 
-Every write begins by touching the worker's own row. When that row was ended, because no sign of life came in time, the
-write is refused: whatever the worker held is someone else's by now. The row also keeps the number of the last write, so
-when the connection is lost while a COMMIT is on its way, the next connection tells whether it was made.
+Every write first updates the worker's own row. If that row was ended, because heartbeats stopped, the write is refused:
+the worker's hosts belong to others by now. The row also stores the number of the last write, so when the connection is
+lost during a COMMIT, the next connection can tell whether it was executed.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ T = TypeVar("T")
 log = logs.logger(__name__)
 
 ENDED_WORKER_TTL_SECONDS = 86_400.0
-"""How long an ended worker's row is kept: it may still ask whether its last write was made."""
+"""How long the row of an ended worker is kept: it may still check whether its last write was executed."""
 
 
 class WorkerEnded(Exception):
-    """Others found this worker dead: nothing was written, and nothing is held any more."""
+    """The lease of this worker expired: nothing was written, and its hosts are released."""
 
     def __init__(self, worker_id: int) -> None:
         super().__init__(worker_id)
@@ -41,7 +41,7 @@ class WorkerEnded(Exception):
 
 
 class Worker:
-    """This database's row in the table of workers."""
+    """This process's row in the table of workers."""
 
     def __init__(
         self, connection: PostgresConnection, config: DatabaseConfig, clock: Clock, pace_rules: PaceRules
@@ -55,10 +55,10 @@ class Worker:
         self._write_count = 0
         self.id = 0
         self.alive_until = 0.0
-        """As far as others know."""
+        """The end of the lease that others know."""
 
     async def register(self, db: Connection) -> None:
-        """Join; also after having been found dead."""
+        """Insert the row; also after the lease expired."""
         name = f"{socket.gethostname()}:{os.getpid()}"
         alive_until = self._next_alive_until()
         self.id = await db.fetchval(
@@ -67,7 +67,7 @@ class Worker:
         self.alive_until = alive_until
 
     async def send_heartbeat(self, db: Connection) -> None:
-        """Give a sign of life. Raises `WorkerEnded`."""
+        """Extend the lease. Raises `WorkerEnded`."""
         me, alive_until = self.id, self._next_alive_until()
         if await db.fetchval(self._sql["worker_heartbeat"], me, alive_until) is None:
             raise WorkerEnded(me)
@@ -81,15 +81,15 @@ class Worker:
     async def write(
         self, work: Callable[[Connection], Awaitable[tuple[T, str]]], on_commit: Callable[[T], None] | None = None
     ) -> T:
-        """Run a transaction to its end, exactly once, however often the connection is lost; `WorkerEnded` if it may not be.
+        """Run a transaction exactly once, however often the connection is lost. Raises `WorkerEnded`.
 
-        `work` gives its result and the statements that go with the COMMIT. It may run again after a failure. `on_commit`
-        is called with the result once it is committed, before anyone else uses the connection.
+        `work` returns its result and the statements to send with the COMMIT. It may run again after a failure.
+        `on_commit` is called with the result after the commit, before anyone else uses the connection.
         """
         async with self._write_lock:
             self._write_count += 1
             sent: list[tuple[int, T]] = []
-            """Who sent a COMMIT of what, as long as no answer came."""
+            """The worker id and the result of a COMMIT that has no answer yet."""
             while True:
                 try:
                     async with self._connection.use() as db:
@@ -106,11 +106,11 @@ class Worker:
                 except ConnectionLost:
                     continue
                 except TransactionConflict as error:
-                    log.info("a write collided with another, trying again", why=str(error))
+                    log.info("write conflict, retrying", why=str(error))
                     await asyncio.sleep(random.uniform(0.0, 0.05))
 
     async def run_between_writes(self, work: Callable[[Connection], Awaitable[T]]) -> T:
-        """Ask something whose answer must not hold a write of ours of which we do not know yet that it was made."""
+        """Run a query that must not see a write of ours whose COMMIT is not confirmed yet."""
         async with self._write_lock:
             return await self._connection.run_idempotent(work)
 
@@ -125,23 +125,23 @@ class Worker:
         return bool(await db.fetchval(self._sql["worker_last_write"], worker_id) == self._write_count)
 
     async def wait_for_last_write(self, db: Connection) -> None:
-        """Wait until the server has done what it was asked through connections that are lost."""
+        """Wait until the server has finished the statements of lost connections."""
         await db.fetchval(self._sql["worker_last_write"], self.id)
 
-    # -- the dead -------------------------------------------------------------------------------------------
+    # -- dead workers ---------------------------------------------------------------------------------------
 
     async def recover(self, db: Connection) -> int:
-        """Find workers that gave no sign of life in time, and set free what they held; how many. In a transaction.
+        """Find workers whose lease expired and release their hosts; returns how many. Call in a transaction.
 
-        A request may have been sent of which nothing is written down: their hosts have no turn before a pace is over.
+        A request may have been sent without being recorded: their hosts wait a whole pace.
         """
-        await self.send_heartbeat(db)  # who finds the dead is not one of them
+        await self.send_heartbeat(db)  # so that we are not among the dead
         now = self._clock.now()
         dead = await db.fetch(self._sql["workers_dead"], now, CLOCK_TOLERANCE_SECONDS)
         if dead:
             freed = await self._end_workers(db, [row["id"] for row in dead], now)
             names = ", ".join(row["name"] for row in dead)
-            log.warning("found dead workers", workers=names, hosts=freed)
+            log.warning("dead workers found", workers=names, hosts=freed)
         await db.execute(self._sql["workers_delete"], now - ENDED_WORKER_TTL_SECONDS)
         return len(dead)
 
@@ -150,11 +150,11 @@ class Worker:
         return make_released_host(host_id, record, now + self._pace_rules.pace_seconds(record))
 
     async def unregister(self, db: Connection) -> None:
-        """The end of this worker, by its own will; in a transaction."""
+        """End this worker; call in a transaction."""
         await self._end_workers(db, [self.id], self._clock.now())
 
     async def _end_workers(self, db: Connection, ids: list[int], now: float) -> int:
-        """From here on they hold nothing; how many hosts they did."""
+        """End workers and release their hosts; returns how many hosts."""
         freed = [
             self.release_after_pace(row["id"], row["origin"], row["state"], now)
             for row in await db.fetch(self._sql["hosts_lock_leased"], ids)
@@ -166,7 +166,7 @@ class Worker:
 
 
 def wrap_plain_write(work: Callable[[Connection], Awaitable[T]]) -> Callable[[Connection], Awaitable[tuple[T, str]]]:
-    """Work whose COMMIT goes alone."""
+    """Work without statements to send with the COMMIT."""
 
     async def with_nothing(db: Connection) -> tuple[T, str]:
         return await work(db), ""

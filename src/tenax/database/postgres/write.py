@@ -1,4 +1,4 @@
-"""One transaction for many visits: the whole effect of each, or nothing of any."""
+"""Writes many visits in one transaction: the whole effect of each, or nothing of any."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tenax.model import Candidate, RobotsCopy, Visit
 
 
 class WriteResult(NamedTuple):
-    """What a transaction did, once it is committed."""
+    """The result of a transaction, valid once it is committed."""
 
     effects: Effects
     admitted: AdmitResult
@@ -30,7 +30,7 @@ class WriteResult(NamedTuple):
 
     @property
     def admissions(self) -> list[Admission]:
-        """One for each visit, then one for each batch of offers made outside of a visit."""
+        """One for each visit, then one for each batch of candidates outside of a visit."""
         return self.admitted.admissions
 
     @property
@@ -40,7 +40,7 @@ class WriteResult(NamedTuple):
 
 
 class Writer:
-    """Writes groups of visits; what it remembers is what was committed."""
+    """Writes groups of visits; its caches hold only committed data."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class Writer:
         self._admitter = Admitter(self._url_key, admission_rate)
 
     async def find_known_urls(self, candidates: Iterable[Candidate]) -> Set[str]:
-        """The URLs among these that need not be looked up; asked before the transaction begins."""
+        """The URLs that need no lookup; call before the transaction begins."""
         if self._visited_filter is None:
             return frozenset()
         return await self._visited_filter.known_urls(self._admitter.unknown_candidates(candidates))
@@ -71,7 +71,10 @@ class Writer:
         now: float,
         filter_hits: Set[str] = frozenset(),
     ) -> WriteResult:
-        """Write visits, and batches of offers made outside of any, within a transaction; `outbox_statements` is its last step."""
+        """Write visits, and batches of candidates outside of visits, within a transaction.
+
+        `outbox_statements` must follow as its last step.
+        """
         effects = await self._visit_writer.write_visits(db, visits)
         batches = [
             Batch(candidates, record, one.host_id, one.entry.record_id is None, linked)
@@ -90,7 +93,7 @@ class Writer:
         return WriteResult(effects, admitted, tally)
 
     def on_commit(self, result: WriteResult) -> None:
-        """It is committed."""
+        """Update the caches after the commit."""
         self._visit_writer.on_commit(result.effects)
         self._admitter.on_commit(result.admitted)
         if self._visited_filter is not None:
@@ -107,18 +110,18 @@ async def add_to_tally(db: Connection, worker_id: int, tally: Counter[str]) -> N
 
 
 def outbox_statements(content_ids: Sequence[int]) -> str:
-    """The statements that number some events: the last before COMMIT and sent together with it, because everyone who
-    commits events waits from here on until it is done."""
+    """The statements that assign event numbers: the last before COMMIT and sent together with it, because every other
+    commit with events waits from here on until it is done."""
     if not content_ids:
         return ""
     numbers = ",".join(map(str, content_ids))
     return (
         f"UPDATE outbox_end SET seq = seq + {len(content_ids)}; "
-        f"INSERT INTO outbox SELECT e.seq - {len(content_ids)} + c.place, c.id FROM outbox_end e, "
-        f"unnest('{{{numbers}}}'::bigint[]) WITH ORDINALITY AS c (id, place);"
+        f"INSERT INTO outbox SELECT e.seq - {len(content_ids)} + c.position, c.id FROM outbox_end e, "
+        f"unnest('{{{numbers}}}'::bigint[]) WITH ORDINALITY AS c (id, position);"
     )
 
 
 def make_storable(visit: Visit) -> Visit:
-    """The visit with every text made such that PostgreSQL can hold it: Unicode, and without NUL."""
+    """The visit with texts that PostgreSQL can store: valid Unicode without NUL."""
     return rows.map_texts(visit, lambda text: rows.replace_surrogates(text).replace("\0", "\ufffd"))

@@ -1,4 +1,4 @@
-"""The database in one SQLite file: the backend of a crawl on one machine."""
+"""The SQLite backend: a crawl by one process into one file."""
 
 from tenax.database.sqlite.schema import lock_database
 from tenax.database.sqlite.store import SqliteDatabase

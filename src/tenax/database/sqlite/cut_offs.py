@@ -1,4 +1,4 @@
-"""What limits cut off, in the file."""
+"""Links cut off by limits, in SQLite."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from tenax.database.sqlite.requeue import refetch
 from tenax.database.sqlite.schema import queries, transaction, write_rows
 
 REFUSAL_PREFIX = "refusal:"
-"""What the names of refusals begin with in the tally."""
+"""Prefix of refusal counters in the tally."""
 
 
 class SqliteCutOffs:
-    """See `tenax.database.CutOffs` for what it promises."""
+    """Implements `tenax.database.CutOffs`."""
 
     def __init__(
         self,

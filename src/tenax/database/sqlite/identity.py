@@ -1,4 +1,4 @@
-"""Whether the files of an open database are still the ones at their paths: nobody tells who has them open."""
+"""Detects that the files of an open database were deleted or replaced."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from pathlib import Path
 
 
 class FileIdentity:
-    """Of some files, as they were when this was made."""
+    """Device and inode of some files at the time of creation."""
 
     def __init__(self, *files: Path) -> None:
         self._identities = {file: _identity(file) for file in files}
 
     @classmethod
     def from_database_file(cls, file: Path) -> FileIdentity:
-        """The database, its WAL and its lock. All of them are there once something was written."""
+        """The database, its WAL and its lock. All exist after the first write."""
         return cls(file, file.with_name(f"{file.name}-wal"), file.with_name(f"{file.name}.lock"))
 
     def find_lost_file(self) -> str:
-        """The first that was deleted, moved or replaced since; empty: none was."""
+        """The first file that was deleted, moved or replaced since; empty when none was."""
         return next((str(file) for file, known in self._identities.items() if _is_lost(file, known)), "")
 
 
@@ -27,7 +27,7 @@ def _is_lost(file: Path, known: tuple[int, int]) -> bool:
     except (FileNotFoundError, NotADirectoryError):
         return True
     except OSError:
-        return False  # who may not look, or gets no answer, knows nothing
+        return False  # unknown: no permission, or no answer
 
 
 def _identity(file: Path) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""What is in hand: claims that were given out, and commits that wait for their group."""
+"""Active claims, and commits that wait for their group."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tenax.model import Claim
 
 
 class ActiveClaim(NamedTuple):
-    """A claim as we keep it."""
+    """A claim with its slot and queue entry."""
 
     claim: Claim
     slot: Slot
@@ -21,7 +21,7 @@ class ActiveClaim(NamedTuple):
 
 
 class PendingCommit(NamedTuple):
-    """A commit waiting for its group."""
+    """A commit that waits for its group."""
 
     pending_visit: PendingVisit | None
     batch: Batch

@@ -1,4 +1,4 @@
-"""The link graph in the file: rows of packed links, and the levels of waiting tasks that follow from it."""
+"""The link graph in SQLite: packed links per page, and task priorities computed from them."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from tenax.model import Priority
 
 T = TypeVar("T")
 QueueKey = tuple[int, int, int, int]
-"""Of a waiting task in the queue: host, rank, due time and key."""
+"""Primary key of the queue: host, rank, due time and key."""
 
 ROW_BATCH_SIZE = 500
 STATE_BATCH_SIZE = 1000
 TASK_BATCH_SIZE = 5000
-"""Waiting tasks looked at in one transaction."""
+"""Waiting tasks read in one transaction."""
 FIRST_KEY: QueueKey = (-1, 0, 0, 0)
 
 
 class RunInThread(Protocol):
-    """Runs work in the one thread that touches the database."""
+    """Runs work in the one thread that uses the connection."""
 
     async def __call__(self, work: Callable[[], T]) -> T: ...
 
 
 class SqliteLinks:
-    """See `tenax.database.Links` for what it promises."""
+    """Implements `tenax.database.Links`."""
 
     def __init__(self, connection: sqlite3.Connection, schedule: Schedule, run_in_thread: RunInThread) -> None:
         self._db = connection
@@ -60,19 +60,19 @@ class SqliteLinks:
         for at in range(0, len(urls), STATE_BATCH_SIZE):
             part = urls[at : at + STATE_BATCH_SIZE]
             states |= {
-                part[place]: TaskState(state)
-                for place, state in await self._run_in_thread(partial(self._read_states, part))
+                part[index]: TaskState(state)
+                for index, state in await self._run_in_thread(partial(self._read_states, part))
             }
         return states
 
     def _read_states(self, urls: Sequence[str]) -> list[tuple[int, str]]:
-        asked = rows.encode([(rows.url_origin(url), self._url_key(url)) for url in urls]).decode()
-        return self._db.execute(self._sql["states_get"], (asked,)).fetchall()
+        requested = rows.encode([(rows.url_origin(url), self._url_key(url)) for url in urls]).decode()
+        return self._db.execute(self._sql["states_get"], (requested,)).fetchall()
 
     async def prioritize(self, choose_priority: PriorityFunction) -> int:
         changed, last = 0, FIRST_KEY
         while True:
-            # Tasks in the window are known in memory by their rank, and would be left behind in the file.
+            # Tasks in the window are identified by their rank; changing it in the file would lose them.
             part = await self._run_in_thread(
                 partial(self._update_ranks, last, choose_priority, frozenset(self._schedule.host_ids))
             )
@@ -84,7 +84,7 @@ class SqliteLinks:
     def _update_ranks(
         self, last: QueueKey, choose_priority: PriorityFunction, in_window: Collection[int]
     ) -> tuple[QueueKey, int] | None:
-        """The next part of the waiting tasks; the last of them, and how many have another rank now."""
+        """Update the next batch of waiting tasks; returns the last of them, and how many ranks changed."""
         with transaction(self._db):
             found = self._db.execute(self._sql["waiting_after"], (*last, TASK_BATCH_SIZE)).fetchall()
             if not found:

@@ -1,9 +1,9 @@
 -- Every statement the SQLite database runs, named. Loaded by `schema.queries`.
 --
 -- Times are whole milliseconds since the epoch in tables that have a row per URL, seconds elsewhere.
--- `key` is 64 bits of the normalised URL, hashed with a secret of this database; the host stands in front of it. Two URLs
--- of one host share a key with a chance of 2^-64: of a million URLs on a host, any two do with one of 1 in 37 million,
--- of a hundred million with 1 in 3700. Without the secret nobody can look for a pair, or for the twin of a page to hide.
+-- `key` is a 64-bit hash of the normalised URL, salted with a secret of this database; it is unique only with the host.
+-- Two URLs of one host share a key with probability 2^-64: any two of a million URLs with 1 in 37 million, of a hundred
+-- million with 1 in 3700. Without the secret nobody can construct a collision, for example to hide a page.
 
 -- name: create
 -- The tables of a new database.
@@ -14,18 +14,18 @@ CREATE TABLE host (
     id      INTEGER PRIMARY KEY,
     origin  TEXT NOT NULL UNIQUE,
     waiting INTEGER NOT NULL DEFAULT 0,
-    ready_at REAL NOT NULL DEFAULT 0,  -- worth a look from this time on: its politeness, or its earliest due task
-    state   BLOB,   -- HostRecord as JSON, robots left out
+    ready_at REAL NOT NULL DEFAULT 0,  -- earliest time of a claim: its rate limit, or its earliest due task
+    state   BLOB,   -- HostRecord as JSON, without robots
     robots  BLOB    -- RobotsCopy as JSON; written only when it changes
 );
 CREATE INDEX host_ready ON host (ready_at) WHERE waiting > 0;
--- Every URL ever admitted: the exact answer to "is it known?". Small rows, a host's URLs side by side.
+-- Every URL ever admitted, for exact deduplication. Small rows, clustered by host.
 CREATE TABLE seen (host_id INTEGER, key INTEGER, PRIMARY KEY (host_id, key)) WITHOUT ROWID;
--- Waiting tasks in the order a host serves them. A row leaves only in the transaction that commits its visit,
--- so a crash needs no repair: what was claimed is simply still here.
+-- Waiting tasks in the order a host serves them. A row is deleted only in the transaction that commits its visit,
+-- so a crash needs no repair: claimed tasks are still here.
 CREATE TABLE queue (
     host_id   INTEGER,
-    rank      INTEGER,  -- 3 - priority: the best first
+    rank      INTEGER,  -- 3 - priority: best first
     due       INTEGER,
     key       INTEGER,
     path      TEXT NOT NULL,
@@ -36,10 +36,10 @@ CREATE TABLE queue (
     attempt   INTEGER NOT NULL,
     record_id INTEGER,  -- when it has been visited before
     chain     BLOB,
-    hint      INTEGER,  -- how to visit it: its way, and whether to ask for the whole page; NULL for as usual
+    hint      INTEGER,  -- transport and request flags, see `rows.HINT_*`; NULL for a normal visit
     PRIMARY KEY (host_id, rank, due, key)
 ) WITHOUT ROWID;
--- One row for every URL that was visited at least once.
+-- One row for each URL that was visited at least once.
 CREATE TABLE record (
     id             INTEGER PRIMARY KEY,
     host_id        INTEGER NOT NULL,
@@ -58,9 +58,9 @@ CREATE TABLE record (
     error_count    INTEGER NOT NULL DEFAULT 0,
     error_message  TEXT,
     attempt        INTEGER NOT NULL DEFAULT 0,
-    duration_ms    INTEGER,         -- of the visit that brought the page
+    duration_ms    INTEGER,         -- of the visit that stored the page
     last_visit     INTEGER NOT NULL,
-    asked_at       INTEGER,         -- when the site was last asked and gave no page
+    asked_at       INTEGER,         -- last request that brought no page
     content_id     INTEGER,
     content_type   TEXT,
     content_length INTEGER,
@@ -73,50 +73,50 @@ CREATE TABLE record (
     charset        TEXT,
     charset_source TEXT,
     links_count    INTEGER,
-    fetched_at     INTEGER,         -- when the page was last known to be what the site has
+    fetched_at     INTEGER,         -- when the page was last fetched or confirmed
     page_status    INTEGER,
     etag           TEXT,
     last_modified  TEXT,
-    stale_since    INTEGER,         -- when asking for it again first failed
+    stale_since    INTEGER,         -- when a refresh first failed
     stale_why      TEXT,
     chain          BLOB,
     headline       TEXT,
     authors        TEXT,            -- a JSON array
     published      TEXT,            -- ISO 8601
-    words          INTEGER,         -- of the clean part
+    words          INTEGER,         -- of the article
     duplicate_of   INTEGER,         -- record.id of the earliest page with the same or nearly the same text
-    similarity       REAL,            -- to that page; 1 for the same text
-    fingerprint    BLOB,            -- what similarity is found by; NULL when it was not compared
-    url_list      TEXT,            -- sitemap or feed, when it is no page but a list of URLs; '' when it is said to be one
-    change_history      BLOB,            -- how it was seen to change: ChangeHistory as JSON
-    validation_status TEXT,         -- of the last answer: valid, soft, hard; NULL when it was not judged
-    rejection_reason  TEXT,         -- why the last answer was not kept; NULL when it was, or when there was none
-    canonical_key  INTEGER,         -- of the canonical URL, when that is another one of the same site
+    similarity     REAL,            -- to that page; 1 for the same text
+    fingerprint    BLOB,            -- for the similarity comparison; NULL when it was not compared
+    url_list       TEXT,            -- sitemap or feed, for a URL list instead of a page; '' when one is expected
+    change_history BLOB,            -- ChangeHistory as JSON
+    validation_status TEXT,         -- of the last answer: valid, soft, hard; NULL when not validated
+    rejection_reason  TEXT,         -- of the last answer; NULL when it was not rejected
+    canonical_key  INTEGER,         -- of the canonical URL, when it is another URL of the same site
     UNIQUE (host_id, key)
 );
 CREATE INDEX record_dead ON record (id) WHERE state = 'dead';
 CREATE INDEX record_parked ON record (id) WHERE state = 'parked';
 CREATE INDEX record_canonical ON record (canonical_key) WHERE canonical_key IS NOT NULL;
 CREATE TABLE visit (id INTEGER PRIMARY KEY, record_id INTEGER NOT NULL, previous INTEGER, at INTEGER NOT NULL, detail BLOB NOT NULL);
--- Every page as it was when it was stored, in commit order: its text, and the outbox. An event's number is its id.
+-- Every stored version of a page in commit order: the contents, and the outbox. An event's number is its id.
 CREATE TABLE content (
     id   INTEGER PRIMARY KEY,
     at   REAL NOT NULL,
-    page BLOB NOT NULL,  -- Page as JSON, its texts left out
-    body BLOB NOT NULL   -- text, article, Markdown and links with NUL in between, deflated
+    page BLOB NOT NULL,  -- Page as JSON, without its texts
+    body BLOB NOT NULL   -- text, article, Markdown and links separated by NUL, deflated
 );
--- Pages that are no duplicates, by their text's hash and by the bands of their fingerprints; a few under each key.
+-- Originals by the hash of their text and by the bands of their fingerprints; a few per key.
 CREATE TABLE duplicate_index (key INTEGER, record_id INTEGER, PRIMARY KEY (key, record_id)) WITHOUT ROWID;
--- Where each page leads, as it was when it last came: its links, packed. Apart from the page, which is read without it.
+-- The packed links of each page at its last fetch. Apart from the page, which is read without them.
 CREATE TABLE link (record_id INTEGER PRIMARY KEY, packed BLOB NOT NULL);
--- What limits cut off: of each page, by the limit's name, how many of its links were not followed. See `model.limits`.
+-- Links cut off by limits: their number per page and limit. See `model.limits`.
 CREATE TABLE cut_off (
     record_id INTEGER, name TEXT, count INTEGER NOT NULL, PRIMARY KEY (record_id, name)
 ) WITHOUT ROWID;
 CREATE TABLE cursor (sink TEXT PRIMARY KEY, seq INTEGER NOT NULL, position INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE budget (host_id INTEGER, key INTEGER, used INTEGER NOT NULL, PRIMARY KEY (host_id, key)) WITHOUT ROWID;
 
--- For people who open the file: the frontier, the pages and the domains under the names they may expect.
+-- Views for users who open the file, under the usual names.
 CREATE VIEW url_frontier AS
     SELECT h.origin || q.path AS url, h.origin AS domain, 3 - q.rank AS priority, q.depth,
            'pending' AS status, q.due / 1000.0 AS scheduled_at, q.found / 1000.0 AS created_at
@@ -144,42 +144,42 @@ CREATE VIEW domains AS
 SELECT id, origin, waiting, ready_at, state, robots FROM host WHERE origin = ?;
 
 -- name: host_id
--- Answered by the index alone.
+-- Index-only.
 SELECT id FROM host WHERE origin = ?;
 
 -- name: host_insert
 INSERT INTO host (origin) VALUES (?) RETURNING id;
 
 -- name: host_update
--- After a visit; robots stay as they are when the new value is NULL.
+-- After a visit; NULL keeps robots.
 UPDATE host SET waiting = waiting + ?, ready_at = ?, state = ?, robots = coalesce(?, robots) WHERE id = ?;
 
 -- name: host_add_waiting
 UPDATE host SET waiting = waiting + ?, ready_at = min(ready_at, ?) WHERE id = ?;
 
 -- name: host_postpone
--- Nothing is due there before this time.
+-- No task is due before this time.
 UPDATE host SET ready_at = max(ready_at, ?) WHERE id = ?;
 
 -- name: hosts_shift_ready
 UPDATE host SET ready_at = ready_at - :ahead WHERE ready_at > :now;
 
 -- name: hosts_after
--- Those that something was learned of.
+-- Hosts with a stored state.
 SELECT id, origin, state, robots FROM host WHERE id > ? AND state IS NOT NULL ORDER BY id LIMIT ?;
 
 -- name: host_replace_state
 UPDATE host SET state = ?, robots = coalesce(?, robots) WHERE id = ?;
 
 -- name: hosts_with_work
--- Who waits longest for a turn; answered by the index alone.
+-- The hosts that have been ready longest; index-only.
 SELECT id, ready_at FROM host WHERE waiting > 0 ORDER BY ready_at LIMIT ?;
 
 -- name: host_by_id
 SELECT origin, state, robots FROM host WHERE id = ?;
 
 -- name: seen_add
--- Gives back only those that were new.
+-- Returns only new ones.
 INSERT OR IGNORE INTO seen (host_id, key) VALUES (?, ?) RETURNING host_id, key;
 
 -- name: seen_has
@@ -201,20 +201,20 @@ DELETE FROM queue WHERE (host_id, rank, due, key) IN (
 );
 
 -- name: queue_due
--- The next tasks of one host and rank. The last column is what is held of it, filled in for those visited before.
+-- The next tasks of one host and rank. The last column is the stored copy, filled in later.
 SELECT rank, due, key, path, depth, source, found, via, attempt, record_id, chain, hint,
        (SELECT h.origin || r.path FROM record r JOIN host h ON h.id = r.host_id WHERE r.id = queue.via),
        NULL
 FROM queue WHERE host_id = ? AND rank = ? AND due <= ? ORDER BY due, key LIMIT ?;
 
 -- name: waiting_after
--- Waiting tasks of all hosts, some at a time, in the order of the table.
+-- A batch of waiting tasks of all hosts, in primary key order.
 SELECT q.host_id, q.rank, q.due, q.key, h.origin || q.path, q.source
 FROM queue q CROSS JOIN host h ON h.id = q.host_id
 WHERE (q.host_id, q.rank, q.due, q.key) > (?, ?, ?, ?) ORDER BY q.host_id, q.rank, q.due, q.key LIMIT ?;
 
 -- name: queue_rank
--- Takes a JSON array of (host_id, rank, due, key) and another rank.
+-- Takes a JSON array of (host_id, rank, due, key, new rank).
 UPDATE queue SET rank = g.better
 FROM (SELECT json_extract(value, '$[0]') AS host_id, json_extract(value, '$[1]') AS rank,
              json_extract(value, '$[2]') AS due, json_extract(value, '$[3]') AS key,
@@ -235,7 +235,7 @@ SELECT due FROM queue WHERE host_id = ? AND rank = ? ORDER BY due LIMIT 1;
 SELECT due FROM queue WHERE host_id = ? AND rank = ? AND due > ? ORDER BY due LIMIT 1;
 
 -- name: queue_shift_due
--- Looks through the whole queue: only after the wall clock was set back.
+-- Scans the whole queue: only after the wall clock was set back.
 UPDATE queue SET due = due - :ahead_ms WHERE due > :now_ms;
 
 -- name: queue_find
@@ -243,8 +243,8 @@ SELECT rank, due, key, path, depth, source, found, via, attempt, record_id, chai
 FROM queue WHERE host_id = ? AND key = ?;
 
 -- name: record_put
--- A visit without a page. What is stored there stays, marked as stale when the site was asked for it; a visit that asked
--- for nothing (asked_at is NULL) leaves its last answer as it was.
+-- A visit without a page. A stored page is kept, marked as stale when it was requested; a visit without a request
+-- (asked_at is NULL) keeps the last answer.
 INSERT INTO record (id, host_id, key, path, state, status, http_status, depth, priority, source, via, discovered_at,
                     last_visit_at, next_visit_at, error_count, error_message, attempt, duration_ms, last_visit, chain,
                     asked_at, stale_why, validation_status, rejection_reason)
@@ -267,7 +267,7 @@ ON CONFLICT (id) DO UPDATE SET
     stale_why = CASE WHEN excluded.asked_at IS NULL OR content_id IS NULL THEN stale_why ELSE excluded.stale_why END;
 
 -- name: record_put_page
--- A visit that brought a page.
+-- A visit with a page.
 INSERT INTO record (id, host_id, key, path, state, status, http_status, depth, priority, source, via, discovered_at,
                     last_visit_at, next_visit_at, attempt, duration_ms, last_visit, chain,
                     content_id, content_type, content_length, content_hash, title, description, canonical, language,
@@ -290,8 +290,7 @@ ON CONFLICT (id) DO UPDATE SET
     url_list = NULL, stale_since = NULL, stale_why = NULL;
 
 -- name: record_confirm
--- The site says that the page or the list held there is what it has: its id, state, time, next time, attempt, visit,
--- validators.
+-- The site confirmed the stored page or list: id, state, time, next time, attempt, visit, validators.
 UPDATE record SET
     state = ?2, status = 'fetched', http_status = coalesce(page_status, 200), last_visit_at = ?3, next_visit_at = ?4, error_count = 0,
     error_message = NULL, attempt = ?5, last_visit = ?6, fetched_at = ?3, etag = coalesce(?7, etag),
@@ -300,7 +299,7 @@ UPDATE record SET
 WHERE id = ?1;
 
 -- name: stored_pages
--- What is told of some pages as they are stored. Takes a JSON array of record ids.
+-- The stored versions of some pages. Takes a JSON array of record ids.
 SELECT id, content_id, fetched_at, fingerprint, duplicate_of,
        kind, content_hash, title, description, canonical, language, page_status, headline, authors, published, words
 FROM record WHERE id IN (SELECT value FROM json_each(?)) AND content_id IS NOT NULL;
@@ -309,16 +308,16 @@ FROM record WHERE id IN (SELECT value FROM json_each(?)) AND content_id IS NOT N
 UPDATE record SET url_list = ?, fetched_at = ?, etag = ?, last_modified = ? WHERE id = ?;
 
 -- name: record_missing_url_list
--- A list of URLs is said to be there.
+-- A URL list is expected there.
 UPDATE record SET url_list = '' WHERE id = ? AND url_list IS NULL;
 
 -- name: expedite_find
--- A page that is kept up with and was last visited before a given time.
+-- A page with a scheduled recrawl that was last visited before a given time.
 SELECT id, next_visit_at, change_history FROM record
 WHERE host_id = ? AND key = ? AND state = 'waiting' AND next_visit_at > ? AND last_visit_at < ?;
 
 -- name: expedite_queue
--- 32 in a hint: a change was announced. Its level may be another than that of its record by now.
+-- 32 in a hint: a change was announced. The rank may differ from the record's by now.
 UPDATE queue SET due = ?, hint = coalesce(hint, 0) | 32 WHERE host_id = ? AND rank IN (0, 1, 2, 3) AND due = ? AND key = ?
 RETURNING rank, due, key, path, depth, source, found, via, attempt, record_id, chain, hint,
           (SELECT h.origin || r.path FROM record r JOIN host h ON h.id = r.host_id WHERE r.id = queue.via);
@@ -330,7 +329,7 @@ UPDATE record SET next_visit_at = ? WHERE id = ?;
 UPDATE record SET change_history = ? WHERE id = ?;
 
 -- name: stored_copy
--- What came of earlier visits: the page or the list, unless the last answer was that there is none.
+-- The stored page or list, unless the last answer was 404 or 410.
 SELECT fetched_at, coalesce(page_status, 200), kind, etag, last_modified, coalesce(content_length, 0), url_list, change_history,
        content_hash, fingerprint
 FROM record
@@ -345,7 +344,7 @@ SELECT r.id, h.origin || r.path FROM record r JOIN host h ON h.id = r.host_id
 WHERE r.canonical_key = ? AND r.canonical = ? AND r.content_id IS NOT NULL ORDER BY r.fetched_at DESC LIMIT 1;
 
 -- name: visit_add
--- Visits of one record form a list from the newest back, so they need no index.
+-- Visits of one record are a linked list from the newest back, so they need no index.
 INSERT INTO visit (id, record_id, previous, at, detail)
 VALUES (?, ?, (SELECT last_visit FROM record WHERE id = ?), ?, ?);
 
@@ -368,7 +367,7 @@ SELECT l.packed FROM host h JOIN record r ON r.host_id = h.id JOIN link l ON l.r
 WHERE h.origin = ? AND r.key = ?;
 
 -- name: links_after
--- Of pages; with 1 as the second value, of sitemaps and feeds too.
+-- Of pages; with 1 as the second value, also of sitemaps and feeds.
 SELECT h.origin || r.path, h.origin, l.packed, l.record_id, r.depth, coalesce(r.url_list, '')
 FROM link l CROSS JOIN record r ON r.id = l.record_id CROSS JOIN host h ON h.id = r.host_id
 WHERE l.record_id > ? AND (? OR coalesce(r.url_list, '') = '') ORDER BY l.record_id LIMIT ?;
@@ -378,14 +377,14 @@ INSERT INTO cut_off (record_id, name, count) VALUES (?, ?, ?)
 ON CONFLICT (record_id, name) DO UPDATE SET count = count + excluded.count;
 
 -- name: cut_off_clear
--- Of a list everything, of a page all but what its host's robots.txt names.
+-- For a list everything, for a page all but `max_sitemaps`, which counts sitemaps of its host's robots.txt.
 DELETE FROM cut_off WHERE record_id = ? AND (? OR name <> 'max_sitemaps');
 
 -- name: cut_off_counts
 SELECT name, sum(count), count(*) FROM cut_off GROUP BY name;
 
 -- name: cut_off_after
--- Pages that something of was cut off, with their links if those are kept.
+-- Pages with links cut off, with their stored links if any.
 SELECT h.origin || r.path, h.origin, l.packed, r.id, r.depth, coalesce(r.url_list, ''), c.cut
 FROM (SELECT record_id, json_group_object(name, count) AS cut FROM cut_off WHERE record_id > ?
       GROUP BY record_id ORDER BY record_id LIMIT ?) c
@@ -403,7 +402,7 @@ WHERE r.state = 'parked' AND r.id > ? AND r.error_message LIKE 'redirect:%' ORDE
 UPDATE record SET state = 'settled' WHERE id IN (SELECT value FROM json_each(?)) AND state = 'parked';
 
 -- name: unpark
--- Parked tasks wait again, some of those that are parked for one of some causes; gives their rows of the queue.
+-- Queues a batch of the tasks parked for one of these causes; returns their queue rows.
 UPDATE record SET state = 'waiting', attempt = 0, next_visit_at = :now_ms
 WHERE id IN (
     SELECT id FROM record WHERE state = 'parked'
@@ -413,21 +412,21 @@ RETURNING host_id, 3 - priority, :now_ms, key, path, depth, source, discovered_a
           CASE WHEN url_list IS NOT NULL THEN 16 END;
 
 -- name: refetch
--- Settled records, by a JSON array of their ids, wait for another visit that asks for the whole document.
+-- Queues settled records, by a JSON array of ids, for an unconditional request.
 UPDATE record SET state = 'waiting', attempt = 0, next_visit_at = :now_ms
 WHERE id IN (SELECT value FROM json_each(:ids)) AND state = 'settled'
 RETURNING host_id, 3 - priority, :now_ms, key, path, depth, source, discovered_at, via, 0, id, chain,
           CASE WHEN url_list IS NOT NULL THEN 24 ELSE 8 END;
 
 -- name: states_get
--- Takes a JSON array of (origin, key). Whatever was admitted and has no record waits.
+-- Takes a JSON array of (origin, key). An admitted URL without a record is waiting.
 SELECT a.key, coalesce(r.state, 'waiting')
 FROM json_each(?) a CROSS JOIN host h ON h.origin = json_extract(a.value, '$[0]')
 CROSS JOIN seen s ON s.host_id = h.id AND s.key = json_extract(a.value, '$[1]')
 LEFT JOIN record r ON r.host_id = s.host_id AND r.key = s.key;
 
 -- name: duplicate_index_find
--- Takes as many keys as are wanted.
+-- Takes any number of keys.
 SELECT key, record_id FROM duplicate_index WHERE key IN (?);
 
 -- name: duplicate_index_add
@@ -437,11 +436,11 @@ INSERT OR IGNORE INTO duplicate_index (key, record_id) VALUES (?, ?);
 DELETE FROM duplicate_index WHERE key = ? AND record_id = ?;
 
 -- name: duplicate_index_backups
--- Rows that wait for their place, packed, some of them under each of these names.
-SELECT value FROM meta WHERE name >= 'duplicate_index waits ' AND name < 'duplicate_index waits!';
+-- Backups of buffered rows, packed, several values under these names.
+SELECT value FROM meta WHERE name >= 'duplicate_index buffer ' AND name < 'duplicate_index buffer!';
 
 -- name: duplicate_index_clear_backups
-DELETE FROM meta WHERE name >= 'duplicate_index waits ' AND name < 'duplicate_index waits!';
+DELETE FROM meta WHERE name >= 'duplicate_index buffer ' AND name < 'duplicate_index buffer!';
 
 -- name: originals
 -- Takes a JSON array of record ids.
@@ -462,7 +461,7 @@ SELECT seq, position FROM cursor WHERE sink = ?;
 SELECT sink, seq, position FROM cursor;
 
 -- name: cursor_put
--- Never back.
+-- Never moves back.
 INSERT INTO cursor (sink, seq, position) VALUES (?, ?, ?)
 ON CONFLICT (sink) DO UPDATE SET seq = excluded.seq, position = excluded.position WHERE cursor.seq <= excluded.seq;
 
@@ -510,7 +509,7 @@ SELECT page, body FROM content WHERE id = ?;
 SELECT sum(due <= ?), sum(due <= ?), sum(due <= ?), sum(due <= ?), count(*) FROM queue;
 
 -- name: due_tasks
--- The first tasks of all hosts, with what their last visits say.
+-- The first tasks of all hosts, with the details of their last visits.
 SELECT h.origin || q.path, q.due, q.rank, q.source,
        (SELECT v.detail FROM record r JOIN visit v ON v.id = r.last_visit WHERE r.id = q.record_id)
 FROM (SELECT * FROM queue ORDER BY due, host_id, rank, key LIMIT ?) q JOIN host h ON h.id = q.host_id
@@ -523,13 +522,13 @@ SELECT count(*) FROM host;
 SELECT id, origin, waiting, ready_at, state, robots FROM host WHERE waiting > 0 ORDER BY waiting DESC LIMIT ?;
 
 -- name: hosts_due
--- Those with a task that is due: one that only keeps up with its pages may have its turn long before the next.
+-- Hosts with a due task: a host may be ready long before its next scheduled recrawl.
 SELECT count(*), coalesce(sum(waiting), 0) FROM host h WHERE waiting > 0 AND ready_at <= :now
   AND EXISTS (SELECT 1 FROM (SELECT 0 AS rank UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3) ranks
               WHERE EXISTS (SELECT 1 FROM queue q WHERE q.host_id = h.id AND q.rank = ranks.rank AND q.due <= :now_ms));
 
 -- name: hosts_next_claim
--- Of the hosts whose turns come first, the task that is due first.
+-- The earliest due task of the first hosts to be ready.
 SELECT min(max(h.ready_at, first.due / 1000.0))
 FROM (SELECT id, ready_at FROM host WHERE waiting > 0 ORDER BY ready_at LIMIT 1000) h
 JOIN (SELECT host_id, min(due) AS due FROM (
@@ -539,7 +538,7 @@ JOIN (SELECT host_id, min(due) AS due FROM (
 ) GROUP BY host_id) first ON first.host_id = h.id;
 
 -- name: pages
--- Pages stored after a given one, in the order they were first stored.
+-- Stored pages after a given one, in the order they were first stored.
 SELECT r.*, h.origin AS origin, c.page AS about, c.body AS body,
        (SELECT oh.origin || o.path FROM record o JOIN host oh ON oh.id = o.host_id WHERE o.id = r.duplicate_of) AS duplicate_url,
        (SELECT vh.origin || v.path FROM record v JOIN host vh ON vh.id = v.host_id WHERE v.id = r.via) AS via_url
@@ -562,7 +561,7 @@ FROM record r JOIN host h ON h.id = r.host_id WHERE r.state = 'dead' AND r.id > 
 UPDATE record SET state = 'waiting', attempt = 0 WHERE id = ?;
 
 -- name: requeue_find
--- A URL that is dead, parked, or was settled without a page.
+-- A URL that is dead, parked, or settled without a page.
 SELECT r.*, h.origin AS origin FROM host h JOIN record r ON r.host_id = h.id
 WHERE h.origin = ? AND r.key = ? AND (r.state IN ('dead', 'parked') OR (
     r.state = 'settled' AND r.content_id IS NULL AND coalesce(r.url_list, '') = '' AND r.error_message IS NOT NULL));
@@ -571,8 +570,8 @@ WHERE h.origin = ? AND r.key = ? AND (r.state IN ('dead', 'parked') OR (
 UPDATE record SET state = 'waiting', attempt = 0, next_visit_at = ?, depth = ?, priority = ?, source = ? WHERE id = ?;
 
 -- name: requeue_settled
--- Settled tasks with ids above one and up to another that are worth another visit wait again; gives their rows of the
--- queue, in the order they were found. Guesses (6, 7) that nothing was behind are left alone.
+-- Queues settled tasks in a range of ids that are worth another visit; returns their queue rows, in the order they
+-- were found. Guesses (6, 7) that found nothing are skipped.
 UPDATE record SET state = 'waiting', attempt = 0, next_visit_at = :now_ms
 WHERE id > :above AND id <= :up_to AND state = 'settled' AND last_visit_at <= :now_ms
   AND (content_id IS NOT NULL OR url_list <> '' OR (http_status IN (404, 410) AND source NOT IN (6, 7)))

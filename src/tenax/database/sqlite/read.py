@@ -1,4 +1,4 @@
-"""What people ask the database: status, the life of a URL, pages, dead letters."""
+"""Queries for reports: status, URL history, pages, dead letters."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tenax.model import CanonicalCopy, Cursor, Event, HostRecord, Page
 
 
 class Reader:
-    """Reads from one connection; lives in one thread."""
+    """Reads from one connection, in one thread."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._db = connection
@@ -111,7 +111,7 @@ class Reader:
         return history_from_record(row, entry, host, via, page, [detail for _, detail in visits])
 
     def pages(self, page_filter: PageFilter) -> Iterator[list[Page]]:
-        """Pages that fit, some at a time."""
+        """Matching pages in batches."""
         after, text_bytes = 0, 0
         pages: list[Page] = []
         while found := self._fetch_rows(

@@ -1,4 +1,4 @@
-"""Events that were written a moment ago: a relay that keeps up finds them still in memory."""
+"""Cache of the newest events: a relay that keeps up reads them from memory."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from tenax.database.page_codec import MAX_EVENT_BYTES
 from tenax.model import Event
 
 MAX_RECENT_EVENTS = 500
-"""Unless their texts are longer than `MAX_EVENT_BYTES`."""
+"""Fewer when their texts exceed `MAX_EVENT_BYTES`."""
 
 
 class RecentEvents:
-    """The last ones, in order and without a gap."""
+    """The newest events, in order and without gaps."""
 
     def __init__(self) -> None:
         self._events: deque[Event] = deque()
@@ -27,7 +27,7 @@ class RecentEvents:
             self._drop_first()
 
     def events_after(self, seq: int, limit: int) -> list[Event]:
-        """Those that follow this one; none when the next one is not here. Those before it are forgotten."""
+        """Events after this number; empty when the next one is not cached. Drops those up to it."""
         while self._events and self._events[0].seq <= seq:
             self._drop_first()
         is_next = bool(self._events) and self._events[0].seq == seq + 1

@@ -1,4 +1,4 @@
-"""What comes back to the queue: dead letters, parked tasks and settled pages. Each gives what it adds to the tally."""
+"""Puts dead letters, parked tasks and settled pages back into the queue; each function returns its tally changes."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tenax.database.sqlite.settle import ROUND_KEY
 from tenax.model import Candidate, Source
 
 RECORD_BATCH_SIZE = 5000
-"""Records looked at in one transaction: others get their turn in between, and memory stays small."""
+"""Records per transaction: lets others write in between, and bounds memory."""
 
 
 def replay(db: sqlite3.Connection, urls: Sequence[str] | None, needs_browser: bool, now: float) -> Counter[str]:
-    """Dead letters wait again, with their attempts forgotten."""
+    """Queue dead letters again, with their attempts reset."""
     sql = queries()
     wanted = set(urls) if urls is not None else None
     tally: Counter[str] = Counter()
@@ -47,7 +47,7 @@ def replay(db: sqlite3.Connection, urls: Sequence[str] | None, needs_browser: bo
 def requeue(
     db: sqlite3.Connection, url_key: Callable[[str], int], candidates: Sequence[Candidate], now: float
 ) -> Counter[str]:
-    """URLs that a person names again wait, unless they have a page or wait already."""
+    """Queue URLs again that a user names, unless they have a page or wait already."""
     sql, due = queries(), milliseconds(now)
     tally: Counter[str] = Counter()
     with transaction(db):
@@ -71,23 +71,23 @@ def requeue(
 
 
 def unpark(db: sqlite3.Connection, causes: Sequence[str], now: float) -> Counter[str]:
-    """The next part of the parked tasks waits again."""
+    """Queue the next batch of parked tasks."""
     part = {"causes": rows.encode(causes).decode(), "most": RECORD_BATCH_SIZE, "now_ms": milliseconds(now)}
     with transaction(db):
-        back = db.execute(queries()["unpark"], part).fetchall()
-        return _enqueue(db, back, "parked", now)
+        queue_rows = db.execute(queries()["unpark"], part).fetchall()
+        return _enqueue(db, queue_rows, "parked", now)
 
 
 def refetch(db: sqlite3.Connection, record_ids: Sequence[int], now: float) -> Counter[str]:
-    """Settled records wait for another visit."""
+    """Queue settled records for another visit."""
     part = {"ids": rows.encode(record_ids).decode(), "now_ms": milliseconds(now)}
     with transaction(db):
-        back = db.execute(queries()["refetch"], part).fetchall()
-        return _enqueue(db, back, "settled", now)
+        queue_rows = db.execute(queries()["refetch"], part).fetchall()
+        return _enqueue(db, queue_rows, "settled", now)
 
 
 def _enqueue(db: sqlite3.Connection, queue_rows: Sequence[tuple[Any, ...]], state: str, now: float) -> Counter[str]:
-    """Rows of the queue, of tasks that were in this state."""
+    """Add queue rows of tasks that were in this state."""
     write_rows(db, "queue_add", queue_rows)
     hosts = Counter(row[0] for row in queue_rows)
     db.executemany(queries()["host_add_waiting"], [(count, now, host_id) for host_id, count in hosts.items()])
@@ -97,7 +97,7 @@ def _enqueue(db: sqlite3.Connection, queue_rows: Sequence[tuple[Any, ...]], stat
 
 
 def begin_round(db: sqlite3.Connection, now: float) -> int:
-    """From now on pages count as visited anew; gives the highest record to look at."""
+    """Begin a new round of visits; returns the highest record id to requeue."""
     sql = queries()
     with transaction(db):
         db.execute(sql["meta_put"], (ROUND_KEY, str(milliseconds(now)).encode()))
@@ -107,7 +107,7 @@ def begin_round(db: sqlite3.Connection, now: float) -> int:
 
 
 def requeue_settled(db: sqlite3.Connection, above: int, now: float) -> Counter[str]:
-    """The next part of the records: those settled with something to ask for again wait."""
+    """Queue the next batch of settled records that are worth another visit."""
     sql = queries()
     part = {"above": above, "up_to": above + RECORD_BATCH_SIZE, "now_ms": milliseconds(now)}
     with transaction(db):

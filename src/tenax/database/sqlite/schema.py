@@ -1,4 +1,4 @@
-"""Opening the file: is it ours, is it free, is it whole; and its statements by name."""
+"""Opens the database file: checks identity and version, locks it, creates the tables; and its named statements."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tenax.config import DatabaseConfig
 from tenax.database.statements import load_statements
 from tenax.errors import DatabaseBusy, DatabaseNotFound, DatabaseUnusable, StorageFull, TenaxError
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 APPLICATION_ID = 0x7E7A_C001  # marks the file as a Tenax database
 
 ROW_BATCH_SIZES = (256, 64, 16, 4, 1)
@@ -34,18 +34,18 @@ def queries() -> dict[str, str]:
 
 @cache
 def multi_row_statement(name: str, count: int) -> str:
-    """A statement that takes the values of one row, by name, made to take those of so many."""
+    """A statement for one row, extended to this many rows."""
     head, values, rest = queries()[name].partition("VALUES ")
     depths = accumulate((mark == "(") - (mark == ")") for mark in rest)
-    end = next(place for place, depth in enumerate(depths) if depth == 0) + 1  # where the row's first bracket closes
+    end = next(index for index, depth in enumerate(depths) if depth == 0) + 1  # the end of the row's brackets
     row, tail = rest[:end], rest[end:]
     return head + values + ", ".join([row] * count) + tail
 
 
 def write_rows(connection: sqlite3.Connection, name: str, values: Sequence[tuple[object, ...]]) -> list[Any]:
-    """Many rows by few statements: each gives up the interpreter's lock once, and waits for it once.
+    """Write many rows by few statements: each statement releases and takes the interpreter's lock once.
 
-    Gives back what the statement returns, if it returns anything.
+    Returns the rows that the statement returns, if any.
     """
     at = 0
     returned: list[Any] = []
@@ -58,8 +58,8 @@ def write_rows(connection: sqlite3.Connection, name: str, values: Sequence[tuple
 
 
 def select_many(connection: sqlite3.Connection, name: str, values: Sequence[int]) -> list[Any]:
-    """The rows of a statement with one `IN (?)`, for many values. The last is repeated to fill the brackets up: there
-    are few statements then, and each is prepared once."""
+    """Run a statement with one `IN (?)` for many values. The last value is repeated to fill up fixed sizes, so there
+    are few distinct statements, each prepared once."""
     found: list[Any] = []
     for at in range(0, len(values), VALUE_BATCH_SIZES[-1]):
         part = list(values[at : at + VALUE_BATCH_SIZES[-1]])
@@ -77,7 +77,7 @@ def _multi_value_statement(name: str, count: int) -> str:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """All of it, or nothing."""
+    """Commit on success, roll back on error."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -89,7 +89,7 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 class OwnerLock:
-    """One process writes. The lock dies with its holder, so a crash leaves nothing to clean up."""
+    """Lock of the only writing process. Released by the system when the process ends, so a crash leaves nothing."""
 
     def __init__(self, file: Path) -> None:
         self._path = file.with_name(file.name + ".lock")
@@ -106,7 +106,7 @@ class OwnerLock:
         return True
 
     def is_owned_by_other(self) -> bool:
-        """False too when it cannot be told: nobody lets us look."""
+        """False also when unknown, without permission to read the lock."""
         try:
             with self._path.open() as handle:
                 fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -160,7 +160,7 @@ def open_for_writing(file: Path, config: DatabaseConfig) -> tuple[sqlite3.Connec
 
 
 def open_for_reading(file: Path) -> sqlite3.Connection:
-    """Look into a database, also while another process writes to it."""
+    """Open a database read-only, also while another process writes to it."""
     if not file.is_file():
         raise DatabaseNotFound(
             f"there is no crawl in {file.parent}; start one with: tenax crawl URL --dir {file.parent}"
@@ -170,13 +170,13 @@ def open_for_reading(file: Path) -> sqlite3.Connection:
     except sqlite3.Error as error:
         if not _is_unwritable(error):
             raise translate_error(error, file) from None
-    # SQLite makes two files beside the database even to read it, and may not do so here.
+    # SQLite creates two files beside the database even for reading, and may not do so here.
     if OwnerLock(file).is_owned_by_other():
         raise DatabaseUnusable(f"{file} is being written, but the files beside it cannot be read; check permissions")
     wal = file.with_name(f"{file.name}-wal")
     try:
         if wal.exists() and wal.stat().st_size:
-            # Left by a crash, and part of the database: read into memory. That mode has no locks, and needs none.
+            # Left by a crash, and part of the database: read into memory. This mode has no locks and needs none.
             return _connect_read_only(file, "mode=ro&vfs=unix-none", "PRAGMA locking_mode = EXCLUSIVE")
         return _connect_read_only(file, "mode=ro&immutable=1")
     except (sqlite3.Error, OSError):
@@ -189,7 +189,7 @@ def _connect_read_only(file: Path, options: str, *settings: str) -> sqlite3.Conn
         for setting in (*settings, "PRAGMA temp_store = MEMORY"):
             connection.execute(setting)
         _check_identity(connection, file)
-        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()  # here, and not in the middle of something
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()  # fail here rather than in a later query
     except BaseException:
         connection.close()
         raise
@@ -197,15 +197,15 @@ def _connect_read_only(file: Path, options: str, *settings: str) -> sqlite3.Conn
 
 
 def abandon_connection(connection: sqlite3.Connection) -> None:
-    """Leave it open for as long as this process lives, whoever forgets about it. Closing it would delete the WAL by its
-    name, and where its files were replaced that is the WAL of another database."""
+    """Leave the connection open until the process ends. Closing it would delete the WAL by name, and if its files were
+    replaced that is the WAL of another database."""
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
 
 
 def _prepare(connection: sqlite3.Connection, file: Path, config: DatabaseConfig) -> None:
     is_new = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
     if not is_new:
-        _check_identity(connection, file)  # before anything is changed in it
+        _check_identity(connection, file)  # before any change
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute(f"PRAGMA synchronous = {'FULL' if config.fsync else 'NORMAL'}")
     connection.execute(f"PRAGMA cache_size = {-config.cache_bytes // 1024}")
@@ -224,24 +224,24 @@ def _check_identity(connection: sqlite3.Connection, file: Path) -> None:
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if version > SCHEMA_VERSION:
         raise DatabaseUnusable(
-            f"{file} was written by a newer Tenax (its database has version {version}, this one knows {SCHEMA_VERSION}); "
-            "upgrade Tenax to open it"
+            f"{file} was written by a newer Tenax (its database has version {version}, this one knows "
+            f"{SCHEMA_VERSION}); upgrade Tenax to open it"
         )
     if version < SCHEMA_VERSION:
         raise DatabaseUnusable(
-            f"{file} was written by an older Tenax (its database has version {version}, this one knows {SCHEMA_VERSION} "
-            "only); go on with that Tenax, or start anew in another --dir"
+            f"{file} was written by an older Tenax (its database has version {version}, this one knows "
+            f"{SCHEMA_VERSION} only); resume it with that version, or start a new crawl in another --dir"
         )
 
 
 def key_secret(connection: sqlite3.Connection) -> bytes:
-    """What the keys of this database's URLs are salted with; never leaves the process."""
+    """The secret salt of this database's URL keys; never leaves the process."""
     secret: bytes = connection.execute(queries()["meta_get"], ("key_secret",)).fetchone()[0]
     return secret
 
 
 def translate_error(error: Exception, file: Path) -> TenaxError:
-    """A SQLite or system error in our words; the one place where that happens."""
+    """Translate a SQLite or system error; the only place that does."""
     if isinstance(error, OSError):
         if error.errno in DISK_FULL_ERRNOS:
             return _disk_full_error(file)

@@ -1,4 +1,4 @@
-"""What visits change in the tables: their records and pages, their places in the queue, their hosts."""
+"""Writes visits: records, pages, queue rows and hosts."""
 
 from __future__ import annotations
 
@@ -25,16 +25,18 @@ from tenax.database.visit_rows import (
 from tenax.model import HostRecord, Reschedule, StoredCopy
 
 ROUND_KEY = "round_began"
-"""The name under which the time is kept since when pages count as visited anew, in milliseconds."""
+"""The meta key of the time when the current round of visits began, in milliseconds."""
 MAX_BUFFERED_ROWS = 8192
-"""Rows of `similarity` that wait to be written together: those of about 500 pages."""
+"""Rows of `duplicate_index` buffered before they are written: those of about 500 pages."""
 
 
 class DuplicateIndex:
-    """The table `similarity`. Its keys lie all over it, so that nearly each of a page's 17 rows changes a block of the
-    file that nothing else changes: more is written for them than for the page itself. Many together share blocks, so
-    new rows wait in memory until there are many. A copy of them waits in `meta`, written with the pages that they are
-    of: if the process dies, the next one puts them in their place. All calls are made within a transaction."""
+    """The table `duplicate_index`, with a write buffer.
+
+    Its keys are random, so nearly each of a page's 17 rows changes a different block of the file: more is written for
+    them than for the page itself. Rows written together share blocks, so new rows are buffered in memory. A backup of
+    them is stored in `meta` in the transaction of their pages; after a crash the next process restores it. Call every
+    method within a transaction."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._db = connection
@@ -53,21 +55,21 @@ class DuplicateIndex:
         return found + [row for row in self._buffered if row[0] in wanted]
 
     def update(self, removed: Sequence[tuple[int, int]], added: Sequence[tuple[int, int]]) -> None:
-        """The last act of a transaction: what waits in memory is not rolled back."""
+        """Call last in a transaction: the buffer is not rolled back."""
         if any(key in self._buffered_keys for key, _ in removed):
             self.flush()
         self._db.executemany(self._sql["duplicate_index_remove"], removed)
         if not added:
             return
         copy = struct.pack(f"<{2 * len(added)}q", *chain.from_iterable(added))
-        self._db.execute(self._sql["meta_put"], (f"duplicate_index waits {self._backup_count}", copy))
+        self._db.execute(self._sql["meta_put"], (f"duplicate_index buffer {self._backup_count}", copy))
         self._backup_count += 1
         self._buffer(added)
         if len(self._buffered) >= MAX_BUFFERED_ROWS:
             self.flush()
 
     def flush(self) -> None:
-        """Write what waits."""
+        """Write the buffered rows to the table."""
         write_rows(self._db, "duplicate_index_add", self._buffered)
         self._db.execute(self._sql["duplicate_index_clear_backups"])
         self._buffered.clear()
@@ -83,7 +85,7 @@ _ROW = struct.Struct("<qq")
 
 
 class VisitWriter:
-    """Writes visits, within the transaction of the database's writer."""
+    """Writes visits within the transaction of `Writer`."""
 
     def __init__(self, connection: sqlite3.Connection, similarity: Similarity | None) -> None:
         self._db = connection
@@ -97,7 +99,7 @@ class VisitWriter:
         self.round_started_ms = int(began[0]) if began else 0
 
     def write_visits(self, visits: Sequence[PendingVisit]) -> Effects:
-        """Write what the visits themselves changed."""
+        """Write the visits, without their candidates and hosts."""
         stored = self._load_stored_pages(known_record_ids(visits))
         duplicates = DuplicateSearch(self._similarity, build_duplicate_keys(visits, stored, self._similarity))
         self._load_duplicates(duplicates)
@@ -113,14 +115,14 @@ class VisitWriter:
         self._db.executemany(self._sql["record_missing_url_list"], found.missing_url_lists)
         self._db.executemany(self._sql["record_change_history"], found.change_histories)
         self._db.executemany(self._sql["record_confirm"], found.confirmed)
-        places = [(one.host_id, *one.entry[:3]) for one in visits]
-        self._db.execute(self._sql["queue_remove"], (rows.encode(places).decode(),))
+        queue_keys = [(one.host_id, *one.entry[:3]) for one in visits]
+        self._db.execute(self._sql["queue_remove"], (rows.encode(queue_keys).decode(),))
         found.arrivals = self._attach_stored_copies(visits, found)
         write_rows(self._db, "queue_add", [(host_id, *entry.columns) for host_id, entry in found.arrivals])
         return found
 
     def forget_robots(self) -> None:
-        """What was written last may not have been kept: write it again."""
+        """Write robots.txt copies again: the last writes may not have been committed."""
         self._stored_robots.forget()
 
     def _load_stored_pages(self, ids: list[int]) -> dict[int, StoredPage]:
@@ -142,7 +144,7 @@ class VisitWriter:
             duplicates.load_originals(Original(*row) for row in rows_found)
 
     def _attach_stored_copies(self, visits: Sequence[PendingVisit], effects: Effects) -> list[tuple[int, Entry]]:
-        """Tasks that wait again, with what is held of them by now."""
+        """The rescheduled tasks, with their stored copies."""
         planned = [one for one in visits if isinstance(one.visit.plan, Reschedule)]
         return [
             (host_id, entry._replace(stored_copy=self._read_stored_copy(one, entry)))
@@ -151,13 +153,13 @@ class VisitWriter:
 
     def _read_stored_copy(self, one: PendingVisit, entry: Entry) -> StoredCopy | None:
         if entry.stored_copy is None and rows.outcome_http_status(one.visit.outcome) is None:
-            return None  # nothing came of it yet
+            return None  # no answer yet
         return rows.stored_copy_from_row(self._db.execute(self._sql["stored_copy"], {"id": entry.record_id}).fetchone())
 
     def write_hosts(self, hosts: Mapping[int, HostRecord], waiting: Counter[int]) -> None:
-        """Write the newest records of hosts, and how many more tasks wait there.
+        """Write the newest host records, and the changes of their waiting counts.
 
-        A robots.txt only when it is another than the one written last.
+        A robots.txt is written only when it changed.
         """
         new = self._stored_robots.find_changed(hosts)
         copies = {host_id: rows.encode(copy) for host_id, copy in new.items()}

@@ -1,7 +1,7 @@
-"""The SQLite database: one file, one writing process, one thread that touches the database.
+"""The SQLite database: one file, one writing process, one thread that uses the connection.
 
-Claims are held in memory only: a task's row leaves the queue in the transaction that commits its visit, so claims die
-with the process. Commits are gathered for some hundredths of a second; the event loop never waits for the disk.
+Claims are in memory only: a task's row leaves the queue in the transaction that commits its visit, so claims end with
+the process. Commits are gathered for some hundredths of a second; the event loop never waits for the disk.
 """
 
 from __future__ import annotations
@@ -19,21 +19,12 @@ from typing import TypeVar
 
 from tenax.clock import Clock
 from tenax.config import DatabaseConfig
-from tenax.database import (
-    Admission,
-    Counts,
-    DeadLetterRecord,
-    DueTasks,
-    PaceRules,
-    PageFilter,
-    Similarity,
-    Status,
-    UrlHistory,
-    rows,
-)
+from tenax.database import Admission, PaceRules, Similarity, rows
 from tenax.database.admission_rate import AdmissionRate
 from tenax.database.candidates import EMPTY_BATCH, Batch
+from tenax.database.reports import Counts, DeadLetterRecord, DueTasks, PageFilter, Status, UrlHistory
 from tenax.database.schedule import Schedule, Slot
+from tenax.database.sqlite import schema
 from tenax.database.sqlite.check import find_problems
 from tenax.database.sqlite.clock_rollback import LAST_TIME_KEY, correct_clock_rollback
 from tenax.database.sqlite.cut_offs import SqliteCutOffs
@@ -43,13 +34,6 @@ from tenax.database.sqlite.links import SqliteLinks
 from tenax.database.sqlite.read import Reader
 from tenax.database.sqlite.recent_events import RecentEvents
 from tenax.database.sqlite.requeue import RECORD_BATCH_SIZE
-from tenax.database.sqlite.schema import (
-    OwnerLock,
-    abandon_connection,
-    open_for_reading,
-    open_for_writing,
-    translate_error,
-)
 from tenax.database.sqlite.window import Window
 from tenax.database.sqlite.write import Writer, WriteResult
 from tenax.database.visit_rows import PendingVisit
@@ -61,13 +45,13 @@ WriterFactory = Callable[[sqlite3.Connection], Writer]
 
 MIN_WAIT_SECONDS = 0.001
 IDLE_GATHER_FACTOR = 10
-"""So much longer commits are gathered while nothing waits for them: a transaction costs as much as some visits."""
+"""Commits are gathered this much longer while nothing waits for them: a transaction costs as much as some visits."""
 MIN_CLAIMS_TO_GATHER = 8
-"""With fewer visits under way commits are not gathered: few would join, and a host with one connection waits for it."""
+"""With fewer visits in flight commits are not gathered: few would join, and a host with one connection waits."""
 
 
 class SqliteDatabase:
-    """See `tenax.database.Database` for what it promises."""
+    """Implements `tenax.database.Database`."""
 
     def __init__(
         self,
@@ -90,12 +74,9 @@ class SqliteDatabase:
         self._lease_number = 0
         self._pending: list[PendingCommit] = []
         self._is_group_open = False
-        self._gather_until = 0.0
-        """In the loop's time."""
-        self._flush_by = inf
-        """When the first host of those gathered has its next turn."""
-        self._is_work_awaited = False
-        """Someone has a hand free and waits for work."""
+        self._gather_until = 0.0  # in event loop time
+        self._flush_by = inf  # when the first host of the gathered visits may be requested again
+        self._is_work_awaited = False  # by a caller of `wait_for_work`
         self._writing_count = 0
         self._tally: Counter[str] = Counter()
         self._recent_events = RecentEvents()
@@ -115,20 +96,19 @@ class SqliteDatabase:
         read_only: bool = False,
         similarity: Similarity | None = None,
     ) -> SqliteDatabase:
-        """Open or create the database. Whatever a dead process had claimed is waiting again. Without `similarity` no
-        duplicates are looked for."""
+        """Open or create the database; tasks of a dead process wait again. `similarity` enables duplicate search."""
         new_writer = partial(Writer, admission_rate=AdmissionRate(links_per_second), similarity=similarity)
         database = cls(file, config, clock, pace_rules, new_writer, read_only)
         await database._run_in_thread(database._connect)
         return database
 
     def _connect(self) -> None:
-        self._lock: OwnerLock = OwnerLock(self._file)
+        self._lock: schema.OwnerLock = schema.OwnerLock(self._file)
         self._epoch, self._identity = 0, FileIdentity()
         if self._read_only:
-            self._db = open_for_reading(self._file)
+            self._db = schema.open_for_reading(self._file)
         else:
-            self._db, self._lock = open_for_writing(self._file, self._config)
+            self._db, self._lock = schema.open_for_writing(self._file, self._config)
             correct_clock_rollback(self._db, self._clock.now())
             self._writer = self._make_writer(self._db)
         self._reader = Reader(self._db)
@@ -169,9 +149,9 @@ class SqliteDatabase:
 
     async def wait_for_work(self, timeout_seconds: float) -> None:
         self._raise_if_failed()
-        turn = self.next_claim_at()
-        if turn is not None and not self._window.is_filling:
-            timeout_seconds = min(timeout_seconds, max(turn - self._clock.now(), MIN_WAIT_SECONDS))
+        claim_at = self.next_claim_at()
+        if claim_at is not None and not self._window.is_filling:
+            timeout_seconds = min(timeout_seconds, max(claim_at - self._clock.now(), MIN_WAIT_SECONDS))
         self._changed.clear()
         self._is_work_awaited = True
         try:
@@ -183,17 +163,16 @@ class SqliteDatabase:
 
     async def commit(self, visit: Visit) -> Admission:
         self._raise_if_failed()
-        held = self._claims.get(visit.claim.lease.number)
-        if held is None or visit.claim.lease.epoch != self._epoch:
+        active = self._claims.get(visit.claim.lease.number)
+        if active is None or visit.claim.lease.epoch != self._epoch:
             raise LeaseLost(f"the claim on {visit.claim.task.url} is void; its visit was not written")
         del self._claims[visit.claim.lease.number]
-        pending_visit = PendingVisit(visit, held.slot.host_id, held.entry)
-        return await self._join_group(pending_visit, EMPTY_BATCH, held.slot)
+        return await self._join_group(PendingVisit(visit, active.slot.host_id, active.entry), EMPTY_BATCH, active.slot)
 
     async def release(self, claim: Claim) -> None:
-        held = self._claims.pop(claim.lease.number, None)
-        if held is not None and claim.lease.epoch == self._epoch:
-            self._schedule.put_back(held.slot, held.entry, self._clock.now())
+        active = self._claims.pop(claim.lease.number, None)
+        if active is not None and claim.lease.epoch == self._epoch:
+            self._schedule.put_back(active.slot, active.entry, self._clock.now())
             self._changed.set()
 
     def next_claim_at(self) -> float | None:
@@ -203,7 +182,7 @@ class SqliteDatabase:
         return rows.counts_from_tally(self._tally)
 
     def _expire_claims(self, now: float) -> None:
-        # Every lease is as long as the others, so the first that was given is the first to end.
+        # All leases have the same length, so the oldest expires first.
         while self._claims and (first := next(iter(self._claims.values()))).claim.lease.expires_at <= now:
             del self._claims[first.claim.lease.number]
             self._schedule.put_back(first.slot, first.entry, first.claim.lease.expires_at)
@@ -216,7 +195,7 @@ class SqliteDatabase:
     # -- group commit ---------------------------------------------------------------------------------------
 
     async def _join_group(self, pending_visit: PendingVisit | None, batch: Batch, slot: Slot | None) -> Admission:
-        """Join the next group and wait until it is on disk."""
+        """Join the next group and wait until it is durable."""
         self._raise_if_failed()
         loop = asyncio.get_running_loop()
         done: asyncio.Future[Admission] = loop.create_future()
@@ -230,13 +209,13 @@ class SqliteDatabase:
         return await done
 
     def _may_group_grow(self, loop: asyncio.AbstractEventLoop) -> bool:
-        """Whether the group may grow: hands are free, and no host in it may be asked again before it is written."""
+        """Whether the group may grow: a caller waits for work, and no host in it may be requested before the write."""
         wait = self._config.group_seconds
         is_early = loop.time() + wait < self._gather_until and self._clock.now() + wait < self._flush_by
         return is_early and self._is_work_awaited and len(self._pending) < self._config.group_visits
 
     def _write_group(self) -> None:
-        """Hand everything gathered to the thread; one group at a time, so the next one grows meanwhile."""
+        """Pass the gathered commits to the thread; one group at a time, so the next one grows meanwhile."""
         if self._writing_count:
             return
         loop = asyncio.get_running_loop()
@@ -251,11 +230,9 @@ class SqliteDatabase:
         self._writing_count = len(group)
         group.sort(key=lambda one: one.pending_visit is None)
         visits = [one.pending_visit for one in group if one.pending_visit is not None]
-        candidates = [one.batch for one in group if one.pending_visit is None]
-        loaded_keys = self._window.loaded_keys({one.host_id for one in visits})
-        future = loop.run_in_executor(
-            self._thread, self._writer.apply, visits, candidates, loaded_keys, self._clock.now()
-        )
+        batches = [one.batch for one in group if one.pending_visit is None]
+        loaded = self._window.loaded_keys({one.host_id for one in visits})
+        future = loop.run_in_executor(self._thread, self._writer.apply, visits, batches, loaded, self._clock.now())
         future.add_done_callback(lambda written: self._on_group_written(written, group))
 
     def _on_group_written(self, future: asyncio.Future[WriteResult], group: list[PendingCommit]) -> None:
@@ -276,7 +253,7 @@ class SqliteDatabase:
         for one, admission in zip(group, applied.admissions, strict=True):
             if not one.done.done():
                 one.done.set_result(admission)
-        self._changed.set()  # last: whoever waits for work sees that these visits have ended
+        self._changed.set()  # last: callers that wait for work must see that these visits have ended
         if self._pending:
             loop = asyncio.get_running_loop()
             self._gather_until = loop.time() + IDLE_GATHER_FACTOR * self._config.group_seconds
@@ -287,9 +264,8 @@ class SqliteDatabase:
     # -- the outbox -----------------------------------------------------------------------------------------
 
     async def events(self, after: int, limit: int) -> list[Event]:
-        return self._recent_events.events_after(after, limit) or await self._run_in_thread(
-            lambda: self._reader.events(after, limit)
-        )
+        recent = self._recent_events.events_after(after, limit)
+        return recent or await self._run_in_thread(lambda: self._reader.events(after, limit))
 
     async def subscribe(self, sink: str) -> Cursor:
         return await self._run_in_thread(lambda: self._writer.subscribe(sink))
@@ -298,9 +274,9 @@ class SqliteDatabase:
         await self._run_in_thread(lambda: self._writer.advance(sink, cursor.seq, cursor.position))
 
     async def is_leader(self, sink: str) -> bool:
-        return True  # nobody else may write
+        return True  # there is only one writer
 
-    # -- what people ask ------------------------------------------------------------------------------------
+    # -- reports -------------------------------------------------------------------------------------------
 
     async def status(self) -> Status:
         is_running = self._read_only and self._lock.is_owned_by_other()
@@ -318,13 +294,11 @@ class SqliteDatabase:
     async def due_tasks(self, limit: int) -> DueTasks:
         return await self._run_in_thread(lambda: self._reader.due_tasks(self._clock.now(), limit))
 
-    async def pages(self, page_filter: PageFilter) -> AsyncIterator[Page]:
-        async for page in self._stream(self._reader.pages(page_filter)):
-            yield page
+    def pages(self, page_filter: PageFilter) -> AsyncIterator[Page]:
+        return self._stream(self._reader.pages(page_filter))
 
-    async def dead_letters(self) -> AsyncIterator[DeadLetterRecord]:
-        async for dead_letter in self._stream(self._reader.dead_letters()):
-            yield dead_letter
+    def dead_letters(self) -> AsyncIterator[DeadLetterRecord]:
+        return self._stream(self._reader.dead_letters())
 
     async def replay(self, urls: Sequence[str] | None, *, needs_browser: bool = False) -> int:
         return await self._requeue_tasks(partial(self._writer.replay, urls, needs_browser))
@@ -343,7 +317,7 @@ class SqliteDatabase:
         return sum([await self._requeue_tasks(partial(self._writer.requeue_settled, above), now) for above in parts])
 
     async def _requeue_tasks(self, work: Callable[[float], Counter[str]], at: float | None = None) -> int:
-        """Let tasks wait again; `work` writes that, and gives what it adds to the tally. How many there are."""
+        """Queue tasks again: `work` writes them and returns its tally changes. Returns how many there are."""
         now = self._clock.now() if at is None else at
         tally = await self._run_in_thread(lambda: work(now))
         self._tally.update(tally)
@@ -356,7 +330,7 @@ class SqliteDatabase:
 
     @property
     def is_unavailable(self) -> bool:
-        return False  # a file that cannot be read is an error
+        return False  # an unreadable file is an error
 
     async def set_meta(self, name: str, value: bytes) -> None:
         await self._run_in_thread(lambda: self._writer.set_meta(name, value))
@@ -368,13 +342,13 @@ class SqliteDatabase:
         return await self._run_in_thread(lambda: self._reader.get_meta(name))
 
     async def recover(self) -> int:
-        return 0  # claims die with the one process that holds them
+        return 0  # claims end with their process
 
     async def find_problems(self) -> list[str]:
         return await self._run_in_thread(lambda: find_problems(self._db))
 
     async def close(self) -> None:
-        """Let go of the file; commits still waiting for their group fail, and their tasks wait for the next run."""
+        """Close the file; commits still waiting for their group fail, and their tasks wait for the next run."""
         if self._is_closed:
             return
         self._is_closed = True
@@ -385,7 +359,7 @@ class SqliteDatabase:
 
     def _disconnect(self) -> None:
         if self.lost_file():
-            abandon_connection(self._db)
+            schema.abandon_connection(self._db)
             return self._lock.release()
         try:
             if self._is_clean_close and not self._read_only:
@@ -394,18 +368,16 @@ class SqliteDatabase:
                 self._writer.set_meta(LAST_TIME_KEY, repr(self._clock.now()).encode())
             self._db.close()
         except sqlite3.Error as error:
-            raise translate_error(error, self._file) from None
+            raise schema.translate_error(error, self._file) from None
         finally:
             self._lock.release()
-
-    # -- the thread and its troubles ------------------------------------------------------------------------
 
     async def _run_in_thread(self, work: Callable[[], T]) -> T:
         self._raise_if_failed()
         try:
             return await asyncio.get_running_loop().run_in_executor(self._thread, work)
         except (sqlite3.Error, OSError) as error:
-            raise translate_error(error, self._file) from None
+            raise schema.translate_error(error, self._file) from None
 
     async def _stream(self, batches: Iterator[list[T]]) -> AsyncIterator[T]:
         while batch := await self._run_in_thread(lambda: next(batches, None)):
@@ -417,9 +389,10 @@ class SqliteDatabase:
             raise self._failure
 
     def _fail(self, error: BaseException) -> None:
-        """From now on every call tells what went wrong; what was committed stays committed."""
-        if self._failure is None:
-            self._failure = translate_error(error, self._file) if isinstance(error, (sqlite3.Error, OSError)) else error
+        """Make every later call raise this error; committed work is kept."""
+        if isinstance(error, (sqlite3.Error, OSError)):
+            error = schema.translate_error(error, self._file)
+        self._failure = self._failure or error
         for one in self._pending:
             if not one.done.done():
                 one.done.set_exception(self._failure)

@@ -1,4 +1,4 @@
-"""The window on the frontier: keeps the schedule filled from the file, read by the database's one thread."""
+"""Keeps the schedule filled from the file, read by the database's one thread."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from tenax.database.sqlite.schema import queries, transaction
 from tenax.model import HostRecord
 
 SCAN_INTERVAL_SECONDS = 0.1
-"""How often a crowded window looks for hosts that wait outside of it."""
+"""How often a full window looks for hosts outside of it."""
 NEVER = float("inf")
 
 
 class WindowRead(NamedTuple):
-    """What the thread read for the window."""
+    """The hosts and tasks read for the window."""
 
     hosts: list[tuple[int, HostRecord]]
     next_scan_at: float
-    """When it is worth looking for hosts outside again."""
+    """When to look for more hosts."""
     tasks: list[tuple[int, list[Entry], int, float | None]]
 
 
 class Window:
-    """Hosts outside of the window wait in the file; `start_fill` brings in those whose turn has come."""
+    """Hosts outside of the window wait in the file; `start_fill` loads those that are ready."""
 
     def __init__(
         self, schedule: Schedule, thread: Executor, clock: Clock, on_change: Callable[[BaseException | None], None]
     ) -> None:
-        """`on_change` is called when there may be more to claim, or with what went wrong."""
+        """`on_change` is called when there may be more to claim, or with an error."""
         self._schedule = schedule
         self._thread = thread
         self._clock = clock
@@ -44,52 +44,51 @@ class Window:
         self._full_until = 0.0
         self.is_filling = False
         self._requested_hosts: frozenset[int] = frozenset()
-        """The hosts whose tasks the thread was asked for, and has not brought yet."""
+        """Hosts whose tasks are being read."""
 
     def connect(self, connection: sqlite3.Connection) -> None:
         self._db = connection
 
     def next_claim_at(self) -> float | None:
-        """When a claim may succeed, in the window or by a look outside of it; at once, while it is being filled."""
+        """When a claim may succeed, in the window or after reading more hosts; 0 while it is being filled."""
         if self.is_filling or self._schedule.should_refill:
             return 0.0
         inside = self._schedule.next_claim_at()
-        turn = min(self._next_scan_at, NEVER if inside is None else inside)
-        return None if turn == NEVER else turn
+        ready_at = min(self._next_scan_at, NEVER if inside is None else inside)
+        return None if ready_at == NEVER else ready_at
 
     def add_task(self, host_id: int, entry: Entry, now: float) -> None:
-        """A task waits now at this host."""
+        """Add a task that waits now at this host."""
         if host_id in self._schedule:
             self._schedule.add_task(host_id, entry, now)
         else:
             self._next_scan_at = min(self._next_scan_at, entry.due / 1000)
 
     def loaded_keys(self, host_ids: Iterable[int]) -> dict[int, frozenset[int]]:
-        """The keys of the tasks that memory holds of these hosts; hosts of which it may be about to hold others are
-        left out."""
+        """The keys of the loaded tasks of these hosts, without hosts whose tasks are being read."""
         return self._schedule.loaded_keys(host_id for host_id in host_ids if host_id not in self._requested_hosts)
 
     def reload(self, now: float) -> None:
-        """Tasks wait now at many hosts."""
+        """Read everything again, after many hosts got tasks."""
         self._schedule.reload()
         self._next_scan_at = min(self._next_scan_at, now)
 
     def start_fill(self, now: float) -> None:
-        """Have the thread read what the window asks for, unless it is at it already."""
+        """Start reading what the window needs, unless a read is under way."""
         wants_hosts = self._next_scan_at <= now
         if self.is_filling or not (wants_hosts or self._schedule.should_refill):
             return
-        room = self._available_capacity(now) if wants_hosts else 0
-        hungry = self._schedule.refill_requests()
-        if not hungry and room <= 0:
+        capacity = self._available_capacity(now) if wants_hosts else 0
+        refills = self._schedule.refill_requests()
+        if not refills and capacity <= 0:
             return
         self.is_filling = True
-        self._requested_hosts = frozenset(host_id for host_id, _ in hungry)
-        future = asyncio.get_running_loop().run_in_executor(self._thread, self._read_window, hungry, room, now)
+        self._requested_hosts = frozenset(host_id for host_id, _ in refills)
+        future = asyncio.get_running_loop().run_in_executor(self._thread, self._read_window, refills, capacity, now)
         future.add_done_callback(self._on_filled)
 
     def _available_capacity(self, now: float) -> int:
-        """How many hosts may come in now. When the window is full some leave it, but not at every look."""
+        """How many hosts may be added. Evicts hosts from a full window, at most once per scan interval."""
         if self._schedule.free_capacity <= 0 and self._full_until <= now:
             self._schedule.evict_hosts(now)
             self._full_until = now + SCAN_INTERVAL_SECONDS
@@ -97,46 +96,46 @@ class Window:
         return self._schedule.free_capacity
 
     def _read_window(self, refills: list[tuple[int, int]], capacity: int, now: float) -> WindowRead:
-        """Hosts outside of the window whose turn has come, and the tasks that hosts inside of it ask for."""
-        asleep: list[tuple[float, int]] = []
-        hosts, look_at = self._read_hosts(capacity, now, asleep) if capacity > 0 else ([], NEVER)
-        tasks = [self._read_tasks(host, limit, now, asleep) for host, limit in refills]
-        if asleep:
+        """Read ready hosts outside of the window, and the tasks requested for hosts inside."""
+        postponed: list[tuple[float, int]] = []
+        hosts, next_scan_at = self._read_hosts(capacity, now, postponed) if capacity > 0 else ([], NEVER)
+        tasks = [self._read_tasks(host, limit, now, postponed) for host, limit in refills]
+        if postponed:
             with transaction(self._db):
-                self._db.executemany(self._sql["host_postpone"], asleep)
-        return WindowRead(hosts, look_at, tasks)
+                self._db.executemany(self._sql["host_postpone"], postponed)
+        return WindowRead(hosts, next_scan_at, tasks)
 
     def _read_hosts(
         self, capacity: int, now: float, postponed: list[tuple[float, int]]
     ) -> tuple[list[tuple[int, HostRecord]], float]:
-        """Who comes in, and when to look again. Who has new work but rests is put to sleep until it may be asked."""
+        """The hosts to add, and when to look again. Postpones hosts with new work that back off."""
         hosts: list[tuple[int, HostRecord]] = []
-        look_at = NEVER
-        # Those inside may all stand before the first one outside.
+        next_scan_at = NEVER
+        # All hosts inside may sort before the first one outside.
         limit = len(self._schedule) + capacity + 1
         waiting = self._db.execute(self._sql["hosts_with_work"], (limit,)).fetchall()
         for host_id, ready_at in waiting:
             if host_id in self._schedule:
                 continue
             if ready_at > now or capacity <= 0:
-                return hosts, min(look_at, max(ready_at, now + SCAN_INTERVAL_SECONDS))
+                return hosts, min(next_scan_at, max(ready_at, now + SCAN_INTERVAL_SECONDS))
             record = rows.decode_host_record(*self._db.execute(self._sql["host_by_id"], (host_id,)).fetchone())
             if record.next_at > now + MAX_IDLE_SECONDS:
                 postponed.append((record.next_at, host_id))
-                look_at = min(look_at, record.next_at)
+                next_scan_at = min(next_scan_at, record.next_at)
             else:
                 hosts.append((host_id, record))
                 capacity -= window_cost(record)
-        return hosts, look_at if len(waiting) < limit else now + SCAN_INTERVAL_SECONDS
+        return hosts, next_scan_at if len(waiting) < limit else now + SCAN_INTERVAL_SECONDS
 
     def _read_tasks(
         self, host_id: int, limit: int, now: float, postponed: list[tuple[float, int]]
     ) -> tuple[int, list[Entry], int, float | None]:
-        """What is due at a host, best first, and when the next task is."""
+        """The due tasks of a host, best first, and the time of the next one."""
         sql, now_ms = self._sql, int(now * 1000)
         due: list[Entry] = []
         for rank in range(RANKS):
-            # Of each level one at least, so that the host can see which task has waited longest.
+            # At least one of each level, so that the host knows which task has waited longest.
             asked = (host_id, rank, now_ms, max(limit - len(due), 1))
             due.extend(map(Entry._make, self._db.execute(sql["queue_due"], asked).fetchall()))
         due = [entry if entry.record_id is None else self._attach_stored_copy(entry, entry.record_id) for entry in due]

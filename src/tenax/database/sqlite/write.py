@@ -1,4 +1,4 @@
-"""One transaction for many visits: the whole effect of each, or nothing of any."""
+"""Writes many visits in one transaction: the whole effect of each, or nothing of any."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from tenax.database.visit_rows import PendingVisit, mark_duplicates
 from tenax.model import Candidate, Cursor, Event, Source
 
 HostKey = tuple[int, int]
-"""Of a URL in `seen`: its host and its key."""
+"""Primary key of `seen`: host and key of a URL."""
 
 
 class WriteResult(NamedTuple):
-    """What a transaction did."""
+    """The result of a transaction."""
 
     admissions: list[Admission]
-    """One for each visit, then one for each batch of offers made outside of a visit."""
+    """One for each visit, then one for each batch of candidates outside of a visit."""
     arrivals: list[tuple[int, Entry]]
     """Tasks that now wait, by host."""
     events: list[Event]
@@ -46,7 +46,7 @@ class WriteResult(NamedTuple):
 
 
 class Writer:
-    """Writes to the database's only connection; lives in one thread."""
+    """Writes through the only writing connection, in one thread."""
 
     def __init__(
         self, connection: sqlite3.Connection, admission_rate: AdmissionRate, similarity: Similarity | None = None
@@ -68,11 +68,11 @@ class Writer:
     def apply(
         self, visits: Sequence[PendingVisit], other_batches: Sequence[Batch], loaded_keys: LoadedKeys, now: float
     ) -> WriteResult:
-        """Write visits, and batches of offers made outside of any, in one transaction."""
+        """Write visits, and batches of candidates outside of visits, in one transaction."""
         try:
             return self._apply(visits, other_batches, loaded_keys, now)
         except UnicodeEncodeError:
-            # Someone's header was no text; nothing of the group is written yet. It is too rare to look for it first.
+            # A header was not valid text, and the group is rolled back. Too rare to check for beforehand.
             self._visit_writer.forget_robots()
             return self._apply(
                 [one._replace(visit=rows.map_texts(one.visit, rows.replace_surrogates)) for one in visits],
@@ -101,9 +101,9 @@ class Writer:
             admissions = self._admit(batches, waiting, arrivals, tally, loaded_keys, now)
             arrivals += expedite_changed_pages(self._db, visits, self._url_key, now)
             self._visit_writer.write_hosts(effects.hosts, waiting)
-            # A host that was just visited has its next turn already; for the others, new work is a reason to look.
-            woken = [(count, now, host) for host, count in waiting.items() if count and host not in effects.hosts]
-            self._db.executemany(self._sql["host_add_waiting"], woken)
+            # A visited host has its next time already; for the others, new work is a reason to become ready.
+            ready_hosts = [(count, now, host) for host, count in waiting.items() if count and host not in effects.hosts]
+            self._db.executemany(self._sql["host_add_waiting"], ready_hosts)
             if now - self._time_saved_at > SAVE_TIME_INTERVAL_SECONDS:
                 self._time_saved_at = now
                 self.set_meta(LAST_TIME_KEY, repr(now).encode())
@@ -128,16 +128,16 @@ class Writer:
         refused: list[dict[str, int]] = [{} for _ in batches]
         candidates, linked = self._select_unknown(batches, refused)
         self._remember_known(candidate.url for _, candidate in candidates.values())
-        # Sorted, so that the tree is walked once from left to right.
+        # Sorted, so that the B-tree is traversed once in order.
         new = set(write_rows(self._db, "seen_add", sorted(candidates)))
         queue = []
         found: list[tuple[str, Entry]] = []
-        for place in [place for place in candidates if place in new]:  # as offered: budgets go to those named first
-            host_id, key = place
-            number, candidate = candidates[place]
+        for host_key in [host_key for host_key in candidates if host_key in new]:  # in order: budgets go to the first
+            host_id, key = host_key
+            number, candidate = candidates[host_key]
             budget = self._exceeded_budget(host_id, candidate) if candidate.budgets else None
             if budget is not None:
-                self._db.execute(self._sql["seen_forget"], place)
+                self._db.execute(self._sql["seen_forget"], host_key)
                 self._known_urls.discard(candidate.url)
                 refused[number][budget] = refused[number].get(budget, 0) + 1
                 continue
@@ -164,7 +164,7 @@ class Writer:
     def _move_linked_tasks(
         self, link_counts: LinkCounts, found: list[tuple[str, Entry]], loaded_keys: LoadedKeys, now: float
     ) -> list[tuple[int, Entry]]:
-        """Tasks that more pages link to now; those that stand elsewhere in the queue, by host."""
+        """Move tasks that gained links; returns those whose queue position changed, by host."""
         moves = self._in_links.plan_moves(link_counts, self._host_ids, self._url_key, loaded_keys, now)
         rows_moved = write_rows(self._db, "queue_move", [move[:-1] for move in moves])
         moved = [(host_id, Entry(*row)) for host_id, *row in rows_moved]
@@ -174,7 +174,7 @@ class Writer:
     def _select_unknown(
         self, batches: Sequence[Batch], refused: list[dict[str, int]]
     ) -> tuple[dict[HostKey, tuple[int, Candidate]], LinkCounts]:
-        """Offers that memory does not know, each once and with the number of its batch; and what is linked to."""
+        """Candidates not cached as known, each once and with the number of its batch; and the link counts."""
         candidates: dict[HostKey, tuple[int, Candidate]] = {}
         in_links = self._in_links
         linked = in_links.sum_link_counts(batch.link_counts for batch in batches)
@@ -196,7 +196,7 @@ class Writer:
         return candidates, linked
 
     def _ensure_host_id(self, candidate: Candidate) -> int | None:
-        """The host's number, made when it is new and its domain has hosts left to give."""
+        """The host's id, inserted if it is new; None when its domain's host budget is used up."""
         found = self._db.execute(self._sql["host_id"], (candidate.origin,)).fetchone()
         if found is not None:
             host_id: int = found[0]
@@ -211,7 +211,7 @@ class Writer:
         return host_id
 
     def _exceeded_budget(self, host_id: int, candidate: Candidate) -> str | None:
-        """The name of the budget that is used up, if one is."""
+        """The name of the first budget that is used up."""
         for budget in candidate.budgets:
             if not budget.counts_hosts and not self._use_budget(host_id, budget.name, budget.key, budget.limit):
                 return budget.name
@@ -231,7 +231,7 @@ class Writer:
             self._older_known_urls, self._known_urls = self._known_urls, set()
         self._known_urls.update(urls)
 
-    # -- smaller matters ------------------------------------------------------------------------------------
+    # -- the rest of the API --------------------------------------------------------------------------------
 
     def replay(self, urls: Sequence[str] | None, needs_browser: bool, now: float) -> Counter[str]:
         return requeue.replay(self._db, urls, needs_browser, now)
@@ -243,13 +243,13 @@ class Writer:
         return requeue.unpark(self._db, causes, now)
 
     def begin_round(self, now: float) -> int:
-        """Gives the highest record that a revisit is to look at."""
+        """Returns the highest record id to requeue."""
         highest = requeue.begin_round(self._db, now)
         self._visit_writer.round_started_ms = milliseconds(now)
         return highest
 
     def requeue_settled(self, above: int, now: float) -> Counter[str]:
-        """The records that follow this one wait again, a part of them at a time."""
+        """Queue the next batch of records above this id."""
         return requeue.requeue_settled(self._db, above, now)
 
     def subscribe(self, sink: str) -> Cursor:
@@ -261,7 +261,7 @@ class Writer:
         self._db.execute(self._sql["cursor_put"], (sink, seq, position))
 
     def flush(self) -> None:
-        """Nothing waits to be written any longer: at the end, and at the beginning after one that died."""
+        """Write buffered rows: at the end, and at the start after a crash."""
         with transaction(self._db):
             self._visit_writer.duplicate_index.flush()
 
@@ -269,6 +269,6 @@ class Writer:
         self._db.execute(self._sql["meta_put"], (name, value))
 
     def compare_and_set_meta(self, name: str, expected: bytes | None, value: bytes) -> bool:
-        """Whether it was as expected."""
+        """Whether the value was as expected."""
         statement = "meta_begin" if expected is None else "meta_swap"
         return self._db.execute(self._sql[statement], {"name": name, "was": expected, "value": value}).rowcount == 1

@@ -1,4 +1,4 @@
-"""Turns that are at hand, for those who would wait for an answer."""
+"""Adapts a local rate limiter to the asynchronous protocol."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from collections.abc import Sequence
 from tenax.hosts import Permit, RateLimiter
 
 BATCH_SECONDS = 0.02
-"""Ends are written together: each alone costs a lock. Until then a turn counts as taken, which is only too careful."""
+"""Releases are written in batches, because each costs a lock. Until then the permit counts as taken, which is safe."""
 
 
 class ImmediateRateLimiter:
-    """`AskedTurns` that answer at once. Of one event loop."""
+    """An `AsyncRateLimiter` that answers at once. For one event loop."""
 
     def __init__(self, limiter: RateLimiter) -> None:
         self._limiter = limiter
         self._released: dict[str, tuple[Permit, float]] = {}
-        """Turns that have ended, and when: by their keys."""
+        """Released permits with the time of the answer, by key."""
         self._flush_timer: asyncio.TimerHandle | None = None
 
     async def acquire(self, permits: Sequence[Permit], now: float) -> float:

@@ -1,11 +1,11 @@
-"""Turns shared by all crawls of one user on one machine: a table in a file that each of them maps into its memory.
+"""Rate limits shared by all crawls of one user on one machine: a table in a memory-mapped file.
 
-Two crawls with databases of their own know nothing of each other, yet a host sees one visitor. So before each request a
-line in this table is taken, under a lock that the kernel releases when its process dies. Times in it are those of the
-machine's monotonic clock, which all processes read alike and nobody can set.
+Crawls with separate databases do not know of each other, but a host sees one visitor. So before each request a row in
+this table is taken, under a lock that the kernel releases when its process dies. Times in it are those of the machine's
+monotonic clock, which is the same for all processes and cannot be set.
 
-Nobody waits here for longer than a millisecond, for this is called on the event loop. What could not be written because
-another process held the lock is written later, and until then the turn counts as taken.
+No call blocks for longer than a millisecond, because they run on the event loop. A write that could not get the lock is
+made later, and until then the permit counts as taken.
 """
 
 from __future__ import annotations
@@ -31,52 +31,52 @@ from tenax.hosts.limiter.machine_table import BUCKET_BYTES, TABLE_BYTES, LimitRo
 from tenax.hosts.limiter.process import ProcessRateLimiter, next_try_at
 
 _FILE_NAME = "permits-2"
-"""The number is that of the layout: another layout is another file."""
+"""The number is the version of the layout: another layout uses another file."""
 
-_FLOCK = struct.Struct("hhqqi4x")  # struct flock of Linux on 64 bits
+_FLOCK = struct.Struct("hhqqi4x")  # Linux `struct flock`, 64-bit
 _UNLOCK = _FLOCK.pack(fcntl.F_UNLCK, os.SEEK_SET, 0, 0, 0)
 _LOCK_RETRY_SECONDS = 0.00005
 _LOCK_TIMEOUT_SECONDS = 0.001
-"""A bucket is locked for some microseconds, unless the scheduler puts its owner aside. The event loop waits as well."""
+"""A bucket is locked for microseconds, unless its owner is preempted. The event loop waits as well."""
 _LOCKED_RETRY_SECONDS = 0.005
 _MAX_PENDING_WRITES = 1000
-"""What could not be written is kept for later up to this number; beyond, turns end by themselves."""
+"""Limit on deferred writes; beyond it, permits expire by themselves."""
 
 _MAX_SINGLE_RELEASES = 4
-"""More ends than this are written under a lock on the whole table, if it can be had: that is one step."""
+"""More releases than this are written under one lock on the whole table, if it is available."""
 _WHOLE_TABLE = (TableSlot(-1, 0), TableSlot(-1, TABLE_BYTES - BUCKET_BYTES))
 
 _ROUNDING_SECONDS = 1e-6
-"""The difference of two clocks is rounded; who comes at the time that was named must not come too early."""
+"""The difference of two clocks is rounded; a retry at the returned time must not come too early."""
 _PACE_TTL_SECONDS = 600.0
-"""So long after it was last told, the pace that a crawl has learned holds for the others: that crawl may have ended."""
+"""How long the pace set by a crawl applies to others after its last update: that crawl may have ended."""
 _FAIRNESS_SECONDS = 0.05
-"""Who had the last turn leaves so much time to another who waits for one, or it would always be there first."""
+"""The last owner leaves this much time to another who waits, or it would always be first."""
 _TOUCH_SECONDS = 3600.0
-"""So often the file is marked as used: cleaners of /tmp take away what looks forgotten."""
+"""How often the file's time is updated: cleaners of /tmp delete unused files."""
 
 _log = logs.logger(__name__)
 
 
 def open_rate_limiter(politeness: PolitenessConfig, clock: Clock, directory: Path | None = None) -> RateLimiter:
-    """Turns shared as configured; where the machine's table cannot be used, our own, and a warning says why."""
+    """The configured rate limiter; where the machine's table is unusable, that of the process, with a warning."""
     if not politeness.share_rate_limit:
         return ProcessRateLimiter()
-    # Always the same place: one that depends on the environment would part a login's crawls from those of cron.
+    # A fixed path: one from the environment would separate the crawls of a login from those of cron.
     directory = directory or Path(f"/tmp/tenax-{os.geteuid()}")
     try:
         return MachineRateLimiter(directory, clock)
     except OSError as error:
         why = error.strerror or str(error)
-        _log.warning("turns are not shared with other crawls on this machine", directory=str(directory), why=why)
+        _log.warning("rate limit is not shared with other crawls on this machine", directory=str(directory), why=why)
         return ProcessRateLimiter()
 
 
 class MachineRateLimiter:
-    """`RateLimiter` in a file. Of one thread: another thread, like another process, opens its own."""
+    """A `RateLimiter` in a file. For one thread: other threads and processes open their own."""
 
     def __init__(self, directory: Path, clock: Clock) -> None:
-        """Raises `OSError` when the directory is not ours alone, or its file cannot be had, mapped or locked."""
+        """Raises `OSError` when the directory is open to others, or the file cannot be opened, mapped or locked."""
         self._file = _open_file(directory)
         try:
             self._table = Table(mmap.mmap(self._file, TABLE_BYTES))
@@ -85,7 +85,7 @@ class MachineRateLimiter:
         except BaseException:
             os.close(self._file)
             raise
-        # The clock we are given moves by the monotonic clock, so this difference holds for as long as we live.
+        # The given clock advances with the monotonic clock, so this difference is constant.
         self._clock_offset = _clock_offset_seconds(clock)
         self._touched_at = float("-inf")
         self._owner_id = int.from_bytes(os.urandom(8), "little")
@@ -100,36 +100,36 @@ class MachineRateLimiter:
             self._touched_at = at
             os.utime(self._file)
         self._flush_pending()
-        places = [key_slot(permit.key) for permit in paced]
-        if not self._lock(places):
+        slots = [key_slot(permit.key) for permit in paced]
+        if not self._lock(slots):
             return now + _LOCKED_RETRY_SECONDS
         try:
-            again = self._acquire(paced, places, at)
+            retry_at = self._acquire(paced, slots, at)
         finally:
             self._unlock()
-        return now if again <= at else again + self._clock_offset + _ROUNDING_SECONDS
+        return now if retry_at <= at else retry_at + self._clock_offset + _ROUNDING_SECONDS
 
     def release(self, permits: Sequence[Permit], answered_at: float) -> None:
         self.release_all([(permit, answered_at) for permit in permits])
 
     def release_all(self, released: Sequence[tuple[Permit, float]]) -> None:
-        held = [
+        timed = [
             (permit, key_slot(permit.key), answered_at - self._clock_offset)
             for permit, answered_at in released
             if permit.pace_seconds > 0 and permit.busy_seconds > 0
         ]
-        if len(held) > _MAX_SINGLE_RELEASES and self._is_up_to_date() and self._lock(_WHOLE_TABLE):
+        if len(timed) > _MAX_SINGLE_RELEASES and self._is_up_to_date() and self._lock(_WHOLE_TABLE):
             try:
-                self._release(held)
+                self._release(timed)
             finally:
                 self._unlock()
             return
-        for one in held:
+        for one in timed:
             self._write_or_defer([one[1]], partial(self._release, [one]))
 
     def back_off(self, key: str, until: float, now: float, pace_seconds: float = 0.0) -> None:
-        place, offset = key_slot(key), self._clock_offset
-        self._write_or_defer([place], partial(self._back_off, place, until - offset, now - offset, pace_seconds))
+        slot, offset = key_slot(key), self._clock_offset
+        self._write_or_defer([slot], partial(self._back_off, slot, until - offset, now - offset, pace_seconds))
 
     def close(self) -> None:
         self._flush_pending()
@@ -139,71 +139,71 @@ class MachineRateLimiter:
     # -- with the lock --------------------------------------------------------------------------------------
 
     def _acquire(self, permits: Sequence[Permit], slots: Sequence[TableSlot], at: float) -> float:
-        """All of them, when they are free; else when to try again."""
+        """Take all of them if they are free; else when to try again."""
         numbers: list[int] = []
-        lines: list[LimitRow | None] = []
-        again = at
-        for permit, place in zip(permits, slots, strict=True):
-            number, line, opens_at = self._table.find(place, at, numbers)
+        rows: list[LimitRow | None] = []
+        retry_at = at
+        for permit, slot in zip(permits, slots, strict=True):
+            number, row, available_at = self._table.find(slot, at, numbers)
             numbers.append(number)
-            lines.append(line)
-            if line is None:
-                again = max(again, opens_at)
-            elif opens_at > at:
-                again = max(again, next_try_at(permit, line, at))
-                if line.acquired_by != self._owner_id:
-                    self._table.mark_waiting(place, number, self._owner_id)
-            elif self._should_yield(line, at):
-                again = max(again, opens_at + _FAIRNESS_SECONDS)
-        if again > at:
-            return again
-        for permit, place, number, line in zip(permits, slots, numbers, lines, strict=True):
-            free_at = at + self._effective_pace(permit, line, at)
+            rows.append(row)
+            if row is None:
+                retry_at = max(retry_at, available_at)
+            elif available_at > at:
+                retry_at = max(retry_at, next_try_at(permit, row, at))
+                if row.acquired_by != self._owner_id:
+                    self._table.mark_waiting(slot, number, self._owner_id)
+            elif self._should_yield(row, at):
+                retry_at = max(retry_at, available_at + _FAIRNESS_SECONDS)
+        if retry_at > at:
+            return retry_at
+        for permit, slot, number, row in zip(permits, slots, numbers, rows, strict=True):
+            free_at = at + self._effective_pace(permit, row, at)
             busy_until = at + permit.busy_seconds if permit.busy_seconds else 0.0
-            if line is None:
-                self._table.write(place, number, LimitRow(free_at, at, busy_until, self._owner_id))
+            if row is None:
+                self._table.write(slot, number, LimitRow(free_at, at, busy_until, self._owner_id))
             else:
-                self._table.update_permit(place, number, free_at, at, busy_until, self._owner_id, 0)
+                self._table.update_permit(slot, number, free_at, at, busy_until, self._owner_id, 0)
         return at
 
     def _release(self, released: Sequence[tuple[Permit, TableSlot, float]]) -> None:
-        for permit, place, at in released:
-            number, line, opens_at = self._table.find(place, at)
-            if line is not None:
-                # Should it have been taken again meanwhile, that start is owed its pace as well.
-                free_at = max(at, line.acquired_at) + self._effective_pace(permit, line, at)
+        for permit, slot, at in released:
+            number, row, available_at = self._table.find(slot, at)
+            if row is not None:
+                # If it was taken again meanwhile, that start needs its pace as well.
+                free_at = max(at, row.acquired_at) + self._effective_pace(permit, row, at)
                 self._table.update_permit(
-                    place, number, free_at, line.acquired_at, 0.0, line.acquired_by, line.waiting_owner
+                    slot, number, free_at, row.acquired_at, 0.0, row.acquired_by, row.waiting_owner
                 )
-            elif opens_at <= at:
-                self._table.write(place, number, LimitRow(at + permit.pace_seconds, at, 0.0, self._owner_id))
+            elif available_at <= at:
+                self._table.write(slot, number, LimitRow(at + permit.pace_seconds, at, 0.0, self._owner_id))
 
     def _back_off(self, slot: TableSlot, until: float, at: float, pace_seconds: float) -> None:
-        number, line, opens_at = self._table.find(slot, at)
-        if line is None and opens_at > at:
+        number, row, available_at = self._table.find(slot, at)
+        if row is None and available_at > at:
             return
-        line = line if line is not None else LimitRow(at, at)
-        line = line._replace(backoff_until=max(line.backoff_until, until))
-        if line.owner == self._owner_id or line.pace_until <= at or line.pace_seconds <= pace_seconds:
+        row = row if row is not None else LimitRow(at, at)
+        row = row._replace(backoff_until=max(row.backoff_until, until))
+        if row.owner == self._owner_id or row.pace_until <= at or row.pace_seconds <= pace_seconds:
             pace_until = max(until, at) + _PACE_TTL_SECONDS + 2 * pace_seconds
-            line = line._replace(pace_seconds=pace_seconds, pace_until=pace_until, owner=self._owner_id)
-        self._table.write(slot, number, line)
+            row = row._replace(pace_seconds=pace_seconds, pace_until=pace_until, owner=self._owner_id)
+        self._table.write(slot, number, row)
 
     def _effective_pace(self, permit: Permit, row: LimitRow | None, at: float) -> float:
-        """The turn's own, or the slower one that another crawl has learned."""
+        """The permit's own pace, or the slower one set by another crawl."""
         if row is None or row.pace_until <= at or row.owner == self._owner_id:
             return permit.pace_seconds
         return max(permit.pace_seconds, row.pace_seconds)
 
     def _should_yield(self, row: LimitRow, at: float) -> bool:
-        """To take it again, though another came in vain meanwhile and has not had the time to come back."""
+        """Whether to leave this permit to another owner that tried meanwhile and has not had time to retry."""
         is_awaited = row.waiting_owner not in (0, self._owner_id)
         return is_awaited and row.acquired_by == self._owner_id and at < row.available_at + _FAIRNESS_SECONDS
 
     # -- the lock -------------------------------------------------------------------------------------------
 
     def _write_or_defer(self, slots: list[TableSlot], write: Callable[[], None]) -> None:
-        """Now if the lock can be had, else before the next turn is taken."""
+        """Write now if the lock is available, else before the next permit is taken."""
         if not self._is_up_to_date() or not self._lock(slots):
             self._pending_writes.append((slots, write))
             return
@@ -217,7 +217,7 @@ class MachineRateLimiter:
         return not self._pending_writes
 
     def _flush_pending(self) -> None:
-        """Write what is late, in its order, as far as the locks can be had at once."""
+        """Make deferred writes in order, as far as the locks are available at once."""
         while self._pending_writes and self._lock(self._pending_writes[0][0], timeout_seconds=0.0):
             try:
                 self._pending_writes.popleft()[1]()
@@ -225,12 +225,12 @@ class MachineRateLimiter:
                 self._unlock()
 
     def _lock(self, slots: Sequence[TableSlot], timeout_seconds: float = _LOCK_TIMEOUT_SECONDS) -> bool:
-        """The buckets of these keys are ours until `_unlock`; False when another keeps one of them for too long.
+        """Lock the buckets of these keys until `_unlock`; False when another owner keeps one for too long.
 
-        So is what lies between them: one lock is one step, and is given back before anyone notices that it is wide.
-        It belongs to the open file, not to the process, so that two crawls within one process are kept apart.
+        Buckets between them are locked, too: one range takes one call and is released within microseconds. The lock
+        belongs to the open file, not to the process, so that two crawls within one process exclude each other.
         """
-        buckets = [place.bucket for place in slots]
+        buckets = [slot.bucket for slot in slots]
         lock = _lock_range(min(buckets), max(buckets))
         give_up_at = 0.0
         while True:
@@ -249,7 +249,7 @@ class MachineRateLimiter:
 
 
 def _clock_offset_seconds(clock: Clock) -> float:
-    """How far this clock is ahead of the machine's: read when nothing came between, or two crawls would not agree."""
+    """How far this clock is ahead of the machine's: the quickest sample, so that all crawls agree."""
     samples: list[tuple[float, float]] = []
     for _ in range(5):
         before, now, after = time.monotonic(), clock.now(), time.monotonic()
@@ -263,7 +263,7 @@ def _lock_range(first: int, last: int) -> bytes:
 
 
 def _open_file(directory: Path) -> int:
-    """The file in the directory that only we may enter; both are made when they are missing."""
+    """Open the file in the private directory; creates both if missing."""
     with suppress(FileExistsError):
         directory.mkdir(mode=0o700)
     inside = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
@@ -276,7 +276,7 @@ def _open_file(directory: Path) -> int:
         found = os.fstat(file)
         _check_owner(found)
         if found.st_size < TABLE_BYTES:
-            # Not a hole: on a full disk, writing into one through the mapping would kill us. New bytes are zeros.
+            # Not sparse: on a full disk, writing to a hole through the mapping kills the process. New bytes are zeros.
             os.posix_fallocate(file, 0, TABLE_BYTES)
     except BaseException:
         os.close(file)

@@ -1,4 +1,4 @@
-"""The manners of hosts as the database needs them: how far apart, how many at once."""
+"""Pace and connection limits of hosts, as the database needs them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tenax.model import HostRecord
 
 
 class HostPace:
-    """Asked at every claim; what holds for a site is a look-up away."""
+    """Called at every claim; site settings are cached lookups."""
 
     def __init__(self, sites: Sites) -> None:
         self._sites = sites
@@ -17,7 +17,7 @@ class HostPace:
         return pace_seconds(host, self._sites.for_origin(host.origin).politeness)
 
     def connections(self, host: HostRecord, now: float) -> int:
-        """One until its robots.txt is known and while it may be down: nobody goes in before the answer."""
+        """One while its robots.txt is unknown or it may be down: others wait for that answer."""
         knows_robots = host.robots is not None and host.robots.expires_at > now
         if should_probe(host) or not knows_robots:
             return 1

@@ -1,4 +1,4 @@
-"""Turns within one process: for a crawl that shares them with nobody."""
+"""A rate limiter within one process, for a crawl that shares it with nobody."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from typing import NamedTuple, Protocol
 from tenax.hosts import Permit
 
 MAX_ENTRIES = 100_000
-"""Times remembered at most. When that many lie ahead, new hosts wait for the first of them to pass."""
+"""Limit on entries. When it is reached, new hosts wait for the first entry to expire."""
 MIN_RETRY_SECONDS = 0.1
-"""Who finds a request of another in flight tries again a pace later, for it may be answered by then; not sooner."""
+"""Minimum retry interval while another request is in flight; otherwise the retry comes a pace later."""
 
 
 class _Entry(NamedTuple):
-    """What is known of a key."""
+    """The state of a key."""
 
     free_at: float = 0.0
-    """A pace after the last request began, or was answered."""
+    """A pace after the last request started, or was answered."""
     acquired_at: float = 0.0
     busy_until: float = 0.0
-    """How long the request in flight may take at most; 0 when there is none."""
+    """The latest end of the request in flight; 0 when there is none."""
     backoff_until: float = 0.0
-    """Its host asked for this; no end of a request makes it shorter."""
+    """Demanded by the host; the end of a request does not shorten it."""
 
     @property
     def available_at(self) -> float:
@@ -34,13 +34,13 @@ _EMPTY_ENTRY = _Entry()
 
 
 class ProcessRateLimiter:
-    """`SharedTurns` in a dict. Of one event loop."""
+    """A `RateLimiter` in a dict. For one event loop."""
 
     def __init__(self, max_entries: int = MAX_ENTRIES) -> None:
         self._max_entries = max_entries
         self._entries: dict[str, _Entry] = {}
         self._expiry_heap: list[tuple[float, str]] = []
-        """When entries may be forgotten, as a heap; an entry that was changed since is in it once more."""
+        """When entries expire, as a heap; an entry that changed is in it again."""
 
     def acquire(self, permits: Sequence[Permit], now: float) -> float:
         paced = [permit for permit in permits if permit.pace_seconds > 0]
@@ -61,7 +61,7 @@ class ProcessRateLimiter:
         for permit in permits:
             if permit.pace_seconds > 0 and permit.busy_seconds > 0:
                 entry = self._entries.get(permit.key, _EMPTY_ENTRY)
-                # Should it have been taken again meanwhile, that start is owed its pace as well.
+                # If it was taken again meanwhile, that start needs its pace as well.
                 free_at = max(answered_at, entry.acquired_at) + permit.pace_seconds
                 self._set(permit.key, entry._replace(free_at=free_at, busy_until=0.0))
 
@@ -70,7 +70,7 @@ class ProcessRateLimiter:
             self.release((permit,), answered_at)
 
     def back_off(self, key: str, until: float, now: float, pace_seconds: float = 0.0) -> None:
-        """There is no other crawl that the pace could be told to."""
+        """The pace is ignored: there is no other crawl to apply it to."""
         entry = self._entries.get(key, _EMPTY_ENTRY)
         if until > max(entry.backoff_until, now):
             self._set(key, entry._replace(backoff_until=until))
@@ -85,7 +85,7 @@ class ProcessRateLimiter:
         heappush(self._expiry_heap, (entry.available_at, key))
 
     def _expire(self, now: float) -> None:
-        """What has passed says nothing more: a host without an entry is free."""
+        """Remove expired entries: a host without an entry is free."""
         while self._expiry_heap and self._expiry_heap[0][0] <= now:
             _, key = heappop(self._expiry_heap)
             if self._entries.get(key, _EMPTY_ENTRY).available_at <= now:
@@ -93,7 +93,7 @@ class ProcessRateLimiter:
 
 
 class PermitTimes(Protocol):
-    """What decides when a turn may be tried again."""
+    """The times that decide when to try again."""
 
     @property
     def free_at(self) -> float: ...
@@ -104,6 +104,6 @@ class PermitTimes(Protocol):
 
 
 def next_try_at(permit: Permit, times: PermitTimes, now: float) -> float:
-    """When it is worth trying again. A request in flight may be answered at any moment, and then is owed a pace."""
+    """When to try again. A request in flight may be answered at any moment, and a pace must follow it."""
     answered = min(times.busy_until, now + max(permit.pace_seconds, MIN_RETRY_SECONDS))
     return max(times.free_at, times.backoff_until, answered)

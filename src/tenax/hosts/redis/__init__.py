@@ -1,19 +1,18 @@
-"""Hosts shared by many machines: their records and their turns in Redis, under the keys that neighbours know.
+"""Hosts shared by many machines: their records and rate limits in Redis, under keys that other programs know.
 
-`reach` talks to Redis and notices when it is away; `turns` gives out turns by scripts that run there; `records` keeps
-what the rules have learned, by comparing and setting; `presence` says which workers are alive; `shares` says how fast
-each may go when not all of them reach it; `sharing` is all of that for one crawl; `visited` keeps a set of known URLs
-for the database; `keys` has every name.
-Nothing here decides: the rules of `tenax.hosts` do, in the process that made the visit.
+`reach` calls Redis and detects outages; `limiter` gives out permits by scripts that run in Redis; `records` stores host
+records by compare-and-set; `presence` counts live workers; `limiter_shares` computes each worker's pace when not all of
+them reach Redis; `sharing` combines these for one crawl; `visited` keeps a set of known URLs for the database; `keys`
+has every key name. Nothing here decides: the rules of `tenax.hosts` do, in the process that made the visit.
 
-While Redis is away, nothing of it is raised into a visit: records come from this process's memory, and turns are given
-out here, slower by the number of workers there are, so that all of them together are never too fast. Some may reach it
-while others do not: workers of one database hear of that through the database, and those who reach Redis leave the others
-their share. Who cannot tell the others, or does not know how many they are, gives out none. For some seconds after its
-return a turn must be free here as well as there.
+While Redis is unavailable, no error reaches a visit: records come from this process's memory, and permits are given out
+locally, slower by the number of workers, so that all together never exceed the rate. Some workers may reach Redis while
+others do not: workers of one database learn this through the database, and those that reach Redis leave the others
+their share. A worker that cannot inform the others, or does not know their number, gives out none. For some seconds
+after Redis returns, a permit must be free both locally and in Redis.
 
-A Redis that was emptied has forgotten who asked a host last: one key says since when turns are written down without a
-gap. Where it is gone, every host is silent for its pace, and for as long as a request in flight may take.
+A Redis that was emptied has lost the recent requests: one key stores since when permits are recorded without a gap. If
+it is missing, every host is left alone for its pace, and for as long as a request in flight may take.
 """
 
 from tenax.hosts.redis.limiter import RedisRateLimiter

@@ -1,6 +1,6 @@
-"""Every key in Redis, how long it lives, and what it is for. Pure.
+"""Every Redis key with its lifetime and purpose. Pure.
 
-The names are those that other programs around a crawler use, so that they can look at ours and we at theirs.
+The names are those that other programs around a crawler use, so that they can read ours and we theirs.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Final
 ACTIVE_WORKERS: Final = "crawler:active_workers"
 """A set of worker ids."""
 RATE_LIMITS_SINCE: Final = "crawler:rate_limit:since"
-"""Since when turns are written down without a gap, and whether some were lost before. Never expires: where it is gone,
+"""Since when permits are recorded without a gap, and whether some were lost before. Never expires: if it is missing,
 everything is."""
 PAGES_CRAWLED: Final = "crawler:stats:pages_crawled"
 PAGES_FAILED: Final = "crawler:stats:pages_failed"
@@ -19,7 +19,7 @@ VISITED: Final = "crawler:visited_urls"
 """A set of URL keys, in front of the database."""
 
 PERMIT_SECONDS: Final = 60.0
-"""A turn is forgotten after this, or when it is free again, whichever is later."""
+"""A permit expires after this, or when it is free again, whichever is later."""
 RECORD_SECONDS: Final = 3600
 ROBOTS_TEXT_SECONDS: Final = 3600
 ROBOTS_COPY_SECONDS: Final = 86_400
@@ -29,7 +29,7 @@ VISITED_SECONDS: Final = 86_400
 
 
 def origin_domain(origin: str) -> str:
-    """The host of an origin, with its port where that is not the usual one: what keys are named by."""
+    """The host of an origin, with its port if not the default: the name used in keys."""
     return origin.partition("://")[2]
 
 
@@ -38,19 +38,19 @@ def origin_scheme(origin: str) -> str:
 
 
 def rate_limit(key: str) -> str:
-    """Of a turn's key: `host https://a.example` and `address 93.184.216.34`."""
+    """The Redis key of a permit key such as `host https://a.example` or `address 93.184.216.34`."""
     kind, _, name = key.partition(" ")
     return f"rate_limit:{origin_domain(name)}" if kind == "host" else f"rate_limit:{kind}:{name}"
 
 
 def lock(key: str) -> str:
-    """Held by a worker whose request to that host is in flight."""
+    """The lock of a worker with a request to that host in flight."""
     kind, _, name = key.partition(" ")
     return f"crawler:domain:{origin_domain(name)}:lock" if kind == "host" else ""
 
 
 def circuit(origin: str) -> str:
-    """What is known of a host: `record:https` and the like, and the breaker in plain words."""
+    """The state of a host: `record:https` and the like, and the breaker as plain fields."""
     return f"circuit:{origin_domain(origin)}"
 
 

@@ -1,4 +1,4 @@
-"""Turns given out by Redis: whoever asks, from whichever machine, all or none of them at once."""
+"""The rate limiter in Redis, for workers on any machine: takes all permits of a request at once, or none."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from redis.asyncio import Redis
 
 PACE_TTL_SECONDS = 600.0
-"""So long after it was last told, the pace that a worker has learned holds for the others: it may have ended."""
+"""How long the pace set by a worker applies to others after its last update: it may have ended."""
 
 SETTLE_SECONDS = RETRY_SECONDS + CALL_SECONDS
-"""So long after its return until every worker has noticed it."""
+"""How long after Redis returns until every worker has noticed."""
 
-# Times are written with all their digits: Lua's own way of writing a number would round them to seconds.
+# Times are written with all digits: Lua's default number format would round them to seconds.
 _COMMON = """
 local function format_time(time)
   return string.format('%.17g', time)
@@ -53,9 +53,9 @@ end
 _ACQUIRE = (
     _COMMON
     + """
-local now, me, again_least, least = tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
+local now, me, min_retry, least = tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
 local slower = tonumber(ARGV[6])
-local entries, again = {}, now
+local entries, retry_at = {}, now
 local count = (#KEYS - 1) / 2
 local since = redis.call('HMGET', KEYS[#KEYS], 'at', 'is_lost')
 if not since[1] then
@@ -67,15 +67,15 @@ for number = 1, count do
   local entry = read_entry(KEYS[number])
   entries[number] = entry
   if entry.taken < tonumber(since[1]) then
-    -- Nobody can say who came before: a pace of silence, and where turns were lost, time for one to be answered.
+    -- Earlier permits are unknown: wait a pace, and where permits were lost, also for a request to be answered.
     entry.free = math.max(entry.free, since[1] + pace + (since[2] == '1' and busy or 0))
   end
   if math.max(entry.free, entry.busy, entry.backoff) > now then
-    local answered = math.min(entry.busy, now + math.max(pace, again_least))
-    again = math.max(again, entry.free, entry.backoff, answered)
+    local answered = math.min(entry.busy, now + math.max(pace, min_retry))
+    retry_at = math.max(retry_at, entry.free, entry.backoff, answered)
   end
 end
-if again > now then return format_time(again) end
+if retry_at > now then return format_time(retry_at) end
 for number = 1, count do
   local pace, busy = tonumber(ARGV[5 + 2 * number]), tonumber(ARGV[6 + 2 * number])
   local entry = entries[number]
@@ -126,7 +126,7 @@ return 1
 
 
 class RedisRateLimiter:
-    """`SharedTurns` in Redis. Needs no clock of the server: everyone hands in the time that they agree on."""
+    """An `AsyncRateLimiter` in Redis. Does not use the server's clock: workers pass the time that they agree on."""
 
     def __init__(
         self,
@@ -135,8 +135,8 @@ class RedisRateLimiter:
         workers: Callable[[], int],
         peers: Callable[[], Peers] | None = None,
     ) -> None:
-        """`workers` tells how many share the turns, as far as was last known; 0: too little is known to say.
-        `peers` tells what is known of them besides, through the database they share; None: they share none.
+        """`workers` returns the last known number of workers that share the limit; 0: unknown.
+        `peers` returns what the shared database knows of them; None: they share no database.
         """
         self._connection = connection
         self._worker_id = worker_id
@@ -144,17 +144,17 @@ class RedisRateLimiter:
         self._peers: Callable[[], Peers | None] = peers or (lambda: None)
         self._local_limiter = ProcessRateLimiter()
         self._has_answered = False
-        """Redis has given us an answer before: when it knows of no turn at all, it has forgotten them."""
+        """Redis has answered before: if it has no permits at all now, it has lost them."""
         self._scripts = {name: connection.client.register_script(text) for name, text in _SCRIPTS.items()}
 
     async def acquire(self, permits: Sequence[Permit], now: float) -> float:
         paced = [permit for permit in permits if permit.pace_seconds > 0]
         if not paced:
             return now
-        if self._is_settling(now) and (again := self._local_limiter.acquire(self._slow_permits(paced), now)) > now:
-            return again
+        if self._is_settling(now) and (retry_at := self._local_limiter.acquire(self._slow_permits(paced), now)) > now:
+            return retry_at
         arguments = [part for permit in paced for part in (repr(permit.pace_seconds), repr(permit.busy_seconds))]
-        told = await self._run_script(
+        answer = await self._run_script(
             "acquire",
             [*_redis_keys(paced), keys.RATE_LIMITS_SINCE],
             [
@@ -162,25 +162,25 @@ class RedisRateLimiter:
                 repr(limiter_shares.connected_pace_factor(self._peers(), now)), *arguments,
             ],
         )  # fmt: skip
-        if told is None:
+        if answer is None:
             return self._acquire_locally(paced, now)
         self._has_answered = True
-        again = float(told)
-        if again > now:
-            return again
-        # Known here too, should Redis go away before it has passed.
+        retry_at = float(answer)
+        if retry_at > now:
+            return retry_at
+        # Recorded locally too, in case Redis becomes unavailable before it expires.
         self._local_limiter.acquire(self._slow_permits(paced), now)
         return now
 
     async def release(self, permits: Sequence[Permit], answered_at: float) -> None:
-        held = [permit for permit in permits if permit.pace_seconds > 0 and permit.busy_seconds > 0]
-        if not held:
+        timed = [permit for permit in permits if permit.pace_seconds > 0 and permit.busy_seconds > 0]
+        if not timed:
             return
-        paces = [repr(permit.pace_seconds) for permit in held]
-        self._local_limiter.release(self._slow_permits(held), answered_at)
+        paces = [repr(permit.pace_seconds) for permit in timed]
+        self._local_limiter.release(self._slow_permits(timed), answered_at)
         slower = repr(limiter_shares.connected_pace_factor(self._peers(), answered_at))
         await self._run_script(
-            "release", _redis_keys(held), [repr(answered_at), self._worker_id, keys.PERMIT_SECONDS, slower, *paces]
+            "release", _redis_keys(timed), [repr(answered_at), self._worker_id, keys.PERMIT_SECONDS, slower, *paces]
         )
 
     async def back_off(self, key: str, until: float, now: float, pace_seconds: float = 0.0) -> None:
@@ -203,22 +203,22 @@ class RedisRateLimiter:
         return await self._connection.call(ask)
 
     def _is_settling(self, now: float) -> bool:
-        """Redis was away a moment ago, and others may not know yet that it is back: they give out turns themselves."""
+        """Redis has just returned, and others may not know yet: they still give out permits locally."""
         returned_at = self._connection.returned_at
         return not self._connection.is_unavailable and returned_at is not None and now < returned_at + SETTLE_SECONDS
 
     def _acquire_locally(self, permits: Sequence[Permit], now: float) -> float:
-        """We are cut off: at a pace that stays right whoever else is, once the others know."""
+        """Without Redis: at a pace that is safe whoever else is cut off, once the others know."""
         alone_from = limiter_shares.isolated_start_at(self._peers(), now)
         if not self._workers() or alone_from == math.inf:
-            return now + RETRY_SECONDS  # at what pace, nobody knows
+            return now + RETRY_SECONDS  # the safe pace is unknown
         slow = self._slow_permits(permits)
-        # What others did just before, nobody can say now: a whole pace of silence first.
+        # The latest requests of others are unknown: wait a whole pace first.
         silent_until = max(alone_from, self._connection.unavailable_since + max(permit.pace_seconds for permit in slow))
         return silent_until if now < silent_until else self._local_limiter.acquire(slow, now)
 
     def _slow_permits(self, permits: Sequence[Permit]) -> list[Permit]:
-        """As one who is cut off takes them."""
+        """The permits at the pace of a worker that is cut off."""
         slower = max(limiter_shares.isolated_pace_factor(self._workers(), self._peers()), 1)
         return [msgspec.structs.replace(permit, pace_seconds=permit.pace_seconds * slower) for permit in permits]
 

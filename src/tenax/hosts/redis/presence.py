@@ -1,4 +1,4 @@
-"""Which workers are alive: each says so every half minute, and is believed for two."""
+"""Counts live workers: each sends a heartbeat every half minute, valid for two minutes."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 
 COUNT_DELAY_SECONDS = keys.HEARTBEAT_SECONDS + 5.0
-"""After its first sign of life, everyone else has asked who is alive once more."""
+"""After the first heartbeat, the time until every other worker has counted again."""
 
 
 class Presence:
-    """One worker's sign of life, and how many others give theirs."""
+    """The heartbeats of one worker, and the number of live workers."""
 
     def __init__(self, connection: BestEffortRedis, worker_id: str, clock: Clock) -> None:
         self._connection = connection
@@ -25,21 +25,21 @@ class Presence:
         self._clock = clock
         self._counts = {keys.PAGES_CRAWLED: 0, keys.PAGES_FAILED: 0, keys.BYTES_DOWNLOADED: 0}
         self._worker_counts: list[tuple[float, int]] = []
-        """When we asked lately, and how many were alive."""
+        """Recent counts of live workers, with their times."""
         self._first_heartbeat_at: float | None = None
 
     @property
     def workers(self) -> int:
-        """How many are alive, as far as known, this one included; never less than were seen in the last two minutes,
-        as a Redis that was flushed knows of none until they beat again. 0 when that is not known yet: before everyone
-        has had time to count us too, all of them together would be too fast.
+        """The number of live workers, this one included; never less than the maximum of the last two minutes, because
+        a flushed Redis knows none until their next heartbeats. 0 when unknown: before all others have counted us, all
+        together would be too fast.
         """
         if self._first_heartbeat_at is None or self._clock.now() < self._first_heartbeat_at + COUNT_DELAY_SECONDS:
             return 0
         return max((count for _, count in self._worker_counts), default=1)
 
     def add_counts(self, *, pages: int = 0, failures: int = 0, downloaded_bytes: int = 0) -> None:
-        """To be added to the counters of all workers with the next sign of life."""
+        """Add to the counters of all workers with the next heartbeat."""
         self._counts[keys.PAGES_CRAWLED] += pages
         self._counts[keys.PAGES_FAILED] += failures
         self._counts[keys.BYTES_DOWNLOADED] += downloaded_bytes
@@ -49,37 +49,37 @@ class Presence:
         counts = {key: count for key, count in self._counts.items() if count}
 
         async def ask(redis: Redis) -> list[Any]:
-            async with redis.pipeline(transaction=True) as told:
-                told.hset(name, mapping={"lastHeartbeat": now_ms, "status": status, "currentUrl": current_url})
-                told.expire(name, keys.WORKER_SECONDS)
-                told.sadd(keys.ACTIVE_WORKERS, self._worker_id)
+            async with redis.pipeline(transaction=True) as pipeline:
+                pipeline.hset(name, mapping={"lastHeartbeat": now_ms, "status": status, "currentUrl": current_url})
+                pipeline.expire(name, keys.WORKER_SECONDS)
+                pipeline.sadd(keys.ACTIVE_WORKERS, self._worker_id)
                 for key, count in counts.items():
-                    told.incrby(key, count)
-                told.smembers(keys.ACTIVE_WORKERS)
-                return await told.execute()
+                    pipeline.incrby(key, count)
+                pipeline.smembers(keys.ACTIVE_WORKERS)
+                return await pipeline.execute()
 
-        told = await self._connection.call(ask)
-        if told is None:
+        answer = await self._connection.call(ask)
+        if answer is None:
             return
         for key, count in counts.items():
             self._counts[key] -= count
-        await self._count_alive([member.decode("utf-8", "replace") for member in told[-1]])
+        await self._count_alive([member.decode("utf-8", "replace") for member in answer[-1]])
 
     async def unregister(self) -> None:
         async def ask(redis: Redis) -> object:
-            async with redis.pipeline(transaction=True) as told:
-                told.delete(keys.worker(self._worker_id))
-                told.srem(keys.ACTIVE_WORKERS, self._worker_id)
-                return await told.execute()
+            async with redis.pipeline(transaction=True) as pipeline:
+                pipeline.delete(keys.worker(self._worker_id))
+                pipeline.srem(keys.ACTIVE_WORKERS, self._worker_id)
+                return await pipeline.execute()
 
         await self._connection.call(ask)
 
     async def _count_alive(self, members: list[str]) -> None:
         async def ask(redis: Redis) -> list[int]:
-            async with redis.pipeline(transaction=False) as asked:
+            async with redis.pipeline(transaction=False) as pipeline:
                 for member in members:
-                    asked.exists(keys.worker(member))
-                return cast(list[int], await asked.execute())
+                    pipeline.exists(keys.worker(member))
+                return cast(list[int], await pipeline.execute())
 
         alive = await self._connection.call(ask)
         if alive is None:

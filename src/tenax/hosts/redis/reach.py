@@ -1,4 +1,4 @@
-"""Reaching Redis: every call in one place, which notices when it is away and when it is back."""
+"""All calls to Redis go through here; detects when it is unavailable and when it returns."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ log = logger(__name__)
 T = TypeVar("T")
 
 MAX_FAILURES = 5
-"""Calls in a row that fail before Redis is left alone for a while."""
+"""Consecutive failures before Redis is not called for a while."""
 RETRY_SECONDS = 10.0
 CALL_SECONDS = 2.0
-"""A call that takes longer has failed; a visit waits for no more than this."""
+"""Time limit of a call, and so the longest wait of a visit."""
 OPEN_SECONDS = 5.0
 CONNECTIONS = 64
 CLOCK_SAMPLES = 8
-LOCAL_LIMITS = "turns are given out here, slower"
+LOCAL_LIMITS = "using slower local rate limits"
 
 
 class BestEffortRedis:
-    """One Redis. `call` gives None while it is away; nothing is raised."""
+    """One Redis. `call` returns None while it is unavailable and raises nothing."""
 
     def __init__(
         self, url: str, clock: Clock, call_seconds: float = CALL_SECONDS, fallback_note: str = LOCAL_LIMITS
     ) -> None:
-        """`fallback_note`: what happens while it is away, for the log; empty: somebody else says that it is."""
+        """`fallback_note`: the effect of an outage, for the log; empty: another component logs it."""
         self.url = url
         self._fallback_note = fallback_note
         self._clock = clock
@@ -47,11 +47,11 @@ class BestEffortRedis:
         self._retry_at = 0.0
         self._is_unavailable = False
         self.unavailable_since = 0.0
-        """When it was last noticed to be away."""
+        """When an outage was last detected."""
         self.returned_at: float | None = None
-        """When it was last noticed to be back, if it ever was away."""
+        """When its return was last detected; None if there was no outage."""
         self._is_probing = False
-        """Somebody is finding out whether it is back; until then nobody else waits for it."""
+        """A call is checking whether it is back; others return at once."""
         self._return_callbacks: list[Callable[[], Awaitable[None]]] = []
         self.client: Redis = _make_client(url, call_seconds)
 
@@ -59,7 +59,7 @@ class BestEffortRedis:
     async def open(
         cls, url: str, clock: Clock, call_seconds: float = CALL_SECONDS, fallback_note: str = LOCAL_LIMITS
     ) -> BestEffortRedis:
-        """Raises `ServerUnavailable` when it does not answer, and another `ConfigError` when waiting would not help."""
+        """Raises `ServerUnavailable` when it does not answer, another `ConfigError` when waiting would not help."""
         reach = cls(url, clock, call_seconds, fallback_note)
         try:
             await reach._ping()
@@ -73,11 +73,11 @@ class BestEffortRedis:
         return self._is_unavailable
 
     def on_return(self, callback: Callable[[], Awaitable[None]]) -> None:
-        """Called each time Redis is back, before anything else is asked of it."""
+        """Call this each time Redis returns, before any other call."""
         self._return_callbacks.append(callback)
 
     async def call(self, ask: Callable[[Redis], Awaitable[T]]) -> T | None:
-        """What Redis answers; None when it is away, or is left alone for a while because it was."""
+        """The answer of Redis; None when it is unavailable, or not called for a while after failures."""
         if self._clock.now() < self._retry_at or self._is_probing:
             return None
         from redis.exceptions import RedisError
@@ -98,23 +98,23 @@ class BestEffortRedis:
         return answer
 
     async def clock_offset_seconds(self) -> float | None:
-        """How far the server's clock is ahead of ours; None when it does not say.
+        """How far the server's clock is ahead of ours; None without an answer.
 
-        Workers that were told different times would ask hosts too early: of several answers the quickest is right.
+        Workers with different clocks would request hosts too early: of several samples the quickest is the most exact.
         """
         samples: list[tuple[float, float]] = []
         for _ in range(CLOCK_SAMPLES):
             before = self._clock.now()
-            told: Any = await self.call(lambda redis: redis.time())
+            answer: Any = await self.call(lambda redis: redis.time())
             after = self._clock.now()
-            if told is not None:
-                samples.append((after - before, float(told[0]) + float(told[1]) / 1e6 - (before + after) / 2))
+            if answer is not None:
+                samples.append((after - before, float(answer[0]) + float(answer[1]) / 1e6 - (before + after) / 2))
         return min(samples)[1] if samples else None
 
     async def close(self) -> None:
         from redis.exceptions import RedisError
 
-        with suppress(RedisError, OSError):  # it may not even take a goodbye
+        with suppress(RedisError, OSError):  # it may be unavailable
             await self.client.aclose()
 
     async def _ping(self) -> None:
@@ -147,7 +147,7 @@ class BestEffortRedis:
             self.unavailable_since = self._clock.now()
             if self._fallback_note:
                 log.warning(
-                    f"Redis is away; {self._fallback_note}",
+                    f"Redis unavailable, {self._fallback_note}",
                     redis=mask_server_url(self.url, hides_user=True),
                     why=_error_text(error),
                 )
@@ -156,9 +156,9 @@ class BestEffortRedis:
         self._is_unavailable = False
         self.returned_at = self._clock.now()
         if self._fallback_note:
-            log.info("Redis is back", redis=mask_server_url(self.url, hides_user=True))
-        for told in self._return_callbacks:
-            await told()
+            log.info("Redis available again", redis=mask_server_url(self.url, hides_user=True))
+        for callback in self._return_callbacks:
+            await callback()
 
 
 def _make_client(url: str, call_seconds: float) -> Redis:
@@ -169,7 +169,7 @@ def _make_client(url: str, call_seconds: float) -> Redis:
     except ImportError:
         raise ConfigError('Redis needs an extra: pip install "tenax[redis]"') from None
     try:
-        # More calls than connections wait for each other; the other pool would raise, as if Redis were away.
+        # Calls beyond the number of connections wait; the other pool would raise, as if Redis were unavailable.
         pool = BlockingConnectionPool.from_url(
             url,
             timeout=call_seconds,
@@ -181,7 +181,7 @@ def _make_client(url: str, call_seconds: float) -> Redis:
             client_name="tenax",
         )
         return Redis.from_pool(pool)
-    except ValueError:  # its text quotes what it takes for a port, which may be a password
+    except ValueError:  # its text quotes the port, which may be part of a password
         raise ConfigError(
             f"{mask_server_url(url, hides_user=True)!r} is no address of a Redis; it looks like redis://host:6379/0"
         ) from None

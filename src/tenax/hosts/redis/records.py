@@ -1,4 +1,4 @@
-"""What is known of hosts, in Redis: each change is computed here by the rules, and kept if nobody was faster."""
+"""Host records in Redis: the rules compute each change here, and it is stored if no other worker was faster."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from redis.asyncio import Redis
 
 MAX_TRIES = 50
-"""Of a change that others keep overtaking; then the last word stands, which is never more than a pace wrong.
+"""Attempts of a change that others keep overtaking; then it is stored anyway, which is at most a pace wrong.
 
-Tried again at once: the answer to the last try has the newest version, and who waits has an old one for sure.
+Retried at once: the answer to the last attempt has the newest version, which waiting would make outdated.
 """
 MAX_VERSIONS = 20_000
 _NO_VERSION = ("0", "")
@@ -29,8 +29,8 @@ _decode_record = msgspec.json.Decoder(HostRecord).decode
 _decode_robots = msgspec.json.Decoder(RobotsCopy).decode
 _BREAKER_STATES = {"closed": "closed", "open": "open", "half_open": "half-open"}
 
-# KEYS: circuit, robots copy, robots text, delay. ARGV: scheme, version we know, record, seconds to live, the breaker in
-# plain words (4); then our robots.txt, where the others have another: its mark, copy, text, delay, seconds to live (2).
+# KEYS: circuit, robots copy, robots text, delay. ARGV: scheme, known version, record, TTL, the breaker's fields (4);
+# then our robots.txt, if it differs from the stored one: its fingerprint, copy, text, delay, TTLs (2).
 _STORE = """
 local version = redis.call('HGET', KEYS[1], 'version:' .. ARGV[1]) or '0'
 if ARGV[2] ~= '' and version ~= ARGV[2] then
@@ -54,27 +54,27 @@ return {newer}
 
 
 class RedisHosts:
-    """`Hosts` that all workers share. What is in hand here stands in front, and in for it while Redis is away."""
+    """`Hosts` shared by all workers, with a local copy that replaces it while Redis is unavailable."""
 
     def __init__(self, connection: BestEffortRedis, local_hosts: MemoryHosts | None = None) -> None:
         self._connection = connection
         self._local_hosts = local_hosts if local_hosts is not None else MemoryHosts()
         self._versions: dict[str, tuple[str, str]] = {}
-        """Of hosts, what we know the others to have: the version of the record, and the mark of the robots.txt."""
+        """The known state in Redis per host: version of the record, fingerprint of the robots.txt."""
         self._store_script = connection.client.register_script(_STORE)
         connection.on_return(self._forget_versions)
 
     async def acquire(self, record: HostRecord) -> HostRecord:
-        near = self._local_hosts.acquire(record)
+        local = self._local_hosts.acquire(record)
         shared = await self._read(record.origin)
         if shared is None:
-            return near
-        if shared.next_at < near.next_at:
-            # Learned while Redis was away, or came with the claim: not what that version stands for.
+            return local
+        if shared.next_at < local.next_at:
+            # Updated while Redis was unavailable, or came with the claim: does not correspond to that version.
             self._versions.pop(record.origin, None)
-            return near
-        if shared.robots is None and near.robots is not None:
-            shared = msgspec.structs.replace(shared, robots=near.robots)
+            return local
+        if shared.robots is None and local.robots is not None:
+            shared = msgspec.structs.replace(shared, robots=local.robots)
         self._local_hosts.put(shared)
         return shared
 
@@ -85,11 +85,11 @@ class RedisHosts:
         before = self._local_hosts.get(origin) or fallback
         after = rule(before)
         for number in range(MAX_TRIES):
-            is_kept, newer = await self._try_store(after, is_forced=number == MAX_TRIES - 1)
-            if is_kept:
+            is_stored, newer = await self._try_store(after, is_forced=number == MAX_TRIES - 1)
+            if is_stored:
                 break
             if newer is not None:
-                # Another worker has learned something meanwhile: what we saw happened to the host as it is now.
+                # Another worker was faster: apply the rule to the host as it is now.
                 before = _newest_record(newer, before)
                 after = rule(before)
         self._local_hosts.put(after)
@@ -102,28 +102,28 @@ class RedisHosts:
         scheme = keys.origin_scheme(origin)
 
         async def ask(redis: Redis) -> list[Any]:
-            # In one step: the robots.txt is the one that the record was made with.
-            async with redis.pipeline(transaction=True) as asked:
-                asked.hmget(keys.circuit(origin), f"record:{scheme}", f"version:{scheme}")
-                asked.hget(keys.robots_copy(origin), scheme)
-                return await asked.execute()
+            # In one transaction: the robots.txt must belong to the record.
+            async with redis.pipeline(transaction=True) as pipeline:
+                pipeline.hmget(keys.circuit(origin), f"record:{scheme}", f"version:{scheme}")
+                pipeline.hget(keys.robots_copy(origin), scheme)
+                return await pipeline.execute()
 
-        told = await self._connection.call(ask)
-        if told is None:
+        answer = await self._connection.call(ask)
+        if answer is None:
             return None
-        (blob, version), robots_blob = told
+        (blob, version), robots_blob = answer
         record, robots = _decode_host_record(blob, origin), _decode_robots_copy(robots_blob)
-        # A record is forgotten sooner than its robots.txt, and the mark with it.
+        # A record expires sooner than its robots.txt, and the fingerprint with it.
         self._set_version(
             origin, version.decode() if version else "0", _robots_fingerprint(robots) if record is not None else ""
         )
         return msgspec.structs.replace(record, robots=robots) if record is not None else None
 
     async def _try_store(self, record: HostRecord, is_forced: bool) -> tuple[bool, HostRecord | None]:
-        """Whether Redis has it now, or is away; else the record that somebody else was faster with, if one is left."""
+        """Whether it is stored, or Redis is unavailable; else the record of a faster worker, if there is one."""
         origin = record.origin
         failed_at = str(int(record.recent_failures[-1] * 1000)) if record.recent_failures else ""
-        version, known_mark = self._versions.get(origin, _NO_VERSION)
+        version, known_fingerprint = self._versions.get(origin, _NO_VERSION)
         names = [keys.circuit(origin), keys.robots_copy(origin), keys.robots_text(origin), keys.delay(origin)]
         arguments: list[str | bytes | int] = [
             keys.origin_scheme(origin),
@@ -134,26 +134,26 @@ class RedisHosts:
             record.failures_in_a_row,
             record.probes_passed,
             failed_at,
-            *_robots_arguments(record, known_mark),
+            *_robots_arguments(record, known_fingerprint),
         ]
 
         def ask(redis: Redis) -> Awaitable[Any]:
             return cast(Awaitable[Any], self._store_script(keys=names, args=arguments, client=redis))
 
-        told = await self._connection.call(ask)
-        if told is None:
+        answer = await self._connection.call(ask)
+        if answer is None:
             return True, None
-        if len(told) == 1:
-            self._set_version(origin, told[0].decode(), _robots_fingerprint(record.robots) or known_mark)
+        if len(answer) == 1:
+            self._set_version(origin, answer[0].decode(), _robots_fingerprint(record.robots) or known_fingerprint)
             return True, None
-        if told[2].decode() != known_mark:
+        if answer[2].decode() != known_fingerprint:
             return False, await self._read(origin)
-        self._set_version(origin, told[0].decode(), known_mark)
-        # When nothing is there, it was flushed, or forgotten for its age: ours is what there is to know.
-        return False, _decode_host_record(told[1], origin)
+        self._set_version(origin, answer[0].decode(), known_fingerprint)
+        # Without a record, Redis was flushed or the record expired: ours is the newest.
+        return False, _decode_host_record(answer[1], origin)
 
     async def _forget_versions(self) -> None:
-        """Redis is back: what was learned without it is told to the others, host by host as they are visited."""
+        """After an outage: records changed meanwhile are written at their next visits."""
         self._versions.clear()
 
     def _set_version(self, origin: str, version: str, robots_fingerprint: str) -> None:
@@ -164,23 +164,23 @@ class RedisHosts:
 
 
 def _robots_arguments(record: HostRecord, known_fingerprint: str) -> list[str | bytes | int]:
-    """Our robots.txt as the others are told of it; nothing when they have it."""
+    """The script arguments for our robots.txt; none when Redis has it."""
     robots, delay = record.robots, record.crawl_delay_seconds
     if robots is None or _robots_fingerprint(robots) == known_fingerprint:
         return []
-    said = repr(delay) if delay is not None else ""
+    delay_text = repr(delay) if delay is not None else ""
     return [
         _robots_fingerprint(robots),
         _encode(robots),
         robots.text,
-        said,
+        delay_text,
         keys.ROBOTS_COPY_SECONDS,
         keys.ROBOTS_TEXT_SECONDS,
     ]
 
 
 def _robots_fingerprint(robots: RobotsCopy | None) -> str:
-    """Tells one copy of a robots.txt from another, and is short: there may be half a million characters in it."""
+    """A short value that differs between copies of a robots.txt, which may have half a million characters."""
     if robots is None:
         return ""
     return f"{robots.verdict} {robots.fetched_at!r} {robots.expires_at!r} {crc32(robots.text.encode()):08x}"
@@ -192,7 +192,7 @@ def _decode_host_record(blob: bytes | None, origin: str) -> HostRecord | None:
     try:
         record = _decode_record(blob)
     except msgspec.MsgspecError:
-        return None  # of another version, or not ours at all
+        return None  # another version, or not ours
     return record if record.origin == origin else None
 
 
@@ -204,9 +204,9 @@ def _decode_robots_copy(blob: bytes | None) -> RobotsCopy | None:
 
 
 def _newest_record(theirs: HostRecord, ours: HostRecord) -> HostRecord:
-    """Theirs, with our robots.txt where that did not change; ours when it was learned while Redis was away.
+    """Theirs, with our robots.txt if that did not change; ours if it changed while Redis was unavailable.
 
-    `next_at` only ever grows, so the later one was written last.
+    `next_at` only grows, so the later one is newer.
     """
     if theirs.next_at < ours.next_at:
         return ours

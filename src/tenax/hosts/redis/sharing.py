@@ -1,4 +1,4 @@
-"""What a crawl shares with others through one Redis: records, turns, and a sign of life."""
+"""What a crawl shares through Redis: host records, rate limits and presence."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tenax.model import Peers
 
 
 class Sharing:
-    """Made by `open`."""
+    """Create it with `open`."""
 
     def __init__(
         self, connection: BestEffortRedis, clock: Clock, local_hosts: MemoryHosts, peers: Callable[[], Peers] | None
@@ -34,30 +34,30 @@ class Sharing:
     async def open(
         cls, url: str, clock: Clock, local_hosts: MemoryHosts, peers: Callable[[], Peers] | None = None
     ) -> Sharing:
-        """`peers`: what the database tells of those who share it. Raises `ConfigError` when Redis cannot be used as it
-        is named."""
+        """`peers`: the workers known to the shared database. Raises `ConfigError` when Redis cannot be used as
+        configured."""
         sharing = cls(await BestEffortRedis.open(url, clock), clock, local_hosts, peers)
         await sharing.presence.send_heartbeat(status="idle")
         return sharing
 
     @property
     def is_cut_off(self) -> bool:
-        """Redis did not answer when it was last asked."""
+        """Whether Redis did not answer the last call."""
         return self._connection.is_unavailable
 
     async def clock_offset_seconds(self) -> float | None:
-        """How far the clock of Redis is ahead of the one we live by; None when it does not say."""
+        """How far the clock of Redis is ahead of ours; None without an answer."""
         return await self._connection.clock_offset_seconds()
 
     async def run(self, get_current_url: Callable[[], str]) -> None:
-        """Give signs of life until it is cancelled; `get_current_url` gives a URL that is being visited, or nothing."""
+        """Send heartbeats until cancelled; `get_current_url` returns a URL that is being visited, or an empty text."""
         while True:
             url = get_current_url()
             await self.presence.send_heartbeat(url, "active" if url else "idle")
             await asyncio.sleep(keys.HEARTBEAT_SECONDS)
 
     async def close(self) -> None:
-        await self.presence.send_heartbeat(status="idle")  # what was counted since the last one
+        await self.presence.send_heartbeat(status="idle")  # the counts since the last one
         await self.presence.unregister()
         await self._connection.close()
 

@@ -1,4 +1,4 @@
-"""The set of visited URLs in Redis: what the database knows, as hashes that several crawls may keep side by side."""
+"""The set of visited URLs in Redis: hashes of known URLs, of several crawls side by side."""
 
 from __future__ import annotations
 
@@ -16,43 +16,45 @@ if TYPE_CHECKING:
 
 SCAN_COUNT = 1000
 NO_EXPIRY = -1
-"""What Redis says of a key that has no end."""
+"""The TTL that Redis returns for a key without one."""
 
 
 class VisitedUrls:
-    """`crawler:visited_urls`. It begins anew a day after its first member came: it holds hints, not records."""
+    """`crawler:visited_urls`. It expires a day after its first member was added: it only saves lookups."""
 
     def __init__(self, connection: BestEffortRedis) -> None:
         self._connection = connection
 
     @classmethod
     async def open(cls, url: str, clock: Clock) -> VisitedUrls:
-        """Raises `ConfigError` when Redis cannot be used as it is named."""
-        return cls(await BestEffortRedis.open(url, clock, fallback_note="the database alone says what is known"))
+        """Raises `ConfigError` when Redis cannot be used as configured."""
+        return cls(await BestEffortRedis.open(url, clock, fallback_note="looking up URLs in the database only"))
 
     async def contains(self, members: Sequence[bytes]) -> list[bool]:
-        told: Any = await self._connection.call(lambda redis: cast(Any, redis.smismember(keys.VISITED, list(members))))
-        return [bool(one) for one in told] if told is not None else [False] * len(members)
+        answer: Any = await self._connection.call(
+            lambda redis: cast(Any, redis.smismember(keys.VISITED, list(members)))
+        )
+        return [bool(one) for one in answer] if answer is not None else [False] * len(members)
 
     async def add(self, members: Sequence[bytes]) -> bool:
         async def ask(redis: Redis) -> list[Any]:
-            async with redis.pipeline(transaction=False) as told:
-                told.sadd(keys.VISITED, *members)
-                told.ttl(keys.VISITED)
-                return await told.execute()
+            async with redis.pipeline(transaction=False) as pipeline:
+                pipeline.sadd(keys.VISITED, *members)
+                pipeline.ttl(keys.VISITED)
+                return await pipeline.execute()
 
-        told = await self._connection.call(ask)
-        if told is not None and told[1] == NO_EXPIRY:
+        answer = await self._connection.call(ask)
+        if answer is not None and answer[1] == NO_EXPIRY:
             await self._connection.call(lambda redis: redis.expire(keys.VISITED, keys.VISITED_SECONDS))
-        return told is not None
+        return answer is not None
 
     async def fill(self, members: Sequence[bytes]) -> None:
-        """Add them for certain. Raises `ConfigError`."""
+        """Add them. Raises `ConfigError` when Redis is unavailable."""
         if not await self.add(members):
             raise self._unavailable_error()
 
     async def forget(self, tag: bytes) -> AsyncIterator[int]:
-        """Take out all members that begin with this, some at a time: how many each time. Raises `ConfigError`."""
+        """Remove all members with this prefix in batches; yields the size of each. Raises `ConfigError`."""
         cursor = 0
         while True:
             cursor, found = await self._scan(cursor)
@@ -66,12 +68,12 @@ class VisitedUrls:
         await self._connection.close()
 
     async def _scan(self, cursor: int) -> tuple[int, list[bytes]]:
-        told: Any = await self._connection.call(
+        answer: Any = await self._connection.call(
             lambda redis: cast(Any, redis.sscan(keys.VISITED, cursor, count=SCAN_COUNT))
         )
-        if told is None:
+        if answer is None:
             raise self._unavailable_error()
-        return int(told[0]), told[1]
+        return int(answer[0]), answer[1]
 
     async def _remove(self, members: Sequence[bytes]) -> None:
         if not members:

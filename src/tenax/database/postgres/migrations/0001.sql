@@ -1,27 +1,26 @@
 -- The tables of a new database. Times are whole milliseconds since the epoch in tables that have a row per URL, seconds
--- elsewhere. `key` is 64 bits of the normalised URL, hashed with a secret of this database; the host stands in front of it.
--- No table refers to another by a foreign key: each check of one would lock a row that other workers write to.
+-- elsewhere. `key` is a 64-bit hash of the normalised URL, salted with a secret of this database; it is unique only
+-- with the host. There are no foreign keys: each check of one would lock a row that other workers write to.
 
 CREATE TABLE meta (name text PRIMARY KEY, value bytea NOT NULL);
 INSERT INTO meta (name, value) VALUES ('key_secret', uuid_send(gen_random_uuid()));
 
--- Record, visit and content draw their numbers from here, a block at a time, so that a worker knows them beforehand.
+-- Ids of record, visit and content, in blocks, so that a worker knows them beforehand.
 CREATE SEQUENCE number INCREMENT 4096;
 
--- One row for each database opened for writing. Whoever finds one past its time ends it and frees its hosts.
+-- One row for each process that writes. The first worker that finds one expired ends it and releases its hosts.
 CREATE TABLE worker (
     id          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     name        text NOT NULL,
     started_at  float8 NOT NULL,
     alive_until float8 NOT NULL,
-    dead_after_seconds    float8 NOT NULL,    -- how long after a heartbeat it counts as alive
+    dead_after_seconds float8 NOT NULL,  -- how long after a heartbeat it counts as alive
     ended_at    float8,             -- from then on it may write nothing
-    last_write  bigint NOT NULL DEFAULT 0,  -- its last transaction: tells whether one was written when the answer was lost
-    hosts       integer             -- how many it holds, so that others see their share; NULL until it asks for some
+    last_write  bigint NOT NULL DEFAULT 0,  -- number of its last transaction: shows whether it was written when the answer was lost
+    hosts       integer             -- how many it leases, so that others know their share; NULL until it asks for some
 ) WITH (fillfactor = 50, autovacuum_vacuum_threshold = 1000);
 
--- Running counts, for each worker its own, so that commits never wait for each other; what those that ended counted is
--- added to worker 0.
+-- Counters per worker, so that commits never wait for each other; those of ended workers are added to worker 0.
 CREATE TABLE tally (
     worker_id bigint, name text, count bigint NOT NULL, PRIMARY KEY (worker_id, name)
 ) WITH (fillfactor = 50, autovacuum_vacuum_threshold = 1000);
@@ -29,24 +28,24 @@ CREATE TABLE tally (
 CREATE TABLE host (
     id       bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     origin   text NOT NULL UNIQUE,
-    has_work boolean NOT NULL,      -- it may have tasks; true for as long as it is held
-    holder   bigint,                -- the worker that visits it; nobody else does meanwhile
-    ready_at  float8 NOT NULL,       -- while nobody holds it: worth a look from this time on
-    state    bytea                  -- HostRecord as JSON, robots left out
+    has_work boolean NOT NULL,      -- it may have tasks; true while it is leased
+    holder   bigint,                -- the worker that leases it exclusively
+    ready_at float8 NOT NULL,       -- while not leased: earliest time of a claim
+    state    bytea                  -- HostRecord as JSON, without robots
 ) WITH (fillfactor = 60, autovacuum_vacuum_scale_factor = 0.05);
 CREATE INDEX host_free ON host (ready_at) WHERE has_work AND holder IS NULL;
 CREATE INDEX host_leased ON host (holder) WHERE holder IS NOT NULL;
--- RobotsCopy as JSON; apart from its host, whose row is written at every visit.
+-- RobotsCopy as JSON; apart from the host, whose row is written at every visit.
 CREATE TABLE robots (host_id bigint PRIMARY KEY, copy bytea NOT NULL);
 
--- Every URL ever admitted: the exact answer to "is it known?".
+-- Every URL ever admitted, for exact deduplication.
 CREATE TABLE seen (host_id bigint, key bigint, PRIMARY KEY (host_id, key));
 
--- Waiting tasks in the order a host serves them. A row leaves only in the transaction that commits its visit, so the
--- death of a worker loses nothing: what it had claimed is simply still here.
+-- Waiting tasks in the order a host serves them. A row is deleted only in the transaction that commits its visit, so
+-- the death of a worker loses nothing: its claimed tasks are still here.
 CREATE TABLE queue (
     host_id   bigint,
-    rank      smallint,             -- 3 - priority: the best first
+    rank      smallint,             -- 3 - priority: best first
     due       bigint,
     key       bigint,
     found     bigint NOT NULL,
@@ -55,13 +54,13 @@ CREATE TABLE queue (
     depth     integer NOT NULL,
     attempt   integer NOT NULL,
     source    smallint NOT NULL,
-    hint      smallint,             -- how to visit it: its way, and whether to ask for the whole page; NULL for as usual
+    hint      smallint,             -- transport and request flags, see `rows.HINT_*`; NULL for a normal visit
     path      text NOT NULL,
     chain     bytea,
     PRIMARY KEY (host_id, rank, due, key)
 ) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 
--- One row for every URL that was visited at least once.
+-- One row for each URL that was visited at least once.
 CREATE TABLE record (
     id             bigint PRIMARY KEY,
     host_id        bigint NOT NULL,
@@ -71,12 +70,12 @@ CREATE TABLE record (
     last_visit_at  bigint NOT NULL,
     next_visit_at  bigint,
     last_visit     bigint NOT NULL,
-    asked_at       bigint,          -- when the site was last asked and gave no page
+    asked_at       bigint,          -- last request that brought no page
     content_id     bigint,
     content_length bigint,
-    fetched_at     bigint,          -- when the page was last known to be what the site has
-    stale_since    bigint,          -- when asking for it again first failed
-    duration_ms    bigint,          -- of the visit that brought the page
+    fetched_at     bigint,          -- when the page was last fetched or confirmed
+    stale_since    bigint,          -- when a refresh first failed
+    duration_ms    bigint,          -- of the visit that stored the page
     http_status    integer,         -- of the last answer
     page_status    integer,
     depth          integer NOT NULL,
@@ -110,25 +109,25 @@ CREATE TABLE visit (
     id bigint PRIMARY KEY, record_id bigint NOT NULL, previous bigint, at bigint NOT NULL, detail bytea NOT NULL
 );
 
--- Every page as it was when it was stored. The texts come deflated: to try it again would be lost time.
+-- Every stored version of a page. The texts are deflated already: compressing again would waste time.
 CREATE TABLE content (
     id   bigint PRIMARY KEY,
     at   float8 NOT NULL,
-    page bytea NOT NULL,            -- Page as JSON, text left out
+    page bytea NOT NULL,            -- Page as JSON, without text
     body bytea NOT NULL             -- the text, deflated
 );
 ALTER TABLE content ALTER page SET STORAGE EXTERNAL, ALTER body SET STORAGE EXTERNAL;
 ALTER TABLE visit ALTER detail SET STORAGE EXTERNAL;
 
--- The events, numbered in the order of their commits: whoever commits some takes their numbers from the one row of
--- `outbox_end` as its last step, and others who do wait for it. So no smaller number appears after a larger one.
+-- The events, numbered in commit order: a commit with events takes their numbers from the one row of `outbox_end` as
+-- its last step, and others wait for it. So no smaller number appears after a larger one.
 CREATE TABLE outbox (seq bigint PRIMARY KEY, content_id bigint NOT NULL);
 CREATE TABLE outbox_end (seq bigint NOT NULL) WITH (fillfactor = 10, autovacuum_vacuum_threshold = 1000);
 INSERT INTO outbox_end (seq) VALUES (0);
 CREATE TABLE cursor (sink text PRIMARY KEY, seq bigint NOT NULL, position bigint NOT NULL);
 CREATE TABLE budget (host_id bigint, key bigint, used bigint NOT NULL, PRIMARY KEY (host_id, key));
 
--- What came of earlier visits: the page, unless the last answer was that there is none.
+-- The stored page, unless the last answer was 404 or 410.
 CREATE VIEW stored_copy AS
     SELECT id, CASE WHEN http_status IN (404, 410) THEN asked_at ELSE fetched_at END AS fetched_at,
            CASE WHEN http_status IN (404, 410) THEN http_status ELSE page_status END AS status,
@@ -138,7 +137,7 @@ CREATE VIEW stored_copy AS
            CASE WHEN http_status IN (404, 410) THEN 0 ELSE content_length END AS content_length
     FROM record WHERE content_id IS NOT NULL OR http_status IN (404, 410);
 
--- For people who open the database: the frontier, the pages and the domains under the names they may expect.
+-- Views for users who open the database, under the usual names.
 CREATE VIEW url_frontier AS
     SELECT h.origin || q.path AS url, h.origin AS domain, 3 - q.rank AS priority, q.depth,
            'pending' AS status, q.due / 1000.0 AS scheduled_at, q.found / 1000.0 AS created_at

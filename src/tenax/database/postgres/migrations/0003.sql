@@ -1,14 +1,14 @@
--- What is read in pages, and the index of originals that duplicates are found by. Pages stored before are compared when
--- they come again.
+-- Extracted metadata, and the index of originals for finding duplicates. Pages stored before are compared when they are
+-- fetched again.
 ALTER TABLE record ADD headline text, ADD authors text, ADD published text, ADD words integer, ADD duplicate_of bigint,
     ADD similarity float8, ADD fingerprint bytea;
 UPDATE record SET kind = 'other' WHERE kind = 'page';
--- Pages that are no duplicates, by their text's hash and by the bands of their fingerprints; a few under each key.
+-- Originals by the hash of their text and by the bands of their fingerprints; a few per key.
 CREATE TABLE duplicate_index (key bigint, record_id bigint, PRIMARY KEY (key, record_id));
-COMMENT ON COLUMN content.body IS 'text, article, Markdown and links with NUL in between, deflated';
+COMMENT ON COLUMN content.body IS 'text, article, Markdown and links separated by NUL, deflated';
 COMMENT ON COLUMN record.authors IS 'a JSON array';
 COMMENT ON COLUMN record.duplicate_of IS 'record.id of the earliest page with the same or nearly the same text';
-COMMENT ON COLUMN record.fingerprint IS 'what similarity is found by; NULL when it was not compared';
+COMMENT ON COLUMN record.fingerprint IS 'for the similarity comparison; NULL when it was not compared';
 CREATE OR REPLACE VIEW crawled_pages AS
     SELECT h.origin || r.path AS url, h.origin AS domain, r.status, r.http_status AS status_code, r.content_type,
            r.content_length, encode(r.content_hash, 'hex') AS content_hash, r.title, r.description, r.links_count,

@@ -1,7 +1,7 @@
--- Documents that list URLs, and how often pages change.
+-- URL lists, change histories, links, validation.
 ALTER TABLE record ADD url_list text, ADD change_history bytea;
-COMMENT ON COLUMN record.url_list IS 'sitemap or feed, when it is no page but a list of URLs; empty when it is said to be one';
-COMMENT ON COLUMN record.change_history IS 'how it was seen to change: ChangeHistory as JSON';
+COMMENT ON COLUMN record.url_list IS 'sitemap or feed, for a URL list instead of a page; empty when one is expected';
+COMMENT ON COLUMN record.change_history IS 'ChangeHistory as JSON';
 CREATE OR REPLACE VIEW stored_copy AS
     SELECT id, CASE WHEN http_status IN (404, 410) THEN asked_at ELSE fetched_at END AS fetched_at,
            CASE WHEN http_status IN (404, 410) THEN http_status ELSE coalesce(page_status, 200) END AS status,
@@ -13,15 +13,15 @@ CREATE OR REPLACE VIEW stored_copy AS
            CASE WHEN http_status IN (404, 410) THEN NULL ELSE content_hash END AS content_hash,
            CASE WHEN http_status IN (404, 410) THEN NULL ELSE fingerprint END AS fingerprint
     FROM record WHERE content_id IS NOT NULL OR url_list <> '' OR http_status IN (404, 410);
--- Where each page leads, as it was when it last came: its links, packed. They come deflated.
+-- The packed links of each page at its last fetch. They are deflated already.
 CREATE TABLE link (record_id bigint PRIMARY KEY, packed bytea NOT NULL);
 ALTER TABLE link ALTER packed SET STORAGE EXTERNAL;
--- What was thought of the last answer, and the canonical URL where that is another one of the same site.
+-- The validation of the last answer, and the canonical URL when it is another URL of the same site.
 ALTER TABLE record ADD validation_status text, ADD rejection_reason text, ADD canonical_key bigint;
 CREATE INDEX record_canonical ON record (canonical_key) WHERE canonical_key IS NOT NULL;
 COMMENT ON COLUMN record.status IS 'never_crawled, fetched, failed, blocked, rejected';
-COMMENT ON COLUMN record.validation_status IS 'of the last answer: valid, soft, hard; NULL when it was not judged';
-COMMENT ON COLUMN record.rejection_reason IS 'why the last answer was not kept; NULL when it was, or when there was none';
+COMMENT ON COLUMN record.validation_status IS 'of the last answer: valid, soft, hard; NULL when not validated';
+COMMENT ON COLUMN record.rejection_reason IS 'of the last answer; NULL when it was not rejected';
 CREATE OR REPLACE VIEW crawled_pages AS
     SELECT h.origin || r.path AS url, h.origin AS domain, r.status, r.http_status AS status_code, r.content_type,
            r.content_length, encode(r.content_hash, 'hex') AS content_hash, r.title, r.description, r.links_count,
